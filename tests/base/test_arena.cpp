@@ -1,4 +1,4 @@
-// Arenas and the tensors that are cut from them.
+// Arenas and the tensors at their offsets.
 #include "mylos/base/device/arena.hpp"
 
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@ TEST(Arena, StartsWithZeros) {
 }
 
 TEST(Arena, OfManyPagesStartsWithZeros) {
-  // Larger than the pages that are asked for.
+  // Larger than the huge pages that are requested.
   const Arena arena("test", (std::size_t{9} << 20) + arena_alignment);
   const auto values = test::values_of(arena.tensor(arena_alignment, DType::fp32, 9, 1 << 18));
   EXPECT_EQ(std::count(values.begin(), values.end(), 0.0f), 9 << 18);
 }
 
 TEST(Arena, StartsWhereWorkspacesOfCublasLtMay) {
-  std::vector<Arena> arenas;  // all alive, so that each lies elsewhere
+  std::vector<Arena> arenas;  // all alive, so that their addresses differ
   for (std::size_t bytes = 1; bytes < std::size_t{4} << 20; bytes = 3 * bytes + 64) {
     const Arena& arena = arenas.emplace_back("test", bytes);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.data()) % 256, 0u) << bytes << " bytes";

@@ -1,4 +1,4 @@
-// The tree of sums, written down by recursion.
+// The tree of sums, defined recursively.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ std::string number(int leaf) {
   return std::to_string(leaf);
 }
 
-/// Leaves [first, first + leaves), as a sum goes through them.
-std::string from_left_to_right(int first, int leaves, std::size_t& most) {
+/// Returns leaves [first, first + leaves) in the order in which a sum visits them.
+std::string from_left_to_right(int first, int leaves, std::size_t& max) {
   std::vector<std::string> waiting;
   std::string sum;
   for (int leaf = 0; leaf < leaves; ++leaf) {
@@ -33,7 +33,7 @@ std::string from_left_to_right(int first, int leaves, std::size_t& most) {
     }
     if (leaf + 1 == leaves) break;
     waiting.push_back(sum);
-    most = std::max(most, waiting.size());
+    max = std::max(max, waiting.size());
   }
   EXPECT_TRUE(waiting.empty());
   return sum;
@@ -41,18 +41,18 @@ std::string from_left_to_right(int first, int leaves, std::size_t& most) {
 
 TEST(BinaryTree, ASumFromLeftToRightIsTheTree) {
   for (int leaves = 1; leaves <= 40; ++leaves) {
-    std::size_t most = 0;
-    EXPECT_EQ(from_left_to_right(0, leaves, most), by_recursion(0, leaves, number));
-    EXPECT_LE(most, static_cast<std::size_t>(max_waiting(leaves)));
+    std::size_t max = 0;
+    EXPECT_EQ(from_left_to_right(0, leaves, max), by_recursion(0, leaves, number));
+    EXPECT_LE(max, static_cast<std::size_t>(max_waiting(leaves)));
   }
 }
 
 TEST(BinaryTree, PowersOfTwoPartsOfItAreNodes) {
   for (const int leaves : {8, 12, 24, 40}) {
     for (int parts = 2; parts <= 8 && leaves % parts == 0; parts *= 2) {
-      std::size_t most = 0;
+      std::size_t max = 0;
       const int width = leaves / parts;
-      const auto part = [&](int index) { return from_left_to_right(index * width, width, most); };
+      const auto part = [&](int index) { return from_left_to_right(index * width, width, max); };
       EXPECT_EQ(by_recursion(0, parts, part), by_recursion(0, leaves, number)) << leaves << " in " << parts;
     }
   }

@@ -1,4 +1,4 @@
-// Which devices a build runs on, from what a driver may say.
+// The devices that a build runs on, for the possible answers of a driver.
 #include "mylos/base/device/devices.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Sums that do not depend on their order, beside sums in integers and in extended precision.
+// Sums that do not depend on their order, compared with sums in integers and in extended precision.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ TEST(ExactSum, OneTermComesBackAsItIs) {
 TEST(ExactSum, NothingIsLostBesideAMuchLargerTerm) {
   ExactSum sum = sum_of({1e60, 1.0, 1e-40});
   sum.add(-1e60);
-  EXPECT_EQ(sum.value(), 1.0);  // and 1e-40, which no double has beside 1
+  EXPECT_EQ(sum.value(), 1.0);  // plus 1e-40, which a double cannot represent next to 1
   sum.add(-1.0);
   EXPECT_EQ(sum.value(), 1e-40);
 }

@@ -34,7 +34,7 @@ float value_of(std::uint16_t bits) {
   return to_float(std::bit_cast<typename Format::Type>(bits));
 }
 
-/// The value of a bit pattern, by the definition of IEEE 754.
+/// Returns the value of a bit pattern, as IEEE 754 defines it.
 template <class Format>
 double defined_value(std::uint16_t bits) {
   constexpr int fraction_bits = Format::digits - 1;

@@ -1,5 +1,5 @@
-// Which instructions there are, against what the system says of the processor, and that vector code runs by
-// them.
+// The available instructions, compared with the system's information on the processor, and that vector code
+// uses them.
 #include "mylos/base/instructions.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace mylos::instructions_test {
 constexpr Instructions all[] = {Instructions::baseline,    Instructions::avx2, Instructions::avx512,
                                 Instructions::avx512_bf16, Instructions::neon, Instructions::sve};
 
-/// Of the first processor, as Linux lists them.
+/// Returns the flags of the first processor as Linux lists them.
 std::set<std::string> processor_flags() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
@@ -29,7 +29,7 @@ std::set<std::string> processor_flags() {
   return {};
 }
 
-/// A test's instructions; those of before come back at its end.
+/// Sets the instructions of a test, and restores the previous ones at its end.
 class Using {
  public:
   explicit Using(Instructions instructions) { use_instructions(instructions); }

@@ -1,4 +1,4 @@
-// Workspaces that are cut by the function that states their bytes.
+// Workspaces that are split by the function that states their bytes.
 #include "mylos/base/device/pieces.hpp"
 
 #include <gtest/gtest.h>

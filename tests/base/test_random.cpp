@@ -1,4 +1,4 @@
-// Random numbers: the published test vectors, and what a number may and may not depend on.
+// Random numbers: the published test vectors, and the inputs that a number may and may not depend on.
 #include "mylos/base/numbers/random.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace mylos::random_test {
 
 using Words = std::array<std::uint32_t, 4>;
 
-/// Philox4x32-10 written down from the paper (Salmon et al. 2011, section 3.3).
+/// Philox4x32-10 implemented from the paper (Salmon et al. 2011, section 3.3).
 Words philox(Words counter, std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t first = std::uint64_t{0xD2511F53} * counter[0];

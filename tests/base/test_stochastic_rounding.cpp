@@ -16,7 +16,7 @@ struct HalfFormat {
   static constexpr int digits = 11;  // of the significand, the hidden one included
   static constexpr int lowest_exponent = -14;
   static constexpr double largest = 65504;
-  static constexpr double min_exact = 0x1p-17;  // from which on 16 bits make P exact
+  static constexpr double min_exact = 0x1p-17;  // 16 bits make P exact from here on
 };
 struct Bfloat16Format {
   using Type = bfloat16;
@@ -71,7 +71,7 @@ TYPED_TEST(StochasticRounding, GoesToANeighbourAndKeepsTheMean) {
     }
     const double mean = down + sum / 65536;
     if (std::abs(exact) >= TypeParam::min_exact) {
-      ASSERT_EQ(mean, exact);  // to the last bit: all that were summed are multiples of the step
+      ASSERT_EQ(mean, exact);  // to the last bit, because all terms are multiples of the step
     } else {
       ASSERT_NEAR(mean, exact, step * 0x1p-17) << value;
     }

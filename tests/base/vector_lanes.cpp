@@ -4,7 +4,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "base/vector_lanes.cpp"
 #include <hwy/foreach_target.h>
-// The line above makes the rest be read once for each target.
+// The macro above makes Highway include the rest of this file once per target.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();

@@ -5,7 +5,7 @@
 
 namespace mylos::test {
 
-/// Floats of a vector of the target by which it runs.
+/// Returns the floats of a vector of the target in use.
 [[nodiscard]] std::size_t vector_lanes();
 
 }  // namespace mylos::test

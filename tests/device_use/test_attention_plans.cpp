@@ -34,7 +34,7 @@ void expect_plan(const CudnnDevice& device, const AttentionShape& shape, Attenti
 TEST(AttentionPlans, TakeTheWorkspaceThatTheShapeSays) {
   for (const CudnnDevice& device : test::described_devices()) {
     for (const AttentionShape& shape : shapes) {
-      ASSERT_TRUE(fused_attention::may_serve(shape));
+      ASSERT_TRUE(fused_attention::may_support(shape));
       ASSERT_EQ(fused_attention::samples_at_a_time(shape), shape.samples);
       expect_plan(device, shape, AttentionPass::forward, fused_attention::forward_workspace(shape));
       expect_plan(device, shape, AttentionPass::backward, fused_attention::backward_workspace(shape));

@@ -1,4 +1,4 @@
-// What the tests of attention share: a batch with its results, and what the reference needs of it.
+// What the tests of attention share: a batch with its results, and its inputs for the reference.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@ using test::HeadResults;
 inline constexpr std::uint64_t first_sample = 1000;
 inline constexpr std::uint64_t step = 17;
 
-/// Whether the product engine has batches: on devices this decides the way in which attention is computed,
-/// by products or row by row. Hosts have one way.
+/// Returns whether the GEMM engine has batches. On devices this selects the implementation of attention: by
+/// GEMMs or row by row. Hosts have one implementation.
 inline std::vector<bool> ways() {
   return runs_on_host ? std::vector{false} : std::vector{false, true};
 }
 
-/// A batch with its results, forward and backward done.
+/// A batch with its results after forward and backward.
 struct AttentionCase {
   AttentionCase(const AttentionShape& batch_shape, float probability, bool batches, float size = 1.5f)
       : gemm(std::make_unique<test::BatchingEngine>(batches)),
@@ -97,8 +97,8 @@ inline HeadInputs inputs_of(const AttentionCase& batch, std::int64_t sample, std
                head * shape.head_width, shape.head_width)};
 }
 
-/// By which two results of the same operands may differ where a product engine chooses how it sums by the
-/// number of products.
+/// Returns the possible difference of two results of the same operands if a GEMM engine chooses its order of
+/// sums by the number of GEMMs.
 inline double other_sums(DType type, bool batches) {
   return batches ? 4 * test::rounding_error(type, 1) : 0;
 }

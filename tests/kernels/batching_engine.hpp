@@ -1,5 +1,5 @@
-// A product engine that says it has batches, or has none, whatever the machine's own has: devices choose by
-// it how attention is computed.
+// A GEMM engine that claims to have batches, or none, regardless of the machine's engine. On devices this
+// selects the implementation of attention.
 #pragma once
 
 #include "kernels/own_engine.hpp"

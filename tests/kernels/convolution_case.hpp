@@ -1,4 +1,4 @@
-// A convolution with its tensors, and its passes in a workspace whose end is watched.
+// A convolution with its tensors, and its passes in a workspace with a guard at its end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,14 +15,15 @@
 
 namespace mylos::test {
 
-/// "auto", one of the build's, or "products": of the automatic one its products alone.
+/// Returns the engine of this name: "auto", another one of the build, or "products", the automatic engine
+/// without its library of convolutions.
 inline std::unique_ptr<GemmEngine> make_convolution_engine(const std::string& name) {
   if (name == "auto") return make_gemm_engine({});
   if (name == "products") return std::make_unique<BatchingEngine>(make_gemm_engine({})->batches());
   return make_gemm_engine({.gemm = gemm_engine_named(name)});
 }
 
-/// With a library of convolutions, where there is one, and by products alone.
+/// Returns the engines with a library of convolutions, if there is one, and by GEMMs alone.
 inline std::vector<std::string> convolution_engines() {
   const auto names = gemm_engine_names();
   if (!memory_is_host) return {"auto", "products"};
@@ -31,7 +32,7 @@ inline std::vector<std::string> convolution_engines() {
 }
 
 struct ConvolutionCase {
-  /// engine_name: as make_convolution_engine() has it.
+  /// engine_name: a name for make_convolution_engine().
   ConvolutionCase(const ConvolutionShape& shape, DType type, std::int64_t rows,
                   const std::string& engine_name = "auto")
       : ConvolutionCase(shape, type, rows, make_convolution_engine(engine_name)) {}
@@ -95,7 +96,7 @@ struct ConvolutionCase {
   Arena arena;
 };
 
-/// Rounded to the type once after float sums of no more terms, and those beside them.
+/// Expects float sums of at most these terms and `more_terms` others, rounded to the type once.
 inline void expect_sums(DType type, const std::vector<float>& found, const Sums& sums, double more_terms) {
   ASSERT_EQ(found.size(), sums.value.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -112,7 +113,7 @@ struct NamedConvolution {
   friend void PrintTo(const NamedConvolution& named, std::ostream* out) { *out << named.name; }
 };
 
-/// Every option, alone and with others.
+/// Returns convolutions with every option, alone and combined.
 inline std::vector<NamedConvolution> convolutions() {
   const auto line = [](std::int64_t width, std::int64_t channels) {
     return GridShape{{1, 1, width}, channels};

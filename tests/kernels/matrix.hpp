@@ -1,4 +1,5 @@
-// What the kernel tests share: matrices that own their memory, and random values that their type holds.
+// What the kernel tests share: matrices that own their memory, and random values that their type can
+// represent.
 #pragma once
 
 #include <cmath>
@@ -14,7 +15,7 @@ namespace mylos::test {
 
 inline constexpr DType all_types[] = {DType::fp32, DType::fp16, DType::bf16};
 
-/// `count` values in [low, high), each one that `type` holds.
+/// Returns `count` values in [low, high) that `type` can represent.
 inline std::vector<float> random_values(DType type, std::int64_t count, float low, float high,
                                         unsigned seed) {
   std::mt19937 generator(seed);
@@ -24,7 +25,7 @@ inline std::vector<float> random_values(DType type, std::int64_t count, float lo
   return values;
 }
 
-/// A tensor with memory of its own.
+/// A tensor that owns its memory.
 class Matrix {
  public:
   Matrix(DType type, std::int64_t rows, std::int64_t columns)
@@ -39,7 +40,7 @@ class Matrix {
   [[nodiscard]] const Tensor& tensor() const { return tensor_; }
   [[nodiscard]] std::vector<float> values() const { return values_of(tensor_); }
   [[nodiscard]] std::vector<std::byte> bytes() const { return bytes_of(tensor_); }
-  /// Its elements where they are known to be floats.
+  /// The elements of a matrix of floats.
   [[nodiscard]] float* floats() const { return tensor_.as<float>(); }
 
  private:
@@ -47,7 +48,7 @@ class Matrix {
   Tensor tensor_;
 };
 
-/// A second execution instance, with half the threads where threads can be parted.
+/// Returns a second execution instance, with half the threads if threads can be divided.
 inline Execution narrower_execution() {
   const Execution whole;
   return Kokkos::Experimental::partition_space(whole, 1, 1)[0];

@@ -1,4 +1,4 @@
-// The machine's own product engine, for tests to change one thing of it.
+// The machine's GEMM engine, in which tests replace one function.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Causal attention of one head in double, straight from its formulas, with what bounds a kernel's rounding
+// Causal attention of one head in double, directly from its formulas, with the bounds of a kernel's rounding
 // errors.
 #pragma once
 
@@ -21,13 +21,13 @@ struct Doubles {
 
 struct HeadInputs {
   Doubles q, k, v;   // [length, head_width]
-  Doubles factor;    // [length, length]: what dropout multiplies the probabilities with
+  Doubles factor;    // [length, length]: the dropout factors of the probabilities
   Doubles d_output;  // [length, head_width]
 
   std::size_t length() const { return q.values.size() / q.columns; }
 };
 
-/// Each result beside its magnitude: the same sum over the absolute values of its terms.
+/// Each result with its magnitude: the same sum over the absolute values of its terms.
 struct HeadResults {
   Doubles output, d_q, d_k, d_v;
   Doubles output_size, d_q_size, d_k_size, d_v_size;

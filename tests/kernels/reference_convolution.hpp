@@ -1,4 +1,4 @@
-// A convolution by its definition: seven loops in double, and the magnitudes that rounding errors go by.
+// A convolution by its definition: seven loops in double, and the magnitudes that bound rounding errors.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace mylos::test {
 
-/// Sums in double; of each, how many terms it has and the sum of their absolute values.
+/// Sums in double, each with its number of terms and the sum of their absolute values.
 struct Sums {
   explicit Sums(std::int64_t count)
       : value(static_cast<std::size_t>(count)),
@@ -27,7 +27,7 @@ struct Sums {
   std::vector<double> terms;
 };
 
-/// The point of an axis that point `at` of the padded axis stands for; -1: none.
+/// Returns the point of an axis that point `at` of the padded axis stands for, or -1.
 inline std::int64_t point_of_axis(std::int64_t at, std::int64_t extent, PaddingKind kind) {
   if (kind == PaddingKind::periodic) return (at % extent + extent) % extent;
   if (kind == PaddingKind::reflect && at < 0) return -at;
@@ -35,7 +35,7 @@ inline std::int64_t point_of_axis(std::int64_t at, std::int64_t extent, PaddingK
   return at < 0 || at >= extent ? -1 : at;
 }
 
-/// function(x, weight, y) with the indices of every product of the convolution: y[y] += W[weight] x[x].
+/// Calls function(x, weight, y) with the indices of every product of the convolution: y[y] += W[weight] x[x].
 template <class Function>
 void for_each_product(const ConvolutionShape& shape, std::int64_t samples, const Function& function) {
   const GridShape output = output_grid(shape);

@@ -1,5 +1,5 @@
-// A product engine whose library of convolutions is the machine's, but takes two samples at a time, adds up
-// no gradients, and refuses from its n-th run on: as a device's may.
+// A GEMM engine with the machine's library of convolutions, which takes two samples at a time, does not
+// accumulate gradients, and refuses from its n-th run on, as a device's library may.
 #pragma once
 
 #include <algorithm>

@@ -38,26 +38,27 @@ class EveryActivation : public testing::TestWithParam<std::tuple<Activation, DTy
   DType type() const { return std::get<1>(GetParam()); }
 };
 
-/// In float, relatively: the functions of math.hpp are off by 12 units, 24 u (test_math.cpp), and then
-/// multiplied.
+/// The relative error in float: the functions of math.hpp are off by 12 units, 24 u (test_math.cpp), and are
+/// then multiplied.
 constexpr double float_error = 26 * test::u;
-/// The exponent of gelu_tanh's tail reaches 11, and four roundings of it are the value's relative error; then
-/// there are an exponential, a quotient and a product.
+/// The exponent of gelu_tanh's tail reaches 11, and its four roundings are relative errors of the value. An
+/// exponential, a quotient and a product follow.
 constexpr double float_gelu_tanh_error = (4 * 11 + 6) * test::u;
-/// Of a derivative, absolutely: it has two terms of at most 1.
+/// The absolute error of a derivative, which has two terms of at most 1.
 constexpr double float_slope_error = 2 * float_gelu_tanh_error;
-/// Of the value, relatively, where elements have 16 bits: hosts compute no more digits then (tile_gelu.hpp).
+/// The relative error of values of 16-bit elements: hosts compute them with reduced accuracy (tile_gelu.hpp).
 constexpr double gelu_tanh_error = runs_on_host ? 7e-5 : float_gelu_tanh_error;
-/// Of the derivative, absolutely.
+/// The absolute error of their derivative.
 constexpr double gelu_tanh_slope_error = runs_on_host ? 4e-5 : float_slope_error;
-/// Of central differences in double, with h = 1e-5: of the third derivative times h^2 / 6, and 2^-53 4 / h.
+/// The error of central differences in double with h = 1e-5: the third derivative times h^2 / 6, and 2^-53 4
+/// / h.
 constexpr double difference_error = 1e-9;
 
 // One tile, several, none full: 300 columns cross the host's strip of 256.
 constexpr std::int64_t rows = 150;
 constexpr std::int64_t columns = 301;
 
-/// Values in [-4, 4) but not within 0.01 of ReLU's kink, where central differences mean nothing.
+/// Values in [-4, 4), at least 0.01 away from ReLU's kink, where central differences are meaningless.
 std::vector<float> inputs(DType type) {
   auto values = test::random_values(type, rows * columns, -4, 4, 1);
   for (float& value : values) {
@@ -146,7 +147,7 @@ TEST(Activation, GeluTanhOfEveryNumberOf16Bits) {
     const auto dx = d_in.values();
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double value = reference(Activation::gelu_tanh, x[i]);
-      // Subnormal bfloat16 become 0, and what x is multiplied with does.
+      // Subnormal bfloat16 numbers become 0, and so does the factor of x.
       const double vanishing = 0x1p-126 * std::clamp(std::abs(static_cast<double>(x[i])), 1.0, 16.0);
       ASSERT_NEAR(y[i], value,
                   test::rounding_error(type, value) + gelu_tanh_error * std::abs(value) + vanishing)
@@ -253,7 +254,7 @@ TEST(ActivationBackward, ALongColumnOfHalfsLosesNoPrecision) {
   const test::Matrix bias(DType::fp32, 1, 1);
   activation_backward(Execution{}, Activation::none, {}, d_out, d_out, bias, false, {});
   const double expected = static_cast<double>(n) * test::rounded_to(DType::bf16, 1.0f / 3);
-  // As sums of √n elements, and of √n of those: one sum alone could be off by n u, the thirtieth part.
+  // Bounded as sums of √n elements and of √n such sums: a single sum could be off by n u, 1/30 of it.
   EXPECT_NEAR(bias.values()[0], expected, test::summing_error(2 * std::sqrt(n), expected));
 }
 

@@ -20,10 +20,10 @@ double largest_score(const HeadInputs& inputs) {
   return largest / std::sqrt(static_cast<double>(inputs.q.columns));
 }
 
-/// In float, relatively to the magnitude of a result's terms: a score has `width` products, and its error is
-/// the probability's relative one, as is the error of the sum of the row, whose exponentials are off by 4 u
-/// (test_math.cpp). A gradient has two products of `width` more, of `length`, and the mean that is
-/// subtracted.
+/// The error in float relative to the magnitude of a result's terms. A score has `width` products, and its
+/// error is the relative error of the probability. The sum of the row has the same error; its exponentials
+/// are off by 4 u (test_math.cpp). A gradient has two more products of `width`, one of `length`, and a
+/// subtracted mean.
 double float_error(const HeadInputs& inputs) {
   const auto length = static_cast<double>(inputs.length());
   const auto width = static_cast<double>(inputs.q.columns);
@@ -33,8 +33,8 @@ double float_error(const HeadInputs& inputs) {
 }
 
 /// Four roundings to the type (probability or gradient of a score, output, mean, result), and float
-/// arithmetic. Each of `length` terms may have a factor below the type's normal numbers, beside one of at
-/// most `largest`.
+/// arithmetic. Each of `length` terms may have a factor below the type's normal numbers, times one of at most
+/// `largest`.
 void expect_near(const Doubles& found, const Doubles& expected, const Doubles& size, const HeadInputs& inputs,
                  DType type, const std::string& what) {
   const double arithmetic = float_error(inputs);
@@ -109,7 +109,7 @@ std::string name_of_case(const testing::TestParamInfo<Case>& parameter) {
                      name_of(type), dropout > 0 ? "_dropout" : "", batches ? "_products" : "");
 }
 
-// One token; lengths and widths that are odd, a tile's, and past it; more heads than threads.
+// One token; odd lengths and widths, those of a tile, and larger ones; more heads than threads.
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Attention,
     testing::Combine(testing::Values(AttentionShape{1, 1, 1, 4}, AttentionShape{2, 37, 3, 21},
@@ -163,8 +163,9 @@ TEST(AttentionForward, DropsTheSameForAnySplitOfTheSamples) {
   }
 }
 
-/// What the row of every token and head keeps of the first `columns` tokens, for tokens from `columns` on,
-/// which see all of them. With equal scores and the values' columns a unit matrix, outputs are probabilities.
+/// Returns which of the first `columns` tokens survive dropout in the row of every token and head, for tokens
+/// from `columns` on, which see all of them. The scores are equal and the values' columns a unit matrix, so
+/// that outputs are probabilities.
 std::vector<std::vector<bool>> kept_probabilities(const AttentionCase& batch, std::size_t columns) {
   const auto length = static_cast<std::size_t>(batch.shape.length);
   const auto heads = static_cast<std::size_t>(batch.shape.heads);

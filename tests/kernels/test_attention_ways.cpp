@@ -1,4 +1,4 @@
-// On devices: attention by products beside attention row by row, and cut into blocks of heads.
+// On devices: attention by GEMMs compared with attention row by row, and split into blocks of heads.
 #include <gtest/gtest.h>
 
 #include "kernels/attention_case.hpp"
@@ -24,7 +24,7 @@ TEST(AttentionWays, AreTheSameUpToRounding) {
 }
 
 TEST(AttentionWays, TakeHeadsBlockByBlock) {
-  // Where a device is emulated, seven heads at a time.
+  // On an emulated device, seven heads at a time.
   const AttentionCase whole({2, 1500, 4, 4, DType::bf16}, 0.2f, true);
   whole.run();
   const AttentionShape one{1, 1500, 4, 4, DType::bf16};

@@ -1,4 +1,5 @@
-// Batch normalisation against a double reference and its central differences, over several ranks' sums too.
+// Batch normalisation against a double reference and its central differences, also with sums over several
+// ranks.
 #include "mylos/kernels/norm/batch_norm.hpp"
 
 #include <gtest/gtest.h>
@@ -78,8 +79,8 @@ struct BatchNormCase {
   Arena workspace;
 };
 
-/// Of n in float, relatively to 1 + mean |x| rstd, with statistics of blocks of points: Welford's updates of
-/// a block, at most 64 here, a square root and a few roundings.
+/// The error of n in float relative to 1 + mean |x| rstd, with statistics of blocks of points: Welford's
+/// updates of a block, at most 64 here, a square root and a few roundings.
 double normalizing_error(const test::NormReference& norm) {
   return test::summing_error(64, 1 + norm.size, 8);
 }
@@ -216,7 +217,7 @@ TEST(BatchNormOverRanks, SumsOfPartsAreThoseOfTheWhole) {
     EXPECT_NEAR(rstd.values()[c], whole.rstd.values()[c], 1e-6);
   }
   all.set(gradients);
-  // The second part's rows, from everyone's sums.
+  // The rows of the second part, from the sums of all ranks.
   const test::Matrix part(DType::fp32, 3, pictures.columns());
   batch_norm_input_gradient(Execution{}, pictures, whole.x.tensor().row_range(2, 3),
                             whole.dy.tensor().row_range(2, 3), whole.gamma, whole.mean.floats(),

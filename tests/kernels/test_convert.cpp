@@ -1,4 +1,4 @@
-// Bulk conversion gives the bits of the scalar conversion, whatever the length and the alignment.
+// Bulk conversion has the bits of scalar conversion for any length and alignment.
 #include "mylos/kernels/convert.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ std::vector<std::byte> converted_one_by_one(const Tensor& from, DType to) {
   });
 }
 
-/// Fills a tensor with bits of every kind: subnormals, infinities and NaNs are among them.
+/// Fills a tensor with random bits, which include subnormals, infinities and NaNs.
 void set_random_bits(const Tensor& tensor, unsigned seed) {
   std::mt19937 generator(seed);
   std::vector<std::uint32_t> words(tensor.bytes() / 4 + 1);
@@ -44,7 +44,7 @@ void set_random_bits(const Tensor& tensor, unsigned seed) {
   test::copy_to_device(words.data(), tensor.data(), tensor.bytes());
 }
 
-/// `count` elements of an arena that start `offset` elements behind an aligned address.
+/// `count` elements of an arena, starting `offset` elements after an aligned address.
 Tensor window(const Arena& arena, DType type, std::int64_t offset, std::int64_t count) {
   return {arena.data() + static_cast<std::size_t>(offset) * size_of(type), type, 1, count};
 }
@@ -120,7 +120,7 @@ T finite_or_nan(T value) {
   return std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(value) - 1));
 }
 
-/// What the plain conversion gives, without infinity.
+/// Returns the bytes of the plain conversion, without infinity.
 std::vector<std::byte> saturated_one_by_one(const Tensor& from, DType to) {
   std::vector<std::byte> target = converted_one_by_one(from, to);
   dispatch(to, [&]<class To>(TypeTag<To>) {
@@ -134,7 +134,7 @@ std::vector<std::byte> saturated_one_by_one(const Tensor& from, DType to) {
   return target;
 }
 
-/// A device that takes the smaller of two numbers keeps a NaN as one, and not its payload.
+/// The minimum of two numbers on a device keeps NaN, but not its payload.
 std::vector<std::byte> without_payloads(std::vector<std::byte> bytes, DType type) {
   if constexpr (memory_is_host) return bytes;
   dispatch(type, [&]<class T>(TypeTag<T>) {

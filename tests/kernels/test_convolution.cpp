@@ -180,7 +180,7 @@ TEST(ConvolutionWorkspace, OfAMicroBatchServesARaggedOneAndIsBounded) {
       }
     }
   }
-  // Once the gathered rows are full, more samples take no more.
+  // Once the gathered rows are at their limit, more samples need no more workspace.
   const Convolution pictures(of_pictures, DType::bf16);
   EXPECT_EQ(pictures.workspace_bytes(*engine, 1 << 20), pictures.workspace_bytes(*engine, 1 << 24));
 }

@@ -1,4 +1,4 @@
-// Which convolutions go to an engine's library of convolutions, and runs of fewer samples than were planned.
+// The convolutions that an engine's library computes, and runs of fewer samples than were planned.
 #include "kernels/convolution_case.hpp"
 #include "kernels/refusing_convolutions.hpp"
 #include "mylos/base/instructions.hpp"
@@ -94,7 +94,7 @@ TEST_P(ConvolutionLibrary, ComputesFewerSamplesInTheWorkspaceOfMore) {
 }
 
 TEST_P(ConvolutionLibrary, LeavesToProductsWhatItRefusesMidway) {
-  constexpr std::int64_t samples = 5;  // of three runs
+  constexpr std::int64_t samples = 5;  // in three runs
   const test::ConvolutionCase whole(pictures, GetParam(), samples);
   const auto expect_same = [](const std::vector<float>& found, const std::vector<float>& expected, DType type,
                               float before = 0) {

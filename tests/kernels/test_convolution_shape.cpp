@@ -1,4 +1,4 @@
-// What grids convolutions make, and which are refused.
+// The output grids of convolutions, and the shapes that are refused.
 #include "mylos/kernels/convolution/convolution_shape.hpp"
 
 #include <gmock/gmock.h>
@@ -10,7 +10,7 @@ namespace mylos::convolution_shape_test {
 
 constexpr ConvolutionShape pictures = {.input = {{1, 7, 9}, 6}, .outputs = 4, .kernel = {1, 3, 3}};
 
-/// How often the kernel fits into the padded axis, counted.
+/// Counts the positions of the kernel in the padded axis.
 std::int64_t counted_extent(const ConvolutionShape& shape, std::size_t axis) {
   std::int64_t count = 0;
   const std::int64_t end = shape.input.extent[axis] + shape.padding[axis];

@@ -1,4 +1,4 @@
-// Convolutions by minimal filtering, whatever their size, against seven loops in double.
+// Winograd convolutions of any size against seven loops in double.
 #include "mylos/kernels/convolution/convolution_winograd.hpp"
 
 #include "kernels/convolution_case.hpp"
@@ -7,10 +7,10 @@
 
 namespace mylos::convolution_winograd_test {
 
-/// The machine's products, and minimal filtering for all convolutions that it takes.
-class FilteringEngine final : public test::OwnEngine {
+/// The machine's GEMMs, and Winograd convolution for all convolutions that it supports.
+class WinogradEngine final : public test::OwnEngine {
  public:
-  explicit FilteringEngine(const Execution& exec = {}) : winograd_(make_winograd_convolution(exec)) {}
+  explicit WinogradEngine(const Execution& exec = {}) : winograd_(make_winograd_convolution(exec)) {}
 
   [[nodiscard]] LibraryConvolution* convolutions() const override { return winograd_.get(); }
 
@@ -54,7 +54,8 @@ std::vector<test::NamedConvolution> filters() {
   };
 }
 
-/// Values of up to 1 that a result's whole tile sees count in its error, though they cancel in the result.
+/// Values of up to 1 that the tile of a result sees contribute to its error, even if they cancel in the
+/// result.
 test::Sums of_tiles(test::Sums sums, std::int64_t terms_of_point) {
   for (std::size_t i = 0; i < sums.value.size(); ++i) {
     sums.terms[i] = std::max(sums.terms[i], static_cast<double>(terms_of_point));
@@ -71,7 +72,7 @@ class EveryFilter : public testing::TestWithParam<NamedAndType> {
   [[nodiscard]] const ConvolutionShape& shape() const { return std::get<0>(GetParam()).shape; }
 
   test::ConvolutionCase case_{shape(), type(), std::get<0>(GetParam()).samples,
-                              std::make_unique<FilteringEngine>()};
+                              std::make_unique<WinogradEngine>()};
 };
 
 TEST_P(EveryFilter, IsTheConvolutionOfItsDefinition) {
@@ -131,14 +132,14 @@ Bits bits_of(const test::ConvolutionCase& run) {
 
 TEST(WinogradConvolution, HasTheSameBitsForAnyNumberOfThreads) {
   const auto of = [](const Execution& exec) {
-    return bits_of({pictures, DType::fp32, 7, std::make_unique<FilteringEngine>(exec)});
+    return bits_of({pictures, DType::fp32, 7, std::make_unique<WinogradEngine>(exec)});
   };
   const Bits whole = of({});
   for (const Execution& exec : test::narrower_executions()) EXPECT_EQ(of(exec), whole) << exec.concurrency();
 }
 
 TEST(WinogradConvolution, OfASampleIsTheSameWhateverOthersThereAre) {
-  const test::ConvolutionCase whole(pictures, DType::fp32, 7, std::make_unique<FilteringEngine>());
+  const test::ConvolutionCase whole(pictures, DType::fp32, 7, std::make_unique<WinogradEngine>());
   whole.forward();
   whole.input_gradient();
   const auto y = whole.y.values();
@@ -160,9 +161,9 @@ TEST(WinogradConvolution, OfASampleIsTheSameWhateverOthersThereAre) {
   }
 }
 
-/// As the machine chooses: of samples with what lies beyond their edges, some at a time.
+/// With the machine's engine: padded samples are copied, some at a time.
 TEST(WinogradConvolution, OfManyPaddedGridsIsThatByProducts) {
-  constexpr std::int64_t samples = 40;  // of which some 35 fit into what is gathered at a time
+  constexpr std::int64_t samples = 40;  // some 35 of them fit into what is gathered at a time
   for (const auto kind : {PaddingKind::zero, PaddingKind::periodic, PaddingKind::reflect}) {
     const ConvolutionShape shape = beyond_edges(filter(plane(32, 32, 24), 32, {0, 1, 1}), kind);
     const test::ConvolutionCase chosen(shape, DType::fp32, samples);

@@ -1,4 +1,4 @@
-// Division by a product and a shift gives the quotients of the operator.
+// Division by a multiplication and a shift has the quotients of the operator.
 #include "mylos/kernels/launch/divisor.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Dropout: which elements it drops, and that nothing but seed, name, step, sample and column decides it.
+// Dropout: the elements that it drops depend only on seed, name, step, sample and column.
 #include "mylos/kernels/pointwise/dropout.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,8 @@ TEST_F(DropoutTest, ForwardDropsTheActivationAndBackwardItsGradient) {
       activation_forward(Execution{}, activation, plain, plain, {});
       const test::Matrix out(type, rows, columns);
       activation_forward(Execution{}, activation, in, out, dropout(0.3f));
-      // Without dropout, in float, with the same input: times the factor it is what dropout must give.
+      // The result without dropout, in float, from the same input: times the factor it is the result with
+      // dropout.
       const test::Matrix kept(DType::fp32, rows, columns,
                               keeps_output(activation, false) ? plain.values() : x);
       const test::Matrix d_plain(DType::fp32, rows, columns, dy);
@@ -98,7 +99,7 @@ TEST_F(DropoutTest, ForwardDropsTheActivationAndBackwardItsGradient) {
       for (std::size_t i = 0; i < x.size(); ++i) {
         const double y_expected = static_cast<double>(y_plain[i]) * factor[i];
         const double dx_expected = static_cast<double>(dx_plain[i]) * factor[i];
-        // The factor and the product; and the two may be off by 12 units, 24 u, to either side
+        // The factor and the product; both results may be off by 12 units, 24 u, in either direction
         // (test_math.cpp).
         const double arithmetic = (2 + 2 * 24) * test::u;
         ASSERT_NEAR(y[i], y_expected,

@@ -80,8 +80,7 @@ TEST_P(Embedding, BackwardSumsOverTheRowsOfEachTokenAndPosition) {
         const double before = accumulate ? 2 : 0;
         std::vector<double> token_sums(vocabulary * columns, before);
         std::vector<double> position_sums(length * columns, 2);  // these are always added to
-        // Sums of at most all rows, each of which is a product with a factor that is rounded; and what was
-        // there.
+        // Sums of at most all rows, each a product with a rounded factor, and the old values.
         const double magnitude = 2 + rows / (1 - static_cast<double>(probability));
         const double summing = test::summing_error(rows + 1, magnitude, 2);
         for (std::int64_t row = 0; row < rows; ++row) {

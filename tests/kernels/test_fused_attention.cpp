@@ -1,4 +1,4 @@
-// What is said of a vendor's fused attention from shapes alone.
+// What a vendor's fused attention promises from shapes alone.
 #include <gtest/gtest.h>
 
 #include "mylos/kernels/attention/fused_attention.hpp"
@@ -12,7 +12,7 @@ TEST(FusedAttention, ServesHeadsThatTheLibraryHas) {
   const auto serves = [](auto change) {
     AttentionShape shape = gpt2;
     change(shape);
-    return fused_attention::may_serve(shape);
+    return fused_attention::may_support(shape);
   };
   EXPECT_TRUE(serves([](AttentionShape&) {}));
   EXPECT_TRUE(serves([](AttentionShape& shape) { shape.type = DType::fp16; }));

@@ -1,4 +1,4 @@
-// Every engine of this build, every form of product and every combination of types, against sums in double.
+// Every engine of this build, every form of GEMM and every combination of types, against sums in double.
 #include "mylos/kernels/gemm/gemm.hpp"
 
 #include <gmock/gmock.h>
@@ -72,7 +72,7 @@ struct Operands {
     execution.fence();
   }
 
-  /// True where the engine stayed within the workspace that it asked for.
+  /// Returns true if the engine stayed within the workspace that it requested.
   bool guard_is_untouched() const {
     const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), all_workspace());
     for (std::size_t i = host.size() - guard; i < host.size(); ++i) {
@@ -176,7 +176,7 @@ struct Layer {
 };
 
 // Below, at and above the widths of vectors, panels, strips, tasks and chunks; several panels, strips and
-// chunks at once; and the last layers of classifiers, of 65 characters too, whose rows are odd in 16 bits.
+// chunks; and the last layers of classifiers, also with 65 characters, whose rows are odd in 16 bits.
 constexpr Layer layers[] = {{1, 1, 1},       {1, 17, 3},     {3, 1, 17},     {17, 3, 1},     {16, 16, 48},
                             {33, 130, 49},   {100, 784, 10}, {200, 70, 310}, {5, 20, 2400},  {3100, 5, 18},
                             {1040, 1090, 7}, {1100, 50, 40}, {40, 2100, 50}, {40, 50, 2100}, {77, 33, 65}};
@@ -265,8 +265,8 @@ TEST_P(EveryEngine, CarriesNanAndOverflowThroughRelu) {
 }
 
 TEST(Gemm, TilesSumAnElementInTheSameOrderHoweverTheProductIsCut) {
-  // So that the number of threads, which decides on the cut, changes no bit: part of a product is the same
-  // as the product of parts, over several chunks of k and with rows that are copied in one of the two.
+  // The number of threads determines the tiling and must not change the bits. Part of a product equals the
+  // product of parts, over several chunks of k, and with rows that are packed in one of the two.
   const auto names = gemm_engine_names();
   if (std::find(names.begin(), names.end(), "tiles") == names.end()) GTEST_SKIP() << "no tiles in this build";
   const auto tiles = engine_named("tiles");

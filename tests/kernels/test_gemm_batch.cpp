@@ -1,5 +1,5 @@
-// Batches of every engine of this build, against sums in double: every form of product and combination of
-// types, matrices one right behind the other and with gaps.
+// Batches of every engine of this build, against sums in double: every form of GEMM and combination of types,
+// with contiguous matrices and with gaps.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 
 namespace mylos::gemm_batch_test {
 
-constexpr float between = 77;  // what lies in gaps, and in results before
+constexpr float between = 77;  // the value in gaps, and in results before the run
 
-/// The operands of a batch, each a row of as many elements as its matrices and the gaps between them take.
+/// The operands of a batch. Each is a row that holds its matrices and the gaps between them.
 struct BatchOperands {
   explicit BatchOperands(const GemmBatch& batch, const GemmEngine& engine)
       : a(drawn(batch.one.a, batch.count, batch.stride_a, 1)),
@@ -36,7 +36,7 @@ struct BatchOperands {
   Arena workspace;
 };
 
-/// As test_gemm.cpp compares one product.
+/// Compares each GEMM as test_gemm.cpp does.
 void expect_right(GemmEngine& engine, const GemmBatch& batch) {
   const BatchOperands operands(batch, engine);
   operands.run(engine, batch);

@@ -1,4 +1,4 @@
-// Which engine computes a product: the table's, the one that was measured, the one of the checkpoint.
+// The engine that computes a GEMM: from the table, from measurements, or from the checkpoint.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace mylos::gemm_choice_test {
 
 constexpr DType types[] = {DType::fp32, DType::bf16, DType::fp16};
 
-/// Hosts with oneDNN have a choice.
+/// Skips its tests on machines without a choice; hosts with oneDNN have one.
 class Choice : public testing::Test {
  protected:
   void SetUp() override {
@@ -110,7 +110,7 @@ TEST_F(Choice, IsMadeForEveryProductThatHasOne) {
       << "nothing to choose";
 }
 
-/// Does nothing, in a time of its own.
+/// Does nothing for a fixed time.
 class Idle final : public GemmEngine {
  public:
   Idle(std::string name, int milliseconds) : name_(std::move(name)), milliseconds_(milliseconds) {}

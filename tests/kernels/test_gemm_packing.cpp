@@ -11,8 +11,8 @@ namespace mylos::gemm_packing_test {
 
 constexpr std::byte pattern{0xff};  // four of them are not a number
 
-/// C = op(A) B, from a workspace and a C full of NaN. Expects nothing written
-/// behind the workspace.
+/// Computes C = op(A) B from a workspace and a C full of NaN. Expects that nothing is written after the
+/// workspace.
 std::vector<float> product(GemmEngine& tiles, const Execution& exec, const GemmProblem& problem,
                            const test::Matrix& a, const test::Matrix& b) {
   const test::Matrix c(problem.c, problem.m, problem.n);
@@ -41,7 +41,7 @@ class GemmPacking : public testing::Test {
 };
 
 TEST_F(GemmPacking, InPartsChangesNoBit) {
-  // More words than are packed at a time, in any type; the last part is not full.
+  // More words than are packed at a time, for any type; the last part is incomplete.
   constexpr std::int64_t samples = 2200;
   constexpr std::int64_t outputs = 4001;
   constexpr std::int64_t inputs = 5;
@@ -70,7 +70,7 @@ TEST_F(GemmPacking, InPartsChangesNoBit) {
 }
 
 TEST_F(GemmPacking, TakesBoundedMemory) {
-  // Or the gradients of a large vocabulary's logits would be there twice.
+  // Otherwise the gradients of a large vocabulary's logits would be stored twice.
   for (const DType type : test::all_types) {
     const auto bytes = [&](std::int64_t rows) {
       return tiles_->workspace_bytes(linear_weight_gradient(8192, 1600, rows, type, type));

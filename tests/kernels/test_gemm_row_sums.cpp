@@ -1,4 +1,4 @@
-// The sums of A's rows that a product leaves besides, against sums in double.
+// The sums of A's rows that a GEMM also computes, against sums in double.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Results {
   friend bool operator==(const Results&, const Results&) = default;
 };
 
-/// From a workspace full of NaN, and results full of ones where they are added to, else of NaN.
+/// Runs with a workspace full of NaN, and with results full of ones if they are added to, else of NaN.
 Results run(GemmEngine& engine, const Execution& exec, const GemmProblem& problem, const test::Matrix& a,
             const test::Matrix& b) {
   const float before = problem.accumulate ? 1.0f : std::nanf("");
@@ -48,7 +48,7 @@ void expect_sums(const std::vector<float>& sums, const GemmProblem& problem, con
       magnitude += std::abs(value);
     }
     const double summing = test::summing_error(static_cast<double>(problem.k), magnitude, 2);
-    // A device's library gives new sums in C's type, which a pass of ours adds to the old ones.
+    // A device's library computes new sums in C's type, which a separate pass adds to the old ones.
     const double rounded_first = !memory_is_host && problem.accumulate ? std::abs(sum - 1) : 0;
     ASSERT_NEAR(sums[static_cast<std::size_t>(row)], sum,
                 summing + test::unit_roundoff_of(problem.c) * (std::abs(sum) + rounded_first + summing))
@@ -64,7 +64,7 @@ void expect_right(GemmEngine& engine, GemmProblem problem) {
   const Results alone = run(engine, Execution{}, problem, a, b);
   problem.row_sums = true;
   const Results both = run(engine, Execution{}, problem, a, b);
-  // A device's library may take another algorithm when it sums rows besides.
+  // A device's library may use another algorithm when it also sums rows.
   if constexpr (memory_is_host) {
     EXPECT_EQ(both.c, alone.c) << "the product";
   }
@@ -85,8 +85,8 @@ TEST(GemmRowSums, AreAsInDouble) {
     const auto engine = make_gemm_engine(options);
     for (const DType type : test::all_types) {
       for (const DType result : {type, DType::fp32}) {
-        // Strips of rows that are not full; one word of k and none to pair with it; one chunk of k and
-        // several, in several tasks.
+        // Incomplete strips of rows; a single word of k without a partner; one and several chunks of k, in
+        // several tasks.
         for (const auto [rows, columns, k] : {std::array<std::int64_t, 3>{1, 1, 1},
                                               {37, 50, 7},
                                               {300, 200, 101},

@@ -1,4 +1,4 @@
-// Tiles on any number of threads give the same bits, whoever takes a task.
+// Tiles have the same bits with any number of threads, whichever thread takes a task.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Workspace that was planned for a product serves every smaller one.
+// The workspace that was planned for a GEMM suffices for every smaller one.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -41,7 +41,7 @@ struct GroupNormCase {
                         accumulate, workspace.data());
     exec.fence();
   }
-  /// Where the elements of a sample's group lie in a matrix of x's shape.
+  /// Returns the offsets of a sample's group in a matrix of x's shape.
   [[nodiscard]] std::vector<std::size_t> elements(std::int64_t sample, std::int64_t group) const {
     const std::int64_t width = grid.channels / groups;
     std::vector<std::size_t> at;

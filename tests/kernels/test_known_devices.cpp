@@ -1,4 +1,4 @@
-// The table of devices: figures that a data sheet may have, in the order in which their makers sold them.
+// The table of devices: plausible figures for data sheets, in the order of release.
 #include "mylos/kernels/rates/known_devices.hpp"
 
 #include <gtest/gtest.h>
@@ -24,15 +24,15 @@ TEST(KnownDevices, HaveFiguresThatADataSheetMayHave) {
     SCOPED_TRACE(device.name);
     EXPECT_GE(device.bf16_tflops, device.fp32_tflops);
     EXPECT_GE(device.fp16_tflops, device.bf16_tflops);
-    // Matrix units: from 4 times plain float (AMD's have float too) to 40 times; with sparsity it would be
-    // more.
+    // Matrix units are 4 to 40 times as fast as plain float (AMD's also multiply float); with sparsity it
+    // would be more.
     EXPECT_GE(device.fp16_tflops, 3.9 * device.fp32_tflops);
     EXPECT_LE(device.fp16_tflops, 40 * device.fp32_tflops);
-    // Operations for each byte that memory brings: another unit in either column would be far outside.
+    // Operations per byte of memory bandwidth: a wrong unit in either column would be far outside.
     const double balance = 1000 * device.fp16_tflops / device.gigabytes_per_s;
     EXPECT_GT(balance, 100);
     EXPECT_LT(balance, 400);
-    // What memory brings in a hundredth of a second is less than all of it, and more than a twentieth.
+    // Memory delivers between a twentieth and all of its capacity in a hundredth of a second.
     const double share = device.gigabytes_per_s / 100 / static_cast<double>(device.gigabytes);
     EXPECT_GT(share, 0.05);
     EXPECT_LT(share, 1);

@@ -11,13 +11,13 @@ constexpr std::int64_t rows = 37;
 constexpr std::int64_t columns = 301;
 constexpr float epsilon = 1e-5f;
 
-/// Of central differences in double, with h = 1e-5: of the third derivative times h^2 / 6, and of the losses'
-/// own rounding, 300 2^-53 / h.
+/// The error of central differences in double with h = 1e-5: the third derivative times h^2 / 6, and the
+/// rounding of the losses, 300 2^-53 / h.
 constexpr double difference_error = 1e-8;
 
 using Values = std::vector<double>;
 
-/// One row, as the formula says.
+/// One row by the formula.
 Values reference(const Values& x, const Values& gamma, const Values& beta) {
   const auto count = static_cast<double>(x.size());
   double mean = 0;
@@ -38,8 +38,8 @@ Values widened(const std::vector<float>& values, std::size_t first = 0,
                 values.begin() + static_cast<std::ptrdiff_t>(first + count));
 }
 
-/// The error of a row's normalised elements n = (x - mean) rstd, relative to (|x| + mean(|x|)) rstd: those of
-/// a mean of `count` elements, a mean of as many squares, a square root and four roundings.
+/// The error of a row's normalised elements n = (x - mean) rstd, relative to (|x| + mean(|x|)) rstd: that of
+/// a mean of `count` elements, a mean of the same number of squares, a square root and four roundings.
 double normalizing_error(std::size_t count) {
   return test::summing_error(static_cast<double>(count), 1, 8);
 }
@@ -53,8 +53,8 @@ Values normalized_sizes(const Values& x, double rstd) {
   return sizes;
 }
 
-/// The error in float of rstd (g - mean(g) - n mean(g n)), by element: rstd and n are off once, the last mean
-/// twice and by its sum.
+/// The error in float of rstd (g - mean(g) - n mean(g n)), by element: rstd and n contribute once, the last
+/// mean twice and by its sum.
 Values input_gradient_error(const Values& g, const Values& sizes, double rstd) {
   const auto count = static_cast<double>(g.size());
   double mean_g = 0;
@@ -69,7 +69,7 @@ Values input_gradient_error(const Values& g, const Values& sizes, double rstd) {
   return errors;
 }
 
-/// A layer with its tensors, forward done.
+/// A layer with its tensors after the forward pass.
 struct LayerNormCase {
   explicit LayerNormCase(DType type, DType weight_type = DType::fp32)
       : x(type, rows, columns, test::random_values(type, rows * columns, -2, 3, 1)),

@@ -1,5 +1,5 @@
-// What a vendor's library is told of a product, against sums over what it would read; and what computes the
-// product where the library refuses.
+// The description of a GEMM for a vendor's library, against sums over what it would read; and what computes
+// the GEMM if the library refuses.
 #include "mylos/kernels/gemm/library_product.hpp"
 
 #include <gtest/gtest.h>
@@ -161,13 +161,13 @@ TEST(LibraryProduct, AddedToABiasIsRoundedOnceAsWithTheBiasInTheEpilogue) {
     const std::vector<float> expected = in_epilogue.values();
     const std::vector<float> found = before.values();
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      // In float the old C is where the sum begins.
+      // In float the sum starts from the old C.
       ASSERT_NEAR(found[i], expected[i], type == DType::fp32 ? 1e-5f : 0) << name_of(type) << " " << i;
     }
   }
 }
 
-/// In double, of what is stored, onto `old`.
+/// Sums of what is stored, in double, added to `old`.
 std::vector<float> sums_of_rows(const GemmProblem& problem, const test::Matrix& a,
                                 const std::vector<float>& old) {
   const std::vector<float> values = a.values();

@@ -21,20 +21,20 @@ double cross_entropy_of(const Values& logits, std::size_t label) {
   return std::log(sum) + largest - logits[label];
 }
 
-/// Of central differences in double, with h = 1e-5: of the third derivative times h^2 / 6, and of the losses'
-/// own rounding, 20 2^-53 / h, times the scale 1024 / 50.
+/// The error of central differences in double with h = 1e-5: the third derivative times h^2 / 6, and the
+/// rounding of the losses, 20 2^-53 / h, times the scale 1024 / 50.
 constexpr double difference_error = 2e-8;
 
-/// The error in float of log(sum of exp(z_j - max)) + max - z_label, and, relatively, of a probability: the
-/// sum has `classes` terms, an exponential is off by 4 u (test_math.cpp) and by its argument's rounding, and
-/// so are the logarithm and the three last terms; none is larger than `spread`, of the logits, and
-/// log(classes).
+/// The error in float of log(sum of exp(z_j - max)) + max - z_label, and the relative error of a probability.
+/// The sum has `classes` terms. An exponential is off by 4 u (test_math.cpp) and by the rounding of its
+/// argument, and so are the logarithm and the last three terms. None is larger than `spread`, that of the
+/// logits, plus log(classes).
 double cross_entropy_error(std::size_t classes, double spread) {
   const auto terms = static_cast<double>(classes);
   return test::summing_error(terms, 1, 4 + spread) + 4 * test::u * (spread + std::log(terms) + 1);
 }
 
-/// Runs the loss on its own copy of the logits and keeps what it gave.
+/// Runs the loss on a copy of the logits and stores the results.
 struct CrossEntropy {
   CrossEntropy(DType type, std::int64_t classes, const std::vector<float>& values,
                const std::vector<std::int32_t>& labels, bool in_place = false, float scale = 1024.0f,
@@ -67,9 +67,9 @@ INSTANTIATE_TEST_SUITE_P(Types, CrossEntropyOfType, testing::ValuesIn(test::all_
 
 TEST_P(CrossEntropyOfType, ColumnsThatPadAreAsIfTheyWereNotThere) {
   constexpr std::size_t rows = 20;
-  // A device holds rows of 128 and 5120 columns in registers, and reads those of 101 and 102, say, twice.
-  // With more than 1024 it takes other numbers of threads for them, and so another order of additions; not
-  // where emulated.
+  // A device holds rows of 128 and 5120 columns in registers, and reads others, such as 101 and 102, twice.
+  // Above 1024 columns it uses another number of threads for them, and so another order of additions; an
+  // emulated device does not.
   const std::size_t many = emulates_device ? 5000 : 1000;
   for (const std::size_t classes : {std::size_t{1}, std::size_t{5}, std::size_t{101}, many}) {
     for (const std::size_t columns : {classes, classes + 1, (classes / 128 + 1) * 128}) {
@@ -126,7 +126,7 @@ TEST_P(CrossEntropyOfType, LossAndGradientAreThoseOfTheDoubleReference) {
         below[c] -= h;
         const double slope = (cross_entropy_of(above, label) - cross_entropy_of(below, label)) / (2 * h);
         const double expected = 1024.0 / rows * slope;
-        // A probability, from which the label's 1 is taken away, times the scale.
+        // A probability, minus 1 for the label, times the scale.
         const double probability = slope + (c == label ? 1 : 0);
         const double arithmetic = 1024.0 / rows * error * probability + 3 * test::u * std::abs(expected);
         ASSERT_NEAR(found.gradient[row * classes + c], expected,
@@ -262,8 +262,8 @@ TEST(MeanSquaredError, LossAndGradientAreThoseOfTheDoubleReference) {
       ASSERT_NEAR(losses[row], loss_of_row(0, 0), test::summing_error(columns, loss_of_row(0, 0), 4));
       for (std::size_t i = row * columns; i < (row + 1) * columns; ++i) {
         const double expected = 256.0 / rows * (loss_of_row(i, 1e-4) - loss_of_row(i, -1e-4)) / 2e-4;
-        // A difference and its factors are five roundings; the loss is a square: differences are exact but
-        // for theirs, 2^-53 (loss / 1e-4) 8.
+        // The difference and its factors have five roundings. The loss is a square, so central differences
+        // are exact except for their own rounding, 2^-53 (loss / 1e-4) 8.
         ASSERT_NEAR(d[i], expected,
                     test::rounding_error(type, expected) + 5 * test::u * std::abs(expected) + 1e-10);
       }

@@ -11,7 +11,7 @@ namespace mylos::machine_rates_test {
 constexpr std::size_t plenty = std::size_t{1} << 40;
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
-/// Computes nothing; its own clock says how long it would have taken.
+/// Computes nothing, and advances its clock by the time that the GEMM would take.
 class TwoSpeeds final : public GemmEngine {
  public:
   [[nodiscard]] std::string_view name() const override { return "two speeds"; }
@@ -24,7 +24,7 @@ class TwoSpeeds final : public GemmEngine {
 
 TEST(MachineRates, AreMeasuredForTheTypesAskedForAndForMemory) {
   TwoSpeeds engine;
-  const auto clock = [&] { return engine.now_s += 1e-9; };  // what else is timed takes a nanosecond
+  const auto clock = [&] { return engine.now_s += 1e-9; };  // anything else takes a nanosecond
   const MachineRates rates = measure_rates(Execution{}, engine, {DType::fp32, DType::bf16}, plenty, clock);
   EXPECT_NEAR(rates.flops_in(DType::fp32), 1e8, 1e3);
   EXPECT_NEAR(rates.flops_in(DType::bf16), 3e8, 1e3);
@@ -33,7 +33,7 @@ TEST(MachineRates, AreMeasuredForTheTypesAskedForAndForMemory) {
 }
 
 TEST(MachineRates, OfMemoryCountTwoReadsAndAWriteOfTheMedianPass) {
-  // Of ten passes the first does not count, and three of the others met somebody else's work.
+  // Of ten passes the first is not counted, and three others are slowed by other programs.
   const std::vector<double> passes_s = {9, 0.5, 0.5, 4, 0.5, 0.5, 4, 0.5, 4, 0.5};
   double now_s = 0;
   std::size_t calls = 0;

@@ -55,7 +55,7 @@ std::vector<float> values_at(const std::vector<float>& points) {
   return y.values();
 }
 
-/// The largest error over [low, high] in units in the last place of the reference.
+/// Returns the largest error over [low, high] in units in the last place of the reference.
 template <class Function>
 double worst_error(float low, float high) {
   constexpr int count = 200'001;

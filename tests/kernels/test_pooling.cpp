@@ -14,7 +14,8 @@ namespace mylos::pooling_test {
 
 constexpr std::int64_t samples = 3;
 
-/// function(window, point) with the indices of elements, for every point that a window sees, in its order.
+/// Calls function(window, point) with the indices of elements, for every point that a window sees, in its
+/// order.
 template <class Function>
 void for_each_seen(const PoolShape& shape, const Function& function) {
   const GridShape output = output_grid(shape);
@@ -44,23 +45,23 @@ const PoolShape shapes[] = {
     {.input = {{4, 5, 6}, 3}, .window = {2, 3, 3}, .stride = {1, 1, 2}, .padding = {1, 2, 0}},
     {.input = {{1, 1, 11}, 301}, .window = {1, 1, 3}, .stride = {1, 1, 4}},
     {.input = {{1, 4, 4}, 8}, .window = {1, 4, 4}},
-    // Few channels, of which a tile of a host takes several points; lines longer than a tile.
+    // Few channels, so that a host's tile contains several points; lines longer than a tile.
     {.input = {{1, 1, 700}, 1}, .window = {1, 1, 5}, .stride = {1, 1, 1}, .padding = {0, 0, 2}},
     {.input = {{1, 1, 701}, 1}, .window = {1, 1, 3}, .stride = {1, 1, 2}, .padding = {0, 0, 1}},
     {.input = {{1, 1, 600}, 1}, .window = {1, 1, 2}, .stride = {1, 1, 2}},
     {.input = {{1, 1, 700}, 3}, .window = {1, 1, 31}, .stride = {1, 1, 2}, .padding = {0, 0, 15}},
     {.input = {{1, 5, 203}, 3}, .window = {1, 3, 7}, .stride = {1, 2, 3}, .padding = {0, 1, 3}},
     {.input = {{1, 6, 90}, 3}, .window = {1, 5, 5}, .stride = {1, 1, 1}, .padding = {0, 2, 2}},
-    // Windows that are longer than the grid, so that none sees all of its points.
+    // Windows longer than the grid, so that none sees all of its points.
     {.input = {{1, 20, 9}, 2}, .window = {1, 31, 15}, .stride = {1, 1, 2}, .padding = {0, 15, 7}},
     {.input = {{6, 6, 6}, 4}, .window = {5, 5, 5}, .stride = {1, 1, 1}, .padding = {2, 2, 2}},
     {.input = {{2, 3, 4}, 2}},
-    // Windows that do not overlap, of many channels; with points in no window, and in padding.
+    // Windows with many channels that do not overlap; points in no window, and in padding.
     {.input = {{4, 5, 23}, 12}, .window = {2, 2, 3}, .stride = {2, 2, 3}, .padding = {1, 0, 1}},
     {.input = {{1, 7, 9}, 300}, .window = {1, 2, 2}, .stride = {1, 3, 4}, .padding = {0, 1, 0}},
 };
 
-/// Workspace that holds nothing but NaN.
+/// A workspace full of NaN.
 class Workspace {
  public:
   explicit Workspace(std::size_t bytes) : arena_("workspace", bytes + 4) {
@@ -108,7 +109,7 @@ class Pooling : public testing::TestWithParam<std::tuple<PoolShape, DType>> {
   void SetUp() override { check(shape()); }
 };
 
-/// Few values, so that many windows have several maxima.
+/// Few different values, so that many windows have several maxima.
 std::vector<float> coarse_values(std::int64_t count, unsigned seed) {
   auto values = test::random_values(DType::fp32, count, -3, 3, seed);
   for (float& value : values) value = std::round(value);
@@ -207,7 +208,8 @@ TEST(MaxPool, OfInfinitiesIsOne) {
 }
 
 TEST(MaxPool, OfSeveralAxesTakesTheFirstMaximumInTheOrderOfThePoints) {
-  // 9 is thrice in the window, NaN twice in the other sample's: lines are compared before columns.
+  // 9 occurs three times in the window, NaN twice in that of the other sample: lines are compared before
+  // columns.
   const PoolShape shape = {.input = {{1, 3, 3}, 1}, .window = {1, 3, 3}};
   const test::Matrix x(DType::fp32, 2, 9, {1, 2, 9, 9, 0, 3, 9, 1, 1, 1, 2, NAN, NAN, 5, 3, 9, 1, 1});
   const test::Matrix dy(DType::fp32, 2, 1, {4, 6});
@@ -229,12 +231,12 @@ TEST(MaxPool, KeepsSubnormalNumbers) {
 }
 
 TEST(Pool, GivesTheSameBitsForAnyNumberOfThreadsAndOfSamplesTogether) {
-  // On hosts more samples than the workspace takes at once.
+  // On hosts, more samples than the workspace holds at once.
   const PoolShape shape = {
       .input = {{2, 40, 41}, 17}, .window = {2, 5, 4}, .stride = {1, 1, 2}, .padding = {1, 2, 1}};
   constexpr std::int64_t many = 11;
   const std::int64_t outputs = output_grid(shape).columns();
-  if constexpr (runs_on_host) {  // a device's workspace has room for all of them
+  if constexpr (runs_on_host) {  // a device's workspace holds all samples
     ASSERT_LT(max_pool_workspace(shape, DType::bf16, many).backward,
               many * max_pool_workspace(shape, DType::bf16, 1).backward / 2);
   }
@@ -268,7 +270,7 @@ TEST(Pool, GivesTheSameBitsForAnyNumberOfThreadsAndOfSamplesTogether) {
     EXPECT_EQ(all(test::narrower_execution(), 1), one_by_one) << name_of(type);
     const auto at_once = all(Execution{}, many);
     ASSERT_EQ(at_once.size(), one_by_one.size());
-    // Sample by sample: all of one pass lie side by side in the one, all of one sample in the other.
+    // Sample by sample: `at_once` has all samples of a pass together, `one_by_one` all passes of a sample.
     std::size_t at = 0;
     for (std::size_t sample = 0; sample < many; ++sample) {
       std::size_t pass_begin = 0;
@@ -300,7 +302,7 @@ TEST(Pool, CostsNoMoreThanTheSumOfAWindowsExtents) {
     }
     return least;
   };
-  // Ten times the taps of a line. With all taps of all windows it would be (31 / 3)^4 times as long.
+  // Ten times the taps of a line. With all taps of all windows it would take (31 / 3)^4 times as long.
   EXPECT_LT(seconds(31), 100 * seconds(3));
   EXPECT_EQ(pool_steps({.input = {{4, 6, 8}, 2}, .window = {2, 3, 4}}),
             2.0 * (2 * 3 * 6 * 8 + 3 * 3 * 4 * 8 + 4 * 3 * 4 * 5));

@@ -7,7 +7,7 @@ namespace mylos::product_rate_test {
 
 constexpr std::size_t plenty = std::size_t{1} << 30;
 
-/// Computes nothing, and takes its time by a clock of its own.
+/// Computes nothing, and advances its own clock.
 class SlowEngine final : public GemmEngine {
  public:
   explicit SlowEngine(double flops_per_s) : flops_per_s_(flops_per_s) {}
@@ -18,7 +18,7 @@ class SlowEngine final : public GemmEngine {
     const bool hurries = now_s_ >= hurry_from_s_ && now_s_ < hurry_to_s_;
     now_s_ += flops_of(problem) / (hurries ? 4 * flops_per_s_ : flops_per_s_);
   }
-  /// Four times as fast between these seconds of its clock.
+  /// Makes it four times as fast between these seconds of its clock.
   void hurry(double from_s, double to_s) {
     hurry_from_s_ = from_s;
     hurry_to_s_ = to_s;
@@ -45,7 +45,7 @@ TEST(ProductRate, IsThatOfTheEngine) {
 }
 
 TEST(ProductRate, IsOfALargerProductWhereTheEngineIsFaster) {
-  SlowEngine slow(1e10);  // 256 cubed take it 3.4 ms
+  SlowEngine slow(1e10);  // 256 cubed takes 3.4 ms
   SlowEngine fast(1e12);
   EXPECT_NEAR(slow.measured_rate(DType::fp32), 1e10, 1e3);
   EXPECT_NEAR(fast.measured_rate(DType::fp32), 1e12, 1e5);
@@ -54,7 +54,7 @@ TEST(ProductRate, IsOfALargerProductWhereTheEngineIsFaster) {
   EXPECT_EQ(fast.problems.back().m, fast.problems.back().k);
 }
 
-/// As where ranks that share its cores are not at work yet, or no longer.
+/// The cores are not shared while other ranks have not started or have finished.
 TEST(ProductRate, IsNotThatOfAStretchInWhichTheCoresWereItsOwn) {
   for (const double from_s : {0.03, 0.06, 0.08}) {
     SlowEngine engine(1e10);
@@ -63,7 +63,7 @@ TEST(ProductRate, IsNotThatOfAStretchInWhichTheCoresWereItsOwn) {
   }
 }
 
-/// A product that a neighbour slowed in most stretches still shows what the machine can do.
+/// A GEMM that another program slows in most intervals still shows the machine's rate.
 TEST(ProductRate, HasTheTimeOfEachStretch) {
   SlowEngine engine(1e10);
   engine.hurry(0.06, 10);

@@ -1,4 +1,4 @@
-// Reductions: exact where arithmetic is, blind to no element, the same for any number of threads.
+// Reductions: exact where arithmetic is exact, over all elements, the same for any number of threads.
 #include "mylos/kernels/launch/reduce.hpp"
 
 #include <gtest/gtest.h>

@@ -17,7 +17,8 @@ class EveryType : public testing::TestWithParam<DType> {
   std::vector<float> values(unsigned seed, float size = 2) const {
     return test::random_values(type(), rows * columns, -size, size, seed);
   }
-  /// Computed by `roundings` of float numbers up to `magnitude`, then rounded to the type.
+  /// Expects a value that was computed by `roundings` roundings of floats up to `magnitude`, then rounded to
+  /// the type.
   void expect(const std::vector<float>& found, std::size_t i, double expected, double magnitude,
               double roundings) const {
     ASSERT_NEAR(found[i], expected, test::rounding_error(type(), expected) + roundings * test::u * magnitude);
@@ -82,8 +83,8 @@ TEST_P(EveryType, GatedUnitAndItsGradientAreTheDoubleReference) {
   const auto outputs = y.values();
   const auto d_gate = gates.values();
   const auto d_up = ups.values();
-  // The sigmoid s is off by 4 units, 8 u (test_math.cpp). In silu's slope, s (1 + x (1 - s)), it is there
-  // twice.
+  // The sigmoid s is off by 4 units, 8 u (test_math.cpp), and occurs twice in silu's derivative s (1 + x (1 -
+  // s)).
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     constexpr double h = 1e-5;
     const double x = gate[i];

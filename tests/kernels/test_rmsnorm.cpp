@@ -11,13 +11,13 @@ constexpr std::int64_t rows = 37;
 constexpr std::int64_t columns = 301;
 constexpr float epsilon = 1e-5f;
 
-/// Of central differences in double, with h = 1e-5: of the third derivative times h^2 / 6, and of the losses'
-/// own rounding, 300 2^-53 / h.
+/// The error of central differences in double with h = 1e-5: the third derivative times h^2 / 6, and the
+/// rounding of the losses, 300 2^-53 / h.
 constexpr double difference_error = 1e-8;
 
 using Values = std::vector<double>;
 
-/// One row, as the formula says.
+/// One row by the formula.
 Values reference(const Values& x, const Values& weight) {
   double mean_square = 0;
   for (const double value : x) mean_square += value * value / static_cast<double>(x.size());
@@ -41,7 +41,7 @@ double normalizing_error(std::size_t count) {
   return test::summing_error(static_cast<double>(count), 1, 8);
 }
 
-/// A layer with its tensors, forward done.
+/// A layer with its tensors after the forward pass.
 struct RmsNormCase {
   explicit RmsNormCase(DType type, DType weight_type = DType::fp32)
       : x(type, rows, columns, test::random_values(type, rows * columns, -2, 3, 1)),
@@ -115,7 +115,7 @@ TEST_P(RmsNorm, InputGradientIsTheCentralDifferenceAndWhatGoesPast) {
       below[i] -= h;
       const double through = (loss_at(above) - loss_at(below)) / (2 * h);
       const double expected = through + past[row * columns + i];
-      // In float rstd (g - n mean(g n)), where rstd and n are off once and the mean twice and by its sum.
+      // In float, rstd (g - n mean(g n)): rstd and n contribute once, the mean twice and by its sum.
       const double terms = rstd * (std::abs(g[i]) + std::abs(n[i]) * mean_gn);
       const double bound = test::rounding_error(type(), expected) + 4 * normalizing_error(columns) * terms +
                            test::u * std::abs(expected) + difference_error;

@@ -33,7 +33,8 @@ std::vector<double> rotated(const std::vector<float>& x, std::int64_t first_posi
 
 class Rotary : public testing::TestWithParam<DType> {
  protected:
-  /// Each of two terms is off by its cosine's error, of 2 u (test_math.cpp), and by its product's rounding.
+  /// Each of two terms is off by the error of its cosine, 2 u (test_math.cpp), and by the rounding of its
+  /// product.
   void expect(const test::Matrix& found, const std::vector<double>& expected) const {
     const auto values = found.values();
     for (std::size_t i = 0; i < values.size(); ++i) {

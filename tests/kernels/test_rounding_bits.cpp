@@ -9,7 +9,7 @@
 
 namespace mylos::rounding_bits_test {
 
-/// Drawn by tiles, as the update does, for elements [first, first + count).
+/// The bits of elements [first, first + count), drawn by tiles as in the update.
 std::vector<std::uint16_t> drawn(const RandomStream& stream, std::uint64_t update, std::int64_t first,
                                  std::int64_t count) {
   const Execution exec;

@@ -1,5 +1,5 @@
-// Losses of targets, and what smoothing and class weights make of cross-entropy: against double references,
-// their gradients against central differences, and hand-made or published values.
+// Losses of targets, and smoothing and class weights of cross-entropy: against double references, gradients
+// against central differences, and values computed by hand or published.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace mylos::target_loss_test {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// A kernel, and the loss of one row in double, written another way than the kernel has it.
+/// A kernel, and the loss of one row in double, in another form than the kernel's.
 struct NamedLoss {
   std::string name;
   std::function<void(const Tensor& p, const float* t, const Tensor& d, const float* scale, float inverse,
@@ -105,13 +105,13 @@ TEST_P(LossOfTargets, AndItsGradientAreThoseOfTheDoubleReference) {
       std::vector<double> of_p(p.begin() + begin, p.begin() + end);
       const std::vector<double> of_t(t.begin() + begin, t.begin() + end);
       const double expected_loss = loss.of_row(of_p, of_t);
-      // Each term is off by a few roundings of numbers up to 4, and so is what follows the sum.
+      // Each term has a few roundings of numbers up to 4, and so do the operations after the sum.
       ASSERT_NEAR(found[row], expected_loss,
                   test::summing_error(static_cast<double>(columns), expected_loss, 8) + 16 * test::u);
       for (std::size_t c = 0; c<columns; c += columns> 100 ? 61 : 1) {
         constexpr double h = 1e-5;
         const double middle = of_p[c];
-        // Where the slope jumps or bends, a difference across the point says nothing.
+        // Where the derivative is discontinuous, a difference across the point is meaningless.
         const double error = std::abs(middle - of_t[c]);
         if (error < 2 * h || std::abs(error - 0.75) < 2 * h) continue;
         of_p[c] = middle + h;
@@ -132,7 +132,7 @@ TEST_P(LossOfTargets, AndItsGradientAreThoseOfTheDoubleReference) {
   }
 }
 
-/// One row's loss and gradient.
+/// The loss and gradient of one row.
 struct OneRow {
   OneRow(const NamedLoss& named, const std::vector<float>& p, const std::vector<float>& t) {
     const auto columns = static_cast<std::int64_t>(p.size());
@@ -185,7 +185,7 @@ TEST(LossOfTargets, WhatIsNotFiniteShows) {
   }
 }
 
-/// Losses and gradients of rows whose labels are 0, 1, 2 ... of `classes`, with these options.
+/// Losses and gradients of rows with labels 0, 1, 2 ... of `classes`, with these options.
 struct Classified {
   Classified(DType type, std::int64_t classes, std::int64_t rows, const std::vector<float>& logits,
              float smoothing, const std::vector<float>& weights, std::int64_t counted = 0) {
@@ -292,9 +292,9 @@ TEST_P(ClassifiedOfType, WithoutThemNoBitChangesAndPaddingTakesNothing) {
 }
 
 TEST(Classified, PublishedValueOfSmoothing) {
-  // Three logits 0 of which the first is the label: log 3, however the label's 1 is shared out; and logits
-  // (log 6, log 3, log 1): probabilities 0.6, 0.3, 0.1, so with 0.3 smoothed -(0.8 log 0.6 + 0.1 log 0.3 +
-  // 0.1 log 0.1).
+  // Three logits 0, of which the first is the label: log 3 for any smoothing. Logits (log 6, log 3, log 1)
+  // have the probabilities 0.6, 0.3, 0.1, so with smoothing 0.3 the loss is -(0.8 log 0.6 + 0.1 log 0.3 + 0.1
+  // log 0.1).
   EXPECT_NEAR(Classified(DType::fp32, 3, 1, {0, 0, 0}, 0.3f, {}).loss[0], std::log(3.0), 1e-6);
   const double expected = -(0.8 * std::log(0.6) + 0.1 * std::log(0.3) + 0.1 * std::log(0.1));
   EXPECT_NEAR(Classified(DType::fp32, 3, 1, {std::log(6.0f), std::log(3.0f), 0}, 0.3f, {}).loss[0], expected,

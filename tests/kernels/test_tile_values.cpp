@@ -1,4 +1,5 @@
-// Tiles of any type and length: what is read and written, element by element as the types convert.
+// Tiles of any type and length: the elements read and written, compared one by one with the conversions of
+// the types.
 #include "mylos/kernels/launch/tile_values.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,8 @@ namespace mylos::tile_values_test {
 template <class T>
 using Elements = Kokkos::View<T*, Device>;
 
-/// Multiplies by 0.3, tile by tile, from element `start` on; `rounded` receives what write_rounded_tile left.
+/// Multiplies by 0.3, tile by tile, from element `start` on. `rounded` receives the values of
+/// write_rounded_tile.
 template <class T>
 void rewrite(const Elements<T>& from, const Elements<T>& to, const Elements<float>& rounded,
              std::int64_t count, std::int64_t start = 0, std::int64_t start_in = 0) {

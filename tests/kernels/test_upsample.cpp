@@ -1,4 +1,4 @@
-// Finer grids against their definition in double, and backward against the adjoint.
+// Upsampling against its definition in double, and backward against the adjoint.
 #include "mylos/kernels/grid/upsample.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace mylos::upsample_test {
 
 constexpr std::int64_t samples = 2;
 
-/// The weight of an axis' point in a finer point, by the place between the points' middles.
+/// Returns the weight of a point of an axis in a finer point, from the distance of their centres.
 double weight(Interpolation interpolation, std::int64_t points, std::int64_t factor, std::int64_t fine,
               std::int64_t point) {
   const double place = (static_cast<double>(fine) + 0.5) / static_cast<double>(factor) - 0.5;
@@ -19,7 +19,7 @@ double weight(Interpolation interpolation, std::int64_t points, std::int64_t fac
   return std::max(0.0, 1 - std::abs(inside - static_cast<double>(point)));
 }
 
-/// function(x, y, weight) with the indices of elements, for every product.
+/// Calls function(x, y, weight) with the indices of elements, for every product.
 template <class Function>
 void for_each_product(const UpsampleShape& shape, const Function& function) {
   const GridShape fine = output_grid(shape);
@@ -68,7 +68,7 @@ TEST_P(Upsample, AndItsAdjoint) {
   const auto expect = [type = type](const std::vector<float>& found, const test::Sums& sums) {
     ASSERT_EQ(found.size(), sums.value.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
-      // A weight is a product of three, each of which was rounded twice.
+      // A weight is a product of three factors, each rounded twice.
       ASSERT_NEAR(found[i], sums.value[i],
                   test::rounding_error(type, sums.value[i]) +
                       test::summing_error(sums.terms[i], sums.magnitude[i], 9));

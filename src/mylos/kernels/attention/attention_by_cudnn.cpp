@@ -5,23 +5,23 @@
 namespace mylos::attention_by_cudnn {
 namespace {
 
-bool may_serve(const GemmEngine& gemm, const AttentionShape& shape) {
-  return !shape.drops && gemm.fused_attention() != nullptr && fused_attention::may_serve(shape);
+bool may_support(const GemmEngine& gemm, const AttentionShape& shape) {
+  return !shape.drops && gemm.fused_attention() != nullptr && fused_attention::may_support(shape);
 }
 
 }  // namespace
 
 std::size_t forward_workspace(const GemmEngine& gemm, const AttentionShape& shape) {
-  return may_serve(gemm, shape) ? fused_attention::forward_workspace(shape) : 0;
+  return may_support(gemm, shape) ? fused_attention::forward_workspace(shape) : 0;
 }
 
 std::size_t backward_workspace(const GemmEngine& gemm, const AttentionShape& shape) {
-  return may_serve(gemm, shape) ? fused_attention::backward_workspace(shape) : 0;
+  return may_support(gemm, shape) ? fused_attention::backward_workspace(shape) : 0;
 }
 
 bool forward(const Execution& exec, const GemmEngine& gemm, const AttentionShape& shape, const Tensor& qkv,
              const Tensor& output, float* log_sums, const Dropout& dropout, void* workspace) {
-  if (dropout.active() || !may_serve(gemm, shape)) return false;
+  if (dropout.active() || !may_support(gemm, shape)) return false;
   return gemm.fused_attention()->forward(exec.cuda_stream(), shape, {qkv.data(), output.data(), log_sums},
                                          workspace);
 }
@@ -29,7 +29,7 @@ bool forward(const Execution& exec, const GemmEngine& gemm, const AttentionShape
 bool backward(const Execution& exec, const GemmEngine& gemm, const AttentionShape& shape, const Tensor& qkv,
               const Tensor& output, const float* log_sums, const Tensor& d_output, const Tensor& d_qkv,
               const Dropout& dropout, void* workspace) {
-  if (dropout.active() || !may_serve(gemm, shape)) return false;
+  if (dropout.active() || !may_support(gemm, shape)) return false;
   return gemm.fused_attention()->backward(
       exec.cuda_stream(), shape, {qkv.data(), output.data(), log_sums, d_output.data(), d_qkv.data()},
       workspace);

@@ -28,7 +28,7 @@ std::int64_t bytes_of_sample(const AttentionShape& shape) {
 
 }  // namespace
 
-bool may_serve(const AttentionShape& shape) {
+bool may_support(const AttentionShape& shape) {
   return (shape.type == DType::fp16 || shape.type == DType::bf16) && shape.head_width % 8 == 0 &&
          shape.head_width <= max_head_width && shape.length >= tile && shape.length % tile == 0 &&
          shape.samples >= 1 && bytes_of_sample(shape) <= max_bytes;

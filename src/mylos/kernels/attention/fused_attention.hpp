@@ -22,9 +22,9 @@ namespace fused_attention {
 /// Returns true if the library may support the shape: 16-bit types, heads of a multiple of 8 and at most 128
 /// values, samples of a multiple of 64 tokens, bounded workspace. Dropout is not supported; the caller checks
 /// it.
-[[nodiscard]] bool may_serve(const AttentionShape& shape);
+[[nodiscard]] bool may_support(const AttentionShape& shape);
 
-/// Return the bytes of workspace that suffice for a shape that may_serve(), and for any with fewer samples.
+/// Return the bytes of workspace that suffice for a shape that may_support(), and for any with fewer samples.
 /// They depend on the shape alone: if the library wants more, it is not used. The workspace must be aligned
 /// to 256 bytes.
 [[nodiscard]] std::size_t forward_workspace(const AttentionShape& shape);

@@ -22,11 +22,11 @@ bool has_nonzero_padding(const ConvolutionMap& map) {
 /// kernel for most depthwise passes, and ours is one. If the grid must also be copied, GEMMs of many gathered
 /// channels sum it faster than oneDNN (Zen 3, float, one thread: 66 to 78 GFLOP/s against 54 to 63 with 64
 /// channels, 39 against 51 with 16).
-bool suits_library(const ConvolutionMap& map, ConvolutionPass pass, bool filters) {
+bool suits_library(const ConvolutionMap& map, ConvolutionPass pass, bool by_winograd) {
   constexpr std::int64_t many_channels = 32;
   if (!memory_is_host) return !has_nonzero_padding(map) && !map.is_product() && !map.is_depthwise();
   if (pass != ConvolutionPass::weights) return !map.is_product();
-  if (has_nonzero_padding(map) && map.group_from() >= many_channels && !filters) return false;
+  if (has_nonzero_padding(map) && map.group_from() >= many_channels && !by_winograd) return false;
   return !map.is_depthwise();
 }
 

@@ -7,7 +7,7 @@
 
 namespace mylos::depthwise {
 
-[[nodiscard]] inline bool serves(const Gather& gather, std::int64_t group_outputs) {
+[[nodiscard]] inline bool supports(const Gather& gather, std::int64_t group_outputs) {
   return gather.group_channels() == 1 && group_outputs == 1;
 }
 

@@ -112,7 +112,7 @@ std::int64_t gathered_rows(std::int64_t row_bytes, std::int64_t all_rows) {
 
 GatheredPieces::GatheredPieces(Pieces& pieces, const GemmEngine& engine, const GatheredProduct& product,
                                std::int64_t samples) {
-  if (depthwise::serves(product.gather, product.outputs)) {
+  if (depthwise::supports(product.gather, product.outputs)) {
     taps = pieces.take<float>(depthwise::weight_floats(product.gather));
     return;
   }
@@ -130,7 +130,7 @@ GatheredPieces::GatheredPieces(Pieces& pieces, const GemmEngine& engine, const G
 void run_gathered_product(const Execution& exec, GemmEngine& engine, const GatheredProduct& product,
                           const GatheredOperands& operands, const GatheredPieces& workspace,
                           std::int64_t samples) {
-  if (depthwise::serves(product.gather, product.outputs))
+  if (depthwise::supports(product.gather, product.outputs))
     return depthwise::run(exec, product, operands, samples, workspace.taps);
   const std::int64_t all_rows = samples * product.gather.target_points();
   for (std::int64_t first = 0; first < all_rows; first += workspace.rows) {

@@ -156,7 +156,7 @@ std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options) {
     // oneDNN may refuse, so it is asked before the vector code changes. Unavailable instructions are refused
     // below.
     if (options.gemm != GemmChoice::tiles && is_available(*options.instructions))
-      onednn::hold_to(*options.instructions);
+      onednn::limit_to(*options.instructions);
     use_instructions(*options.instructions);
   }
   if (const MakeGemm make = chosen_engine(options.gemm)) return make();

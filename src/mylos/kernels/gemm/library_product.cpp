@@ -55,9 +55,10 @@ std::uint32_t alignment_of(const void* address) {
 }
 
 ProductAlignments alignments_of(const GemmOperands& operands) {
-  const void* beside = operands.bias != nullptr ? operands.bias : operands.row_sums;
-  if (beside == nullptr) beside = operands.gelu_input;
-  return {alignment_of(operands.a), alignment_of(operands.b), alignment_of(operands.c), alignment_of(beside)};
+  const void* epilogue = operands.bias != nullptr ? operands.bias : operands.row_sums;
+  if (epilogue == nullptr) epilogue = operands.gelu_input;
+  return {alignment_of(operands.a), alignment_of(operands.b), alignment_of(operands.c),
+          alignment_of(epilogue)};
 }
 
 ProductAlignments alignments_of(const GemmBatch& batch, const GemmOperands& operands) {

@@ -57,7 +57,7 @@ struct ProductAlignments {
   std::uint32_t a = 0;
   std::uint32_t b = 0;
   std::uint32_t c = 0;
-  std::uint32_t beside = 0;  ///< bias, row sums or GELU's input; 256 without these
+  std::uint32_t epilogue = 0;  ///< bias, row sums or GELU's input; 256 without these
 
   friend bool operator==(const ProductAlignments&, const ProductAlignments&) = default;
 };

@@ -74,7 +74,7 @@ const Level& level_of_environment() {
 
 }  // namespace
 
-void hold_to(Instructions instructions) {
+void limit_to(Instructions instructions) {
   const Level* wanted = level_for(instructions);
   if (wanted == nullptr || !includes(level_of_environment().isa, wanted->isa)) return;
   if (dnnl_set_max_cpu_isa(static_cast<dnnl_cpu_isa_t>(wanted->isa)) == dnnl_success) return;
@@ -98,7 +98,7 @@ bool uses_matrix_unit() {
   return uses(dnnl::cpu_isa::avx512_core_amx);
 }
 
-bool is_held_below(Instructions instructions) {
+bool is_limited_below(Instructions instructions) {
   const Level* level = level_for(instructions);
   return level != nullptr && level != &levels.front() && !uses(level->isa);
 }

@@ -10,7 +10,7 @@ namespace mylos::onednn {
 
 /// Limits oneDNN to these instructions: "avx512-bf16" excludes the matrix unit (AMX). Throws Error if oneDNN
 /// was already used with more.
-void hold_to(Instructions instructions);
+void limit_to(Instructions instructions);
 
 /// Returns oneDNN's name of its limit: "AVX512_CORE_AMX"; empty if the build lacks oneDNN. This call, and the
 /// calls below except could_use_matrix_unit(), fix the limit.
@@ -21,7 +21,7 @@ void hold_to(Instructions instructions);
 [[nodiscard]] bool uses_matrix_unit();
 
 /// Returns true if oneDNN is limited to less than `instructions`, which this processor supports.
-[[nodiscard]] bool is_held_below(Instructions instructions);
+[[nodiscard]] bool is_limited_below(Instructions instructions);
 
 /// Returns true if oneDNN would use the matrix unit unless it is limited. Does not fix the limit.
 [[nodiscard]] bool could_use_matrix_unit();

@@ -30,8 +30,8 @@ namespace mylos {
 /// fewer.
 [[nodiscard]] std::size_t batch_norm_workspace(const GridShape& grid, std::int64_t samples);
 
-/// Writes sums = [channels] of x, [channels] of x^2, the number of points. Adds `totals`, of the same length,
-/// unless it is null.
+/// Writes sums = [channels] of x, [channels] of x^2, the number of points. Adds them to `totals`, of the same
+/// length, unless it is null.
 void batch_norm_sum(const Execution& exec, const GridShape& grid, const Tensor& x, double* sums,
                     double* totals, void* workspace);
 

@@ -77,7 +77,7 @@ std::string_view name_of(Processor processor) {
 
 GemmTable::GemmTable()
     : processor_(processor_in_use()),
-      onednn_has_all_instructions_(!onednn::is_held_below(instructions_in_use())),
+      onednn_has_all_instructions_(!onednn::is_limited_below(instructions_in_use())),
       onednn_multiplies_bfloat16_(onednn::multiplies_bfloat16()) {}
 
 bool GemmTable::has_lines_for(DType type) const {

@@ -122,7 +122,7 @@ class OneDnnConvolution final : public LibraryConvolution {
     const std::size_t enough = workspace_bytes(pass);
     const auto fits = [&](std::int64_t samples) {
       const Known& sizes = known(with_samples(pass, samples));
-      return sizes.is_served && sizes.bytes <= enough;
+      return sizes.is_supported && sizes.bytes <= enough;
     };
     if (fits(pass.samples)) return pass.samples;
     for (std::int64_t samples = floor_of(pass.samples); samples > 0; samples /= 2) {
@@ -141,7 +141,7 @@ class OneDnnConvolution final : public LibraryConvolution {
         for (const bool bias : {false, true}) {
           fewer.bias = bias && pass.pass == ConvolutionPass::apply;
           const Known& sizes = known(fewer);
-          if (sizes.is_served) bytes = std::max(bytes, sizes.bytes);
+          if (sizes.is_supported) bytes = std::max(bytes, sizes.bytes);
         }
       }
       whole.enough_bytes = bytes;
@@ -169,7 +169,7 @@ class OneDnnConvolution final : public LibraryConvolution {
   static constexpr auto unknown = static_cast<std::size_t>(-1);
 
   struct Known {
-    bool is_served = false;
+    bool is_supported = false;
     std::size_t bytes = 0;
     std::size_t code_bytes = 0;
     std::size_t enough_bytes = unknown;
@@ -189,8 +189,8 @@ class OneDnnConvolution final : public LibraryConvolution {
     if (found != known_.end()) return found->second;
     Known& entry = known_[pass];
     const onednn::ConvolutionCode code = onednn::find_convolution_code(engine_, pass);
-    entry.is_served = code.is_served;
-    entry.bytes = code.is_served ? code.bytes() : 0;
+    entry.is_supported = code.is_supported;
+    entry.bytes = code.is_supported ? code.bytes() : 0;
     entry.code_bytes = code.code_bytes;
     return entry;
   }

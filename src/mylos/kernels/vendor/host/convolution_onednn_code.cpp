@@ -161,7 +161,7 @@ ConvolutionCode find_convolution_code(const dnnl::engine& engine, const LibraryP
   result.scratch_bytes = std::max({result.scratch_bytes, result.convolution.scratchpad_desc().get_size(),
                                    result.reorder.scratchpad_desc().get_size()});
   result.code_bytes = code_bytes_of(pass, result.convolution);
-  result.is_served = true;
+  result.is_supported = true;
   return result;
 }
 

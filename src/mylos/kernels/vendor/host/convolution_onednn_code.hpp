@@ -62,7 +62,7 @@ struct ConvolutionCode {
   dnnl::reorder::primitive_desc reorder;  // of the weights
   dnnl::reorder::primitive_desc adding_reorder;
   dnnl::memory::desc library_weights;
-  bool is_served = false;
+  bool is_supported = false;
   std::size_t scratch_bytes = 0;
   std::size_t code_bytes = 0;  // upper bound of what the primitives keep in memory
 

@@ -15,7 +15,7 @@ std::unique_ptr<LibraryConvolution> make_onednn_convolution() {
 
 namespace onednn {
 
-void hold_to(Instructions) {}
+void limit_to(Instructions) {}
 std::string limit() {
   return "";
 }
@@ -25,7 +25,7 @@ bool multiplies_bfloat16() {
 bool uses_matrix_unit() {
   return false;
 }
-bool is_held_below(Instructions) {
+bool is_limited_below(Instructions) {
   return false;
 }
 bool could_use_matrix_unit() {
