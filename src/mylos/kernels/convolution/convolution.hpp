@@ -5,9 +5,9 @@
 //   y = x * W + bias        dx = dy * W, by the adjoint        dW = sum over points of dy and what it saw
 //
 // For formulas, padding and groups see convolution_shape.hpp. Sums are in float and rounded to the result's
-// type once. Their order depends on the shape, the type and the engine; there are no atomics. The bits do not
-// depend on the number of threads if those of the engine's GEMMs do not (they do in dW of a vendor's
-// library).
+// type once. Their order depends on the shape, the type and the engine; there are no atomics. If the engine's
+// GEMMs have the same bits for any number of threads, so have the results, except for dW by a vendor's
+// library.
 //
 // A kernel of one point without stride and padding is a GEMM of the matrices without gathering. A convolution
 // whose groups have one channel of input and output (depthwise) uses no GEMM.
@@ -37,6 +37,7 @@ struct SparedFlops {
   double weight_gradient = 0;
 };
 
+/// A convolution of given sizes and element type. It checks the operands of its passes and runs them.
 class Convolution {
  public:
   /// Throws Error as check(shape) does, and if kernels do not compute in the type.
@@ -46,8 +47,8 @@ class Convolution {
   [[nodiscard]] const GridShape& output() const { return output_; }
   [[nodiscard]] DType type() const { return type_; }
 
-  /// Returns the bytes of workspace that the passes below need for `samples` rows; they suffice for fewer
-  /// rows. The workspace must be aligned like an Arena's tensors.
+  /// Returns exactly the bytes of workspace that the passes below need for `samples` rows; they suffice for
+  /// fewer rows. The workspace must be aligned like an Arena's tensors.
   ///
   /// By GEMMs, it holds the gathered rows and the engine's workspace. For the backward passes it also holds
   /// the weights once in the type and twice in float. If points beyond the edges stand for several points of
@@ -66,19 +67,20 @@ class Convolution {
   /// Returns true if a vendor's library sums over samples; it may split the sums by the number of threads.
   [[nodiscard]] bool sums_by_library(const GemmEngine& engine) const;
 
+  /// Returns the operations that Winograd convolution saves with this engine.
   [[nodiscard]] SparedFlops spared_flops(const GemmEngine& engine) const;
 
-  /// x: [samples, input columns], y: [samples, output columns], weights: [weight_rows, weight_columns], all
-  /// of type(). bias: [1, outputs] of type(), or empty. The tensors must not overlap.
+  /// Computes y. x: [samples, input columns], y: [samples, output columns], weights: [weight_rows,
+  /// weight_columns], all of type(). bias: [1, outputs] of type(), or empty. The tensors must not overlap.
   void forward(const Execution& exec, GemmEngine& engine, const Tensor& x, const Tensor& weights,
                const Tensor& bias, const Tensor& y, void* workspace) const;
 
-  /// dx: [samples, input columns] of type().
+  /// Computes dx: [samples, input columns] of type().
   void input_gradient(const Execution& exec, GemmEngine& engine, const Tensor& dy, const Tensor& weights,
                       const Tensor& dx, void* workspace) const;
 
-  /// d_weights: shape of the weights, type() or fp32. d_bias: [1, outputs] of any type, or empty. Adds to
-  /// both if `accumulate`.
+  /// Computes d_weights (shape of the weights, type() or fp32) and d_bias ([1, outputs] of any type, or
+  /// empty). Adds to both if `accumulate`.
   void weight_gradient(const Execution& exec, GemmEngine& engine, const Tensor& x, const Tensor& dy,
                        const Tensor& d_weights, const Tensor& d_bias, bool accumulate, void* workspace) const;
 

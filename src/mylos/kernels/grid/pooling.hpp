@@ -36,8 +36,8 @@ struct PoolWorkspace {
 [[nodiscard]] PoolWorkspace max_pool_workspace(const PoolShape& shape, DType type, std::int64_t samples);
 [[nodiscard]] PoolWorkspace average_pool_workspace(const PoolShape& shape, std::int64_t samples);
 
-/// x: [samples, input columns], y: [samples, output columns], of one type; they must not overlap. The maximum
-/// of a window with NaN is NaN.
+/// Computes the maxima. x: [samples, input columns], y: [samples, output columns], of one type; they must not
+/// overlap. The maximum of a window with NaN is NaN.
 void max_pool_forward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
                       void* workspace);
 

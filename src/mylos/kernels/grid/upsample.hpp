@@ -25,7 +25,8 @@ void check(const UpsampleShape& shape);
 
 [[nodiscard]] GridShape output_grid(const UpsampleShape& shape);
 
-/// x, dx: [samples, input columns], y, dy: [samples, output columns], of one type; they must not overlap.
+/// Compute y and dx. x, dx: [samples, input columns], y, dy: [samples, output columns], of one type; they
+/// must not overlap.
 void upsample_forward(const Execution& exec, const UpsampleShape& shape, const Tensor& x, const Tensor& y);
 void upsample_backward(const Execution& exec, const UpsampleShape& shape, const Tensor& dy, const Tensor& dx);
 

@@ -12,8 +12,9 @@
 
 namespace mylos {
 
-/// x, y: [rows, columns] of one type; y may be x. gamma, beta: [1, columns] of one type; beta may be empty:
-/// 0. Writes mean and rstd for backward: a float per row. Arithmetic and statistics are in float.
+/// Normalises each row of x. x, y: [rows, columns] of one type; y may be x. gamma, beta: [1, columns] of one
+/// type; beta may be empty: 0. Writes mean and rstd for backward: a float per row. Arithmetic and statistics
+/// are in float.
 void layernorm_forward(const Execution& exec, const Tensor& x, const Tensor& gamma, const Tensor& beta,
                        const Tensor& y, float* mean, float* rstd, float epsilon);
 

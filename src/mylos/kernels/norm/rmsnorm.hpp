@@ -11,8 +11,8 @@
 
 namespace mylos {
 
-/// x, y: [rows, columns] of one type; y may be x. weight: [1, columns]. Writes rstd for backward: a float per
-/// row. Arithmetic and statistics are in float.
+/// Normalises each row of x. x, y: [rows, columns] of one type; y may be x. weight: [1, columns]. Writes rstd
+/// for backward: a float per row. Arithmetic and statistics are in float.
 void rmsnorm_forward(const Execution& exec, const Tensor& x, const Tensor& weight, const Tensor& y,
                      float* rstd, float epsilon);
 
