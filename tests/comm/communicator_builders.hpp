@@ -1,4 +1,4 @@
-// What the rank tests of the comm room share: a communicator over all ranks, and numbers every rank can
+// Helpers of the rank tests of the comm room: a communicator over all ranks, and numbers that every rank can
 // compute.
 #pragma once
 
@@ -28,7 +28,7 @@ inline void reserve(Communicator& communicator, std::size_t bytes) {
   communicator.reserve(std::array{bytes});
 }
 
-/// The value that `rank` puts at `index`: signs and magnitudes vary, so that a float sum depends on its
+/// Returns the value of `rank` at `index`. Signs and magnitudes vary, so that a float sum depends on its
 /// order.
 inline float contribution(int rank, std::size_t index) {
   std::uint64_t bits =
@@ -40,7 +40,7 @@ inline float contribution(int rank, std::size_t index) {
   return (bits & 1) != 0 ? -std::ldexp(mantissa, exponent) : std::ldexp(mantissa, exponent);
 }
 
-/// A buffer of ranks · slice elements: this rank's contributions, then zeros as padding.
+/// Returns a buffer of ranks · slice elements: this rank's contributions, then zeros as padding.
 template <class T>
 Kokkos::View<T*, Device> contributions(const Communicator& communicator, std::size_t count) {
   const std::size_t padded =

@@ -34,11 +34,11 @@ TEST(Allocations, AStepsCollectivesMakeNone) {
   const long before = testing_support::allocations();
   for (int i = 0; i < 10; ++i) step();
   const long by_new = testing_support::allocations() - before;
-  // nvcc wraps every lambda that runs on host and device in an object of its own on the heap.
+  // nvcc wraps every lambda that runs on host and device in a heap object.
   if constexpr (memory_is_host) {
     EXPECT_EQ(by_new, 0) << "calls of operator new";
   }
-  const testing_support::EventCounter counter;  // itself makes Kokkos allocate names
+  const testing_support::EventCounter counter;  // its construction makes Kokkos allocate names
   step();
   EXPECT_EQ(testing_support::events.allocations, 0) << "of Kokkos";
 }

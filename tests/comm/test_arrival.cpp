@@ -1,4 +1,4 @@
-// Where the sums of a reduction arrive, and in which type.
+// The destination of the sums of a reduction, and their type.
 #include <gtest/gtest.h>
 
 #include "comm/communicator_builders.hpp"
@@ -10,7 +10,7 @@ namespace mylos::arrival_test {
 using test::contributions;
 using test::on_host;
 
-/// In a place that has room for nothing else.
+/// The destination holds exactly one slice.
 template <class T, class Result>
 void take_own_slice_and_compare(std::size_t count, float factor) {
   const auto communicator = test::all_ranks();

@@ -1,5 +1,4 @@
-// The operations of a communicator while they are under way: by a thread of their own, and in the caller's
-// waits.
+// The operations of a communicator in flight: on the queue's thread, and in the caller's waits.
 #include "mylos/comm/group/collective_queue.hpp"
 
 #include <gmock/gmock.h>
@@ -100,7 +99,7 @@ TEST_P(Queue, SeveralAreInFlightAndEachRankWaitsInAnOrderOfItsOwn) {
       queue.wait(exec, slot);
       EXPECT_EQ(queue.name_in(slot), nullptr);
     }
-    EXPECT_TRUE(queue.all_over());
+    EXPECT_TRUE(queue.all_complete());
     for (const Numbers& reduction : reductions) reduction.expect_sums();
   }
 }
@@ -141,7 +140,7 @@ TEST_P(Queue, WhatTravelsInStagingIsInTheCallersMemoryAfterTheWait) {
   }
   for (std::size_t slot = 0; slot < slots; ++slot) {
     queue.wait(exec, slot);
-    std::fill(staging[slot].begin(), staging[slot].end(), -1.0f);  // by the next one in the slot
+    std::fill(staging[slot].begin(), staging[slot].end(), -1.0f);  // by the next operation in the slot
     for (std::size_t i = 0; i < ranks * length; ++i)
       ASSERT_EQ(gathered[slot][i], static_cast<float>(i / length)) << "slot " << slot;
   }
@@ -154,8 +153,8 @@ TEST_P(Queue, AnOperationEndsThoughNobodyWaitsForIt) {
   queue.start(exec, 0, reduction.plan());
   EXPECT_EQ(std::string(queue.name_in(0)), "reduction");
   const auto start = Clock::now();
-  while (!queue.all_over() && seconds_since(start) < 60) sleep_s(0.001);
-  EXPECT_TRUE(queue.all_over());
+  while (!queue.all_complete() && seconds_since(start) < 60) sleep_s(0.001);
+  EXPECT_TRUE(queue.all_complete());
   reduction.expect_sums();
   EXPECT_NE(queue.name_in(0), nullptr) << "its slot is taken until somebody has waited";
   queue.wait(exec, 0);
@@ -183,12 +182,12 @@ TEST_P(Queue, TheDeadlineIsThatOfTheWaitAndNotOfTheStart) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (is_last()) sleep_s(2);
   queue.start(exec, 0, reduction.plan());
-  if (!is_last()) sleep_s(2);  // computes for longer than a wait may last
+  if (!is_last()) sleep_s(2);  // computes for longer than the timeout
   queue.wait(exec, 0);
   reduction.expect_sums();
 }
 
-/// What a wait throws.
+/// Returns the message of the error that a wait throws.
 std::string error_of_wait(CollectiveQueue& queue, std::size_t slot) {
   try {
     queue.wait(Execution(), slot);

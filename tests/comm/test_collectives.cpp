@@ -1,4 +1,4 @@
-// Sums over ranks against references computed from what every rank contributes, with GCC's own 16-bit
+// Compares sums over ranks with references computed from every rank's contributions by GCC's own 16-bit
 // conversions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,8 +25,7 @@ using test::on_device;
 using test::on_host;
 using testing::HasSubstr;
 
-// Rounding that owes nothing to base/float16.hpp: the compiler's _Float16, and nearbyint on the scaled
-// significand.
+// Rounding independent of base/float16.hpp: the compiler's _Float16, and nearbyint on the scaled significand.
 template <class T>
 float rounded(float value);
 template <>
@@ -198,7 +197,7 @@ TEST(Collectives, BucketsTravelInTheirOwnSlotsWhichAreUsedAgain) {
   }
 }
 
-/// The message of the error that `action` throws.
+/// Returns the message of the error that `action` throws.
 template <class Action>
 std::string error_of(Action&& action) {
   try {

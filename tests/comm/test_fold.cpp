@@ -1,4 +1,4 @@
-// The sum over ranks by a thread of its own beside that by kernels: the same bits.
+// The sum over ranks has the same bits on the calling thread and in kernels.
 #include "mylos/comm/group/fold.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace mylos::fold_test {
 
 constexpr int ranks = 3;
 
-/// Parts of all ranks, one after the other.
+/// Slices of all ranks, concatenated.
 template <class T>
 std::vector<T> parts_of(std::size_t count) {
   std::vector<T> parts;

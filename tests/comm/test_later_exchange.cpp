@@ -1,4 +1,4 @@
-// Exchanges that ranks join at times of their own.
+// Exchanges that ranks join at different times.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -12,7 +12,7 @@ std::vector<std::byte> bytes_of_rank(int rank, std::size_t count) {
   return std::vector<std::byte>(count, static_cast<std::byte>(rank + 1));
 }
 
-/// Steps that this rank makes until the exchange has ended here.
+/// Returns the steps that this rank makes until the exchange has ended here.
 int steps_until_end(LaterExchange& exchange) {
   int steps = 0;
   for (; !exchange.ended() && steps < 60'000; ++steps)
@@ -33,7 +33,7 @@ TEST(LaterExchange, GathersWhileOtherThingsAreExchanged) {
   RankGroup ranks(MPI_COMM_WORLD, 60);
   LaterExchange exchange(ranks);
   for (int round = 0; round < 3; ++round) {
-    // Ranks join after different numbers of steps, in each of which all exchange something else.
+    // Ranks join after different numbers of steps; in each step all ranks make another exchange.
     int joined = -1;
     int ended = -1;
     std::vector<std::byte> all;

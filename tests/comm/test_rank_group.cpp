@@ -17,7 +17,7 @@ double processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Other programs, and other ranks, need the cores on which it would look on and on.
+/// A waiting rank must not occupy a core that other programs or ranks need.
 TEST(Waiting, ForALateRankLeavesTheCoreToOthers) {
   RankGroup ranks(MPI_COMM_WORLD, 30);
   if (ranks.size() == 1) GTEST_SKIP() << "nobody to wait for";
@@ -41,7 +41,7 @@ TEST(RanksOfANode, AreNumberedInTheirOrder) {
 
 TEST(RanksOfANode, AreThoseOfTheGroupByItsOwnNumbers) {
   const RankGroup all(MPI_COMM_WORLD, 30);
-  MPI_Comm half = MPI_COMM_NULL;  // the other way round
+  MPI_Comm half = MPI_COMM_NULL;  // in reverse order
   MPI_Comm_split(MPI_COMM_WORLD, all.rank() % 2, -all.rank(), &half);
   {
     RankGroup group(half, 30);

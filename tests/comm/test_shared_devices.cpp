@@ -1,4 +1,4 @@
-// Which ranks share a device, and that NCCL refuses those that do before it starts.
+// Finds ranks that share a device; NCCL refuses them before it starts.
 #include "mylos/comm/ranks/shared_devices.hpp"
 
 #include <gmock/gmock.h>

@@ -27,7 +27,7 @@ TEST(Timeout, RanksThatWaitForALateOneEndWithTheCauseWithinTheDeadline) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (late) {
     std::this_thread::sleep_for(std::chrono::duration<double>(1.2));
-    try {  // the others have given up, but may still serve this exchange
+    try {  // the other ranks have timed out, but may still take part in this exchange
       communicator->reduce_scatter(execution, buffer);
     } catch (const Error&) {
     }
@@ -69,7 +69,7 @@ TEST(Timeout, ABarrierNamesItselfToo) {
   }
 }
 
-/// A lost group is followed by groups of its parent while the late rank still sends to it.
+/// New groups of the same parent work while the late rank still sends to the lost group.
 TEST(Timeout, MessagesOfOtherCommunicatorsArriveAfterALostExchange) {
   RankGroup parent(MPI_COMM_WORLD, 30);
   const int rank = parent.rank();

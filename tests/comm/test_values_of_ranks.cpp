@@ -1,4 +1,4 @@
-// Who has which value of what should be the same on all ranks.
+// Compares a value that should be the same on all ranks.
 #include "mylos/comm/ranks/values_of_ranks.hpp"
 
 #include <gtest/gtest.h>

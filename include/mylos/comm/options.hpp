@@ -8,14 +8,14 @@
 
 namespace mylos {
 
-/// By their names in decks.
+/// Names of the backends in decks.
 inline constexpr std::array<std::string_view, 2> communication_backends{"mpi", "nccl"};
-/// The type in which gradients travel. automatic: bfloat16 as bfloat16, half and float as float.
+/// The type in which ranks exchange gradients. automatic: bfloat16 as bfloat16, half and float as float.
 enum class ReduceType { automatic, compute, fp32 };
 
 struct CommunicationOptions {
   std::string backend = "auto";   // or one of communication_backends
-  std::int64_t bucket_bytes = 0;  // 0 = auto: by the network, as of make_parameter_layout()
+  std::int64_t bucket_bytes = 0;  // 0 = auto: see make_parameter_layout()
   ReduceType reduce_type = ReduceType::automatic;
   double timeout_s = 300;
 

@@ -1,9 +1,10 @@
-// The agreement of one step: what every rank must know before any rank updates, in one grouped exchange.
+// The agreement of one step: every rank learns the same decision in one grouped exchange, before any rank
+// updates its weights.
 //
-// Each rank states flags and partial sums; Communicator::agree reduces the flags by one integer allreduce
-// (MAX), gathers the partial sums, and adds them up by the binary tree over ranks, so that every rank ends
-// with the same decision, bit for bit. (Integers, because a float MAX drops NaN.) All of it stays in device
-// memory.
+// Each rank contributes flags and partial sums. Communicator::agree reduces the flags with one integer
+// allreduce (MAX), gathers the partial sums, and adds them by the binary tree over ranks. Every rank obtains
+// the same decision, bit for bit. (The flags are integers because a float MAX drops NaN.) All data stays in
+// device memory.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +15,29 @@ namespace mylos {
 
 class Communicator;
 
-/// What is reduced by MAX.
+/// Flags of one rank, reduced by MAX.
 struct AgreementFlags {
   std::int32_t overflow = 0;  // this rank + 1 if one of its gradients is not finite, else 0
   std::int32_t stop = 0;      // this rank + 1 if it was asked to stop, else 0
-  std::int32_t error = 0;     // this rank + 1 if it cannot go on, else 0
+  std::int32_t error = 0;     // this rank + 1 if it cannot continue, else 0
   std::int32_t scale_bits = 0;
   std::int32_t scale_complement = -1;  // ~scale_bits: MAX of both shows whether any two ranks differ
 
-  /// States the loss scale (positive: so its bits are ordered like integers).
+  /// Stores the loss scale. It is positive, so its bits have the order of integers.
   KOKKOS_INLINE_FUNCTION void set_scale(float scale) {
     scale_bits = Kokkos::bit_cast<std::int32_t>(scale);
     scale_complement = ~scale_bits;
   }
 };
 
-/// What is summed over ranks in double, by the binary tree.
+/// Sums of one rank, added over ranks in double by the binary tree.
 struct AgreementSums {
   double squared_norm = 0;  // of (gradient / scale) over this rank's own slice
-  double samples = 0;       // that this rank put into the step
+  double samples = 0;       // samples of this rank in the step
   double loss = 0;          // sum of their losses
 };
 
-/// What all ranks agreed on. Each of the first three is the highest rank concerned + 1, or 0.
+/// The agreed result. Each of the first three members is the highest rank concerned + 1, or 0.
 struct AgreementResult {
   std::int32_t overflow = 0;
   std::int32_t stop = 0;
@@ -46,12 +47,12 @@ struct AgreementResult {
   AgreementSums sums;
 };
 
-/// Device memory of the agreement. Each rank writes own_flags() and own_sums() in kernels (or on the host
-/// where the memory is the host's), calls Communicator::agree, and reads result() in kernels.
+/// Device memory of the agreement. Each rank writes own_flags() and own_sums() in kernels (or on the host if
+/// the memory is host memory), calls Communicator::agree, and reads result() in kernels.
 class AgreementBuffer {
  public:
   AgreementBuffer(int rank, int ranks);
-  /// What such a buffer takes.
+  /// Returns the bytes of a buffer for `ranks` ranks.
   [[nodiscard]] static std::size_t memory_bytes(int ranks);
 
   [[nodiscard]] AgreementFlags* own_flags() const { return own_flags_.data(); }
@@ -65,9 +66,10 @@ class AgreementBuffer {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return static_cast<int>(sums_.extent(0)); }
 
-  /// Reduced flags (one rank: its own) and all sums -> result, on the device.
+  /// Computes the result on the device from the reduced flags (with one rank: its own flags) and all sums.
   void fold(const Execution& execution) const;
-  /// The result on the host. On a device this waits for the device: for log points and error paths.
+  /// Returns the result on the host. On a device this waits for the device: use it at log points and on error
+  /// paths only.
   [[nodiscard]] AgreementResult read(const Execution& execution) const;
 
  private:
@@ -79,9 +81,9 @@ class AgreementBuffer {
   Kokkos::View<AgreementResult, Device> result_;
 };
 
-/// All ranks, after an agreement. If their loss scales differ: finds two that do by a second exchange and
-/// throws, on every rank, the Error that names both. The owner of the step calls it where a step has halted:
-/// agree() does not, since a device would have to be waited for.
+/// Called by all ranks after an agreement. If the loss scales differ, a second exchange finds two ranks that
+/// differ, and every rank throws the Error that names both. agree() does not do this because it would have to
+/// wait for the device; the trainer calls check_scales() when a step has halted.
 void check_scales(const Execution& execution, Communicator& communicator, const AgreementBuffer& buffer);
 
 }  // namespace mylos

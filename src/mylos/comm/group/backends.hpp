@@ -1,5 +1,5 @@
-// The communicators that a build can have. Each is described in the file of its name; no_nccl.cpp stands in
-// for NCCL's.
+// The communication backends of a build. Each is described in the file of its name; no_nccl.cpp replaces the
+// NCCL backend in builds without NCCL.
 #pragma once
 
 #include <array>
@@ -13,18 +13,18 @@ namespace mylos {
 
 struct Backend {
   std::string_view name;  // one of communication_backends
-  /// Whether "auto" may take it.
+  /// Returns whether "auto" may select this backend.
   bool (*serves)(int ranks);
-  /// Throws Error (bad_input) where the build has it not.
+  /// Creates the communicator. Throws Error (bad_input) if the build does not contain the backend.
   std::unique_ptr<Communicator> (*make)(MPI_Comm parent, double timeout_s);
-  /// What it takes after reserve(slot_bytes).
+  /// Returns the staging bytes after reserve(slot_bytes).
   std::size_t (*staging_bytes)(int ranks, std::span<const std::size_t> slot_bytes);
 };
 
 extern const Backend mpi_backend;
 extern const Backend nccl_backend;
 
-/// In the order in which "auto" asks them; the last one serves everywhere.
+/// In the order in which "auto" tries them; the last backend serves any number of ranks.
 inline constexpr std::array backends{&nccl_backend, &mpi_backend};
 
 }  // namespace mylos

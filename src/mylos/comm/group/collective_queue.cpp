@@ -13,14 +13,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Microseconds = std::chrono::microseconds;
 
-/// Between two looks at operations for which nobody waits. A look costs the thread that computes some 10 us
-/// of its core. What arrives in the longest pause, 0.1 MB at 1 Gbit/s, waits in the system's buffers.
+/// Pauses between two polls while nobody waits. A poll costs the computing thread about 10 us of its core.
+/// Data that arrives during the longest pause (0.1 MB at 1 Gbit/s) fits the buffers of the system.
 constexpr Microseconds shortest_pause{500};
 constexpr Microseconds longest_pause{1000};
-/// A look that took longer than this has moved data: the next one will too.
+/// A poll that took longer than this has moved data; the next poll is likely to move data too.
 constexpr Microseconds moving_time{20};
-/// Ranks may share cores: who waits offers its core now and then, and after a while sleeps a little.
-constexpr unsigned looks_per_yield = 16;
+/// Ranks may share cores: a waiting thread yields its core after this many polls, and later sleeps briefly.
+constexpr unsigned queue_polls_per_yield = 16;
 
 }  // namespace
 
@@ -37,10 +37,10 @@ CollectiveQueue::CollectiveQueue(RankGroup& ranks, MpiProgress progress)
 }
 
 CollectiveQueue::~CollectiveQueue() {
-  give_up();
+  abandon_in_flight();
 }
 
-/// Where the system gives no thread this rank goes on by its caller: the others see no difference.
+/// Falls back to progress by the caller if the system cannot create a thread. Other ranks see no difference.
 void CollectiveQueue::start_thread() {
   try {
     thread_ = std::thread([this] { run(); });
@@ -52,8 +52,8 @@ void CollectiveQueue::start_thread() {
 void CollectiveQueue::resize(std::size_t slots) {
   const std::lock_guard lock(mutex_);
   operations_.assign(slots, MpiOperation{});
-  under_way_.reserve(operations_.size());
-  looked_at_.reserve(operations_.size());
+  pending_.reserve(operations_.size());
+  polled_.reserve(operations_.size());
   requests_.reserve(operations_.size());
   done_.resize(operations_.size());
 }
@@ -66,18 +66,18 @@ void CollectiveQueue::start(const Execution& kernels, std::size_t slot, const Mp
   {
     const std::lock_guard lock(mutex_);
     operations_[slot] = MpiOperation(plan);
-    under_way_.push_back(slot);
+    pending_.push_back(slot);
   }
   if (progress_ == MpiProgress::by_thread) {
     work_.notify_one();
   } else {
-    or_lose([&] { operations_[slot].begin(group_, mpi_); });
+    run_or_lose([&] { operations_[slot].begin(group_, mpi_); });
   }
 }
 
-bool CollectiveQueue::all_over() {
+bool CollectiveQueue::all_complete() {
   const std::lock_guard lock(mutex_);
-  return under_way_.empty();
+  return pending_.empty();
 }
 
 void CollectiveQueue::wait(const Execution& kernels, std::size_t slot) {
@@ -85,7 +85,7 @@ void CollectiveQueue::wait(const Execution& kernels, std::size_t slot) {
   if (progress_ == MpiProgress::by_thread) {
     wait_for_thread(slot);
   } else {
-    go_on_until_over(kernels, slot);
+    poll_until_complete(kernels, slot);
   }
   operations_[slot] = MpiOperation{};
   if (--in_flight_ == 0) group_.mark_idle();
@@ -94,45 +94,46 @@ void CollectiveQueue::wait(const Execution& kernels, std::size_t slot) {
 void CollectiveQueue::wait_for_thread(std::size_t slot) {
   const auto start = Clock::now();
   std::unique_lock lock(mutex_);
-  if (!is_under_way(slot)) return;
+  if (!is_pending(slot)) return;
   is_waited_for_ = true;
   work_.notify_one();
-  over_.wait_for(lock, std::chrono::duration<double>(group_.timeout_s()),
-                 [&] { return !is_under_way(slot) || error_; });
+  completed_.wait_for(lock, std::chrono::duration<double>(group_.timeout_s()),
+                      [&] { return !is_pending(slot) || error_; });
   is_waited_for_ = false;
-  if (!is_under_way(slot)) return;
+  if (!is_pending(slot)) return;
   const Error cause = error_ ? *error_ : group_.late(name_in(slot), seconds_since(start));
   lock.unlock();
   lose(cause);
 }
 
-void CollectiveQueue::go_on_until_over(const Execution& kernels, std::size_t slot) {
+void CollectiveQueue::poll_until_complete(const Execution& kernels, std::size_t slot) {
   const auto start = Clock::now();
   auto moved = start;
-  for (unsigned looks = 1; is_under_way(slot); ++looks) {
-    const auto look = Clock::now();
+  for (unsigned polls = 1; is_pending(slot); ++polls) {
+    const auto poll_start = Clock::now();
     bool is_moving = false;
-    or_lose([&] { is_moving = advance(under_way_, &kernels); });
-    forget_ended();
-    if (is_moving || Clock::now() - look > moving_time) moved = look;
-    if (looks % looks_per_yield != 0) continue;
-    if (const auto pause = pause_after(look - moved); pause.count() > 0) std::this_thread::sleep_for(pause);
+    run_or_lose([&] { is_moving = advance(pending_, &kernels); });
+    remove_complete();
+    if (is_moving || Clock::now() - poll_start > moving_time) moved = poll_start;
+    if (polls % queue_polls_per_yield != 0) continue;
+    if (const auto pause = pause_after(poll_start - moved); pause.count() > 0)
+      std::this_thread::sleep_for(pause);
     if (seconds_since(start) > group_.timeout_s()) lose(group_.late(name_in(slot), seconds_since(start)));
     std::this_thread::yield();
   }
 }
 
-/// The thread.
+/// The loop of the queue's thread.
 void CollectiveQueue::run() {
   Microseconds pause = shortest_pause;
-  unsigned looks = 0;
-  Clock::time_point moved;      // when a look has moved something last, or somebody began to wait
-  bool was_waited_for = false;  // at the look before
+  unsigned polls = 0;
+  Clock::time_point moved;      // time of the last poll that moved data, or of the start of a wait
+  bool was_waited_for = false;  // at the previous poll
   std::unique_lock lock(mutex_);
   for (;;) {
-    work_.wait(lock, [&] { return stopping_ || !under_way_.empty(); });
+    work_.wait(lock, [&] { return stopping_ || !pending_.empty(); });
     if (stopping_) return;
-    looked_at_.assign(under_way_.begin(), under_way_.end());
+    polled_.assign(pending_.begin(), pending_.end());
     const bool begins_wait = is_waited_for_ && !was_waited_for;
     was_waited_for = is_waited_for_;
     lock.unlock();
@@ -141,33 +142,33 @@ void CollectiveQueue::run() {
     std::optional<Error> error;
     bool is_moving = false;
     try {
-      is_moving = advance(looked_at_, nullptr) || Clock::now() - start > moving_time;
+      is_moving = advance(polled_, nullptr) || Clock::now() - start > moving_time;
     } catch (const std::exception& failure) {
       error = Error(ExitCode::failed, failure.what());
     }
-    if (++looks % looks_per_yield == 0) std::this_thread::yield();
+    if (++polls % queue_polls_per_yield == 0) std::this_thread::yield();
     lock.lock();
     if (error) {
       error_ = error;
-      over_.notify_all();
+      completed_.notify_all();
       return;
     }
-    if (forget_ended()) over_.notify_all();
+    if (remove_complete()) completed_.notify_all();
     pause = is_moving ? shortest_pause : std::min(2 * pause, longest_pause);
-    const std::size_t left = under_way_.size();
+    const std::size_t left = pending_.size();
     if (is_moving) moved = start;
     if (was_waited_for && is_waited_for_) {
       const Microseconds rest = pause_after(start - moved);
       if (rest.count() > 0)
-        work_.wait_for(lock, rest, [&] { return stopping_ || under_way_.size() != left || left == 0; });
+        work_.wait_for(lock, rest, [&] { return stopping_ || pending_.size() != left || left == 0; });
       continue;
     }
     work_.wait_for(lock, pause,
-                   [&] { return stopping_ || is_waited_for_ || under_way_.size() != left || left == 0; });
+                   [&] { return stopping_ || is_waited_for_ || pending_.size() != left || left == 0; });
   }
 }
 
-/// True where an operation has come further.
+/// Starts and advances the operations in `slots`. Returns whether any has advanced.
 bool CollectiveQueue::advance(const std::vector<std::size_t>& slots, const Execution* kernels) {
   requests_.clear();
   for (const std::size_t slot : slots) {
@@ -182,7 +183,8 @@ bool CollectiveQueue::advance(const std::vector<std::size_t>& slots, const Execu
   return has_changed;
 }
 
-/// Those with which MPI is done become MPI_REQUEST_NULL. One call for all: MPI looks at the network in each.
+/// Tests all requests; completed ones become MPI_REQUEST_NULL. One MPI call tests all because each call polls
+/// the network.
 void CollectiveQueue::test_requests(const std::vector<std::size_t>& slots) {
   int done = 0;
   const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done, done_.data(),
@@ -191,17 +193,17 @@ void CollectiveQueue::test_requests(const std::vector<std::size_t>& slots) {
   group_.check(code, "collective");
 }
 
-bool CollectiveQueue::is_under_way(std::size_t slot) const {
-  return std::find(under_way_.begin(), under_way_.end(), slot) != under_way_.end();
+bool CollectiveQueue::is_pending(std::size_t slot) const {
+  return std::find(pending_.begin(), pending_.end(), slot) != pending_.end();
 }
 
-/// True where there was one.
-bool CollectiveQueue::forget_ended() {
-  return 0 < std::erase_if(under_way_, [&](std::size_t slot) { return operations_[slot].over(); });
+/// Removes completed operations. Returns whether there were any.
+bool CollectiveQueue::remove_complete() {
+  return 0 < std::erase_if(pending_, [&](std::size_t slot) { return operations_[slot].is_complete(); });
 }
 
 template <class Action>
-void CollectiveQueue::or_lose(const Action& action) {
+void CollectiveQueue::run_or_lose(const Action& action) {
   try {
     action();
   } catch (const std::exception& failure) {
@@ -209,33 +211,33 @@ void CollectiveQueue::or_lose(const Action& action) {
   }
 }
 
-/// What is under way cannot end any more, and nothing can follow.
+/// Abandons all operations and marks the group as lost.
 void CollectiveQueue::lose(const Error& error) {
-  give_up();
+  abandon_in_flight();
   group_.lose(error);
   throw error;
 }
 
 bool CollectiveQueue::end() {
-  give_up();
+  abandon_in_flight();
   return !group_.has_abandoned();
 }
 
 void CollectiveQueue::abandon() {
-  if (all_over()) return;
-  give_up();
+  if (all_complete()) return;
+  abandon_in_flight();
   group_.lose(Error(ExitCode::failed, "collectives were given up while they were in flight"));
 }
 
-void CollectiveQueue::give_up() {
+void CollectiveQueue::abandon_in_flight() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   work_.notify_one();
   if (thread_.joinable()) thread_.join();
-  for (const std::size_t slot : under_way_) group_.abandon(operations_[slot].request());
-  under_way_.clear();
+  for (const std::size_t slot : pending_) group_.abandon(operations_[slot].request());
+  pending_.clear();
 }
 
 }  // namespace mylos

@@ -1,8 +1,9 @@
-// CollectiveQueue: the operations of an MPI communicator that are under way at one time, each in a slot.
+// CollectiveQueue: the MPI collectives in flight, each in a slot.
 //
-// MPI moves data only while it is called. A thread of the queue does that: it makes all calls of operations,
-// folds what arrived, and sleeps in between, so that the threads that compute keep their cores; while
-// somebody waits it sleeps no more. Without it operations go on in wait(), in the thread of the caller.
+// MPI makes progress only inside MPI calls. A thread of the queue makes these calls: it starts operations,
+// tests them, folds the received slices, and sleeps in between so that the computing threads keep their
+// cores. It does not sleep while the caller waits. Without the thread, operations progress in wait(), on the
+// caller's thread.
 #pragma once
 
 #include <condition_variable>
@@ -19,66 +20,69 @@ namespace mylos {
 
 enum class MpiProgress : std::uint8_t { by_thread, by_caller };
 
-/// By a thread where MPI allows calls of several (MPI_THREAD_SERIALIZED) and the host reaches the memory that
-/// is folded. Kernels of a device are ordered with the caller's.
+/// Returns by_thread if MPI allows calls from several threads (MPI_THREAD_SERIALIZED) and the host can access
+/// the folded memory. Folds on a device must be ordered with the caller's kernels.
 [[nodiscard]] MpiProgress possible_progress();
 
-/// One thread calls it. Operations are begun in the order in which they are started, which is the same on all
-/// ranks.
+/// The queue of one communicator. One thread calls it. Operations begin in the order in which they are
+/// started, which must be the same on all ranks.
 class CollectiveQueue {
  public:
-  /// For operations on `ranks`, which outlives the queue. All ranks call this. While an operation is under
-  /// way `ranks` exchanges nothing itself, and says so.
+  /// Creates the queue for operations on `ranks`, which must outlive it. All ranks call this. While an
+  /// operation is in flight, `ranks` exchanges nothing itself and throws Error if it is asked to.
   CollectiveQueue(RankGroup& ranks, MpiProgress progress);
   ~CollectiveQueue();
   CollectiveQueue(const CollectiveQueue&) = delete;
   CollectiveQueue& operator=(const CollectiveQueue&) = delete;
 
-  /// Nothing is under way. There is one slot before the first call.
+  /// Sets the number of slots. No operation may be in flight. There is one slot before the first call.
   void resize(std::size_t slots);
   [[nodiscard]] std::size_t slots() const { return operations_.size(); }
-  /// What is in the slot; null: it is free.
+  /// Returns the name of the operation in the slot, or null if the slot is free.
   [[nodiscard]] const char* name_in(std::size_t slot) const { return operations_[slot].name(); }
 
-  /// The slot is free. `kernels`: see wait.
+  /// Starts an operation in a free slot. `kernels`: see wait().
   void start(const Execution& kernels, std::size_t slot, const MpiPlan& plan);
-  /// Whether all that was started is over; wait() frees the slots.
-  [[nodiscard]] bool all_over();
-  /// Until the operation in the slot is over. Without a thread folds are work of `kernels`. Throws Error when
-  /// anything in flight failed or the wait is longer than the timeout; nothing can follow.
+  /// Returns whether all started operations have completed; wait() frees the slots.
+  [[nodiscard]] bool all_complete();
+  /// Waits until the operation in the slot has completed. Without a thread, folds are enqueued on `kernels`.
+  /// Throws Error if any operation in flight failed or the wait exceeds the timeout; the queue is then
+  /// unusable.
   void wait(const Execution& kernels, std::size_t slot);
-  /// Gives up what is under way, and waits a second for MPI to have done with its memory. Nothing can follow.
+  /// Abandons the operations in flight, and waits up to a second for MPI to release their memory. The queue
+  /// is then unusable.
   void abandon();
-  /// Ends the thread, and gives up what is under way. False: MPI may still write to the memory of something.
+  /// Ends the thread and abandons the operations in flight. Returns false if MPI may still write to the
+  /// memory of an operation.
   [[nodiscard]] bool end();
 
  private:
   void start_thread();
   void run();
   void wait_for_thread(std::size_t slot);
-  void go_on_until_over(const Execution& kernels, std::size_t slot);
+  void poll_until_complete(const Execution& kernels, std::size_t slot);
   bool advance(const std::vector<std::size_t>& slots, const Execution* kernels);
-  [[nodiscard]] bool is_under_way(std::size_t slot) const;
-  bool forget_ended();
+  [[nodiscard]] bool is_pending(std::size_t slot) const;
+  bool remove_complete();
   void test_requests(const std::vector<std::size_t>& slots);
   template <class Action>
-  void or_lose(const Action& action);
+  void run_or_lose(const Action& action);
   [[noreturn]] void lose(const Error& error);
-  void give_up();
+  void abandon_in_flight();
 
   RankGroup& group_;
-  MPI_Comm mpi_;  // while something is under way the group lends it to nobody
+  MPI_Comm mpi_;  // the group refuses it to others while an operation is in flight
   MpiProgress progress_;
   std::vector<MpiOperation> operations_;  // of each slot
-  std::size_t in_flight_ = 0;             // started, and not waited for
+  std::size_t in_flight_ = 0;             // started, not yet waited for
   std::vector<MPI_Request> requests_;     // for MPI_Testsome
   std::vector<int> done_;
 
   std::mutex mutex_;
-  std::condition_variable work_;        // for the thread
-  std::condition_variable over_;        // for those who wait
-  std::vector<std::size_t> under_way_;  // slots of operations, in the order of their start
-  std::vector<std::size_t> looked_at_;  // a copy, for which the thread needs no lock
+  std::condition_variable work_;       // for the thread
+  std::condition_variable completed_;  // for the waiting caller
+  std::vector<std::size_t> pending_;   // slots of operations, in the order of their start
+  std::vector<std::size_t> polled_;    // a copy that the thread reads without the lock
   bool is_waited_for_ = false;
   bool stopping_ = false;
   std::optional<Error> error_;

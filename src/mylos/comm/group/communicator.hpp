@@ -1,13 +1,13 @@
 // Communicator: collectives on buffers in device memory, over MPI or NCCL.
 //
-// An operation is started on an execution instance after whose work it runs, and is over for later work on
-// that instance once wait() returned. Several may be in flight, each in a slot of its own; all ranks start
-// the same ones in the same order. No operation allocates: reserve() sizes the slots' staging memory
-// beforehand. With one rank nothing is exchanged.
+// An operation starts after the work enqueued so far on an execution instance. After wait() returns, later
+// work on that instance sees its result. Several operations may be in flight, each in its own slot; all ranks
+// start the same operations in the same order. No operation allocates: reserve() allocates the staging memory
+// of the slots beforehand. With one rank nothing is exchanged.
 //
-// Operations go on while the caller computes: NCCL's on the device; MPI's by a thread of the communicator,
-// which alone calls MPI as long as one is in flight. That takes MPI_THREAD_SERIALIZED and buffers in host
-// memory. Without them MPI's operations go on in wait().
+// Operations progress while the caller computes: NCCL's on the device, MPI's on a thread of the communicator,
+// which alone calls MPI while an operation is in flight. The thread requires MPI_THREAD_SERIALIZED and
+// buffers in host memory; otherwise MPI operations progress in wait().
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@
 
 namespace mylos {
 
-/// `count` elements in device memory: fp32, fp16, bf16, fp64 or int32; uint8, which have neither sum nor
-/// maximum.
+/// A buffer of `count` elements in device memory: fp32, fp16, bf16, fp64, int32 or uint8. uint8 supports
+/// neither sum nor maximum.
 struct CommunicationBuffer {
   void* data = nullptr;
   std::size_t count = 0;
@@ -34,9 +34,9 @@ struct CommunicationBuffer {
 
 enum class Reduction : std::uint8_t { sum, max };
 
-/// An operation that was started. wait() for it before its buffer is read.
+/// A started operation. Call wait() before you read its buffer.
 struct Request {
-  int slot = -1;  // -1: nothing is left to wait for
+  int slot = -1;  // -1: no operation to wait for
 };
 
 class Communicator {
@@ -48,59 +48,64 @@ class Communicator {
 
   [[nodiscard]] int rank() const { return ranks_.rank(); }
   [[nodiscard]] int size() const { return ranks_.size(); }
-  /// The same ranks for exchanges of host memory: only when every operation was waited for, else they throw
-  /// Error. Where collectives run on the device: only after synchronize(), MPI and NCCL traffic must not be
+  /// Returns the same ranks for exchanges of host memory. These throw Error unless every operation has been
+  /// waited for. If collectives run on the device, call synchronize() first: MPI and NCCL traffic must not be
   /// in flight together.
   [[nodiscard]] RankGroup& ranks() { return ranks_; }
-  /// Whether collectives are work of the device, for which the host does not wait in wait() (NCCL).
+  /// Returns whether collectives are device work, for which wait() does not block the host (NCCL).
   [[nodiscard]] virtual bool runs_on_device() const = 0;
-  /// Whether reductions sum in float by the binary tree over ranks and round once (MPI); else they round at
-  /// each hop.
+  /// Returns whether reductions sum in float by the binary tree over ranks and round once (MPI); otherwise
+  /// they round at each hop.
   [[nodiscard]] virtual bool sums_in_rank_order() const = 0;
 
-  /// Makes room for slot_bytes.size() operations in flight: the one in slot s exchanges up to slot_bytes[s]
-  /// bytes (an allreduce of floats counts size() times its bytes). Before it there is one slot, for what
-  /// needs no staging: nothing, where MPI does not take the memory of a device. Nothing may be in flight.
+  /// Allocates staging for slot_bytes.size() operations in flight: the operation in slot s exchanges up to
+  /// slot_bytes[s] bytes (an allreduce of floats counts size() times its bytes). Before the first call there
+  /// is one slot, for operations without staging (none if MPI cannot access device memory). No operation may
+  /// be in flight.
   virtual void reserve(std::span<const std::size_t> slot_bytes) = 0;
-  /// What reserve allocated beside the callers' buffers.
+  /// Returns the bytes that reserve() allocated.
   [[nodiscard]] virtual std::size_t staging_bytes() const = 0;
 
-  /// Every element becomes its sum or maximum over ranks, with the same bits everywhere. For small things:
-  /// gradients take reduce-scatter and all-gather. A maximum of floats drops NaN. Here and below: `slot` is
-  /// free, as no operation was started in it that was not waited for.
+  /// Replaces every element by its sum or maximum over ranks, with the same bits on all ranks. Use it for
+  /// small buffers: gradients use reduce-scatter and all-gather. A maximum of floats drops NaN. Here and
+  /// below `slot` must be free: every operation started in it has been waited for.
   virtual Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                                   std::size_t slot = 0) = 0;
-  /// `buffer` is size() slices of equal length. `sum`, of one such length, is in the buffer the slice of this
-  /// rank, or elsewhere and perhaps of another type. It becomes factor × the sum of this rank's slice over
-  /// ranks: over MPI summed in float by the binary tree over ranks and rounded once to the buffer's type
-  /// (NCCL rounds at each hop), then to its own. The buffer's contents are lost. Types fp32, fp16, bf16.
+  /// Reduces `buffer`, which consists of size() slices of equal length. `sum` has the length of one slice; it
+  /// is this rank's slice in the buffer, or lies elsewhere and may have another type. It becomes factor × the
+  /// sum over ranks of this rank's slice. MPI sums in float by the binary tree over ranks and rounds once to
+  /// the buffer's type (NCCL rounds at each hop), then converts to the type of `sum`. The buffer's contents
+  /// are lost. Types: fp32, fp16, bf16.
   virtual Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
                                        CommunicationBuffer sum, float factor = 1, std::size_t slot = 0) = 0;
-  /// The sum takes the place of this rank's slice.
+  /// Writes the sum to this rank's slice of `buffer`.
   Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer, float factor = 1,
                                std::size_t slot = 0) {
     return start_reduce_scatter(execution, buffer, own_slice(buffer), factor, slot);
   }
-  /// `buffer` is size() slices of equal length, of which this rank has filled its own; all arrive everywhere.
+  /// Gathers `buffer`, which consists of size() slices of equal length: this rank has filled its own slice,
+  /// and all slices arrive on every rank.
   virtual Request start_all_gather(const Execution& execution, CommunicationBuffer buffer,
                                    std::size_t slot = 0) = 0;
   virtual Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                                   std::size_t slot = 0) = 0;
-  /// Ends an operation. Throws Error when it failed or, naming operation and rank, did not end within the
-  /// timeout: of this wait, however long ago it was started.
+  /// Waits for an operation. Throws Error if it failed or did not complete within the timeout; the Error
+  /// names operation and rank. The timeout counts from the start of this wait, not from the start of the
+  /// operation.
   virtual void wait(const Execution& execution, Request& request) = 0;
 
-  /// Before the memory of what is in flight goes, where no wait() will come: nothing can follow.
+  /// Abandons the operations in flight. Called before their memory is freed if no wait() will follow. The
+  /// communicator is then unusable.
   virtual void abandon() = 0;
 
-  /// The step's agreement (agreement.hpp), when nothing else is in flight. Loss scales that differ are in its
-  /// result: check_scales() says whose.
+  /// Runs the step's agreement (agreement.hpp). No other operation may be in flight. The result flags loss
+  /// scales that differ; check_scales() finds the ranks.
   virtual void agree(const Execution& execution, AgreementBuffer& buffer) = 0;
 
-  /// Waits for all work of `execution`, collectives included, and finds those that hang: call it instead of
-  /// fence().
+  /// Waits for all work of `execution`, including collectives, and detects collectives that hang. Call it
+  /// instead of fence().
   virtual void synchronize(const Execution& execution) = 0;
-  /// synchronize, then a barrier of all ranks.
+  /// Calls synchronize(), then a barrier of all ranks.
   void barrier(const Execution& execution);
 
   void allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction);
@@ -109,22 +114,23 @@ class Communicator {
   void broadcast(const Execution& execution, CommunicationBuffer buffer, int root);
 
  protected:
-  /// Elements of each rank's slice. Throws Error, naming `operation`, where they are not equally many.
+  /// Returns the elements of each rank's slice. Throws Error, naming `operation`, if the slices are not
+  /// equal.
   [[nodiscard]] std::size_t slice_count(const CommunicationBuffer& buffer, const char* operation) const;
-  /// This rank's.
+  /// Returns this rank's slice.
   [[nodiscard]] CommunicationBuffer own_slice(const CommunicationBuffer& buffer) const;
 
   RankGroup ranks_;
 };
 
-/// The communicator that the deck asks for; automatic: NCCL where it is built, memory is a device's and there
-/// are several ranks, else MPI. All ranks of `parent` call this; `parent` is duplicated. Throws Error
-/// (bad_input) when the deck asks for a backend that this build has not, or ranks run different code
+/// Returns the communicator of the deck. "auto" selects NCCL if the build has it, memory is device memory and
+/// there are several ranks; otherwise MPI. All ranks of `parent` call this; `parent` is duplicated. Throws
+/// Error (bad_input) if the build does not have the requested backend, or if the ranks run different code
 /// (same_code.hpp).
 [[nodiscard]] std::unique_ptr<Communicator> make_communicator(MPI_Comm parent,
                                                               const CommunicationOptions& options);
 
-/// What a communicator of `ranks` ranks made with these options takes after reserve(slot_bytes).
+/// Returns the staging bytes of a communicator of `ranks` ranks with these options after reserve(slot_bytes).
 [[nodiscard]] std::size_t staging_bytes(const CommunicationOptions& options, int ranks,
                                         std::span<const std::size_t> slot_bytes);
 

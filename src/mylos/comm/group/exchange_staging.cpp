@@ -4,13 +4,13 @@
 
 namespace mylos {
 
-void ExchangeStaging::reserve(std::span<const std::size_t> places, bool mpi_takes_device_memory) {
+void ExchangeStaging::reserve(std::span<const std::size_t> region_bytes, bool mpi_takes_device_memory) {
   device_ = {};
   pinned_ = {};
   ends_.clear();
   std::size_t bytes = 0;
-  for (const std::size_t place : places) ends_.push_back(bytes += aligned_bytes(place));
-  if (bytes == 0) return;  // Kokkos takes memory even for an empty view
+  for (const std::size_t region : region_bytes) ends_.push_back(bytes += aligned_bytes(region));
+  if (bytes == 0) return;  // Kokkos allocates memory even for an empty view
   if (mpi_takes_device_memory) {
     device_ =
         decltype(device_)(Kokkos::view_alloc("communication staging", Kokkos::WithoutInitializing), bytes);
@@ -20,13 +20,13 @@ void ExchangeStaging::reserve(std::span<const std::size_t> places, bool mpi_take
   }
 }
 
-std::size_t ExchangeStaging::bytes_of(std::span<const std::size_t> places) {
+std::size_t ExchangeStaging::bytes_of(std::span<const std::size_t> region_bytes) {
   std::size_t bytes = 0;
-  for (const std::size_t place : places) bytes += aligned_bytes(place);
+  for (const std::size_t region : region_bytes) bytes += aligned_bytes(region);
   return bytes;
 }
 
-std::byte* ExchangeStaging::place(std::size_t index, std::size_t bytes, const char* operation) const {
+std::byte* ExchangeStaging::region(std::size_t index, std::size_t bytes, const char* operation) const {
   const std::size_t start = index == 0 ? 0 : ends_[index - 1];
   if (bytes > ends_[index] - start) {
     fail_run("{}: {} bytes of staging are needed, but {} were reserved", operation, bytes,
@@ -36,8 +36,8 @@ std::byte* ExchangeStaging::place(std::size_t index, std::size_t bytes, const ch
 }
 
 void copy_bytes(const Execution& execution, void* to, const void* from, std::size_t bytes) {
-  // Device memory and pinned host memory are both reachable by kernels; as one 'space' a plain copy kernel
-  // serves all.
+  // Kernels can access both device memory and pinned host memory. Views of one memory space let one copy
+  // kernel serve all cases.
   auto* target = static_cast<std::byte*>(to);
   const auto* source = static_cast<const std::byte*>(from);
   Kokkos::deep_copy(

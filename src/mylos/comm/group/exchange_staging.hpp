@@ -1,5 +1,5 @@
-// Staging memory of the MPI backend: where pieces from other ranks arrive, allocated once and cut into places
-// of fixed sizes.
+// Staging memory of the MPI backend: receives the slices of other ranks. It is allocated once and divided
+// into regions of fixed sizes.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,24 @@ namespace mylos {
 
 class ExchangeStaging {
  public:
-  /// Places of these many bytes in memory that kernels and MPI both reach: device memory where MPI takes it,
-  /// else host memory that the device sees.
-  void reserve(std::span<const std::size_t> places, bool mpi_takes_device_memory);
+  /// Allocates one region per entry of `region_bytes`, in memory that both kernels and MPI can access: device
+  /// memory if MPI accepts it, else pinned host memory.
+  void reserve(std::span<const std::size_t> region_bytes, bool mpi_takes_device_memory);
   [[nodiscard]] std::size_t bytes() const { return device_.size() + pinned_.size(); }
-  /// What reserve(places) takes.
-  [[nodiscard]] static std::size_t bytes_of(std::span<const std::size_t> places);
+  /// Returns the bytes that reserve(region_bytes) allocates.
+  [[nodiscard]] static std::size_t bytes_of(std::span<const std::size_t> region_bytes);
 
-  /// Where place `index` begins. Throws Error, naming `operation`, when it has less than `bytes` bytes.
-  [[nodiscard]] std::byte* place(std::size_t index, std::size_t bytes, const char* operation) const;
+  /// Returns the start of region `index`. Throws Error, naming `operation`, if the region has less than
+  /// `bytes` bytes.
+  [[nodiscard]] std::byte* region(std::size_t index, std::size_t bytes, const char* operation) const;
 
  private:
-  std::vector<std::size_t> ends_;  // of every place, in bytes
+  std::vector<std::size_t> ends_;  // of every region, in bytes
   Kokkos::View<std::byte*, Memory> device_;
   Kokkos::View<std::byte*, Kokkos::SharedHostPinnedSpace> pinned_;
 };
 
-/// Copies between device memory and staging, or within either, in the order of `execution`'s work.
+/// Copies bytes between device memory and staging, or within either, ordered with the work of `execution`.
 void copy_bytes(const Execution& execution, void* to, const void* from, std::size_t bytes);
 
 }  // namespace mylos

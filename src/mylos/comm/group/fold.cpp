@@ -38,10 +38,12 @@ struct Narrow<double> {
   KOKKOS_INLINE_FUNCTION static double from(double value) { return value; }
 };
 
-// On a host a block's loops vectorise; on a device neighbouring threads must touch neighbouring elements.
+// On a host the loops over a block vectorise. On a device neighbouring threads must access neighbouring
+// elements.
 constexpr std::size_t block_length = memory_is_host ? 256 : 1;
 
-/// body(block) for all blocks of `count` elements. Kokkos copies a name of more than 15 letters to the heap.
+/// Calls body(block) for all blocks of `count` elements. Kokkos copies a name of more than 15 letters to the
+/// heap.
 template <class Body>
 void for_each_block(const Execution* kernels, const char* name, std::size_t count, const Body& body) {
   const std::size_t blocks = (count + block_length - 1) / block_length;
@@ -79,7 +81,7 @@ struct Fold {
       for (std::size_t i = 0; i < length; ++i) waiting[level][i] = sum[i];
       ++level;
     }
-    T* const sums = out + first;  // writing to it cannot change the members: the loop vectorises
+    T* const sums = out + first;  // stores to a local pointer cannot alias the members: the loop vectorises
     const auto by = static_cast<Sum>(factor);
     for (std::size_t i = 0; i < length; ++i) sums[i] = Narrow<T>::from(by * sum[i]);
   }

@@ -1,9 +1,9 @@
-// Whether the MPI library may be given pointers to Memory.
+// Whether the MPI library accepts pointers to Memory.
 #pragma once
 
 namespace mylos {
 
-/// True on host-only builds, and where MPI says at run time that it takes this device's memory.
+/// Returns true on host-only builds, and if MPI reports at run time that it supports this device's memory.
 [[nodiscard]] bool mpi_takes_device_memory();
 
 }  // namespace mylos

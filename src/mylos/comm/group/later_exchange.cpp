@@ -17,7 +17,7 @@ int mpi_bytes(std::size_t bytes) {
 LaterExchange::~LaterExchange() {
   group_.abandon(request_);
   if (!group_.has_abandoned()) return;
-  // MPI may still write to the buffer: it has to outlive us.
+  // MPI may still write to the buffer, so the buffer must outlive this object.
   static_cast<void>(std::make_unique<std::vector<std::byte>>(std::move(buffer_)).release());
 }
 

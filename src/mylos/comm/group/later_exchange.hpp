@@ -1,8 +1,7 @@
-// LaterExchange: one exchange of small things in host memory that ranks join when they get there, and that
-// ends while they do something else.
+// LaterExchange: one asynchronous exchange of small data in host memory. Each rank joins when it reaches the
+// exchange, and the exchange completes while the ranks do other work.
 //
-// It has a duplicate of the ranks' communicator of its own: what else they exchange meanwhile does not meet
-// it.
+// It uses its own duplicate of the ranks' communicator, so that other exchanges do not interfere.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +13,26 @@ namespace mylos {
 
 class LaterExchange {
  public:
-  /// All ranks call this.
+  /// Duplicates the communicator. All ranks call this.
   explicit LaterExchange(const RankGroup& ranks) : ranks_(ranks), group_(ranks.mpi(), ranks.timeout_s()) {}
   ~LaterExchange();
   LaterExchange(const LaterExchange&) = delete;
   LaterExchange& operator=(const LaterExchange&) = delete;
 
-  // What follows throws Error while `ranks` are lent: another thread may be calling MPI.
+  // The functions below throw Error while `ranks` is busy, because another thread may be calling MPI.
 
-  /// This rank joins: `data` are the bytes of rank 0, which arrive at all. The exchange before has ended.
+  /// Joins a broadcast: the bytes of rank 0 arrive on all ranks; on the others `data` gives their number. The
+  /// previous exchange must have ended.
   void broadcast(std::vector<std::byte> data);
-  /// This rank joins: the bytes of all ranks, of each as many, arrive at rank 0, one behind the other. On the
-  /// others it has ended once theirs are under way.
+  /// Joins a gather: the bytes of all ranks arrive at rank 0, concatenated in rank order. Every rank passes
+  /// the same number of bytes. On the other ranks it has ended once their bytes are sent.
   void gather(std::vector<std::byte> own);
 
   [[nodiscard]] bool joined() const { return joined_; }
-  /// Whether what was joined has ended here, without waiting. Call it now and then: that moves it on.
+  /// Returns whether the joined exchange has ended on this rank, without waiting. Call it repeatedly: each
+  /// call makes progress.
   [[nodiscard]] bool ended();
-  /// What arrived; once, after ended().
+  /// Returns the received bytes. Call it once, after ended() returned true.
   [[nodiscard]] std::vector<std::byte> take();
 
  private:

@@ -1,5 +1,5 @@
-// The MPI backend. Reductions of floats are an exchange of slices followed by our own sum in one order:
-// MPI's reductions neither know 16-bit floats nor promise an order.
+// The MPI backend. Reductions of floats exchange slices and then sum them in one fixed order: MPI's
+// reductions do not support 16-bit floats and do not guarantee an order.
 #include <algorithm>
 #include <array>
 #include <climits>
@@ -18,19 +18,19 @@
 namespace mylos {
 namespace {
 
-/// Own flags, reduced flags and sums of the agreement, where MPI cannot read the callers' buffers. They
-/// travel separately from all else.
-std::array<std::size_t, 3> agreement_places(int ranks) {
+/// Returns the bytes of the agreement's regions: own flags, reduced flags and sums. Used if MPI cannot access
+/// the callers' buffers. The agreement has its own staging.
+std::array<std::size_t, 3> agreement_regions(int ranks) {
   return {sizeof(AgreementFlags), sizeof(AgreementFlags),
           static_cast<std::size_t>(ranks) * sizeof(AgreementSums)};
 }
 
-/// Where the pieces from other ranks arrive, for each slot; then, unless MPI reads and writes the callers'
-/// buffers, where their copies travel.
-std::vector<std::size_t> exchange_places(std::span<const std::size_t> slot_bytes, bool direct) {
-  std::vector<std::size_t> places(slot_bytes.begin(), slot_bytes.end());
-  if (!direct) places.insert(places.end(), slot_bytes.begin(), slot_bytes.end());
-  return places;
+/// Returns the bytes of the staging regions: one per slot for the slices from other ranks, then, unless MPI
+/// accesses the callers' buffers directly, one per slot for copies of these buffers.
+std::vector<std::size_t> exchange_regions(std::span<const std::size_t> slot_bytes, bool direct) {
+  std::vector<std::size_t> regions(slot_bytes.begin(), slot_bytes.end());
+  if (!direct) regions.insert(regions.end(), slot_bytes.begin(), slot_bytes.end());
+  return regions;
 }
 
 class MpiCommunicator final : public Communicator {
@@ -65,7 +65,7 @@ class MpiCommunicator final : public Communicator {
   std::byte* for_mpi(const Execution& execution, const CommunicationBuffer& buffer, std::size_t slot,
                      const char* operation) const;
 
-  bool direct_;  // MPI reads and writes the callers' buffers; else they travel through staging
+  bool direct_;  // MPI reads and writes the callers' buffers; else staging holds copies
   std::unique_ptr<ExchangeStaging> staging_ = std::make_unique<ExchangeStaging>();
   std::unique_ptr<ExchangeStaging> agreement_staging_ = std::make_unique<ExchangeStaging>();
   CollectiveQueue queue_;
@@ -75,13 +75,13 @@ MpiCommunicator::MpiCommunicator(MPI_Comm parent, double timeout_s)
     : Communicator(parent, timeout_s),
       direct_(mpi_takes_device_memory()),
       queue_(ranks_, size() > 1 ? possible_progress() : MpiProgress::by_caller) {
-  if (!direct_) agreement_staging_->reserve(agreement_places(size()), false);
+  if (!direct_) agreement_staging_->reserve(agreement_regions(size()), false);
   reserve(std::array{std::size_t{0}});
 }
 
 MpiCommunicator::~MpiCommunicator() {
   if (queue_.end()) return;
-  // MPI may still write to staging: it has to outlive us.
+  // MPI may still write to staging, so staging must outlive this object.
   static_cast<void>(staging_.release());
   static_cast<void>(agreement_staging_.release());
 }
@@ -93,7 +93,7 @@ void MpiCommunicator::reserve(std::span<const std::size_t> slot_bytes) {
   }
   if (size() == 1) return;
   queue_.resize(slot_bytes.size());
-  staging_->reserve(exchange_places(slot_bytes, direct_), direct_);
+  staging_->reserve(exchange_regions(slot_bytes, direct_), direct_);
 }
 
 Request MpiCommunicator::start_allreduce(const Execution& execution, CommunicationBuffer buffer,
@@ -114,7 +114,7 @@ Request MpiCommunicator::start_allreduce(const Execution& execution, Communicati
   } else {
     plan.call = MpiCall::all_gather;
     plan.sent = data;
-    plan.arrived = staging_->place(slot, static_cast<std::size_t>(size()) * buffer.bytes(), name);
+    plan.arrived = staging_->region(slot, static_cast<std::size_t>(size()) * buffer.bytes(), name);
     plan.folded = buffer;
   }
   return started(execution, slot, plan);
@@ -141,7 +141,7 @@ Request MpiCommunicator::start_reduce_scatter(const Execution& execution, Commun
                .type = buffer.type,
                .count = mpi_count(slice, name),
                .sent = for_mpi(execution, buffer, slot, name),
-               .arrived = staging_->place(slot, buffer.bytes(), name),
+               .arrived = staging_->region(slot, buffer.bytes(), name),
                .folded = sum,
                .factor = factor};
   if (sum.type != buffer.type) plan.converted = std::exchange(plan.folded, own_slice(buffer));
@@ -191,10 +191,12 @@ void MpiCommunicator::agree(const Execution& execution, AgreementBuffer& buffer)
   AgreementSums* sums = buffer.all_sums();
   const std::size_t sums_bytes = static_cast<std::size_t>(size()) * sizeof(AgreementSums);
   if (!direct_) {
-    const auto place = [this](std::size_t index) { return agreement_staging_->place(index, 0, "agreement"); };
-    own = reinterpret_cast<AgreementFlags*>(place(0));
-    reduced = reinterpret_cast<AgreementFlags*>(place(1));
-    sums = reinterpret_cast<AgreementSums*>(place(2));
+    const auto region = [this](std::size_t index) {
+      return agreement_staging_->region(index, 0, "agreement");
+    };
+    own = reinterpret_cast<AgreementFlags*>(region(0));
+    reduced = reinterpret_cast<AgreementFlags*>(region(1));
+    sums = reinterpret_cast<AgreementSums*>(region(2));
     copy_bytes(execution, own, buffer.own_flags(), sizeof(AgreementFlags));
     copy_bytes(execution, sums + rank(), buffer.own_sums(), sizeof(AgreementSums));
   }
@@ -220,7 +222,7 @@ void MpiCommunicator::synchronize(const Execution& execution) {
   finish_kernels(execution);
 }
 
-/// Before an operation takes the slot.
+/// Throws Error unless the slot exists and is free.
 void MpiCommunicator::require_free(std::size_t slot, const char* operation) const {
   ranks_.require_usable();
   if (slot >= queue_.slots())
@@ -230,8 +232,8 @@ void MpiCommunicator::require_free(std::size_t slot, const char* operation) cons
 }
 
 Request MpiCommunicator::started(const Execution& execution, std::size_t slot, MpiPlan plan) {
-  static_cast<void>(mpi_type(plan.type));  // throws here, and not on the queue's thread
-  if (!direct_) plan.staged = staging_->place(queue_.slots() + slot, 0, plan.name);
+  static_cast<void>(mpi_type(plan.type));  // throws here instead of on
+  if (!direct_) plan.staged = staging_->region(queue_.slots() + slot, 0, plan.name);
   queue_.start(execution, slot, plan);
   return {static_cast<int>(slot)};
 }
@@ -241,19 +243,19 @@ int MpiCommunicator::mpi_count(std::size_t count, const char* operation) const {
   return static_cast<int>(count);
 }
 
-/// The buffer where MPI can read and write it: itself, or a copy in staging.
+/// Returns memory that MPI can access: the buffer itself, or a copy in staging.
 std::byte* MpiCommunicator::for_mpi(const Execution& execution, const CommunicationBuffer& buffer,
                                     std::size_t slot, const char* operation) const {
   if (direct_) return static_cast<std::byte*>(buffer.data);
-  std::byte* copy = staging_->place(queue_.slots() + slot, buffer.bytes(), operation);
+  std::byte* copy = staging_->region(queue_.slots() + slot, buffer.bytes(), operation);
   copy_bytes(execution, copy, buffer.data, buffer.bytes());
   return copy;
 }
 
 std::size_t mpi_staging_bytes(int ranks, std::span<const std::size_t> slot_bytes) {
   const bool direct = mpi_takes_device_memory();
-  return (direct ? 0 : ExchangeStaging::bytes_of(agreement_places(ranks))) +
-         (ranks == 1 ? 0 : ExchangeStaging::bytes_of(exchange_places(slot_bytes, direct)));
+  return (direct ? 0 : ExchangeStaging::bytes_of(agreement_regions(ranks))) +
+         (ranks == 1 ? 0 : ExchangeStaging::bytes_of(exchange_regions(slot_bytes, direct)));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ bool MpiOperation::advance(int ranks, const Execution* kernels) {
   fold(ranks, kernels);
   if (plan_.staged != nullptr && plan_.result.data != nullptr)
     copy_bytes(*kernels, plan_.result.data, plan_.staged, plan_.result.bytes());
-  stage_ = Stage::over;
+  stage_ = Stage::complete;
   return true;
 }
 

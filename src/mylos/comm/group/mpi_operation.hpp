@@ -1,5 +1,5 @@
-// MpiOperation: one collective over MPI, from its call to its end: what MPI exchanges, then perhaps the fold
-// of what arrived.
+// MpiOperation: one collective over MPI from start to completion: the MPI exchange, then optionally the fold
+// of the received slices.
 #pragma once
 
 #include <mpi.h>
@@ -14,10 +14,10 @@ namespace mylos {
 
 enum class MpiCall : std::uint8_t { allreduce, all_gather, all_to_all, broadcast };
 
-/// What is to be done. Parts without memory are left out.
+/// The plan of one collective. Stages whose memory is null are skipped.
 struct MpiPlan {
-  const char* name = nullptr;  // null: nothing is to be done
-  // First MPI moves `count` elements, in place where nothing is sent.
+  const char* name = nullptr;  // null: no operation
+  // First MPI exchanges `count` elements, in place if `sent` is null.
   MpiCall call = MpiCall::all_gather;
   DType type = DType::fp32;
   int count = 0;
@@ -25,11 +25,12 @@ struct MpiPlan {
   Reduction reduction = Reduction::sum;
   const std::byte* sent = nullptr;
   std::byte* arrived = nullptr;
-  // Then the parts of all ranks are folded into `folded`, times `factor`, and that into another type.
+  // Then the slices of all ranks are folded into `folded`, multiplied by `factor`, and optionally converted
+  // to another type.
   CommunicationBuffer folded{};
   float factor = 1;
   CommunicationBuffer converted{};
-  // `staged` is where MPI reads and writes the result in place of the caller's memory.
+  // MPI reads and writes the result in `staged` instead of the caller's memory.
   CommunicationBuffer result{};
   std::byte* staged = nullptr;
 };
@@ -40,18 +41,20 @@ class MpiOperation {
   explicit MpiOperation(const MpiPlan& plan) : plan_(plan) {}
 
   [[nodiscard]] const char* name() const { return plan_.name; }
-  [[nodiscard]] bool over() const { return stage_ == Stage::over; }
-  /// Asks MPI to begin, on the communicator of these ranks. All begin their operations in the same order.
+  [[nodiscard]] bool is_complete() const { return stage_ == Stage::complete; }
+  /// Starts the MPI exchange on `mpi`, the communicator of these ranks. All ranks begin their operations in
+  /// the same order.
   void begin(const RankGroup& ranks, MPI_Comm mpi);
   [[nodiscard]] bool has_begun() const { return stage_ != Stage::planned; }
-  /// Does what follows where MPI is done with what it was asked: its request is null. True where it is over
-  /// by that. Folds the parts of `ranks` ranks by `kernels`, or where that is null by this thread.
+  /// Runs the remaining stages once MPI has completed, that is if the request is null. Returns true if this
+  /// completes the operation. Folds the slices of `ranks` ranks on `kernels`, or on this thread if `kernels`
+  /// is null.
   bool advance(int ranks, const Execution* kernels);
-  /// What MPI is at; MPI_REQUEST_NULL: nothing. Who tests it puts the result back.
+  /// Returns the MPI request; MPI_REQUEST_NULL: none pending. A caller that tests it stores the result back.
   [[nodiscard]] MPI_Request& request() { return request_; }
 
  private:
-  enum class Stage : std::uint8_t { planned, exchanges, over };
+  enum class Stage : std::uint8_t { planned, exchanges, complete };
   void fold(int ranks, const Execution* kernels) const;
 
   MpiPlan plan_;
@@ -59,9 +62,10 @@ class MpiOperation {
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-/// The type by which MPI exchanges it. Throws Error where it does not.
+/// Returns the MPI type that exchanges `type`. Throws Error if there is none.
 [[nodiscard]] MPI_Datatype mpi_type(DType type);
-/// MPI is not ordered with kernels. Host-only execution spaces finish a kernel before its launch returns.
+/// Waits for the kernels of `execution`: MPI calls are not ordered with kernels. Host-only execution spaces
+/// finish a kernel before its launch returns.
 void finish_kernels(const Execution& execution);
 
 }  // namespace mylos

@@ -1,8 +1,8 @@
-// The NCCL backend: device memory of NVIDIA devices, no host synchronisation. Collectives go on in a stream
-// of their own, beside what the caller computes; events order the two.
+// The NCCL backend: device memory of NVIDIA devices, without host synchronisation. Collectives run in a
+// dedicated stream, concurrently with the caller's kernels; events order the two.
 //
-// NCCL is used in its non-blocking form, so that a rank that does not come, or a device error elsewhere, ends
-// in an Error on every rank instead of a hang: calls return ncclInProgress and are polled up to the deadline.
+// NCCL runs in non-blocking mode: calls return ncclInProgress and are polled up to the deadline. A missing
+// rank, or a device error on another rank, then causes an Error on every rank instead of a hang.
 // https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/communicators.html
 #include <algorithm>
 #include <chrono>
@@ -45,8 +45,8 @@ ncclDataType_t nccl_type(DType type) {
   }
 }
 
-/// NCCL from 2.30.3 on takes several ranks of one device where this variable allows it, which is not for
-/// speed.
+/// Returns whether several ranks may use one device. NCCL 2.30.3 and newer allow it if this variable is set;
+/// sharing a device does not make a run faster.
 bool ranks_may_share_a_device() {
   int version = 0;
   if (ncclGetVersion(&version) != ncclSuccess || version < NCCL_VERSION(2, 30, 3)) return false;
@@ -73,15 +73,15 @@ class NcclCommunicator final : public Communicator {
   Request start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                           std::size_t slot) override;
   void wait(const Execution& execution, Request& request) override;
-  void abandon() override {}  // freeing a device's memory waits for what uses it
+  void abandon() override {}  // freeing device memory waits for its users
   void agree(const Execution& execution, AgreementBuffer& buffer) override;
   void synchronize(const Execution& execution) override;
 
  private:
-  /// An operation in flight, between two points of streams.
+  /// An operation in flight, delimited by two events.
   struct Slot {
-    DeviceEvent begin;  // in the caller's: its buffer is ready
-    DeviceEvent end;    // in ours
+    DeviceEvent begin;  // on the caller's stream: its buffer is ready
+    DeviceEvent end;    // on the stream of collectives
     bool is_taken = false;
   };
 
@@ -98,7 +98,7 @@ class NcclCommunicator final : public Communicator {
   Slot agreement_;
   ncclComm_t nccl_ = nullptr;
   std::optional<Error> lost_;
-  // The last premultiplied sum, made anew only when type or factor change.
+  // The last premultiplied sum, recreated only if type or factor change.
   struct {
     ncclRedOp_t operation = ncclSum;
     DType type = DType::fp32;
@@ -112,7 +112,7 @@ NcclCommunicator::NcclCommunicator(MPI_Comm parent, double timeout_s) : Communic
   ncclUniqueId id{};
   if (rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
   ranks_.broadcast(&id, sizeof id, 0);
-  ranks_.barrier();  // from here on only NCCL talks
+  ranks_.barrier();  // from here on only NCCL communicates
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   check(ncclCommInitRankConfig(&nccl_, size(), id, rank(), &config), "ncclCommInitRankConfig");
@@ -137,8 +137,8 @@ void NcclCommunicator::reserve(std::span<const std::size_t> slot_bytes) {
   slots_ = std::vector<Slot>(std::max<std::size_t>(slot_bytes.size(), 1));
 }
 
-/// `calls` give NCCL's stream its work, which starts after the caller's work so far. Until the host has seen
-/// its end, in synchronize(), the ranks exchange nothing by MPI.
+/// Enqueues `calls` on NCCL's stream, after the caller's work so far. The ranks exchange nothing by MPI until
+/// the host has seen the completion in synchronize().
 template <class Calls>
 Request NcclCommunicator::start(const Execution& execution, std::size_t slot, const char* operation,
                                 const Calls& calls) {
@@ -202,8 +202,7 @@ Request NcclCommunicator::start_broadcast(const Execution& execution, Communicat
   });
 }
 
-/// What the caller does next on `execution` starts after the operation; the host only notices whether NCCL
-/// failed meanwhile.
+/// Makes later work on `execution` wait for the operation. The host only checks whether NCCL has failed.
 void NcclCommunicator::wait(const Execution& execution, Request& request) {
   require_usable();
   if (request.slot >= 0) {
@@ -245,7 +244,7 @@ void NcclCommunicator::synchronize(const Execution& execution) {
   for (;;) {
     const WorkState computed = state_of_work(execution);
     const WorkState exchanged = state_of_work(collectives_);
-    if (computed.is_over && exchanged.is_over) return ranks_.mark_idle();
+    if (computed.is_complete && exchanged.is_complete) return ranks_.mark_idle();
     for (const char* error : {computed.error, exchanged.error}) {
       if (error != nullptr) end("device", error);
     }
@@ -275,7 +274,8 @@ void NcclCommunicator::check(ncclResult_t result, const char* operation) {
   }
 }
 
-/// Aborting makes hung kernels of this rank return; the other ranks meet their own deadline.
+/// Aborts NCCL, which makes hung kernels of this rank return, and throws. The other ranks reach their own
+/// deadline.
 void NcclCommunicator::end(const char* operation, std::string_view cause) {
   if (nccl_ != nullptr) ncclCommAbort(nccl_);
   nccl_ = nullptr;
@@ -285,7 +285,7 @@ void NcclCommunicator::end(const char* operation, std::string_view cause) {
   throw *lost_;
 }
 
-/// Throws the Error by which an earlier collective was lost, if one was.
+/// Rethrows the Error of an earlier failed collective, if any.
 void NcclCommunicator::require_usable() const {
   if (lost_) throw *lost_;
 }

@@ -1,5 +1,5 @@
-// What the NCCL backend calls: NCCL itself, and the runtime of its devices. RCCL declares NCCL's names for
-// AMD devices, with HIP's streams: what differs between the two is in this header alone.
+// The interface to NCCL and to the runtime of its devices. RCCL declares NCCL's names for AMD devices, with
+// HIP's streams: only this header differs between the two.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,17 +14,18 @@ namespace mylos {
   return execution.cuda_stream();
 }
 
-/// NCCL makes its communicator on the device that the calling thread has chosen.
+/// Selects the device of `execution`: NCCL creates its communicator on the current device of the calling
+/// thread.
 inline void choose_device_of(const Execution& execution, int rank) {
   const int device = execution.cuda_device();
   const cudaError_t code = cudaSetDevice(device);
   if (code != cudaSuccess) fail_run("rank {}: CUDA device {}: {}", rank, device, cudaGetErrorString(code));
 }
 
-/// How far the work of an instance is; looking at it waits for nothing.
+/// The state of an instance's work; polling it does not wait.
 struct WorkState {
-  bool is_over = false;
-  const char* error = nullptr;  // of the device
+  bool is_complete = false;
+  const char* error = nullptr;  // reported by the device
 };
 
 [[nodiscard]] inline WorkState state_of_work(const Execution& execution) {

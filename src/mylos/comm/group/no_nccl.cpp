@@ -1,4 +1,4 @@
-// In place of nccl_communicator.cpp where NCCL is not built.
+// Replaces nccl_communicator.cpp in builds without NCCL.
 #include "mylos/base/error.hpp"
 #include "mylos/comm/group/backends.hpp"
 

@@ -12,7 +12,7 @@ namespace mylos {
 namespace {
 
 struct Status {
-  std::int32_t code = 0;  // 0 = well
+  std::int32_t code = 0;  // 0 = no error
   std::uint64_t length = 0;
   std::uint64_t hash = 0;
 };
@@ -57,11 +57,11 @@ std::optional<Error> error_of(const std::function<void()>& function) {
   return std::nullopt;
 }
 
-constexpr double longest_silence_s = 1;
+constexpr double max_silence_s = 1;
 
-/// True at once when the work has ended, false when the ranks should hear that it has not.
+/// Returns true as soon as the work has ended, false when it is time to report that it still runs.
 bool ended_soon(std::future<std::optional<Error>>& work, double timeout_s) {
-  const std::chrono::duration<double> silence(std::min(longest_silence_s, timeout_s / 4));
+  const std::chrono::duration<double> silence(std::min(max_silence_s, timeout_s / 4));
   return work.wait_for(silence) == std::future_status::ready;
 }
 

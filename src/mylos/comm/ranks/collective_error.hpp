@@ -1,4 +1,4 @@
-// Errors that reach all ranks: what one rank finds wrong (a file, a deck) ends every rank with the same
+// Errors shared by all ranks: if one rank finds an error (in a file or a deck), every rank ends with the same
 // message.
 #pragma once
 
@@ -11,23 +11,23 @@
 
 namespace mylos {
 
-/// All ranks call this. If any rank brings an Error, every rank throws the Error of the lowest such rank,
-/// prefixed with "rank R: " unless all ranks brought the same message.
+/// Throws on all ranks if any rank passes an Error. All ranks call this. The thrown Error is that of the
+/// lowest such rank, prefixed with "rank R: " unless all ranks passed the same message.
 void throw_if_any(RankGroup& ranks, const std::optional<Error>& own);
 
-/// Runs `function` on every rank and throws on all of them if it threw on any (other exceptions count as
-/// failures of the run). `function` may exchange nothing that a failed rank would miss.
+/// Runs `function` on every rank and throws on all ranks if it threw on any (other exceptions count as
+/// failures of the run). `function` must not make exchanges that a failed rank would miss.
 void run_on_all(RankGroup& ranks, const std::function<void()>& function);
 
-/// The same, however long it takes on one of them: threads of their own run it while the ranks hear each
-/// second which still do, and no wait of theirs ends. It may make no MPI call, and no call of a library that
-/// makes some.
+/// Does the same for a `function` of any duration: it runs on a separate thread of each rank, and the ranks
+/// exchange every second which of them still run, so that no wait times out. `function` must not call MPI,
+/// nor a library that does.
 void run_on_each(RankGroup& ranks, const std::function<void()>& function);
 
-/// Likewise on rank 0 alone. What it throws is thrown on all ranks.
+/// Does the same on rank 0 only. An exception is thrown on all ranks.
 void run_on_first(RankGroup& ranks, const std::function<void()>& function);
 
-/// The text of rank `root`, on every rank.
+/// Returns the text of rank `root` on every rank.
 [[nodiscard]] std::string broadcast_text(RankGroup& ranks, const std::string& text, int root = 0);
 
 }  // namespace mylos

@@ -1,7 +1,8 @@
-// How long somebody sleeps between two looks at an operation that others have to bring to its end.
+// Pauses between two polls of an operation that other ranks have to complete.
 //
-// A core that looks on and on is taken from those who are waited for, where ranks, or other programs, share
-// it; and the scheduler lets one that slept begin at once. What ends soon is not slept through.
+// Ranks and other programs may share a core. A thread that polls without a pause takes the core from the
+// threads it waits for; a thread that sleeps is scheduled again at once. Short operations complete before the
+// first pause.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 
 namespace mylos {
 
-/// After looks of so long a time in vain: nothing in the first millisecond, then a thirty-second of that
-/// time.
+/// Returns the pause after `vain` of polling without progress: none in the first millisecond, then 1/32 of
+/// that time, at most 1 ms.
 inline std::chrono::microseconds pause_after(std::chrono::steady_clock::duration vain) {
   constexpr std::chrono::microseconds without_pause{1000};
   constexpr std::chrono::microseconds longest{1000};

@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Ranks may share cores: a waiting rank offers its core now and then, when it looks at the clock too.
+/// Ranks may share cores: a waiting rank offers its core now and then, when it also reads the clock.
 constexpr unsigned polls_per_yield = 16;
 /// So many polls that took longer than this have moved data: the next ones will too.
 constexpr std::chrono::microseconds time_of_moving_polls{100};

@@ -38,7 +38,8 @@ class RankGroup {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
-  /// Throws Error while the group is lent, once it is lost, and where it has none.
+  /// Returns the communicator. Throws Error while the group is busy, once it is lost, and if it has no
+  /// communicator.
   [[nodiscard]] MPI_Comm mpi() const {
     require_idle();
     if (communicator_ == MPI_COMM_NULL) fail_run("this process is alone: it has no communicator");
@@ -51,7 +52,7 @@ class RankGroup {
   [[nodiscard]] int ranks_on_node() { return node_place().ranks; }
 
   /// Exchanges of small things in host memory (set-up, errors, files). All ranks call them; they may
-  /// allocate. They throw Error while the group is lent.
+  /// allocate. They throw Error while the group is busy.
   void broadcast(void* data, std::size_t bytes, int root);
   /// Rank r's `bytes` bytes at `own` arrive at `all` + r · bytes on every rank.
   void all_gather(const void* own, void* all, std::size_t bytes);
@@ -67,7 +68,7 @@ class RankGroup {
   void check(int code, std::string_view operation) const;
   /// Throws the Error by which the group was lost, if it was: what follows has no cause of its own.
   void require_usable() const;
-  /// And Error while the group is lent.
+  /// The same, and throws Error while the group is busy.
   void require_idle() const;
   /// The Error of a wait that was too long.
   [[nodiscard]] Error late(std::string_view operation, double waited_s) const;

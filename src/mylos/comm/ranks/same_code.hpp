@@ -1,13 +1,14 @@
-// Whether all ranks run the same code: in a portable build each node's loader takes the copy of the library
-// that suits its processor.
+// Checks that all ranks run the same code: in a portable build the loader of each node selects the copy of
+// the library for its processor.
 #pragma once
 
 #include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
 
-/// Throws Error (bad input), the same on every rank, where ranks run different Mylos or the library's copies
-/// for different processors: the replicas' weights would drift apart. It names the odd ranks.
+/// Throws Error (bad input) on every rank if ranks run different versions of Mylos, or copies of the library
+/// for different processors: the weights of the replicas would diverge. The message names the ranks that
+/// differ.
 void require_same_code(RankGroup& ranks);
 
 }  // namespace mylos

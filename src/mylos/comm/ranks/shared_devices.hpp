@@ -1,4 +1,4 @@
-// Which ranks share a device.
+// Finds ranks that share a device.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace mylos {
 
-/// Every rank's device, by rank. All ranks call it.
+/// Returns the device of every rank, in rank order. All ranks call it.
 [[nodiscard]] std::vector<DeviceId> devices_of_ranks(RankGroup& ranks);
 
-/// How many ranks have the device of `rank`.
+/// Returns the number of ranks that use the device of `rank`.
 [[nodiscard]] int ranks_on_device(const std::vector<DeviceId>& of_ranks, int rank);
 
-/// Throws Error (bad_input), the same on every rank, where two ranks share a device: NCCL forbids it.
+/// Throws Error (bad_input) on every rank if two ranks share a device: NCCL forbids it.
 void require_a_device_per_rank(const std::vector<DeviceId>& of_ranks);
 
 }  // namespace mylos

@@ -12,7 +12,7 @@ namespace mylos {
 namespace {
 
 constexpr std::size_t max_values = 4;  // whose texts are exchanged
-constexpr std::size_t max_named = 8;   // ranks, or stretches of them
+constexpr std::size_t max_named = 8;   // ranks, or ranges of ranks
 
 struct Digest {
   std::uint64_t hash = 0;
@@ -61,7 +61,7 @@ std::string name_ranks(const std::vector<int>& ranks) {
   std::vector<std::string> parts;
   for (std::size_t first = 0, last = 0; first < ranks.size(); first = ++last) {
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (last - first == 1) --last;  // two are named each
+    if (last - first == 1) --last;  // two ranks are named individually
     parts.push_back(first == last ? fmt::format("{}", ranks[first])
                                   : fmt::format("{}-{}", ranks[first], ranks[last]));
   }

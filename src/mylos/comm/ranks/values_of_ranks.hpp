@@ -1,5 +1,5 @@
-// Who has which value of what should be the same on all ranks: the odd rank is named, not the first that
-// another one differs from.
+// Compares a value that should be the same on all ranks. Messages name the ranks that differ from the
+// majority, instead of the first pair that differs.
 #pragma once
 
 #include <string>
@@ -12,19 +12,19 @@ namespace mylos {
 /// The ranks that have one value.
 struct ValueOfRanks {
   std::string value;
-  std::vector<int> ranks;  // in their order
+  std::vector<int> ranks;  // ascending
 };
 
-/// Every value that some rank brings, those of the fewest ranks first; where as many have each, rank 0's is
-/// the last. One where all are alike: that is found by exchanging a hash. Of more than four the first four.
-/// The same on every rank; all ranks call it.
+/// Returns the distinct values of the ranks, those of the fewest ranks first; at equal counts rank 0's value
+/// is last. The result has one entry if all ranks agree, which is found by exchanging a hash, and at most
+/// four entries. It is the same on every rank; all ranks call it.
 [[nodiscard]] std::vector<ValueOfRanks> values_of_ranks(RankGroup& ranks, const std::string& own);
 
-/// "VALUE on rank 1, VALUE on ranks 0 and 2-5".
+/// Returns "VALUE on rank 1, VALUE on ranks 0 and 2-5".
 [[nodiscard]] std::string describe(const std::vector<ValueOfRanks>& values);
 
-/// "rank 1", "ranks 0 and 2", "ranks 0-3, 5 and 8"; of scattered ones the first. `ranks` in their order, at
-/// least one.
+/// Returns "rank 1", "ranks 0 and 2" or "ranks 0-3, 5 and 8"; of many scattered ranks only the first. `ranks`
+/// is ascending and not empty.
 [[nodiscard]] std::string name_ranks(const std::vector<int>& ranks);
 
 }  // namespace mylos
