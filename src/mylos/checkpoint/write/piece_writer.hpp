@@ -15,7 +15,7 @@
 #include "mylos/checkpoint/file/state.hpp"
 #include "mylos/checkpoint/options.hpp"
 #include "mylos/checkpoint/write/state_copy.hpp"
-#include "mylos/comm/group/later_exchange.hpp"
+#include "mylos/comm/group/async_exchange.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
@@ -49,7 +49,7 @@ class PieceWriter {
   [[nodiscard]] std::optional<CheckpointOutcome> end();
 
   RankGroup& ranks_;
-  LaterExchange exchange_;
+  AsyncExchange exchange_;
   StateCopy copy_;
   std::unique_ptr<Write> write_;  // in flight, as far as this rank knows; last: its thread reads the others
 };

@@ -232,7 +232,7 @@ void MpiCommunicator::require_free(std::size_t slot, const char* operation) cons
 }
 
 Request MpiCommunicator::started(const Execution& execution, std::size_t slot, MpiPlan plan) {
-  static_cast<void>(mpi_type(plan.type));  // throws here instead of on
+  static_cast<void>(mpi_type(plan.type));  // throws here instead of on the queue's thread
   if (!direct_) plan.staged = staging_->region(queue_.slots() + slot, 0, plan.name);
   queue_.start(execution, slot, plan);
   return {static_cast<int>(slot)};

@@ -1,4 +1,4 @@
-// LaterExchange: one asynchronous exchange of small data in host memory. Each rank joins when it reaches the
+// AsyncExchange: one asynchronous exchange of small data in host memory. Each rank joins when it reaches the
 // exchange, and the exchange completes while the ranks do other work.
 //
 // It uses its own duplicate of the ranks' communicator, so that other exchanges do not interfere.
@@ -11,13 +11,13 @@
 
 namespace mylos {
 
-class LaterExchange {
+class AsyncExchange {
  public:
   /// Duplicates the communicator. All ranks call this.
-  explicit LaterExchange(const RankGroup& ranks) : ranks_(ranks), group_(ranks.mpi(), ranks.timeout_s()) {}
-  ~LaterExchange();
-  LaterExchange(const LaterExchange&) = delete;
-  LaterExchange& operator=(const LaterExchange&) = delete;
+  explicit AsyncExchange(const RankGroup& ranks) : ranks_(ranks), group_(ranks.mpi(), ranks.timeout_s()) {}
+  ~AsyncExchange();
+  AsyncExchange(const AsyncExchange&) = delete;
+  AsyncExchange& operator=(const AsyncExchange&) = delete;
 
   // The functions below throw Error while `ranks` is busy, because another thread may be calling MPI.
 

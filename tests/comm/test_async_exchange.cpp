@@ -4,34 +4,34 @@
 #include <chrono>
 #include <thread>
 
-#include "mylos/comm/group/later_exchange.hpp"
+#include "mylos/comm/group/async_exchange.hpp"
 
-namespace mylos::later_exchange_test {
+namespace mylos::async_exchange_test {
 
 std::vector<std::byte> bytes_of_rank(int rank, std::size_t count) {
   return std::vector<std::byte>(count, static_cast<std::byte>(rank + 1));
 }
 
 /// Returns the steps that this rank makes until the exchange has ended here.
-int steps_until_end(LaterExchange& exchange) {
+int steps_until_end(AsyncExchange& exchange) {
   int steps = 0;
   for (; !exchange.ended() && steps < 60'000; ++steps)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return steps;
 }
 
-TEST(LaterExchange, BringsTheFirstRanksBytesToAll) {
+TEST(AsyncExchange, BringsTheFirstRanksBytesToAll) {
   RankGroup ranks(MPI_COMM_WORLD, 60);
-  LaterExchange exchange(ranks);
+  AsyncExchange exchange(ranks);
   EXPECT_FALSE(exchange.ended());
   exchange.broadcast(bytes_of_rank(ranks.rank(), 3000));
   EXPECT_LT(steps_until_end(exchange), 60'000);
   EXPECT_EQ(exchange.take(), bytes_of_rank(0, 3000));
 }
 
-TEST(LaterExchange, GathersWhileOtherThingsAreExchanged) {
+TEST(AsyncExchange, GathersWhileOtherThingsAreExchanged) {
   RankGroup ranks(MPI_COMM_WORLD, 60);
-  LaterExchange exchange(ranks);
+  AsyncExchange exchange(ranks);
   for (int round = 0; round < 3; ++round) {
     // Ranks join after different numbers of steps; in each step all ranks make another exchange.
     int joined = -1;
@@ -60,13 +60,13 @@ TEST(LaterExchange, GathersWhileOtherThingsAreExchanged) {
   }
 }
 
-TEST(LaterExchange, IsOneAtATime) {
+TEST(AsyncExchange, IsOneAtATime) {
   RankGroup ranks(MPI_COMM_WORLD, 60);
-  LaterExchange exchange(ranks);
+  AsyncExchange exchange(ranks);
   exchange.gather(bytes_of_rank(ranks.rank(), 1));
   EXPECT_THROW(exchange.gather(bytes_of_rank(ranks.rank(), 1)), Error);
   EXPECT_THROW(exchange.broadcast(bytes_of_rank(ranks.rank(), 1)), Error);
   EXPECT_LT(steps_until_end(exchange), 60'000);
 }
 
-}  // namespace mylos::later_exchange_test
+}  // namespace mylos::async_exchange_test

@@ -1,4 +1,4 @@
-#include "mylos/comm/group/later_exchange.hpp"
+#include "mylos/comm/group/async_exchange.hpp"
 
 #include <climits>
 #include <memory>
@@ -14,27 +14,27 @@ int mpi_bytes(std::size_t bytes) {
 
 }  // namespace
 
-LaterExchange::~LaterExchange() {
+AsyncExchange::~AsyncExchange() {
   group_.abandon(request_);
   if (!group_.has_abandoned()) return;
   // MPI may still write to the buffer, so the buffer must outlive this object.
   static_cast<void>(std::make_unique<std::vector<std::byte>>(std::move(buffer_)).release());
 }
 
-void LaterExchange::join(std::vector<std::byte> buffer) {
+void AsyncExchange::join(std::vector<std::byte> buffer) {
   ranks_.require_idle();
   if (joined_) fail_run("an exchange is still in flight");
   buffer_ = std::move(buffer);
   joined_ = true;
 }
 
-void LaterExchange::broadcast(std::vector<std::byte> data) {
+void AsyncExchange::broadcast(std::vector<std::byte> data) {
   join(std::move(data));
   group_.check(MPI_Ibcast(buffer_.data(), mpi_bytes(buffer_.size()), MPI_BYTE, 0, group_.mpi(), &request_),
                "broadcast");
 }
 
-void LaterExchange::gather(std::vector<std::byte> own) {
+void AsyncExchange::gather(std::vector<std::byte> own) {
   const int bytes = mpi_bytes(own.size());
   const bool receives = group_.rank() == 0;
   if (receives) own.resize(own.size() * static_cast<std::size_t>(group_.size()));
@@ -44,7 +44,7 @@ void LaterExchange::gather(std::vector<std::byte> own) {
                "gather");
 }
 
-bool LaterExchange::ended() {
+bool AsyncExchange::ended() {
   if (!joined_) return false;
   ranks_.require_idle();
   int done = 0;
@@ -52,7 +52,7 @@ bool LaterExchange::ended() {
   return done != 0;
 }
 
-std::vector<std::byte> LaterExchange::take() {
+std::vector<std::byte> AsyncExchange::take() {
   joined_ = false;
   return std::exchange(buffer_, {});
 }
