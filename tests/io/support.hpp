@@ -1,5 +1,4 @@
-// What tests of files share: a folder of their own, the message of an error, Python as the independent
-// reader.
+// Helpers of tests of files: a temporary folder, the message of an error, Python as the independent reader.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +16,7 @@
 
 namespace mylos::testing_support {
 
-/// A fresh folder, removed with everything in it.
+/// A new folder that is deleted with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -60,7 +59,7 @@ inline bool python_has(const std::string& module) {
   return std::system(("/usr/bin/python3 -c 'import " + module + "' 2>/dev/null").c_str()) == 0;
 }
 
-/// What the script prints. Debian's Python has h5py and numpy; another first in PATH may not.
+/// Returns the output of the script. Debian's Python has h5py and numpy; another one first in PATH may not.
 inline std::string python(const std::string& script) {
   const TemporaryFolder folder;
   write_file(folder / "script.py", script);
@@ -73,7 +72,7 @@ inline std::string python(const std::string& script) {
   return output;
 }
 
-/// The message of the Error that `action` throws, which must have this exit code.
+/// Returns the message of the Error that `action` throws, which must have this exit code.
 template <class Action>
 std::string error_of(Action&& action, ExitCode code = ExitCode::bad_input) {
   try {

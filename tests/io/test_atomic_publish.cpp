@@ -150,7 +150,7 @@ TEST(AtomicPublish, AFullDiskSaysWhatIsNeededAndWhatIsFree) {
   EXPECT_TRUE(message.ends_with(" bytes) are free in " + folder.path())) << message;
   struct stat status {};
   ASSERT_EQ(stat(path.c_str(), &status), 0);
-  EXPECT_EQ(status.st_size, 1);  // and nothing was taken in the attempt
+  EXPECT_EQ(status.st_size, 1);  // and the attempt allocated nothing
 }
 
 TEST(AtomicPublish, AFileLargerThanTheProcessMayWriteIsRefusedBeforeASignalEndsIt) {

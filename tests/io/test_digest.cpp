@@ -23,7 +23,8 @@ TEST(Digest, Xxh128GivesThePublishedExamples) {
 }
 
 TEST(Digest, Xxh128IsWhatPythonComputes) {
-  // Up to 16 bytes, 128, 240 and beyond are ways of their own; beyond a block of 1024 bytes comes the next.
+  // XXH3 has separate code paths for up to 16, 128, 240 and more bytes; longer inputs consist of blocks of
+  // 1024 bytes.
   std::string ours;
   for (std::size_t length = 0; length < 3000; length += length < 300 ? 1 : 37) {
     std::string bytes(length, '\0');

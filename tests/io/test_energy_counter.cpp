@@ -1,4 +1,4 @@
-// Counters of energy as Linux shows them, in a folder of files whose numbers the test turns.
+// Energy counters as Linux presents them, in a folder of files whose numbers the test changes.
 #include "mylos/io/system/energy_counter.hpp"
 
 #include <gtest/gtest.h>
@@ -18,9 +18,9 @@ class Powercap : public testing::Test {
     std::filesystem::create_directory(folder_ / zone);
     write_file(folder_ / zone + "/name", name + "\n");
     write_file(folder_ / zone + "/max_energy_range_uj", std::to_string(range_uj) + "\n");
-    turn(zone, energy_uj);
+    set_counter(zone, energy_uj);
   }
-  void turn(const std::string& zone, std::int64_t energy_uj) {
+  void set_counter(const std::string& zone, std::int64_t energy_uj) {
     write_file(folder_ / zone + "/energy_uj", std::to_string(energy_uj) + "\n");
   }
   [[nodiscard]] EnergyCounter counter() const { return EnergyCounter(folder_.path(), false); }
@@ -33,9 +33,9 @@ TEST_F(Powercap, CountsTheJoulesOfAllPackages) {
   add("intel-rapl:1", "package-1", 500);
   EnergyCounter energy = counter();
   EXPECT_EQ(energy.joules(), 0);
-  turn("intel-rapl:0", 9'500'000);
+  set_counter("intel-rapl:0", 9'500'000);
   EXPECT_EQ(energy.joules(), 2.5);
-  turn("intel-rapl:1", 1'000'500);
+  set_counter("intel-rapl:1", 1'000'500);
   EXPECT_EQ(energy.joules(), 3.5);
   EXPECT_EQ(energy.what(), "2 processors");
 }
@@ -43,11 +43,11 @@ TEST_F(Powercap, CountsTheJoulesOfAllPackages) {
 TEST_F(Powercap, GoesOnWhereACounterBeginsAnew) {
   add("intel-rapl:0", "package-0", range_uj - 1'000'000);
   EnergyCounter energy = counter();
-  turn("intel-rapl:0", 2'000'000);
+  set_counter("intel-rapl:0", 2'000'000);
   EXPECT_EQ(energy.joules(), 3);
-  turn("intel-rapl:0", range_uj - 1'000'000);
+  set_counter("intel-rapl:0", range_uj - 1'000'000);
   ASSERT_TRUE(energy.joules());
-  turn("intel-rapl:0", 0);
+  set_counter("intel-rapl:0", 0);
   EXPECT_DOUBLE_EQ(energy.joules().value(), 1e-6 * static_cast<double>(range_uj) + 1);
 }
 
@@ -61,7 +61,7 @@ TEST_F(Powercap, CountsNothingTwice) {
   }
   EnergyCounter energy = counter();
   for (const auto* zone : {"intel-rapl:0:0", "intel-rapl:1", "intel-rapl:0:1", "intel-rapl-mmio:0"})
-    turn(zone, 1'000'000);
+    set_counter(zone, 1'000'000);
   EXPECT_EQ(energy.joules(), 0);
 }
 
@@ -77,7 +77,7 @@ TEST_F(Powercap, SaysNothingWhereAPackageCannotBeRead) {
   EXPECT_FALSE(counter().joules()) << "one of two packages is not the energy of the node";
   std::filesystem::remove(folder_ / "intel-rapl:0/energy_uj");
   EXPECT_FALSE(alone.joules());
-  turn("intel-rapl:0", 5);
+  set_counter("intel-rapl:0", 5);
   EXPECT_FALSE(alone.joules()) << "what was taken in between is not known";
 }
 

@@ -68,7 +68,7 @@ TEST(Hdf5, EveryRangeOfElementsReadsAsTheFlatArray) {
   std::iota(values.begin(), values.end(), 0);
   auto file = File::create(folder / "range.h5");
   auto dataset = file.create_dataset("/x", DType::int32, {4, 3, 5});
-  for (std::int64_t first = 0; first < 60; first += 7) {  // written in pieces that fit no row
+  for (std::int64_t first = 0; first < 60; first += 7) {  // written in pieces that do not match rows
     dataset.write(first, std::min<std::int64_t>(7, 60 - first), values.data() + first);
   }
   for (std::int64_t first = 0; first <= 60; ++first) {
@@ -245,7 +245,7 @@ TEST(Hdf5, WhatLeadsOutOfTheFileIsRefused) {
 }
 
 TEST(Hdf5, SizesThatMultiplyPast63BitsAreRefused) {
-  // Each product is 0 in 64 bits, and the nothing that is stored would be enough for that.
+  // Each product is 0 modulo 2^64, and an empty storage would be enough for 0 bytes.
   const TemporaryFolder folder;
   const std::string path = folder / "large.h5";
   python(
@@ -282,7 +282,7 @@ TEST(Hdf5, TwoThreadsShareTheLibraryFairly) {
   const int before = long_reads;
   float value = 0;
   for (int i = 0; i < 16; ++i) dataset.read(i, 1, &value);
-  EXPECT_LE(long_reads - before, 4);  // 16 turns against 8 pieces per long read
+  EXPECT_LE(long_reads - before, 4);  // 16 acquisitions against 8 pieces per long read
   stop = true;
   background.join();
   EXPECT_EQ(value, 1.0f);

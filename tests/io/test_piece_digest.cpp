@@ -10,7 +10,7 @@ namespace mylos::piece_digest_test {
 
 using namespace testing_support;
 
-/// In updates of random lengths up to `most`.
+/// Computes the digest in updates of random lengths up to `most`.
 void feed(PieceDigest& digest, const std::string& bytes, std::size_t most) {
   std::mt19937 random(7);
   for (std::size_t first = 0; first < bytes.size();) {
@@ -41,7 +41,7 @@ TEST(PieceDigest, IsWhatPythonComputes) {
 
 TEST(PieceDigest, GivesTheCrcOfEachRangeWhereverItLies) {
   const std::string bytes = random_bytes(400000);
-  // Given out of order, at both ends, touching, empty, within a piece and over several.
+  // Ranges out of order, at both ends, adjacent, empty, within a piece and over several.
   const std::vector<ByteRange> ranges = {{300000, 100000}, {0, 0},      {100, 7},
                                          {107, 65536},     {200000, 1}, {0, 100}};
   for (const std::size_t most : {std::size_t{1000}, std::size_t{500000}}) {

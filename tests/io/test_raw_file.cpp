@@ -24,7 +24,7 @@ std::string read_from(const std::string& path, std::int64_t first, RawFile::Cach
   return bytes;
 }
 
-/// Past the cache where the folder's file system can: /tmp often can, /dev/shm cannot.
+/// Bypasses the cache if the folder's file system supports it: /tmp often does, /dev/shm does not.
 class BothWays : public testing::TestWithParam<RawFile::Cache> {
  protected:
   TemporaryFolder folder;
@@ -74,7 +74,7 @@ TEST_P(BothWays, ReadsWhatItMayNotWrite) {
   EXPECT_EQ(read_from(folder / "file", 5, GetParam()), "is there");
 }
 
-/// Bytes of the file that the page cache holds.
+/// Returns the bytes of the file in the page cache.
 std::size_t cached_bytes(const std::string& path, std::size_t bytes) {
   const int file = ::open(path.c_str(), O_RDONLY);
   void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
@@ -86,7 +86,8 @@ std::size_t cached_bytes(const std::string& path, std::size_t bytes) {
                     std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1; }));
 }
 
-/// True on file systems that have no other place for bytes; newer kernels take O_DIRECT there as well.
+/// Returns true on file systems that store files in the page cache; newer kernels accept O_DIRECT there as
+/// well.
 bool is_page_cache_alone(int file) {
   struct statfs status {};
   EXPECT_EQ(::fstatfs(file, &status), 0);

@@ -27,7 +27,7 @@ class Safetensors : public testing::Test {
   void write(const std::string& header, std::size_t data_bytes) const {
     write_file(path, length_of_header(header.size()) + header + std::string(data_bytes, 'x'));
   }
-  /// The message without the path that begins it.
+  /// Returns the message without the path at its start.
   [[nodiscard]] std::string refusal() const {
     const std::string message = error_of([&] { Reader reader(path); });
     EXPECT_TRUE(message.starts_with(path + ": ")) << message;
@@ -172,7 +172,7 @@ TEST_F(Safetensors, AFileThatIsNoneIsRefused) {
 
 TEST_F(Safetensors, AHeaderBeyondTheFormatsLimitIsNotRead) {
   write_file(path, length_of_header(100'000'001));
-  std::filesystem::resize_file(path, 8 + 100'000'001);  // sparse: takes no space
+  std::filesystem::resize_file(path, 8 + 100'000'001);  // sparse: uses no space
   EXPECT_EQ(refusal(), "claims a header of 100000001 bytes, more than the 100000000 that the format allows");
 }
 

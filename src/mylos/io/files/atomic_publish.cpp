@@ -47,7 +47,8 @@ void sync(const Descriptor& descriptor, const std::string& path) {
   }
 }
 
-/// Who goes beyond it is ended by a signal, without a word.
+/// Throws Error if `bytes` exceed the process's file size limit. The kernel ends a process that exceeds it
+/// with a signal, without a message.
 void require_within_limit(const std::string& path, std::int64_t bytes) {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
@@ -65,17 +66,18 @@ std::string temporary_path(const std::string& path) {
 void reserve_space(const std::string& path, std::int64_t bytes) {
   require_within_limit(path, bytes);
   const Descriptor file(path, O_RDWR);
-  // Asked first: some file systems take all the space there is before they find that it is not enough.
+  // The free space is checked first: some file systems allocate all free space before they report that it is
+  // not enough.
   struct stat status {};
   struct statvfs disk {};
   if (::fstat(file.get(), &status) != 0 || ::fstatvfs(file.get(), &disk) != 0) {
     fail_run("{}: space cannot be reserved: {}", path, std::strerror(errno));
   }
-  constexpr auto most = static_cast<double>(std::numeric_limits<std::int64_t>::max() / 2);
-  const double said = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
-  const auto free_bytes = static_cast<std::int64_t>(std::min(said, most));
-  const bool says_its_size = disk.f_blocks > 0;  // ramfs and some network file systems do not
-  const bool fits = !says_its_size || bytes - static_cast<std::int64_t>(status.st_blocks) * 512 <= free_bytes;
+  constexpr auto max_free = static_cast<double>(std::numeric_limits<std::int64_t>::max() / 2);
+  const double reported_free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+  const auto free_bytes = static_cast<std::int64_t>(std::min(reported_free, max_free));
+  const bool reports_size = disk.f_blocks > 0;  // 0 on ramfs and some network file systems
+  const bool fits = !reports_size || bytes - static_cast<std::int64_t>(status.st_blocks) * 512 <= free_bytes;
   const int failure = fits ? ::posix_fallocate(file.get(), 0, bytes) : ENOSPC;
   if (failure == ENOSPC) {
     fail_run("{}: the disk is full: the file needs {} ({} bytes), {} ({} bytes) are free in {}", path,
@@ -106,16 +108,19 @@ void publish(const std::string& path) {
 
 namespace {
 
-/// HDF5 and the file system would speak of the temporary name, which the user has not given.
+/// Throws Error if the temporary name is too long for the file system. Errors of HDF5 or the file system
+/// would name the temporary file, which the user did not specify.
 void require_name_that_fits(const std::string& path) {
   constexpr long usual_limit = 255;
-  const long said = ::pathconf(folder_of(path).c_str(), _PC_NAME_MAX);  // -1: no such folder yet
+  // -1 if the folder does not exist yet.
+  const long reported_limit = ::pathconf(folder_of(path).c_str(), _PC_NAME_MAX);
   const auto suffix = temporary_path("").size();
-  const std::size_t most = static_cast<std::size_t>(said > 0 ? said : usual_limit) - suffix;
+  const std::size_t max_length =
+      static_cast<std::size_t>(reported_limit > 0 ? reported_limit : usual_limit) - suffix;
   const std::string name = std::filesystem::path(path).filename().string();
-  if (name.size() > most) {
+  if (name.size() > max_length) {
     fail_input("{}: this file name has {} bytes, at most {} are possible ({} go to .tmp while it is written)",
-               printable(name), name.size(), most, suffix);
+               printable(name), name.size(), max_length, suffix);
   }
   if (path.size() + suffix >= PATH_MAX) {
     fail_input("{}: this path has {} bytes, at most {} are possible", printable(path), path.size(),
@@ -130,8 +135,8 @@ void require_no_folder(const std::string& path) {
   }
 }
 
-/// What is left of an earlier process goes; what is no file was put there by somebody else, and a link's file
-/// may be anyone's.
+/// Creates the empty temporary file. A regular file left by an earlier process is replaced. Anything else is
+/// refused: it belongs to somebody else, and the target of a link may be any file.
 void begin_temporary(const std::string& path, const std::string& temporary) {
   std::error_code failure;
   const auto there = std::filesystem::symlink_status(temporary, failure);
@@ -162,7 +167,7 @@ PendingFile::PendingFile(std::string path) : path_(std::move(path)), temporary_(
 }
 
 void require_other_file(const std::string& input, const std::string& output) {
-  std::error_code failure;  // set, and the answer no, where one of them is not there
+  std::error_code failure;  // if one of the files does not exist, this is set and the result is false
   if (std::filesystem::equivalent(input, output, failure)) {
     fail_input("{}: is what is read; name another file to write", output);
   }
@@ -185,7 +190,7 @@ void publish_text(const std::string& path, std::string_view text) {
   PendingFile pending(path);
   {
     std::ofstream file(pending.temporary(), std::ios::trunc);
-    if (file) errno = 0;  // else it says why the file could not be opened
+    if (file) errno = 0;  // otherwise it states why the file could not be opened
     file << text << std::flush;
     if (!file) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
   }

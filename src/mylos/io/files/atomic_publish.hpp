@@ -1,4 +1,5 @@
-// Files that appear whole or not at all: written as NAME.tmp, brought to the disk, then renamed.
+// Atomic publication of files: a file is written as NAME.tmp, synchronised to disk, then renamed, so that
+// readers find a complete file or none.
 #pragma once
 
 #include <cstdint>
@@ -7,34 +8,34 @@
 
 namespace mylos {
 
-/// Where the file that will be `path` is written: path + ".tmp", in the same folder.
+/// Returns the temporary name under which `path` is written: path + ".tmp", in the same folder.
 [[nodiscard]] std::string temporary_path(const std::string& path);
 
 /// Reserves disk space for `bytes` bytes of an existing file, so that writing them cannot fail for lack of
-/// it. Throws Error (failed) that says how much is needed and how much is free or allowed.
+/// space. Throws Error (failed) whose message states the space needed and the space free or allowed.
 void reserve_space(const std::string& path, std::int64_t bytes);
 
-/// Waits until the file's contents are on the disk.
+/// Waits until the contents of the file are on disk.
 void sync_file(const std::string& path);
-/// Waits until the names in the folder are on the disk.
+/// Waits until the entries of the folder are on disk.
 void sync_folder(const std::string& folder);
 
-/// Brings `temporary_path(path)` to the disk and gives it its name; an older file of that name is replaced at
-/// once.
+/// Synchronises `temporary_path(path)` to disk and renames it to `path`, replacing an older file of that name
+/// atomically.
 void publish(const std::string& path);
 
-/// Throws Error (bad_input) where what is read would be replaced: both names are of one file, or `input` and
-/// temporary_path(output) are.
+/// Throws Error (bad_input) if writing `output` would replace `input`: if both names refer to one file, or
+/// `input` and temporary_path(output) do.
 void require_other_file(const std::string& input, const std::string& output);
 
-/// Makes the folder that the file is to lie in and an empty file temporary_path(path), in place of what an
-/// earlier process left there. At the end of its life that is removed, unless publish() was called: what
-/// fails leaves nothing behind.
+/// A file being written. The constructor creates its folder and an empty file temporary_path(path), replacing
+/// the temporary file of an earlier process. The destructor removes the temporary file unless publish() was
+/// called, so that a failure leaves no files.
 class PendingFile {
  public:
-  /// Throws Error: bad_input where `path` names a folder, something else than a file has that name, or the
-  /// name is longer than the file system takes; failed where folder or file cannot be made. Nothing is
-  /// removed then.
+  /// Throws Error: bad_input if `path` is a folder, if something other than a file has the temporary name, or
+  /// if the name is too long for the file system; failed if folder or file cannot be created. In these cases
+  /// nothing is removed.
   explicit PendingFile(std::string path);
   ~PendingFile();
   PendingFile(const PendingFile&) = delete;
@@ -49,7 +50,7 @@ class PendingFile {
   bool published_ = false;
 };
 
-/// A text file as a whole. Throws Error where it cannot be written; an older one stays as it is then.
+/// Writes a text file atomically. Throws Error if it cannot be written; an older file then stays unchanged.
 void publish_text(const std::string& path, std::string_view text);
 
 }  // namespace mylos

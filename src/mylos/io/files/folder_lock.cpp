@@ -18,7 +18,7 @@ namespace mylos {
 namespace {
 
 constexpr const char* ending = "ending";
-constexpr std::size_t text_bytes = 320;  // of the longest host's name, 255, and the rest
+constexpr std::size_t text_bytes = 320;  // the longest host name (255) and the rest
 
 std::string this_process() {
   std::array<char, 256> host{};
@@ -33,18 +33,20 @@ FolderLock::Attempt FolderLock::try_to_take(bool make) {
     if (descriptor_ < 0 && !open_file(make)) return Attempt::absent;
     while (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
       if (errno == EBADF && reopen_for_writing()) continue;
-      return errno == EWOULDBLOCK ? Attempt::held : Attempt::taken;  // else there are no locks here
+      return errno == EWOULDBLOCK ? Attempt::held : Attempt::taken;  // otherwise the file system has no locks
     }
     if (is_still_there()) return Attempt::taken;
-    close_file();  // the folder was deleted meanwhile: others would find another file
+    close_file();  // the folder was deleted meanwhile: other processes would lock another file
   }
 }
 
-/// False where it is not there and is not to be made.
+/// Opens the lock file, creating it if `make` is set. Returns false if it does not exist and `make` is not
+/// set.
 bool FolderLock::open_file(bool make) {
   std::error_code failure;
   if (make) std::filesystem::create_directories(folder_, failure);
-  // Read-only: a file open for writing would keep an administrator from making the disk read-only.
+  // Opened read-only: a file open for writing would prevent an administrator from remounting the disk
+  // read-only.
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | (make ? O_CREAT : 0), 0666);
   if (descriptor_ >= 0) return true;
   if (!make && (errno == ENOENT || errno == ENOTDIR)) return false;
@@ -52,7 +54,7 @@ bool FolderLock::open_file(bool make) {
            failure ? failure.message() : std::strerror(errno));
 }
 
-/// Once: NFS wants to write for a lock that excludes others.
+/// Reopens the file for writing, once: NFS requires write access for an exclusive lock.
 bool FolderLock::reopen_for_writing() {
   if ((::fcntl(descriptor_, F_GETFL) & O_ACCMODE) == O_RDWR) return false;
   const int writable = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
@@ -84,7 +86,8 @@ FolderLock::Holder FolderLock::holder() const {
   return holder;
 }
 
-/// In one write, over the whole of what another one has written: who reads meanwhile finds no half of it.
+/// Writes the name in one write that covers the whole text of an earlier process, so that readers never see a
+/// mixture.
 void FolderLock::name_holder(bool is_ending) {
   std::string text = fmt::format("{}\n{}", this_process(), is_ending ? ending : "");
   text.resize(std::max(text.size(), text_bytes), ' ');
@@ -100,7 +103,8 @@ void FolderLock::close_file() {
 }
 
 FolderLock::~FolderLock() {
-  // The next one is not to be taken for this one. A file that is gone is not made again.
+  // Clears the name, so that the next holder is not mistaken for this process. A deleted file is not created
+  // again.
   if (is_named_ && ::truncate(path_.c_str(), 0) != 0) errno = 0;
   close_file();
 }

@@ -1,12 +1,12 @@
-// FolderLock: this process alone works in a folder.
+// FolderLock: exclusive use of a folder by this process.
 #pragma once
 
 #include <string>
 
 namespace mylos {
 
-/// Held from its taking to its end, however the process ends; the file FOLDER/lock, which says who has it,
-/// stays. File systems that know no locks let everybody in.
+/// A lock on the file FOLDER/lock, which names the process that holds it. The lock ends with this object, or
+/// with the process in any way; the file stays. On file systems without locks every process obtains the lock.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder) : folder_(folder), path_(folder + "/lock") {}
@@ -16,22 +16,23 @@ class FolderLock {
 
   enum class Attempt {
     taken,
-    held,    // by another process: holder()
-    absent,  // no process has ever worked in this folder
+    held,    // by another process: see holder()
+    absent,  // no process has used this folder before
   };
-  /// Does not wait. Writes nothing, unless `make` makes the folder and the file where they are not there;
-  /// throws Error (failed) where it cannot.
+  /// Tries to take the lock without waiting. Writes nothing, unless `make` is set: then it creates a missing
+  /// folder and lock file, and throws Error (failed) if it cannot.
   [[nodiscard]] Attempt try_to_take(bool make);
 
   struct Holder {
     std::string name;        // "process 1234 on node7"
-    bool is_ending = false;  // it will train no further: what it still writes is worth waiting for
+    bool is_ending = false;  // it has ended training and only writes its last files: wait for it
   };
-  /// Who has said last that the folder is his.
+  /// Returns the process that last wrote its name to the file.
   [[nodiscard]] Holder holder() const;
-  /// Of the one that has taken it: says so to all others.
+  /// Writes this process's name to the file. Called by the process that has taken the lock.
   void name_holder(bool is_ending);
-  /// Likewise, but only where the file still names one that was killed, for whom others would wait.
+  /// Does the same, but only if the file still names a process that was killed; other processes would wait
+  /// for it.
   void replace_dead_holder();
 
  private:

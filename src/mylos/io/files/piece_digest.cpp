@@ -14,7 +14,7 @@ PieceDigest::PieceDigest(std::int64_t first, std::vector<ByteRange> ranges)
             [this](std::size_t a, std::size_t b) { return ranges_[a].offset < ranges_[b].offset; });
 }
 
-/// The CRC-32 of the bytes up to a boundary of a piece or a range serves both.
+/// Returns the bytes up to the next boundary of a piece or a range, so that one CRC-32 serves both.
 std::int64_t PieceDigest::until_boundary() const {
   std::int64_t length = piece_bytes - piece_length_;
   if (next_ < order_.size()) {

@@ -14,13 +14,14 @@
 namespace mylos {
 namespace {
 
-/// Offsets, lengths and memory of direct transfers are multiples of it: the largest block of common disks.
+/// Offsets, lengths and memory of direct transfers are multiples of this: the largest block size of common
+/// disks.
 constexpr std::int64_t block_bytes = 4096;
 
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
-/// Files are written without leave to read: of a block of which another host writes the rest, NFS then sends
-/// what was written alone.
+/// Opens the file; for writing, write-only. If another host writes the rest of a block, NFS then sends only
+/// the bytes written here.
 int open_file(const std::string& path, RawFile::Access access, int flags) {
   const int mode = access == RawFile::Access::write ? O_WRONLY : O_RDONLY;
   return ::open(path.c_str(), mode | O_CLOEXEC | flags);
@@ -36,7 +37,8 @@ RawFile::RawFile(std::string path, Access access, Cache cache) : path_(std::move
   constexpr auto bytes = static_cast<std::size_t>(piece_bytes);
   buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(huge_page_bytes, bytes)));
   if (!buffer_) fail_run("{}: there is no memory to read or write it through", path_);
-  ::madvise(buffer_.get(), bytes, MADV_HUGEPAGE);  // a wish: small pages cost a transfer more than its copy
+  // Only a hint: with small pages a transfer costs more than the copy.
+  ::madvise(buffer_.get(), bytes, MADV_HUGEPAGE);
   cached_ = open_file(path_, access, 0);
   if (cached_ < 0) fail_run("{}: cannot be opened: {}", path_, std::strerror(errno));
   if (cache == Cache::bypass) direct_ = open_file(path_, access, O_DIRECT);
@@ -49,10 +51,11 @@ RawFile::~RawFile() {
 
 void RawFile::write(std::int64_t offset, std::int64_t bytes, const Fill& fill) {
   for (std::int64_t done = 0; done < bytes;) {
-    // A piece ends with a block or with the data: all but the first begin with one.
+    // Every piece ends at a block boundary or at the end of the data, so all but the first start at a block
+    // boundary.
     const std::int64_t at = offset + done;
-    const std::int64_t most = piece_bytes - at % block_bytes;
-    const std::int64_t length = std::min(most, bytes - done);
+    const std::int64_t max_length = piece_bytes - at % block_bytes;
+    const std::int64_t length = std::min(max_length, bytes - done);
     std::byte* const start = buffer_.get() + at % block_bytes;
     fill(start, done, length);
     const std::int64_t head = std::min(length, (block_bytes - at % block_bytes) % block_bytes);
@@ -70,7 +73,7 @@ void RawFile::write_piece(std::int64_t offset, const std::byte* data, std::int64
     const ::ssize_t written =
         ::pwrite(direct ? direct_ : cached_, data, static_cast<std::size_t>(bytes), offset);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && direct && errno == EINVAL) {  // found out only now
+    if (written < 0 && direct && errno == EINVAL) {  // the file system reports it only now
       ::close(direct_);
       direct_ = -1;
       continue;

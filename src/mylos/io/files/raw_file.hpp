@@ -1,8 +1,9 @@
-// RawFile: the bytes of a file, in large pieces, past the page cache where the file system can (O_DIRECT).
+// RawFile: reads and writes a file in large pieces, bypassing the page cache if the file system supports it
+// (O_DIRECT).
 //
-// A checkpoint is written once and seldom read: through the cache it costs the processor a copy into pages
-// that must first be found, which is most of the time that it takes from a step beside it. Reading past the
-// cache also shows what the disk holds, not what the cache remembers.
+// A checkpoint is written once and seldom read. Writing it through the cache costs processor time for copies
+// into newly allocated pages, which is most of what an asynchronous checkpoint takes from a step. Reading
+// past the cache verifies what is on disk instead of what is cached.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +19,24 @@ class RawFile {
   enum class Access { read, write };
   enum class Cache { use, bypass };
 
-  /// What passes through memory at a time.
+  /// Bytes transferred at a time.
   static constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
 
-  /// Of a file that is there. Throws Error (failed) where it cannot be opened, as the others do where it
-  /// cannot be read or written.
+  /// Opens an existing file. Throws Error (failed) if it cannot be opened; write() and read() throw it if the
+  /// file cannot be written or read.
   RawFile(std::string path, Access access, Cache cache);
   ~RawFile();
   RawFile(const RawFile&) = delete;
   RawFile& operator=(const RawFile&) = delete;
 
-  /// Called for each piece of a write: fills `buffer` with the bytes [first, first + bytes) of what is
-  /// written.
+  /// Called for each piece of a write: fills `buffer` with the bytes [first, first + bytes) of the data.
   using Fill = std::function<void(std::byte* buffer, std::int64_t first, std::int64_t bytes)>;
-  /// Called for consecutive pieces of what is read.
+  /// Called for consecutive pieces of the data read.
   using Use = std::function<void(const std::byte* data, std::int64_t bytes)>;
 
-  /// With Access::write.
+  /// Writes `bytes` bytes at `offset`. Requires Access::write.
   void write(std::int64_t offset, std::int64_t bytes, const Fill& fill);
-  /// From byte `first` to the end.
+  /// Reads from byte `first` to the end of the file.
   void read(std::int64_t first, const Use& use);
 
  private:
@@ -50,7 +50,7 @@ class RawFile {
   std::string path_;
   std::unique_ptr<std::byte, Free> buffer_;
   int cached_ = -1;  // descriptors
-  int direct_ = -1;  // -1 where the file system has no such way
+  int direct_ = -1;  // -1: the file system has no direct access
 };
 
 }  // namespace mylos

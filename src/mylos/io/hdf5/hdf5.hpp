@@ -1,11 +1,11 @@
-// HDF5 files: the one door of Mylos to the HDF5 library.
+// HDF5 files: the only interface of Mylos to the HDF5 library.
 //
-// Debian's parallel HDF5 is not thread-safe, so every call of the process goes through one lock that serves
-// in order of arrival; long transfers take it anew for every piece of 4 MiB, so that a background reader and
-// the foreground share it fairly. What comes from outside is checked when it is opened, before memory is
-// taken: plain links only (no external, no soft ones), no external or virtual storage, no filters but HDF5's
-// own, no plugins, and at least as many stored bytes as the dimensions claim. Throws Error: bad_input when
-// reading, failed when writing.
+// Debian's parallel HDF5 is not thread-safe, so every call of the process takes one lock, which is granted in
+// order of arrival. Long transfers release it after every piece of 4 MiB, so that a background reader and the
+// foreground share the library fairly. Files from outside are checked when they are opened, before memory is
+// allocated: hard links only (no external or soft links), no external or virtual storage, no filters but
+// HDF5's own, no plugins, and at least as many stored bytes as the dimensions claim. Functions throw Error:
+// bad_input when reading, failed when writing.
 #pragma once
 
 #include <cstdint>
@@ -21,35 +21,35 @@
 
 namespace mylos::hdf5 {
 
-/// "HDF5 1.10.8".
+/// Returns the name and version of the library: "HDF5 1.10.8".
 [[nodiscard]] std::string library_version();
 
-/// As h5py says it, "float32", "uint8": for messages.
+/// Returns h5py's name of the type, "float32" or "uint8", for messages.
 [[nodiscard]] std::string_view name_in_files(DType type);
 
 /// An open dataset. Copies share it; it is closed with the last copy or with its file.
 class Dataset {
  public:
-  /// Absolute path in the file, "/model/hidden0/weight".
+  /// Returns the absolute path in the file, "/model/hidden0/weight".
   [[nodiscard]] const std::string& path() const;
-  /// Of its numbers; nothing where it holds text, 16-bit floats or what else a file may hold.
+  /// Returns the type of its numbers; nothing if it holds text, 16-bit floats or any other type.
   [[nodiscard]] std::optional<DType> type() const;
   [[nodiscard]] bool is_text() const;
-  /// Of whatever it holds, as h5py says it: "float32", "text", "compound".
+  /// Returns h5py's name of the stored type: "float32", "text", "compound".
   [[nodiscard]] const std::string& type_name() const;
-  /// Empty for a scalar.
+  /// Returns the extents; empty for a scalar.
   [[nodiscard]] const std::vector<std::int64_t>& dims() const;
-  /// All elements.
+  /// Returns the number of elements.
   [[nodiscard]] std::int64_t size() const;
-  /// The first dimension, and the elements below one of its indices (1 and size() for a scalar).
+  /// Returns the first extent, and the number of elements per index of it (1 and size() for a scalar).
   [[nodiscard]] std::int64_t rows() const;
   [[nodiscard]] std::int64_t row_size() const;
 
-  /// Throws unless the dataset has one of these types and this many dimensions; `shape` says what they mean,
-  /// "[samples, features]".
+  /// Throws Error unless the dataset has one of these types and this number of dimensions; `shape` describes
+  /// them in the message, "[samples, features]".
   void require(std::initializer_list<DType> types, std::size_t rank, std::string_view shape) const;
 
-  /// Elements [first, first + count) in row-major order, converted to T where the file holds another type.
+  /// Reads elements [first, first + count) in row-major order, converted to T if the file holds another type.
   template <class T>
   void read(std::int64_t first, std::int64_t count, T* destination) const {
     static_assert(std::is_arithmetic_v<T>, "files hold no 16-bit floats");
@@ -61,14 +61,14 @@ class Dataset {
     move(first, count, dtype_of<T>, const_cast<T*>(source), true);
   }
 
-  /// A scalar of type text.
+  /// Returns the value of a text scalar.
   [[nodiscard]] std::string read_text() const;
-  /// A list of texts, or one, of fixed or of variable length, as h5py writes them: 64 MiB at most.
+  /// Returns a list of texts, or one text, of fixed or variable length as h5py writes them; at most 64 MiB.
   [[nodiscard]] std::vector<std::string> read_texts() const;
-  /// As long as it was created, or shorter.
+  /// Writes a text that is at most as long as the dataset.
   void write_text(std::string_view text);
 
-  /// Where in the file its bytes lie, one after the other as in memory: of one that this program created.
+  /// Returns the offset in the file of its contiguous bytes. Only for datasets that this program created.
   [[nodiscard]] std::int64_t file_offset() const;
 
  private:
@@ -82,7 +82,7 @@ class Dataset {
   std::shared_ptr<State> state_;
 };
 
-enum class ObjectKind { group, dataset, other };  // other: also a group that several links lead to
+enum class ObjectKind { group, dataset, other };  // other: includes groups with several links
 
 struct Child {
   std::string name;
@@ -93,39 +93,39 @@ struct CreateOptions {
   std::int64_t user_block = 0;  // bytes before the HDF5 data: 0 or a power of two >= 512
 };
 
-/// A file that this process has open. Movable; closed at destruction (call close() to hear of errors).
+/// An open file. Movable. The destructor closes it; call close() to detect errors.
 class File {
  public:
-  /// Makes or replaces the file, in the format of HDF5 1.10 (checksummed metadata), without time stamps: the
-  /// same calls give the same bytes.
+  /// Creates or replaces the file, in the format of HDF5 1.10 (checksummed metadata), without time stamps:
+  /// the same calls write the same bytes.
   [[nodiscard]] static File create(const std::string& path, const CreateOptions& options = {});
-  /// Opens for reading only.
+  /// Opens the file read-only.
   [[nodiscard]] static File open(const std::string& path);
-  /// Opens for reading and writing.
+  /// Opens the file for reading and writing.
   [[nodiscard]] static File edit(const std::string& path);
 
   [[nodiscard]] const std::string& path() const;
-  /// Everything down to the operating system.
+  /// Writes all buffered data to the operating system.
   void flush();
-  /// Bytes of the file once it is flushed, user block included.
+  /// Returns the bytes of the flushed file, including the user block.
   [[nodiscard]] std::int64_t bytes() const;
   void close();
 
-  /// Contiguous, allocated at once, never filled: every element must be written. No dims: a scalar. Groups on
-  /// the way are made too.
+  /// Creates a contiguous dataset, allocated at once and not initialised: the caller must write every
+  /// element. Without dims it is a scalar. Missing groups on the path are created too.
   [[nodiscard]] Dataset create_dataset(const std::string& path, DType type,
                                        const std::vector<std::int64_t>& dims);
-  /// A scalar of type text with room for `bytes` bytes (UTF-8, padded with zeros).
+  /// Creates a text scalar of `bytes` bytes (UTF-8, padded with zeros).
   [[nodiscard]] Dataset create_text(const std::string& path, std::int64_t bytes);
   [[nodiscard]] Dataset dataset(const std::string& path) const;
-  /// Takes the name of a group or dataset out of the file, and with its last name all that it holds.
+  /// Removes the link to a group or dataset. With its last link the object and its contents are deleted.
   void remove(const std::string& path);
 
   [[nodiscard]] bool exists(const std::string& path) const;
-  /// Sorted by name.
+  /// Returns the members of a group, sorted by name.
   [[nodiscard]] std::vector<Child> children(const std::string& path) const;
 
-  /// Attributes of the group or dataset at `path`. Writing one that exists replaces its value.
+  /// Writes an attribute of the group or dataset at `path`; an existing value is replaced.
   void write_attribute(const std::string& path, const std::string& name, std::string_view value);
   void write_attribute(const std::string& path, const std::string& name, const char* value);
   void write_attribute(const std::string& path, const std::string& name, std::int64_t value);

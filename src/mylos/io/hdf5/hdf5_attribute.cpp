@@ -4,15 +4,16 @@
 namespace mylos::hdf5 {
 namespace {
 
-/// A file from elsewhere may claim any length; our own texts in attributes are names and digests.
+/// Upper bound of a text attribute. A file from elsewhere may claim any length; Mylos's own text attributes
+/// are names and digests.
 constexpr std::size_t max_text_bytes = std::size_t{1} << 20;
 
 void write(const File::State& file, const std::string& path, const std::string& name, hid_t file_type,
            hid_t memory_type, const void* value) {
   const Handle object = open_object(file, path);
   if (H5Aexists(object.id(), name.c_str()) > 0) {
-    // The same type is overwritten in place, so that a value filled in later does not move anything in the
-    // file.
+    // An attribute of the same type is overwritten in place, so that a value written later does not move
+    // anything in the file.
     const Handle attribute(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT), H5Aclose);
     const Handle type(H5Aget_type(attribute.id()), H5Tclose);
     if (H5Tequal(type.id(), file_type) > 0) {
@@ -58,9 +59,9 @@ void read(const File::State& file, const std::string& path, const std::string& n
 }  // namespace
 
 void File::write_attribute(const std::string& path, const std::string& name, std::string_view value) {
-  const Turn turn;
+  const LibraryScope scope;
   const Handle type = text_type(value.size());
-  const std::string text(value);  // at least one byte, as the type has
+  const std::string text(value);  // at least one byte, as in the type
   write(*state_, path, name, type.id(), type.id(), text.c_str());
 }
 
@@ -69,18 +70,18 @@ void File::write_attribute(const std::string& path, const std::string& name, con
 }
 
 void File::write_attribute(const std::string& path, const std::string& name, std::int64_t value) {
-  const Turn turn;
+  const LibraryScope scope;
   write(*state_, path, name, H5T_STD_I64LE, H5T_NATIVE_INT64, &value);
 }
 
 bool File::has_attribute(const std::string& path, const std::string& name) const {
-  const Turn turn;
+  const LibraryScope scope;
   const Handle object = open_object(*state_, path);
   return H5Aexists(object.id(), name.c_str()) > 0;
 }
 
 std::string File::text_attribute(const std::string& path, const std::string& name) const {
-  const Turn turn;
+  const LibraryScope scope;
   const Handle attribute = open_attribute(*state_, path, name, H5T_STRING, "a text");
   const Handle type(H5Aget_type(attribute.id()), H5Tclose);
   if (H5Tis_variable_str(type.id()) > 0) {  // as h5py writes them
@@ -102,7 +103,7 @@ std::string File::text_attribute(const std::string& path, const std::string& nam
 }
 
 std::int64_t File::integer_attribute(const std::string& path, const std::string& name) const {
-  const Turn turn;
+  const LibraryScope scope;
   const Handle attribute = open_attribute(*state_, path, name, H5T_INTEGER, "an integer");
   std::int64_t value = 0;
   read(*state_, path, name, attribute.id(), H5T_NATIVE_INT64, &value);

@@ -13,17 +13,19 @@ constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
 constexpr std::size_t max_rank = 8;
 constexpr std::size_t max_texts_bytes = std::size_t{64} << 20;
 
-/// Deflate shrinks at most 1032 : 1 (zlib's technical notes), so a file that claims more is no honest one.
+/// The largest compression ratio of deflate (zlib's technical notes): a file that claims more is malicious or
+/// damaged.
 constexpr std::int64_t max_compression = 1032;
 
-/// Selects the elements [first, first + count) of the row-major order: a few boxes of whole inner dimensions.
+/// Selects the elements [first, first + count) in row-major order, as a few boxes that are complete in the
+/// inner dimensions.
 bool select_range(hid_t space, const std::vector<std::int64_t>& dims, std::int64_t first,
                   std::int64_t count) {
   if (count == 0) return H5Sselect_none(space) >= 0;
   if (dims.empty()) return H5Sselect_all(space) >= 0;
   bool first_box = true;
   while (count > 0) {
-    // The outermost dimension along which a box can grow from `first`.
+    // Find the outermost dimension along which a box can grow from `first`.
     std::int64_t inner = 1;
     for (const auto extent : dims) inner *= extent;
     std::size_t level = 0;
@@ -50,8 +52,8 @@ bool select_range(hid_t space, const std::vector<std::int64_t>& dims, std::int64
   return true;
 }
 
-/// HDF5 holds a whole chunk in memory, however few elements of it there are: the chunks of a dataset that may
-/// grow can be larger than all it has.
+/// Throws Error if the dataset's chunks are too large. HDF5 holds a complete chunk in memory, even if it has
+/// few elements: chunks of an extendible dataset can exceed the dataset.
 void check_chunks(const std::string& where, hid_t creation, std::size_t element_bytes, std::int64_t bytes) {
   std::array<hsize_t, max_rank> extent{};
   const int rank = H5Pget_chunk(creation, static_cast<int>(max_rank), extent.data());
@@ -63,7 +65,7 @@ void check_chunks(const std::string& where, hid_t creation, std::size_t element_
   }
 }
 
-/// Fails unless every HDF5 can undo the dataset's filters. Returns whether it is compressed.
+/// Throws Error unless every HDF5 library can decode the dataset's filters. Returns whether it is compressed.
 bool check_filters(const std::string& where, hid_t creation) {
   bool compressed = false;
   const int count = H5Pget_nfilters(creation);
@@ -87,7 +89,7 @@ bool check_filters(const std::string& where, hid_t creation) {
 
 Dataset::State::~State() {
   if (id < 0 || file->id < 0) return;
-  const Turn turn;
+  const LibraryScope scope;
   H5Dclose(id);
 }
 
@@ -109,7 +111,7 @@ void Dataset::State::describe() {
   std::array<hsize_t, max_rank> extent{};
   H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr);
   dims.assign(extent.begin(), extent.begin() + rank);
-  if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) {  // it would pass for a scalar
+  if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) {  // it would be taken for a scalar
     fail_input("{} has a null dataspace, expected elements", where);
   }
   const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
@@ -192,14 +194,14 @@ void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, vo
              first + count);
   }
   const auto memory_bytes = static_cast<std::int64_t>(size_of(memory_type));
-  // Whole rows in a piece where they fit: each is then one box of the file.
+  // Pieces consist of complete rows if a row fits: each piece is then one box of the file.
   const std::int64_t widest = std::max(memory_bytes, static_cast<std::int64_t>(dataset.element_bytes));
   std::int64_t piece = std::max<std::int64_t>(1, piece_bytes / widest);
   if (row_size() > 0 && row_size() < piece) piece -= piece % row_size();
   auto* position = static_cast<std::byte*>(memory);
   while (count > 0) {
     const std::int64_t length = std::min(piece, count);
-    const Turn turn;
+    const LibraryScope scope;
     const Handle file_space(H5Dget_space(dataset.id), H5Sclose);
     const auto memory_length = static_cast<hsize_t>(length);
     const Handle memory_space(H5Screate_simple(1, &memory_length, nullptr), H5Sclose);
@@ -213,7 +215,7 @@ void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, vo
     }
     if (!done && write) fail_run("{}: dataset {} cannot be written: {}", file, path(), last_error());
     if (!done) fail_input("{}: dataset {} cannot be read: {}", file, path(), last_error());
-    if (!write) require_not_cut(*dataset.file);
+    if (!write) require_not_truncated(*dataset.file);
     first += length;
     count -= length;
     position += length * memory_bytes;
@@ -223,7 +225,7 @@ void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, vo
 std::string Dataset::read_text() const {
   require_rank(0, "(a scalar)");
   if (!is_text()) refuse_type("text");
-  const Turn turn;
+  const LibraryScope scope;
   const Handle type(H5Dget_type(state_->id), H5Tclose);
   if (H5Tis_variable_str(type.id()) > 0) {
     fail_input("{}: dataset {} holds variable-length text, expected fixed-length", state_->file->path,
@@ -240,7 +242,7 @@ std::string Dataset::read_text() const {
 std::vector<std::string> Dataset::read_texts() const {
   if (dims().size() > 1) require_rank(1, "[texts]");
   if (!is_text()) refuse_type("text");
-  const Turn turn;
+  const LibraryScope scope;
   const Handle type(H5Dget_type(state_->id), H5Tclose);
   std::vector<std::string> texts(static_cast<std::size_t>(size()));
   if (texts.empty()) return texts;
@@ -251,7 +253,7 @@ std::vector<std::string> Dataset::read_texts() const {
   };
   bool done = true;
   if (H5Tis_variable_str(type.id()) > 0) {
-    // One at a time: a file of any size may name one text again and again.
+    // Texts are read one at a time: a small file may refer to one long text many times.
     const Handle space(H5Dget_space(state_->id), H5Sclose);
     const hsize_t one = 1;
     const Handle memory_space(H5Screate_simple(1, &one, nullptr), H5Sclose);
@@ -277,7 +279,7 @@ std::vector<std::string> Dataset::read_texts() const {
     }
   }
   if (!done) fail_input("{}: dataset {} cannot be read: {}", state_->file->path, path(), last_error());
-  require_not_cut(*state_->file);
+  require_not_truncated(*state_->file);
   return texts;
 }
 
@@ -287,7 +289,7 @@ void Dataset::write_text(std::string_view text) {
   }
   std::string padded(text);
   padded.resize(state_->element_bytes, '\0');
-  const Turn turn;
+  const LibraryScope scope;
   const Handle memory_type = text_type(padded.size());
   if (H5Dwrite(state_->id, memory_type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()) < 0) {
     fail_run("{}: dataset {} cannot be written: {}", state_->file->path, path(), last_error());
@@ -295,7 +297,7 @@ void Dataset::write_text(std::string_view text) {
 }
 
 std::int64_t Dataset::file_offset() const {
-  const Turn turn;
+  const LibraryScope scope;
   const haddr_t offset = H5Dget_offset(state_->id);
   if (offset == HADDR_UNDEF) {
     fail_run("{}: dataset {} has no place in the file: {}", state_->file->path, path(), last_error());

@@ -1,4 +1,4 @@
-// From the element type of a dataset at run time to a type at compile time.
+// Dispatch from the element type of a dataset at run time to a type at compile time.
 #pragma once
 
 #include <utility>

@@ -13,8 +13,8 @@
 namespace mylos::hdf5 {
 namespace {
 
-/// Of a file's structure, as it is on the disk: in memory it takes 20 times as much. HDF5 begins with 2 MiB,
-/// which would be the structure of 6000 datasets.
+/// The size of HDF5's metadata cache, in bytes on disk; in memory the metadata takes 20 times as much. HDF5's
+/// default is 2 MiB, the metadata of 6000 datasets.
 constexpr std::size_t structure_cache_bytes = std::size_t{128} << 10;
 
 void bound_structure_cache(const Handle& access) {
@@ -30,16 +30,17 @@ void bound_structure_cache(const Handle& access) {
 
 Handle access_properties() {
   Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  // Closing the file closes what is open in it.
+  // Closing the file closes its open objects.
   H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
-  // Whether locks work depends on the file system, and nobody writes a published file.
+  // File locking is disabled: whether locks work depends on the file system, and nobody writes a published
+  // file.
   H5Pset_file_locking(access.id(), false, true);
   bound_structure_cache(access);
   return access;
 }
 
-/// Makes the group, and those above it that are missing, without time stamps (HDF5's own option for groups on
-/// the way stamps them).
+/// Creates the group and its missing parents without time stamps (HDF5's own option for missing parents
+/// writes time stamps).
 void make_group(const File::State& file, const std::string& path) {
   const Handle creation(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
   H5Pset_obj_track_times(creation.id(), false);
@@ -52,8 +53,9 @@ void make_group(const File::State& file, const std::string& path) {
   }
 }
 
-/// "" when every component of `path` is there and a hard link, else what is wrong with the first that is not.
-std::string problem_on_the_way(hid_t file, const std::string& path) {
+/// Returns "" if every component of `path` exists and is a hard link, otherwise the problem of the first that
+/// is not.
+std::string link_problem(hid_t file, const std::string& path) {
   std::size_t end = 0;
   while (end < path.size() && end != std::string::npos) {
     end = path.find('/', end + 1);
@@ -68,7 +70,7 @@ std::string problem_on_the_way(hid_t file, const std::string& path) {
   return {};
 }
 
-/// The length of the open file itself, whatever its name stands for by now.
+/// Returns the length of the open file itself, even if its name now refers to another file.
 std::int64_t current_bytes(const File::State& file) {
   void* descriptor = nullptr;
   struct stat status {};
@@ -83,7 +85,7 @@ std::int64_t current_bytes(const File::State& file) {
 
 }  // namespace
 
-void require_not_cut(const File::State& file) {
+void require_not_truncated(const File::State& file) {
   if (file.opened_bytes == 0) return;
   const std::int64_t bytes = current_bytes(file);
   if (bytes >= file.opened_bytes) return;
@@ -92,12 +94,12 @@ void require_not_cut(const File::State& file) {
 
 File::State::~State() {
   if (id < 0) return;
-  const Turn turn;
+  const LibraryScope scope;
   H5Fclose(id);
 }
 
 Handle open_object(const File::State& file, const std::string& path) {
-  const std::string problem = problem_on_the_way(file.id, path);
+  const std::string problem = link_problem(file.id, path);
   if (!problem.empty()) fail_input("{}: {} {}", file.path, path, problem);
   Handle object(H5Oopen(file.id, path.c_str(), H5P_DEFAULT), H5Oclose);
   if (!object.ok()) fail_input("{}: {} cannot be opened: {}", file.path, path, last_error());
@@ -105,7 +107,7 @@ Handle open_object(const File::State& file, const std::string& path) {
 }
 
 File File::create(const std::string& path, const CreateOptions& options) {
-  const Turn turn;
+  const LibraryScope scope;
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   H5Pset_obj_track_times(creation.id(), false);
   if (options.user_block > 0) H5Pset_userblock(creation.id(), static_cast<hsize_t>(options.user_block));
@@ -131,7 +133,7 @@ void require_hdf5(const std::string& path) {
 
 File File::open(const std::string& path) {
   require_regular_file(path);
-  const Turn turn;
+  const LibraryScope scope;
   require_hdf5(path);
   const Handle access = access_properties();
   auto state = std::make_shared<State>();
@@ -144,7 +146,7 @@ File File::open(const std::string& path) {
 
 File File::edit(const std::string& path) {
   require_regular_file(path);
-  const Turn turn;
+  const LibraryScope scope;
   require_hdf5(path);
   const Handle access = access_properties();
   auto state = std::make_shared<State>();
@@ -160,26 +162,26 @@ const std::string& File::path() const {
 }
 
 void File::flush() {
-  const Turn turn;
+  const LibraryScope scope;
   if (H5Fflush(state_->id, H5F_SCOPE_GLOBAL) < 0) fail_run("{}: cannot be flushed: {}", path(), last_error());
 }
 
 std::int64_t File::bytes() const {
-  const Turn turn;
+  const LibraryScope scope;
   hsize_t bytes = 0;
   if (H5Fget_filesize(state_->id, &bytes) < 0) fail_run("{}: size is unknown: {}", path(), last_error());
   return static_cast<std::int64_t>(bytes);
 }
 
 void File::close() {
-  const Turn turn;
+  const LibraryScope scope;
   if (state_->id < 0) return;
   const hid_t id = std::exchange(state_->id, -1);
   if (H5Fclose(id) < 0) fail_run("{}: cannot be closed: {}", path(), last_error());
 }
 
 void File::remove(const std::string& path) {
-  const Turn turn;
+  const LibraryScope scope;
   if (H5Ldelete(state_->id, path.c_str(), H5P_DEFAULT) < 0) {
     fail_run("{}: {} cannot be removed: {}", this->path(), path, last_error());
   }
@@ -187,7 +189,7 @@ void File::remove(const std::string& path) {
 
 namespace {
 
-/// `file_type` is closed by its owner. The dataset is left open.
+/// Creates a dataset and leaves it open. The caller closes `file_type`.
 hid_t create(const File::State& file, const std::string& path, hid_t file_type,
              const std::vector<std::int64_t>& dims) {
   std::vector<hsize_t> extent(dims.begin(), dims.end());
@@ -208,7 +210,7 @@ hid_t create(const File::State& file, const std::string& path, hid_t file_type,
 }  // namespace
 
 Dataset File::create_dataset(const std::string& path, DType type, const std::vector<std::int64_t>& dims) {
-  const Turn turn;
+  const LibraryScope scope;
   auto state = std::make_shared<Dataset::State>();
   state->file = state_;
   state->path = path;
@@ -218,7 +220,7 @@ Dataset File::create_dataset(const std::string& path, DType type, const std::vec
 }
 
 Dataset File::create_text(const std::string& path, std::int64_t bytes) {
-  const Turn turn;
+  const LibraryScope scope;
   const Handle type = text_type(static_cast<std::size_t>(bytes));
   auto state = std::make_shared<Dataset::State>();
   state->file = state_;
@@ -229,8 +231,8 @@ Dataset File::create_text(const std::string& path, std::int64_t bytes) {
 }
 
 Dataset File::dataset(const std::string& path) const {
-  const Turn turn;
-  const std::string problem = problem_on_the_way(state_->id, path);
+  const LibraryScope scope;
+  const std::string problem = link_problem(state_->id, path);
   if (!problem.empty()) fail_input("{}: dataset {} {}", this->path(), path, problem);
   auto state = std::make_shared<Dataset::State>();
   state->file = state_;
@@ -242,14 +244,14 @@ Dataset File::dataset(const std::string& path) const {
 }
 
 bool File::exists(const std::string& path) const {
-  const Turn turn;
-  const bool found = problem_on_the_way(state_->id, path) != "is missing";
+  const LibraryScope scope;
+  const bool found = link_problem(state_->id, path) != "is missing";
   H5Eclear2(H5E_DEFAULT);
   return found;
 }
 
 std::vector<Child> File::children(const std::string& path) const {
-  const Turn turn;
+  const LibraryScope scope;
   const Handle group = open_object(*state_, path);
   if (H5Iget_type(group.id()) != H5I_GROUP) fail_input("{}: {} is not a group", this->path(), path);
   std::vector<Child> result;

@@ -11,8 +11,8 @@
 namespace mylos::hdf5 {
 namespace {
 
-/// A lock that serves threads in the order in which they came: with std::mutex a thread that reads piece
-/// after piece would take it back before a waiting one wakes up.
+/// A lock that is granted in order of arrival: with std::mutex a thread that reads piece after piece would
+/// take the lock again before a waiting thread wakes up.
 class FairLock {
  public:
   void lock() {
@@ -49,21 +49,21 @@ FairLock& library_lock() {
 
 }  // namespace
 
-Turn::Turn() {
+LibraryScope::LibraryScope() {
   library_lock().lock();
-  H5PLset_loading_state(0);  // a file must not make us load code
-  // The application that embeds Mylos may use HDF5 itself: its way of printing errors is put back afterwards.
+  H5PLset_loading_state(0);  // a file must not cause code to be loaded
+  // The application that embeds Mylos may use HDF5 itself: its error printer is restored afterwards.
   H5Eget_auto2(H5E_DEFAULT, &printer_, &printer_data_);
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 
-Turn::~Turn() {
+LibraryScope::~LibraryScope() {
   H5Eset_auto2(H5E_DEFAULT, printer_, printer_data_);
   library_lock().unlock();
 }
 
 std::string library_version() {
-  const Turn turn;
+  const LibraryScope scope;
   unsigned major = 0;
   unsigned minor = 0;
   unsigned release = 0;
@@ -77,7 +77,7 @@ std::string last_error() {
       H5E_DEFAULT, H5E_WALK_UPWARD,
       [](unsigned, const H5E_error2_t* error, void* data) -> herr_t {
         if (error->desc != nullptr) *static_cast<std::string*>(data) = error->desc;
-        return 1;  // the first is the innermost: stop
+        return 1;  // the first message is the innermost: stop
       },
       &text);
   H5Eclear2(H5E_DEFAULT);

@@ -1,4 +1,4 @@
-// Being inside the HDF5 library: the lock, handles that close themselves, its last error as text.
+// Access to the HDF5 library: the lock, handles that close themselves, its last error as text.
 #pragma once
 
 #include <hdf5.h>
@@ -12,20 +12,22 @@
 
 namespace mylos::hdf5 {
 
-/// While it lives, this thread alone is inside HDF5, whose error printing is silenced. May be nested.
-class Turn {
+/// A scope in which this thread alone may call HDF5, with HDF5's error printing disabled. Scopes may be
+/// nested.
+class LibraryScope {
  public:
-  Turn();
-  ~Turn();
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  LibraryScope();
+  ~LibraryScope();
+  LibraryScope(const LibraryScope&) = delete;
+  LibraryScope& operator=(const LibraryScope&) = delete;
 
  private:
   H5E_auto2_t printer_ = nullptr;
   void* printer_data_ = nullptr;
 };
 
-/// An HDF5 identifier, closed at the end of its life. Lives within a Turn.
+/// An HDF5 identifier, closed by the destructor. It must not outlive the LibraryScope in which it was
+/// created.
 class Handle {
  public:
   using Close = herr_t (*)(hid_t);
@@ -39,7 +41,7 @@ class Handle {
   }
   [[nodiscard]] hid_t id() const { return id_; }
   [[nodiscard]] bool ok() const { return id_ >= 0; }
-  /// Gives the identifier away.
+  /// Returns the identifier and releases its ownership.
   [[nodiscard]] hid_t release() { return std::exchange(id_, -1); }
 
  private:
@@ -47,31 +49,31 @@ class Handle {
   Close close_;
 };
 
-/// What HDF5 says about the call that just failed: the innermost message of its error stack, which is
-/// cleared.
+/// Returns HDF5's message for the call that just failed, the innermost of its error stack, and clears the
+/// stack.
 [[nodiscard]] std::string last_error();
 
-/// HDF5's types for elements in memory, and in files that we write: little-endian.
+/// HDF5's types for elements in memory, and in files written by Mylos: little-endian.
 struct StoredType {
   hid_t in_memory;
   hid_t in_file;
 };
 [[nodiscard]] StoredType stored_type(DType type);
-/// Nothing for all else that a file may hold.
+/// Returns the DType of `type`; nothing for any other type a file may hold.
 [[nodiscard]] std::optional<DType> dtype_of_numbers(hid_t type);
-/// "uint8", "float16", "compound": for messages.
+/// Returns "uint8", "float16" or "compound", for messages.
 [[nodiscard]] std::string type_text(hid_t type);
-/// A fixed-length UTF-8 string type of `bytes` bytes.
+/// Returns a fixed-length UTF-8 string type of `bytes` bytes.
 [[nodiscard]] Handle text_type(std::size_t bytes);
 
-/// Opens the group or dataset at `path` after checking that it is reached by plain links only.
+/// Opens the group or dataset at `path` after checking that its path consists of hard links only.
 [[nodiscard]] Handle open_object(const File::State& file, const std::string& path);
 
 struct File::State {
   std::string path;
   hid_t id = -1;
   bool writable = false;
-  std::int64_t opened_bytes = 0;  // its length when it was opened to be read, else 0
+  std::int64_t opened_bytes = 0;  // its length when it was opened for reading, else 0
 
   State() = default;
   State(const State&) = delete;
@@ -79,8 +81,8 @@ struct File::State {
   ~State();
 };
 
-/// Fails where the file has become shorter since it was opened: HDF5 reads zeros behind a file's end.
-void require_not_cut(const File::State& file);
+/// Throws Error if the file has become shorter since it was opened: HDF5 reads zeros after the end of a file.
+void require_not_truncated(const File::State& file);
 
 struct Dataset::State {
   std::shared_ptr<File::State> file;
@@ -97,7 +99,7 @@ struct Dataset::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State();
-  /// Reads what the open dataset is and checks what the head of hdf5.hpp promises.
+  /// Reads type and shape of the open dataset, and makes the checks listed at the head of hdf5.hpp.
   void describe();
 };
 

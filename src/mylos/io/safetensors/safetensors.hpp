@@ -6,10 +6,10 @@
 //   the rest     the tensors, each at its offsets, row by row, little-endian
 // (https://github.com/huggingface/safetensors, "Format".)
 //
-// A file from outside is checked when it is opened, before memory is taken for anything that it claims: the
-// header's length against the file's and the format's limit, no name twice, known element types, shapes
-// that neither are negative nor overflow, and tensors that cover the rest of the file without a gap or an
-// overlap. Throws Error: bad_input when reading, failed when writing.
+// A file from outside is checked when it is opened, before memory is allocated for anything it claims: the
+// header's length against the file's length and the format's limit, no duplicate names, known element types,
+// extents that are not negative and do not overflow, and tensors that cover the rest of the file without gap
+// or overlap. Functions throw Error: bad_input when reading, failed when writing.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +29,16 @@ namespace mylos::safetensors {
 
 struct Entry {
   std::string name;
-  std::string type;                 // in the format's words: "F32", "BF16", "I64", "BOOL", ...
+  std::string type;                 // name of the type in the format: "F32", "BF16", "I64", "BOOL", ...
   std::vector<std::int64_t> shape;  // empty: a scalar
-  std::int64_t begin = 0;           // bytes [begin, end) behind the header
+  std::int64_t begin = 0;           // bytes [begin, end) after the header
   std::int64_t end = 0;
 
   /// All elements.
   [[nodiscard]] std::int64_t size() const;
 };
 
-/// The format's word for a type: "F32", "F16", "BF16", "F64", "I32".
+/// Returns the format's name of a type: "F32", "F16", "BF16", "F64", "I32".
 [[nodiscard]] std::string_view word_of(DType type);
 
 class Reader {
@@ -46,17 +46,17 @@ class Reader {
   explicit Reader(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// In the order in which they lie in the file.
+  /// Returns the entries in file order.
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
-  /// What "__metadata__" says, by its keys.
+  /// Returns the entries of "__metadata__".
   [[nodiscard]] const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  /// nullptr if there is none of this name.
+  /// Returns the entry of this name, or nullptr.
   [[nodiscard]] const Entry* find(std::string_view name) const;
-  /// All elements as floats. Throws Error (bad_input) unless they are F32, F16 or BF16.
+  /// Returns all elements as floats. Throws Error (bad_input) unless they are F32, F16 or BF16.
   [[nodiscard]] std::vector<float> read(const Entry& entry);
-  /// Those from `first` on.
+  /// Reads the elements from `first` on into `values`.
   void read(const Entry& entry, std::int64_t first, std::span<float> values);
-  /// Throws Error (bad_input) where read() would.
+  /// Throws Error (bad_input) if read() would throw it for the type.
   void require_readable(const Entry& entry) const { static_cast<void>(type_of(entry)); }
 
  private:
@@ -67,29 +67,29 @@ class Reader {
   std::int64_t data_start_ = 0;  // of the tensors, in bytes
   std::vector<Entry> entries_;
   std::map<std::string, std::string> metadata_;
-  std::map<std::string, std::size_t, std::less<>> places_;  // in entries_, by name
+  std::map<std::string, std::size_t, std::less<>> index_by_name_;  // in entries_, by name
 };
 
 struct NamedShape {
   std::string name;
   std::vector<std::int64_t> shape;
-  std::optional<DType> type = {};  // none: the file's
+  std::optional<DType> type = {};  // none: the type of the file
 };
 
-/// Writes a file whose tensors are of one type, but for those that say their own. It appears, or replaces an
-/// older one, at close().
+/// A writer of a file whose tensors have one type, except those that specify their own. The file appears, or
+/// replaces an older one, at close().
 class Writer {
  public:
-  /// Reserves the file's space. `metadata`: what "__metadata__" says.
+  /// Reserves the file's disk space. `metadata`: the entries of "__metadata__".
   Writer(const std::string& path, DType type, std::vector<NamedShape> tensors,
          const std::map<std::string, std::string>& metadata);
 
-  /// All elements of the next tensor, rounded to its type. Throws Error (bad_input) where a finite number is
-  /// beyond the type's largest.
+  /// Writes all elements of the next tensor, rounded to its type. Throws Error (bad_input) if a finite number
+  /// exceeds the range of the type.
   void write(std::span<const float> values);
-  /// The same of a tensor of fp64.
+  /// Does the same for a tensor of fp64.
   void write_doubles(std::span<const double> values);
-  /// After the last tensor.
+  /// Publishes the file after the last tensor.
   void close();
 
  private:

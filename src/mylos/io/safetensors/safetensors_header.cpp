@@ -14,11 +14,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t max_extents = 32;  // as NumPy
+constexpr std::size_t max_extents = 32;  // the limit of NumPy
 constexpr std::string_view metadata_name = "__metadata__";
 
-/// Takes the header event by event, so that only what belongs there is ever held; nlohmann's own document
-/// would keep the last of two equal names and any depth of nesting.
+/// Parses the header event by event, so that only valid content is ever stored; nlohmann's own document would
+/// keep the last of two equal names, and any depth of nesting.
 class HeaderEvents final : public json::json_sax_t {
  public:
   explicit HeaderEvents(const std::string& path) : path_(path) {}

@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file, read without trust in it.
+// A parser of the JSON header of a safetensors file that does not trust its input.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace mylos::safetensors {
 /// The largest header that the format allows, in bytes.
 inline constexpr std::int64_t max_header_bytes = 100'000'000;
 
-/// The largest number of bytes or elements that we count with.
+/// The largest number of bytes or elements that is supported.
 inline constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
 struct Header {
@@ -23,14 +23,14 @@ struct Header {
   std::map<std::string, std::string> metadata;
 };
 
-/// The tensors in the order in which they lie in the file; each one's type, shape and offsets agree, and
-/// together they fill `data_bytes`. `path` is for messages. Throws Error (bad_input) for all else.
+/// Parses the header. The entries are in file order; the type, shape and offsets of each agree, and together
+/// they fill `data_bytes`. `path` is for messages. Throws Error (bad_input) otherwise.
 [[nodiscard]] Header parse_header(std::string_view text, std::int64_t data_bytes, const std::string& path);
 
-/// What parse_header() promises, and the order in which they lie in the file.
+/// Checks the entries as described at parse_header(), and sorts them into file order.
 void check_and_sort(std::vector<Entry>& entries, std::int64_t data_bytes, const std::string& path);
 
-/// The product of extents that have been checked.
+/// Returns the product of the extents, which must have been checked.
 [[nodiscard]] std::int64_t elements_of(const std::vector<std::int64_t>& shape);
 
 }  // namespace mylos::safetensors

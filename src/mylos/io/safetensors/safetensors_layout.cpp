@@ -41,7 +41,7 @@ std::string shape_text(const Entry& entry) {
   return fmt::format("[{}]", fmt::join(entry.shape, ", "));
 }
 
-/// Type, shape and offsets of one tensor against each other and the file.
+/// Checks type, shape and offsets of one tensor against each other and against the file.
 void check(const Entry& entry, std::int64_t data_bytes, const std::string& path) {
   const std::string name = printable(entry.name);
   const auto* word = std::find_if(element_words.begin(), element_words.end(),
@@ -97,7 +97,7 @@ void check_and_sort(std::vector<Entry>& entries, std::int64_t data_bytes, const 
 }
 
 std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
-  if (is_empty(shape)) return 0;  // whatever the product of the other extents
+  if (is_empty(shape)) return 0;  // regardless of the other extents
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) elements *= extent;
   return elements;

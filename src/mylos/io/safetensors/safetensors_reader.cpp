@@ -14,7 +14,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the format's byte order is taken as it is");
 
-constexpr std::int64_t length_bytes = 8;  // of the number that begins the file
+constexpr std::int64_t length_bytes = 8;  // of the number at the start of the file
 
 std::int64_t size_of_file(const std::string& path) {
   std::error_code failure;
@@ -29,7 +29,7 @@ void read_bytes(std::ifstream& file, const std::string& path, void* destination,
   if (!file) fail_input("{}: cannot be read", path);
 }
 
-/// The bytes of the header, which the file has and the format allows.
+/// Returns the bytes of the header, after checking them against the file and the format's limit.
 std::int64_t header_bytes(std::ifstream& file, const std::string& path, std::int64_t file_bytes) {
   if (file_bytes < length_bytes) {
     fail_input("{}: {} bytes are no safetensors file, which begins with the length of its header in {}", path,
@@ -48,7 +48,7 @@ std::int64_t header_bytes(std::ifstream& file, const std::string& path, std::int
   return static_cast<std::int64_t>(claimed);
 }
 
-/// `count` elements of T, through a buffer of a few MiB.
+/// Reads elements of T into floats through a buffer of a few MiB.
 template <class T>
 void read_as(std::ifstream& file, const std::string& path, std::span<float> values) {
   constexpr std::size_t piece = std::size_t{1} << 20;
@@ -82,12 +82,12 @@ Reader::Reader(const std::string& path) : path_(path) {
   Header parsed = parse_header(header, file_bytes - data_start_, path);
   entries_ = std::move(parsed.entries);
   metadata_ = std::move(parsed.metadata);
-  for (std::size_t i = 0; i < entries_.size(); ++i) places_.emplace(entries_[i].name, i);
+  for (std::size_t i = 0; i < entries_.size(); ++i) index_by_name_.emplace(entries_[i].name, i);
 }
 
 const Entry* Reader::find(std::string_view name) const {
-  const auto found = places_.find(name);
-  return found == places_.end() ? nullptr : &entries_[found->second];
+  const auto found = index_by_name_.find(name);
+  return found == index_by_name_.end() ? nullptr : &entries_[found->second];
 }
 
 DType Reader::type_of(const Entry& entry) const {
@@ -102,7 +102,7 @@ DType Reader::type_of(const Entry& entry) const {
 }
 
 std::vector<float> Reader::read(const Entry& entry) {
-  static_cast<void>(type_of(entry));  // before memory is taken
+  static_cast<void>(type_of(entry));  // before memory is allocated
   std::vector<float> values(static_cast<std::size_t>(entry.size()));
   read(entry, 0, values);
   return values;

@@ -20,7 +20,7 @@ std::int64_t bytes_of(const NamedShape& tensor, DType of_file) {
   return elements_of(tensor.shape) * static_cast<std::int64_t>(size_of(type_of(tensor, of_file)));
 }
 
-/// Padded with blanks so that the tensors behind it begin at a multiple of 8 bytes.
+/// Returns the header, padded with blanks so that the tensors after it start at a multiple of 8 bytes.
 std::string header_text(DType type, const std::vector<NamedShape>& tensors,
                         const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header;
@@ -56,7 +56,7 @@ Writer::Writer(const std::string& path, DType type, std::vector<NamedShape> tens
   file_ << header;
 }
 
-/// Of the next tensor, which has this number of elements.
+/// Returns the type of the next tensor, which must have this number of elements.
 DType Writer::next_type(std::size_t values) const {
   if (next_ == tensors_.size()) fail_run("{}: more tensors are written than it has", path_);
   if (static_cast<std::int64_t>(values) != elements_of(tensors_[next_].shape)) {

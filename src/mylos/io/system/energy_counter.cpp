@@ -18,7 +18,8 @@ std::optional<std::int64_t> count_in(const std::string& path) {
   return std::nullopt;
 }
 
-/// "intel-rapl:0", whose name is "package-0"; its parts are "intel-rapl:0:0".
+/// Returns whether the zone is a package: a folder "intel-rapl:0" whose name is "package-0". Its parts are
+/// "intel-rapl:0:0".
 bool is_package(const std::filesystem::path& zone) {
   if (!zone.filename().string().starts_with("intel-rapl:")) return false;
   std::ifstream file(zone / "name");
@@ -39,7 +40,7 @@ EnergyCounter::EnergyCounter(const std::string& powercap, bool with_device) {
     all_readable = all_readable && range && now;
     if (range && now) packages_.push_back({energy_file, *range, *now});
   }
-  if (!all_readable) packages_.clear();  // some of the packages would be taken for all
+  if (!all_readable) packages_.clear();  // a part of the packages would be reported as all
   if (with_device) device_start_mj_ = device_energy_mj();
   counts_ = !packages_.empty() || device_start_mj_;
 }

@@ -1,9 +1,9 @@
-// EnergyCounter: the joules that this node's processors and this process's device have taken, where the
-// machine counts them.
+// EnergyCounter: the energy used by this node's processors and this process's device, in joules, if the
+// machine measures it.
 //
-// Processors: the packages of Linux' powercap (RAPL; intel-rapl is its name on AMD too). Not what lies inside
-// a package (core, uncore) or beside it (dram, psys), which would be counted twice or is not everywhere. Most
-// systems let only root read them. Devices: by NVML.
+// Processors: the packages of Linux' powercap (RAPL; named intel-rapl on AMD too). Zones inside a package
+// (core, uncore) would be counted twice, and zones outside (dram, psys) do not exist on every machine;
+// neither is included. On most systems only root can read the counters. Devices: by NVML.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@
 
 namespace mylos {
 
-/// Millijoules that the device of this process has taken since the driver was loaded; nothing where it has
-/// none or does not count them.
+/// Returns the millijoules used by this process's device since the driver was loaded; nothing if there is no
+/// device or it does not measure energy.
 [[nodiscard]] std::optional<std::int64_t> device_energy_mj();
 
 inline constexpr const char* default_powercap = "/sys/class/powercap";
 
 class EnergyCounter {
  public:
-  /// Counts from here on. `powercap`: the kernel's folder; "" for no packages. `with_device`: of the ranks
-  /// that share one, one does.
+  /// Starts counting. `powercap`: the kernel's folder; "" for no packages. `with_device`: true on exactly one
+  /// of the ranks that share a device.
   explicit EnergyCounter(const std::string& powercap = default_powercap, bool with_device = true);
 
-  /// Since construction. Nothing where the machine does not say. A package's counter begins anew after some
-  /// 65 or 262 kJ: it has to be asked more often than that.
+  /// Returns the joules since construction; nothing if the machine does not measure them. A package's counter
+  /// wraps after about 65 or 262 kJ: call this more often than that.
   [[nodiscard]] std::optional<double> joules();
-  /// "2 processors and a device"; "": it counts nothing.
+  /// Returns the description of what is counted: "2 processors and a device", or "" for nothing.
   [[nodiscard]] std::string what() const;
 
  private:
   struct Package {
     std::string energy_file;
-    std::int64_t range_uj;  // the largest count, behind which it begins at 0
+    std::int64_t range_uj;  // the largest count, after which it wraps to 0
     std::int64_t last_uj;
   };
 

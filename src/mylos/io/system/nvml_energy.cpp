@@ -7,7 +7,7 @@
 namespace mylos {
 namespace {
 
-/// As NVML and nvidia-smi write it: GPU-8-4-4-4-12 hexadecimal digits.
+/// Returns the UUID in the format of NVML and nvidia-smi: GPU-8-4-4-4-12 hexadecimal digits.
 std::string uuid_of(const DeviceId& id) {
   std::string text = "GPU";
   for (std::size_t i = 0; i < id.size(); ++i) {
@@ -17,7 +17,7 @@ std::string uuid_of(const DeviceId& id) {
   return text;
 }
 
-/// NVML counts how often it is started and ended.
+/// A scope in which NVML is initialised; NVML counts initialisations.
 class Nvml {
  public:
   Nvml() : is_up_(nvmlInit_v2() == NVML_SUCCESS) {}
@@ -34,7 +34,7 @@ class Nvml {
 
 }  // namespace
 
-/// Devices before Volta, and parts of a device (MIG), do not count.
+/// Devices before Volta, and partitions of a device (MIG), do not measure energy.
 std::optional<std::int64_t> device_energy_mj() {
   const Nvml nvml;
   nvmlDevice_t device{};

@@ -20,7 +20,7 @@ std::optional<std::int64_t> number_in(const std::string& path) {
   return std::nullopt;
 }
 
-/// The value in bytes of a line such as "MemAvailable:   12345 kB" or "inactive_file 4096".
+/// Returns the value in bytes of a line such as "MemAvailable:   12345 kB" or "inactive_file 4096".
 std::optional<std::int64_t> entry_in(const std::string& path, const std::string& name, std::int64_t unit) {
   std::ifstream file(path);
   for (std::string word; file >> word;) {
@@ -30,16 +30,17 @@ std::optional<std::int64_t> entry_in(const std::string& path, const std::string&
   return std::nullopt;
 }
 
-/// The names of one version of the kernel's control groups.
+/// The file names of one version of the kernel's control groups.
 struct ControlGroups {
   std::string root;
-  std::string line;  // what comes before the group's path in /proc/self/cgroup
+  std::string line;  // the prefix of the group's path in /proc/self/cgroup
   std::string limit;
   std::string usage;
   std::string reclaimable;
 };
 
-/// What the group may still take: pages of files that nobody uses at present are given back on demand.
+/// Returns the bytes the group may still allocate. Unused pages of files count as free: the kernel reclaims
+/// them on demand.
 std::int64_t left_in(const ControlGroups& version, const std::string& group) {
   const auto limit = number_in(group + "/" + version.limit);
   const auto usage = number_in(group + "/" + version.usage);
@@ -48,7 +49,7 @@ std::int64_t left_in(const ControlGroups& version, const std::string& group) {
   return std::max<std::int64_t>(0, *limit - *usage + reclaimable);
 }
 
-/// This process's group below the root; in a container often the root itself.
+/// Returns this process's group below the root; in a container this is often the root itself.
 std::filesystem::path own_group(const ControlGroups& version) {
   std::ifstream file("/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
@@ -58,7 +59,8 @@ std::filesystem::path own_group(const ControlGroups& version) {
   return "/";
 }
 
-/// A job's limit may be set on any group above its own (Slurm: on the job, with a group per step below).
+/// Returns the minimum over the group and its ancestors: a job's limit may be set on any of them (Slurm: on
+/// the job, with a group per step below).
 std::int64_t left_in(const ControlGroups& version) {
   std::int64_t bytes = unlimited;
   for (auto path = own_group(version); true; path = path.parent_path()) {

@@ -1,4 +1,4 @@
-// How much memory this process takes, and how much it may still take.
+// Memory used by this process, and memory still available to it.
 #pragma once
 
 #include <cstdint>
@@ -6,17 +6,17 @@
 
 namespace mylos {
 
-/// Bytes: the memory the system has available, or what is left of the cgroup's limit (v1 or v2) if that is
-/// less.
+/// Returns the bytes that the system has available, or what remains of the cgroup's limit (v1 or v2) if that
+/// is less.
 [[nodiscard]] std::int64_t available_host_memory();
 
-/// Bytes of this process that are in memory now, and the most that ever were.
+/// Return the resident bytes of this process, now and at their maximum.
 [[nodiscard]] std::int64_t resident_memory();
 [[nodiscard]] std::int64_t peak_resident_memory();
 
-/// Bytes that the device has free; nothing where memory is the host's.
+/// Returns the free bytes of the device; nothing if memory is host memory.
 [[nodiscard]] std::optional<std::int64_t> free_device_memory();
-/// Bytes of it that are taken, by all processes.
+/// Returns the bytes of the device that all processes use.
 [[nodiscard]] std::optional<std::int64_t> used_device_memory();
 
 }  // namespace mylos
