@@ -1,4 +1,5 @@
-// What conversions would do to an array is what they do: every number is rounded here one by one, in double.
+// The predicted effect of conversions equals the actual one: here every number is rounded individually, in
+// double.
 #include "mylos/precision/conversion_safety.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,7 @@ namespace mylos::conversion_safety_test {
 
 constexpr DType all_targets[] = {DType::fp32, DType::bf16, DType::fp16};
 
-/// To nearest even, by scaling the number until its last digit in the type is a unit.
+/// Rounds to nearest even by scaling the number until its last digit in the type is a unit.
 double rounded(double value, const FloatLimits& limits) {
   if (value == 0 || !std::isfinite(value)) return value;
   const int last = std::max(std::ilogb(value), limits.min_exponent) - limits.layout.fraction_bits;
@@ -84,7 +85,8 @@ void expect_counted(const std::vector<T>& values, const std::string& what) {
   }
 }
 
-/// Every sign and exponent, and fractions that are halfway between two numbers of narrower types, or nearly.
+/// Numbers of every sign and exponent, with fractions at and near the midpoint between two numbers of
+/// narrower types.
 template <class T, class Bits>
 std::vector<T> edges() {
   const FloatLayout layout = layout_of(dtype_of<T>);
@@ -156,13 +158,13 @@ Verdict verdict_of(const std::vector<float>& values, DType type) {
 TEST(ConversionSafety, JudgesByTheShareThatIsLost) {
   std::vector<float> values(1000, 1.0f);
   EXPECT_EQ(verdict_of(values, DType::fp16), Verdict::safe);
-  values[0] = 0;  // is no loss
+  values[0] = 0;  // not counted as a loss
   EXPECT_EQ(verdict_of(values, DType::fp16), Verdict::safe);
   std::fill_n(values.begin(), 9, 1e-6f);  // subnormal in half: below 1 %
   EXPECT_EQ(verdict_of(values, DType::fp16), Verdict::safe);
   std::fill_n(values.begin(), 11, 1e-6f);
   EXPECT_EQ(verdict_of(values, DType::fp16), Verdict::lossy);
-  std::fill_n(values.begin(), 10, 1e-9f);  // to zero: 1 %
+  std::fill_n(values.begin(), 10, 1e-9f);  // become zero: 1 %
   EXPECT_EQ(verdict_of(values, DType::fp16), Verdict::lossy);
   values[11] = 1e-9f;
   EXPECT_EQ(verdict_of(values, DType::fp16), Verdict::unsafe);
@@ -172,7 +174,8 @@ TEST(ConversionSafety, JudgesByTheShareThatIsLost) {
   EXPECT_EQ(verdict_of(values, DType::fp16), Verdict::safe);
   values[999] = 65520;
   EXPECT_EQ(verdict_of(values, DType::fp16), Verdict::unsafe);
-  values[999] = std::numeric_limits<float>::infinity();  // was there before, and is no loss
+  values[999] =
+      std::numeric_limits<float>::infinity();  // infinite before the conversion: not counted as a loss
   EXPECT_EQ(verdict_of(values, DType::fp16), Verdict::safe);
   EXPECT_EQ(verdict_of({}, DType::fp16), Verdict::safe);
 }

@@ -1,4 +1,4 @@
-// The sum of squares that does not depend on which rank has which part.
+// The sum of squares does not depend on the distribution of parts over ranks.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -20,7 +20,7 @@ float value_at(std::int64_t i) {
   return std::ldexp(static_cast<float>(i * 104729 % 1009) - 504.0f, exponent);
 }
 
-/// Groups of neighbours [first, last) in two slices, as of two buckets.
+/// Groups of neighbours [first, last) in two slices, as for two buckets.
 class Part {
  public:
   Part(std::int64_t first, std::int64_t last) : arena_("part", bytes_of(last - first) + 2 * arena_alignment) {

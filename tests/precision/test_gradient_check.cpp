@@ -1,4 +1,4 @@
-// The pass that only reads: norm and flag of this rank's slices, whatever their types.
+// The gradient check: norm and flag of this rank's slices, for all types.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,7 +14,7 @@ constexpr int rank = 1;  // of 3: neither the first nor the last
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-/// Three slices of different types, sizes and divisors, as buckets of a mixed model have them.
+/// Three slices of different types, sizes and divisors, as in the buckets of a mixed model.
 class GradientCheckTest : public testing::Test {
  protected:
   GradientCheckTest() {

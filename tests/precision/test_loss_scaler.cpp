@@ -1,4 +1,4 @@
-// The loss scaler's transitions, published as tables, and PyTorch's.
+// The loss scaler's transitions against published tables and against PyTorch.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ constexpr auto tolerated = ScaleEvent::tolerated;
 constexpr bool good = false;
 constexpr bool bad = true;
 
-/// One step and what must hold after it.
+/// One step and the expected state after it.
 struct Row {
   bool overflow;
   ScaleEvent event;
@@ -29,7 +29,7 @@ struct Row {
   std::int64_t skipped_in_a_row;
 };
 
-/// Small numbers, so that every limit is met within a few steps.
+/// Small numbers, so that every limit is reached within a few steps.
 ScalerOptions small() {
   ScalerOptions options;
   options.initial_scale = 8;
@@ -129,16 +129,15 @@ TEST(LossScaler, GrowthAndBackoffStopExactlyAtTheirLimits) {
 
 TEST(LossScaler, SkipsAreCountedFromTheFirstOneAtTheFloor) {
   const ScalerOptions options = small();
-  const ScalerState state =
-      expect_table(options, ScalerMode::dynamic,
-                   {{bad, decreased, 4, 0, 0, 0},
-                    {bad, decreased, 2, 0, 0, 0},  // reached the floor: not yet counted
-                    {bad, unchanged, 2, 0, 0, 1},
-                    {bad, unchanged, 2, 0, 0, 2},
-                    {good, unchanged, 2, 1, 0, 0},  // one good step and the count is forgotten
-                    {bad, unchanged, 2, 0, 0, 1},
-                    {bad, unchanged, 2, 0, 0, 2},
-                    {bad, unchanged, 2, 0, 0, 3}});
+  const ScalerState state = expect_table(options, ScalerMode::dynamic,
+                                         {{bad, decreased, 4, 0, 0, 0},
+                                          {bad, decreased, 2, 0, 0, 0},  // reached the floor: not yet counted
+                                          {bad, unchanged, 2, 0, 0, 1},
+                                          {bad, unchanged, 2, 0, 0, 2},
+                                          {good, unchanged, 2, 1, 0, 0},  // one good step resets the count
+                                          {bad, unchanged, 2, 0, 0, 1},
+                                          {bad, unchanged, 2, 0, 0, 2},
+                                          {bad, unchanged, 2, 0, 0, 3}});
   EXPECT_EQ(state.decreases, 2);
   EXPECT_EQ(state.overflows, 7);
 }

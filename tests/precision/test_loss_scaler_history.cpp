@@ -1,4 +1,4 @@
-// The loss scaler over random overflows, against its rules said in another way.
+// The loss scaler over random overflows, against a second formulation of its rules.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ constexpr auto increased = ScaleEvent::increased;
 constexpr auto decreased = ScaleEvent::decreased;
 constexpr auto tolerated = ScaleEvent::tolerated;
 
-/// The rules again, said over the whole past instead of over a state: nothing is remembered but the flags and
-/// where growth came due.
+/// The rules formulated over the complete history instead of over a state: only the flags and the steps of
+/// growth are stored.
 class History {
  public:
   History(const ScalerOptions& options, ScalerMode mode) : options_(options), mode_(mode) {
@@ -45,7 +45,7 @@ class History {
     return decreased;
   }
 
-  /// Overflows of the last `steps` steps.
+  /// Returns the overflows of the last `steps` steps.
   [[nodiscard]] std::int64_t overflows_of_last(std::size_t steps) const {
     const auto kept = static_cast<std::ptrdiff_t>(std::min(steps, flags_.size()));
     return std::count(flags_.end() - kept, flags_.end(), true);
@@ -85,7 +85,7 @@ class History {
   std::size_t last_backoff_ = 0;
 };
 
-/// A deck's, of any kind.
+/// Random options of the loss scaler.
 class RandomOptions {
  public:
   explicit RandomOptions(std::uint32_t seed) : random_(seed) {}
@@ -108,7 +108,7 @@ class RandomOptions {
     options.max_consecutive_skips = draw(1, 4);
     return options;
   }
-  /// One of those that wait for several overflows within some steps.
+  /// Returns random options that require several overflows within a number of steps.
   ScalerOptions with_window() {
     ScalerOptions options = this->options();
     options.hysteresis = 1;

@@ -1,4 +1,4 @@
-// Which layer computes in which type.
+// The compute type of each layer.
 #include <gtest/gtest.h>
 
 #include "mylos/precision/policy.hpp"

@@ -1,4 +1,4 @@
-// The ring of the last 1,000 steps, against a list of all of them; and what a state's counters come to.
+// The ring of the last 1,000 steps against a list of all steps, and the statistics of a state's counters.
 #include "mylos/precision/recent_overflows.hpp"
 
 #include <gtest/gtest.h>

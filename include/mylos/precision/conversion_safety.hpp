@@ -1,9 +1,9 @@
-// What a conversion to fewer bits does to the numbers of an array: how many overflow, go to zero or keep
-// fewer digits, and by how much they change.
+// The effect of a conversion to fewer bits on the numbers of an array: how many overflow, become zero or lose
+// digits, and by how much they change.
 //
-// A number is rounded to nearest even, once, as convert() does. Nothing is converted for it: what becomes of
-// a number follows from its bits. All that is counted is exact; sums of errors have an order that depends on
-// the call alone. So no result depends on the number of threads.
+// Each number is rounded once, to nearest even, as by convert(). No number is actually converted: the result
+// follows from its bits. Counts are exact; the order of error sums depends only on the call. No result
+// depends on the number of threads.
 #pragma once
 
 #include <array>
@@ -17,34 +17,34 @@
 
 namespace mylos {
 
-/// Where a conversion stops being harmless, as a share of the numbers that are finite and not zero.
+/// Limits of a safe conversion, as fractions of the numbers that are finite and not zero.
 struct SafetyThresholds {
   static constexpr double most_to_zero = 0.01;
   static constexpr double most_subnormal = 0.01;
 };
 
 enum class Verdict {
-  safe,   ///< nothing overflows or goes to zero, at most most_subnormal are subnormal in the type
-  lossy,  ///< nothing overflows, at most most_to_zero go to zero
-  unsafe  ///< something overflows, or more goes to zero
+  safe,   ///< no overflows, no number becomes zero, at most most_subnormal become subnormal
+  lossy,  ///< no overflows, at most most_to_zero become zero
+  unsafe  ///< any overflow, or more numbers become zero
 };
 
-/// "safe", "lossy", "unsafe".
+/// Returns "safe", "lossy" or "unsafe".
 [[nodiscard]] std::string_view name_of(Verdict verdict);
 
-/// What becomes of the numbers of an array in one type.
+/// Counts and errors of converting an array to one type.
 struct ConversionCounts {
   DType type = DType::fp32;
-  std::int64_t overflows = 0;  ///< finite, and infinite in the type
-  std::int64_t to_zero = 0;    ///< not zero, and zero in the type
-  std::int64_t subnormal = 0;  ///< not zero, and subnormal in the type: fewer digits than others
-  /// Relative errors |rounded - x| / |x| of the numbers that are finite, not zero, and do not overflow. What
-  /// goes to zero has the error 1. Good to about 6 digits.
+  std::int64_t overflows = 0;  ///< finite before, infinite in the type
+  std::int64_t to_zero = 0;    ///< not zero before, zero in the type
+  std::int64_t subnormal = 0;  ///< not zero before, subnormal in the type, with fewer digits
+  /// Relative errors |rounded - x| / |x| of the numbers that are finite, not zero, and do not overflow. A
+  /// number that becomes zero has the error 1. Accurate to about 6 digits.
   std::int64_t judged = 0;
   double largest_error = 0;
   double error_sum = 0;
 
-  /// 0 where nothing was judged.
+  /// Returns the mean relative error; 0 if `judged` is 0.
   [[nodiscard]] double mean_error() const {
     return judged == 0 ? 0 : error_sum / static_cast<double>(judged);
   }
@@ -56,7 +56,7 @@ struct ExponentCount {
   std::int64_t count;
 };
 
-/// What conversions do to an array, or to several.
+/// The effect of conversions on one array, or on several.
 class ConversionSafety {
  public:
   ConversionSafety();
@@ -66,17 +66,17 @@ class ConversionSafety {
   std::int64_t nans = 0;
   std::int64_t infinities = 0;
 
-  /// The conversion to fp32, bf16 or fp16. Throws Error for another type.
+  /// Returns the result of the conversion to fp32, bf16 or fp16. Throws Error for another type.
   [[nodiscard]] const ConversionCounts& to(DType type) const;
   [[nodiscard]] ConversionCounts& to(DType type);
 
-  /// Of the numbers that are finite and not zero, by binary exponent, in rising order from the first to the
-  /// last exponent that occurs.
+  /// Returns the counts of finite non-zero numbers by binary exponent, ascending from the first to the last
+  /// exponent that occurs.
   [[nodiscard]] std::vector<ExponentCount> exponents() const;
-  /// `exponent`: from -1074 to 1023.
+  /// Adds `count` numbers of an exponent from -1074 to 1023.
   void count_exponent(int exponent, std::int64_t count);
 
-  /// Of the numbers of both.
+  /// Adds the numbers of `other`.
   ConversionSafety& operator+=(const ConversionSafety& other);
 
  private:
@@ -84,8 +84,9 @@ class ConversionSafety {
   std::vector<std::int64_t> exponents_;
 };
 
-/// Reads an array in host memory once, at about the speed of that memory, by the threads of Kokkos where it
-/// is up. The result of parts is summed by +=; where they are as long each time, so are the sums of errors.
+/// Analyses an array in host memory in one pass, at about the speed of that memory, on Kokkos' threads if it
+/// is initialised. Results of parts are combined by +=; sums of errors are reproducible if the parts have the
+/// same lengths.
 template <OneOf<float, double, half, bfloat16> T>
 [[nodiscard]] ConversionSafety conversion_safety(std::span<const T> values);
 

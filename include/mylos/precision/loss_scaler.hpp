@@ -29,21 +29,21 @@ struct ScalerState {
   std::int64_t increases = 0;
   std::int64_t decreases = 0;
   std::int64_t tolerated = 0;
-  // Statistics; earlier builds did not keep what follows.
+  // Statistics. Checkpoints of earlier builds do not contain the members below.
   RecentOverflows recent;
   std::int64_t since_backoff = 0;  // steps since the scale was last lowered
-  std::int64_t applied = 0;        // steps that moved weights
+  std::int64_t applied = 0;        // steps that updated weights
   double norm_sum = 0;             // of their gradients, before clipping
-  std::int64_t reset_step = 0;     // of the run, at which the state was last made afresh; 0: never
+  std::int64_t reset_step = 0;     // step of the run at which the state was last reset; 0: never
 
-  /// Of a step that moved weights.
+  /// Records a step that updated weights.
   KOKKOS_INLINE_FUNCTION void note_applied(double gradient_norm) {
     applied += 1;
     norm_sum += gradient_norm;
   }
 };
 
-/// The scaler's parameters in the form that kernels read.
+/// The scaler's parameters as kernels read them.
 struct ScalerRule {
   bool dynamic = false;
   bool refill_on_good_step = false;
@@ -55,7 +55,7 @@ struct ScalerRule {
   std::int64_t hysteresis = 1;
   std::int64_t max_consecutive_skips = 20;
   std::int64_t backoff_window = 0;     // steps; 0: by hysteresis
-  std::int64_t backoff_overflows = 2;  // within them until the scale backs off
+  std::int64_t backoff_overflows = 2;  // overflows within the window that lower the scale
 
   /// Advances the state by one step. `overflow` is the agreed flag: true if the step was skipped.
   KOKKOS_INLINE_FUNCTION ScaleEvent advance(ScalerState& state, bool overflow) const {
@@ -65,8 +65,8 @@ struct ScalerRule {
     return overflow ? after_overflow(state) : after_good_step(state);
   }
 
-  /// True once the skips that cannot be cured by a smaller scale have reached the limit: the run has
-  /// diverged.
+  /// Returns true once the number of consecutive skips that a smaller scale cannot cure has reached the
+  /// limit: the run has diverged.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION bool exhausted(const ScalerState& state) const {
     return state.skipped_in_a_row >= max_consecutive_skips;
   }
@@ -90,8 +90,8 @@ struct ScalerRule {
     return ScaleEvent::decreased;
   }
 
-  /// Whether the overflow that was just noted leaves the scale as it is. Those before a backoff count no
-  /// more.
+  /// Returns whether the overflow just recorded leaves the scale unchanged. Overflows before the last backoff
+  /// do not count.
   KOKKOS_INLINE_FUNCTION bool tolerates(ScalerState& state) const {
     if (backoff_window > 0) {
       const bool is_shorter = state.since_backoff < backoff_window;
@@ -117,14 +117,14 @@ struct ScalerRule {
   }
 };
 
-/// The mode that "auto" stands for: dynamic where anything computes in half, off otherwise.
+/// Returns the mode selected by "auto": dynamic if any layer computes in half, off otherwise.
 [[nodiscard]] ScalerMode resolve_mode(ScalerMode mode, bool computes_in_half);
 
-/// The rule and first state that the deck's options give; `mode` is resolved (not automatic).
+/// Return the rule and the initial state for the deck's options; `mode` must not be automatic.
 [[nodiscard]] ScalerRule scaler_rule(const ScalerOptions& options, ScalerMode mode);
 [[nodiscard]] ScalerState initial_scaler_state(const ScalerOptions& options, ScalerMode mode);
 
-/// Whether any steps can have led to it: of a state that a file says.
+/// Returns whether some sequence of steps can produce this state. Checks a state read from a file.
 [[nodiscard]] bool is_possible(const ScalerState& state);
 
 }  // namespace mylos

@@ -1,5 +1,5 @@
-// [precision], [precision.scaler] and [precision.adaptation]: what is kept in which type, the loss scaler,
-// and what a run may change of both.
+// [precision], [precision.scaler] and [precision.adaptation]: types of computation and storage, the loss
+// scaler, and what a run may adapt of both.
 #pragma once
 
 #include <array>
@@ -33,11 +33,11 @@ struct ScalerOptions {
   bool operator==(const ScalerOptions&) const = default;
 };
 
-/// The type of the gradient buffer. automatic: compute type for one micro-batch per step, else float.
+/// The type of the gradient buffer. automatic: the compute type if a step has one micro-batch, else float.
 enum class GradientType { automatic, compute, fp32 };
 
-/// `pattern` is a layer's name, a pattern with '*', or a layer kind; exact beats pattern beats kind, later
-/// wins.
+/// The compute type of some layers. `pattern` is a layer's name, a pattern with '*', or a layer kind. A name
+/// takes precedence over a pattern, a pattern over a kind, and among equals the later rule wins.
 struct PrecisionRule {
   std::string pattern;
   DType type = DType::fp32;
@@ -45,19 +45,19 @@ struct PrecisionRule {
   bool operator==(const PrecisionRule&) const = default;
 };
 
-/// What is kept of 16-bit weights beside them: float masters, or nothing. Without masters they are updated
-/// themselves, and rounded stochastically.
+/// The master weights of 16-bit weights: float masters, or none. Without masters the 16-bit weights are
+/// updated directly and rounded stochastically.
 enum class MasterWeights { fp32, none };
 
 inline constexpr std::array<DType, 3> compute_types{DType::fp32, DType::bf16, DType::fp16};
 
-/// Of a run with precision.adapt: the trials at its start, and what it looks at later (docs/numerics.md).
+/// Options of a run with precision.adapt: the trials at its start, and later checks (docs/numerics.md).
 struct AdaptationOptions {
-  std::vector<DType> types{compute_types.begin(), compute_types.end()};  // of which `compute` is chosen
-  std::int64_t steps = 20;   // of a trial, whose losses are compared
-  double loss_gap = 0.02;    // relative to float: the largest that is accepted
-  double least_gain = 0.1;   // share of float's step time that 16 bits must save
-  std::int64_t every = 200;  // steps between two looks at the loss scaler
+  std::vector<DType> types{compute_types.begin(), compute_types.end()};  // candidates for `compute`
+  std::int64_t steps = 20;   // steps of a trial, whose losses are compared
+  double loss_gap = 0.02;    // largest accepted loss gap, relative to float
+  double least_gain = 0.1;   // fraction of float's step time that 16 bits must save
+  std::int64_t every = 200;  // steps between two checks of the loss scaler
 
   bool operator==(const AdaptationOptions&) const = default;
 };

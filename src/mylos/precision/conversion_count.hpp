@@ -1,7 +1,9 @@
-// What conversions do to a short stretch of numbers, from their bits: the loops of conversion_safety.cpp.
+// The inner loops of conversion_safety.cpp: the effect of conversions on a short stretch of numbers, computed
+// from their bits.
 //
-// The error of a number is that of its rounding by the processor, or, where there are subnormal numbers,
-// which processors may be slow with, that of a whole number, the significand, whose last bits are dropped.
+// The rounding error of a number is computed by the processor's own rounding. If a stretch contains subnormal
+// numbers, with which processors can be slow, it is computed by dropping the last bits of the integer
+// significand.
 #pragma once
 
 #include <array>
@@ -13,17 +15,17 @@
 
 namespace mylos::conversion_count {
 
-/// So many numbers are looked at by one loop after the other: they stay in the nearest cache.
+/// Numbers per stretch. Several loops process one stretch, which stays in the nearest cache.
 inline constexpr std::int64_t stretch = 2048;
 
-/// What becomes of a stretch in one type.
+/// Counts and errors of one stretch in one type.
 template <class Source>
 struct Counts {
   typename Source::Bits overflows = 0, to_zero = 0, subnormal = 0;
   typename Source::Number error_sum = 0, largest_error = 0;
 };
 
-/// A stretch of numbers, apart from their signs.
+/// A stretch of numbers without their signs.
 template <class Source>
 struct Stretch {
   using Number = typename Source::Number;
@@ -33,11 +35,11 @@ struct Stretch {
 
   std::int64_t count = 0;
   alignas(64) std::array<Bits, stretch> magnitude;
-  /// Of the number where all are ordinary, else of its significand as a whole number.
+  /// The inverse of the number if all are ordinary, else of its integer significand.
   alignas(64) std::array<Number, stretch> inverse;
   Bits zeros = 0, below_normal = 0, not_finite = 0, nans = 0;
   Bits largest = 0;
-  /// None is subnormal: then the processor's own sums round them.
+  /// No number is subnormal: the processor's own sums can round them.
   bool is_ordinary = false;
 
   static Bits significand(Bits magnitude) {
@@ -45,13 +47,13 @@ struct Stretch {
     return magnitude >= From::smallest_normal ? fraction | From::smallest_normal : fraction;
   }
 
-  /// magnitude[0, count) is there.
+  /// Counts zeros and edge cases, and computes the inverses. Requires magnitude[0, count).
   void inspect_source() {
     Bits zero = 0, most = 0, min_less_one = ~Bits{0};
 #pragma omp simd reduction(+ : zero) reduction(max : most) reduction(min : min_less_one)
     for (std::int64_t i = 0; i < count; ++i) {
       const Bits bits = magnitude[static_cast<std::size_t>(i)];
-      const Bits less_one = bits - 1;  // of zero the largest
+      const Bits less_one = bits - 1;  // wraps to the largest value for zero
       zero += bits == 0 ? 1 : 0;
       most = bits > most ? bits : most;
       min_less_one = less_one < min_less_one ? less_one : min_less_one;
@@ -67,7 +69,7 @@ struct Stretch {
     }
   }
 
-  /// Into a type that keeps every digit of a normal number.
+  /// Counts for a type that represents every normal number exactly.
   template <DType target>
   [[nodiscard]] Counts<Source> count_exact() const {
     Counts<Source> counts;
@@ -75,14 +77,14 @@ struct Stretch {
     return counts;
   }
 
-  /// As the processor rounds numbers that are not subnormal.
+  /// Rounds a number that is not subnormal by the processor's arithmetic.
   template <class To>
   static Number rounded_to(Bits bits) {
-    if constexpr (To::min_field <= 1) {  // digits are dropped at one place, whatever the exponent
+    if constexpr (To::min_field <= 1) {  // digits are dropped at the same bit for every exponent
       constexpr Bits unit = Bits{1} << To::dropped_bits;
       const Bits odd = (bits >> To::dropped_bits) & 1;
       return std::bit_cast<Number>((bits + (unit >> 1) - 1 + odd) & ~(unit - 1));
-    } else {  // by a sum with a power of two that is so large that the last digits fall away
+    } else {  // adds a power of two so large that the last digits are lost
       constexpr Bits min_exponent = static_cast<Bits>(To::min_field) << From::fraction_bits;
       constexpr Bits dropped = static_cast<Bits>(To::dropped_bits) << From::fraction_bits;
       const Bits exponent = bits & From::infinity;
@@ -125,7 +127,7 @@ struct Stretch {
   [[nodiscard]] Counts<Source> count_rounded() const {
     using To = Rounding<Source, target>;
     constexpr Bits overflow = To::overflow(), zero = To::zero(), normal = To::normal();
-    // A significand has fraction_bits + 1 bits: where so many and one more are dropped, nothing is left.
+    // A significand has fraction_bits + 1 bits: if one more than these is dropped, the result is zero.
     constexpr Bits max_dropped = From::fraction_bits + 2;
     Bits overflows = 0, to_zero = 0, below = 0;
     Number sum = 0, most = 0;
@@ -148,7 +150,7 @@ struct Stretch {
       const Signed difference = static_cast<Signed>(rounded - whole);
       const Signed distance = difference < 0 ? -difference : difference;
       const Number error = static_cast<Number>(distance) * inverse[static_cast<std::size_t>(i)];
-      const Number judged = bits - 1 < overflow - 1 ? error : Number{0};  // neither zero nor beyond
+      const Number judged = bits - 1 < overflow - 1 ? error : Number{0};  // neither zero nor overflowing
       sum += judged;
       most = judged > most ? judged : most;
     }
@@ -216,8 +218,8 @@ struct Stretch {
   }
 };
 
-/// How often each field of the exponent occurs: four counts of each, so that neighbours in the same field
-/// need not wait for each other.
+/// Frequencies of the exponent fields, in four interleaved sets of counters, so that neighbouring numbers
+/// with the same field do not wait for each other.
 template <class Source>
 class FieldCounts {
  public:

@@ -1,8 +1,7 @@
-// How the bits of numbers decide what a conversion to another type makes of them.
+// Bit layouts, and the thresholds at which a conversion to another type overflows, becomes zero or subnormal.
 //
-// The magnitude of a number is its bits without the sign, which are in the order of the numbers. What
-// overflows, goes to zero or becomes subnormal when it is rounded to another type lies on one side of a
-// magnitude that both layouts give.
+// The magnitude of a number is its bits without the sign. Magnitudes have the order of the absolute values,
+// so each threshold is one magnitude, given by the two layouts.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace mylos::conversion_count {
 
-/// Numbers as they come: their bits, whole numbers as wide, and the type that errors are computed in.
+/// Source types: bits, signed integers of the same width, and the type in which errors are computed.
 struct FloatSource {
   using Number = float;
   using Bits = std::uint32_t;
@@ -35,35 +34,37 @@ struct Layout {
   static constexpr Bits smallest_normal = Bits{1} << fraction_bits;
   static constexpr Bits without_sign = ~Bits{0} >> 1;
 
-  /// Bits of 2^exponent; 0 where it is below the smallest subnormal number.
+  /// Returns the bits of 2^exponent; 0 if it is below the smallest subnormal number.
   static constexpr Bits power_of_two(int exponent) {
     if (exponent >= limits.min_exponent)
       return static_cast<Bits>(exponent + limits.max_exponent) << fraction_bits;
-    const int place = exponent - (limits.min_exponent - fraction_bits);
-    return place < 0 ? 0 : Bits{1} << place;
+    const int bit = exponent - (limits.min_exponent - fraction_bits);
+    return bit < 0 ? 0 : Bits{1} << bit;
   }
 };
 
-/// Rounding from Source to a type of no more bits.
+/// Thresholds of rounding from Source to a type of no more bits.
 template <class Source, DType target>
 struct Rounding {
   using Bits = typename Source::Bits;
   using From = Layout<Source>;
   static constexpr FloatLimits to = limits_of(target);
   static constexpr int dropped_bits = From::fraction_bits - to.layout.fraction_bits;
-  /// Of the exponent field: below it the result is subnormal and loses a bit more with each step.
+  /// The smallest exponent field of a normal result: each field below it loses one more bit.
   static constexpr int min_field = to.min_exponent + From::limits.max_exponent;
   static constexpr bool is_exact = dropped_bits == 0;
 
-  /// The least magnitude that becomes infinite: halfway from the largest number to the next power of two.
+  /// Returns the smallest magnitude that becomes infinite: halfway from the largest number to the next power
+  /// of two.
   static constexpr Bits overflow() {
     if (is_exact) return From::infinity;
     const Bits ones = (Bits{1} << (to.layout.fraction_bits + 1)) - 1;
     return From::power_of_two(to.max_exponent) | ones << (dropped_bits - 1);
   }
-  /// The largest magnitude that becomes zero: half the smallest subnormal number.
+  /// Returns the largest magnitude that becomes zero: half the smallest subnormal number.
   static constexpr Bits zero() { return From::power_of_two(to.min_exponent - to.layout.fraction_bits - 1); }
-  /// The least magnitude that becomes a normal number: halfway from the largest subnormal one to it.
+  /// Returns the smallest magnitude that becomes normal: halfway from the largest subnormal number to the
+  /// smallest normal one.
   static constexpr Bits normal() {
     const Bits exact = From::power_of_two(to.min_exponent);
     if (is_exact) return exact;

@@ -22,10 +22,10 @@ constexpr std::array<DType, 3> targets = {DType::fp32, DType::bf16, DType::fp16}
 constexpr FloatLimits widest = limits_of(DType::fp64);
 constexpr int first_exponent = widest.min_exponent - widest.layout.fraction_bits;
 
-/// Numbers that a thread takes at a time. Errors are summed over each, then over all in their order.
+/// Numbers that a thread processes at a time. Errors are summed per block, then over the blocks in order.
 constexpr std::int64_t block_length = std::int64_t{1} << 16;
 
-/// What a block holds.
+/// Counts of one block.
 template <class Source>
 struct Block {
   struct Total {
@@ -44,7 +44,7 @@ struct Block {
   std::int64_t zeros = 0, infinities = 0, nans = 0;
   std::array<Total, targets.size()> types;
   std::array<std::uint32_t, Layout<Source>::fields> fields{};
-  std::array<std::uint32_t, Layout<Source>::fraction_bits> subnormal{};  // by the place of the first bit
+  std::array<std::uint32_t, Layout<Source>::fraction_bits> subnormal{};  // by the position of the first bit
 
   void add(const Stretch<Source>& part) {
     zeros += static_cast<std::int64_t>(part.zeros);
@@ -107,12 +107,12 @@ void add_block(const Block<Source>& block, ConversionSafety& safety) {
   }
   for (int field = 1; field < From::fields - 1; ++field)
     safety.count_exponent(field - From::limits.max_exponent, block.fields[static_cast<std::size_t>(field)]);
-  for (int place = 0; place < From::fraction_bits; ++place)
-    safety.count_exponent(From::limits.min_exponent - From::fraction_bits + place,
-                          block.subnormal[static_cast<std::size_t>(place)]);
+  for (int bit = 0; bit < From::fraction_bits; ++bit)
+    safety.count_exponent(From::limits.min_exponent - From::fraction_bits + bit,
+                          block.subnormal[static_cast<std::size_t>(bit)]);
 }
 
-/// body(i) for i in [0, count), by threads where there are some.
+/// Calls body(i) for i in [0, count), on threads if Kokkos is initialised.
 template <class Body>
 void for_each_on_host(std::int64_t count, const Body& body) {
   if (!Kokkos::is_initialized()) {

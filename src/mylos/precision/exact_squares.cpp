@@ -70,7 +70,7 @@ void ExactSquares::sum(const Execution& exec, double* result) const {
           }
         });
   }
-  // Carried digits of up to 2^15 ranks add up within 32 bits.
+  // The sum of the carried digits of up to 2^15 ranks fits 32 bits.
   Kokkos::parallel_for(
       "squares", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
         total().sum.carry();

@@ -1,7 +1,7 @@
-// ExactSquares: the sum of the squares of all ranks' gradients, the same whichever rank has which of them.
+// ExactSquares: the sum of the squares of all ranks' gradients, independent of their distribution over ranks.
 //
 // Squares of 32 neighbours are added in double in one order; these sums are added without rounding
-// (exact_sum.hpp). Slices of ranks begin at multiples of 32 elements of their bucket.
+// (exact_sum.hpp). The ranks' slices begin at multiples of 32 elements of their bucket.
 #pragma once
 
 #include <span>
@@ -13,28 +13,28 @@
 
 namespace mylos {
 
-/// Of a stretch of gradients.
+/// The sum over one block of gradients.
 struct SquaresOfBlock {
   ExactSum sum;
-  std::int64_t not_finite = 0;  // sums of neighbours that are not in it
+  std::int64_t not_finite = 0;  // number of neighbour sums that are not finite and not in `sum`
 };
 
 class ExactSquares {
  public:
-  /// `slices`: this rank's of every bucket, of floats. `exchange_s`: to which the seconds are added that sums
-  /// are exchanged. Both references must outlive this object.
+  /// `slices`: this rank's slice of every bucket, in float. `exchange_s`: the seconds of exchanging sums are
+  /// added to it. Both references must outlive this object.
   ExactSquares(Communicator& communicator, std::span<const Tensor> slices, double& exchange_s);
   [[nodiscard]] static std::size_t memory_bytes(std::span<const std::int64_t> lengths);
 
-  /// *result, in device memory: on the first rank the sum over all ranks, on the others 0; NaN on ranks that
-  /// have a value which is not finite.
+  /// Writes *result in device memory: the sum over all ranks on the first rank, 0 on the others, and NaN on
+  /// ranks with a value that is not finite.
   void sum(const Execution& exec, double* result) const;
 
  private:
   Communicator& communicator_;
   double& exchange_s_;
   std::vector<Tensor> slices_;
-  Kokkos::View<SquaresOfBlock*, Device> blocks_;  // of the slice that is summed
+  Kokkos::View<SquaresOfBlock*, Device> blocks_;  // of the slice being summed
   Kokkos::View<SquaresOfBlock, Device> total_;
   Kokkos::View<std::int32_t*, Device> exchanged_;  // digits
 };

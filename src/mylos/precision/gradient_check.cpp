@@ -40,7 +40,7 @@ void GradientCheck::run(const Execution& exec, const float* scale, const Agreeme
   const Region region("check");
   auto* partials = reinterpret_cast<double*>(workspace_.data());
   if (exact_) {
-    exact_->sum(exec, sums_.data());  // of all buckets; the other sums stay 0
+    exact_->sum(exec, sums_.data());  // the sum of all buckets; the other sums stay 0
   } else {
     for (std::size_t i = slices_.size(); i-- > 0;)
       sum_of_squares(exec, slices_[i], partials, sums_.data() + i);

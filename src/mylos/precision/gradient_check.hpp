@@ -1,5 +1,6 @@
-// GradientCheck: one pass that only reads this rank's slices of the reduced gradients, for their squared norm
-// and for values that are not finite. Gradients stay scaled: unscaled ones would underflow in a half buffer.
+// GradientCheck: one read-only pass over this rank's slices of the reduced gradients that computes their
+// squared norm and detects values that are not finite. Gradients stay scaled: unscaled ones would underflow
+// in a half buffer.
 #pragma once
 
 #include <optional>
@@ -14,16 +15,16 @@ namespace mylos {
 
 class GradientCheck {
  public:
-  /// `slices`: one per bucket; `divisors`: by what each is still to be divided beside the scale. With
-  /// `exact`, of the same slices, the norm does not depend on how gradients are shared out over ranks: they
-  /// are floats then, and the divisors equal.
+  /// `slices`: one per bucket. `divisors`: by what each slice must still be divided, in addition to the loss
+  /// scale. With `exact` (of the same slices) the norm does not depend on the distribution of gradients over
+  /// ranks; slices must then be float and divisors equal.
   GradientCheck(std::span<const Tensor> slices, std::span<const float> divisors, int rank,
                 std::optional<ExactSquares> exact = std::nullopt);
 
-  /// Writes overflow flag, loss scale and squared norm of (gradient / scale) into what this rank brings to
-  /// the agreement. `scale` is device memory.
+  /// Writes overflow flag, loss scale and squared norm of (gradient / scale) to this rank's part of the
+  /// agreement. `scale` is device memory.
   void run(const Execution& exec, const float* scale, const AgreementBuffer& agreement) const;
-  /// What a check of slices of these lengths takes.
+  /// Returns the bytes of a check of slices of these lengths.
   [[nodiscard]] static std::size_t memory_bytes(std::span<const std::int64_t> lengths, bool exact = false);
 
  private:

@@ -33,7 +33,7 @@ ScalerState initial_scaler_state(const ScalerOptions& options, ScalerMode mode) 
 }
 
 bool is_possible(const ScalerState& state) {
-  constexpr std::int64_t most = std::int64_t{1} << 60;  // so many may be counted on
+  constexpr std::int64_t most = std::int64_t{1} << 60;  // leaves room to count on
   for (const std::int64_t count : {state.good_steps, state.hysteresis_left, state.skipped_in_a_row,
                                    state.steps, state.overflows, state.increases, state.decreases,
                                    state.tolerated, state.since_backoff, state.applied, state.reset_step}) {

@@ -1,5 +1,5 @@
-// The squares of some neighbouring floats, added in double in one order, whatever the vectors' length: what
-// exact sums of squares are made of.
+// The sum of squares of a few neighbouring floats, in double and in an order that does not depend on the
+// vector length: the terms of exact sums of squares.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -5,7 +5,7 @@
 namespace mylos {
 
 bool matches_pattern(std::string_view pattern, std::string_view text) {
-  // Only the last star that was met ever takes a character more: an earlier one's would change nothing.
+  // Backtracking is only needed to the last star: extending an earlier star cannot change the result.
   std::size_t at = 0, read = 0;
   std::size_t star = std::string_view::npos, taken_up_to = 0;
   while (read < text.size()) {
@@ -40,11 +40,11 @@ std::optional<std::string> renamed(std::string_view from, std::string_view to, s
     while (!matches_pattern(from, text.substr(taken))) {
       if (++taken > text.size()) return std::nullopt;
     }
-    const auto place = std::min(to.find('*'), to.size());
-    result.append(to.substr(0, place));
-    if (place < to.size()) {
+    const auto to_star = std::min(to.find('*'), to.size());
+    result.append(to.substr(0, to_star));
+    if (to_star < to.size()) {
       result.append(text.substr(0, taken));
-      to.remove_prefix(place + 1);
+      to.remove_prefix(to_star + 1);
     } else {
       to = {};
     }
