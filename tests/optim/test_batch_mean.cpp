@@ -1,4 +1,5 @@
-// A batch's mean is divided once, wherever that is, and before what is divided is rounded to 16 bits.
+// Gradients are divided once for the batch's mean, in whichever stage, and before they are rounded to 16
+// bits.
 #include "mylos/optim/gradients/batch_mean.hpp"
 
 #include <gtest/gtest.h>

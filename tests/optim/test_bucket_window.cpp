@@ -1,4 +1,4 @@
-// The reduction of more buckets than are in flight at one time: which are, and what memory they take.
+// The reduction of more buckets than may be in flight: which are in flight, and how much memory they use.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace mylos::bucket_window_test {
 
-/// Of layers that are all alike: each is a bucket of its own.
+/// A network of identical layers, each of which is one bucket.
 Chain deep_chain(std::size_t layers, DType compute) {
   ModelOptions model;
   model.hidden.assign(layers, 8);
@@ -21,7 +21,7 @@ Chain deep_chain(std::size_t layers, DType compute) {
   return make_mlp(model, precision, 1, false);
 }
 
-/// Passes everything on, and keeps the most operations that were in flight at one time.
+/// Forwards every call, and records the maximum number of operations in flight.
 class WatchedCommunicator final : public Communicator {
  public:
   explicit WatchedCommunicator(Communicator& watched) : Communicator(MPI_COMM_WORLD, 60), watched_(watched) {}

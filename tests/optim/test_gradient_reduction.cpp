@@ -1,4 +1,4 @@
-// The reduction on several ranks: the mean over the global batch, of which each rank has its own slice.
+// The reduction on several ranks: the mean over the global batch, of which each rank holds one slice.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace mylos::gradient_reduction_test {
 
-/// `narrow` layers of another size follow two others.
+/// `narrow` layers of another size follow two wide ones.
 Chain small_chain(DType compute, GradientType gradient, std::vector<PrecisionRule> rules = {},
                   std::size_t narrow = 0) {
   ModelOptions model;
@@ -28,7 +28,7 @@ Chain small_chain(DType compute, GradientType gradient, std::vector<PrecisionRul
   return make_mlp(model, precision, 1, gradient == GradientType::fp32);
 }
 
-/// Ranks take turns in giving and taking: the first batch % ranks ranks have one sample more.
+/// Returns the samples of each rank: the first batch % ranks ranks have one sample more.
 struct Share {
   std::int64_t first, count;
 };
@@ -38,7 +38,7 @@ Share share_of(std::int64_t batch, int ranks, int rank) {
   return {rank * base + std::min<std::int64_t>(rank, extra), base + (rank < extra ? 1 : 0)};
 }
 
-/// The gradient of one sample for one element, in [-1, 1], as every rank can compute it.
+/// Returns the gradient of one sample for one element, in [-1, 1]; every rank can compute it.
 double sample_gradient(std::int64_t sample, std::size_t element) {
   const RandomStream stream(1, RandomPurpose::sampling, "gradients");
   return 2.0 * uniform_from(stream.word(0, static_cast<std::uint64_t>(sample), element)) - 1.0;
@@ -46,7 +46,7 @@ double sample_gradient(std::int64_t sample, std::size_t element) {
 
 class Reduction : public testing::Test {
  protected:
-  /// True if `own` has the same bytes on every rank.
+  /// Returns true if `own` has the same bytes on every rank.
   bool equal_on_all_ranks(const std::vector<std::byte>& own) {
     std::vector<std::byte> all(own.size() * static_cast<std::size_t>(ranks));
     communicator->ranks().all_gather(own.data(), all.data(), own.size());
@@ -56,7 +56,7 @@ class Reduction : public testing::Test {
     }
     return true;
   }
-  /// And gathers the slices, to look at all.
+  /// Finishes the reduction and gathers the slices, to inspect all.
   void reduce(GradientReduction& reduction, ParameterStore& store, std::size_t blocks) {
     for (std::size_t block = blocks; block-- > 0;) reduction.block_done(exec, block);
     finish(reduction, store);
@@ -94,7 +94,7 @@ TEST_F(Reduction, GivesTheMeanOverTheGlobalBatchWithUnequalShares) {
                                                                 : DType::fp32;
         const double u = std::max(dispatch(wire, []<class T>(TypeTag<T>) { return unit_roundoff<T>; }),
                                   dispatch(buffer, []<class T>(TypeTag<T>) { return unit_roundoff<T>; }));
-        for (int step = 0; step < 2; ++step) {  // the second one starts from the first one's buffers
+        for (int step = 0; step < 2; ++step) {  // the second step starts from the first step's buffers
           for (const ParameterSlot& slot : store.layout().slots) {
             std::vector<float> own(static_cast<std::size_t>(slot.size()));
             for (std::size_t i = 0; i < own.size(); ++i) {
@@ -112,7 +112,7 @@ TEST_F(Reduction, GivesTheMeanOverTheGlobalBatchWithUnequalShares) {
             const double remaining = reduction.remaining_divisors()[slot.bucket];
             for (std::size_t i = 0; i < reduced.size(); ++i) {
               double mean = 0;
-              double magnitude = 0;  // of what was rounded on the way: one contribution per rank
+              double magnitude = 0;  // of the rounded values: one contribution per rank
               for (std::int64_t s = 0; s < batch; ++s) {
                 mean += sample_gradient(s + step, i) / batch;
                 magnitude += std::abs(sample_gradient(s + step, i)) / batch;

@@ -1,4 +1,4 @@
-// Gradients and losses of micro-batches, added up by the tree, beside the tree written down by recursion.
+// Gradients and losses of micro-batches, added by the tree, against a recursive implementation.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace mylos::micro_batch_tree_test {
 
-/// Of leaf `leaf` and element `i`: sums of them in another order have other bits.
+/// Returns the value of element `i` of leaf `leaf`: sums in another order have other bits.
 float value_of(int leaf, std::int64_t i) {
   return std::ldexp(1.0f + static_cast<float>((leaf * 7919 + i * 104729) % 1000) / 999.0f,
                     (leaf * 5) % 11 - 5);
@@ -37,7 +37,7 @@ TEST_P(MicroBatchTreeTest, SumsAreThoseOfTheTreeInEveryBit) {
             static_cast<std::size_t>(max_waiting(leaves)) *
                 (parameters.layout().gradient_bytes + sizeof(LossSums)));
   test::DeviceValue<LossSums> losses{LossSums{}};
-  for (int step = 0; step < 2; ++step) {  // the second one leaves nothing of the first
+  for (int step = 0; step < 2; ++step) {  // the second step is independent of the first
     tree.begin();
     for (int leaf = 0; leaf < leaves; ++leaf) {
       for (const ParameterSlot& slot : parameters.layout().slots) {

@@ -19,7 +19,7 @@ using test::control_of;
 /// The formulas of optimizer.hpp for one weight, in double.
 struct Reference {
   double w = 0, m = 0, v = 0;
-  double u = 0;  // lamb: what it moves against, once the norms are known
+  double u = 0;  // lamb: the direction, before the norms are known
   void update(const OptimizerOptions& o, double g, double lr, int time, double decay_factor) {
     const double decay = decay_factor * o.weight_decay;
     if (o.type == OptimizerType::sgd) {
@@ -47,7 +47,7 @@ struct Reference {
   }
 };
 
-/// The second half of lamb's update of one parameter.
+/// The second pass of lamb's update of one parameter.
 void move_by_norms(std::vector<Reference>& parameter, double lr) {
   double weights = 0, directions = 0;
   for (const Reference& element : parameter) {
@@ -74,7 +74,7 @@ void PrintTo(const Case& test, std::ostream* out) {
        << (test.nesterov ? ", nesterov" : "");
 }
 
-/// Some layers in two buckets that are still to be divided by different numbers.
+/// Some layers in two buckets with different remaining divisors.
 class FusedUpdate : public testing::TestWithParam<Case> {
  protected:
   FusedUpdate() {
@@ -86,7 +86,7 @@ class FusedUpdate : public testing::TestWithParam<Case> {
       for (const float value : test::values_of(store.master(slot))) reference.push_back({.w = value});
     }
   }
-  /// hidden1 moves half as fast as the others and decays by a quarter.
+  /// hidden1 has half the learning rate of the others, and a quarter of the decay.
   static ParameterLayout layout_of(const Case& test, int shard_owners = 1) {
     const Chain chain = chain_of({70}, 90, 10, test.compute, test.gradient);
     ParameterLayout layout = make_parameter_layout(chain, 1500, 3, shard_owners);
@@ -300,7 +300,7 @@ INSTANTIATE_TEST_SUITE_P(EveryRuleAndType, FusedUpdate,
                                          Case{OptimizerType::adamw, DType::fp16, GradientType::compute},
                                          Case{OptimizerType::adamw, DType::fp16, GradientType::fp32}));
 
-/// One layer without a bias' decay; its gradients and weights as given.
+/// One layer without decay of its bias, with given gradients and weights.
 struct LambOfOneLayer {
   LambOfOneLayer() {
     options.type = OptimizerType::lamb;

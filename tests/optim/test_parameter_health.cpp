@@ -1,4 +1,4 @@
-// What the update tells of parameters, against sums in double over the same values.
+// The parameter health that the update records, against sums in double over the same values.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ Chain chain_of(DType compute) {
   ModelOptions model;
   model.hidden = {90};
   model.norm = NormType::layernorm;
-  model.inputs = 70;  // with the weights of 90 units more than one block, and no multiple of a vector
+  model.inputs = 70;  // with 90 units the weights fill more than one block, and no multiple of a vector
   model.outputs = 3;
   PrecisionOptions precision;
   precision.compute = compute;
@@ -36,7 +36,7 @@ UpdateControl control_of(std::int32_t record) {
   return control;
 }
 
-/// Gradients as they are stored: of many sizes, some zero, some subnormal in the type.
+/// Gradients as stored: of many magnitudes, some zero, some subnormal in the type.
 std::vector<float> gradients_of(std::int64_t count, DType type) {
   const float tiny = type == DType::fp16 ? 0x1p-20f : 0x1p-130f;
   std::vector<float> values;

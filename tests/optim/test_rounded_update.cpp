@@ -1,5 +1,5 @@
-// Updates of 16-bit weights without masters: right on average where rounding to nearest stands still, the
-// same for any cut, and the formulas of weights with masters but for the rounding.
+// Updates of 16-bit weights without masters: correct on average where rounding to nearest would stall,
+// independent of the sharding, and equal to the formulas with masters except for the rounding.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -48,7 +48,7 @@ OptimizerOptions options_of(OptimizerType type) {
   return options;
 }
 
-/// One rank's weights, whole or its slices of them.
+/// One rank's weights: all of them, or its slices.
 struct Subject {
   Subject(const Case& test, MasterWeights masters, int ranks = 1, int rank = 0,
           std::int64_t health_records = 0)
@@ -115,7 +115,7 @@ TEST_P(RoundedUpdate, IsThatOfMastersRoundedByTheBitsOfEachElement) {
   Subject with(GetParam(), MasterWeights::fp32);
   Subject without(GetParam(), MasterWeights::none);
   const std::vector<ParameterSlot>& slots = with.store.layout().slots;
-  for (std::size_t i = 0; i < slots.size(); ++i) {  // the same numbers to begin with
+  for (std::size_t i = 0; i < slots.size(); ++i) {  // the same initial numbers
     const std::vector<float> weights = test::values_of(without.store.master(without.store.layout().slots[i]));
     test::set_values(with.store.master(slots[i]), weights);
   }
@@ -145,8 +145,8 @@ TEST_P(RoundedUpdate, IsThatOfMastersRoundedByTheBitsOfEachElement) {
     const std::vector<float> expected = test::values_of(with.optimizer.moment(0, i).values);
     for (std::size_t e = 0; e < moments.size(); ++e) EXPECT_NEAR(moments[e], expected[e], 1e-6f);
   }
-  // Two kernels of the same formula may contract products differently: then masters differ in the last bit,
-  // and one in thousands is rounded the other way.
+  // Two kernels of the same formula may contract products differently. Masters then differ in the last bit,
+  // and one weight in thousands is rounded differently.
   EXPECT_LE(others, count / 1000);
 }
 
@@ -228,7 +228,7 @@ INSTANTIATE_TEST_SUITE_P(EveryRuleAndType, RoundedUpdate,
                                          Case{OptimizerType::adamw, DType::bf16, GradientType::fp32},
                                          Case{OptimizerType::adamw, DType::fp16}));
 
-/// Weights of one parameter after so many updates by `change` each, all beginning at 1.
+/// Returns the weights of one parameter, initially 1, after a number of updates by `change`.
 std::vector<float> walked(DType compute, float change, int updates) {
   ParameterStore store(make_parameter_layout(chain_of(compute, MasterWeights::none), 1 << 20, 1));
   OptimizerOptions options;

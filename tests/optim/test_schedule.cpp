@@ -1,4 +1,4 @@
-// Learning rates against PyTorch's schedulers and their closed forms.
+// Learning rates against PyTorch's schedulers and closed forms.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -45,7 +45,7 @@ TEST(Schedule, WarmUpRisesInEqualStepsToTheFullRate) {
         ScheduleType::cosine_restarts, ScheduleType::wsd}) {
     const LearningRate rate =
         rate_of({.type = type, .warmup = 4, .step_size = 100, .milestones = {100}, .period = 100}, 1000);
-    EXPECT_NEAR(rate.at(0), 0.8 / 5, 1e-15);  // not 0: the first update moves
+    EXPECT_NEAR(rate.at(0), 0.8 / 5, 1e-15);  // not 0: the first update changes weights
     EXPECT_NEAR(rate.at(1), 0.8 * 2 / 5, 1e-15);
     EXPECT_NEAR(rate.at(3), 0.8 * 4 / 5, 1e-15);
     EXPECT_NEAR(rate.at(4), 0.8, 1e-15);
@@ -86,7 +86,7 @@ TEST(Schedule, AWarmUpAsLongAsTheRunIsNoDivisionByZero) {
   EXPECT_TRUE(std::isfinite(rate.at(10)));
 }
 
-// What PyTorch's schedulers do from one step to the next, as their documentation gives it.
+// The recursions of PyTorch's schedulers from their documentation.
 TEST(Schedule, MultistepMultipliesAtEachMilestone) {
   const LearningRate rate =
       rate_of({.type = ScheduleType::multistep, .factor = 0.5, .milestones = {2, 3, 7}});

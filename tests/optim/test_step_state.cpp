@@ -1,4 +1,4 @@
-// What a step decides, and what moves after it.
+// The decision of a step, and the state after it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -89,7 +89,7 @@ TEST_F(Step, ClippingScalesTheNormDownAndNeverUp) {
 }
 
 TEST_F(Step, TheUpdateDividesByTheRowsThatTheRanksPutIn) {
-  rule.planned_rows = 1024;  // by which the reduction divided; 256 came
+  rule.planned_rows = 1024;  // divisor of the reduction; the actual number of rows is 256
   const StepState now = decide_only(good(0.01));
   EXPECT_FLOAT_EQ(now.control.gradient_factor, 4.0f / 1024);
   EXPECT_DOUBLE_EQ(now.record.gradient_norm, 0.4);
@@ -164,7 +164,7 @@ TEST_F(Step, LeavesOneRecordPerStepInTurn) {
   const StepRecord skipped = record(1);
   EXPECT_EQ(skipped.step, 2u);
   EXPECT_EQ(skipped.updates, 1u);
-  EXPECT_EQ(skipped.scale, 1024);  // with which the step was computed
+  EXPECT_EQ(skipped.scale, 1024);  // the scale of this step
   EXPECT_EQ(skipped.event, ScaleEvent::decreased);
   EXPECT_EQ(skipped.overflow, 2);
   EXPECT_EQ(skipped.stop, 3);
@@ -172,7 +172,7 @@ TEST_F(Step, LeavesOneRecordPerStepInTurn) {
   EXPECT_EQ(record(2).updates, 2u);
   run(good());
   run(good());
-  EXPECT_EQ(record(0).step, 5u);  // the ring came round
+  EXPECT_EQ(record(0).step, 5u);  // the ring has wrapped
   EXPECT_EQ(record(0).event, ScaleEvent::increased);
   EXPECT_EQ(record(1).step, 2u);
 }
@@ -201,7 +201,7 @@ TEST_F(Step, AnErrorOrDifferentScalesHaltWithoutMovingAnything) {
     EXPECT_EQ(after.updates, before.updates);
     EXPECT_EQ(after.scaler.steps, before.scaler.steps);
     EXPECT_EQ(after.record.error, error ? 1 : 0);
-    const StepState later = run(good());  // steps already under way leave the cause readable
+    const StepState later = run(good());  // steps already in flight leave the cause readable
     EXPECT_EQ(later.control.apply, 0);
     EXPECT_EQ(later.step, before.step);
     EXPECT_EQ(later.record.error, error ? 1 : 0);
@@ -216,7 +216,7 @@ TEST_F(Step, AfterTheLimitOfSkipsNothingMovesAnyMore) {
   EXPECT_EQ(run(overflow(0)).halted, 1);
   const StepState halted = state.get();
   const auto written = records.get();
-  const StepState after = run(good());  // steps that were already under way
+  const StepState after = run(good());  // steps that were already in flight
   EXPECT_EQ(after.control.apply, 0);
   EXPECT_EQ(after.halted, 1);
   EXPECT_EQ(after.step, halted.step);
@@ -229,9 +229,9 @@ TEST_F(Step, AfterTheLimitOfSkipsNothingMovesAnyMore) {
 TEST_F(Step, SumsStartAtZeroAndTravelWithSamplesStopAndError) {
   const test::DeviceValue<LossSums> sums(LossSums{3.5, 7});
   const AgreementBuffer agreement(1, 2);
-  const test::DeviceValue<StepInput> told;
-  upload(exec, {.rows = 31, .stop = 2}, told.data());
-  state_own_part(exec, told.data(), sums.data(), agreement);
+  const test::DeviceValue<StepInput> input;
+  upload(exec, {.rows = 31, .stop = 2}, input.data());
+  state_own_part(exec, input.data(), sums.data(), agreement);
   begin_step(exec, sums.data());
   exec.fence();
   AgreementFlags flags;

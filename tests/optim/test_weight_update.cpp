@@ -1,4 +1,4 @@
-// The gather of what a rank lacks and the update of what it holds, against an update of everything.
+// The gather of missing slices and the update of owned slices, against an update of everything.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -27,7 +27,7 @@ OptimizerOptions options_of(const Case& test) {
 /// A GPT whose head reads the embedding's weights.
 Chain chain_of(const Case& test) {
   ModelOptions model = test::small_gpt_options();
-  model.layers = 16;  // more buckets than are in flight at one time
+  model.layers = 16;  // more buckets than may be in flight
   model.width = 24;
   model.vocabulary = 70;
   PrecisionOptions precision;
@@ -40,7 +40,8 @@ Chain chain_of(const Case& test) {
 
 class WeightUpdates : public testing::TestWithParam<Case> {
  protected:
-  /// A copy of the network on this rank, with all masters or its slices of them, or of gradients too.
+  /// A replica of the network on this rank, with all masters, its slices of them, or slices of the gradients
+  /// too.
   struct Copy {
     Copy(const Chain& chain, Communicator& communicator, int shard_owners, std::size_t window)
         : store(make_parameter_layout(chain, 10000, communicator.size(), shard_owners, window),
@@ -58,8 +59,8 @@ class WeightUpdates : public testing::TestWithParam<Case> {
     WeightUpdate update;
   };
 
-  /// All of them for an update without other ranks; for the others as a reduction leaves them: each rank has
-  /// its slices only.
+  /// Sets all gradients for an update on one rank; for sharded updates, as a reduction leaves them, only this
+  /// rank's slices.
   void draw_gradients(int time) {
     std::mt19937 random(static_cast<unsigned>(time));
     std::normal_distribution<float> normal(0, 3);
@@ -68,14 +69,14 @@ class WeightUpdates : public testing::TestWithParam<Case> {
       std::vector<float> values(static_cast<std::size_t>(bucket.count));
       for (float& value : values) value = normal(random);
       test::set_values(expected.store.gradient(bucket), values);
-      const BucketSlice& own = cut.store.held_slices()[b];
+      const BucketSlice& own = sharded.store.held_slices()[b];
       const auto first = values.begin() + own.first;
-      test::set_values(cut_deeper.store.held_gradients(b), {first, first + own.count});
+      test::set_values(with_sharded_gradients.store.held_gradients(b), {first, first + own.count});
       for (std::int64_t i = 0; i < bucket.count; ++i) {
         if (i < own.first || i >= own.first + own.count)
           values[static_cast<std::size_t>(i)] = std::numeric_limits<float>::quiet_NaN();
       }
-      for (Copy* copy : {&whole, &cut}) test::set_values(copy->store.gradient(bucket), values);
+      for (Copy* copy : {&full, &sharded}) test::set_values(copy->store.gradient(bucket), values);
     }
   }
   void set_control(int time, std::int32_t apply = 1) {
@@ -91,14 +92,14 @@ class WeightUpdates : public testing::TestWithParam<Case> {
   void update(int time, std::int32_t apply = 1) {
     set_control(time, apply);
     expected.optimizer.update(exec, control.data());
-    for (Copy* copy : {&whole, &cut, &cut_deeper}) {
+    for (Copy* copy : {&full, &sharded, &with_sharded_gradients}) {
       copy->update.start(exec, control.data());
       copy->update.finish(exec);
     }
     communicator->synchronize(exec);
   }
   void expect_equal() {
-    for (const Copy* copy : {&whole, &cut, &cut_deeper}) expect_equal(*copy);
+    for (const Copy* copy : {&full, &sharded, &with_sharded_gradients}) expect_equal(*copy);
   }
   void expect_equal_weights(const Copy& copy, std::size_t stage) {
     for (std::size_t i = 0; i < copy.store.weights(stage).size(); ++i) {
@@ -122,14 +123,14 @@ class WeightUpdates : public testing::TestWithParam<Case> {
   Chain chain = chain_of(GetParam());
   std::unique_ptr<Communicator> communicator = make_communicator(MPI_COMM_WORLD, {.timeout_s = 60});
   Copy expected{chain, *communicator, 1, 0};
-  Copy whole{chain, *communicator, 1, 0};
-  Copy cut{chain, *communicator, communicator->size(), 0};
-  Copy cut_deeper{chain, *communicator, communicator->size(), buckets_in_flight};
+  Copy full{chain, *communicator, 1, 0};
+  Copy sharded{chain, *communicator, communicator->size(), 0};
+  Copy with_sharded_gradients{chain, *communicator, communicator->size(), buckets_in_flight};
   test::DeviceValue<UpdateControl> control;
 };
 
 TEST_P(WeightUpdates, OfSlicesGiveEveryRankTheWeightsOfAll) {
-  EXPECT_EQ(cut_deeper.store.layout().cuts_gradients(), communicator->size() > 1);
+  EXPECT_EQ(with_sharded_gradients.store.layout().cuts_gradients(), communicator->size() > 1);
   expect_equal();
   for (int time = 1; time <= 3; ++time) {
     draw_gradients(time);
@@ -144,7 +145,7 @@ TEST_P(WeightUpdates, GiveAForwardPassEachBlockWhenItAsks) {
     draw_gradients(time);
     set_control(time);
     expected.optimizer.update(exec, control.data());
-    for (Copy* copy : {&whole, &cut, &cut_deeper}) {
+    for (Copy* copy : {&full, &sharded, &with_sharded_gradients}) {
       copy->update.start(exec, control.data());
       for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
         copy->update.complete_block(exec, stage);
@@ -161,7 +162,7 @@ TEST_P(WeightUpdates, GiveAForwardPassEachBlockWhenItAsks) {
 }
 
 TEST_P(WeightUpdates, AreRefusedToAnOptimizerOfAllBucketsTogether) {
-  const Optimizer together(options_of(GetParam()), whole.store, whole.reduction.remaining_divisors());
+  const Optimizer together(options_of(GetParam()), full.store, full.reduction.remaining_divisors());
   EXPECT_THROW(together.update(exec, control.data(), 0), Error);
 }
 
@@ -177,7 +178,7 @@ TEST_P(WeightUpdates, LeaveEveryBitWhereTheStepIsSkipped) {
 }
 
 TEST_P(WeightUpdates, RefreshWhatWasReadIntoTheMasters) {
-  for (Copy* copy : {&expected, &whole, &cut, &cut_deeper}) {
+  for (Copy* copy : {&expected, &full, &sharded, &with_sharded_gradients}) {
     for (std::size_t i = 0; i < copy->store.layout().slots.size(); ++i) {
       const HeldPart part = copy->store.held_master(i);
       if (part.values.empty()) continue;

@@ -1,4 +1,4 @@
-// Networks to update, and what a step decides about their update.
+// Networks to update, and decisions of a step about their update.
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,7 @@ inline Chain chain_of(std::vector<std::int64_t> hidden, std::int64_t inputs, std
   return make_mlp(model, precision, 1, false);
 }
 
-/// What a communicator does where each of these optimizers holds the part of a rank.
+/// The exchange of a communicator between optimizers that each hold the part of one rank.
 inline void exchange_norms(const Execution& exec, const std::vector<const Optimizer*>& ranks,
                            const UpdateControl* control) {
   std::vector<CommunicationBuffer> parts;

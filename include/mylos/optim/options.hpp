@@ -1,4 +1,4 @@
-// [optimizer] and [schedule]: how weights move.
+// [optimizer] and [schedule]: the update of weights.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@ namespace mylos {
 
 enum class OptimizerType { sgd, adam, adamw, lion, lamb };
 
-/// What is cut over ranks, so that each holds and updates a slice: nothing, masters and moments (ZeRO-1,
-/// Rajbhandari, Rasley, Ruwase, He, arXiv 1910.02054), or gradients too (ZeRO-2).
+/// What is sharded over ranks, so that each rank stores and updates one slice: nothing, masters and moments
+/// (ZeRO-1, Rajbhandari, Rasley, Ruwase, He, arXiv 1910.02054), or gradients too (ZeRO-2).
 enum class Shard { none, state, gradients };
 
 [[nodiscard]] constexpr std::string_view name_of(Shard shard) {
   return shard == Shard::none ? "none" : shard == Shard::state ? "state" : "gradients";
 }
 
-/// What is said of parameters by their names.
+/// Options of the parameters whose names match.
 struct ParameterGroup {
-  std::vector<std::string> match;      // "hidden1/weight", with '*' for any characters
-  std::optional<double> lr_factor;     // times the learning rate
-  std::optional<double> weight_decay;  // instead of the optimizer's, of vectors too
-  std::optional<bool> frozen;          // never moves
+  std::vector<std::string> match;      // "hidden1/weight"; '*' matches any characters
+  std::optional<double> lr_factor;     // multiplies the learning rate
+  std::optional<double> weight_decay;  // replaces the optimizer's, also for vectors
+  std::optional<bool> frozen;          // not updated
 
   bool operator==(const ParameterGroup&) const = default;
 };
@@ -42,11 +42,12 @@ struct OptimizerOptions {
   Shard shard = Shard::none;
   bool nesterov = false;                    // sgd
   double average = 0;                       // decay of a moving average of the masters; 0 = none
-  std::vector<ParameterGroup> groups = {};  // of several that match, what the last one says
+  std::vector<ParameterGroup> groups = {};  // if several match, the last one applies
 
-  /// Over how many of `ranks` ranks masters and moments are cut.
+  /// Returns the number of ranks over which masters and moments are sharded.
   [[nodiscard]] int shard_owners(int ranks) const { return shard == Shard::none ? 1 : ranks; }
-  /// Whether a rank of `ranks` has all gradients of a few buckets at a time only.
+  /// Returns whether gradients are sharded: a rank then holds complete gradients of only a few buckets at a
+  /// time.
   [[nodiscard]] bool cuts_gradients(int ranks) const { return shard == Shard::gradients && ranks > 1; }
   bool operator==(const OptimizerOptions&) const = default;
 };
@@ -64,10 +65,11 @@ enum class ScheduleType {
   wsd
 };
 
-/// A kernel gets all of them by value.
+/// Kernels receive the milestones by value.
 inline constexpr std::size_t max_milestones = 16;
 
-/// Counted in updates (steps that were not skipped). The formulas are in schedule.hpp.
+/// A learning-rate schedule. It counts updates (steps that were not skipped). The formulas are in
+/// schedule.hpp.
 struct ScheduleOptions {
   ScheduleType type = ScheduleType::constant;
   std::int64_t warmup = 0;                 // updates of linear warm-up from 0
@@ -77,11 +79,11 @@ struct ScheduleOptions {
   double factor = 0.1;                     // step, multistep, exponential: lr is multiplied by this
   std::vector<std::int64_t> milestones{};  // multistep: ascending, in updates of the run
   double power = 1;                        // polynomial, wsd
-  double rise_share = 0.3;                 // one_cycle: share of the updates in which lr rises
-  double start_factor = 0.04;              // one_cycle: of lr, with which it begins
+  double rise_share = 0.3;                 // one_cycle: fraction of the updates in which lr rises
+  double start_factor = 0.04;              // one_cycle: initial lr as a fraction of lr
   std::int64_t period = 0;                 // cosine_restarts: updates of the first cycle
-  std::int64_t growth = 1;                 // cosine_restarts: of each cycle over the one before
-  double decay_share = 0.1;                // wsd: share of the updates in which lr falls, the last ones
+  std::int64_t growth = 1;                 // cosine_restarts: length of each cycle relative to the one before
+  double decay_share = 0.1;                // wsd: fraction of the updates, at the end, in which lr falls
 
   bool operator==(const ScheduleOptions&) const = default;
 };

@@ -19,7 +19,7 @@ struct RecentOverflows {
     return noted < static_cast<std::uint64_t>(length) ? static_cast<std::int64_t>(noted) : length;
   }
 
-  /// Returns overflows per recorded step; 0 before the first step.
+  /// Returns overflows per step in the ring; 0 before the first step.
   [[nodiscard]] constexpr double rate() const {
     return noted > 0 ? static_cast<double>(overflows) / static_cast<double>(steps()) : 0.0;
   }
@@ -34,7 +34,7 @@ struct RecentOverflows {
     noted += 1;
   }
 
-  /// Returns the overflows among the last `count` recorded steps.
+  /// Returns the overflows among the last `count` steps in the ring.
   [[nodiscard]] constexpr std::int64_t of_last(std::int64_t count) const {
     std::int64_t found = 0;
     for (std::int64_t back = 1; back <= count && back <= steps(); ++back)

@@ -17,7 +17,7 @@ DType wire_type(ReduceType choice, DType gradient, DType compute) {
   return gradient == DType::bf16 ? DType::bf16 : DType::fp32;
 }
 
-/// The type in which the layers of a bucket compute; float where they differ, so that none loses digits.
+/// Returns the compute type of a bucket's layers; float if they differ, so that none loses digits.
 DType compute_type_of(const ParameterLayout& layout, std::size_t bucket) {
   std::optional<DType> common;
   for (const ParameterSlot& slot : layout.slots) {
@@ -36,12 +36,12 @@ CommunicationBuffer buffer_of(const Tensor& tensor) {
   return {tensor.data(), static_cast<std::size_t>(tensor.size()), tensor.type()};
 }
 
-/// What lies in a bucket and belongs to no parameter.
+/// Returns the elements of a bucket that belong to no parameter.
 std::vector<Tensor> padding_of(const ParameterStore& parameters, std::size_t bucket) {
   const ParameterLayout& layout = parameters.layout();
   const Tensor all = parameters.gradient(layout.buckets[bucket]);
   std::vector<Tensor> padding;
-  std::int64_t end = 0;  // of the parameters so far
+  std::int64_t end = 0;  // end of the parameters so far
   const auto add_up_to = [&](std::int64_t begin) {
     if (end < begin) padding.push_back(all.elements(end, begin - end));
   };
@@ -55,7 +55,7 @@ std::vector<Tensor> padding_of(const ParameterStore& parameters, std::size_t buc
   return padding;
 }
 
-/// A function of its own: nvcc takes no device lambda inside a generic one.
+/// A separate function: nvcc does not support a device lambda inside a generic lambda.
 template <class From, class To>
 void convert_scaled(const Execution& exec, std::int64_t count, const From* from, To* to, float factor) {
   for_each_element(
@@ -92,7 +92,7 @@ ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type,
     if (ranks == 1) continue;
     const DType wire = memory.wire_types[i];
     const auto bytes_as = [&](DType as) { return static_cast<std::size_t>(bucket.count) * size_of(as); };
-    // A bucket is reduced as what travels, and gathered as what it is: gradients, or weights.
+    // A bucket is reduced in its wire type, and gathered in the type of its gradients or weights.
     const DType gathered = layout.shard_owners == 1 ? bucket.type : bucket.compute_type.value_or(DType::fp32);
     std::size_t& exchanged = memory.exchanged[slot_of(i)];
     exchanged = std::max({exchanged, bytes_as(wire), bytes_as(gathered)});

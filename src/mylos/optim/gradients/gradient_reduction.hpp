@@ -1,15 +1,15 @@
-// GradientReduction: sums the gradients of all ranks, bucket by bucket, while the backward pass goes on.
+// GradientReduction: sums the gradients of all ranks, bucket by bucket, during the backward pass.
 //
-// A bucket is a reduce-scatter over equal slices, each summed in float by the binary tree over ranks: every
-// rank gets its own slice of the sums, which is all that the step's decision takes. What follows it is
-// WeightUpdate's. Half travels as float by default, bfloat16 as bfloat16.
+// A bucket is reduced by a reduce-scatter over equal slices, each summed in float by the binary tree over
+// ranks. Every rank receives its own slice of the sums, which suffices for the step's decision; WeightUpdate
+// does the rest. By default half is exchanged as float, bfloat16 as bfloat16.
 //
-// A window of buckets is reduced at one time: to start one ends the reduction of the one that was started
-// buckets_in_flight before it, in whose slot of staging memory it travels. Where gradients are cut over ranks
-// too (ZeRO-2), it takes that one's memory too: the sums go to a place of their own, and the backward pass
-// waits for them before it writes there.
+// At most buckets_in_flight buckets are reduced at a time: starting a bucket completes the reduction of the
+// bucket started buckets_in_flight before it, whose slot of staging memory it reuses. If gradients are
+// sharded too (ZeRO-2), it also reuses that bucket's memory: the sums are stored separately, and the backward
+// pass waits for them before it writes there.
 //
-// Where gradients or what travels have 16 bits, the sum becomes the mean here, before its one rounding
+// If gradients or their wire type have 16 bits, the sum becomes the mean here, before its one rounding
 // (BatchMean).
 #pragma once
 
@@ -24,30 +24,30 @@
 
 namespace mylos {
 
-/// One is on the wire while the gradients of the next are computed; the others are what a rank may be ahead
-/// of the slowest without waiting for it.
+/// One bucket is exchanged while the gradients of the next are computed; the others let a rank run ahead of
+/// the slowest rank without waiting.
 inline constexpr std::size_t buckets_in_flight = 4;
 
-/// `window` of make_parameter_layout() for these options.
+/// Returns the `window` of make_parameter_layout() for these options.
 [[nodiscard]] inline std::size_t gradient_window(const OptimizerOptions& options, int ranks) {
   return options.cuts_gradients(ranks) ? buckets_in_flight : 0;
 }
 
-/// What a reduction over ranks takes beside the gradients. Buckets take slots in rotation; a slot is as large
-/// as the largest of its buckets.
+/// Memory of a reduction over ranks in addition to the gradients. Buckets use the slots in rotation; a slot
+/// has the size of its largest bucket.
 struct ReductionMemory {
   std::vector<DType> wire_types;       // of each bucket
-  std::vector<std::size_t> exchanged;  // bytes of each slot: what the communicator makes room for
-  std::vector<std::size_t> copied;  // bytes of each slot: buckets that travel in another type than their own
+  std::vector<std::size_t> exchanged;  // bytes of each slot of the communicator
+  std::vector<std::size_t> copied;  // bytes of each slot for buckets whose wire type differs from their type
   [[nodiscard]] std::size_t copied_bytes() const;
 };
 
-/// `statistics`: bytes of the sums of statistics that ranks exchange too; they take statistics_slot().
-/// `norms`: bytes that ranks exchange in the first slot while no bucket takes it.
+/// Returns the memory of a reduction. `statistics`: bytes of the statistics sums that ranks exchange in
+/// statistics_slot(). `norms`: bytes that ranks exchange in the first slot while no bucket uses it.
 [[nodiscard]] ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type, int ranks,
                                                std::size_t statistics = 0, std::size_t norms = 0);
 
-/// The one behind those of the buckets.
+/// Returns the slot after those of the buckets.
 [[nodiscard]] inline std::size_t statistics_slot(const ParameterLayout& layout) {
   return std::min(layout.buckets.size(), buckets_in_flight);
 }
@@ -59,31 +59,32 @@ class GradientReduction {
   GradientReduction(Communicator& communicator, ParameterStore& parameters, ReduceType type,
                     const BatchMean& mean, std::size_t statistics = 0, std::size_t norms = 0);
 
-  /// Starts the buckets that are complete once the gradients of `block` are, and ends those whose slots they
-  /// take, and those whose memory the gradients of the block before it take. All blocks, in backward order.
+  /// Called after each block, in backward order. Starts the buckets that are complete with the gradients of
+  /// `block`, and completes the reductions whose slots they reuse, or whose memory the gradients of the next
+  /// block (`block` - 1) reuse.
   void block_done(const Execution& exec, std::size_t block);
-  /// Starts what was not started yet, and ends all: this rank's slices are sums.
+  /// Starts the remaining buckets and completes all: this rank's slices then hold the sums.
   void finish(const Execution& exec);
-  /// The same for a rank without samples: what it starts are zeros.
+  /// Does the same for a rank without samples: the buckets it starts are zeros.
   void finish_with_zeros(const Execution& exec);
 
-  /// For each bucket: by what its gradients are still to be divided after finish().
+  /// Returns for each bucket the divisor that remains after finish().
   [[nodiscard]] const std::vector<float>& remaining_divisors() const { return remaining_; }
-  /// This rank's own slice of every bucket's sums.
+  /// Returns this rank's slice of every bucket's sums.
   [[nodiscard]] const std::vector<Tensor>& own_slices() const { return own_slices_; }
   [[nodiscard]] std::size_t bytes() const { return wire_.bytes() + communicator_.staging_bytes(); }
 
  private:
   struct BucketPlan {
     Tensor gradients;
-    Tensor wire;  // where it travels: the gradients themselves, or a copy in the wire's type
+    Tensor wire;  // the exchanged memory: the gradients themselves, or a copy in the wire type
     BucketDivision division;
-    std::vector<Tensor> padding;  // into which other buckets write
+    std::vector<Tensor> padding;  // memory that other buckets write
   };
   void start(const Execution& exec, std::size_t bucket);
-  /// Ends all whose slots and memory `bucket` may take.
+  /// Completes the reductions whose slot and memory `bucket` reuses.
   void make_room(const Execution& exec, std::size_t bucket);
-  /// Ends the first `buckets` of all, each of which was started.
+  /// Completes the first `buckets` buckets, which must have been started.
   void complete(const Execution& exec, std::size_t buckets);
 
   Communicator& communicator_;

@@ -34,7 +34,7 @@ MicroBatchTree::MicroBatchTree(const ParameterStore& parameters, int leaves)
                  static_cast<std::size_t>(max_waiting(leaves)) * parameters.layout().gradient_bytes),
       losses_("losses of micro-batches", static_cast<std::size_t>(max_waiting(leaves))) {}
 
-Tensor MicroBatchTree::waiting(int level, const ParameterSlot& slot) const {
+Tensor MicroBatchTree::stored_sum(int level, const ParameterSlot& slot) const {
   const std::size_t begin = static_cast<std::size_t>(level) * parameters_.layout().gradient_bytes;
   return gradients_.tensor(begin + slot.gradient_offset, DType::fp32, slot.spec.rows, slot.spec.columns);
 }
@@ -43,29 +43,30 @@ void MicroBatchTree::take(const Execution& exec, LossSums* losses) {
   const Region region("add micro-batches");
   const bool last = leaf_ + 1 == leaves_;
   const int complete = completed_nodes(leaf_++, leaves_);
-  const int top = waiting_ - 1;
-  const int kept = waiting_ - complete;  // where the sum waits, or is complete
-  if (!last) take_gradients(exec, kept);
-  const auto losses_waiting = losses_;
+  const int top = stored_ - 1;
+  const int target = stored_ - complete;  // level at which the sum is stored, or complete
+  if (!last) take_gradients(exec, target);
+  const auto stored_losses = losses_;
   Kokkos::parallel_for(
       "add losses", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
-        for (int level = top; level >= kept; --level) add(*losses, losses_waiting(level));
+        for (int level = top; level >= target; --level) add(*losses, stored_losses(level));
         if (last) return;
-        losses_waiting(kept) = *losses;
+        stored_losses(target) = *losses;
         *losses = LossSums{};
       });
-  waiting_ = kept + 1;
+  stored_ = target + 1;
 }
 
-/// The sum that ends up at level `kept` is added there, without a copy, unless nothing waits for it.
-void MicroBatchTree::take_gradients(const Execution& exec, int kept) const {
+/// Adds the sums above level `target` to the gradients, and the result to level `target`, or copies it there
+/// if that level is empty.
+void MicroBatchTree::take_gradients(const Execution& exec, int target) const {
   for (const ParameterSlot& slot : parameters_.layout().slots) {
     const Tensor sum = parameters_.gradient(slot);
-    for (int level = waiting_ - 1; level > kept; --level) add(exec, sum, waiting(level, slot));
-    if (kept < waiting_) {
-      add(exec, waiting(kept, slot), sum);
+    for (int level = stored_ - 1; level > target; --level) add(exec, sum, stored_sum(level, slot));
+    if (target < stored_) {
+      add(exec, stored_sum(target, slot), sum);
     } else {
-      convert(exec, sum, waiting(kept, slot));
+      convert(exec, sum, stored_sum(target, slot));
     }
   }
 }
@@ -74,8 +75,8 @@ void MicroBatchTree::add_to_block(const Execution& exec, std::size_t block) cons
   const ParameterLayout& layout = parameters_.layout();
   for (const std::size_t index : layout.slots_of_block[block]) {
     const ParameterSlot& slot = layout.slots[index];
-    for (int level = waiting_ - 1; level >= 0; --level)
-      add(exec, parameters_.gradient(slot), waiting(level, slot));
+    for (int level = stored_ - 1; level >= 0; --level)
+      add(exec, parameters_.gradient(slot), stored_sum(level, slot));
   }
 }
 

@@ -1,9 +1,9 @@
-// MicroBatchTree: adds up the gradients and losses of a step's micro-batches by one fixed binary tree
-// (binary_tree.hpp) over all micro-batches of the batch, so that the sums have the same bits on any number of
-// ranks whose micro-batches are a node of it. The reduction over ranks adds them up above these nodes.
+// MicroBatchTree: adds the gradients and losses of a step's micro-batches by one fixed binary tree
+// (binary_tree.hpp) over all micro-batches of the batch. The sums have the same bits on any number of ranks,
+// provided that each rank's micro-batches form a node of the tree. The reduction over ranks adds these nodes.
 //
-// The sums that wait for their right neighbour take ⌈log2(micro-batches of a rank)⌉ buffers of floats, each
-// as large as the gradients.
+// Sums that wait for their right neighbour take ⌈log2(micro-batches of a rank)⌉ float buffers of the size of
+// the gradients.
 #pragma once
 
 #include "mylos/base/device/arena.hpp"
@@ -14,27 +14,28 @@ namespace mylos {
 
 class MicroBatchTree {
  public:
-  /// `leaves`: micro-batches of this rank in a step. Gradients are floats. `parameters` must outlive it.
+  /// `leaves`: micro-batches of this rank in a step. Gradients must be float. `parameters` must outlive this
+  /// object.
   MicroBatchTree(const ParameterStore& parameters, int leaves);
   [[nodiscard]] static std::size_t memory_bytes(const ParameterLayout& layout, int leaves);
 
-  /// A step begins.
-  void begin() { leaf_ = waiting_ = 0; }
-  /// Adds all that waits to the last micro-batch's gradients of a block, once those are complete.
+  /// Starts a step.
+  void begin() { leaf_ = stored_ = 0; }
+  /// Adds all stored sums to the last micro-batch's gradients of a block, after those are complete.
   void add_to_block(const Execution& exec, std::size_t block) const;
-  /// Takes the gradients and losses of a micro-batch, and zeroes the losses; those of the last one become the
-  /// sums of the step.
+  /// Adds the gradients and losses of a micro-batch to the tree, and zeroes the losses. After the last
+  /// micro-batch the losses hold the sums of the step.
   void take(const Execution& exec, LossSums* losses);
 
  private:
-  void take_gradients(const Execution& exec, int kept) const;
-  [[nodiscard]] Tensor waiting(int level, const ParameterSlot& slot) const;
+  void take_gradients(const Execution& exec, int target) const;
+  [[nodiscard]] Tensor stored_sum(int level, const ParameterSlot& slot) const;
 
   const ParameterStore& parameters_;
   int leaves_;
-  int leaf_ = 0;     // that comes next
-  int waiting_ = 0;  // sums
-  Arena gradients_;  // of each, laid out like the gradients
+  int leaf_ = 0;     // the next micro-batch
+  int stored_ = 0;   // number of stored sums
+  Arena gradients_;  // gradients of each stored sum, in the layout of the gradients
   Kokkos::View<LossSums*, Device> losses_;
 };
 

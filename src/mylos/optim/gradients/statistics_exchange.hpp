@@ -1,4 +1,4 @@
-// StatisticsExchange: sums of statistics over ranks, within passes and at the end of a step.
+// StatisticsExchange: sums statistics over ranks, during passes and at the end of a step.
 #pragma once
 
 #include "mylos/comm/group/communicator.hpp"
@@ -8,12 +8,12 @@ namespace mylos {
 
 class StatisticsExchange final : public SumsOverRanks {
  public:
-  /// `slot`: one that only this exchange takes, reserved for exchanged_bytes() of the most that it adds up.
-  /// The seconds that it takes are added to `communication_s`.
+  /// `slot`: used only by this exchange, and reserved for exchanged_bytes() of the largest sum. The seconds
+  /// of exchanges are added to `communication_s`.
   StatisticsExchange(Communicator& communicator, std::size_t slot, double& communication_s)
       : communicator_(communicator), slot_(slot), communication_s_(communication_s) {}
 
-  /// Of a slot, for a sum of `bytes`.
+  /// Returns the bytes of a slot for a sum of `bytes` bytes.
   [[nodiscard]] static std::size_t exchanged_bytes(std::size_t bytes, int ranks) {
     return static_cast<std::size_t>(ranks) * bytes;
   }

@@ -1,6 +1,6 @@
-// ExponentBins: a sum of squares of floats without rounding, for hosts: faster than to add each term's digits
-// (base/numbers/exact_sum.hpp). Mantissas of one exponent are added as integers, and become digits now and
-// then.
+// ExponentBins: a sum of squares of floats without rounding, for hosts. It is faster than adding each term's
+// digits (base/numbers/exact_sum.hpp): mantissas of one exponent are added as integers, and converted to
+// digits from time to time.
 #pragma once
 
 #include <bit>
@@ -12,10 +12,11 @@ namespace mylos {
 
 class ExponentBins {
  public:
-  // Of 53 bits each, before a bin might overflow.
+  // Terms of 53 bits each until a bin might overflow.
   static constexpr std::int64_t max_terms = 1 << 10;
 
-  /// `term`: a sum of few squares of floats, which is a multiple of 2^-298. False where it is not finite.
+  /// Adds `term`, a sum of few squares of floats, which is a multiple of 2^-298. Returns false if it is not
+  /// finite.
   bool add(double term) {
     const auto bits = std::bit_cast<std::uint64_t>(term);
     const auto biased = static_cast<int>(bits >> 52);
@@ -26,9 +27,10 @@ class ExponentBins {
     last_ = biased > last_ ? biased : last_;
     return true;
   }
-  /// put(digit, value) as ExactSum::for_each_digit, of all that was added.
+  /// Calls put(digit, value), as ExactSum::for_each_digit does, for the sum of all terms, and clears the
+  /// bins.
   template <class Put>
-  void give_digits(const Put& put) {
+  void drain_digits(const Put& put) {
     for (int biased = first_; biased <= last_; ++biased) {
       std::uint64_t& bin = bins_[biased - lowest];
       if (bin != 0) ExactSum::for_each_digit(bin, biased - 1075, false, put);
@@ -39,7 +41,8 @@ class ExponentBins {
   }
 
  private:
-  // Biased exponents of 2^-298, the square of the least float, and of 2^272, which few squares stay below.
+  // Biased exponents of 2^-298, the square of the smallest float, and of 2^272, an upper bound of a sum of
+  // few squares.
   static constexpr int lowest = 1023 - 298;
   static constexpr int highest = 1023 + 272;
   static constexpr std::uint64_t hidden_bit = std::uint64_t{1} << 52;

@@ -1,4 +1,4 @@
-// What a row of work adds up for ParameterHealth while it goes through its elements anyway.
+// The sums for ParameterHealth that a row of work computes during its pass over the elements.
 #pragma once
 
 #include "mylos/base/float16.hpp"
@@ -7,7 +7,7 @@
 
 namespace mylos {
 
-/// Of one element.
+/// The values of one element.
 struct ElementHealth {
   float gradient = 0;  // as stored
   float before = 0;    // weight
@@ -19,13 +19,13 @@ inline constexpr float min_normal_of = 1.17549435e-38f;  // 2^-126: of float and
 template <>
 inline constexpr float min_normal_of<half> = 6.103515625e-05f;  // 2^-14
 
-/// By what gradients are judged.
+/// The scale of gradients.
 struct HealthScale {
-  float unit = 1;        // times a stored gradient: that of the mean loss
-  float min_normal = 0;  // of the type in which gradients are stored
+  float unit = 1;        // multiplies a stored gradient: the result is that of the mean loss
+  float min_normal = 0;  // smallest normal number of the gradients' type
 };
 
-/// Sums of so many elements at a time, each in a lane of its own: a vector's worth on the host.
+/// Sums of `Width` elements at a time, each in a separate lane: one vector on the host.
 template <int Width>
 struct HealthLanes {
   float gradient_squares[Width] = {};
@@ -71,7 +71,7 @@ struct HealthLanes {
   }
 };
 
-/// Of element(i) for i in [0, count), which may do more than tell of itself.
+/// Returns the sums of element(i) for i in [0, count). element(i) may have side effects.
 template <class Element>
 KOKKOS_FORCEINLINE_FUNCTION ParameterHealth sum_health(const Row& row, std::int64_t count,
                                                        const HealthScale& scale, const Element& element) {
@@ -93,7 +93,7 @@ KOKKOS_FORCEINLINE_FUNCTION ParameterHealth sum_health(const Row& row, std::int6
   }
 }
 
-/// Of what a pass left for the blocks of one parameter, in their order.
+/// Returns the sum over the blocks of one parameter, in their order.
 template <class AnyRow>
 KOKKOS_INLINE_FUNCTION ParameterHealth sum_blocks(const AnyRow& row, std::int64_t count,
                                                   const ParameterHealth* blocks) {

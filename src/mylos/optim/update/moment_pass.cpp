@@ -12,11 +12,11 @@ constexpr std::int64_t neighbours = TrustRatios::neighbours;
 static_assert(UpdatePass::block_elements % neighbours == 0);
 static_assert(runs_on_host || neighbours % tile_width == 0);
 
-// A host thread adds its sums to those of the parameter, which all threads share, after so many blocks.
+// After this many blocks a host thread adds its sums to the parameter's, which all threads share.
 constexpr std::int64_t blocks_of_row = runs_on_host ? 4 : 1;
 static_assert(blocks_of_row * UpdatePass::block_elements / neighbours <= ExponentBins::max_terms);
 
-/// What all rows of the pass read.
+/// Input of all rows of the pass.
 struct MomentRows {
   UpdateRule rule;
   std::int64_t blocks;
@@ -24,10 +24,10 @@ struct MomentRows {
   std::size_t span_count;
   const UpdateControl* control;
   std::int64_t* sums;
-  std::int32_t* places;
+  std::int32_t* block_digits;
 };
 
-/// A block's elements in each of the arenas.
+/// The elements of a block in each of the arenas.
 template <class Gradient, class Weight>
 struct MomentBlock {
   std::int64_t count;
@@ -47,13 +47,13 @@ struct MomentBlock {
         formula(rule, span, control) {}
 };
 
-/// Of neighbours, in double.
+/// Sums of squares over neighbours, in double.
 struct Squares {
   double weights = 0;
   double directions = 0;
 };
 
-/// Adds them to `digits` by add(digit, value).
+/// Adds the squares to digits by add(digit, value).
 template <class Add>
 KOKKOS_FORCEINLINE_FUNCTION void add_digits(const Squares& squares, const Add& add) {
   if (!Kokkos::isfinite(squares.weights) || !Kokkos::isfinite(squares.directions)) {
@@ -68,7 +68,7 @@ KOKKOS_FORCEINLINE_FUNCTION void add_digits(const Squares& squares, const Add& a
   });
 }
 
-/// What a host thread moves before it sums.
+/// Elements that a host thread updates before it sums.
 constexpr std::int64_t strip = 8 * neighbours;
 
 struct Strip {
@@ -77,20 +77,20 @@ struct Strip {
 };
 
 template <class Gradient, class Weight>
-inline void move_strip(const MomentBlock<Gradient, Weight>& block, std::int64_t first, std::int64_t count,
-                       Strip& moved) {
-  const Lamb formula = block.formula;  // a copy that no store may change: it stays in registers
+inline void update_strip(const MomentBlock<Gradient, Weight>& block, std::int64_t first, std::int64_t count,
+                         Strip& updated) {
+  const Lamb formula = block.formula;  // a local copy that no store can alias: it stays in registers
   const Gradient* gradient = block.gradient + first;
   const Weight* weight = block.weight + first;
   float* m = block.m + first;
   float* v = block.v + first;
-  float* weights = moved.weights;
-  float* directions = moved.directions;
+  float* weights = updated.weights;
+  float* directions = updated.directions;
   simd_for(0, count, [=](const std::int64_t i) {
     float new_m = m[i];
     float new_v = v[i];
     const float now = to_float(weight[i]);
-    formula.move_moments(to_float(gradient[i]), new_m, new_v);
+    formula.update_moments(to_float(gradient[i]), new_m, new_v);
     m[i] = new_m;
     v[i] = new_v;
     weights[i] = now;
@@ -99,10 +99,10 @@ inline void move_strip(const MomentBlock<Gradient, Weight>& block, std::int64_t 
   for (std::int64_t i = count; i < strip; ++i) weights[i] = directions[i] = 0.0f;
 }
 
-/// On a device.
+/// The version for devices.
 template <class Gradient, class Weight>
-KOKKOS_FORCEINLINE_FUNCTION Squares move_neighbours_by_tiles(const MomentBlock<Gradient, Weight>& block,
-                                                             std::int64_t first) {
+KOKKOS_FORCEINLINE_FUNCTION Squares update_neighbours_by_tiles(const MomentBlock<Gradient, Weight>& block,
+                                                               std::int64_t first) {
   Squares squares;
   const std::int64_t end = launch::smaller(first + neighbours, block.count);
   for (std::int64_t tile = first; tile < end; tile += tile_width) {
@@ -116,7 +116,7 @@ KOKKOS_FORCEINLINE_FUNCTION Squares move_neighbours_by_tiles(const MomentBlock<G
     device_tile::read(block.m + tile, length, m);
     device_tile::read(block.v + tile, length, v);
     for_each_in_tile(length, [&](const std::int64_t i) {
-      block.formula.move_moments(gradients[i], m[i], v[i]);
+      block.formula.update_moments(gradients[i], m[i], v[i]);
       const auto weight = static_cast<double>(weights[i]);
       const auto direction = static_cast<double>(block.formula.direction(weights[i], m[i], v[i]));
       squares.weights += weight * weight;
@@ -128,32 +128,32 @@ KOKKOS_FORCEINLINE_FUNCTION Squares move_neighbours_by_tiles(const MomentBlock<G
   return squares;
 }
 
-/// A host thread's sums over blocks of one parameter.
+/// The sums of a host thread over blocks of one parameter.
 class OwnSums {
  public:
   template <class Block>
   void add(const Block& block) {
-    Strip moved;
+    Strip updated;
     for (std::int64_t first = 0; first < block.count; first += strip) {
-      move_strip(block, first, launch::smaller(strip, block.count - first), moved);
+      update_strip(block, first, launch::smaller(strip, block.count - first), updated);
       for (std::int64_t i = 0; i < strip; i += neighbours) {
-        const bool is_finite = weights_.add(squares_of_neighbours(moved.weights + i, neighbours)) &&
-                               directions_.add(squares_of_neighbours(moved.directions + i, neighbours));
+        const bool is_finite = weights_.add(squares_of_neighbours(updated.weights + i, neighbours)) &&
+                               directions_.add(squares_of_neighbours(updated.directions + i, neighbours));
         not_finite_ += is_finite ? 0 : 1;
       }
     }
   }
-  void give(std::int64_t* sums) {
-    give_digits(weights_, sums + NormDigits::weights);
-    give_digits(directions_, sums + NormDigits::directions);
+  void flush(std::int64_t* sums) {
+    drain_digits(weights_, sums + NormDigits::weights);
+    drain_digits(directions_, sums + NormDigits::directions);
     if (not_finite_ > 0) Kokkos::atomic_add(sums + NormDigits::not_finite, not_finite_);
     not_finite_ = 0;
   }
 
  private:
-  static void give_digits(ExponentBins& bins, std::int64_t* sums) {
+  static void drain_digits(ExponentBins& bins, std::int64_t* sums) {
     std::int64_t digits[ExactSum::digit_count] = {};
-    bins.give_digits([&](const int digit, const std::int32_t value) { digits[digit] += value; });
+    bins.drain_digits([&](const int digit, const std::int32_t value) { digits[digit] += value; });
     for (int i = 0; i < ExactSum::digit_count; ++i) {
       if (digits[i] != 0) Kokkos::atomic_add(sums + i, digits[i]);
     }
@@ -165,65 +165,65 @@ class OwnSums {
 };
 
 template <class Gradient, class Weight>
-inline void move_row(const MomentRows& rows, const UpdateControl& now, std::int64_t index, const HostRow&) {
+inline void update_row(const MomentRows& rows, const UpdateControl& now, std::int64_t index, const HostRow&) {
   OwnSums own;
   const UpdateSpan* before = nullptr;
-  const auto give = [&] {
-    if (before != nullptr) own.give(rows.sums + before->slot * std::int64_t{NormDigits::count});
+  const auto flush = [&] {
+    if (before != nullptr) own.flush(rows.sums + before->slot * std::int64_t{NormDigits::count});
   };
   const std::int64_t end = launch::smaller((index + 1) * blocks_of_row, rows.blocks);
   for (std::int64_t block = index * blocks_of_row; block < end; ++block) {
     const UpdateSpan& span = span_of(rows.spans, rows.span_count, block);
     if (span.frozen) continue;
-    if (before != &span) give();
+    if (before != &span) flush();
     before = &span;
     own.add(MomentBlock<Gradient, Weight>(rows.rule, span, now,
                                           (block - span.first_block) * UpdatePass::block_elements));
   }
-  give();
+  flush();
 }
 
-/// Neighbours go to one device thread. The threads of a row add up in the block's place first: places are
-/// many, and threads in each other's way there few.
+/// One device thread handles neighbours. The threads of a row first add to the block's digits: with one set
+/// of digits per block few threads collide.
 template <class Gradient, class Weight, class Lanes>
-KOKKOS_FORCEINLINE_FUNCTION void move_row(const MomentRows& rows, const UpdateControl& now,
-                                          std::int64_t index, const RowOfLanes<Lanes>& row) {
+KOKKOS_FORCEINLINE_FUNCTION void update_row(const MomentRows& rows, const UpdateControl& now,
+                                            std::int64_t index, const RowOfLanes<Lanes>& row) {
   const UpdateSpan& span = span_of(rows.spans, rows.span_count, index);
   if (span.frozen) return;
   const MomentBlock<Gradient, Weight> block(rows.rule, span, now,
                                             (index - span.first_block) * UpdatePass::block_elements);
-  std::int32_t* place = rows.places + index * NormDigits::count;
+  std::int32_t* digits = rows.block_digits + index * NormDigits::count;
   row.for_each(launch::ceiling_quotient(block.count, neighbours), [&](const std::int64_t group) {
-    add_digits(move_neighbours_by_tiles(block, group * neighbours),
-               [&](const int digit, const std::int32_t value) { Kokkos::atomic_add(place + digit, value); });
+    add_digits(update_neighbours_by_tiles(block, group * neighbours),
+               [&](const int digit, const std::int32_t value) { Kokkos::atomic_add(digits + digit, value); });
   });
   row.barrier();
   std::int64_t* sums = rows.sums + span.slot * std::int64_t{NormDigits::count};
   row.for_each(NormDigits::count, [&](const std::int64_t digit) {
-    const std::int32_t value = Kokkos::atomic_exchange(place + digit, 0);
+    const std::int32_t value = Kokkos::atomic_exchange(digits + digit, 0);
     if (value != 0) Kokkos::atomic_add(sums + digit, std::int64_t{value});
   });
 }
 
 template <class Gradient, class Weight>
-void move_rows(const Execution& exec, const MomentRows& rows) {
+void update_rows(const Execution& exec, const MomentRows& rows) {
   for_each_row(
       exec, "moments", launch::ceiling_quotient(rows.blocks, blocks_of_row),
       KOKKOS_LAMBDA(const std::int64_t index, const Row& row) {
         const UpdateControl now = *rows.control;
         if (now.apply == 0) return;
-        move_row<Gradient, Weight>(rows, now, index, row);
+        update_row<Gradient, Weight>(rows, now, index, row);
       });
 }
 
 }  // namespace
 
-void move_moments(const Execution& exec, const PassWork& work, const TrustRatios& ratios) {
-  const MomentRows rows{work.rule,    work.blocks,   work.spans.data(), work.spans.size(),
-                        work.control, ratios.sums(), ratios.places()};
-  const DType moved = work.types.has_masters ? DType::fp32 : work.types.weight;
+void update_moments(const Execution& exec, const PassWork& work, const TrustRatios& ratios) {
+  const MomentRows rows{work.rule,    work.blocks,   work.spans.data(),    work.spans.size(),
+                        work.control, ratios.sums(), ratios.block_digits()};
+  const DType updated = work.types.has_masters ? DType::fp32 : work.types.weight;
   dispatch(work.types.gradient, [&]<class G>(TypeTag<G>) {
-    dispatch(moved, [&]<class W>(TypeTag<W>) { move_rows<G, W>(exec, rows); });
+    dispatch(updated, [&]<class W>(TypeTag<W>) { update_rows<G, W>(exec, rows); });
   });
 }
 

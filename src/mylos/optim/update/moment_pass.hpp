@@ -1,4 +1,4 @@
-// What precedes Lamb's update, which needs the norms of all that it would do.
+// The pass before Lamb's update, which needs the norms of the complete update.
 #pragma once
 
 #include "mylos/optim/update/trust_ratios.hpp"
@@ -6,8 +6,8 @@
 
 namespace mylos {
 
-/// Moves the moments of these spans, and adds the squares of their weights and directions to the sums in
-/// `ratios`. Nothing of what is frozen, nor where control->apply is 0.
-void move_moments(const Execution& exec, const PassWork& work, const TrustRatios& ratios);
+/// Updates the moments of these spans, and adds the squares of their weights and directions to the sums in
+/// `ratios`. Skips frozen parameters, and does nothing if control->apply is 0.
+void update_moments(const Execution& exec, const PassWork& work, const TrustRatios& ratios);
 
 }  // namespace mylos

@@ -15,8 +15,8 @@ std::size_t moment_bytes(const ParameterLayout& layout) {
   return static_cast<std::size_t>(layout.elements / layout.shard_owners) * sizeof(float);
 }
 
-/// What the update writes beside the masters, which are floats: compute weights that are none, and that are
-/// not rounded only where they have been gathered.
+/// Returns the compute weights that the update writes in addition to the masters. None if they are the float
+/// masters themselves, or if they are rounded only after they have been gathered.
 std::optional<Tensor> written_weights(const ParameterStore& parameters, const ParameterSlot& slot) {
   const GradientBucket& bucket = parameters.layout().buckets[slot.bucket];
   const bool are_rounded_later = parameters.layout().shard_owners > 1 && !bucket.compute_type;
@@ -24,7 +24,7 @@ std::optional<Tensor> written_weights(const ParameterStore& parameters, const Pa
   return parameters.compute_weight(slot);
 }
 
-/// Slots lie in the order of their buckets.
+/// Returns the slots of each bucket. Slots are in the order of their buckets.
 std::vector<SlotRange> slots_of_buckets(const ParameterLayout& layout) {
   std::vector<SlotRange> ranges(layout.buckets.size());
   for (std::size_t i = layout.slots.size(); i-- > 0;) {
@@ -68,7 +68,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
   }
   if (options.average > 0) average_ = Arena("average of weights", moment_bytes(layout));
   std::map<std::tuple<std::size_t, DType, DType, bool>, std::vector<UpdateSpan>> spans;
-  std::int64_t end = 0;  // of the slices before, in the moments' arenas
+  std::int64_t end = 0;  // end of the slices before, in the moments' arenas
   for (const BucketSlice& slice : parameters.held_slices()) {
     for (const ParameterPart& part : slice.parts) {
       const ParameterSlot& slot = layout.slots[part.slot];
@@ -108,8 +108,8 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
     const auto& [group, gradient, weight, has_masters] = key;
     const UpdateTypes types{gradient, weight, has_masters};
     const std::size_t past = begin + same.size();
-    const auto place = Kokkos::subview(spans_, std::pair(begin, past));
-    passes_.push_back({group, UpdatePass(options, types, std::move(same), place)});
+    const auto memory = Kokkos::subview(spans_, std::pair(begin, past));
+    passes_.push_back({group, UpdatePass(options, types, std::move(same), memory)});
     begin = past;
   }
 }

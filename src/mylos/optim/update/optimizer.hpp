@@ -1,10 +1,9 @@
-// Optimizer: moments of the masters, and the one fused pass over the flat arenas that unscales and clips the
-// gradient in registers, moves masters and moments, and writes the new compute weights.
+// Optimizer: the moments of the masters, and one fused pass over the flat arenas that unscales and clips the
+// gradient in registers, updates masters and moments, and writes the new compute weights.
 //
 //   g  = gradient_factor · gradient                         (unscaled and clipped)
-//   sgd:    g += decay·w; m = momentum·m + g;      w -= lr·m; with Nesterov's momentum w -= lr·(g +
-//   momentum·m)
-//                                                           (as PyTorch's; Sutskever et al., ICML 2013)
+//   sgd:    g += decay·w; m = momentum·m + g;      w -= lr·m
+//           with Nesterov's momentum: w -= lr·(g + momentum·m)  (as PyTorch's; Sutskever et al., ICML 2013)
 //   adam:   g += decay·w, then as adamw without decay       (Kingma, Ba, arXiv 1412.6980)
 //   adamw:  w *= 1 - lr·decay; m = b1·m + (1-b1)·g; v = b2·v + (1-b2)·g²;
 //           w -= lr/c1 · m / (√v/√c2 + epsilon)             (Loshchilov, Hutter, arXiv 1711.05101)
@@ -12,18 +11,19 @@
 //                                                           (Chen et al., arXiv 2302.06675)
 //   lamb:   m, v as adamw; u = m/c1 / (√v/√c2 + epsilon) + decay·w; w -= lr·|w|/|u|·u, the norms those of a
 //           parameter (trust_ratios.hpp)                    (You et al., arXiv 1904.00962, algorithm 2)
-// with c1, c2 the bias corrections; lr and decay are the options' times the parameter's own factors, or what
-// its group says (parameter_groups.hpp). What is frozen keeps every bit, moments too.
+// with c1, c2 the bias corrections. lr and decay are the options' times the parameter's factors, or those of
+// its group (parameter_groups.hpp). Frozen parameters keep every bit, including their moments.
 //
-// Lamb takes a pass before: all of u is known before the first weight moves. Its moments move there.
+// Lamb needs an additional pass: all of u must be known before the first weight changes. That pass updates
+// the moments.
 //
-// With an average of decay d: average = d·average + (1-d)·w behind each update, and w behind the first one,
-// as PyTorch's AveragedModel has it (Polyak, Juditsky, SIAM J. Control Optim. 30, 1992). A pass of its own,
-// so that runs without one pay nothing.
+// With an average of decay d: average = d·average + (1-d)·w after each update, and w after the first one, as
+// in PyTorch's AveragedModel (Polyak, Juditsky, SIAM J. Control Optim. 30, 1992). It is a separate pass, so
+// that runs without an average have no cost.
 //
-// 16-bit weights without masters are moved by the same formulas in float, and rounded stochastically. The
-// random bits depend on seed, parameter, element and the number of updates before: neither on ranks, slices
-// nor threads.
+// 16-bit weights without masters are updated by the same formulas in float and rounded stochastically. The
+// random bits depend on seed, parameter, element and the number of updates before, and not on ranks, slices
+// or threads.
 #pragma once
 
 #include <optional>
@@ -40,75 +40,77 @@ namespace mylos {
 
 class Optimizer {
  public:
-  /// Updates the masters that `parameters` holds. Keeps pointers into its arenas, which must outlive it.
-  /// `gradient_divisors[b]`: by what bucket b's gradients are still to be divided beside the loss scale.
-  /// `by_bucket`: buckets may be updated one by one, which is as many passes over memory.
-  /// `health_records`: for how many steps there is room to tell of the parameters' health.
-  /// `seed`: of the random numbers that round weights without masters.
+  /// Creates the optimizer of the masters in `parameters`. It keeps pointers into their arenas, which must
+  /// outlive it.
+  /// `gradient_divisors[b]`: by what bucket b's gradients must still be divided, in addition to the loss
+  /// scale. `by_bucket`: buckets can be updated individually, with one pass over memory per bucket.
+  /// `health_records`: number of steps whose parameter health is stored. `seed`: of the random numbers that
+  /// round weights without masters.
   Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
             std::span<const float> gradient_divisors, bool by_bucket = false, std::int64_t health_records = 0,
             std::uint64_t seed = 0);
 
-  /// "m", and "v" for Adam, AdamW and Lamb: the moments' names in a checkpoint.
+  /// Returns the moments' names in a checkpoint: "m", and "v" for Adam, AdamW and Lamb.
   [[nodiscard]] const std::vector<std::string_view>& moment_names() const { return names_; }
   [[nodiscard]] static std::vector<std::string_view> moment_names_of(OptimizerType type);
-  /// Whether one can go on with the moments of the other.
+  /// Returns whether optimizer `b` can continue with the moments of `a`.
   [[nodiscard]] static bool share_moments(OptimizerType a, OptimizerType b);
-  /// Arrays of as many floats as there are weights: the moments, and the average where there is one.
+  /// Returns the number of float arrays of the weights' size: the moments, and the average if enabled.
   [[nodiscard]] static std::size_t array_count(const OptimizerOptions& options);
-  /// Of layout.slots[slot].
+  /// Returns this rank's part of a moment of layout.slots[slot].
   [[nodiscard]] HeldPart moment(std::size_t index, std::size_t slot) const {
     return held(moments_[index], slot);
   }
-  /// Whether there is an exponential moving average of the masters.
+  /// Returns whether there is an exponential moving average of the masters.
   [[nodiscard]] bool averages() const { return average_.bytes() > 0; }
-  /// Of layout.slots[slot]; where there is one.
+  /// Returns this rank's part of the average of layout.slots[slot]. Requires averages().
   [[nodiscard]] HeldPart average(std::size_t slot) const { return held(average_, slot); }
-  /// The average becomes the masters that `parameters` holds; nothing where there is none.
+  /// Copies the masters of `parameters` to the average, if there is one.
   void begin_average(const Execution& exec, const ParameterStore& parameters) const;
   [[nodiscard]] std::size_t bytes() const;
-  /// What the moments of such an optimizer take, and the average.
+  /// Returns the bytes of the moments and the average.
   [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& options,
                                                 const ParameterLayout& layout);
-  /// What its lists of parameters take: room for all of them, however many a rank's slices hold.
+  /// Returns the bytes of the lists of parameters: enough for all parameters, independent of this rank's
+  /// slices.
   [[nodiscard]] static std::size_t list_bytes(const OptimizerOptions& options, const ParameterLayout& layout);
-  /// What ranks exchange between measure() and divide().
+  /// Returns the bytes that ranks exchange between measure() and divide().
   [[nodiscard]] static std::size_t exchanged_bytes(const OptimizerOptions& options,
                                                    const ParameterLayout& layout);
 
-  /// What the updates of the last steps left there.
+  /// Returns the health records of the last steps.
   [[nodiscard]] const HealthRing& health() const { return health_; }
 
-  /// Where masters are cut over ranks, before the update of any bucket: what all ranks are to add up before
-  /// divide(). Empty where the optimizer takes nothing of the kind. Moves nothing but moments.
+  /// Called before the update of any bucket if masters are sharded. Returns the buffer that all ranks sum
+  /// before divide(); it is empty if the optimizer needs none. Only moments change.
   [[nodiscard]] CommunicationBuffer measure(const Execution& exec, const UpdateControl* control) const;
   void divide(const Execution& exec) const;
-  /// Moves nothing where control->apply is 0. `control` is device memory.
+  /// Updates all parameters, unless control->apply is 0. `control` is device memory.
   void update(const Execution& exec, const UpdateControl* control) const;
-  /// The same for what is held of one bucket. Throws Error where the optimizer was not made for that.
+  /// Does the same for this rank's part of one bucket. Throws Error if the optimizer was created without
+  /// `by_bucket`.
   void update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const;
 
  private:
   [[nodiscard]] HeldPart held(const Arena& arena, std::size_t slot) const;
-  /// Where the norms of whole parameters are at hand, of a group's.
+  /// Computes the trust ratios of a group if this rank has the norms of complete parameters.
   void set_ratios(const Execution& exec, const UpdateControl* control, std::size_t group) const;
 
   struct GroupPass {
-    std::size_t group;  // a bucket, or all together are one group
+    std::size_t group;  // a bucket, or 0 if all buckets form one group
     UpdatePass pass;
   };
   std::vector<std::string_view> names_;
-  std::vector<Arena> moments_;        // slice behind slice
+  std::vector<Arena> moments_;        // slices one after the other
   Arena average_;                     // likewise
-  std::vector<ParameterPart> parts_;  // of each slot what is updated; offsets are those in the moments
+  std::vector<ParameterPart> parts_;  // the updated part of each slot; offsets are those in the moments
   bool by_bucket_;
   bool is_sharded_;  // over ranks
   std::vector<SlotRange> slots_of_group_;
   std::optional<TrustRatios> trust_;  // of Lamb
   HealthRing health_;
   Kokkos::View<UpdateSpan*, Device> spans_;  // of all passes
-  std::vector<GroupPass>
-      passes_;  // in each group one for each pair of types of gradients and compute weights
+  std::vector<GroupPass> passes_;  // in each group one per pair of gradient and compute weight types
 };
 
 }  // namespace mylos

@@ -8,7 +8,7 @@
 namespace mylos {
 namespace {
 
-/// `Weight`: what the update moves, which are floats where there are masters.
+/// `Weight`: the type of the updated weights, float if there are masters.
 template <class Weight>
 void average_blocks(const Execution& exec, bool has_masters, std::int64_t blocks, const UpdateSpan* spans,
                     std::size_t count, const UpdateControl* control, float new_share) {
@@ -18,8 +18,8 @@ void average_blocks(const Execution& exec, bool has_masters, std::int64_t blocks
         const bool is_first = control->updates == 0;
         const UpdateSpan& span = span_of(spans, count, index);
         const std::int64_t first = (index - span.first_block) * UpdatePass::block_elements;
-        const void* moved = has_masters ? span.master : span.weight;
-        const Weight* weight = static_cast<const Weight*>(moved) + first;
+        const void* updated = has_masters ? span.master : span.weight;
+        const Weight* weight = static_cast<const Weight*>(updated) + first;
         float* average = span.average + first;
         row.for_each(launch::smaller(UpdatePass::block_elements, span.count - first),
                      [=](const std::int64_t i) {
@@ -31,11 +31,11 @@ void average_blocks(const Execution& exec, bool has_masters, std::int64_t blocks
 
 }  // namespace
 
-void move_average(const Execution& exec, const UpdateTypes& types, std::int64_t blocks,
-                  const Kokkos::View<UpdateSpan*, Device>& spans, const UpdateControl* control,
-                  float new_share) {
-  const DType moved = types.has_masters ? DType::fp32 : types.weight;
-  dispatch(moved, [&]<class Weight>(TypeTag<Weight>) {
+void update_average(const Execution& exec, const UpdateTypes& types, std::int64_t blocks,
+                    const Kokkos::View<UpdateSpan*, Device>& spans, const UpdateControl* control,
+                    float new_share) {
+  const DType updated = types.has_masters ? DType::fp32 : types.weight;
+  dispatch(updated, [&]<class Weight>(TypeTag<Weight>) {
     average_blocks<Weight>(exec, types.has_masters, blocks, spans.data(), spans.size(), control, new_share);
   });
 }

@@ -1,7 +1,7 @@
-// ParameterHealth: sums over a parameter's gradient and weights, made by the pass that updates them anyway.
+// ParameterHealth: sums over a parameter's gradient and weights, computed by the pass that updates them.
 //
-// A pass leaves sums of its blocks, which are then added up in order, so that nothing depends on threads. The
-// records of the last steps that were looked at stay in a ring in device memory: a step needs no host.
+// A pass stores sums of its blocks, which are then added in order, so that results do not depend on threads.
+// The records of the last observed steps are stored in a ring in device memory: a step needs no host.
 #pragma once
 
 #include <vector>
@@ -11,15 +11,15 @@
 
 namespace mylos {
 
-/// Of a parameter, or of a part of it. Gradients are those of the mean loss, before clipping. Values that are
-/// not finite are in none of the sums, but counted.
+/// Sums of a parameter, or of a part of it. Gradients are those of the mean loss, before clipping. Values
+/// that are not finite are counted and excluded from the sums.
 struct ParameterHealth {
-  double gradient_squares = 0;  // 0 where all gradients are below 1e-23
+  double gradient_squares = 0;  // 0 if all gradients are below 1e-23
   double weight_squares = 0;    // after the update
-  double change_squares = 0;    // by the update; 0 where the step was skipped
+  double change_squares = 0;    // by the update; 0 if the step was skipped
   float largest_gradient = 0;   // magnitude
   float largest_weight = 0;     // magnitude
-  // Of the gradients as they are stored, which is with the loss scale.
+  // Counts of the gradients as stored, that is, multiplied by the loss scale.
   std::int64_t zeros = 0;
   std::int64_t subnormals = 0;
   std::int64_t non_finite = 0;
@@ -42,19 +42,19 @@ struct ParameterHealth {
 class HealthRing {
  public:
   HealthRing() = default;
-  /// Room for so many records, each of all parameters.
+  /// Allocates `records` records, each of all parameters.
   HealthRing(std::int64_t records, const ParameterLayout& layout);
   [[nodiscard]] static std::size_t memory_bytes(std::int64_t records, const ParameterLayout& layout);
 
   [[nodiscard]] std::int64_t records() const { return static_cast<std::int64_t>(records_.extent(0)); }
-  /// Of a parameter by its slot, in device memory.
+  /// Returns the record of all parameters by slot, in device memory.
   [[nodiscard]] ParameterHealth* record(std::int64_t index) const {
     return records_.data() + index * parameters();
   }
   [[nodiscard]] std::int64_t parameters() const { return static_cast<std::int64_t>(records_.extent(1)); }
-  /// For the blocks of one pass at a time, in device memory.
+  /// Returns the sums of the blocks of one pass at a time, in device memory.
   [[nodiscard]] ParameterHealth* blocks() const { return blocks_.data(); }
-  /// A record as it is once `exec` has done its work: what this rank holds of each parameter, by slot.
+  /// Returns a record after `exec` has completed its work: this rank's part of each parameter, by slot.
   [[nodiscard]] std::vector<ParameterHealth> read(const Execution& exec, std::int64_t index) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace mylos {
 namespace {
 
-/// A block's elements in each of the arenas.
+/// The elements of a block in each of the arenas.
 template <class Gradient, class Weight, class Formula>
 struct WeightBlock {
   std::int64_t count;
@@ -40,12 +40,12 @@ struct WeightBlock {
     float new_m = m[i];
     float new_v = Formula::has_v ? v[i] : 0.0f;
     const float updated = formula(old.before, old.gradient, new_m, new_v);
-    if constexpr (Formula::moves_moments) m[i] = new_m;
-    if constexpr (Formula::moves_moments && Formula::has_v) v[i] = new_v;
+    if constexpr (Formula::updates_moments) m[i] = new_m;
+    if constexpr (Formula::updates_moments && Formula::has_v) v[i] = new_v;
     weight[i] = from_float<Weight>(stochastically_rounded<Weight>(updated, bits));
     return {old.gradient, old.before, updated};
   }
-  /// On a device; each(element) tells of every element.
+  /// The version for devices; calls each(element) for every element.
   template <class Each>
   KOKKOS_FORCEINLINE_FUNCTION void update_tile(std::int64_t tile, std::int64_t length,
                                                const Each& each) const {
@@ -64,8 +64,8 @@ struct WeightBlock {
       each(ElementHealth{gradients[i], weights[i], updated});
       weights[i] = stochastically_rounded<Weight>(updated, bits[i]);
     });
-    if constexpr (Formula::moves_moments) device_tile::write(new_m, length, m + tile);
-    if constexpr (Formula::moves_moments && Formula::has_v) device_tile::write(new_v, length, v + tile);
+    if constexpr (Formula::updates_moments) device_tile::write(new_m, length, m + tile);
+    if constexpr (Formula::updates_moments && Formula::has_v) device_tile::write(new_v, length, v + tile);
     device_tile::write(weights, length, weight + tile);
   }
   KOKKOS_FORCEINLINE_FUNCTION ElementHealth inspect(std::int64_t i) const {

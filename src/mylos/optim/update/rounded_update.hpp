@@ -5,9 +5,9 @@
 
 namespace mylos {
 
-/// In steps that are looked at, the sums of each block go to `sums`, unless that is null: of a weight's
-/// change as the formulas ask for it, before it is rounded, which is what the weight moves by on average.
-/// Throws Error where weights are floats, or gradients neither floats nor of the weights' type.
+/// Updates the weights. In observed steps the sums of each block are written to `sums`, unless that is null.
+/// A weight's change is recorded before rounding: this is its change on average. Throws Error if weights are
+/// float, or if gradients are neither float nor of the weights' type.
 void update_rounded(const Execution& exec, const PassWork& update, ParameterHealth* sums);
 
 }  // namespace mylos

@@ -1,4 +1,5 @@
-// The learning rate as a function of the number u of updates so far (skipped steps do not count).
+// The learning-rate schedules: the learning rate as a function of the number u of updates so far (skipped
+// steps do not count).
 //
 // Warm-up: lr · (u + 1) / (warmup + 1) for u < warmup. Then, with p = u - warmup updates past it, n = steps -
 // warmup of them in all, and t = p / n in [0, 1]:
@@ -10,17 +11,15 @@
 //   linear           lr + (final_lr - lr) · t
 //   polynomial       final_lr + (lr - final_lr) · (1 - t)^power
 //   cosine           final_lr + (lr - final_lr) · (1 + cos πt) / 2   (Loshchilov, Hutter, arXiv 1608.03983)
-//   cosine_restarts  the same with t = q / l: q updates into a cycle of l, the first of them `period` long
-//   and
-//                    each other `growth` times as long as the one before (the same paper, SGDR)
-//   one_cycle        along half a cosine from start_factor · lr to lr over the first rise_share · n updates,
-//   along
-//                    another to final_lr over the others       (Smith, Topin, arXiv 1708.07120)
-//   wsd              lr; over the last decay_share · steps updates, t' of which are past, final_lr + (lr -
-//                    final_lr) · (1 - t')^power      (Hu et al., MiniCPM, arXiv 2404.06395)
+//   cosine_restarts  cosine with t = q / l at update q of a cycle of l updates; the first cycle has
+//                    l = period, every other one `growth` times the one before   (the same paper, SGDR)
+//   one_cycle        half a cosine from start_factor · lr to lr over the first rise_share · n updates, then
+//                    half a cosine to final_lr over the others    (Smith, Topin, arXiv 1708.07120)
+//   wsd              lr; over the last decay_share · steps updates, of which the fraction t' is past,
+//                    final_lr + (lr - final_lr) · (1 - t')^power  (Hu et al., MiniCPM, arXiv 2404.06395)
 //
-// one_cycle counts as PyTorch's OneCycleLR does: lr is that of the last update of the rise, final_lr that of
-// the last update of all. The other schedules reach their end with the first update behind `steps`.
+// one_cycle counts as PyTorch's OneCycleLR does: the last update of the rise has lr, and the last update of
+// all has final_lr. The other schedules reach their end with the first update after `steps`.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -36,17 +35,17 @@ struct LearningRate {
   double factor = 1;
   double power = 1;
   double start_lr = 0;  // one_cycle
-  double rise = 0;      // one_cycle: updates of the rise, not always a whole number of them
+  double rise = 0;      // one_cycle: updates of the rise, possibly fractional
   std::int64_t warmup = 0;
   std::int64_t steps = 1;
   std::int64_t step_size = 1;
   std::int64_t period = 1;
   std::int64_t growth = 1;
-  std::int64_t decay = 1;  // wsd: updates in which it falls
+  std::int64_t decay = 1;  // wsd: updates in which the rate falls
   std::int64_t milestone_count = 0;
   std::int32_t milestones[max_milestones] = {};
 
-  /// The rate of the update after `updates` others.
+  /// Returns the rate of the update after `updates` others.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION double at(std::int64_t updates) const {
     if (updates < warmup) return lr * static_cast<double>(updates + 1) / static_cast<double>(warmup + 1);
     const std::int64_t past = updates - warmup;
@@ -111,13 +110,13 @@ struct LearningRate {
   }
 };
 
-/// Whether it is stretched where the run that it ends with is made longer.
+/// Returns whether the schedule is stretched when the run is made longer.
 [[nodiscard]] constexpr bool has_end(ScheduleType type) {
   return type == ScheduleType::linear || type == ScheduleType::polynomial || type == ScheduleType::cosine ||
          type == ScheduleType::one_cycle || type == ScheduleType::wsd;
 }
 
-/// `run_steps`: what schedule.steps = 0 stands for.
+/// Returns the learning rate of these options. `run_steps` replaces schedule.steps if that is 0.
 [[nodiscard]] LearningRate learning_rate(const OptimizerOptions& optimizer, const ScheduleOptions& schedule,
                                          std::int64_t run_steps);
 

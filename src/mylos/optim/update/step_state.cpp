@@ -7,11 +7,11 @@ namespace mylos {
 static_assert(sizeof(StepRule) + 4 * sizeof(void*) <= 512, "the host would wait: launch::captures_little");
 
 void upload(const Execution& exec, const StepInput& input, StepInput* device) {
-  if (runs_on_host) {  // kernels are over when they were launched
+  if (runs_on_host) {  // kernels have completed when their launch returns
     *device = input;
     return;
   }
-  // A launch keeps a copy of what it captures: no buffer of the host's has to outlive the copy.
+  // A launch copies its captures: no host buffer must outlive the copy.
   Kokkos::parallel_for(
       "step input", Kokkos::RangePolicy<Execution>(exec, 0, 1),
       KOKKOS_LAMBDA(const int) { *device = input; });
@@ -39,7 +39,7 @@ void state_own_part(const Execution& exec, const StepInput* input, const LossSum
 void decide(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state) {
   Kokkos::parallel_for(
       "decide", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
-        if (state->halted != 0) {  // the record stays that of the step that halted the run
+        if (state->halted != 0) {  // the record remains that of the step that halted the run
           state->control.apply = 0;
           state->control.health_record = -1;
           return;

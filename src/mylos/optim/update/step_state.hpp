@@ -1,7 +1,7 @@
-// StepState: everything of a step that lives and advances on the device, so that a step needs no host.
+// StepState: the state of a step that lives and advances on the device, so that a step needs no host.
 //
-// decide() turns the agreement into the factors of the update; advance() moves scaler and counters on, after
-// the update, and leaves a record of the step.
+// decide() computes the factors of the update from the agreement. After the update, advance() advances scaler
+// and counters and writes a record of the step.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace mylos {
 
-/// What the fused update reads.
+/// Input of the fused update.
 struct UpdateControl {
-  std::int32_t apply = 0;           // 0: the step is skipped, nothing is touched
-  std::int32_t health_record = -1;  // where the update leaves its sums; -1: nobody looks at this step
-  float gradient_factor = 0;        // unscale and clip: multiplies what is in the gradient buffer
-  float unscale = 0;                // the same without the clipping
+  std::int32_t apply = 0;           // 0: the step is skipped, nothing changes
+  std::int32_t health_record = -1;  // index of the record for the update's sums; -1: not observed
+  float gradient_factor = 0;        // unscale and clip: multiplies the gradients
+  float unscale = 0;                // the same without clipping
   float lr = 0;
   float bias_correction1 = 1;  // 1 - beta1^t, t counts updates from 1 (Adam)
   float bias_correction2 = 1;
-  std::uint64_t updates = 0;  // before this one: the key of the random numbers that round weights
+  std::uint64_t updates = 0;  // updates before this one: the key of the random numbers that round weights
 };
 
 /// One line of the history.
@@ -34,25 +34,25 @@ struct StepRecord {
   double loss = 0;            // mean over them
   double gradient_norm = 0;   // after unscaling, before clipping
   float lr = 0;
-  float scale = 0;  // with which the step was computed
+  float scale = 0;  // scale of this step
   ScaleEvent event = ScaleEvent::unchanged;
   std::int32_t overflow = 0;  // rank + 1
   std::int32_t stop = 0;      // rank + 1
   std::int32_t error = 0;     // rank + 1
-  // Of the scaler, after it.
+  // State of the scaler after the step.
   double overflow_rate = 0;    // of the last 1,000 steps
   std::int64_t increases = 0;  // of the scale, so far
   std::int64_t decreases = 0;  // likewise
-  std::int64_t tolerated = 0;  // overflows, so far
+  std::int64_t tolerated = 0;  // tolerated overflows so far
 };
 
 struct StepState {
-  std::uint64_t step = 0;     // steps begun before this one: the key of its random numbers
+  std::uint64_t step = 0;     // steps begun before this one: the key of the step's random numbers
   std::uint64_t updates = 0;  // steps that were not skipped
   ScalerState scaler;
   UpdateControl control;
   StepRecord record;        // of the last step
-  std::int32_t halted = 0;  // diverged or failed: later steps touch nothing
+  std::int32_t halted = 0;  // diverged or failed: later steps change nothing
 };
 
 /// The constants of decide() and advance().
@@ -62,44 +62,45 @@ struct StepRule {
   double clip_norm = 0;  // 0 = off
   double beta1 = 0;
   double beta2 = 0;
-  std::int64_t health_every = 0;  // steps of which one is looked at; 0: none
+  std::int64_t health_every = 0;  // one step in this many is observed; 0: none
   std::int64_t health_records = 0;
-  /// By how many rows, over all ranks, the gradients were divided before they came here. The update divides
-  /// by those that the ranks agreed to have put in; 0: the same.
+  /// The rows over all ranks by which the gradients have been divided. The update divides by the rows that
+  /// the ranks agreed on instead; 0: these are the same.
   double planned_rows = 0;
 };
 
-/// Where in the ring the health of this step lies, of those that are looked at; -1 for the others.
+/// Returns the index in the ring of this step's health record; -1 if the step is not observed.
 KOKKOS_INLINE_FUNCTION std::int32_t health_record(const StepRule& rule, std::uint64_t step) {
   const auto number = static_cast<std::int64_t>(step);
   if (rule.health_every == 0 || number % rule.health_every != 0) return -1;
   return static_cast<std::int32_t>(number / rule.health_every % rule.health_records);
 }
 
-/// All that the host tells the device in a step beside its batches. Kernels read it in device memory and are
-/// not launched with it, so that a captured step can be replayed.
+/// The input of a step from the host, except its batches. Kernels read it from device memory instead of
+/// receiving it as an argument, so that a captured step can be replayed.
 struct StepInput {
-  std::int64_t rows = 0;   // that this rank put into the step
-  std::int32_t stop = 0;   // this rank + 1 where it was asked to stop, else 0
-  std::int32_t error = 0;  // this rank + 1 where it cannot go on, else 0
+  std::int64_t rows = 0;   // rows of this rank in the step
+  std::int32_t stop = 0;   // this rank + 1 if it was asked to stop, else 0
+  std::int32_t error = 0;  // this rank + 1 if it cannot continue, else 0
 };
 
-/// `device` = `input`, after the work that `exec` was given before, and without a wait for it.
+/// Copies `input` to `device`, ordered after the work enqueued on `exec`, without waiting for it.
 void upload(const Execution& exec, const StepInput& input, StepInput* device);
 
-/// Sets the sums of a step to zero, before its first micro-batch.
+/// Sets the sums of a step to zero. Called before its first micro-batch.
 void begin_step(const Execution& exec, LossSums* sums);
 
-/// Writes what this rank brings to the agreement beside the gradient check: what the host told, and the loss
-/// of its rows.
+/// Writes this rank's part of the agreement, except the results of the gradient check: the step input, and
+/// the loss of its rows.
 void state_own_part(const Execution& exec, const StepInput* input, const LossSums* sums,
                     const AgreementBuffer& agreement);
 
-/// agreement + scaler -> state.control and state.record. A step into which no rank put a row is not applied.
+/// Computes state.control and state.record from the agreement and the scaler. If no rank has rows, the step
+/// is not applied.
 void decide(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state);
 
-/// scaler, counters; the record is copied to records[step % capacity]. A step without rows says nothing of
-/// the scale.
+/// Advances scaler and counters, and copies the record to records[step % capacity]. A step without rows does
+/// not affect the scale.
 void advance(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state,
              StepRecord* records, std::int64_t capacity);
 

@@ -10,7 +10,7 @@ std::size_t digits_of(const ParameterLayout& layout) {
   return layout.slots.size() * NormDigits::count;
 }
 
-/// Device threads that share a block add up there.
+/// Returns the number of digits to which the device threads of each block add.
 std::size_t digits_of_blocks(const ParameterLayout& layout) {
   return runs_on_host ? 0 : UpdatePass::max_blocks(layout) * NormDigits::count;
 }
@@ -22,7 +22,7 @@ KOKKOS_INLINE_FUNCTION ExactSum sum_of(const Digit* digits) {
   return sum;
 }
 
-/// Digits that up to 2^15 ranks add up within 32 bits.
+/// Writes digits that fit 32 bits when up to 2^15 ranks are summed.
 KOKKOS_INLINE_FUNCTION void write_carried(const std::int64_t* digits, std::int32_t* carried) {
   ExactSum sum = sum_of(digits);
   sum.carry();
@@ -44,7 +44,8 @@ TrustRatios::TrustRatios(const ParameterLayout& layout)
     : sums_("sums of norms", digits_of(layout)),
       exchanged_("norms of all ranks", digits_of(layout)),
       ratios_("trust ratios", layout.slots.size()) {
-  if (digits_of_blocks(layout) > 0) places_ = decltype(places_)("norms of blocks", digits_of_blocks(layout));
+  if (digits_of_blocks(layout) > 0)
+    block_digits_ = decltype(block_digits_)("norms of blocks", digits_of_blocks(layout));
 }
 
 std::size_t TrustRatios::memory_bytes(const ParameterLayout& layout) {

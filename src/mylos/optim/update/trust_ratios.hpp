@@ -1,9 +1,9 @@
-// TrustRatios: of each parameter |w| / |u|, the norms of its weights and of the direction in which Lamb moves
-// them; 1 where one of them is 0.
+// TrustRatios: |w| / |u| of each parameter, with the norms of its weights and of Lamb's update direction; 1
+// if one of them is 0.
 //
-// The same whichever rank holds which part of a parameter: squares of `neighbours` elements are added in
-// double in one order, and these sums without rounding (exact_sum.hpp). So parts begin at multiples of as
-// many elements of their parameter. Where masters are cut over ranks, what each rank measured is added up as
+// The ratios do not depend on the distribution of a parameter over ranks: squares of `neighbours` elements
+// are added in double in one order, and these sums without rounding (exact_sum.hpp). Parts therefore begin at
+// multiples of `neighbours` elements of their parameter. If masters are sharded, the ranks' sums are added as
 // integers.
 #pragma once
 
@@ -14,17 +14,17 @@
 
 namespace mylos {
 
-/// Some of layout.slots that follow each other.
+/// A range of consecutive layout.slots.
 struct SlotRange {
   std::size_t first = 0;
   std::size_t count = 0;
 };
 
-/// Where the digits of a parameter's sums lie in a row of integers.
+/// Offsets of a parameter's digits in a row of integers.
 struct NormDigits {
   static constexpr int weights = 0;
   static constexpr int directions = ExactSum::digit_count;
-  static constexpr int not_finite = 2 * ExactSum::digit_count;  // a count of sums of neighbours
+  static constexpr int not_finite = 2 * ExactSum::digit_count;  // count of neighbour sums that are not finite
   static constexpr int count = not_finite + 1;
 };
 
@@ -34,29 +34,29 @@ class TrustRatios {
 
   explicit TrustRatios(const ParameterLayout& layout);
   [[nodiscard]] static std::size_t memory_bytes(const ParameterLayout& layout);
-  /// Of digits().
+  /// Returns the bytes of digits().
   [[nodiscard]] static std::size_t exchanged_bytes(const ParameterLayout& layout);
 
-  /// Of layout.slots[slot], in device memory.
+  /// Returns the ratio of layout.slots[slot], in device memory.
   [[nodiscard]] const float* ratio(std::size_t slot) const { return ratios_.data() + slot; }
 
-  /// NormDigits of each slot, to which passes add what they measure. Zeros in between.
+  /// Returns the NormDigits of each slot, to which passes add their sums. They are zero between passes.
   [[nodiscard]] std::int64_t* sums() const { return sums_.data(); }
-  /// Of each block of a pass the same, which the pass finds and leaves as zeros; null on hosts.
-  [[nodiscard]] std::int32_t* places() const { return places_.data(); }
+  /// Returns the NormDigits of each block of a pass, which are zero before and after the pass; null on hosts.
+  [[nodiscard]] std::int32_t* block_digits() const { return block_digits_.data(); }
 
-  /// The sums of `slots` become digits().
+  /// Converts the sums of `slots` to digits().
   void close_sums(const Execution& exec, const SlotRange& slots) const;
-  /// What ranks add up where each measured a part of every parameter.
+  /// Returns the buffer that ranks sum if each has measured a part of every parameter.
   [[nodiscard]] CommunicationBuffer digits() const {
     return {exchanged_.data(), exchanged_.size(), DType::int32};
   }
-  /// The digits of `slots` become ratios.
+  /// Computes the ratios of `slots` from their digits.
   void divide(const Execution& exec, const SlotRange& slots) const;
 
  private:
   Kokkos::View<std::int64_t*, Device> sums_;
-  Kokkos::View<std::int32_t*, Device> places_;
+  Kokkos::View<std::int32_t*, Device> block_digits_;
   Kokkos::View<std::int32_t*, Device> exchanged_;
   Kokkos::View<float*, Device> ratios_;
 };

@@ -1,4 +1,4 @@
-// The formulas of optimizer.hpp for one element, and what of them is the same for all elements of a span.
+// The formulas of optimizer.hpp for one element, with the constants of a span.
 #pragma once
 
 #include "mylos/optim/update/update_pass.hpp"
@@ -10,7 +10,8 @@ struct UpdateRule {
   OptimizerType type;
   float beta1, beta2, epsilon, momentum;
   bool nesterov;
-  float new1, new2;  // 1 - beta1 and 1 - beta2: in float, 1 - 0.999 would be off by 1e-5 of itself
+  // 1 - beta1 and 1 - beta2, computed in double: in float 1 - 0.999 has a relative error of 1e-5.
+  float new1, new2;
 };
 
 inline UpdateRule rule_of(const OptimizerOptions& options) {
@@ -33,10 +34,10 @@ struct PassWork {
   const UpdateControl* control = nullptr;  // device memory
 };
 
-/// With Nesterov's momentum a weight moves by what m will be if the next gradient is the same.
+/// SGD. With Nesterov's momentum the update uses the m that would result if the next gradient were the same.
 struct Sgd {
   static constexpr bool has_v = false;
-  static constexpr bool moves_moments = true;
+  static constexpr bool updates_moments = true;
   float factor, lr, momentum, decay, ahead, kept;
 
   KOKKOS_INLINE_FUNCTION Sgd(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
@@ -55,7 +56,7 @@ struct Sgd {
 
 struct Lion {
   static constexpr bool has_v = false;
-  static constexpr bool moves_moments = true;
+  static constexpr bool updates_moments = true;
   float factor, lr, keep, beta1, beta2, new1, new2;
 
   KOKKOS_INLINE_FUNCTION Lion(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
@@ -75,10 +76,10 @@ struct Lion {
   }
 };
 
-/// Adam and AdamW differ in where the decay goes.
+/// Adam and AdamW, which differ in how they apply the decay.
 struct Adam {
   static constexpr bool has_v = true;
-  static constexpr bool moves_moments = true;
+  static constexpr bool updates_moments = true;
   float factor, coupled_decay, keep, beta1, beta2, new1, new2, epsilon, step_size, inverse_root;
 
   KOKKOS_INLINE_FUNCTION Adam(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
@@ -100,10 +101,10 @@ struct Adam {
   }
 };
 
-/// Two passes: between them the norms of what direction() says, and of the weights, become a trust ratio.
+/// Lamb, in two passes: between them the norms of direction() and of the weights become a trust ratio.
 struct Lamb {
   static constexpr bool has_v = true;
-  static constexpr bool moves_moments = false;  // they were moved when the norms were measured
+  static constexpr bool updates_moments = false;  // the pass that measures the norms updates them
   float factor, decay, beta1, beta2, new1, new2, epsilon, inverse1, inverse_root, step_size;
 
   KOKKOS_INLINE_FUNCTION Lamb(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
@@ -117,7 +118,7 @@ struct Lamb {
         inverse1(1.0f / control.bias_correction1),
         inverse_root(1.0f / Kokkos::sqrt(control.bias_correction2)),
         step_size(control.lr * span.lr_factor * *span.trust) {}
-  KOKKOS_INLINE_FUNCTION void move_moments(float gradient, float& m, float& v) const {
+  KOKKOS_INLINE_FUNCTION void update_moments(float gradient, float& m, float& v) const {
     const float g = factor * gradient;
     m = beta1 * m + new1 * g;
     v = beta2 * v + new2 * g * g;
@@ -151,7 +152,7 @@ void dispatch_formula(OptimizerType type, const Function& function) {
   }
 }
 
-/// The span that a block of the pass lies in.
+/// Returns the span that contains a block of the pass.
 KOKKOS_INLINE_FUNCTION const UpdateSpan& span_of(const UpdateSpan* spans, std::size_t count,
                                                  std::int64_t block) {
   std::size_t begin = 0;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t block_elements = UpdatePass::block_elements;
 
-/// A block's elements in each of the arenas.
+/// The elements of a block in each of the arenas.
 template <class Gradient, class Weight, class Formula>
 struct Block {
   std::int64_t count;
@@ -42,8 +42,8 @@ struct Block {
     float new_v = Formula::has_v ? v[i] : 0.0f;
     const float updated = formula(old.before, old.gradient, new_m, new_v);
     master[i] = updated;
-    if constexpr (Formula::moves_moments) m[i] = new_m;
-    if constexpr (Formula::moves_moments && Formula::has_v) v[i] = new_v;
+    if constexpr (Formula::updates_moments) m[i] = new_m;
+    if constexpr (Formula::updates_moments && Formula::has_v) v[i] = new_v;
     if constexpr (!std::is_same_v<Weight, float>) weight[i] = from_float<Weight>(updated);
     return {old.gradient, old.before, updated};
   }
@@ -67,7 +67,7 @@ void update_blocks(const Execution& exec, std::int64_t blocks, const UpdateSpan*
       });
 }
 
-/// The same, and in steps that are looked at the sums of each block.
+/// Updates the blocks, and in observed steps also computes the sums of each block.
 template <class Gradient, class Weight, class Formula>
 void update_and_sum_blocks(const Execution& exec, std::int64_t blocks, const UpdateSpan* spans,
                            std::size_t count, const UpdateRule& rule, const UpdateControl* control,
@@ -95,7 +95,7 @@ void update_and_sum_blocks(const Execution& exec, std::int64_t blocks, const Upd
       });
 }
 
-/// Sums of blocks become those of parameters.
+/// Adds the sums of blocks to those of parameters.
 void record_health(const Execution& exec, const UpdateSpan* spans, std::size_t count,
                    const UpdateControl* control, const HealthRing& health) {
   const ParameterHealth* blocks = health.blocks();
@@ -116,8 +116,8 @@ void record_health(const Execution& exec, const UpdateSpan* spans, std::size_t c
 }  // namespace
 
 UpdatePass::UpdatePass(const OptimizerOptions& options, const UpdateTypes& types,
-                       std::vector<UpdateSpan> spans, const Kokkos::View<UpdateSpan*, Device>& place)
-    : options_(options), types_(types), spans_(place) {
+                       std::vector<UpdateSpan> spans, const Kokkos::View<UpdateSpan*, Device>& memory)
+    : options_(options), types_(types), spans_(memory) {
   for (UpdateSpan& span : spans) {
     span.first_block = static_cast<std::int32_t>(blocks_);  // 2^31 blocks: 32 TiB of masters
     blocks_ += launch::ceiling_quotient(span.count, block_elements);
@@ -132,20 +132,20 @@ std::size_t UpdatePass::max_blocks(const ParameterLayout& layout) {
 
 void UpdatePass::measure(const Execution& exec, const UpdateControl* control,
                          const TrustRatios& ratios) const {
-  move_moments(exec, {types_, rule_of(options_), blocks_, spans_, control}, ratios);
+  update_moments(exec, {types_, rule_of(options_), blocks_, spans_, control}, ratios);
 }
 
 void UpdatePass::run(const Execution& exec, const UpdateControl* control, const HealthRing& health) const {
-  types_.has_masters ? move_masters(exec, control, health) : move_weights(exec, control, health);
+  types_.has_masters ? update_masters(exec, control, health) : update_rounded_weights(exec, control, health);
   if (options_.average > 0) {
     const auto new_share = static_cast<float>(1.0 - options_.average);
-    move_average(exec, types_, blocks_, spans_, control, new_share);
+    update_average(exec, types_, blocks_, spans_, control, new_share);
   }
   if (health.records() > 0) record_health(exec, spans_.data(), spans_.size(), control, health);
 }
 
-void UpdatePass::move_masters(const Execution& exec, const UpdateControl* control,
-                              const HealthRing& health) const {
+void UpdatePass::update_masters(const Execution& exec, const UpdateControl* control,
+                                const HealthRing& health) const {
   const UpdateRule rule = rule_of(options_);
   dispatch(types_.gradient, [&]<class G>(TypeTag<G>) {
     dispatch(types_.weight, [&]<class W>(TypeTag<W>) {
@@ -161,8 +161,8 @@ void UpdatePass::move_masters(const Execution& exec, const UpdateControl* contro
   });
 }
 
-void UpdatePass::move_weights(const Execution& exec, const UpdateControl* control,
-                              const HealthRing& health) const {
+void UpdatePass::update_rounded_weights(const Execution& exec, const UpdateControl* control,
+                                        const HealthRing& health) const {
   const PassWork update{types_, rule_of(options_), blocks_, spans_, control};
   update_rounded(exec, update, health.records() > 0 ? health.blocks() : nullptr);
 }

@@ -69,8 +69,9 @@ void WeightUpdate::start_gather(const Execution& exec, std::size_t bucket) {
   timed(communication_s_, [&] { requests_[slot] = communicator_.start_all_gather(exec, buffer, slot); });
 }
 
-/// Weights in place where the bucket's have one type; else as floats, in the memory of its gradients, which
-/// nobody reads any more. That may have been the memory of a bucket whose gather has ended.
+/// Returns the compute weights in place if all weights of the bucket have one type. Otherwise returns floats
+/// in the memory of the bucket's gradients, which are no longer needed; that may have been the memory of a
+/// bucket whose gather has completed.
 Tensor WeightUpdate::prepare_gather(const Execution& exec, std::size_t bucket) {
   const GradientBucket& layout = parameters_.layout().buckets[bucket];
   if (!shards_masters()) return parameters_.gradient(layout);

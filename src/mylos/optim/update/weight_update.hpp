@@ -1,13 +1,13 @@
-// WeightUpdate: what follows the ranks' agreement, bucket by bucket. Where every rank has all masters, the
-// sums of the gradients come to all, and each rank updates everything; where masters are cut over ranks
-// (ZeRO-1, arXiv 1910.02054), each updates its own slice, and the new compute weights come to all. The same
-// bytes travel, and the bits are the same.
+// WeightUpdate: the update after the ranks' agreement, bucket by bucket. If every rank has all masters, the
+// gradient sums are gathered on all ranks, and each rank updates everything. If masters are sharded (ZeRO-1,
+// arXiv 1910.02054), each rank updates its own slice, and the new compute weights are gathered. Both exchange
+// the same number of bytes and give the same bits.
 //
-// Gathers go on during the next step's forward pass, which asks for the weights of a block before it reads
-// them. So they travel in forward order, while those of the backward pass (GradientReduction) go the other
-// way.
+// Gathers continue during the next step's forward pass, which waits for the weights of a block before it
+// reads them. They therefore run in forward order, while the reductions of the backward pass
+// (GradientReduction) run in backward order.
 //
-// A skipped step gathers what is there already: the host need not know of it.
+// A skipped step gathers the unchanged data, so that the host need not know that it was skipped.
 #pragma once
 
 #include <array>
@@ -22,35 +22,35 @@ namespace mylos {
 
 class WeightUpdate {
  public:
-  /// All must outlive this object. What is gathered travels in the slots that a GradientReduction has
-  /// reserved. The seconds that starting it takes, and waiting for it, are added to `communication_s`.
+  /// All references must outlive this object. Gathers use the slots reserved by a GradientReduction. The
+  /// seconds of starting gathers and waiting for them are added to `communication_s`.
   WeightUpdate(Communicator& communicator, ParameterStore& parameters, const Optimizer& optimizer,
                double& communication_s);
-  /// Gives up what is in flight.
+  /// Abandons the gathers in flight.
   ~WeightUpdate();
   WeightUpdate(const WeightUpdate&) = delete;
   WeightUpdate& operator=(const WeightUpdate&) = delete;
 
-  /// All ranks, with no other collective in flight. Does nothing where control->apply is 0. `control` is
-  /// device memory, and stays as it is until finish().
+  /// Starts the update and the gathers. All ranks call this, with no other collective in flight. Does nothing
+  /// if control->apply is 0. `control` is device memory, and must not change until finish().
   void start(const Execution& exec, const UpdateControl* control);
-  /// Until the compute weights of this stage of the chain are the new ones. For stages in forward order; a
-  /// rank that goes through none calls finish().
+  /// Waits until the compute weights of this stage of the chain are updated. Called in forward order; a rank
+  /// without a forward pass calls finish().
   void complete_block(const Execution& exec, std::size_t block);
-  /// Until all are, and nothing is in flight. All ranks.
+  /// Waits until all weights are updated and no gather is in flight. All ranks call this.
   void finish(const Execution& exec) { complete_down_to(exec, 0); }
-  /// All ranks. Compute weights of masters that something else has written.
+  /// Recomputes the compute weights from masters that were written from elsewhere. All ranks call this.
   void refresh(const Execution& exec);
 
  private:
   [[nodiscard]] bool shards_masters() const { return parameters_.layout().shard_owners > 1; }
-  /// Buckets from the last down to this one.
+  /// Completes the buckets from the last down to this one.
   void complete_down_to(const Execution& exec, std::size_t bucket);
-  /// What all ranks have to know of each other's parts before the first bucket moves.
+  /// Exchanges the norms that all ranks need before the first bucket is updated.
   void exchange_norms(const Execution& exec);
   void start_gathers(const Execution& exec);
   void start_gather(const Execution& exec, std::size_t bucket);
-  /// The memory in which it travels, with this rank's slice of it.
+  /// Returns the memory to gather, filled with this rank's slice.
   [[nodiscard]] Tensor prepare_gather(const Execution& exec, std::size_t bucket);
   void end_gather(const Execution& exec, std::size_t bucket);
 
@@ -58,11 +58,11 @@ class WeightUpdate {
   ParameterStore& parameters_;
   const Optimizer& optimizer_;
   double& communication_s_;
-  const UpdateControl* control_ = nullptr;           // none: masters are as they shall be
-  std::vector<std::size_t> first_bucket_;            // of each stage's parameters
+  const UpdateControl* control_ = nullptr;           // null: the masters need no update
+  std::vector<std::size_t> first_bucket_;            // first bucket of each stage's parameters
   std::array<Request, buckets_in_flight> requests_;  // of each slot
-  std::size_t started_ = 0;                          // buckets from this one on
-  std::size_t completed_ = 0;                        // and of these, those from this one on
+  std::size_t started_ = 0;                          // buckets from this index on
+  std::size_t completed_ = 0;                        // completed buckets, from this index on
 };
 
 }  // namespace mylos
