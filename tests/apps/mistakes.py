@@ -77,7 +77,7 @@ COMMANDS = {
         "mylos: schedule.warmup = 20 and the 16 updates of schedule.decay_share = 0.5 are more than the 32 steps of the run; "
         "lower one of them",
     "train deck.toml run.folder=done":
-        "mylos: done has checkpoints of an earlier run (the newest: step-0000000032.h5): go on from there with "
+        "mylos: done has checkpoints of an earlier run (the newest: step-0000000032.h5): resume from there with "
         "--restart latest, or give another run.folder",
     "prepare csv - --out no.h5": "mylos: -: standard input is not read; write it to a file first, and name that",
     "prepare csv train.csv --header --no-header --out no.h5":

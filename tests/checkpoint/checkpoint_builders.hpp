@@ -1,4 +1,4 @@
-// What the checkpoint tests share: a small state that is the same on all ranks, and a folder that vanishes.
+// Helpers of the checkpoint tests: a small state that is equal on all ranks, and a temporary folder.
 #pragma once
 
 #include <mpi.h>
@@ -15,11 +15,11 @@
 
 namespace mylos::test {
 
-/// A folder that rank 0 makes and removes, by the same name on all ranks.
+/// A folder of the same name on all ranks, which rank 0 creates and removes.
 class SharedFolder {
  public:
   explicit SharedFolder(RankGroup& ranks) : ranks_(ranks) {
-    // In memory where possible: the tests' many fsync would take longer than all the rest.
+    // In memory if possible: the tests' many fsync calls would take most of the time.
     std::string name = std::filesystem::exists("/dev/shm") ? "/dev/shm" : "/tmp";
     name += "/mylos-checkpoint-XXXXXX";
     if (ranks.rank() == 0 && mkdtemp(name.data()) == nullptr)
@@ -39,7 +39,7 @@ class SharedFolder {
   std::string path_;
 };
 
-/// Arrays of every type, of sizes that no rank count divides.
+/// Arrays of every type, with sizes that are not multiples of any number of ranks.
 struct SampleState {
   std::vector<float> weight = std::vector<float>(37 * 29);
   std::vector<float> bias = std::vector<float>(5);
@@ -49,7 +49,7 @@ struct SampleState {
   std::int64_t position = 0;
   float scale = 0;
 
-  /// Numbers that differ between steps; some that a conversion would not survive.
+  /// Returns a state whose numbers differ between steps; some would be changed by a conversion.
   static SampleState filled(int step) {
     SampleState state;
     for (std::size_t i = 0; i < state.weight.size(); ++i)

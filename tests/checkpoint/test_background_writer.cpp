@@ -1,4 +1,4 @@
-// A checkpoint that is written beside the steps is one of the moment it was begun, whatever the run does.
+// An asynchronous checkpoint contains the state at the time it was started, regardless of later changes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST_F(Background, WritesTheStateOfTheMomentItWasBegun) {
     for (const int step : {1, 2, 3}) {
       state = SampleState::filled(step);
       writer.begin(folder.path(), test::header_of(step), state.view(), {});
-      state = SampleState::filled(99);  // the run goes on
+      state = SampleState::filled(99);  // the run continues
       const auto outcome = writer.wait();
       ASSERT_TRUE(outcome);
       EXPECT_FALSE(outcome->error);
@@ -70,7 +70,7 @@ TEST_F(Background, TellsTheErrorAndLeavesTheOlderFiles) {
   write_checkpoint(ranks, folder.path(), test::header_of(1), state.view(), {});
   if (writes()) {
     BackgroundWriter writer(state.view());
-    std::filesystem::create_directory(checkpoint_path(folder.path(), 2) + ".tmp");  // in its way
+    std::filesystem::create_directory(checkpoint_path(folder.path(), 2) + ".tmp");  // blocks the file
     writer.begin(folder.path(), test::header_of(2), state.view(), {});
     const auto outcome = writer.wait();
     ASSERT_TRUE(outcome && outcome->error);

@@ -1,4 +1,4 @@
-// Files that are not what was written are refused before HDF5 sees them.
+// Damaged files are rejected before HDF5 opens them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// A disk that gives back other bytes than it was given: what all ranks have written is compared with what
-// they had in memory.
+// A disk that returns other bytes than were written: the data written by all ranks is compared with the data
+// in memory.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace mylos::decaying_disk_test {
 using test::SampleState;
 using testing::HasSubstr;
 
-/// Bytes of which the disk loses a bit once they lie on it; empty: it is sound.
+/// Bytes in which the disk flips a bit after they are written; empty: the disk is intact.
 std::string& decaying_bytes() {
   static std::string bytes;
   return bytes;
@@ -44,7 +44,7 @@ void decay(int descriptor) {
 
 }  // namespace mylos::decaying_disk_test
 
-/// Stands before the C library's in this program.
+/// Overrides the C library's function in this program.
 extern "C" int fsync(int descriptor) {
   mylos::decaying_disk_test::decay(descriptor);
   return static_cast<int>(syscall(SYS_fsync, descriptor));
@@ -55,7 +55,7 @@ namespace mylos::decaying_disk_test {
 class DecayingDisk : public testing::Test {
  protected:
   void TearDown() override { decaying_bytes().clear(); }
-  /// What all ranks are told of a checkpoint of these bytes of which the disk loses a bit.
+  /// Returns the message of all ranks for a checkpoint with these bytes, in which the disk flips a bit.
   std::string refusal(const std::string& bytes) {
     SampleState state = SampleState::filled(200);
     if (ranks.rank() == 0) decaying_bytes() = bytes;

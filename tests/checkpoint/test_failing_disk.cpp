@@ -1,5 +1,5 @@
-// A disk that refuses one rank's writes, or takes longer over them than ranks wait for one another: where all
-// write between steps. And one that refuses to read.
+// A disk that fails one rank's writes, or that is slower than the timeout, while all ranks write between
+// steps; and a disk that fails reads.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,8 +26,8 @@ struct Disk {
   std::chrono::milliseconds delay{0};
 };
 
-/// This rank's, for files of checkpoints that are being written. It refuses values, and takes HDF5's
-/// structure: of a file that it could not close HDF5 leaves memory behind.
+/// This rank's disk, for checkpoint files during writing. It fails writes of values, but accepts HDF5's
+/// structure: HDF5 leaks the memory of a file that it could not close.
 Disk& disk() {
   static Disk disk;
   return disk;
@@ -45,7 +45,7 @@ bool is_file_of(const char* suffix, int descriptor) {
 
 }  // namespace mylos::failing_disk_test
 
-/// These stand before the C library's in this program.
+/// These functions override the C library's in this program.
 extern "C" ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t offset) {
   using namespace mylos::failing_disk_test;
   if ((disk().refuses || disk().delay.count() > 0) && is_file_of(".h5.tmp", descriptor)) {
@@ -109,7 +109,7 @@ TEST_F(FailingDisk, ThatCannotReadTheNewestCheckpointDoesNotCostItsSteps) {
     disk().refuses_to_read = ranks.rank() == 0;
     try {
       const RestartChoice choice = find_checkpoint(ranks, folder.path(), restart);
-      ADD_FAILURE() << "goes on from " << choice.path.value_or("nothing");
+      ADD_FAILURE() << "resumes from " << choice.path.value_or("nothing");
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::failed);
       EXPECT_THAT(error.what(), HasSubstr("step-0000000200.h5: cannot be read at byte "));

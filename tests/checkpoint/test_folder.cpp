@@ -75,7 +75,7 @@ TEST_F(Folder, KeepLastZeroKeepsAll) {
   EXPECT_THAT(steps(), ElementsAre(1, 2, 3, 4));
 }
 
-// 120, 170: of a stop, or by the clock.
+// 120 and 170: written at a stop, or by time.
 TEST_F(Folder, TheLastRegularOnesAreKeptWhateverElseIsWritten) {
   CheckpointOptions options;
   options.every = 50;

@@ -1,4 +1,4 @@
-// A disk that fills up: a small tmpfs of our own, where we may mount one.
+// A disk that becomes full: a small tmpfs, if this process may mount one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>

@@ -1,4 +1,4 @@
-// Weights that memory holds in 16 bits: floats in the file, whoever writes it.
+// Weights that are stored in memory in 16 bits and in the file in float, for every writer.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +15,7 @@
 
 namespace mylos::held_weights_test {
 
-// An odd number, more than are converted at a time and more than pass through the host at a time.
+// An odd number, larger than the numbers of elements converted, and passed through the host, at a time.
 constexpr std::int64_t rows = 1201, columns = 1001, size = rows * columns;
 
 template <class T>
@@ -39,7 +39,7 @@ class HeldWeights : public testing::Test {
     const Tensor held(values.data(), dtype_of<T>, 1, static_cast<std::int64_t>(values.size()));
     state.add_weights(path, first, held, std::move(dims), sharded);
   }
-  /// A vector that moves the matrix behind it to an odd place in the file, and the whole of that or a part.
+  /// A vector that gives the matrix after it an odd offset in the file, and all or a part of the matrix.
   CheckpointState state_of(std::vector<T>& matrix, std::int64_t first, bool sharded) {
     CheckpointState state;
     add(state, "/model/a/bias", 0, bias, {5}, false);

@@ -1,4 +1,5 @@
-// Checkpoints with a right digest whose contents no writer of ours made: named and refused, on all ranks.
+// Checkpoints with a correct digest whose contents Mylos did not write: they are rejected with their name, on
+// all ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +28,7 @@ class Hostile : public testing::Test {
                                     path, how)),
               0);
   }
-  /// What is said when the state is read from it, or when it is described.
+  /// Returns the message when the state is read from it, or when it is described.
   std::string refusal_to_read() {
     return refusal([&] {
       test::SampleState sample;

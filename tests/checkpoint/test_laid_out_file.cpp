@@ -1,4 +1,4 @@
-// A checkpoint's file that is taken away while it is written: a failure of the run, not of its input.
+// A checkpoint file that is deleted while it is written is a failure of the run, not bad input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// A checkpoint that ranks write piece by piece beside the steps: whole, of the moment it was begun, and
-// without one rank waiting for another.
+// A checkpoint that ranks write asynchronously, piece by piece: it is complete, contains the state at its
+// start, and no rank waits for another.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ constexpr std::int64_t rows = 37, columns = 29, size = rows * columns;
 
 class PieceWriting : public testing::Test {
  protected:
-  /// What all hold, and this rank's part of a matrix, cut inside rows.
+  /// Returns the replicated arrays, and this rank's part of a matrix sharded inside rows.
   CheckpointState state_with(float first) {
     const std::int64_t begin = size * ranks.rank() / ranks.size();
     const std::int64_t end = size * (ranks.rank() + 1) / ranks.size();
@@ -47,7 +47,7 @@ class PieceWriting : public testing::Test {
     EXPECT_TRUE(read_sample.same_bits(SampleState::filled(static_cast<int>(first))));
     EXPECT_EQ(reader.header().step, step);
   }
-  /// Only the first rank hears of it.
+  /// Only the first rank receives the outcome.
   void expect_path(const std::optional<CheckpointOutcome>& outcome, int step) {
     ASSERT_EQ(outcome.has_value(), ranks.rank() == 0);
     if (!outcome) return;
@@ -72,7 +72,7 @@ TEST_F(PieceWriting, KeepsTheStateOfTheMomentItWasBegun) {
   PieceWriter writer(ranks, state_with(1));
   for (const int step : {1, 2, 3}) {
     writer.begin(folder.path(), test::header_of(step), state_with(static_cast<float>(step)), {});
-    static_cast<void>(state_with(99));  // the run goes on
+    static_cast<void>(state_with(99));  // the run continues
     expect_path(writer.wait(), step);
     EXPECT_FALSE(writer.wait());
   }
@@ -87,13 +87,12 @@ TEST_F(PieceWriting, MovesOnWhereRanksLookAtTimesOfTheirOwn) {
   const auto step_time = std::chrono::milliseconds(1 + 3 * ranks.rank());
   std::optional<CheckpointOutcome> outcome;
   const std::string latest = folder.path() + "/checkpoints/latest";
-  for (int looks = 0; looks < 20'000 && !outcome && !std::filesystem::exists(latest); ++looks) {
+  for (int polls = 0; polls < 20'000 && !outcome && !std::filesystem::exists(latest); ++polls) {
     outcome = writer.poll();
     std::this_thread::sleep_for(step_time);
   }
   ranks.barrier();
-  for (int looks = 0; looks < 20'000 && !outcome && ranks.rank() == 0;
-       ++looks) {  // its thread may not be over
+  for (int polls = 0; polls < 20'000 && !outcome && ranks.rank() == 0; ++polls) {  // its thread may still run
     outcome = writer.poll();
     std::this_thread::sleep_for(step_time);
   }

@@ -1,4 +1,4 @@
-// Arrays that lie in pieces: of one rank, or over all of them.
+// Arrays in pieces: of one rank, or distributed over all ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t rows = 37, columns = 29, size = rows * columns;
 
-/// A matrix and a vector that some rank holds as a whole.
+/// A matrix and a vector that one rank holds completely.
 class Pieces : public testing::Test {
  protected:
   static std::vector<float> numbers(std::int64_t count, float first) {
@@ -26,7 +26,7 @@ class Pieces : public testing::Test {
     std::iota(values.begin(), values.end(), first);
     return values;
   }
-  /// The given stretches of the matrix, in memory the last first.
+  /// Returns these ranges of the matrix, stored in reverse order in memory.
   static StateArray matrix(std::vector<float>& place, const std::vector<std::int64_t>& begins,
                            const std::vector<std::int64_t>& counts) {
     StateArray array{"/model/hidden1/weight", DType::fp32, {rows, columns}, {}, true};
@@ -51,7 +51,7 @@ class Pieces : public testing::Test {
                 numbers(piece.count, first + static_cast<float>(piece.first)));
     }
   }
-  /// This rank's third, or so, of the matrix, cut inside rows; the vector is the last rank's.
+  /// Returns this rank's part of the matrix, sharded inside rows; the last rank holds the vector.
   CheckpointState own_part(std::vector<float>& place, std::vector<float>& vector_place, int rank) const {
     const std::int64_t world = ranks.size();
     const std::int64_t begin = size * rank / world;

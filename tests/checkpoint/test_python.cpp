@@ -1,4 +1,4 @@
-// Others read our files: h5py with Python's own CRC-32 and XXH3, and h5dump.
+// Other programs read checkpoints: h5py with Python's own CRC-32 and XXH3, and h5dump.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -10,7 +10,7 @@ namespace mylos::python_test {
 
 class Python : public testing::Test {
  protected:
-  /// Runs the command on rank 0; its exit status, or 0 on the others.
+  /// Runs the command on rank 0 and returns its exit status; returns 0 on the other ranks.
   int on_rank_0(const std::string& command) {
     int status = 0;
     if (ranks.rank() == 0) status = std::system(command.c_str());

@@ -1,4 +1,4 @@
-// Ranks that do not hold the same state are found before a checkpoint is made of it.
+// Ranks with different states are detected before a checkpoint is written.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST(Replicas, NameTheRankThatDiffersOnAllRanks) {
     ADD_FAILURE() << "rank " << ranks.rank() << " has found nothing";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::failed);
-    // Of two that differ nobody can say which is right.
+    // If two ranks differ, it is unknown which of them is correct.
     if (ranks.size() > 2) {
       EXPECT_THAT(error.what(),
                   HasSubstr(fmt::format("rank {} of {} no longer holds", culprit, ranks.size())));

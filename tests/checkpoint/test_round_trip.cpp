@@ -19,7 +19,7 @@ class RoundTrip : public testing::Test {
     SampleState state = SampleState::filled(step);
     return write_checkpoint(ranks, folder.path(), test::header_of(step), state.view(), {});
   }
-  /// The message with which the file is refused for a run that needs `state`.
+  /// Returns the message that rejects the file for a run that needs `state`.
   std::string refusal(const std::string& path, CheckpointState state) {
     try {
       const CheckpointReader reader(ranks, path);

@@ -1,4 +1,4 @@
-// What a process that writes alone reads back from the disk.
+// The data that a process which writes alone reads back from disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ class Contents : public testing::Test {
   void write(const std::string& text) const {
     if (ranks.rank() == 0) std::ofstream(path) << std::string(512, ' ') << text;
   }
-  /// Two datasets of the text, as they were in memory.
+  /// Two datasets of the text, as in memory.
   static std::vector<StoredDataset> stored() {
     return {{"/second", {512 + 31, 6}, crc32_of("second", 6)},
             {"/first", {512 + 16, 6}, crc32_of("/first", 6)}};

@@ -1,4 +1,4 @@
-// [checkpoint]: when the state is written and how much of it is kept.
+// [checkpoint]: when checkpoints are written and how many are kept.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,18 @@
 
 namespace mylos {
 
-/// What a checkpoint that cannot be written does to its run.
+/// The reaction of a run to a checkpoint that cannot be written.
 enum class OnError { stop, go_on };
 
 struct CheckpointOptions {
   std::int64_t every = 500;     // steps; 0 = only at the end
-  double every_minutes = 0;     // 0 = not by the clock
+  double every_minutes = 0;     // 0 = not by time
   std::int64_t keep_last = 2;   // newest files kept; 0 = all
-  std::int64_t keep_every = 0;  // files whose step is a multiple of this are kept for good; 0 = none
-  bool background = true;       // from a copy of the state, where the memory budget has room for it
+  std::int64_t keep_every = 0;  // files whose step is a multiple of this are always kept; 0 = none
+  bool background = true;       // written asynchronously from a copy of the state if the memory budget allows
   OnError on_error = OnError::stop;
   std::string keep_best = {};      // the metric whose best checkpoint is kept, "validation.loss"; "": none
-  bool keep_last_regular = false;  // no key: keep_last counts those of `every` alone, too
+  bool keep_last_regular = false;  // not a deck key: keep_last also counts those of `every` separately
 
   bool operator==(const CheckpointOptions&) const = default;
 };

@@ -25,10 +25,10 @@ std::vector<std::uint32_t> joined_crcs(const CheckpointState& state, std::vector
       crc = crc32_joined(crc, piece->crc, array.bytes_of(piece->count));
       end += piece->count;
     }
-    const bool held_again = piece != pieces.end() && piece->array == i && piece->first < end;
-    if (held_again || end != array.size()) {
-      fail_run("{}: element {} of {} is held {}", array.path, held_again ? piece->first : end, array.size(),
-               held_again ? "twice" : "by no rank");
+    const bool is_duplicate = piece != pieces.end() && piece->array == i && piece->first < end;
+    if (is_duplicate || end != array.size()) {
+      fail_run("{}: element {} of {} is held {}", array.path, is_duplicate ? piece->first : end, array.size(),
+               is_duplicate ? "twice" : "by no rank");
     }
     crcs.push_back(crc);
   }

@@ -1,4 +1,4 @@
-// The CRC-32 of each array of a checkpoint's state, from those of the pieces that ranks have written.
+// The CRC-32 of each array of a checkpoint, from the CRC-32s of the pieces that the ranks have written.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace mylos {
 
-/// Of each array; `pieces`: of all ranks, in any order. Throws Error (failed) where an element is in none of
-/// them, or in two.
+/// Returns the CRC-32 of each array. `pieces`: those of all ranks, in any order. Throws Error (failed) if an
+/// element is in no piece, or in two.
 [[nodiscard]] std::vector<std::uint32_t> joined_crcs(const CheckpointState& state,
                                                      std::vector<PieceCrc> pieces);
-/// Stores them with their arrays.
+/// Stores the CRC-32s as attributes of their arrays.
 void write_crcs(OpenFile& open, const CheckpointState& state, const std::vector<std::uint32_t>& crcs);
 
 }  // namespace mylos

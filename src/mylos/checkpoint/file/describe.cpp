@@ -44,7 +44,7 @@ std::string scalar_text(const hdf5::Dataset& dataset) {
   return fmt::format("{}", value);
 }
 
-/// One line per dataset of a top-level group: the value of a scalar, shape and bytes of an array.
+/// Returns one line per dataset of a top-level group: the value of a scalar, shape and bytes of an array.
 std::string group_text(const hdf5::File& file, const std::string& group) {
   std::int64_t elements = 0;
   std::int64_t bytes = 0;
@@ -67,7 +67,7 @@ std::string group_text(const hdf5::File& file, const std::string& group) {
   return fmt::format("{}{}\n{}", group.substr(1), sum, lines);
 }
 
-/// What the loss scaler's counters come to; nothing in files of builds that did not count.
+/// Returns a line of rates from the loss scaler's counters; "" for files of builds without them.
 std::string scaler_rates(const hdf5::File& file) {
   if (!file.exists("/scaler/recent_noted")) return "";
   const auto number = [&file](const char* name) {

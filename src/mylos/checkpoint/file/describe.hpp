@@ -1,4 +1,4 @@
-// What `mylos info FILE` prints about a checkpoint.
+// The output of `mylos info FILE` for a checkpoint.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace mylos {
 
-/// True if the file begins as a checkpoint does; cheap, and no promise that it is whole.
+/// Returns true if the file starts like a checkpoint. This is cheap, and does not check that the file is
+/// complete.
 [[nodiscard]] bool looks_like_checkpoint(const std::string& path);
 
-/// A text of some lines: header, parameters with shapes and bytes, the other groups with the values of their
-/// scalars, the deck. Throws Error (bad_input) if the file is not a whole checkpoint.
+/// Returns a text of several lines: header, parameters with shapes and bytes, the other groups with the
+/// values of their scalars, and the deck. Throws Error (bad_input) if the file is not a complete checkpoint.
 [[nodiscard]] std::string describe_checkpoint(RankGroup& ranks, const std::string& path);
 
 }  // namespace mylos

@@ -10,7 +10,7 @@
 namespace mylos {
 namespace {
 
-/// All structure is made, and every attribute has its place, before the disk space is reserved.
+/// Creates all structure, with space for every attribute, before the disk space is reserved.
 OpenFile create_structure(const std::string& path, const CheckpointHeader& header,
                           const CheckpointState& state) {
   OpenFile open{hdf5::File::create(path, {.user_block = user_block_bytes}), {}, {}};
@@ -40,7 +40,7 @@ std::int64_t bytes_in_file(const StateText& text) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(text.text.size()));
 }
 
-std::int64_t generous_bytes(const CheckpointState& state) {
+std::int64_t file_bytes_bound(const CheckpointState& state) {
   std::int64_t bytes = 256 << 10;
   for (const StateArray& array : state.arrays) bytes += array.bytes() + 2048;
   for (const StateText& text : state.texts) bytes += static_cast<std::int64_t>(text.text.size()) + 2048;
@@ -55,14 +55,14 @@ void require_writable(const CheckpointState& state) {
 
 OpenFile begin_file(const std::string& path, const CheckpointHeader& header, const CheckpointState& state) {
   OpenFile open = create_structure(path, header, state);
-  // The flush has extended the file to all that was allocated in it. Whoever writes then finds room.
+  // The flush has extended the file by all space allocated in it: later writes have room.
   reserve_space(path, static_cast<std::int64_t>(std::filesystem::file_size(path)));
   for (std::size_t i = 0; i < state.texts.size(); ++i) open.texts[i].write_text(state.texts[i].text);
   return open;
 }
 
 void flush_some(hdf5::File& file, std::size_t done) {
-  constexpr std::size_t max_unwritten = 512;  // some 3 MB; a flush waits for the disk
+  constexpr std::size_t max_unwritten = 512;  // about 3 MB; a flush waits for the disk
   if (done % max_unwritten == 0) file.flush();
 }
 

@@ -1,5 +1,4 @@
-// The HDF5 file of a checkpoint while it is written: groups, attributes and texts, and a place for each
-// array.
+// The HDF5 file of a checkpoint during writing: groups, attributes and texts, and space for each array.
 #pragma once
 
 #include <cstdint>
@@ -11,27 +10,27 @@
 
 namespace mylos {
 
-/// The arrays' datasets are not open: HDF5 keeps some 10 KB for each that is, and deep networks have
-/// thousands of them.
+/// A file being written. The arrays' datasets are not kept open: HDF5 uses about 10 KB for each open one, and
+/// deep networks have thousands.
 struct OpenFile {
   hdf5::File file;
-  std::vector<std::int64_t> array_offsets;  // in the file, by the state's arrays; any number for an empty one
-  std::vector<hdf5::Dataset> texts;         // in the state's order
+  std::vector<std::int64_t> array_offsets;  // of the state's arrays, in the file; undefined for an empty one
+  std::vector<hdf5::Dataset> texts;         // in the order of the state
 };
 
-/// More than the file will take, so that creating its structure cannot meet a full disk either.
-[[nodiscard]] std::int64_t generous_bytes(const CheckpointState& state);
-/// HDF5 has no text without a byte.
+/// Returns an upper bound of the file's bytes, so that creating its structure cannot fail on a full disk.
+[[nodiscard]] std::int64_t file_bytes_bound(const CheckpointState& state);
+/// Returns the stored bytes of a text, at least 1: HDF5 has no empty text type.
 [[nodiscard]] std::int64_t bytes_in_file(const StateText& text);
 
-/// No text that would not be read back as it is.
+/// Throws Error if a text would not be read back unchanged.
 void require_writable(const CheckpointState& state);
 
-/// All structure and all texts; the disk space for the arrays is reserved.
+/// Creates the file with all structure and all texts, and reserves the disk space of the arrays.
 [[nodiscard]] OpenFile begin_file(const std::string& path, const CheckpointHeader& header,
                                   const CheckpointState& state);
-/// Called after every dataset that is made or changed, with their number: HDF5 keeps the structure of what is
-/// not flushed.
+/// Flushes the file from time to time. Called after every dataset created or changed, with their number: HDF5
+/// keeps unflushed structure in memory.
 void flush_some(hdf5::File& file, std::size_t done);
 void end_file(OpenFile& open);
 

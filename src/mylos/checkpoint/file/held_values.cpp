@@ -9,8 +9,8 @@
 namespace mylos {
 namespace {
 
-// Elements that are converted at a time: a copy from a device costs more than its bytes, and there is no need
-// to count memory of this size.
+// Elements converted at a time: enough to amortise the fixed cost of a copy from a device, and so few that
+// this memory need not be counted.
 constexpr std::int64_t max_at_once = 65536;
 
 using HostBytes = Kokkos::View<std::byte*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -20,13 +20,13 @@ bool is_near(const StateArray& array) {
   return memory_is_host || !array.on_device;
 }
 
-/// The piece from its element `first` on.
-std::byte* place(const StateArray& array, const StatePiece& piece, std::int64_t first) {
+/// Returns the address of the piece's element `first`.
+std::byte* address_of(const StateArray& array, const StatePiece& piece, std::int64_t first) {
   return static_cast<std::byte*>(piece.data) + array.memory_bytes_of(first);
 }
 
-/// Calls use(first, count, host memory of those elements) until all of the piece were there. Writers run in
-/// threads of their own, which launch no kernels.
+/// Calls use(first, count, host memory of these elements) until the complete piece is processed. Writers run
+/// on their own threads, which launch no kernels.
 template <class Use>
 void for_parts(const StateArray& array, const StatePiece& piece, bool comes_from_device, bool goes_there,
                const Use& use) {
@@ -35,7 +35,7 @@ void for_parts(const StateArray& array, const StatePiece& piece, bool comes_from
   for (std::int64_t done = 0; done < piece.count; done += max_at_once) {
     const std::int64_t length = std::min(max_at_once, piece.count - done);
     const auto bytes = static_cast<std::size_t>(array.memory_bytes_of(length));
-    std::byte* const own = place(array, piece, done);
+    std::byte* const own = address_of(array, piece, done);
     if (is_near(array)) {
       use(done, length, own);
       continue;
@@ -67,7 +67,7 @@ void widen_bytes(const StateArray& array, const StatePiece& piece, std::int64_t 
     const std::int64_t needed = (skipped + count - done + width - 1) / width;
     const std::int64_t elements = std::min(max_at_once, needed);
     const std::int64_t length = std::min(elements * width - skipped, count - done);
-    widen(array, {piece.first + element, elements, place(array, piece, element)}, floats.data());
+    widen(array, {piece.first + element, elements, address_of(array, piece, element)}, floats.data());
     std::memcpy(bytes + done, reinterpret_cast<const std::byte*>(floats.data()) + skipped,
                 static_cast<std::size_t>(length));
     done += length;

@@ -1,4 +1,4 @@
-// Weights that memory holds in 16 bits and the file in floats (StateArray::held_as).
+// Weights stored in memory in 16 bits and in the file in float (StateArray::held_as).
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,13 @@
 
 namespace mylos {
 
-/// floats = the piece's values, exactly.
+/// Converts the piece's values to floats, exactly.
 void widen(const StateArray& array, const StatePiece& piece, float* floats);
-/// The same for the bytes [first, first + count) of the piece's floats, which may begin and end within one.
+/// Writes the bytes [first, first + count) of the piece's values as floats; the range may start and end
+/// inside a float.
 void widen_bytes(const StateArray& array, const StatePiece& piece, std::int64_t first, std::int64_t count,
                  std::byte* bytes);
-/// The piece's values = floats, rounded to nearest.
+/// Sets the piece's values from floats, rounded to nearest.
 void round_into(const StateArray& array, const StatePiece& piece, const float* floats);
 
 }  // namespace mylos

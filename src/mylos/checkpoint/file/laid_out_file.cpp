@@ -29,9 +29,8 @@ std::vector<StoredDataset> stored_datasets(const OpenFile& open, const Checkpoin
   return stored;
 }
 
-/// HDF5 finds in the file what was put there: its own structure has checksums, of which the digest knows
-/// nothing.
-void open_again(const std::string& path, const std::vector<StoredDataset>& stored) {
+/// Checks the file through HDF5: HDF5's structure has its own checksums, which the digest does not check.
+void verify_through_hdf5(const std::string& path, const std::vector<StoredDataset>& stored) {
   const hdf5::File file = hdf5::File::open(path);
   for (const StoredDataset& dataset : stored) require_crc(file, dataset.path, dataset.crc);
 }
@@ -43,7 +42,7 @@ LaidOutFile::LaidOutFile(const std::string& path, const CheckpointHeader& header
     : pending_(path) {
   require_writable(state);
   on_own_file([&] {
-    reserve_space(temporary(), generous_bytes(state));
+    reserve_space(temporary(), file_bytes_bound(state));
     open_ = begin_file(temporary(), header, state);
   });
 }
@@ -56,7 +55,7 @@ void LaidOutFile::finish(const CheckpointState& state, std::vector<PieceCrc> pie
     end_file(*open_);
     sync_file(temporary());
     write_user_block(temporary(), verify_stored(temporary(), stored));
-    open_again(temporary(), stored);
+    verify_through_hdf5(temporary(), stored);
     pending_.publish();
   });
 }

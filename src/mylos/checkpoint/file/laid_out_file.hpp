@@ -1,6 +1,6 @@
-// LaidOutFile: a checkpoint's file while one process has it open. HDF5 gives every array its place; the
-// arrays' bytes go there by plain writes, past HDF5 and the page cache, of this process or of others; then
-// the file is verified and gets its name.
+// LaidOutFile: a checkpoint file during writing, opened by one process. HDF5 assigns an offset to every
+// array. This process or others write the arrays' bytes there by plain writes that bypass HDF5 and the page
+// cache. Then the file is verified and renamed.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@ namespace mylos {
 
 class LaidOutFile {
  public:
-  /// Makes the file that will be `path`, with all but the arrays' values. What fails, or is not finished,
-  /// leaves nothing behind.
+  /// Creates the temporary file of `path` with everything except the arrays' values. The file is removed if
+  /// writing fails or finish() is not called.
   LaidOutFile(const std::string& path, const CheckpointHeader& header, const CheckpointState& state);
 
   [[nodiscard]] const std::string& temporary() const { return pending_.temporary(); }
-  /// Where each of the state's arrays begins, in bytes.
+  /// Returns the offset of each of the state's arrays in the file, in bytes.
   [[nodiscard]] const std::vector<std::int64_t>& array_offsets() const { return open_->array_offsets; }
 
-  /// `pieces`: the CRC-32s of all that was written, in any order. Throws Error (failed) where that is not the
-  /// whole state, or the disk does not hold it.
+  /// Verifies and publishes the file. `pieces`: the CRC-32s of all written pieces, in any order. Throws Error
+  /// (failed) if they do not cover the complete state, or if the data on disk differs.
   void finish(const CheckpointState& state, std::vector<PieceCrc> pieces);
 
  private:
@@ -32,7 +32,7 @@ class LaidOutFile {
   std::optional<OpenFile> open_;
 };
 
-/// Writes the pieces that `state` has, where the file's arrays lie.
+/// Writes the pieces of `state` at the offsets of the file's arrays. Returns their CRC-32s.
 [[nodiscard]] std::vector<PieceCrc> write_pieces(const std::string& path,
                                                  const std::vector<std::int64_t>& array_offsets,
                                                  const CheckpointState& state);

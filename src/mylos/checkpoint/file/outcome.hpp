@@ -1,4 +1,4 @@
-// How a checkpoint that was written beside the steps has ended.
+// The result of a checkpoint that was written asynchronously.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace mylos {
 
 struct CheckpointOutcome {
   std::int64_t step = 0;
-  std::string path;  // of the file that is there now; empty where there is an error
+  std::string path;  // path of the file; empty if there is an error
   std::optional<Error> error;
-  double seconds = 0;  // of writing, beside the steps
+  double seconds = 0;  // duration of the asynchronous write
 };
 
 }  // namespace mylos

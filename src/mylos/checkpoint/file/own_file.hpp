@@ -1,4 +1,4 @@
-// Failures of a file while this program writes it.
+// Errors of a file that this program writes.
 #pragma once
 
 #include <utility>
@@ -7,8 +7,9 @@
 
 namespace mylos {
 
-/// Returns work(), which writes a file of ours and reads it again. What readers call bad input is no fault of
-/// the user's here (somebody deleted the folder, say): it is thrown as ExitCode::failed.
+/// Returns work(), which writes a file of this program and reads it again. Errors that readers report as bad
+/// input are not the user's fault here (the folder may have been deleted): they are rethrown as
+/// ExitCode::failed.
 template <class Work>
 decltype(auto) on_own_file(Work&& work) {
   try {

@@ -22,7 +22,8 @@ hdf5::File open_checked(RankGroup& ranks, const std::string& path) {
   std::optional<hdf5::File> file;
   run_on_first(ranks, [&] { verify_user_block(path); });
   run_on_all(ranks, [&] {
-    // What the first rank has just read is not damaged: this rank's view of the disk is what is wrong.
+    // The first rank has just verified the file. If it cannot be opened here, the cause is this rank's view
+    // of the file system.
     if (::access(path.c_str(), R_OK) != 0) fail_run("{}: cannot be opened: {}", path, std::strerror(errno));
     file = hdf5::File::open(path);
   });
@@ -48,17 +49,18 @@ std::string shape_text(const std::vector<std::int64_t>& dims) {
   return dims.empty() ? "a scalar" : fmt::format("[{}]", fmt::join(dims, ", "));
 }
 
-/// Who it is that needs an array, in messages.
+/// Returns the part of the run that needs an array, for messages.
 const char* owner_of(const std::string& path) {
   return path.starts_with("/model/") ? "the deck's model" : "this run";
 }
 
-/// The tables in it are read one by one, by programs that know them: it holds more than most need.
+/// Returns whether the path belongs to the history. Its tables are read individually: a file may have more of
+/// them than a reader needs.
 bool is_of_history(const std::string& path) {
   return path == "/history" || path.starts_with("/history/");
 }
 
-/// What is compared as a whole: a top-level group, and each table of the history.
+/// Returns the group that is compared completely: a top-level group, or a table of the history.
 std::string group_of(const std::string& path) {
   return path.substr(0, is_of_history(path) ? path.rfind('/') : path.find('/', 1));
 }
@@ -79,8 +81,8 @@ void require_array(const hdf5::File& file, const StateArray& array) {
   }
 }
 
-/// In each of these groups of which the state names any, the file may have nothing that the state has not.
-void require_nothing_more(const hdf5::File& file, const CheckpointState& state) {
+/// Throws Error if the file has more than the state in a group of which the state has a member.
+void require_no_extra_objects(const hdf5::File& file, const CheckpointState& state) {
   std::set<std::string> known;
   std::set<std::string> groups;
   const auto add = [&](const std::string& path) {
@@ -90,7 +92,7 @@ void require_nothing_more(const hdf5::File& file, const CheckpointState& state) 
   for (const StateArray& array : state.arrays) add(array.path);
   for (const StateText& text : state.texts) add(text.path);
   for (const std::string& group : groups) {
-    if (!file.exists(group)) continue;  // what must be there was asked for before
+    if (!file.exists(group)) continue;  // required objects have been checked before
     walk(
         file, group,
         [&](const std::string& path, hdf5::ObjectKind) {
@@ -143,7 +145,7 @@ void CheckpointReader::require_match_here(const CheckpointState& state) const {
   for (const StateText& text : state.texts) {
     if (!file_.exists(text.path)) fail_input("{}: has no {}", path_, text.path);
   }
-  require_nothing_more(file_, state);
+  require_no_extra_objects(file_, state);
 }
 
 void CheckpointReader::read(CheckpointState& state) const {

@@ -1,5 +1,5 @@
-// Reads a checkpoint: nothing is taken from a file before its digest is right, nothing from a dataset before
-// its type and dimensions are the ones expected.
+// A reader of checkpoints. It verifies a file's digest before it uses the file, and type and dimensions of a
+// dataset before it reads the dataset.
 #pragma once
 
 #include <string>
@@ -13,34 +13,34 @@ namespace mylos {
 
 class CheckpointReader {
  public:
-  /// All ranks open the same file; rank 0 checks its digest. Throws Error (bad_input) on all ranks, with the
+  /// Opens the file on all ranks; rank 0 verifies its digest. Throws Error (bad_input) on all ranks, with the
   /// cause.
   CheckpointReader(RankGroup& ranks, const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const CheckpointHeader& header() const { return header_; }
-  /// What this process has open, for who knows the file's arrays by what it holds (WeightFile).
+  /// Returns the open file, for readers that find its arrays by listing them (WeightFile).
   [[nodiscard]] const hdf5::File& file() const { return file_; }
 
-  /// For arrays whose length only the file knows (the history's tail). Throws Error if there is none.
+  /// Returns whether the file has this array or group.
   [[nodiscard]] bool exists(const std::string& array_or_group) const;
   [[nodiscard]] std::vector<std::int64_t> dims(const std::string& array) const;
-  /// Of an array of one dimension. Throws Error where the file has another.
+  /// Returns the length of a one-dimensional array. Throws Error if it has another number of dimensions.
   [[nodiscard]] std::int64_t length(const std::string& array) const;
   [[nodiscard]] std::string text(const std::string& path) const;
 
-  /// All ranks call this. Fills every array (its pieces) and text of `state`, and verifies each CRC-32.
-  /// Before anything is read, names, types and dimensions are compared: the first array, in the state's
-  /// order, that the file has otherwise or not at all (unless it may be missing) is named by the Error
-  /// (bad_input), and so is one that the file has beyond the state's in a top-level group of which the state
-  /// names any ("/model"), or in a table of the history ("/history" without the groups in it,
+  /// Reads every array (its pieces) and text of `state`, and verifies each CRC-32. All ranks call this.
+  /// Names, types and dimensions are compared before anything is read. Throws Error (bad_input) that names
+  /// the first array, in the state's order, that differs in the file or is missing (unless it may be
+  /// missing), or the first that the file has in addition. The latter is checked in top-level groups of which
+  /// the state has a member ("/model"), and in tables of the history ("/history" without the groups in it,
   /// "/history/evaluations").
   void read(CheckpointState& state) const;
-  /// All ranks call this. The comparison alone.
+  /// Makes this comparison only. All ranks call this.
   void require_match(const CheckpointState& state) const;
 
  private:
-  /// Not there, and need not be.
+  /// Returns whether the array is missing and may be missing.
   [[nodiscard]] bool is_missing(const StateArray& array) const;
   void require_match_here(const CheckpointState& state) const;
 

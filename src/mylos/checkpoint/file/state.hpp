@@ -1,7 +1,7 @@
-// The state of a run as a checkpoint sees it: named arrays, scalars and texts, wherever they are in memory.
+// The state of a run in a checkpoint: named arrays, scalars and texts, with their addresses in memory.
 //
-// A path is a place in the file: "/model/hidden1/weight". A scalar is an array without dimensions. All ranks
-// hold the same of an array, so that any rank may write any part of it, unless it is sharded.
+// A path is an object in the file: "/model/hidden1/weight". A scalar is an array without dimensions. Unless
+// an array is sharded, all ranks hold the same values, so that any rank may write any part of it.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,33 @@
 
 namespace mylos {
 
-/// Elements [first, first + count) of an array, row by row, one behind the other in memory.
+/// Elements [first, first + count) of an array in row-major order, contiguous in memory.
 struct StatePiece {
   std::int64_t first = 0;
   std::int64_t count = 0;
   void* data = nullptr;
 };
 
-/// An array that is written from memory or read into it.
+/// An array to be written from memory or read into it.
 struct StateArray {
   std::string path;
   DType type = DType::fp32;
   std::vector<std::int64_t> dims;  // of the whole array; empty: a scalar
-  std::vector<StatePiece> pieces;  // what this rank holds of it, in ascending order
-  bool on_device = false;          // they are device memory (on host-only builds there is no difference)
-  bool sharded = false;            // the ranks hold different pieces, each element once; else each holds all
-  bool may_be_missing = false;     // in files of earlier builds: what memory holds then stays
-  // fp16 or bf16: so memory holds what are floats in the file. They are widened on the way out, and rounded
-  // to nearest on the way in. None: memory and file have the same type.
+  std::vector<StatePiece> pieces;  // this rank's pieces, in ascending order
+  bool on_device = false;          // the pieces are in device memory (no difference on host-only builds)
+  bool sharded = false;            // the ranks hold disjoint pieces; else each rank holds all
+  bool may_be_missing = false;     // in files of earlier builds: memory then keeps its values
+  // fp16 or bf16: the type in memory of values that are floats in the file. They are widened when written,
+  // and rounded to nearest when read. None: memory and file have the same type.
   std::optional<DType> held_as = std::nullopt;
 
-  /// All elements.
+  /// Returns the number of elements.
   [[nodiscard]] std::int64_t size() const {
     std::int64_t elements = 1;
     for (const auto extent : dims) elements *= extent;
     return elements;
   }
-  /// In the file.
+  /// Returns the bytes in the file.
   [[nodiscard]] std::int64_t bytes() const { return bytes_of(size()); }
   [[nodiscard]] std::int64_t bytes_of(std::int64_t elements) const {
     return elements * static_cast<std::int64_t>(size_of(type));
@@ -57,7 +57,7 @@ struct StateText {
 struct CheckpointState {
   std::vector<StateArray> arrays;  // in the order in which messages should name them
   std::vector<StateText> texts;
-  std::vector<StateArray> derived;  // of the arrays; not in the file, but to be the same on all ranks
+  std::vector<StateArray> derived;  // arrays derived from `arrays`: not in the file, but equal on all ranks
 
   template <class T>
   void add_host(const std::string& path, T* data, std::vector<std::int64_t> dims) {
@@ -67,13 +67,13 @@ struct CheckpointState {
   void add_scalar(const std::string& path, T& value) {
     add_host(path, &value, {});
   }
-  /// The array that was added last is one that earlier builds did not write.
+  /// Marks the last added array as one that earlier builds did not write.
   void let_last_be_missing() { arrays.back().may_be_missing = true; }
   template <class T>
   void add_device(const std::string& path, T* data, std::vector<std::int64_t> dims) {
     add_whole(path, dtype_of<T>, std::move(dims), data, true);
   }
-  /// Of an array that is cut over ranks: the elements [first, first + count) that this rank holds, or none.
+  /// Adds this rank's elements [first, first + count) of a sharded array; `count` may be 0.
   template <class T>
   void add_device_part(const std::string& path, std::int64_t first, std::int64_t count, T* data,
                        std::vector<std::int64_t> dims) {
@@ -81,8 +81,9 @@ struct CheckpointState {
     if (count > 0) array.pieces.push_back({first, count, data});
     arrays.push_back(std::move(array));
   }
-  /// Floats in the file: the elements from `first` on, or none, of which this rank holds `values`, in device
-  /// memory, as fp32, fp16 or bf16. `sharded`: the array is cut over ranks; else these are all.
+  /// Adds an array that is float in the file: this rank's `values` are its elements from `first` on, possibly
+  /// none, in device memory as fp32, fp16 or bf16. `sharded`: the array is sharded over ranks; otherwise
+  /// `values` are all elements.
   void add_weights(const std::string& path, std::int64_t first, const Tensor& values,
                    std::vector<std::int64_t> dims, bool sharded) {
     StateArray array{path, DType::fp32, std::move(dims), {}, true, sharded};
@@ -102,14 +103,14 @@ struct CheckpointState {
   }
 };
 
-/// What the file says about itself, as attributes of "/" (the deck: as text /deck).
+/// The attributes of "/" (and the deck: text /deck).
 struct CheckpointHeader {
   std::int64_t step = 0;
   std::string code_version;
   std::string deck;             // resolved
-  std::string created;          // set when written: "2026-11-21T09:30:00Z"
-  std::int64_t world_size = 1;  // ranks of the run; set when all of them write
-  std::int64_t best_step = -1;  // not in the file: which checkpoint `best` names then; -1: as before
+  std::string created;          // set at writing: "2026-11-21T09:30:00Z"
+  std::int64_t world_size = 1;  // ranks of the run; set if all of them write
+  std::int64_t best_step = -1;  // not in the file: the step that `best` then names; -1: unchanged
 };
 
 }  // namespace mylos

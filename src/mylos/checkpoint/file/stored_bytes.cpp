@@ -16,7 +16,7 @@ namespace mylos {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "the file's numbers are, and bytes go there as they are");
+              "checkpoint files are little-endian, and bytes are written unchanged");
 
 std::int64_t elements_per_piece(DType type) {
   return piece_bytes / element_bytes(type);
@@ -26,8 +26,8 @@ using HostBytes = Kokkos::View<std::byte*, Kokkos::HostSpace, Kokkos::MemoryTrai
 using DeviceBytes = Kokkos::View<std::byte*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 using ConstDeviceBytes = Kokkos::View<const std::byte*, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// Calls fill(first, count, host memory for those elements as the file has them) for the piece: once where
-/// the host reaches the state's memory and it has the file's type, else part by part through a buffer.
+/// Calls fill(first, count, host memory of these elements in the file's type) for the piece: once if the host
+/// can access the state's memory and it has the file's type, otherwise part by part through a buffer.
 void fill_piece(const StateArray& array, const StatePiece& piece,
                 const std::function<void(std::int64_t, std::int64_t, std::byte*)>& fill) {
   auto* start = static_cast<std::byte*>(piece.data);
@@ -36,10 +36,10 @@ void fill_piece(const StateArray& array, const StatePiece& piece,
     if (piece.count > 0) fill(piece.first, piece.count, start);
     return;
   }
-  const std::int64_t most = elements_per_piece(array.type);
-  std::vector<std::byte> buffer(static_cast<std::size_t>(array.bytes_of(std::min(most, piece.count))));
-  for (std::int64_t done = 0; done < piece.count; done += most) {
-    const std::int64_t length = std::min(most, piece.count - done);
+  const std::int64_t max_count = elements_per_piece(array.type);
+  std::vector<std::byte> buffer(static_cast<std::size_t>(array.bytes_of(std::min(max_count, piece.count))));
+  for (std::int64_t done = 0; done < piece.count; done += max_count) {
+    const std::int64_t length = std::min(max_count, piece.count - done);
     if (array.held_as) {
       auto* const floats = reinterpret_cast<float*>(buffer.data());
       const StatePiece part{piece.first + done, length, start + array.memory_bytes_of(done)};
@@ -55,15 +55,15 @@ void fill_piece(const StateArray& array, const StatePiece& piece,
   }
 }
 
-/// CRC-32 of elements [first, first + count) of the dataset, going on from `crc`.
-std::uint32_t crc_beyond(const hdf5::Dataset& dataset, std::int64_t first, std::int64_t count,
-                         std::uint32_t crc) {
+/// Returns the CRC-32 of elements [first, first + count) of the dataset, continued from `crc`.
+std::uint32_t continue_crc(const hdf5::Dataset& dataset, std::int64_t first, std::int64_t count,
+                           std::uint32_t crc) {
   hdf5::dispatch(*dataset.type(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const std::int64_t most = elements_per_piece(*dataset.type());
-    std::vector<T> buffer(static_cast<std::size_t>(std::min(most, count)));
-    for (std::int64_t done = 0; done < count; done += most) {
-      const std::int64_t length = std::min(most, count - done);
+    const std::int64_t max_count = elements_per_piece(*dataset.type());
+    std::vector<T> buffer(static_cast<std::size_t>(std::min(max_count, count)));
+    for (std::int64_t done = 0; done < count; done += max_count) {
+      const std::int64_t length = std::min(max_count, count - done);
       dataset.read(first + done, length, buffer.data());
       crc = crc32_of(buffer.data(), static_cast<std::size_t>(length) * sizeof(T), crc);
     }
@@ -77,8 +77,8 @@ std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& 
                           const StatePiece& piece) {
   std::uint32_t crc = 0;
   const auto* start = static_cast<const std::byte*>(piece.data);
-  const std::int64_t place = offset + array.bytes_of(piece.first);
-  file.write(place, array.bytes_of(piece.count),
+  const std::int64_t file_offset = offset + array.bytes_of(piece.first);
+  file.write(file_offset, array.bytes_of(piece.count),
              [&](std::byte* buffer, std::int64_t first, std::int64_t count) {
                const auto bytes = static_cast<std::size_t>(count);
                if (array.held_as) {
@@ -97,7 +97,7 @@ std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& arra
   std::uint32_t crc = 0;
   std::int64_t end = 0;  // of what was read
   for (const StatePiece& piece : array.pieces) {
-    crc = crc_beyond(dataset, end, piece.first - end, crc);
+    crc = continue_crc(dataset, end, piece.first - end, crc);
     fill_piece(array, piece, [&](std::int64_t from, std::int64_t length, std::byte* host) {
       hdf5::dispatch(array.type, [&](auto tag) {
         dataset.read(from, length, reinterpret_cast<typename decltype(tag)::type*>(host));
@@ -106,14 +106,14 @@ std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& arra
     });
     end = piece.first + piece.count;
   }
-  return crc_beyond(dataset, end, array.size() - end, crc);
+  return continue_crc(dataset, end, array.size() - end, crc);
 }
 
 std::uint32_t crc_of(const hdf5::Dataset& dataset) {
   if (dataset.is_text()) return crc_of_text(dataset.read_text());
   using enum DType;
   dataset.require({fp32, fp64, int32, int64, uint8, uint16, uint32, uint64}, dataset.dims().size(), "");
-  return crc_beyond(dataset, 0, dataset.size(), 0);
+  return continue_crc(dataset, 0, dataset.size(), 0);
 }
 
 std::uint32_t crc_of_text(std::string_view text) {

@@ -1,4 +1,4 @@
-// What lies on the disk against what was in memory, before a checkpoint's file gets its name.
+// Comparison of the data on disk with the data in memory, before a checkpoint file is renamed.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace mylos {
 
-/// A dataset as it must be on the disk.
+/// A dataset as it must be on disk.
 struct StoredDataset {
   std::string path;
   ByteRange range;
   std::uint32_t crc;
 };
 
-/// Reads the file past the page cache and returns the digest of its contents. Throws Error (failed) naming
-/// the first dataset that is not as it was written.
+/// Reads the file, bypassing the page cache, and returns the digest of its contents. Throws Error (failed)
+/// that names the first dataset that differs from what was written.
 [[nodiscard]] std::string verify_stored(const std::string& path, const std::vector<StoredDataset>& stored);
 
 }  // namespace mylos

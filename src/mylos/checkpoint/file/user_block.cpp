@@ -13,7 +13,8 @@
 namespace mylos {
 namespace {
 
-/// A pure function of what it describes: a checker makes it anew and compares all of it.
+/// Returns the user block. It depends only on its arguments: verification creates it again and compares all
+/// of it.
 std::string make_block(const std::string& digest, std::int64_t file_bytes) {
   std::string block = fmt::format(
       "{} {}\nbytes {}\ndigest {} (xxh3-128 of the crc32s of every {} bytes from byte {} on)\n"
@@ -44,7 +45,7 @@ std::int64_t size_of_file(const std::string& path) {
   return static_cast<std::int64_t>(bytes);
 }
 
-/// The number after the line start `name` in the block, or -1.
+/// Returns the number after `name` in the block, or -1.
 std::int64_t number_after(std::string_view block, std::string_view name) {
   const auto start = block.find(name);
   if (start == std::string_view::npos) return -1;

@@ -1,4 +1,4 @@
-// All of a checkpoint that can be checked without the run it belongs to.
+// Verification of a checkpoint without its run.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@ struct VerifiedCheckpoint {
   std::int64_t bytes = 0;  // of their elements
 };
 
-/// For this process alone, without MPI: the digest of the file, then every dataset against its own CRC-32 and
-/// the attributes of "/". Throws Error (bad_input) with the first thing that is wrong. HDF5 does not survive
-/// every hostile file: give it one in a process of its own.
+/// Verifies the digest of the file, then every dataset against its CRC-32, and the attributes of "/". Runs on
+/// this process only, without MPI. Throws Error (bad_input) with the first problem. HDF5 crashes on some
+/// malicious files: verify such files in a separate process.
 [[nodiscard]] VerifiedCheckpoint verify_contents(const std::string& path);
 
 }  // namespace mylos

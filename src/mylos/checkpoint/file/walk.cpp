@@ -8,16 +8,16 @@
 namespace mylos {
 namespace {
 
-// Deeper than any of ours: /optimizer/layer/parameter/moment.
-constexpr std::ptrdiff_t deepest = 16;
+// Deeper than the groups of any checkpoint: /optimizer/layer/parameter/moment.
+constexpr std::ptrdiff_t max_depth = 16;
 
 }  // namespace
 
 void walk(const hdf5::File& file, const std::string& group,
           const std::function<void(const std::string& path, hdf5::ObjectKind kind)>& visit,
           const std::function<bool(const std::string& path)>& enters) {
-  if (std::count(group.begin(), group.end(), '/') > deepest)
-    fail_input("{}: {} lies deeper than {} groups", file.path(), printable(group), deepest);
+  if (std::count(group.begin(), group.end(), '/') > max_depth)
+    fail_input("{}: {} lies deeper than {} groups", file.path(), printable(group), max_depth);
   for (const hdf5::Child& child : file.children(group.empty() ? "/" : group)) {
     const std::string path = group + "/" + child.name;
     if (child.kind != hdf5::ObjectKind::group) {

@@ -1,4 +1,4 @@
-// What lies in a checkpoint's groups, one after the other.
+// A recursive visit of a checkpoint's groups.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,10 @@
 
 namespace mylos {
 
-/// Calls visit(path, kind) for all that the group ("" for the file) and those below it hold and is no group,
-/// sorted by name in each. Groups for which enters(path) is false are passed over. Throws Error (bad_input)
-/// where groups lie deeper than any of ours: a stranger's may have as many levels as his file has room for.
+/// Calls visit(path, kind) for every object that is not a group in `group` ("" for the file) and in the
+/// groups below it, sorted by name in each group. Skips groups for which enters(path) is false. Throws Error
+/// (bad_input) if groups are nested deeper than in any checkpoint: a malicious file may have as many levels
+/// as fit into it.
 void walk(const hdf5::File& file, const std::string& group,
           const std::function<void(const std::string& path, hdf5::ObjectKind kind)>& visit,
           const std::function<bool(const std::string& path)>& enters = nullptr);

@@ -21,7 +21,7 @@ constexpr const char* model_group = "/model";
 constexpr const char* average_group = "/average";
 constexpr const char* buffers_group = "/buffers";
 
-/// Below `top` there is a group for each layer.
+/// Adds the entries of `top`, which has one group per layer.
 void add_entries(const hdf5::File& file, const std::string& top, std::vector<WeightEntry>& entries) {
   for (const hdf5::Child& layer : file.children(top)) {
     if (layer.kind != hdf5::ObjectKind::group) continue;
@@ -49,7 +49,7 @@ std::vector<WeightEntry> entries_of_checkpoint(const hdf5::File& file, StoredWei
   return entries;
 }
 
-/// Without the statistics that `mylos convert` writes beside the weights.
+/// Returns the tensors, without the statistics that `mylos convert` writes in addition to the weights.
 std::vector<WeightEntry> entries_of_tensors(const safetensors::Reader& reader) {
   const bool is_ours = reader.metadata().contains(WeightMetadata::layout);
   std::vector<WeightEntry> entries;
@@ -100,7 +100,7 @@ void WeightFile::open(RankGroup& ranks) {
     is_checkpoint = looks_like_checkpoint(path_);
   });
   char any = is_checkpoint ? 1 : 0;
-  ranks.broadcast(&any, sizeof any, 0);  // the readers below exchange messages of their own
+  ranks.broadcast(&any, sizeof any, 0);  // the readers below exchange messages themselves
   if (any != 0) checkpoint_ = std::make_unique<CheckpointReader>(ranks, path_);
   run_on_all(ranks, [&] {
     if (checkpoint_) {

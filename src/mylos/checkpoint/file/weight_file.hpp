@@ -1,8 +1,8 @@
-// WeightFile: the weights in a checkpoint or in a safetensors file, by the names that they have there.
+// WeightFile: the weights in a checkpoint or in a safetensors file, by their names in the file.
 //
-// Every rank opens the file and knows what it holds; who reads numbers of it is the caller's choice. Nothing
-// is taken for a tensor before it is read, and a file from outside is checked as CheckpointReader and
-// safetensors::Reader say.
+// Every rank opens the file and lists its tensors; the caller decides which ranks read numbers. No memory is
+// allocated for a tensor before it is read. A file from outside is checked as described in CheckpointReader
+// and safetensors::Reader.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,26 @@
 
 namespace mylos {
 
-/// Of a checkpoint: its weights, or their moving average.
+/// The weights of a checkpoint, or their moving average.
 enum class StoredWeights { current, average };
 
-/// What `mylos convert` says in the metadata of a safetensors file, and the tensors that are no weights in
-/// it.
+/// The metadata that `mylos convert` writes to a safetensors file, and the names of the tensors in it that
+/// are not weights.
 struct WeightMetadata {
   static constexpr const char* layout = "mylos.layout";
-  static constexpr const char* channels_first =
-      "channels_first";  // as PyTorch (model/parameters/channels_first.hpp)
-  static constexpr const char* channels_last = "channels_last";  // as a checkpoint
-  static constexpr const char* deck = "mylos.deck";              // of the run, resolved
+  static constexpr const char* channels_first = "channels_first";  // as in PyTorch
+  static constexpr const char* channels_last = "channels_last";    // as in a checkpoint
+  static constexpr const char* deck = "mylos.deck";                // of the run, resolved
   static constexpr const char* step = "mylos.step";
   static constexpr const char* normalization = "mylos.normalization";  // in words
-  static constexpr const char* statistics = "normalization.";          // how the names of its tensors begin
+  static constexpr const char* statistics = "normalization.";  // prefix of the statistics' tensor names
 };
 
 /// A tensor of the file.
 struct WeightEntry {
-  std::string name;                // as the file has it: "hidden1/weight", "hidden1.weight"
+  std::string name;                // name in the file: "hidden1/weight", "hidden1.weight"
   std::vector<std::int64_t> dims;  // [outputs, inputs] of a matrix
-  std::string group = {};          // of a checkpoint: "/model", "/average", "/buffers" (running statistics)
+  std::string group = {};          // in a checkpoint: "/model", "/average", "/buffers" (running statistics)
 
   [[nodiscard]] std::int64_t size() const;
   /// "[24, 12]"
@@ -46,35 +45,36 @@ struct WeightEntry {
 
 class WeightFile {
  public:
-  /// All ranks. Throws Error (bad_input) on all of them where it is neither kind of file, or damaged, and
-  /// where ranks find different ones under its name, or it has no average where that is wanted.
+  /// Opens the file. All ranks call this. Throws Error (bad_input) on all of them if it is neither kind of
+  /// file, is damaged, differs between ranks, or has no average if `wanted` is the average.
   WeightFile(RankGroup& ranks, const std::string& path, StoredWeights wanted = StoredWeights::current);
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// Everything under /model (or /average) and /buffers, or every tensor.
+  /// Returns the datasets under /model (or /average) and /buffers, or all tensors.
   [[nodiscard]] const std::vector<WeightEntry>& entries() const { return entries_; }
-  /// Throws Error (bad_input) unless its numbers are floats: of 32 bits in a checkpoint, of 16 too in
+  /// Throws Error (bad_input) unless its numbers are floats: 32-bit in a checkpoint, 32-bit or 16-bit in
   /// safetensors.
   void require_readable(const WeightEntry& entry) const;
-  /// Elements of `entry` from `first` on, as float. From the first to the last they are read in order, so
-  /// that a checkpoint's are compared with their CRC-32 at the end: throws Error (bad_input) where they
-  /// differ.
+  /// Reads elements of `entry` from `first` on, as float. The caller reads an entry in order from the first
+  /// to the last element, so that the CRC-32 of a checkpoint's dataset is verified at the end: throws Error
+  /// (bad_input) if it differs.
   void read(const WeightEntry& entry, std::int64_t first, std::span<float> values);
-  /// "checkpoint of step 500", "average of weights in the checkpoint of step 500" or "safetensors".
+  /// Returns "checkpoint of step 500", "average of weights in the checkpoint of step 500" or "safetensors".
   [[nodiscard]] std::string kind() const;
   [[nodiscard]] bool is_checkpoint() const { return checkpoint_ != nullptr; }
-  /// The deck of the run whose weights these are; "" where the file does not say it.
+  /// Returns the deck of the run that produced the weights; "" if the file does not contain it.
   [[nodiscard]] std::string deck() const;
-  /// The grid of that run's samples, 1 to 3 extents, then channels, where the file says it.
+  /// Returns the grid of that run's samples: 1 to 3 extents, then channels. Empty if the file does not
+  /// contain it.
   [[nodiscard]] std::vector<std::int64_t> grid() const;
-  /// Whether channels lie before points in it, as `mylos convert` writes and says.
+  /// Returns whether channels precede points, as `mylos convert` writes and records it.
   [[nodiscard]] bool is_channels_first() const;
-  /// Whether it is known in which order its numbers lie; a file from elsewhere does not say it.
+  /// Returns whether the order of the numbers is known; files from elsewhere do not state it.
   [[nodiscard]] bool says_layout() const;
-  /// Null where it is no checkpoint.
+  /// Returns the checkpoint, or null if the file is none.
   [[nodiscard]] const CheckpointReader* checkpoint() const { return checkpoint_.get(); }
-  /// The name that a parameter of a network has here, "hidden1/weight", under the name of the file: a
-  /// checkpoint has the same, safetensors "hidden1.weight".
+  /// Returns the network's name, "hidden1/weight", of a tensor of the file: checkpoints use the same name,
+  /// safetensors "hidden1.weight".
   [[nodiscard]] std::string parameter_name(const std::string& name) const;
 
  private:
@@ -83,10 +83,10 @@ class WeightFile {
 
   std::string path_;
   StoredWeights wanted_;
-  std::unique_ptr<CheckpointReader> checkpoint_;  // one of the two
+  std::unique_ptr<CheckpointReader> checkpoint_;  // exactly one of these two is set
   std::unique_ptr<safetensors::Reader> tensors_;
   std::vector<WeightEntry> entries_;
-  std::optional<hdf5::Dataset> dataset_;  // of which the last numbers were read, and their CRC-32 so far
+  std::optional<hdf5::Dataset> dataset_;  // the dataset being read, and its CRC-32 so far
   std::uint32_t crc_ = 0;
 };
 

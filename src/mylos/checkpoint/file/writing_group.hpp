@@ -1,5 +1,5 @@
 // WritingGroup: the ranks that write one file together, or one process that writes alone and makes no MPI
-// call (a thread beside the training loop).
+// call (a background thread).
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace mylos {
 
-/// CRC-32 of some elements of an array.
+/// The CRC-32 of a range of an array's elements.
 struct PieceCrc {
-  std::uint32_t array = 0;  // by the state's arrays
+  std::uint32_t array = 0;  // index in the state's arrays
   std::uint32_t crc = 0;
   std::int64_t first = 0;
   std::int64_t count = 0;
@@ -21,22 +21,22 @@ struct PieceCrc {
 
 class WritingGroup {
  public:
-  /// Null: this process alone.
+  /// Creates the group of these ranks; null: this process alone.
   explicit WritingGroup(RankGroup* ranks) : ranks_(ranks) {}
 
   [[nodiscard]] bool alone() const { return ranks_ == nullptr; }
   [[nodiscard]] int rank() const { return alone() ? 0 : ranks_->rank(); }
   [[nodiscard]] int size() const { return alone() ? 1 : ranks_->size(); }
-  /// On every rank, however long it takes on one of them. What it throws on one is thrown on all. No MPI in
-  /// it.
+  /// Runs a function of any duration on every rank. If it throws on one rank, it throws on all. It must not
+  /// call MPI.
   void on_each(const std::function<void()>& function) const;
-  /// On the first rank alone, likewise.
+  /// Does the same on the first rank only.
   void on_first(const std::function<void()>& function) const;
-  /// Those of all ranks, in any order, and some of no elements.
+  /// Returns the entries of all ranks, in any order; some have no elements.
   [[nodiscard]] std::vector<PieceCrc> gather(std::vector<PieceCrc> own) const;
-  /// The first rank's.
+  /// Returns the text of the first rank.
   [[nodiscard]] std::string agreed(const std::string& text) const;
-  /// The first rank's, of which there are as many on all.
+  /// Replaces the numbers by those of the first rank. All ranks pass the same number of them.
   void agree(std::vector<std::int64_t>& numbers) const;
 
  private:

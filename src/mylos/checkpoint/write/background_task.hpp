@@ -1,4 +1,4 @@
-// BackgroundTask: a function on a thread of its own, whether it is over, and what it threw.
+// BackgroundTask: a function on a separate thread, with its state and its exception.
 #pragma once
 
 #include <atomic>
@@ -14,14 +14,14 @@ namespace mylos {
 class BackgroundTask {
  public:
   BackgroundTask() = default;
-  /// Waits for it.
+  /// Waits for the function.
   ~BackgroundTask() {
     if (thread_.joinable()) thread_.join();
   }
   BackgroundTask(const BackgroundTask&) = delete;
   BackgroundTask& operator=(const BackgroundTask&) = delete;
 
-  /// The task before must have been joined.
+  /// Starts the function. The previous task must have been joined.
   void start(std::function<void()> function) {
     ended_ = false;
     error_.reset();
@@ -38,7 +38,7 @@ class BackgroundTask {
   }
   [[nodiscard]] bool started() const { return thread_.joinable(); }
   [[nodiscard]] bool ended() const { return ended_; }
-  /// Waits for it; what it threw.
+  /// Waits for the function. Returns the error it threw, if any.
   [[nodiscard]] std::optional<Error> join() {
     if (thread_.joinable()) thread_.join();
     ended_ = false;
@@ -48,7 +48,7 @@ class BackgroundTask {
  private:
   std::thread thread_;
   std::atomic<bool> ended_ = false;
-  std::optional<Error> error_;  // the thread's until ended_
+  std::optional<Error> error_;  // owned by the thread until ended_
 };
 
 }  // namespace mylos

@@ -1,8 +1,8 @@
-// BackgroundWriter: writes a checkpoint on a thread of its own from a copy of the state, while the run goes
-// on.
+// BackgroundWriter: writes a checkpoint on a separate thread from a copy of the state, while the run
+// continues.
 //
-// One process of the run has one. Its thread makes no MPI call and shares HDF5 with the others piece by
-// piece.
+// Only one process of the run has a BackgroundWriter. Its thread makes no MPI call, and shares HDF5 with
+// other threads piece by piece.
 #pragma once
 
 #include <optional>
@@ -18,22 +18,22 @@ namespace mylos {
 
 class BackgroundWriter {
  public:
-  /// Takes the memory of a copy of `state` at once.
+  /// Allocates the memory of a copy of `state`.
   explicit BackgroundWriter(const CheckpointState& state) : copy_(state) {}
 
-  /// Copies the state and returns; the file appears, or not, when the outcome says so. The write before must
-  /// have been taken by take() or wait().
+  /// Copies the state, starts writing and returns. The outcome reports whether the file was written. The
+  /// outcome of the previous write must have been taken by take() or wait().
   void begin(const std::string& folder, CheckpointHeader header, const CheckpointState& state,
              const CheckpointOptions& options);
-  /// The outcome of a write that has ended, once.
+  /// Returns the outcome of a completed write, once.
   [[nodiscard]] std::optional<CheckpointOutcome> take();
-  /// The same, after waiting for a write in flight.
+  /// Waits for a write in flight and returns its outcome.
   [[nodiscard]] std::optional<CheckpointOutcome> wait();
 
  private:
   StateCopy copy_;
-  CheckpointOutcome outcome_;  // the task's until it has ended
-  BackgroundTask task_;        // waits, at the end of its life, for a write in flight
+  CheckpointOutcome outcome_;  // owned by the task until it has ended
+  BackgroundTask task_;        // its destructor waits for a write in flight
 };
 
 }  // namespace mylos

@@ -1,4 +1,4 @@
-// What a checkpoint's header and state get only when they are written.
+// The parts of a checkpoint's header and state that are set at writing.
 #pragma once
 
 #include "mylos/checkpoint/file/state.hpp"
@@ -6,7 +6,7 @@
 
 namespace mylos {
 
-/// The time, and of ranks that write together their number; the deck becomes a text of the file.
+/// Sets the time, the number of ranks if they write together, and adds the deck as a text of the file.
 void complete(CheckpointHeader& header, CheckpointState& state, const WritingGroup& ranks);
 
 }  // namespace mylos

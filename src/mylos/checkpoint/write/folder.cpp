@@ -15,7 +15,7 @@ namespace mylos {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view folder_name = "checkpoints";  // in a run's folder
+constexpr std::string_view folder_name = "checkpoints";  // subfolder of a run's folder
 constexpr std::string_view prefix = "step-";
 constexpr std::string_view suffix = ".h5";
 constexpr std::size_t min_digits = 10;
@@ -24,7 +24,7 @@ fs::path checkpoint_folder(const std::string& folder) {
   return fs::path(folder) / folder_name;
 }
 
-/// The step that a file's name states, if it is a checkpoint's.
+/// Returns the step in the name of a checkpoint file; nothing for other names.
 std::optional<std::int64_t> step_of(std::string_view name) {
   if (!name.starts_with(prefix) || !name.ends_with(suffix)) return {};
   const std::string_view digits = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
@@ -34,8 +34,8 @@ std::optional<std::int64_t> step_of(std::string_view name) {
   return std::stoll(std::string(digits));
 }
 
-/// Everything in FOLDER/checkpoints; nothing where there is no such folder. One that cannot be read is not an
-/// empty one.
+/// Returns all entries of FOLDER/checkpoints; none if the folder does not exist. Throws Error if it cannot be
+/// read.
 std::vector<fs::directory_entry> entries_of(const std::string& folder) {
   const fs::path path = checkpoint_folder(folder);
   std::error_code failure;
@@ -82,7 +82,7 @@ RestartChoice choose(const std::string& folder, const std::string& restart, std:
       choice.step = files.back().step;
       return choice;
     } catch (const Error& error) {
-      // It may be whole, and then an older one would cost the steps behind it.
+      // The file may be valid, and restarting from an older one would lose the steps after it.
       if (error.code() != ExitCode::bad_input) {
         fail_run("{}; only damaged checkpoints are passed over: make it readable, or move it out of {}",
                  error.what(), checkpoint_folder(folder).string());
@@ -98,7 +98,7 @@ RestartChoice choose(const std::string& folder, const std::string& restart, std:
   return choice;
 }
 
-/// The step of the oldest of the last keep_last files that `every` asked for; -1: it asks for none.
+/// Returns the step of the oldest of the last keep_last files that `every` requested; -1 if it requests none.
 std::int64_t first_of_last_regular(const std::vector<CheckpointFile>& files,
                                    const CheckpointOptions& options) {
   std::int64_t left = options.keep_last;
@@ -111,14 +111,14 @@ std::int64_t first_of_last_regular(const std::vector<CheckpointFile>& files,
   return first;
 }
 
-/// A name in `folder` that no file has yet.
+/// Returns a name in `folder` that no file has.
 fs::path free_name(const fs::path& folder, const fs::path& name) {
   fs::path candidate = folder / name;
   for (int i = 1; fs::exists(candidate); ++i) candidate = folder / fmt::format("{}.{}", name.string(), i);
   return candidate;
 }
 
-/// A text file that names a checkpoint beside it.
+/// Writes a text file that names a checkpoint in the same folder.
 void write_name(const fs::path& path, const CheckpointFile& file) {
   publish_text(path.string(), fs::path(file.path).filename().string() + '\n');
 }
@@ -176,7 +176,7 @@ void require_unused_folder(RankGroup& ranks, const std::string& folder) {
     const auto files = list_checkpoints(folder);
     if (files.empty()) return;
     fail_input(
-        "{} has checkpoints of an earlier run (the newest: {}): go on from there with --restart latest, or "
+        "{} has checkpoints of an earlier run (the newest: {}): resume from there with --restart latest, or "
         "give another run.folder",
         folder, fs::path(files.back().path).filename().string());
   });

@@ -20,7 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Pieces that others hold are theirs to write, and what all hold is rank 0's.
+/// Returns the state with only the pieces that this rank writes: its sharded pieces, and on rank 0 also the
+/// arrays that all ranks hold.
 CheckpointState own_part(CheckpointState state, int rank) {
   for (StateArray& array : state.arrays) {
     if (rank != 0 && !array.sharded) array.pieces.clear();
@@ -34,7 +35,7 @@ std::size_t pieces_of(const CheckpointState& state) {
   return count;
 }
 
-/// What a rank tells of its writing, before its pieces' checksums.
+/// A rank's report on its write, sent before its pieces' checksums.
 struct Report {
   std::int64_t pieces = 0;
   std::int32_t failed = 0;
@@ -44,39 +45,39 @@ struct Report {
 }  // namespace
 
 struct PieceWriter::Write {
-  enum class Stage { laying_out, telling_layout, writing, telling_written, finishing };
+  enum class Stage { creating_file, sending_layout, writing, sending_reports, finishing };
 
   std::string folder;
   CheckpointHeader header;
-  CheckpointState state;  // with the pieces that this rank writes
+  CheckpointState state;  // with this rank's pieces
   CheckpointOptions options;
   Clock::time_point begun;
   std::size_t max_pieces = 0;  // of a rank
-  Stage stage = Stage::laying_out;
+  Stage stage = Stage::creating_file;
   std::vector<std::int64_t> array_offsets;  // in the file
-  std::vector<PieceCrc> written;            // by this rank; in the end by all
+  std::vector<PieceCrc> written;            // by this rank, finally by all ranks
   std::optional<Error> failed;              // on some rank
   std::unique_ptr<LaidOutFile> file;        // on rank 0
-  BackgroundTask task;                      // last: it uses the others
+  BackgroundTask task;                      // last member: it uses the others
 
   [[nodiscard]] std::string path() const { return checkpoint_path(folder, header.step); }
   [[nodiscard]] std::string temporary() const { return temporary_path(path()); }
 
-  bool task_over() {
+  bool task_complete() {
     if (!task.started()) return true;
     if (!task.ended()) return false;
     failed = task.join();
     return true;
   }
 
-  void lay_out() {
+  void create_file() {
     complete(header, state, WritingGroup(nullptr));
     file = std::make_unique<LaidOutFile>(path(), header, state);
     array_offsets = file->array_offsets();
   }
   void write() {
     written = write_pieces(temporary(), array_offsets, state);
-    sync_file(temporary());  // where each rank has a page cache of its own, nobody else can
+    sync_file(temporary());  // if each rank has its own page cache, only this rank can do it
   }
   void finish() {
     file->finish(state, std::move(written));
@@ -85,7 +86,7 @@ struct PieceWriter::Write {
     delete_old_checkpoints(folder, options);
   }
 
-  /// Whether there is a file, and where the arrays lie in it.
+  /// Returns whether the file was created, and the offsets of its arrays.
   [[nodiscard]] std::vector<std::byte> layout() const {
     std::vector<std::int64_t> offsets(1 + state.arrays.size());
     offsets[0] = failed ? 1 : 0;
@@ -93,14 +94,14 @@ struct PieceWriter::Write {
     const auto bytes = std::as_bytes(std::span(offsets));
     return {bytes.begin(), bytes.end()};
   }
-  void hear_layout(const std::vector<std::byte>& bytes) {
+  void receive_layout(const std::vector<std::byte>& bytes) {
     std::vector<std::int64_t> offsets(bytes.size() / sizeof(std::int64_t));
     std::memcpy(offsets.data(), bytes.data(), bytes.size());
     if (offsets[0] != 0 && !failed) failed = Error(ExitCode::failed, "rank 0 could not make the file");
     array_offsets.assign(offsets.begin() + 1, offsets.end());
   }
 
-  /// As long on all ranks.
+  /// Returns this rank's report, which has the same length on all ranks.
   [[nodiscard]] std::vector<std::byte> report() const {
     Report own;
     own.pieces = static_cast<std::int64_t>(written.size());
@@ -112,7 +113,7 @@ struct PieceWriter::Write {
       std::memcpy(bytes.data() + sizeof own, written.data(), written.size() * sizeof(PieceCrc));
     return bytes;
   }
-  void hear_written(const std::vector<std::byte>& reports) {
+  void receive_reports(const std::vector<std::byte>& reports) {
     const std::size_t length = sizeof(Report) + max_pieces * sizeof(PieceCrc);
     written.clear();
     for (std::size_t begin = 0; begin < reports.size(); begin += length) {
@@ -148,50 +149,50 @@ void PieceWriter::begin(const std::string& folder, const CheckpointHeader& heade
   std::vector<std::size_t> pieces(static_cast<std::size_t>(ranks_.size()));
   ranks_.all_gather(&own, pieces.data(), sizeof own);
   now.max_pieces = *std::max_element(pieces.begin(), pieces.end());
-  if (ranks_.rank() == 0) now.task.start([&now] { now.lay_out(); });
+  if (ranks_.rank() == 0) now.task.start([&now] { now.create_file(); });
 }
 
 bool PieceWriter::wants_look() const {
   return write_ && (!write_->task.started() || write_->task.ended());
 }
 
-/// Stages that are over are passed; the first that is not is left for the next poll.
+/// Passes through completed stages, up to the first that is not complete.
 std::optional<CheckpointOutcome> PieceWriter::poll() {
   if (!write_) return std::nullopt;
   Write& now = *write_;
   switch (now.stage) {
-    case Write::Stage::laying_out:
-      if (!now.task_over()) return std::nullopt;
+    case Write::Stage::creating_file:
+      if (!now.task_complete()) return std::nullopt;
       exchange_.broadcast(now.layout());
-      now.stage = Write::Stage::telling_layout;
+      now.stage = Write::Stage::sending_layout;
       [[fallthrough]];
-    case Write::Stage::telling_layout:
+    case Write::Stage::sending_layout:
       if (!exchange_.ended()) return std::nullopt;
-      now.hear_layout(exchange_.take());
+      now.receive_layout(exchange_.take());
       if (now.failed) return end();
       now.task.start([&now] { now.write(); });
       now.stage = Write::Stage::writing;
       [[fallthrough]];
     case Write::Stage::writing:
-      if (!now.task_over()) return std::nullopt;
+      if (!now.task_complete()) return std::nullopt;
       exchange_.gather(now.report());
-      now.stage = Write::Stage::telling_written;
+      now.stage = Write::Stage::sending_reports;
       [[fallthrough]];
-    case Write::Stage::telling_written:
+    case Write::Stage::sending_reports:
       if (!exchange_.ended()) return std::nullopt;
-      if (const auto reports = exchange_.take(); ranks_.rank() == 0) now.hear_written(reports);
+      if (const auto reports = exchange_.take(); ranks_.rank() == 0) now.receive_reports(reports);
       if (now.failed || ranks_.rank() != 0) return end();
       now.task.start([&now] { now.finish(); });
       now.stage = Write::Stage::finishing;
       [[fallthrough]];
     case Write::Stage::finishing:
-      if (!now.task_over()) return std::nullopt;
+      if (!now.task_complete()) return std::nullopt;
       return end();
   }
   return std::nullopt;
 }
 
-/// Whether the write of some rank is not yet where only rank 0's goes on.
+/// Returns whether the write of any rank is in a stage before the last, in which only rank 0 works.
 bool PieceWriter::is_any_busy() {
   const std::uint8_t own = write_ && write_->stage != Write::Stage::finishing ? 1 : 0;
   std::vector<std::uint8_t> all(static_cast<std::size_t>(ranks_.size()));
@@ -201,7 +202,7 @@ bool PieceWriter::is_any_busy() {
 
 std::optional<CheckpointOutcome> PieceWriter::wait() {
   std::optional<CheckpointOutcome> outcome;
-  // Together: a rank that has left its run does not come, and the others find that at their deadline.
+  // All ranks wait together. If a rank has left its run, the others detect it at their deadline.
   while (is_any_busy()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (auto ended = poll()) outcome = std::move(ended);

@@ -1,10 +1,10 @@
-// PieceWriter: writes a checkpoint whose state is cut over ranks while the run goes on. Rank 0 lays the file
-// out, every rank writes what it holds from a copy of its own, and when all have, rank 0 verifies the file
-// and gives it its name.
+// PieceWriter: writes a checkpoint of a sharded state while the run continues. Rank 0 creates the file's
+// structure, every rank writes its part from a copy, and after all have finished, rank 0 verifies and renames
+// the file.
 //
-// Files are worked on by threads, one on each rank, which make no MPI call. What the ranks tell one another
-// (where the arrays lie; the checksums of what each has written) travels between steps, and no rank waits: it
-// goes on with its steps until it finds that it has arrived.
+// One thread on each rank works on the file and makes no MPI call. Between steps the ranks exchange data
+// asynchronously (the arrays' offsets; the checksums of the written pieces): no rank waits, but continues
+// with its steps until the data has arrived.
 #pragma once
 
 #include <memory>
@@ -22,24 +22,24 @@ namespace mylos {
 
 class PieceWriter {
  public:
-  /// All ranks call this. Takes the memory of a copy of what this rank writes of `state`. `ranks` must
-  /// outlive the writer.
+  /// Allocates memory for a copy of this rank's part of `state`. All ranks call this. `ranks` must outlive
+  /// the writer.
   PieceWriter(RankGroup& ranks, const CheckpointState& state);
   /// Waits for this rank's thread.
   ~PieceWriter();
   PieceWriter(const PieceWriter&) = delete;
   PieceWriter& operator=(const PieceWriter&) = delete;
 
-  /// All ranks, after wait(). Copies the state and returns.
+  /// Copies the state, starts writing and returns. All ranks call this, after wait().
   void begin(const std::string& folder, const CheckpointHeader& header, const CheckpointState& state,
              const CheckpointOptions& options);
-  /// Any rank, between steps, now and then: moves the write on. On rank 0 the outcome of one that has ended,
-  /// once.
+  /// Advances the write. Each rank calls this repeatedly between steps. Returns, on rank 0, the outcome of a
+  /// completed write, once.
   [[nodiscard]] std::optional<CheckpointOutcome> poll();
-  /// Whether poll() would find more than this rank's disk at work. Also as long as another rank's is waited
-  /// for.
+  /// Returns whether poll() may make progress: false while this rank's disk is at work, true also while
+  /// another rank is awaited.
   [[nodiscard]] bool wants_look() const;
-  /// All ranks. The same, after waiting for a write in flight.
+  /// Waits for a write in flight and returns its outcome on rank 0. All ranks call this.
   [[nodiscard]] std::optional<CheckpointOutcome> wait();
 
  private:
@@ -51,7 +51,8 @@ class PieceWriter {
   RankGroup& ranks_;
   AsyncExchange exchange_;
   StateCopy copy_;
-  std::unique_ptr<Write> write_;  // in flight, as far as this rank knows; last: its thread reads the others
+  // The write in flight, from this rank's view. The last member, because its thread reads the others.
+  std::unique_ptr<Write> write_;
 };
 
 }  // namespace mylos

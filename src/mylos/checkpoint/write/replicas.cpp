@@ -12,11 +12,12 @@
 namespace mylos {
 namespace {
 
-// Odd: the product of a word with it can be undone, so that no two words give the same.
+// Odd, so multiplication by it is invertible: no two words have the same product.
 constexpr std::uint64_t spread = 0x9E3779B97F4A7C15ull;
 
-/// Sum modulo 2^64 of (word + 1) · (2 · place + 1) · spread: in any order, by any number of threads. One
-/// changed word always changes it, since all factors but the word's are odd. `first`: the first word's place.
+/// Returns the sum modulo 2^64 of (word + 1) · (2 · index + 1) · spread, which does not depend on the order
+/// or on the number of threads. One changed word always changes the sum, since all factors but the word's are
+/// odd. `first`: the index of the first word.
 template <class Word>
 std::uint64_t checksum_of_words(const Execution& exec, const Word* words, std::int64_t first,
                                 std::int64_t count) {
@@ -43,20 +44,20 @@ std::uint64_t checksum_of_piece(const Execution& exec, const StateArray& array, 
 
 std::uint64_t state_checksum(const Execution& exec, const CheckpointState& state) {
   std::uint64_t sum = 0;
-  std::uint64_t place = 1;
+  std::uint64_t index = 1;
   std::vector<StateArray> arrays = state.arrays;
   arrays.insert(arrays.end(), state.derived.begin(), state.derived.end());
   for (const StateArray& array : arrays) {
     for (const StatePiece& piece : array.pieces) {
       if (array.on_device && !array.sharded) {
-        sum += (2 * place + 1) * checksum_of_piece(exec, array, piece);
+        sum += (2 * index + 1) * checksum_of_piece(exec, array, piece);
       } else if (array.dims.empty()) {
         const auto bytes = static_cast<std::size_t>(array.memory_bytes_of(piece.count));
         const std::string_view scalar(static_cast<const char*>(piece.data), bytes);
-        sum += (2 * place + 1) * hash_bytes(scalar);
+        sum += (2 * index + 1) * hash_bytes(scalar);
       }
     }
-    ++place;
+    ++index;
   }
   return sum;
 }
@@ -66,9 +67,10 @@ void require_equal_replicas(RankGroup& ranks, const Execution& exec, const Check
   const std::uint64_t own = state_checksum(exec, state);
   std::vector<std::uint64_t> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof(own));
-  const auto holders = [&all](std::uint64_t sum) { return std::count(all.begin(), all.end(), sum); };
-  const std::uint64_t most = *std::max_element(
-      all.begin(), all.end(), [&](std::uint64_t a, std::uint64_t b) { return holders(a) < holders(b); });
+  const auto ranks_with = [&all](std::uint64_t sum) { return std::count(all.begin(), all.end(), sum); };
+  const std::uint64_t most = *std::max_element(all.begin(), all.end(), [&](std::uint64_t a, std::uint64_t b) {
+    return ranks_with(a) < ranks_with(b);
+  });
   std::vector<int> others;
   for (int rank = 0; rank < ranks.size(); ++rank) {
     if (all[static_cast<std::size_t>(rank)] != most) others.push_back(rank);
@@ -76,7 +78,7 @@ void require_equal_replicas(RankGroup& ranks, const Execution& exec, const Check
   if (others.empty()) return;
   fail_run(
       "rank{} {} of {} no longer hold{} the weights, moments and counters that the others hold: a fault of "
-      "memory or of a processor there, or different programs on the ranks. Nothing was written; go on from "
+      "memory or of a processor there, or different programs on the ranks. Nothing was written; resume from "
       "the checkpoint before with --restart latest",
       others.size() == 1 ? "" : "s", fmt::join(others, ", "), ranks.size(), others.size() == 1 ? "s" : "");
 }

@@ -1,4 +1,5 @@
-// Whether all ranks hold the same state, bit for bit: what is written is one rank's, or a part of each.
+// Checks that all ranks hold the same state, bit for bit: a checkpoint contains one rank's copy, or parts of
+// several.
 #pragma once
 
 #include "mylos/base/execution.hpp"
@@ -7,12 +8,12 @@
 
 namespace mylos {
 
-/// Of the arrays that lie in device memory and are not sharded, of what is derived, and of the scalars; times
-/// and histories may differ between ranks.
+/// Returns the checksum of the arrays in device memory that are not sharded, of derived arrays, and of
+/// scalars. Times and histories may differ between ranks.
 [[nodiscard]] std::uint64_t state_checksum(const Execution& exec, const CheckpointState& state);
 
-/// All ranks call this. Throws Error (failed) on all of them where two differ; it names the ranks that do not
-/// hold what most of them do.
+/// Throws Error (failed) on all ranks if the states of two ranks differ; the message names the ranks that
+/// differ from the majority. All ranks call this.
 void require_equal_replicas(RankGroup& ranks, const Execution& exec, const CheckpointState& state);
 
 }  // namespace mylos

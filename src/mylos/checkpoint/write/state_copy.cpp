@@ -12,15 +12,15 @@ std::size_t bytes_of(const StateArray& array, const StatePiece& piece) {
   return static_cast<std::size_t>(array.memory_bytes_of(piece.count));
 }
 
-std::size_t place_of(const StateArray& array, const StatePiece& piece) {
-  return (bytes_of(array, piece) + 63) / 64 * 64;  // elements of any type are aligned
+std::size_t aligned_bytes_of(const StateArray& array, const StatePiece& piece) {
+  return (bytes_of(array, piece) + 63) / 64 * 64;  // aligned for any element type
 }
 
 std::size_t bytes_of(const CheckpointState& state, bool on_device) {
   std::size_t bytes = 0;
   for (const StateArray& array : state.arrays) {
     if (array.on_device != on_device) continue;
-    for (const StatePiece& piece : array.pieces) bytes += place_of(array, piece);
+    for (const StatePiece& piece : array.pieces) bytes += aligned_bytes_of(array, piece);
   }
   return bytes;
 }
@@ -37,7 +37,7 @@ std::size_t StateCopy::memory_bytes(const CheckpointState& state) {
   return bytes_of(state, true) + bytes_of(state, false);
 }
 
-// Zeros: the pages are there before the first copy, which steps wait for.
+// Zero-initialised, so that the pages are mapped before the first copy, for which steps wait.
 StateCopy::StateCopy(const CheckpointState& state) : large_("checkpoint copy", bytes_of(state, true)) {}
 
 CheckpointState StateCopy::of(const CheckpointState& state) {
@@ -53,7 +53,7 @@ CheckpointState StateCopy::of(const CheckpointState& state) {
       if (array.on_device) copy_from_device(piece.data, target, bytes);
       if (!array.on_device && bytes > 0) std::memcpy(target, piece.data, bytes);
       piece.data = target;
-      target += place_of(array, piece);
+      target += aligned_bytes_of(array, piece);
     }
     array.on_device = false;
   }

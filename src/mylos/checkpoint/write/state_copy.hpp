@@ -1,5 +1,4 @@
-// StateCopy: host memory for a copy of what a rank holds of a run's state, from which a thread writes while
-// the run goes on.
+// StateCopy: host memory for a copy of this rank's state, from which a thread writes while the run continues.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -11,17 +10,17 @@ namespace mylos {
 
 class StateCopy {
  public:
-  /// Host memory that a copy of `state` takes.
+  /// Returns the host memory of a copy of `state`.
   [[nodiscard]] static std::size_t memory_bytes(const CheckpointState& state);
-  /// Takes that memory at once.
+  /// Allocates that memory.
   explicit StateCopy(const CheckpointState& state);
 
-  /// Points into the copy, which the next call overwrites.
+  /// Copies the state. The result points into the copy, which the next call overwrites.
   [[nodiscard]] CheckpointState of(const CheckpointState& state);
 
  private:
-  Kokkos::View<std::byte*, Kokkos::HostSpace> large_;  // what lies in device memory
-  std::vector<std::byte> small_;                       // the rest
+  Kokkos::View<std::byte*, Kokkos::HostSpace> large_;  // data from device memory
+  std::vector<std::byte> small_;                       // all other data
 };
 
 }  // namespace mylos

@@ -25,8 +25,8 @@ std::string utc_now() {
   return text;
 }
 
-/// What this rank writes: its slices of what all hold, and what it alone holds.
-CheckpointState share(const CheckpointState& state, const WritingGroup& ranks) {
+/// Returns the pieces that this rank writes: its slices of replicated arrays, and its sharded pieces.
+CheckpointState own_pieces(const CheckpointState& state, const WritingGroup& ranks) {
   CheckpointState own = state;
   for (StateArray& array : own.arrays) {
     if (array.sharded) continue;
@@ -44,11 +44,12 @@ CheckpointState share(const CheckpointState& state, const WritingGroup& ranks) {
   return own;
 }
 
-/// The first rank lays the file out, all write their shares, and the first one verifies the whole. Plain
-/// writes: where ranks write through HDF5 together, one whose disk refuses leaves the others waiting in MPI.
+/// Writes a file: the first rank creates its structure, all ranks write their parts, and the first rank
+/// verifies it. Plain writes are used because in a collective write through HDF5, a failing disk on one rank
+/// leaves the others waiting in MPI.
 void write_file(const WritingGroup& ranks, const std::string& path, const CheckpointHeader& header,
                 const CheckpointState& state) {
-  std::unique_ptr<LaidOutFile> file;  // on the first rank: a failure below leaves nothing behind
+  std::unique_ptr<LaidOutFile> file;  // on the first rank: removed after a failure below
   std::vector<std::int64_t> array_offsets(state.arrays.size());
   ranks.on_first([&] {
     file = std::make_unique<LaidOutFile>(path, header, state);
@@ -57,8 +58,8 @@ void write_file(const WritingGroup& ranks, const std::string& path, const Checkp
   ranks.agree(array_offsets);
   std::vector<PieceCrc> written;
   ranks.on_each([&] {
-    written = write_pieces(temporary_path(path), array_offsets, share(state, ranks));
-    // Where each rank has a page cache of its own, nobody else can; the first one does it at the end.
+    written = write_pieces(temporary_path(path), array_offsets, own_pieces(state, ranks));
+    // If each rank has its own page cache, only this rank can do it; the first rank does it at the end.
     if (ranks.rank() != 0) sync_file(temporary_path(path));
   });
   written = ranks.gather(std::move(written));

@@ -1,8 +1,9 @@
-// Writes a checkpoint so that a power cut, a full disk or a kill at any moment leaves the older ones whole.
+// A writer of checkpoints. A power failure, a full disk or a kill at any time leaves the older checkpoints
+// intact.
 //
-// Format (h5py and h5dump read it): 512 bytes of text with the digest of all that follows (PieceDigest's);
-// "/" has the attributes format, version, step, created, code_version, world_size; every dataset has the
-// attribute crc32, zlib's CRC-32 of its bytes.
+// Format (readable by h5py and h5dump): 512 bytes of text with the PieceDigest of the rest; "/" has the
+// attributes format, version, step, created, code_version, world_size; every dataset has the attribute crc32,
+// zlib's CRC-32 of its bytes.
 #pragma once
 
 #include <string>
@@ -13,23 +14,24 @@
 
 namespace mylos {
 
-/// All ranks call this, with nothing of the state in the making (after Communicator::synchronize). Writes
-/// FOLDER/checkpoints/step-<header.step>.h5, names it in FOLDER/checkpoints/latest and deletes old ones as
-/// `options` say. Each rank writes its share of every array, and all pieces that only it holds. Returns the
-/// file's path. Throws Error (failed) on all ranks, with nothing changed, when the disk is full or refuses.
+/// Writes FOLDER/checkpoints/step-<header.step>.h5, names it in FOLDER/checkpoints/latest and deletes old
+/// checkpoints according to `options`. All ranks call this, after all work on the state has completed
+/// (Communicator::synchronize). Each rank writes its slice of every replicated array, and all its sharded
+/// pieces. Returns the file's path. Throws Error (failed) on all ranks, with nothing changed, if the disk is
+/// full or fails.
 std::string write_checkpoint(RankGroup& ranks, const std::string& folder, const CheckpointHeader& header,
                              const CheckpointState& state, const CheckpointOptions& options);
 
-/// For this process alone, which makes no MPI call: the whole of a state that lies in host memory. The header
-/// says how many ranks there are. What it throws, only this process knows.
+/// Writes the complete state, which must be in host memory, from this process only and without MPI calls. The
+/// header gives the number of ranks. Errors are thrown on this process only.
 std::string write_checkpoint_alone(const std::string& folder, const CheckpointHeader& header,
                                    const CheckpointState& state, const CheckpointOptions& options);
 
-/// All ranks call this. The same for a file that belongs to no run's folder: makes or replaces `path`.
+/// Creates or replaces `path`, a file outside a run's folder. All ranks call this.
 void write_checkpoint_file(RankGroup& ranks, const std::string& path, const CheckpointHeader& header,
                            const CheckpointState& state);
 
-/// Host memory that write_checkpoint takes beside the state, whatever the state.
+/// Returns the host memory that write_checkpoint uses in addition to any state.
 [[nodiscard]] std::size_t checkpoint_buffer_bytes();
 
 }  // namespace mylos
