@@ -1,12 +1,12 @@
 // Calls that HDF5 has renamed since 1.10. Each template takes the name that the headers declare: the new one
-// where there is one, since a library may be built without the deprecated one.
+// if it exists, since a library may be built without the deprecated one.
 #pragma once
 
 #include <hdf5.h>
 
 namespace mylos::hdf5 {
 
-/// Returns the number of hard links to an open object, 0 where HDF5 does not know it. `Info` is H5O_info_t, a
+/// Returns the number of hard links to an open object, 0 if HDF5 cannot determine it. `Info` is H5O_info_t, a
 /// struct of another version after 1.10.
 template <class Info>
 [[nodiscard]] unsigned hard_links(hid_t object) {
@@ -20,7 +20,7 @@ template <class Info>
   return status < 0 ? 0 : info.rc;
 }
 
-/// Returns whether the file `name`, a const char*, begins as HDF5 files do.
+/// Returns whether the file `name`, a const char*, starts like an HDF5 file.
 template <class Name>
 [[nodiscard]] bool has_signature(Name name) {
   if constexpr (requires { H5Fis_accessible(name, H5P_DEFAULT); }) {  // since 1.12
