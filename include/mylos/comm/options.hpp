@@ -1,4 +1,4 @@
-// [communication]: how ranks exchange gradients and agree.
+// [communication]: the exchange of gradients between ranks, and their agreement.
 #pragma once
 
 #include <array>

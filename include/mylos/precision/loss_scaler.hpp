@@ -16,7 +16,7 @@
 
 namespace mylos {
 
-/// What an update did to the scale.
+/// The effect of a step on the scale.
 enum class ScaleEvent : std::int32_t { unchanged, increased, decreased, tolerated };
 
 struct ScalerState {

@@ -39,7 +39,7 @@ struct WeightEntry {
   std::string group = {};          // in a checkpoint: "/model", "/average", "/buffers" (running statistics)
 
   [[nodiscard]] std::int64_t size() const;
-  /// "[24, 12]"
+  /// Returns "[24, 12]".
   [[nodiscard]] std::string shape() const;
 };
 

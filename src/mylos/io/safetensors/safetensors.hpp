@@ -34,7 +34,7 @@ struct Entry {
   std::int64_t begin = 0;           // bytes [begin, end) after the header
   std::int64_t end = 0;
 
-  /// All elements.
+  /// Returns the number of elements.
   [[nodiscard]] std::int64_t size() const;
 };
 

@@ -26,7 +26,7 @@ struct UpdateControl {
   std::uint64_t updates = 0;  // updates before this one: the key of the random numbers that round weights
 };
 
-/// One line of the history.
+/// The record of one step: one line of the history.
 struct StepRecord {
   std::uint64_t step = 0;     // number of the step, from 1
   std::uint64_t updates = 0;  // after it
