@@ -81,7 +81,7 @@ class GuardedBlock {
   void forward_again() {
     scribble_over("forward workspace");
     BlockMemory now = memory(forward_workspace_);
-    now.again = true;
+    now.is_recompute = true;
     expect_only_written({"output", "saved", "forward workspace"},
                         [&] { block_.forward(context(true), now); });
   }

@@ -94,7 +94,7 @@ TEST(ShortForms, ThatAreResidualEndInTheSumWithTheirInput) {
   model.fields = 3;
   model.outputs = 768;
   model.residual = true;
-  EXPECT_TRUE(spelled_out(model).residual);
+  EXPECT_TRUE(expand_short_form(model).residual);
   const Chain chain = chain_of(model);
   EXPECT_EQ(chain.signature(chain.blocks.size() - 1).name, "residual");
   EXPECT_EQ(chain.skip_of(chain.blocks.size() - 1), 0u);
@@ -112,7 +112,7 @@ TEST(ShortForms, ThatAreResidualEndInTheSumWithTheirInput) {
 
 TEST(ShortForms, OthersStayAsTheyAre) {
   const ModelOptions mlp;
-  EXPECT_EQ(spelled_out(mlp), mlp);
+  EXPECT_EQ(expand_short_form(mlp), mlp);
 }
 
 }  // namespace mylos::short_forms_test

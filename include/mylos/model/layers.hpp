@@ -1,4 +1,4 @@
-// [[model.layers]]: the layers of a network that the deck lists one by one (model.type = "chain").
+// [[model.layers]]: the layers of a network that the deck lists individually (model.type = "chain").
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace mylos {
 
-enum class NormType { none, layernorm, rmsnorm, groupnorm, batchnorm };  // the last two: of chains
+enum class NormType { none, layernorm, rmsnorm, groupnorm, batchnorm };  // the last two: chains only
 
 [[nodiscard]] constexpr std::string_view name_of(NormType type) {
   constexpr std::string_view names[] = {"none", "layernorm", "rmsnorm", "groupnorm", "batchnorm"};
@@ -31,7 +31,7 @@ enum class LayerKind {
   branch
 };
 
-/// What lies beyond a grid's edges.
+/// The values of points outside the grid.
 enum class Padding { zero, periodic, reflect };
 
 [[nodiscard]] constexpr std::string_view name_of(LayerKind kind) {
@@ -41,23 +41,23 @@ enum class Padding { zero, periodic, reflect };
   return names[static_cast<std::size_t>(kind)];
 }
 
-/// Along each axis of the grid; one number stands for all axes, none for the default.
+/// One value per axis of the grid. A single value applies to all axes; an empty list selects the default.
 using PerAxis = std::vector<std::int64_t>;
 
-/// Which samples batch normalisation takes together.
+/// The samples over which batch normalisation computes its statistics.
 enum class NormOver { micro_batch, ranks };
 
-/// How `upsample` finds what lies between points.
+/// The interpolation of `upsample` between points.
 enum class Between { nearest, linear };
 
-/// A layer computes in this order: what its kind says, `norm`, `activation`, `dropout`.
+/// The options of one layer. A layer applies its kind's operation, then `norm`, `activation` and `dropout`.
 struct LayerOptions {
   LayerKind kind = LayerKind::dense;
-  std::string name = {};     // empty: the kind and the layer's number from 1 on, "conv2"
-  std::int64_t outputs = 0;  // dense: units, 0: as many as the data want; conv: channels
+  std::string name = {};     // empty: the kind and the layer's number, counted from 1: "conv2"
+  std::int64_t outputs = 0;  // dense: units, 0: the number that the data require; conv: channels
   bool bias = true;          // dense, conv
   PerAxis kernel = {};       // conv: default 1; pools: windows, default 2
-  PerAxis stride = {};       // conv: default 1; pools: default the kernel
+  PerAxis stride = {};       // conv: default 1; pools: default `kernel`
   PerAxis padding = {};      // points on both sides; conv: default (kernel - 1) · dilation / 2; pools: 0
   PerAxis dilation = {};     // conv: default 1
   Padding edges = Padding::zero;
@@ -68,22 +68,23 @@ struct LayerOptions {
   NormType norm = NormType::none;
   std::int64_t norm_groups = 8;                // groupnorm
   NormOver norm_over = NormOver::micro_batch;  // batchnorm
-  double norm_momentum = 0.1;                  // batchnorm: the new part of running statistics
+  double norm_momentum = 0.1;                  // batchnorm: weight of the new value in the running statistics
   Activation activation = Activation::none;
   double dropout = 0;
-  std::string skip_from = {};  // add, concat, branch: the layer whose output is read; "input": the net's
-  std::int64_t repeat = 1;     // so many of this layer, one after the other: "conv2.1", "conv2.2"
+  std::string skip_from =
+      {};  // add, concat, branch: the layer whose output is read; "input": the network's input
+  std::int64_t repeat = 1;  // number of copies of this layer in sequence: "conv2.1", "conv2.2"
 
   bool operator==(const LayerOptions&) const = default;
 };
 
-/// The name by which layer `index` of the deck is known: its own, or its kind and number, "conv2".
+/// Returns the name of layer `index` of the deck: the given name, or its kind and number, "conv2".
 [[nodiscard]] inline std::string layer_name(const std::vector<LayerOptions>& layers, std::size_t index) {
   const LayerOptions& layer = layers[index];
   return layer.name.empty() ? std::string(name_of(layer.kind)) + std::to_string(index + 1) : layer.name;
 }
 
-/// Whether the layer's `outputs` are the data's: a last dense layer that does not say them itself.
+/// Returns whether the data determine the layer's `outputs`: true for a last dense layer without `outputs`.
 [[nodiscard]] inline bool takes_outputs_of_data(const std::vector<LayerOptions>& layers, std::size_t index) {
   const LayerOptions& layer = layers[index];
   return index + 1 == layers.size() && layer.kind == LayerKind::dense && layer.outputs == 0;

@@ -22,7 +22,7 @@ inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt,    M
 
 enum class LossType { cross_entropy, mse, l1, huber, relative_l2, binary_cross_entropy };
 
-/// As a deck says it.
+/// Returns the name that decks use.
 [[nodiscard]] constexpr std::string_view name_of(LossType loss) {
   constexpr std::string_view names[] = {"cross_entropy", "mse",         "l1",
                                         "huber",         "relative_l2", "binary_cross_entropy"};
@@ -31,7 +31,7 @@ enum class LossType { cross_entropy, mse, l1, huber, relative_l2, binary_cross_e
 enum class PositionType { learned, rotary };
 enum class FeedForwardType { gelu, swiglu };
 
-/// How initial values are drawn (initial_values.hpp).
+/// The distribution of initial values (initial_values.hpp).
 enum class Initializer {
   xavier_uniform,
   xavier_normal,
@@ -43,14 +43,15 @@ enum class Initializer {
   constant
 };
 
-/// What is said of the initial values of parameters by their names.
+/// A rule for the initial values of the parameters whose names match.
 struct InitialRule {
   std::vector<std::string> match = {};  // "conv1/weight", with '*' for any characters
   Initializer kind = Initializer::xavier_uniform;
-  std::optional<double> gain = {};  // xavier, he, orthogonal; none: 1, of he the root of 2
-  double std = 0;                   // normal
-  double bound = 0;                 // uniform
-  double value = 0;                 // constant
+  std::optional<double> gain =
+      {};            // xavier, he, orthogonal; none: 1 for xavier and orthogonal, sqrt(2) for he
+  double std = 0;    // normal
+  double bound = 0;  // uniform
+  double value = 0;  // constant
 
   bool operator==(const InitialRule&) const = default;
 };
@@ -59,18 +60,18 @@ struct ModelOptions {
   ModelType type = ModelType::mlp;
   std::vector<std::int64_t> hidden;  // widths of the hidden layers, input side first; may be empty
   Activation activation = Activation::relu;
-  NormType norm = NormType::none;  // mlp: after each hidden layer; gpt: none stands for layernorm
+  NormType norm = NormType::none;  // mlp: after each hidden layer; gpt: none selects layernorm
   double dropout = 0;              // probability in [0, 1)
   LossType loss = LossType::cross_entropy;
   std::int64_t inputs = 0;   // features per sample; 0 = from the data
   std::int64_t outputs = 0;  // classes or targets per sample; 0 = from the data
-  bool residual = false;     // all but gpt: the input is added to the output (residual_output.hpp)
+  bool residual = false;     // adds the input to the output (residual_output.hpp); not for gpt
 
   // gpt
   std::int64_t layers = 0;
-  std::int64_t heads = 0;  // divide the width
+  std::int64_t heads = 0;  // must divide the width
   std::int64_t width = 0;
-  std::int64_t context = 0;     // tokens of a sample
+  std::int64_t context = 0;     // tokens per sample
   std::int64_t vocabulary = 0;  // 0 = from the data; may be larger than the data's
   PositionType positions = PositionType::learned;
   bool tied = true;  // the head's weights are the token embedding
@@ -78,8 +79,8 @@ struct ModelOptions {
   bool bias = true;  // of linear layers and of layer normalisation
 
   // cnn, resnet, unet
-  std::vector<std::int64_t> channels = {};  // of each stage or level
-  std::int64_t blocks = 2;                  // residual blocks of a stage, convolutions of a level
+  std::vector<std::int64_t> channels = {};  // per stage or level
+  std::int64_t blocks = 2;                  // residual blocks per stage, convolutions per level
   std::int64_t kernel = 3;                  // points along each axis
   Padding edges = Padding::zero;
   std::int64_t fields = 1;  // unet: channels of the output
@@ -88,10 +89,10 @@ struct ModelOptions {
   std::vector<LayerOptions> chain = {};
   std::vector<std::int64_t> shape = {};  // of a sample: 1 to 3 extents, then channels; empty: a vector
 
-  std::vector<InitialRule> initialize = {};  // of several that match, the last one
+  std::vector<InitialRule> initialize = {};  // the last matching rule applies
 
-  // of the loss
-  double huber_delta = 1;                  // huber: where the square ends
+  // the loss
+  double huber_delta = 1;                  // huber: where the loss changes from quadratic to linear
   double label_smoothing = 0;              // cross_entropy: in [0, 1)
   std::vector<double> class_weights = {};  // cross_entropy: one per class; empty: all are 1
 

@@ -131,7 +131,7 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
   if (!given.contains("model.norm")) model.norm = usual_norm(model.type);
   model.shape = deck.options.data.shape;
   check_options(deck.options, given, file_name, origin);
-  model = spelled_out(std::move(model));
+  model = expand_short_form(std::move(model));
   deck.resolved = resolve(deck.options);
   return deck;
 }

@@ -50,7 +50,7 @@ class ModelChecks : DeckMistakes {
            fmt::format("'model.blocks' = {} in each of {} stages are more than {} layers", model.blocks,
                        model.channels.size(), max_layers));
     }
-    if (const std::size_t count = spelled_out(model).chain.size(); count > max_layers) {
+    if (const std::size_t count = expand_short_form(model).chain.size(); count > max_layers) {
       fail({"model.channels"}, fmt::format("the type \"{}\" stands for {} layers here, more than {}",
                                            name_of(model.type), count, max_layers));
     }

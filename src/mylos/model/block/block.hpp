@@ -1,12 +1,13 @@
-// Block: one link of the chain that a model is.
+// Block: one stage of a model's chain.
 //
-// A block maps the matrix [rows, inputs] to [rows, outputs]; some read an earlier boundary too (skips.hpp).
-// It states its bytes and FLOPs from shapes alone, and owns no memory: weights, gradients, kept tensors and
-// workspace are handed to it, so that a plan decides where they lie and how long they live.
+// A block maps the matrix [rows, inputs] to [rows, outputs]. Some blocks also read an earlier boundary
+// (skips.hpp). A block states its bytes and FLOPs from shapes alone and owns no memory: the caller passes
+// weights, gradients, saved tensors and workspace, so that the memory plan decides where they lie and how
+// long they live.
 //
-// What backward reads besides input and output is either kept by forward or computed again by backward. A
-// block offers variants of how much it keeps; all give the same bits, because every value that some variant
-// keeps is rounded to its storage type before anything reads it.
+// Backward reads input, output and further tensors, which forward saves or backward recomputes. A block
+// offers variants that save different amounts. All variants give the same bits, because every value that some
+// variant saves is rounded to its storage type before it is read.
 #pragma once
 
 #include <cstddef>
@@ -29,25 +30,25 @@ struct ParameterSpec {
   std::string name;       // "weight", "bias"
   std::int64_t rows = 1;  // 1 for vectors
   std::int64_t columns = 1;
-  std::int64_t taps = 1;              // of a kernel that slides over a grid: columns are taps times channels
+  std::int64_t taps = 1;              // of a convolution kernel: columns = taps · channels
   bool is_matrix = false;             // a vector has one dimension in files
   DType type = DType::fp32;           // of the compute weights
   DType gradient_type = DType::fp32;  // float or `type`
-  float decay_factor = 0;             // of the optimizer's weight decay
-  float lr_factor = 1;                // of the learning rate
-  float initial_value = 0;            // where the two below are 0
+  float decay_factor = 0;             // multiplies the optimizer's weight decay
+  float lr_factor = 1;                // multiplies the learning rate
+  float initial_value = 0;            // used if initial_bound and initial_std are 0
   float initial_bound = 0;            // uniform in [-bound, bound)
   float initial_std = 0;              // normal with mean 0
 
   [[nodiscard]] std::int64_t size() const { return rows * columns; }
 };
 
-/// One way in which a block keeps what its backward pass reads.
+/// A choice of the tensors that a block saves for backward.
 struct SavedVariant {
   std::string name;                    // "all", "lean", "input"
-  std::size_t saved_bytes = 0;         // kept from forward to backward besides input and output
-  std::size_t backward_workspace = 0;  // includes what is computed again
-  double recompute_flops = 0;          // of backward, besides backward_flops
+  std::size_t saved_bytes = 0;         // saved by forward for backward, without input and output
+  std::size_t backward_workspace = 0;  // includes recomputed tensors
+  double recompute_flops = 0;          // in addition to backward_flops
 
   bool operator==(const SavedVariant&) const = default;
 };
@@ -55,41 +56,41 @@ struct SavedVariant {
 /// Bytes and FLOPs of a block for a number of rows. Every byte count is a multiple of arena_alignment.
 struct BlockCost {
   std::size_t output_bytes = 0;        // the boundary activation that the next block reads
-  std::size_t forward_workspace = 0;   // whatever is kept
-  std::vector<SavedVariant> variants;  // at least one; [0] keeps all
+  std::size_t forward_workspace = 0;   // the same for all variants
+  std::vector<SavedVariant> variants;  // at least one; [0] saves all
   double forward_flops = 0;
-  double backward_flops = 0;  // both gradients
-  double repeated_flops = 0;  // of backward_flops, what it computes again whatever is kept
-  // Of these, what nobody does where a convolution is filtered minimally: no speed counts it.
+  double backward_flops = 0;  // gradients of input and weights
+  double repeated_flops = 0;  // the part of backward_flops that is recomputation in every variant
+  // The part of these that Winograd convolution avoids; no rate counts it.
   double spared_forward_flops = 0;
   double spared_backward_flops = 0;
 
   bool operator==(const BlockCost&) const = default;
 };
 
-/// A matrix product that a block computes for each micro-batch.
+/// A GEMM that a block computes for each micro-batch.
 struct BlockProduct {
-  std::string linear;  // which of the block's linear maps: "qkv"; empty where it has one
+  std::string linear;  // the block's linear map, "qkv"; empty if the block has only one
   GemmProblem problem;
-  std::int64_t times = 1;  // of a micro-batch
+  std::int64_t times = 1;  // per micro-batch
 };
 
 class Convolution;
 class KeyValueCache;
 
-/// What every operation of a step needs to know.
+/// The inputs that all operations of a step share.
 struct StepContext {
   const Execution& exec;
   GemmEngine& gemm;
-  const std::uint64_t* step = nullptr;  // device memory: number of the step, a key of its random numbers
+  const std::uint64_t* step = nullptr;  // device memory: the step number, part of the random numbers' key
   std::uint64_t first_sample = 0;       // index in the global batch of the first sample
-  bool training = true;                 // false: no dropout, and nothing is kept for backward
-  KeyValueCache* cache = nullptr;       // rows continue its one sample; without training only
-  SumsOverRanks* ranks = nullptr;       // of a step that ranks make together; null: each is on its own
+  bool training = true;                 // false: no dropout, nothing is saved for backward
+  KeyValueCache* cache = nullptr;       // the rows continue the cache's sample; inference only
+  SumsOverRanks* ranks = nullptr;       // for blocks that exchange sums with other ranks; null: no exchange
 };
 
-/// The memory that a block works on. `workspace` and `saved` hold at least the bytes that its cost states,
-/// the latter those of `variant`; forward without `saved` keeps nothing.
+/// The memory of a block. `workspace` and `saved` hold at least the bytes that the block's cost states;
+/// `saved` those of `variant`. Without `saved`, forward saves nothing.
 struct BlockMemory {
   ParameterTensors weights;  // compute weights
   Tensor input;              // [rows, inputs]
@@ -99,16 +100,16 @@ struct BlockMemory {
   std::byte* saved = nullptr;
   std::byte* workspace = nullptr;
   std::size_t variant = 0;
-  bool again = false;  // forward ran before in this micro-batch, with the same input
+  bool is_recompute = false;  // forward has already run in this micro-batch with the same input
 };
 
 struct BlockGradients {
   ParameterTensors weights;  // gradients; float or the compute type
-  bool accumulate = false;   // add to what the gradient buffers hold
+  bool accumulate = false;   // add to the contents of the gradient buffers
   Tensor output;             // d loss / d output, like the output; may be overwritten
-  Tensor input;              // d loss / d input, like the input; empty where nobody needs it
-  Tensor skip = {};          // d loss / d skip, like the skip; empty where nobody needs it
-  bool add_to_skip = false;  // to what later blocks left there
+  Tensor input;              // d loss / d input, like the input; empty if not needed
+  Tensor skip = {};          // d loss / d skip, like the skip; empty if not needed
+  bool add_to_skip = false;  // add to the gradient that later blocks have written
 };
 
 class Block {
@@ -118,26 +119,27 @@ class Block {
   [[nodiscard]] virtual const Signature& signature() const = 0;
   [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const = 0;
   [[nodiscard]] virtual std::vector<BufferSpec> buffers() const { return {}; }
-  /// The fewest of a rank's micro-batch with which it can be trained, on so many ranks.
+  /// Returns the smallest micro-batch of a rank with which the block can be trained on this number of ranks.
   [[nodiscard]] virtual std::int64_t min_rows(int /*ranks*/) const { return 1; }
-  /// Whether forward and backward exchange something with the other ranks.
+  /// Returns whether forward and backward exchange data with the other ranks.
   [[nodiscard]] virtual bool exchanges_in_passes() const { return false; }
-  /// Whether its gradients are sums, besides products(), that a library of the engine's cuts as it sees fit.
+  /// Returns whether the gradients contain sums, apart from products(), whose order a library of the engine
+  /// chooses.
   [[nodiscard]] virtual bool sums_by_library(const GemmEngine& /*gemm*/) const { return false; }
-  /// The convolution that it computes, if it is one.
+  /// Returns the convolution that the block computes, or null.
   [[nodiscard]] virtual const Convolution* convolution() const { return nullptr; }
   [[nodiscard]] virtual BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
-  /// Of forward and backward, without what is computed again.
+  /// Returns the GEMMs of forward and backward, without recomputation.
   [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }
 
   virtual void forward(const StepContext& context, const BlockMemory& memory) const = 0;
-  /// Reads input, skip, output and saved of the same forward pass, and leaves them as they are.
+  /// Reads input, skip, output and saved tensors of the same forward pass; does not change them.
   virtual void backward(const StepContext& context, const BlockMemory& memory,
                         const BlockGradients& gradients) const = 0;
 
-  /// The part in what forward or backward exchanges of a rank that has no rows in it.
+  /// Joins the collective calls of forward and backward on a rank without rows.
   virtual void join_collectives(const StepContext& /*context*/, const ParameterTensors& /*buffers*/) const {}
-  /// At the end of a step, with the sums of all ranks: moves what is state, unless *apply is 0 (device
+  /// Updates the state buffers at the end of a step from the sums of all ranks, unless *apply is 0 (device
   /// memory).
   virtual void move_state(const Execution& /*exec*/, const ParameterTensors& /*buffers*/,
                           const std::int32_t* /*apply*/) const {}

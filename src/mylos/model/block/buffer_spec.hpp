@@ -1,4 +1,4 @@
-// What a block keeps beside its weights, as buffers.hpp stores it.
+// The buffers of a block besides its weights (stored by buffers.hpp).
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 namespace mylos {
 
 enum class BufferRole {
-  state,    // floats; moved by steps, in checkpoints
-  sum,      // doubles; added to by each micro-batch of a step
-  scratch,  // from a micro-batch's forward to its backward pass
+  state,    // floats; updated by each step, in checkpoints
+  sum,      // doubles; each micro-batch of a step adds to them
+  scratch,  // live from forward to backward of one micro-batch
 };
 
-/// A vector of a block.
+/// A vector that a block stores.
 struct BufferSpec {
   std::string name;  // "running_mean"
   std::int64_t size = 0;

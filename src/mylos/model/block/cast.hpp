@@ -1,4 +1,4 @@
-// Casts where types meet: a block whose compute type differs from its input's works on a copy.
+// Casts between types: a block whose compute type differs from its input's type works on a copy.
 #pragma once
 
 #include "mylos/base/device/pieces.hpp"
@@ -6,13 +6,13 @@
 
 namespace mylos {
 
-/// Room for a matrix of type `from` in type `to`; empty where they are the same.
+/// Takes memory for a copy of a matrix in type `to`; returns an empty tensor if `from` and `to` are equal.
 [[nodiscard]] inline Tensor take_copy(Pieces& workspace, DType from, DType to, std::int64_t rows,
                                       std::int64_t columns) {
   return from == to ? Tensor() : workspace.take_tensor(to, rows, columns);
 }
 
-/// `tensor` in the type of `copy`, which receives it; itself where that is empty.
+/// Casts `tensor` into `copy` and returns the copy; returns `tensor` if `copy` is empty.
 [[nodiscard]] inline Tensor cast(const Execution& exec, const Tensor& tensor, const Tensor& copy) {
   if (copy.empty()) return tensor;
   convert(exec, tensor, copy);

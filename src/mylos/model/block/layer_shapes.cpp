@@ -31,7 +31,7 @@ GridShape require_grid(const LayerInput& input, const char* does) {
       input.layer, does, input.grid.channels);
 }
 
-/// The deck's numbers on the axes of the grid; the axes that it has not take `absent`.
+/// Returns the deck's numbers on the axes of the grid; missing axes get `absent`.
 Extents along_axes(const PerAxis& given, std::int64_t absent, const LayerInput& input, const char* key) {
   Extents result = {absent, absent, absent};
   if (given.empty()) return result;
@@ -44,7 +44,7 @@ Extents along_axes(const PerAxis& given, std::int64_t absent, const LayerInput& 
   return result;
 }
 
-/// The kernels' own check, with the layer's name.
+/// Checks the shape as the kernels do; messages name the layer.
 template <class Shape>
 Shape checked(const Shape& shape, const LayerInput& input, const char* does) {
   try {
@@ -56,14 +56,14 @@ Shape checked(const Shape& shape, const LayerInput& input, const char* does) {
   return shape;
 }
 
-/// How many points of a sample's grid lie along one of a layer's, by axis.
+/// The number of grid points of a sample per point of the layer's grid, by axis.
 using Coarseness = std::vector<std::int64_t>;
 
 std::int64_t along(const PerAxis& given, std::size_t axis, std::int64_t absent) {
   return given.empty() ? absent : given.size() == 1 ? given.front() : given[axis];
 }
 
-/// Behind the layer, where it is `before` before it.
+/// Returns the coarseness after the layer from that before it.
 Coarseness coarsened(const LayerOptions& layer, Coarseness before) {
   const bool pools = layer.kind == LayerKind::max_pool || layer.kind == LayerKind::average_pool;
   const bool is_finer = layer.kind == LayerKind::upsample || layer.transposed;
@@ -104,7 +104,7 @@ ConvolutionShape convolution_of(const LayerOptions& layer, const LayerInput& inp
   shape.groups = layer.groups;
   shape.transposed = layer.transposed;
   for (std::size_t axis = 0; shape.transposed && axis < 3; ++axis) {
-    // So that `stride` times as many points come out where that can be.
+    // Pad the output so that it has `stride` times the input's points, if possible.
     const std::int64_t spanned = shape.dilation[axis] * (shape.kernel[axis] - 1) + 1;
     const std::int64_t missing = shape.stride[axis] + 2 * shape.padding[axis] - spanned;
     shape.output_padding[axis] = std::clamp<std::int64_t>(missing, 0, shape.stride[axis] - 1);

@@ -1,4 +1,4 @@
-// The shapes of kernels on grids, from what the deck says of a layer and the grid that it reads.
+// The shapes of kernels on grids, derived from a layer of the deck and the grid that the layer reads.
 #pragma once
 
 #include <string>
@@ -11,33 +11,33 @@
 
 namespace mylos {
 
-/// What a layer reads.
+/// The input of a layer.
 struct LayerInput {
-  std::string layer;  // its name, for messages
+  std::string layer;  // the layer's name, for messages
   GridShape grid;
-  std::size_t axes = 0;  // of the grid, which lies along the last of the three; 0: a vector
+  std::size_t axes = 0;  // number of axes; the grid uses the last ones of the three; 0: a vector
 };
 
-/// 1 to 3 extents, then channels.
+/// Returns the grid of a shape of 1 to 3 extents and the channels.
 [[nodiscard]] GridShape grid_of(const std::vector<std::int64_t>& shape);
 
-/// These throw Error (bad_input), naming the layer, where its input is no grid, its lists are not as long as
-/// the grid has axes, or the shape is none.
+/// These functions throw Error (bad_input) and name the layer if its input is not a grid, if its lists do not
+/// have one entry per axis, or if the shape is not valid.
 [[nodiscard]] ConvolutionShape convolution_of(const LayerOptions& layer, const LayerInput& input);
 [[nodiscard]] PoolShape pool_of(const LayerOptions& layer, const LayerInput& input);
 [[nodiscard]] UpsampleShape upsampling_of(const LayerOptions& layer, const LayerInput& input);
 
-/// Throws Error (bad_input) where 'norm_groups' does not fit the channels.
+/// Throws Error (bad_input) if 'norm_groups' does not divide the channels.
 void require_groups(const LayerInput& input, std::int64_t groups);
 
-/// Throws Error (bad_input) where layers make a sample's grid coarser by more than some extent of it, or by
-/// what does not divide one: a level on the way up cannot have the points of that on the way down then.
+/// Throws Error (bad_input) if the layers reduce the grid by more than one of its extents, or by a factor
+/// that does not divide an extent: a decoder level could then not have the points of its encoder level.
 void require_levels(const std::vector<LayerOptions>& layers, const std::vector<std::int64_t>& shape);
 
-/// Dense and convolution compute their activation themselves where nothing comes between.
+/// Returns whether the layer's block computes the activation: dense and conv do if nothing lies between.
 [[nodiscard]] bool has_fused_activation(const LayerOptions& layer);
 
-/// Batch normalisation computes it in place.
+/// Returns whether batch normalisation computes the activation in place.
 [[nodiscard]] bool is_fused_with_norm(const LayerOptions& layer);
 
 }  // namespace mylos

@@ -1,8 +1,9 @@
-// Linear: y = x·Wᵀ + b inside a block, with its parameters and the products of both directions.
+// Linear: y = x·Wᵀ + b inside a block, with its parameters and the GEMMs of forward and backward.
 //
 //   dW = dyᵀ·x,   db = the sum of dy's rows,   dx = dy·W
 //
-// db comes with dW where the engine sums rows; else the kernel that writes dy sums it (bias_gradient()).
+// If the engine sums rows, it computes db together with dW; otherwise the kernel that writes dy computes db
+// (bias_gradient()).
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +14,7 @@
 namespace mylos {
 
 struct Linear {
-  std::string name = {};  // "qkv", the group of its parameters; empty where the block has no other
+  std::string name = {};  // "qkv", the group of its parameters; empty if the block has only this one
   std::int64_t inputs = 0;
   std::int64_t outputs = 0;
   bool bias = true;
@@ -22,27 +23,27 @@ struct Linear {
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;
 
-  /// Of a micro-batch, for Block::products().
+  /// Returns the GEMMs of one micro-batch, for Block::products().
   [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const;
 
-  /// Bytes of workspace that the functions below take; backward: of all gradients.
+  /// Return the workspace bytes of the functions below; backward covers all gradients.
   [[nodiscard]] std::size_t forward_workspace(const GemmEngine& gemm, std::int64_t rows) const;
   [[nodiscard]] std::size_t backward_workspace(const GemmEngine& gemm, std::int64_t rows) const;
 
   void forward(const StepContext& context, const ParameterTensors& weights, const Tensor& x, const Tensor& y,
                std::byte* workspace) const;
-  /// dW, and db where the engine has it; added to what is there if `accumulate`.
+  /// Writes dW, and db if the engine computes it; adds to the present values if `accumulate`.
   void weight_gradient(const StepContext& context, const ParameterTensors& gradients, bool accumulate,
                        const Tensor& dy, const Tensor& x, std::byte* workspace) const;
-  /// dx, or dx + dy·W.
+  /// Writes dx, or adds dy·W to it.
   void input_gradient(const StepContext& context, const ParameterTensors& weights, const Tensor& dy,
                       const Tensor& dx, std::byte* workspace, bool add = false) const;
-  /// Whether the engine can give the gradient of z instead, where x = gelu_tanh(z).
+  /// Returns whether the engine can give the gradient by z instead, where x = gelu_tanh(z).
   [[nodiscard]] bool passes_gelu(const GemmEngine& gemm, std::int64_t rows) const;
   void gelu_input_gradient(const StepContext& context, const ParameterTensors& weights, const Tensor& dy,
                            const Tensor& z, const Tensor& dz, std::byte* workspace) const;
-  /// db, for the kernel that writes dy to sum; empty where weight_gradient() does it and where
-  /// there is none.
+  /// Returns the db that the kernel that writes dy must compute; empty if weight_gradient() computes db or if
+  /// there is no bias.
   [[nodiscard]] Tensor bias_gradient(const GemmEngine& gemm, const ParameterTensors& gradients,
                                      std::int64_t rows) const;
 
@@ -58,11 +59,11 @@ struct LinearShape {
   std::int64_t outputs;
 };
 
-/// The layers of a residual branch, whose parameters follow the norm's in this order.
+/// Returns the linear maps of a residual branch in the order of their parameters, which follow the norm's.
 [[nodiscard]] std::vector<Linear> linears_of(const BranchOptions& branch,
                                              const std::vector<LinearShape>& shapes);
 
-/// Appends "<name>_weight" [outputs, inputs] and, where there is one, "<name>_bias" [1, outputs].
+/// Appends "<name>_weight" [outputs, inputs] and, if present, "<name>_bias" [1, outputs].
 void add_linear(std::vector<ParameterSpec>& specs, const Linear& linear, float initial_std);
 
 [[nodiscard]] std::vector<BlockProduct> products_of(std::initializer_list<Linear> linears, std::int64_t rows);

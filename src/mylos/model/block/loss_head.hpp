@@ -1,7 +1,8 @@
-// LossHead: what ends the chain: from the last boundary activation to the loss, its gradient, and the
-// gradients of the head's own weights.
+// LossHead: the end of the chain. It maps the last boundary activation to the loss, computes the loss's
+// gradient and the gradients of its own weights.
 //
-// The head is the stage behind the last block: its parameters have slots of that number. Like a block it
+// The head is the stage after the last block, and its parameters have slots of that number. Like a block, it
+// states its workspace from shapes alone and owns no memory. It stores nothing between calls.
 // states its workspace from shapes alone and owns no memory. It keeps nothing between calls.
 #pragma once
 
@@ -13,24 +14,24 @@
 
 namespace mylos {
 
-/// What the loss compares with; one of the two is set (device memory).
+/// The targets of the loss; one of the two is set (device memory).
 struct Truth {
   const std::int32_t* labels = nullptr;  // [rows], cross_entropy
   const float* targets = nullptr;        // [rows, outputs], mse
-  std::int64_t classes = 0;              // cross_entropy: what lies beyond pads the outputs; 0: nothing does
+  std::int64_t classes = 0;              // cross_entropy: outputs from here on are padding; 0: no padding
 };
 
 /// Sums over rows, in device memory.
 struct LossSums {
   double loss = 0;
-  std::int64_t correct = 0;  // classification: rows whose largest output is their label
+  std::int64_t correct = 0;  // classification: rows whose largest output is at their label
 };
 
-/// A parameter of a block that the head reads too; both add to its gradient, the head first.
+/// A block's parameter that the head reads too. Both add to its gradient, the head first.
 struct BorrowedParameter {
   std::size_t block = 0;
-  std::string name;      // among the block's parameters
-  std::string own_name;  // by which the head knows it
+  std::string name;      // the block's name for it
+  std::string own_name;  // the head's name for it
 };
 
 struct LossCost {
@@ -39,18 +40,18 @@ struct LossCost {
 };
 
 struct LossMemory {
-  ParameterTensors weights;  // a borrowed one by the name that the head gives it
-  Tensor input;              // [rows, inputs]; is not changed
+  ParameterTensors weights;  // a borrowed one has the head's name
+  Tensor input;              // [rows, inputs]; not changed
   std::byte* workspace = nullptr;
-  const float* constants = nullptr;  // those of constants(), in device memory
+  const float* constants = nullptr;  // the values of constants(), in device memory
 };
 
 struct LossGradients {
   ParameterTensors weights;      // as LossMemory::weights
-  bool accumulate = false;       // add to what the gradient buffers hold
+  bool accumulate = false;       // add to the contents of the gradient buffers
   Tensor input;                  // d loss / d input, like the input
-  const float* scale = nullptr;  // device memory; the gradients are those of scale · inverse_count ·
-  float inverse_count = 1;       // (sum of the rows' losses)
+  const float* scale = nullptr;  // device memory; the gradients are those of
+  float inverse_count = 1;       // scale · inverse_count · (sum of the losses of the rows)
 };
 
 class LossHead {
@@ -59,23 +60,23 @@ class LossHead {
 
   [[nodiscard]] virtual const Signature& signature() const = 0;
   [[nodiscard]] virtual LossType loss() const = 0;
-  /// Its own parameters.
+  /// Returns the head's own parameters.
   [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const { return {}; }
   [[nodiscard]] virtual std::optional<BorrowedParameter> borrows() const { return std::nullopt; }
-  /// What it reads besides, which nothing changes (BufferStore places it).
+  /// Returns the constants that the head reads (stored by BufferStore).
   [[nodiscard]] virtual std::span<const float> constants() const { return {}; }
   [[nodiscard]] virtual LossCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
-  /// Of evaluate_and_seed.
+  /// Returns the GEMMs of evaluate_and_seed.
   [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }
 
   /// Adds the losses of all rows to `sums`.
   virtual void evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,
                         LossSums* sums) const = 0;
-  /// The same, and writes the gradients.
+  /// Adds the losses of all rows to `sums` and writes the gradients.
   virtual void evaluate_and_seed(const StepContext& context, const LossMemory& memory, const Truth& truth,
                                  const LossGradients& gradients, LossSums* sums) const = 0;
-  /// Logits or predictions [rows, outputs] of the rows of memory.input, which may lie in the workspace.
-  /// Throws Error for more rows than the workspace takes.
+  /// Returns logits or predictions [rows, outputs] for the rows of memory.input; they may lie in the
+  /// workspace. Throws Error if the rows exceed what the workspace holds.
   [[nodiscard]] virtual Tensor outputs_of(const StepContext& context, const LossMemory& memory) const = 0;
 };
 

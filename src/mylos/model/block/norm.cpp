@@ -7,7 +7,7 @@
 namespace mylos {
 namespace {
 
-/// Of each row.
+/// The statistics of each row.
 struct Statistics {
   Statistics(NormType type, std::int64_t rows, std::byte* place) : pieces(place) {
     if (type == NormType::layernorm) mean = pieces.take<float>(rows);

@@ -1,5 +1,5 @@
-// What the blocks of normalisations have in common: a weight and a bias of each channel, and copies where the
-// input is of another type.
+// Common code of the normalisation blocks: a weight and a bias for each channel, and copies of inputs of
+// another type.
 #pragma once
 
 #include "mylos/base/device/pieces.hpp"
@@ -8,7 +8,8 @@
 
 namespace mylos {
 
-/// `columns`: of the matrix that is normalised. Options: name, input_type and type are the block's.
+/// Returns the block's signature. `columns`: of the normalised matrix. Options: name, input_type and type of
+/// the block.
 template <class Options>
 [[nodiscard]] Signature norm_signature(const Options& options, std::string_view kind, std::int64_t columns) {
   return {.name = options.name,
@@ -20,23 +21,23 @@ template <class Options>
           .compute_type = options.type};
 }
 
-/// Of each channel.
+/// Returns the specs of the weight and bias of each channel.
 template <class Options>
 [[nodiscard]] std::vector<ParameterSpec> weight_and_bias(const Options& options, std::int64_t channels) {
   return Norm{.width = channels}.parameters("", options.type, options.gradient_type);
 }
 
-/// Room for the input of so many rows in the block's own type; empty where it is of that type.
+/// Takes memory for the input in the block's type; empty if the input has that type.
 [[nodiscard]] inline Tensor take_input(Pieces& pieces, const Signature& signature, std::int64_t rows) {
   return take_copy(pieces, signature.input_type, signature.compute_type, rows, signature.inputs);
 }
 
-/// A row for each point.
+/// Returns a view with one row per point.
 [[nodiscard]] inline Tensor by_points(const Tensor& matrix, std::int64_t points, std::int64_t channels) {
   return {matrix.data(), matrix.type(), matrix.rows() * points, channels};
 }
 
-/// What keeps `saved` bytes; of `rows` rows of the block's matrix.
+/// Returns the cost of a block that saves `saved` bytes, for `rows` rows of its matrix.
 [[nodiscard]] inline BlockCost norm_cost(const Signature& signature, std::int64_t rows, std::size_t forward,
                                          std::size_t saved, std::size_t backward) {
   const Norm all{.width = signature.outputs};
@@ -52,7 +53,7 @@ template <class Options>
 
 /// The workspace of a backward pass.
 struct NormBackward {
-  /// `kernel_bytes`: that its kernels take.
+  /// `kernel_bytes`: workspace of the kernels.
   NormBackward(const Signature& signature, std::int64_t rows, std::size_t kernel_bytes, std::byte* workspace)
       : pieces(workspace),
         input(take_input(pieces, signature, rows)),
@@ -61,7 +62,7 @@ struct NormBackward {
 
   Pieces pieces;
   Tensor input;
-  Tensor input_gradient;  // before its cast to the input's type
+  Tensor input_gradient;  // before the cast to the input's type
   std::byte* kernels;
 };
 

@@ -1,4 +1,4 @@
-// ParameterTensors: the weights of a stage, or their gradients, found by the names of its parameters().
+// ParameterTensors: the weights or gradients of a stage, looked up by the names of its parameters().
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ struct NamedTensor : Tensor {
   std::string name;
 };
 
-/// "weight", or "qkv_weight" in the group "qkv".
+/// Returns "weight", or "qkv_weight" in the group "qkv".
 [[nodiscard]] inline std::string parameter_name(const std::string& group, const std::string& name) {
   return group.empty() ? name : group + "_" + name;
 }
@@ -29,10 +29,10 @@ class ParameterTensors {
   ParameterTensors(const std::vector<NamedTensor>& tensors)  // NOLINT: a view
       : tensors_(tensors) {}
 
-  /// Those of a group, which outlives what is returned.
+  /// Returns the tensors of a group. The group's name must outlive the result.
   [[nodiscard]] ParameterTensors of(std::string_view group) const { return {tensors_, group}; }
 
-  /// Throws Error where there is none.
+  /// Returns the tensor of this name. Throws Error if there is none.
   [[nodiscard]] const Tensor& operator[](std::string_view name) const {
     for (const NamedTensor& tensor : tensors_) {
       if (has_name(tensor.name, name)) return tensor;
@@ -41,7 +41,7 @@ class ParameterTensors {
   }
 
  private:
-  /// Without making a string: steps ask.
+  /// Compares without building a string: steps call this.
   [[nodiscard]] bool has_name(std::string_view full, std::string_view name) const {
     if (group_.empty()) return full == name;
     return full.size() == group_.size() + 1 + name.size() && full.starts_with(group_) &&

@@ -1,4 +1,5 @@
-// What the two blocks of a transformer layer share: y = x + dropout(branch(norm(x))) (pre-norm, as in GPT-2).
+// The common options of the two blocks of a transformer layer: y = x + dropout(branch(norm(x))) (pre-norm, as
+// in GPT-2).
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,11 @@ namespace mylos {
 struct BranchOptions {
   std::string name;
   std::int64_t width = 0;
-  std::int64_t context = 0;  // tokens of a sample
+  std::int64_t context = 0;  // tokens per sample
   Norm norm;
   bool bias = true;
   double dropout = 0;
-  DType input_type = DType::fp32;  // another type than `type` is cast at the entry
+  DType input_type = DType::fp32;  // an input of another type than `type` is cast on entry
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;
   float initial_std = 0.02f;

@@ -1,4 +1,4 @@
-// RowSums: what a loss leaves for each row in the workspace, before it is summed up.
+// RowSums: the per-row results of a loss in the workspace, before they are summed.
 #pragma once
 
 #include "mylos/base/device/pieces.hpp"

@@ -1,5 +1,5 @@
-// SumsOverRanks: what a pass through a block exchanges with the other ranks (statistics of a batch that lies
-// on all of them).
+// SumsOverRanks: the exchange between ranks inside a block's passes (statistics of a batch that all ranks
+// share).
 #pragma once
 
 #include "mylos/base/tensor.hpp"
@@ -9,8 +9,8 @@ namespace mylos {
 class SumsOverRanks {
  public:
   virtual ~SumsOverRanks() = default;
-  /// Each of the doubles becomes its sum over the ranks, with the same bits everywhere. All ranks, in the
-  /// same order.
+  /// Replaces each of the doubles by its sum over the ranks, with the same bits on all ranks. All ranks must
+  /// call it in the same order.
   virtual void add_up(const Execution& exec, const Tensor& doubles) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Dropout of activations: a row's random numbers are those of its sample's or token's index in the global
+// Dropout of activations. A row's random numbers depend on the index of its sample or token in the global
 // batch.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace mylos {
 
-/// `length`: tokens of a sample; 1 where rows are samples.
+/// `length`: tokens per sample; 1 if rows are samples.
 [[nodiscard]] inline Dropout token_dropout(const StepContext& context, const RandomStream& stream,
                                            double probability, std::int64_t length) {
   if (!context.training || probability == 0) return {};

@@ -6,7 +6,7 @@ namespace mylos {
 namespace {
 
 struct Shape {
-  Signature signature;                   // without the name
+  Signature signature;                   // name removed
   std::vector<std::int64_t> parameters;  // rows and columns of each
   BlockCost cost;
 

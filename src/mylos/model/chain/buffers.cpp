@@ -7,7 +7,7 @@
 namespace mylos {
 namespace {
 
-/// Elements of all buffers of a role.
+/// Returns the number of elements of all buffers of a role.
 std::int64_t size_of_all(const Chain& chain, BufferRole role) {
   std::int64_t size = 0;
   for (const auto& block : chain.blocks) {
@@ -16,7 +16,7 @@ std::int64_t size_of_all(const Chain& chain, BufferRole role) {
   return size;
 }
 
-/// Sums lie side by side, so that one exchange takes them all; the others follow.
+/// The sums are contiguous, so that one exchange covers all of them; the other buffers follow.
 struct BufferPieces {
   BufferPieces(const Chain& chain, void* memory) : pieces(memory) {
     if (const std::int64_t count = size_of_all(chain, BufferRole::sum); count > 0)

@@ -1,10 +1,10 @@
-// Buffers: what blocks keep beside their weights and is not trained: running statistics, and the sums from
-// which they move. The loss's constants lie with them.
+// Buffers: tensors of blocks that are not trained: running statistics and the sums that update them. The
+// loss's constants lie in the same memory.
 //
-// State is moved once in a step, after the ranks have agreed to apply it, by sums over all samples of the
-// step: over its micro-batches and over the ranks. So it is the same on all ranks, whoever computed what;
-// a skipped step leaves it, and what is computed again does not move it twice. It lies in checkpoints as
-// /buffers/LAYER/NAME. The rest is scratch of one micro-batch.
+// Each step updates the state once, after the ranks have agreed to apply the step, from sums over all samples
+// of the step: over its micro-batches and over the ranks. So all ranks have the same state, however the work
+// was divided; a skipped step leaves it unchanged, and recomputation does not update it twice. Checkpoints
+// store it as /buffers/LAYER/NAME. The other buffers are scratch memory of one micro-batch.
 #pragma once
 
 #include <string>
@@ -20,21 +20,21 @@ struct Chain;
 
 class BufferStore {
  public:
-  /// Takes memory_bytes(), and sets every value to its initial one.
+  /// Allocates memory_bytes() and sets every value to its initial value.
   explicit BufferStore(const Chain& chain);
   [[nodiscard]] static std::size_t memory_bytes(const Chain& chain);
-  /// Of the state of a chain, in checkpoints.
+  /// Returns the bytes of a chain's state, as checkpoints store it.
   [[nodiscard]] static std::size_t state_bytes(const Chain& chain);
-  /// Of the sums of a chain: what ranks exchange in a step.
+  /// Returns the bytes of a chain's sums, which ranks exchange once per step.
   [[nodiscard]] static std::size_t sum_bytes(const Chain& chain);
 
-  /// Those of a block, by the names of its buffers().
+  /// Returns the buffers of a block, by the names of its buffers().
   [[nodiscard]] ParameterTensors of(std::size_t block) const {
     return blocks_.empty() ? ParameterTensors() : ParameterTensors(blocks_[block]);
   }
-  /// Of the chain's head; null where it has none.
+  /// Returns the constants of the chain's head; null if it has none.
   [[nodiscard]] const float* constants() const { return constants_; }
-  /// All blocks' sums as one row of doubles; empty where there are none.
+  /// Returns the sums of all blocks as one row of doubles; empty if there are none.
   [[nodiscard]] const Tensor& sums() const { return sums_; }
 
   struct StateBuffer {
@@ -47,7 +47,7 @@ class BufferStore {
   Arena arena_;
   Tensor sums_;
   const float* constants_ = nullptr;
-  std::vector<std::vector<NamedTensor>> blocks_;  // empty where no block has any
+  std::vector<std::vector<NamedTensor>> blocks_;  // empty if no block has buffers
   std::vector<StateBuffer> state_;
 };
 

@@ -1,6 +1,6 @@
-// Chain: a model as a sequence of blocks, and the head that ends it in the loss.
+// Chain: a model as a sequence of blocks, followed by the head that computes the loss.
 //
-// Its stages are the blocks and, behind the last of them, the head.
+// The stages of a chain are its blocks and, after them, the head.
 #pragma once
 
 #include <memory>
@@ -19,10 +19,10 @@ namespace mylos {
 
 struct Chain {
   std::vector<std::unique_ptr<Block>> blocks;
-  std::vector<std::size_t> skips;  // of each block, as Skips takes them; shorter or empty: no_skip
-  std::vector<GridShape> grids;    // of each block's output; empty where a sample is no grid
+  std::vector<std::size_t> skips;  // of each block, as Skips takes them; missing entries: no_skip
+  std::vector<GridShape> grids;    // of each block's output; empty if samples are not grids
   std::unique_ptr<LossHead> head;
-  std::int64_t rows_per_sample = 1;  // tokens of a window
+  std::int64_t rows_per_sample = 1;  // tokens per window
   MasterWeights masters = MasterWeights::fp32;
 
   [[nodiscard]] std::int64_t inputs() const { return signature(0).inputs; }
@@ -31,22 +31,22 @@ struct Chain {
   [[nodiscard]] DType output_type() const { return head->signature().output_type; }
   [[nodiscard]] LossType loss() const { return head->loss(); }
   [[nodiscard]] const Signature& signature(std::size_t stage) const;
-  /// The boundary that the block reads besides its input, or no_skip.
+  /// Returns the boundary that the block reads besides its input, or no_skip.
   [[nodiscard]] std::size_t skip_of(std::size_t block) const {
     return block < skips.size() ? skips[block] : no_skip;
   }
   [[nodiscard]] Skips all_skips() const;
   [[nodiscard]] const std::string& stage_name(std::size_t stage) const { return signature(stage).name; }
   [[nodiscard]] std::vector<ParameterSpec> stage_parameters(std::size_t stage) const;
-  /// True where anything computes in half: what the scaler's mode "auto" asks.
+  /// Returns whether any stage computes in this type: the scaler's mode "auto" depends on it.
   [[nodiscard]] bool computes_in(DType type) const;
   [[nodiscard]] std::int64_t parameter_count() const;
 };
 
-/// Throws Error (bad_input) for a network that has nothing to train. `places`: of the deck.
+/// Throws Error (bad_input) if the network has nothing to train. `places`: of the deck.
 void require_weights(const Chain& chain, const Places& places = {});
 
-/// Throws Error (bad_input) if a rule of the deck speaks of no layer of the chain.
+/// Throws Error (bad_input) if a rule of the deck matches no layer of the chain.
 void require_rules_apply(const Chain& chain, const PrecisionOptions& precision);
 
 }  // namespace mylos

@@ -1,9 +1,10 @@
-// ChainBranch: the chain goes on from an earlier boundary s: y = s. Its input x is for a later block to bring
-// in.
+// ChainBranch: continues the chain from an earlier boundary s: y = s. A later block joins the branch's input
+// x.
 //
-// So a graph of layers is a chain: where a residual connection has layers of its own (He et al. 2016, arXiv
-// 1512.03385, the projections at the begin of a stage), they come first, then the branch, the residual layers
-// and the sum. Backward: ds = dy, and dx is 0 but for what later readers of x add. Nothing is kept.
+// So a chain can represent a graph of layers. If a residual connection has its own layers (the projections at
+// the start of a stage, He et al. 2016, arXiv 1512.03385), the chain lists them first, then the branch, the
+// residual layers and the sum. Backward: ds = dy, and dx is the sum of what later readers of x add. Nothing
+// is saved.
 #pragma once
 
 #include "mylos/model/block/block.hpp"
@@ -15,7 +16,7 @@ struct ChainBranchOptions {
   std::int64_t inputs = 0;
   std::int64_t skip_inputs = 0;
   DType input_type = DType::fp32;
-  DType skip_type = DType::fp32;  // of the output too
+  DType skip_type = DType::fp32;  // also of the output
 };
 
 class ChainBranch final : public Block {

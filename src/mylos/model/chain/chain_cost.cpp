@@ -18,9 +18,9 @@ void require_countable(const Signature& signature, std::int64_t rows) {
                           signature.name, rows, widest));
 }
 
-/// Of operations in one type.
+/// The rates of the machine in one type.
 struct Roofline {
-  double flops;  // per millisecond, like the bytes
+  double flops;  // per millisecond, as `bytes`
   double bytes;
 
   Roofline(const MachineRates& rates, DType type) : flops(rates.flops_in(type)), bytes(rates.bytes) {}
@@ -38,7 +38,7 @@ double weight_bytes(const std::vector<ParameterSpec>& parameters) {
   return bytes;
 }
 
-/// Forward reads input and weights, and writes and reads everything between them and the output; backward
+/// Forward reads input and weights, and writes and reads all tensors between them and the output. Backward
 /// does so twice, for values and for gradients.
 StageCost stage_cost(const Block& block, const BlockCost& cost, std::int64_t rows,
                      const MachineRates& rates) {
@@ -56,9 +56,9 @@ StageCost stage_cost(const Block& block, const BlockCost& cost, std::int64_t row
   stage.forward_time = roofline.time_of(cost.forward_flops, traffic);
   stage.backward_time = roofline.time_of(cost.backward_flops, 2 * traffic);
   for (const SavedVariant& variant : cost.variants) {
-    const double again = 2 * (all - static_cast<double>(variant.saved_bytes));
+    const double recompute_traffic = 2 * (all - static_cast<double>(variant.saved_bytes));
     stage.variants.push_back({variant.name, variant.saved_bytes, variant.backward_workspace,
-                              roofline.time_of(variant.recompute_flops, std::max(0.0, again))});
+                              roofline.time_of(variant.recompute_flops, std::max(0.0, recompute_traffic))});
   }
   return stage;
 }

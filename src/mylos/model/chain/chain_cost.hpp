@@ -1,9 +1,9 @@
-// ChainCost: what the blocks of a chain cost in bytes and milliseconds, from the shapes alone: all that lists
-// of operations are planned and placed from.
+// ChainCost: bytes and milliseconds of a chain's blocks, computed from shapes alone. Execution schedules and
+// memory offsets are planned from these.
 //
-// An operation takes the longer of its arithmetic at the rate of products in the block's compute type and its
-// memory traffic at the bandwidth (the roofline of Williams, Waterman, Patterson, CACM 52(4), 2009). Measured
-// times may be put in the place of these.
+// An operation takes the longer of two times: its arithmetic at the rate of GEMMs in the block's compute
+// type, and its memory traffic at the bandwidth (the roofline of Williams, Waterman, Patterson, CACM 52(4),
+// 2009). Measured times can replace these.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@
 
 namespace mylos {
 
-/// One way in which a block keeps what its backward pass reads. All byte counts here are multiples of
-/// arena_alignment, all times in milliseconds.
+/// A choice of the tensors that a block saves for backward. All byte counts here are multiples of
+/// arena_alignment; all times are in milliseconds.
 struct VariantCost {
   std::string name;
-  std::size_t saved_bytes = 0;         // kept from forward to backward besides input and output
+  std::size_t saved_bytes = 0;         // saved by forward for backward, without input and output
   std::size_t backward_workspace = 0;  // includes what is recomputed
-  double recompute_time = 0;           // what backward takes longer than with variant 0
+  double recompute_time = 0;           // time of backward beyond that of variant 0
 
   bool operator==(const VariantCost&) const = default;
 };
@@ -32,7 +32,7 @@ struct VariantCost {
 struct StageCost {
   std::size_t output_bytes = 0;  // the boundary activation that the next block reads
   std::size_t forward_workspace = 0;
-  std::vector<VariantCost> variants;  // at least one; [0] keeps all
+  std::vector<VariantCost> variants;  // at least one; [0] saves all
   double forward_time = 0;
   double backward_time = 0;
   std::size_t skip = no_skip;  // the boundary that the block reads besides its input
@@ -41,14 +41,14 @@ struct StageCost {
 };
 
 struct ChainCost {
-  std::size_t input_bytes = 0;  // of x_0; 0 where it lies outside the arena
+  std::size_t input_bytes = 0;  // of x_0; 0 if it lies outside the arena
   std::vector<StageCost> blocks;
   std::size_t loss_workspace = 0;
   double loss_time = 0;
-  double update_time = 0;  // of a step besides its micro-batches
-  bool measured = false;   // the times; else they come from a model of the machine
+  double update_time = 0;  // of a step, apart from its micro-batches
+  bool measured = false;  // whether the times are measured; otherwise they follow from a model of the machine
 
-  /// Of x_boundary alone, and of its gradient.
+  /// Returns the bytes of x_boundary alone; its gradient has the same size.
   [[nodiscard]] std::size_t boundary_bytes(std::size_t boundary) const {
     return boundary == 0 ? input_bytes : blocks[boundary - 1].output_bytes;
   }
@@ -57,12 +57,12 @@ struct ChainCost {
   bool operator==(const ChainCost&) const = default;
 };
 
-/// Host memory of the code that a library generates for the chain's convolutions, of which equal ones share
-/// it, in micro-batches of each of these numbers of samples.
+/// Returns the host memory of the code that a library generates for the chain's convolutions, for
+/// micro-batches of each of these numbers of samples. Equal convolutions share their code.
 [[nodiscard]] std::size_t convolution_code_bytes(const Chain& chain, const GemmEngine& gemm,
                                                  std::span<const std::int64_t> samples);
 
-/// For micro-batches of `rows` rows; the input lies outside the arena.
+/// Returns the cost for micro-batches of `rows` rows; the input lies outside the arena.
 [[nodiscard]] ChainCost chain_cost(const Chain& chain, const GemmEngine& gemm, std::int64_t rows,
                                    const MachineRates& rates = {});
 

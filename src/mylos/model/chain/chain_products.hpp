@@ -1,4 +1,4 @@
-// The matrix products of a chain, by stage.
+// The GEMMs of a chain, by stage.
 #pragma once
 
 #include "mylos/model/chain/chain.hpp"
@@ -10,10 +10,10 @@ struct ChainProduct {
   BlockProduct product;
 };
 
-/// Of a micro-batch of `rows` rows, in the order of the stages.
+/// Returns the GEMMs of a micro-batch of `rows` rows, in the order of the stages.
 [[nodiscard]] std::vector<ChainProduct> products_of(const Chain& chain, std::int64_t rows);
 
-/// Those that differ (same_product()).
+/// Returns the distinct problems (same_product()).
 [[nodiscard]] std::vector<GemmProblem> distinct_problems(const std::vector<ChainProduct>& products);
 
 }  // namespace mylos

@@ -6,14 +6,14 @@ namespace mylos {
 
 KeyValueCache::KeyValueCache(const ModelOptions& model, const Chain& chain)
     : capacity_(model.context), arena_("keys and values", memory_bytes(model, chain)) {
-  cut(model, chain, Pieces(arena_.data()));
+  place(model, chain, Pieces(arena_.data()));
 }
 
 std::size_t KeyValueCache::memory_bytes(const ModelOptions& model, const Chain& chain) {
-  return KeyValueCache().cut(model, chain, Pieces(nullptr));
+  return KeyValueCache().place(model, chain, Pieces(nullptr));
 }
 
-std::size_t KeyValueCache::cut(const ModelOptions& model, const Chain& chain, Pieces pieces) {
+std::size_t KeyValueCache::place(const ModelOptions& model, const Chain& chain, Pieces pieces) {
   for (const auto& block : chain.blocks) {
     if (block->signature().kind != "attention") continue;
     const DType type = block->signature().output_type;

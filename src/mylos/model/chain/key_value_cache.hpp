@@ -1,5 +1,5 @@
-// KeyValueCache: keys and values of the tokens that one sample has so far, for every attention layer, so that
-// a new token costs one row.
+// KeyValueCache: the keys and values of one sample's tokens in every attention layer, so that a new token
+// costs one row.
 #pragma once
 
 #include <vector>
@@ -12,17 +12,17 @@ namespace mylos {
 
 class KeyValueCache {
  public:
-  /// For the chain that make_gpt made of `model`; room for model.context tokens.
+  /// Allocates a cache for the chain that make_gpt made from `model`, with room for model.context tokens.
   KeyValueCache(const ModelOptions& model, const Chain& chain);
-  /// What such a cache takes.
+  /// Returns the bytes of such a cache.
   [[nodiscard]] static std::size_t memory_bytes(const ModelOptions& model, const Chain& chain);
 
-  /// Tokens that forward passes have put in.
+  /// Returns the number of tokens that forward passes have stored.
   [[nodiscard]] std::int64_t length() const { return length_; }
   [[nodiscard]] std::int64_t capacity() const { return capacity_; }
-  /// Begins another sample.
+  /// Starts a new sample.
   void clear() { length_ = 0; }
-  /// Counts the rows of a forward pass that all layers have seen. Throws Error past the capacity.
+  /// Counts the rows of a forward pass after all layers have stored them. Throws Error past the capacity.
   void advance(std::int64_t rows);
   void require_room(std::int64_t rows) const;
 
@@ -34,8 +34,8 @@ class KeyValueCache {
 
  private:
   KeyValueCache() = default;
-  /// Sets the places in these pieces; their bytes.
-  std::size_t cut(const ModelOptions& model, const Chain& chain, Pieces pieces);
+  /// Sets the tensors' offsets in these pieces; returns their bytes.
+  std::size_t place(const ModelOptions& model, const Chain& chain, Pieces pieces);
 
   std::int64_t length_ = 0;
   std::int64_t capacity_ = 0;

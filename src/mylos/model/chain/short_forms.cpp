@@ -71,12 +71,12 @@ class LayerList {
  private:
   void add(LayerOptions layer) { layers_.push_back(std::move(layer)); }
 
-  /// With norm and activation.
+  /// Returns a convolution with norm and activation.
   [[nodiscard]] LayerOptions convolution(std::string name, std::int64_t outputs) const {
     LayerOptions layer{.kind = LayerKind::conv, .name = std::move(name), .outputs = outputs};
     layer.kernel = {model_.kernel};
     layer.edges = model_.edges;
-    layer.bias = model_.norm != NormType::batchnorm;  // which takes it away again
+    layer.bias = model_.norm != NormType::batchnorm;  // batch normalisation would remove a bias
     layer.norm = model_.norm;
     layer.activation = model_.activation;
     return layer;
@@ -132,12 +132,12 @@ std::vector<LayerOptions> layers_of(const ModelOptions& model) {
 
 }  // namespace
 
-ModelOptions spelled_out(ModelOptions model) {
+ModelOptions expand_short_form(ModelOptions model) {
   if (!is_short_form(model.type)) return model;
   ModelOptions chain = model;
   chain.type = ModelType::chain;
   chain.chain = layers_of(model);
-  const ModelOptions usual;  // of what the layers say now
+  const ModelOptions usual;  // resets the options that the layers now state
   chain.hidden = usual.hidden;
   chain.activation = usual.activation;
   chain.norm = usual.norm;

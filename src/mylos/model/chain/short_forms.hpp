@@ -1,13 +1,18 @@
 // Short forms of networks on grids: model.type = "cnn", "resnet" and "unet" stand for lists of layers.
 //
-//   cnn     for each of `channels` a convolution and a max pool by 2; then dense layers `hidden`, and the
-//   head resnet  a stem and, for each of `channels`, a stage of `blocks` residual blocks of two convolutions,
-//   which
-//           halves the grid but for the first (He et al. 2016, arXiv 1512.03385); a global pool, and the
-//           head. Where a stage begins, a convolution of one point brings the connection to its shape
-//   unet    `blocks` convolutions at each level, whose grids halve from one of `channels` to the next and are
-//           doubled again by transposed convolutions, each beside what its level had before (Ronneberger et
-//           al. 2015, arXiv 1505.04597); the head is a convolution of one point to `fields` channels
+//   cnn     for each of `channels` a convolution and a max pool by 2; then dense layers `hidden` and the head
+//   resnet  a stem and, for each of `channels`, a stage of `blocks` residual blocks of two convolutions.
+// Every
+//           stage but the first halves the grid (He et al. 2016, arXiv 1512.03385). Then a global pool and
+// the
+//           head. At the start of a stage a one-point convolution projects the residual connection to its
+// shape
+//   unet    `blocks` convolutions at each level. The grids halve from one of `channels` to the next.
+// Transposed
+//           convolutions double them again, and their output is concatenated with that of the same level on
+// the
+//           way down (Ronneberger et al. 2015, arXiv 1505.04597). The head is a one-point convolution to
+//           `fields` channels
 #pragma once
 
 #include "mylos/model/options.hpp"
@@ -18,7 +23,7 @@ namespace mylos {
   return type == ModelType::cnn || type == ModelType::resnet || type == ModelType::unet;
 }
 
-/// Of a short form with `channels`: the chain that it stands for. Others as they are.
-[[nodiscard]] ModelOptions spelled_out(ModelOptions model);
+/// Returns the chain that a short form with `channels` stands for; returns other models unchanged.
+[[nodiscard]] ModelOptions expand_short_form(ModelOptions model);
 
 }  // namespace mylos

@@ -17,7 +17,7 @@ struct BatchNormBlock::Forward {
 
   Pieces pieces;
   Tensor input;
-  float* running_rstd;  // of evaluations
+  float* running_rstd;  // for evaluation
   std::byte* sums;
 };
 
@@ -79,7 +79,7 @@ void BatchNormBlock::forward(const StepContext& context, const BlockMemory& memo
                             options_.epsilon, own.running_rstd);
     mean = buffers["running_mean"].as<float>();
     rstd = own.running_rstd;
-  } else if (!memory.again) {
+  } else if (!memory.is_recompute) {
     take_statistics(context, x, buffers, own.sums);
   }
   batch_norm_apply(context.exec, options_.grid, x, memory.weights["weight"], memory.weights["bias"], mean,

@@ -1,10 +1,10 @@
-// BatchNormBlock: each channel of a grid, or each feature of a vector, normalised over the samples of a
-// micro-batch and all their points; then an activation (kernels/norm/batch_norm.hpp).
+// BatchNormBlock: normalises each channel of a grid, or each feature of a vector, over the samples of a
+// micro-batch and all their points; then applies an activation (kernels/norm/batch_norm.hpp).
 //
-// gamma and beta are the parameters "weight" and "bias". Evaluations normalise by the running mean and
-// variance, which each applied step moves by `momentum` towards those of all its samples: over micro-batches
-// and ranks as over one batch (buffers.hpp). Of a micro-batch mean and 1 / deviation stay with the block
-// until its backward pass, so that what is computed again reads them, and takes neither sums nor an exchange.
+// gamma and beta are the parameters "weight" and "bias". Evaluation uses the running mean and variance. Each
+// applied step moves these by `momentum` towards the statistics of all its samples, over micro-batches and
+// ranks as over one batch (buffers.hpp). The block stores a micro-batch's mean and 1/deviation until its
+// backward pass, so that recomputation reads them and needs neither sums nor an exchange.
 #pragma once
 
 #include "mylos/kernels/grid/grid_shape.hpp"
@@ -15,12 +15,12 @@ namespace mylos {
 
 struct BatchNormOptions {
   std::string name;
-  GridShape grid;  // of a vector: its features as channels of one point
+  GridShape grid;  // a vector: one point with the features as channels
   float momentum = 0.1f;
   float epsilon = 1e-5f;
-  bool over_ranks = false;                   // the samples of all ranks' micro-batches together
-  Activation activation = Activation::none;  // one whose derivative follows from its output
-  DType input_type = DType::fp32;            // another type than `type` is cast at the entry
+  bool over_ranks = false;                   // statistics over the micro-batches of all ranks
+  Activation activation = Activation::none;  // its derivative must follow from its output
+  DType input_type = DType::fp32;            // an input of another type than `type` is cast on entry
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;
 };

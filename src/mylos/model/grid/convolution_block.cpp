@@ -10,7 +10,7 @@
 namespace mylos {
 
 namespace {
-constexpr std::size_t keeps_pre_activation = 0;  // variant "all"
+constexpr std::size_t saves_pre_activation = 0;  // variant "all"
 }
 
 struct ConvolutionBlock::Forward {
@@ -39,8 +39,8 @@ struct ConvolutionBlock::Backward {
 
   Pieces pieces;
   Tensor input;
-  Tensor pre_activation;  // computed again
-  Tensor input_gradient;  // before its cast to the input's type
+  Tensor pre_activation;  // recomputed
+  Tensor input_gradient;  // before the cast to the input's type
   std::byte* products;
 };
 
@@ -85,7 +85,7 @@ std::vector<ParameterSpec> ConvolutionBlock::parameters() const {
   return convolution_parameters(options_.shape, options_.bias, options_.type, options_.gradient_type);
 }
 
-/// True where backward needs the pre-activation z.
+/// Returns whether backward reads the pre-activation z.
 bool ConvolutionBlock::needs_pre_activation() const {
   return options_.activation != Activation::none && !keeps_output(options_.activation, options_.dropout > 0);
 }
@@ -112,7 +112,7 @@ BlockCost ConvolutionBlock::cost(const GemmEngine& gemm, std::int64_t rows) cons
   return cost;
 }
 
-/// A row for each point of the output's grid.
+/// Returns a view with one row per point of the output's grid.
 Tensor ConvolutionBlock::by_points(const Tensor& output) const {
   const GridShape& grid = convolution_.output();
   return {output.data(), output.type(), output.rows() * grid.points(), grid.channels};
@@ -128,9 +128,9 @@ void ConvolutionBlock::forward(const StepContext& context, const BlockMemory& me
   const Region region("conv forward");
   const std::int64_t rows = memory.input.rows();
   const Forward own(*this, context.gemm, rows, memory.workspace);
-  const bool keeps =
-      needs_pre_activation() && memory.saved != nullptr && memory.variant == keeps_pre_activation;
-  const Tensor z = keeps ? Tensor(memory.saved, options_.type, rows, signature_.outputs) : memory.output;
+  const bool saves =
+      needs_pre_activation() && memory.saved != nullptr && memory.variant == saves_pre_activation;
+  const Tensor z = saves ? Tensor(memory.saved, options_.type, rows, signature_.outputs) : memory.output;
   convolve(context, memory.weights, cast(context.exec, memory.input, own.input), z, own.products);
 
   const Dropout dropout =
@@ -144,16 +144,16 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
   const Region region("conv backward");
   const std::int64_t rows = memory.input.rows();
   const bool needs_z = needs_pre_activation();
-  const bool recomputes = needs_z && memory.variant != keeps_pre_activation;
+  const bool recomputes = needs_z && memory.variant != saves_pre_activation;
   const Backward own(*this, context.gemm, rows, recomputes, memory.workspace);
 
   const Tensor input = cast(context.exec, memory.input, own.input);
   if (recomputes) convolve(context, memory.weights, input, own.pre_activation, own.products);
   const Tensor saved(memory.saved, options_.type, rows, signature_.outputs);
-  const Tensor& kept = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
+  const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
   const Tensor& dz = gradients.output;
   activation_backward(
-      context.exec, options_.activation, by_points(kept), by_points(dz), by_points(dz),
+      context.exec, options_.activation, by_points(derivative_source), by_points(dz), by_points(dz),
       options_.bias ? gradients.weights["bias"] : Tensor(), gradients.accumulate,
       token_dropout(context, dropout_stream_, options_.dropout, convolution_.output().points()));
 

@@ -1,9 +1,9 @@
 // ConvolutionBlock: y = dropout(activation(x * W + b)) on the grid of each sample
 // (kernels/convolution/convolution.hpp).
 //
-// W [outputs, taps · channels / groups] (of a transposed one: [channels, taps · outputs / groups]), b
-// [outputs]. What is kept for backward besides x and y is what Dense keeps: the pre-activation where the
-// derivative does not follow from y, in variant "all"; "input" computes it again.
+// W [outputs, taps · channels / groups] (transposed: [channels, taps · outputs / groups]), b [outputs]. The
+// block saves the same tensors as Dense besides x and y: variant "all" saves the pre-activation if the
+// derivative does not follow from y; "input" recomputes it.
 #pragma once
 
 #include "mylos/base/numbers/random.hpp"
@@ -19,16 +19,16 @@ struct ConvolutionOptions {
   bool bias = true;
   Activation activation = Activation::none;
   double dropout = 0;
-  DType input_type = DType::fp32;  // another type than `type` is cast at the entry
+  DType input_type = DType::fp32;  // an input of another type than `type` is cast on entry
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;
-  bool first = false;  // nobody needs the gradient of its input
+  bool first = false;  // no gradient of its input is needed
   std::uint64_t seed = 0;
 };
 
 class ConvolutionBlock final : public Block {
  public:
-  /// Throws Error (bad_input) as check(shape) does.
+  /// Throws Error (bad_input) under the conditions of check(shape).
   explicit ConvolutionBlock(ConvolutionOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
@@ -56,7 +56,8 @@ class ConvolutionBlock final : public Block {
   RandomStream dropout_stream_;
 };
 
-/// The weights and, with `bias`, the bias of a convolution, drawn as PyTorch draws them.
+/// Returns the specs of a convolution's weights and, with `bias`, its bias, with PyTorch's initial
+/// distribution.
 [[nodiscard]] std::vector<ParameterSpec> convolution_parameters(const ConvolutionShape& shape, bool bias,
                                                                 DType type, DType gradient_type);
 

@@ -7,7 +7,7 @@
 namespace mylos {
 namespace {
 
-/// Of each sample and group.
+/// The statistics of each sample and group.
 struct GroupStatistics {
   GroupStatistics(const GroupNormOptions& options, std::int64_t rows, Pieces& pieces)
       : mean(pieces.take<float>(rows * options.groups)), rstd(pieces.take<float>(rows * options.groups)) {}
@@ -21,13 +21,13 @@ struct GroupNormForward {
                    std::byte* saved, std::byte* workspace)
       : pieces(workspace),
         input(take_input(pieces, signature, rows)),
-        kept(saved),
-        statistics(options, rows, saved != nullptr ? kept : pieces),
+        saved_pieces(saved),
+        statistics(options, rows, saved != nullptr ? saved_pieces : pieces),
         sums(pieces.take_bytes(group_norm_workspace(options.grid, options.groups, rows))) {}
 
   Pieces pieces;
   Tensor input;
-  Pieces kept;
+  Pieces saved_pieces;
   GroupStatistics statistics;
   std::byte* sums;
 };
@@ -50,11 +50,11 @@ std::vector<ParameterSpec> GroupNormBlock::parameters() const {
 }
 
 BlockCost GroupNormBlock::cost(const GemmEngine&, std::int64_t rows) const {
-  Pieces kept(nullptr);
-  static_cast<void>(GroupStatistics(options_, rows, kept));
+  Pieces saved_pieces(nullptr);
+  static_cast<void>(GroupStatistics(options_, rows, saved_pieces));
   return norm_cost(
       signature_, rows, GroupNormForward(signature_, options_, rows, nullptr, nullptr).pieces.bytes(),
-      kept.bytes(), group_norm_backward_pieces(signature_, options_, rows, nullptr).pieces.bytes());
+      saved_pieces.bytes(), group_norm_backward_pieces(signature_, options_, rows, nullptr).pieces.bytes());
 }
 
 void GroupNormBlock::forward(const StepContext& context, const BlockMemory& memory) const {
@@ -71,11 +71,11 @@ void GroupNormBlock::backward(const StepContext& context, const BlockMemory& mem
   const Region region("norm backward");
   const std::int64_t rows = memory.input.rows();
   const NormBackward own = group_norm_backward_pieces(signature_, options_, rows, memory.workspace);
-  Pieces kept(memory.saved);
-  const GroupStatistics statistics(options_, rows, kept);
+  Pieces saved_pieces(memory.saved);
+  const GroupStatistics statistics(options_, rows, saved_pieces);
   const bool casts = !own.input_gradient.empty();
   const Tensor dx = casts ? own.input_gradient : gradients.input;
-  // The chain's first block: nobody needs dx, and it may take the place of dy.
+  // For the chain's first block dx is not needed and may overwrite dy.
   group_norm_backward(context.exec, options_.grid, options_.groups,
                       cast(context.exec, memory.input, own.input), gradients.output, memory.weights["weight"],
                       statistics.mean, statistics.rstd, dx.empty() ? gradients.output : dx,

@@ -1,7 +1,7 @@
-// GroupNormBlock: each sample and each group of neighbouring channels normalised over the grid
+// GroupNormBlock: normalises each sample and each group of adjacent channels over the grid
 // (kernels/norm/group_norm.hpp; Wu and He 2018, arXiv 1803.08494).
 //
-// Parameters: weight and bias [1, channels]. Kept: mean and 1/sigma of each sample and group, in float.
+// Parameters: weight and bias [1, channels]. Saved: mean and 1/sigma of each sample and group, in float.
 #pragma once
 
 #include "mylos/kernels/grid/grid_shape.hpp"
@@ -14,14 +14,14 @@ struct GroupNormOptions {
   GridShape grid;
   std::int64_t groups = 1;
   float epsilon = 1e-5f;
-  DType input_type = DType::fp32;  // another type than `type` is cast at the entry
+  DType input_type = DType::fp32;  // an input of another type than `type` is cast on entry
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;
 };
 
 class GroupNormBlock final : public Block {
  public:
-  /// Throws Error (bad_input) where the groups do not divide the channels.
+  /// Throws Error (bad_input) if the groups do not divide the channels.
   explicit GroupNormBlock(GroupNormOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }

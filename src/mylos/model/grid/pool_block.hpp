@@ -1,6 +1,6 @@
-// PoolBlock: the maximum or average of windows of a sample's grid, or the average over all of it
-// (kernels/grid/pooling.hpp). It has no weights; a maximum's backward reads what forward read and wrote,
-// and nothing else is kept.
+// PoolBlock: the maximum or average over windows of a sample's grid, or the average over the complete grid
+// (kernels/grid/pooling.hpp). The block has no weights. Backward of a maximum reads forward's input and
+// output; nothing else is saved.
 #pragma once
 
 #include "mylos/kernels/grid/pooling.hpp"
@@ -13,13 +13,13 @@ enum class PoolType { max, average, global_average };
 struct PoolOptions {
   std::string name;
   PoolType pool = PoolType::max;
-  PoolShape shape;           // global_average: its input alone
+  PoolShape shape;           // global_average: only the input is used
   DType type = DType::fp32;  // of input and output
 };
 
 class PoolBlock final : public Block {
  public:
-  /// Throws Error (bad_input) as check(shape) does.
+  /// Throws Error (bad_input) under the conditions of check(shape).
   explicit PoolBlock(PoolOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }

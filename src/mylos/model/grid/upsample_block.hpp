@@ -1,5 +1,5 @@
-// UpsampleBlock: a finer grid of each sample, by the nearest point or linear between them
-// (kernels/grid/upsample.hpp). It has no weights, and keeps nothing.
+// UpsampleBlock: interpolates each sample to a finer grid, by the nearest point or linearly
+// (kernels/grid/upsample.hpp). It has no weights and saves nothing.
 #pragma once
 
 #include "mylos/kernels/grid/upsample.hpp"
@@ -15,7 +15,7 @@ struct UpsampleOptions {
 
 class UpsampleBlock final : public Block {
  public:
-  /// Throws Error (bad_input) as check(shape) does.
+  /// Throws Error (bad_input) under the conditions of check(shape).
   explicit UpsampleBlock(UpsampleOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }

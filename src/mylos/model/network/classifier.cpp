@@ -11,20 +11,20 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t min_chunk_rows = 256;  // fewer would make the products slow
+constexpr std::int64_t min_chunk_rows = 256;  // smaller chunks would make the GEMMs slow
 
 Linear logits_of(const ClassifierOptions& options) {
   return {.inputs = options.width, .outputs = options.classes, .bias = false, .type = options.type};
 }
 
-/// Of a chunk of `rows` rows, or fewer.
+/// Returns the bytes of a chunk of at most `rows` rows.
 std::size_t product_bytes(const ClassifierOptions& options, const GemmEngine& gemm, std::int64_t rows) {
   const Linear linear = logits_of(options);
   return std::max(linear.forward_workspace(gemm, rows), linear.backward_workspace(gemm, rows));
 }
 
 struct ChunkMemory {
-  /// For `rows` rows in chunks of at most `chunk`.
+  /// Places the memory for `rows` rows in chunks of at most `chunk`.
   ChunkMemory(const ClassifierOptions& options, const GemmEngine& gemm, std::int64_t rows, std::int64_t chunk,
               std::byte* workspace)
       : pieces(workspace),
@@ -42,7 +42,7 @@ struct ChunkMemory {
   std::byte* products;
 };
 
-/// The first `count` rows of a chunk's matrix; empty where that is.
+/// Returns the first `count` rows of a chunk's matrix; empty if the chunk is empty.
 Tensor rows_of(const Tensor& chunk, std::int64_t count) {
   return chunk.empty() ? Tensor() : chunk.row_range(0, count);
 }
@@ -83,7 +83,7 @@ std::int64_t Classifier::chunk_rows(std::int64_t rows) const {
 }
 
 LossCost Classifier::cost(const GemmEngine& gemm, std::int64_t rows) const {
-  const std::int64_t most = std::min(rows, max_chunk_rows());  // fewer rows may come in larger chunks
+  const std::int64_t most = std::min(rows, max_chunk_rows());  // fewer rows may use larger chunks
   return {ChunkMemory(options_, gemm, rows, most, nullptr).pieces.bytes(),
           6 * static_cast<double>(rows) * static_cast<double>(options_.width) *
               static_cast<double>(options_.classes)};

@@ -3,10 +3,10 @@
 //
 //   loss = sum over rows of -log softmax(x·Wᵀ)[label],   dx = d_logits·W,   dW = d_logitsᵀ·x
 //
-// W is [classes, width]: a parameter "weight" of its own, or the token embedding (tied weights: Press, Wolf,
-// arXiv 1608.05859). Its gradient is float, because chunks, and the embedding where tied, add to it. Classes
-// that pad a vocabulary to a round number get no probability where the truth says how many there are, as in
-// evaluation; training does not say so, and takes them for classes that the data never name.
+// W is [classes, width]: a separate parameter "weight", or the token embedding (tied weights: Press, Wolf,
+// arXiv 1608.05859). Its gradient is float, because chunks, and the embedding if tied, add to it. Padding
+// classes, which round a vocabulary up, get no probability if the targets state the number of classes, as in
+// evaluation. Training does not state it: there the padding counts as classes that never occur in the data.
 #pragma once
 
 #include "mylos/model/block/loss_head.hpp"
@@ -17,12 +17,12 @@ struct ClassifierOptions {
   std::string name = "head";
   std::int64_t width = 0;
   std::int64_t classes = 0;
-  DType input_type = DType::fp32;  // another type than `type` is cast chunk by chunk
+  DType input_type = DType::fp32;  // an input of another type than `type` is cast chunk by chunk
   DType type = DType::fp32;        // of weights and logits
   std::optional<BorrowedParameter> tied;
   float initial_std = 0.02f;
-  // Of logits at a time, but at least 256 rows. What hosts compute at once stays near their caches; each
-  // launch on a device has a price.
+  // Of the logits of a chunk, which has at least 256 rows. On hosts a chunk's logits then stay near the
+  // caches; on devices larger chunks need fewer launches.
   std::size_t chunk_bytes = std::size_t{memory_is_host ? 32u : 1024u} << 20;
 };
 
@@ -43,7 +43,7 @@ class Classifier final : public LossHead {
                          const LossGradients& gradients, LossSums* sums) const override;
   [[nodiscard]] Tensor outputs_of(const StepContext& context, const LossMemory& memory) const override;
 
-  /// Rows of a chunk: all chunks but the last have as many.
+  /// Returns the rows of a chunk; only the last chunk may have fewer.
   [[nodiscard]] std::int64_t chunk_rows(std::int64_t rows) const;
 
  private:

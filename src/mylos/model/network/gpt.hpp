@@ -6,14 +6,14 @@
 
 namespace mylos {
 
-/// All shapes of `model` are set (vocabulary too), and heads divide its width. `accumulates`: a step has
-/// several micro-batches. Throws Error (bad_input) where weights are tied and the rules give head and
-/// embedding types that cannot share them.
+/// Makes the chain. All shapes of `model` must be set (vocabulary too), and heads must divide its width.
+/// `accumulates`: a step has several micro-batches. Throws Error (bad_input) if weights are tied and the
+/// rules give head and embedding types that cannot share them.
 [[nodiscard]] Chain make_gpt(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
                              bool accumulates);
 
-/// The hidden width of a layer's feed-forward part: 4 widths for gelu; 8/3 widths, rounded up to a multiple
-/// of 64, for swiglu, whose three matrices then have about as many weights as gelu's two.
+/// Returns the hidden width of a layer's feed-forward part: 4 widths for gelu; for swiglu 8/3 widths, rounded
+/// up to a multiple of 64, so that its three matrices have about as many weights as gelu's two.
 [[nodiscard]] std::int64_t feed_forward_width(const ModelOptions& model);
 
 }  // namespace mylos

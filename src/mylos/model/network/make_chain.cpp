@@ -17,7 +17,7 @@ Chain make_chain(const ModelOptions& model, const PrecisionOptions& precision, s
     case ModelType::cnn:
     case ModelType::resnet:
     case ModelType::unet:
-      return make_network(spelled_out(model), precision, seed, accumulates);
+      return make_network(expand_short_form(model), precision, seed, accumulates);
     case ModelType::mlp:
       break;
   }

@@ -9,7 +9,7 @@
 namespace mylos {
 namespace {
 
-/// Appends blocks one after the other, each with the types that the policy gives it.
+/// Appends blocks in sequence, each with the types that the policy gives it.
 class MlpBuilder {
  public:
   MlpBuilder(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
@@ -64,7 +64,7 @@ class MlpBuilder {
   std::uint64_t seed_;
   bool accumulates_;
   std::int64_t width_;
-  std::optional<DType> entry_type_;  // where it is not that of the first layer
+  std::optional<DType> entry_type_;  // of the input, if it differs from the first layer's
   Chain chain_;
 };
 

@@ -54,13 +54,13 @@ std::byte* Model::at(std::size_t offset) const {
   return offset == nowhere ? nullptr : arena_.data() + offset;
 }
 
-/// x_i, or its gradient, of the rows of the last forward().
+/// Returns x_i, or its gradient, for the rows of the last forward().
 Tensor Model::tensor_of(std::size_t boundary, std::size_t offset) const {
   const Signature& writer = chain_.signature(boundary - 1);
   return arena_.tensor(offset, writer.output_type, input_.rows(), writer.outputs);
 }
 
-/// What the block reads besides its input; empty where that is nothing.
+/// Returns the skip tensor that the block reads; empty if there is none.
 Tensor Model::skip_of(std::size_t block, std::size_t offset) const {
   const std::size_t source = skips_.source(block);
   if (source == 0) return input_;
@@ -90,10 +90,10 @@ void Model::move_state(const Execution& exec, const std::int32_t* apply) const {
     chain_.blocks[block]->move_state(exec, buffers_.of(block), apply);
 }
 
-void Model::run_forward(const StepContext& context, std::size_t operation, bool again) const {
+void Model::run_forward(const StepContext& context, std::size_t operation, bool is_recompute) const {
   const Operation& now = schedule_[operation];
   BlockMemory memory = memory_of(now, placement_.operations[operation]);
-  memory.again = again;
+  memory.is_recompute = is_recompute;
   chain_.blocks[now.block]->forward(context, memory);
 }
 
@@ -121,11 +121,11 @@ void Model::forward(const StepContext& context, const Tensor& input, const Obser
   progress_ = {};
   for (std::size_t i = 0; i < loss_; ++i) {
     const std::size_t block = schedule_[i].block;
-    const bool again = block < progress_.forward;
-    const Observer* first_time = again ? nullptr : observer;
+    const bool is_recompute = block < progress_.forward;
+    const Observer* first_time = is_recompute ? nullptr : observer;
     if (before_block != nullptr) (*before_block)(block);
     observe_parameters(first_time, chain_, block, parameters_.weights(block), "");
-    run_forward(context, i, again);
+    run_forward(context, i, is_recompute);
     progress_.forward = std::max(progress_.forward, block + 1);
     observe(first_time, block, "output", tensor_of(block + 1, placement_.operations[i].output));
   }
@@ -213,7 +213,7 @@ void Model::backward(const StepContext& context, bool accumulate, const BlockDon
       const std::size_t block = schedule_[i].block;
       run_backward(context, i, accumulate);
       block_done(block);
-      progress_.backward += 1;  // before an observer throws: the block has exchanged its sums
+      progress_.backward += 1;  // before an observer can throw: the block has exchanged its sums
       observe_parameters(observer, chain_, block, parameters_.gradients(block), " gradient");
       if (block > 0) {
         observe(observer, block - 1, "output gradient",

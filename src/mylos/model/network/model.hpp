@@ -1,8 +1,8 @@
 // Model: a chain of blocks with its parameters and the activation arena of one micro-batch.
 //
-// forward → loss → backward for a micro-batch; gradients are added up over the micro-batches of a step. A
-// schedule says which operations that takes: what is kept, and what backward() computes again. Every schedule
-// gives the same bits.
+// A micro-batch runs forward, loss and backward; gradients accumulate over the micro-batches of a step. An
+// execution schedule lists the operations: which tensors are saved, and which ones backward() recomputes.
+// Every schedule gives the same bits.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace mylos {
 
-/// The operations of a step and where each left its tensors; called after each, for checks.
+/// An operation of a step and a tensor that it has written; observers are called after each, for checks.
 struct Observation {
   std::size_t block = 0;    // stage of the chain
   const char* tensor = "";  // "input", "weight", "output", "output gradient", "weight gradient", ...
@@ -23,24 +23,26 @@ struct Observation {
 };
 using Observer = std::function<void(const Observation&)>;
 
-/// Called with a stage's index when the gradients of its parameters are complete.
+/// Is called with a stage's index when the gradients of its parameters are complete.
 using BlockDone = std::function<void(std::size_t)>;
 
-/// Called with a block's index before anything of it runs.
+/// Is called with a block's index before any operation of the block runs.
 using BeforeBlock = std::function<void(std::size_t)>;
 
-/// Of one micro-batch: the gradients are those of scale · inverse_count · (sum of the rows' losses).
+/// The seed of one micro-batch: the gradients are those of scale · inverse_count · (sum of the losses of the
+/// rows).
 struct LossSeed {
   const float* scale = nullptr;  // device memory
   float inverse_count = 1;
-  bool accumulate = false;  // add the head's gradients to what the gradient arena holds
+  bool accumulate = false;  // add the head's gradients to the contents of the gradient arena
 };
 
 class Model {
  public:
-  /// `samples`: the most of a micro-batch. Without a schedule everything is kept; an empty one is for forward
-  /// passes without backward only. `rank`, `shard_owners`: which slice of the masters it holds, over how many
-  /// ranks they are cut. `window`: that of make_parameter_layout(). `gemm` must outlive the model.
+  /// `samples`: the maximum per micro-batch. Without a schedule everything is saved; an empty schedule allows
+  /// only forward passes without backward. `rank`, `shard_owners`: the slice of the masters that this rank
+  /// holds, and the number of ranks that share them. `window`: that of make_parameter_layout(). `gemm` must
+  /// outlive the model.
   Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
         std::optional<Schedule> schedule = std::nullopt, int rank = 0, int shard_owners = 1,
         std::size_t window = 0);
@@ -49,41 +51,44 @@ class Model {
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   [[nodiscard]] ParameterStore& parameters() { return parameters_; }
   [[nodiscard]] const ParameterStore& parameters() const { return parameters_; }
-  /// What is kept beside the weights and is not trained.
+  /// Returns the tensors that are not trained.
   [[nodiscard]] const BufferStore& buffers() const { return buffers_; }
   [[nodiscard]] std::size_t activation_bytes() const { return arena_.bytes(); }
-  /// The most samples of a micro-batch.
+  /// Returns the maximum number of samples per micro-batch.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
 
-  /// Before the first micro-batch of a step: the sums by which the buffers' state moves are zero.
+  /// Must be called before the first micro-batch of a step: sets the sums that update the buffers' state to
+  /// zero.
   void begin_step(const Execution& exec);
-  /// After a step, once buffers().sums() are those of all ranks: moves the buffers' state, unless *apply is 0
-  /// (device memory).
+  /// Updates the buffers' state after a step, when buffers().sums() are those of all ranks, unless *apply is
+  /// 0 (device memory).
   void move_state(const Execution& exec, const std::int32_t* apply) const;
 
-  /// Runs all blocks on input [rows, inputs]: up to the schedule's loss, or, where the context does not
-  /// train, with nothing kept. `before_block` hears of blocks in forward order, when it trains; of one that
-  /// is computed again before the loss more than once.
+  /// Runs all blocks on input [rows, inputs]: in training up to the schedule's loss, otherwise without saving
+  /// anything. In training `before_block` is called for blocks in forward order; for a block that is
+  /// recomputed before the loss it is called more than once.
   void forward(const StepContext& context, const Tensor& input, const Observer* observer = nullptr,
                const BeforeBlock* before_block = nullptr);
-  /// The last block's output for the rows of the last forward().
+  /// Returns the last block's output for the rows of the last forward().
   [[nodiscard]] const Tensor& output() const { return output_; }
-  /// The head's outputs (logits, predictions) for rows [first, first + count) of the last forward().
+  /// Returns the head's outputs (logits, predictions) for rows [first, first + count) of the last forward().
   [[nodiscard]] Tensor head_outputs(const StepContext& context, std::int64_t first, std::int64_t count);
   /// Adds the loss of the last forward() to `sums`.
   void loss(const StepContext& context, const Truth& truth, LossSums* sums);
-  /// The same, and the head's gradients; seeds backward().
+  /// Does the same, and writes the head's gradients; seeds backward().
   void loss_and_seed(const StepContext& context, const Truth& truth, const LossSeed& seed, LossSums* sums,
                      const Observer* observer = nullptr);
-  /// Gradients of all parameters; `accumulate` adds them to what the gradient arena holds. Operations that
-  /// are run again are not observed again.
+  /// Computes the gradients of all parameters; `accumulate` adds them to the contents of the gradient arena.
+  /// Recomputed operations are not observed again.
   void backward(const StepContext& context, bool accumulate, const BlockDone& block_done,
                 const Observer* observer = nullptr);
 
-  /// Whether blocks exchange statistics with the other ranks: all of them then make the same passes.
+  /// Returns whether blocks exchange statistics with the other ranks: all ranks must then make the same
+  /// passes.
   [[nodiscard]] bool exchanges_in_passes() const { return exchanges_in_passes_; }
-  /// In place of the three above, or of what of them an error has cut off: takes part in what the other ranks
-  /// exchange. `zeros`: gradients are set to zero, as no micro-batch of this rank has written them.
+  /// Replaces the three functions above, or the part of them that an error has skipped: joins the collective
+  /// calls of the other ranks. `zeros`: sets gradients to zero, because no micro-batch of this rank has
+  /// written them.
   void join_collectives(const StepContext& context, bool zeros, const BeforeBlock& before_block,
                         const BlockDone& block_done);
 
@@ -94,7 +99,7 @@ class Model {
   [[nodiscard]] LossMemory loss_memory() const;
   [[nodiscard]] std::byte* at(std::size_t offset) const;
   void evaluate(const StepContext& context, const Observer* observer);
-  void run_forward(const StepContext& context, std::size_t operation, bool again) const;
+  void run_forward(const StepContext& context, std::size_t operation, bool is_recompute) const;
   void run_backward(const StepContext& context, std::size_t operation, bool accumulate) const;
 
   Chain chain_;
@@ -105,14 +110,14 @@ class Model {
   std::int64_t samples_;
   Schedule schedule_;
   Placement placement_;
-  std::size_t loss_ = 0;  // operation of the schedule
+  std::size_t loss_ = 0;  // index of the loss in the schedule
   EvaluationLayout evaluation_;
   Arena arena_;
-  bool trains_ = false;  // the last forward()
-  /// How far the passes of a micro-batch are.
+  bool trains_ = false;  // whether the last forward() was for training
+  /// The progress of a micro-batch's passes.
   struct Progress {
-    std::size_t forward = 0;   // blocks that ran, however often
-    std::size_t backward = 0;  // stages whose gradients are complete, the last ones first
+    std::size_t forward = 0;   // blocks that have run; recomputation does not count
+    std::size_t backward = 0;  // stages whose gradients are complete, from the last one
   };
   Progress progress_;
   Tensor input_;  // of the last forward()

@@ -24,9 +24,9 @@ namespace mylos {
 namespace {
 
 constexpr const char* input_name = "input";
-constexpr std::size_t max_blocks = 2000;  // of a network; planning takes the cube of their number
+constexpr std::size_t max_blocks = 2000;  // planning time grows with the cube of the number of blocks
 
-/// What lies at a boundary.
+/// The shape and type of a boundary.
 struct Place {
   std::size_t boundary = 0;
   GridShape grid;
@@ -35,7 +35,7 @@ struct Place {
   [[nodiscard]] SampleShape sample() const { return {grid, axes}; }
 };
 
-/// Appends the blocks of one layer after the other.
+/// Appends the blocks of the layers in sequence.
 class NetworkBuilder {
  public:
   NetworkBuilder(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
@@ -144,7 +144,8 @@ class NetworkBuilder {
     last_.boundary = chain_.blocks.size();
   }
 
-  /// Of a block that takes what comes: another type would only cost a conversion.
+  /// Returns the type of a block without weights: its input's, because another type would only cost a
+  /// conversion.
   [[nodiscard]] DType type_without_weights(std::string_view kind) const {
     return input_type(compute_type(precision_, name_, kind));
   }
@@ -155,7 +156,7 @@ class NetworkBuilder {
     return chain_.blocks.empty() ? entry_type_.value_or(type) : last_.type;
   }
 
-  /// What dense and convolution have in common.
+  /// Sets the options that dense and convolution have in common.
   template <class ProductOptions>
   void set_product(ProductOptions& options, const LayerOptions& layer, std::string_view kind) const {
     options.type = compute_type(precision_, name_, kind);
@@ -216,7 +217,7 @@ class NetworkBuilder {
     append(std::move(block));
   }
 
-  /// What lies at the boundary that the layer reads besides its input.
+  /// Returns the boundary that the layer reads besides its input.
   [[nodiscard]] Place skip_of(const LayerOptions& layer) {
     const auto found = places_.find(layer.skip_from);
     if (layer.skip_from.empty()) refuse("needs 'skip_from', the layer whose output it reads");
@@ -318,13 +319,13 @@ class NetworkBuilder {
   const PrecisionOptions& precision_;
   std::uint64_t seed_;
   bool accumulates_;
-  std::optional<DType> entry_type_;  // of the input, where it is not that of the first layer
+  std::optional<DType> entry_type_;  // of the input, if it differs from the first layer's
   Chain chain_;
   Place last_;
-  std::set<std::string> names_;              // of blocks
-  std::string name_;                         // of the layer at work
-  std::map<std::string, Place> places_;      // what each layer before it gives
-  std::map<std::size_t, std::string> left_;  // boundaries that branches left, and nobody has read
+  std::set<std::string> names_;              // of all blocks
+  std::string name_;                         // of the current layer
+  std::map<std::string, Place> places_;      // the output of each earlier layer
+  std::map<std::size_t, std::string> left_;  // boundaries that branches left and no layer has read yet
 };
 
 }  // namespace
