@@ -1,7 +1,7 @@
-// ActivationBlock: y = dropout(activation(x)), for layers whose own block has none: behind a norm or a join.
+// ActivationBlock: y = dropout(activation(x)), after a norm or a join, whose blocks compute no activation.
 //
-// Backward reads y where the derivative follows from it (relu; tanh without dropout), else x; nothing else is
-// kept. Dropout's random numbers are drawn again.
+// Backward reads y if the derivative follows from it (relu; tanh without dropout), otherwise x. Nothing else
+// is saved. Dropout's random numbers are drawn again.
 #pragma once
 
 #include "mylos/base/numbers/random.hpp"

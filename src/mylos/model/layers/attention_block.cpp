@@ -51,7 +51,7 @@ struct AttentionBranch {
     Tensor output, normed;
   };
 
-  /// Of rows that may be less than a sample.
+  /// Returns the shape for rows that may be less than a sample.
   [[nodiscard]] AttentionShape shape_of(std::int64_t rows) const {
     const BranchOptions& branch = options.branch;
     const std::int64_t samples = std::max<std::int64_t>(1, rows / branch.context);
@@ -72,8 +72,8 @@ struct AttentionBranch {
   [[nodiscard]] BranchFlops flops(std::int64_t rows) const {
     const auto width = static_cast<double>(options.branch.width);
     const auto count = static_cast<double>(rows);
-    // A token at position i has i + 1 scores; two products of them forward, five backward, of which one makes
-    // the scores again.
+    // A token at position i has i + 1 scores. Forward computes two GEMMs with them, backward five, one of
+    // which recomputes the scores.
     const double one_product = count * width * static_cast<double>(options.branch.context + 1);
     return {.forward = 8 * count * width * width + 2 * one_product,
             .backward = 16 * count * width * width + 5 * one_product,
@@ -82,11 +82,11 @@ struct AttentionBranch {
   }
 
   [[nodiscard]] Dropout dropout(const StepContext& context) const {
-    // by sample: the kernel counts heads and rows
+    // per sample: the kernel counts heads and rows
     return token_dropout(context, dropout_stream, options.branch.dropout, 1);
   }
 
-  /// From norm(x) to the attention's output.
+  /// Computes the tensors from norm(x) to the attention's output.
   void expand(const StepContext& context, const ParameterTensors& weights, const Tensor& normed,
               const Inner& inner, std::byte* workspace) const {
     const std::int64_t rows = normed.rows();

@@ -12,7 +12,7 @@
 namespace mylos {
 namespace {
 
-constexpr std::size_t keeps_z = 0;  // variant "all"
+constexpr std::size_t saves_z = 0;  // variant "all"
 
 Linear linear_of(const DenseOptions& options) {
   return {.inputs = options.inputs,
@@ -23,7 +23,7 @@ Linear linear_of(const DenseOptions& options) {
           .gradient_type = options.gradient_type};
 }
 
-/// True where backward needs the pre-activation z.
+/// Returns whether backward reads the pre-activation z.
 bool needs_pre_activation(const DenseOptions& options) {
   return options.activation != Activation::none && !keeps_output(options.activation, options.dropout > 0);
 }
@@ -57,8 +57,8 @@ struct DenseBackward {
 
   Pieces pieces;
   Tensor input;
-  Tensor pre_activation;  // computed again
-  Tensor input_gradient;  // before its cast to the input's type
+  Tensor pre_activation;  // recomputed
+  Tensor input_gradient;  // before the cast to the input's type
   std::byte* products;
 };
 
@@ -111,8 +111,8 @@ void Dense::forward(const StepContext& context, const BlockMemory& memory) const
   const std::int64_t rows = memory.input.rows();
   const DenseForward own(options_, context.gemm, rows, memory.workspace);
   const Tensor input = cast(context.exec, memory.input, own.input);
-  const bool keeps = needs_pre_activation(options_) && memory.saved != nullptr && memory.variant == keeps_z;
-  const Tensor z = keeps ? Tensor(memory.saved, options_.type, rows, options_.outputs) : memory.output;
+  const bool saves = needs_pre_activation(options_) && memory.saved != nullptr && memory.variant == saves_z;
+  const Tensor z = saves ? Tensor(memory.saved, options_.type, rows, options_.outputs) : memory.output;
   const Linear linear = linear_of(options_);
   linear.forward(context, memory.weights, input, z, own.products);
 
@@ -128,16 +128,16 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
   const Region region("dense backward");
   const std::int64_t rows = memory.input.rows();
   const bool needs_z = needs_pre_activation(options_);
-  const bool recomputes = needs_z && memory.variant != keeps_z;
+  const bool recomputes = needs_z && memory.variant != saves_z;
   const DenseBackward own(options_, context.gemm, rows, recomputes, memory.workspace);
   const Linear linear = linear_of(options_);
 
   const Tensor input = cast(context.exec, memory.input, own.input);
   if (recomputes) linear.forward(context, memory.weights, input, own.pre_activation, own.products);
   const Tensor saved(memory.saved, options_.type, rows, options_.outputs);
-  const Tensor& kept = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
+  const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
   const Tensor& dz = gradients.output;
-  activation_backward(context.exec, options_.activation, kept, gradients.output, dz,
+  activation_backward(context.exec, options_.activation, derivative_source, gradients.output, dz,
                       linear.bias_gradient(context.gemm, gradients.weights, rows), gradients.accumulate,
                       token_dropout(context, dropout_stream_, options_.dropout, 1));
 

@@ -1,9 +1,9 @@
 // Dense: y = dropout(activation(x·Wᵀ + b)), W [outputs, inputs], b [outputs].
 //
-// Kept for backward besides x and y: nothing for relu and for no activation (and tanh without dropout), whose
-// derivative follows from y. The others need the pre-activation z [rows, outputs]: variant "all" keeps it,
-// variant "input" computes it again. Dropout masks are random numbers by counter and drawn again, never
-// stored.
+// Saved for backward besides x and y: nothing for relu and for no activation (and for tanh without dropout),
+// whose derivative follows from y. The other activations need the pre-activation z [rows, outputs]: variant
+// "all" saves it, variant "input" recomputes it. Dropout masks come from counter-based random numbers; they
+// are drawn again and never stored.
 #pragma once
 
 #include "mylos/base/numbers/random.hpp"
@@ -18,10 +18,10 @@ struct DenseOptions {
   std::int64_t outputs = 0;
   Activation activation = Activation::none;
   double dropout = 0;
-  DType input_type = DType::fp32;  // another type than `type` is cast at the entry
+  DType input_type = DType::fp32;  // an input of another type than `type` is cast on entry
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;
-  bool first = false;  // nobody needs the gradient of its input
+  bool first = false;  // no gradient of its input is needed
   std::uint64_t seed = 0;
 };
 

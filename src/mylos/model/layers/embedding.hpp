@@ -1,7 +1,7 @@
-// Embedding: x = dropout(token[t] + position[i]) for token t at position i of its sample; what a GPT starts
-// with. Tokens are int32 [rows, 1]. Without learned positions only the token's row is taken.
+// Embedding: x = dropout(token[t] + position[i]) for token t at position i of its sample; the first block of
+// a GPT. Tokens are int32 [rows, 1]. Without learned positions x is the token's row.
 //
-// Nothing is kept for backward.
+// Nothing is saved for backward.
 #pragma once
 
 #include "mylos/base/numbers/random.hpp"
@@ -13,9 +13,9 @@ struct EmbeddingOptions {
   std::string name = "embedding";
   std::int64_t vocabulary = 0;
   std::int64_t width = 0;
-  std::int64_t context = 0;  // tokens of a sample
-  bool positions = true;     // a learned row for each
-  bool tied = false;         // the head has written its part of the token gradient before backward
+  std::int64_t context = 0;  // tokens per sample
+  bool positions = true;     // a learned row for each position
+  bool tied = false;         // the head writes its part of the token gradient before backward
   double dropout = 0;
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;

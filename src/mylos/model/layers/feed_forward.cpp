@@ -29,7 +29,7 @@ struct FeedForwardBranch {
 
   [[nodiscard]] const Linear& up() const { return linears[0]; }
   [[nodiscard]] const Linear& last() const { return linears[1]; }
-  /// What z is made with: the gate, or up.
+  /// Returns the linear map that computes z: the gate, or up.
   [[nodiscard]] const Linear& to_z() const { return is_gated(options) ? linears[2] : up(); }
 
   struct Inner {
@@ -47,14 +47,14 @@ struct FeedForwardBranch {
     Tensor output;  // a
   };
 
-  /// Those by a and u take the place of a and u where these are not kept.
+  /// The gradients by a and u overwrite a and u if these are not saved.
   struct Gradients {
     Gradients(const FeedForwardBranch& of, std::int64_t rows, std::size_t variant, const Inner& inner,
               Pieces& pieces) {
       const BranchOptions& branch_options = of.options.branch;
       const auto take = [&] { return pieces.take_tensor(branch_options.type, rows, of.options.hidden); };
-      output = variant == keeps_all ? take() : inner.output;
-      if (is_gated(of.options)) u = variant != keeps_input ? take() : inner.u;
+      output = variant == saves_all ? take() : inner.output;
+      if (is_gated(of.options)) u = variant != saves_input ? take() : inner.u;
       branch = normed = pieces.take_tensor(branch_options.type, rows, branch_options.width);
     }
 
@@ -76,7 +76,8 @@ struct FeedForwardBranch {
   }
 
   [[nodiscard]] BranchFlops flops(std::int64_t rows) const {
-    constexpr double activation_flops = 10;  // of an element, forward or backward; the products are exact
+    constexpr double activation_flops =
+        10;  // per element, forward or backward; the GEMMs are counted exactly
     const double elements = static_cast<double>(rows) * static_cast<double>(options.hidden);
     const double product = 2 * elements * static_cast<double>(options.branch.width);
     const double expansion = is_gated(options) ? 2 * product : product;
@@ -87,14 +88,14 @@ struct FeedForwardBranch {
             .activate = activation};
   }
 
-  /// From norm(x) to z (and u).
+  /// Computes norm(x) to z (and u).
   void expand(const StepContext& context, const ParameterTensors& weights, const Tensor& normed,
               const Inner& inner, std::byte* workspace) const {
     to_z().forward(context, weights, normed, inner.z, workspace);
     if (is_gated(options)) up().forward(context, weights, normed, inner.u, workspace);
   }
 
-  /// From z (and u) to a.
+  /// Computes a from z (and u).
   void activate(const StepContext& context, const Inner& inner) const {
     if (is_gated(options)) {
       gated_forward(context.exec, inner.z, inner.u, inner.output);

@@ -4,9 +4,9 @@
 //
 // Rows are tokens. Between x and y lie norm(x) [rows, width] and its statistics, z (and u) and a
 // [rows, hidden].
-//   "all"    keeps all of these
-//   "lean"   keeps z (and u), computes norm(x) and a again
-//   "input"  computes all of these again, but not the product with Wdown
+//   "all"    saves all of these
+//   "lean"   saves z (and u), recomputes norm(x) and a
+//   "input"  recomputes all of these, but not the product with Wdown
 #pragma once
 
 #include <memory>

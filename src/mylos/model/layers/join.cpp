@@ -22,12 +22,13 @@ struct JoinCopies {
   Tensor skip;
 };
 
-/// A row for each grid point.
+/// Returns a view with one row per grid point.
 Tensor by_points(const Tensor& tensor, std::int64_t points) {
   return {tensor.data(), tensor.type(), tensor.rows() * points, tensor.columns() / points};
 }
 
-/// Of a matrix by points in another type: the result is made in `copy` and converted.
+/// Writes columns of a matrix by points to `target`. If the types differ, the result is computed in `copy`
+/// and converted.
 void pass_part(const Execution& exec, const Columns& part, const Tensor& copy, const Tensor& target,
                bool adds) {
   const bool casts = !copy.empty();

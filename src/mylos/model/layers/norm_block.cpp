@@ -7,7 +7,7 @@ namespace mylos {
 namespace {
 
 struct NormForward {
-  /// `rows`: of the block's matrix. `saved`: null where nobody keeps the statistics.
+  /// `rows`: of the block's matrix. `saved`: null if the statistics are not saved.
   NormForward(const Signature& signature, const NormOptions& options, std::int64_t rows, std::byte* saved,
               std::byte* workspace)
       : pieces(workspace),
@@ -26,7 +26,7 @@ NormBackward backward_pieces(const Signature& signature, const NormOptions& opti
   return {signature, rows, options.norm.backward_workspace(rows * options.points), workspace};
 }
 
-/// A row for each point that is normalised by itself.
+/// Returns a view with one row per point, each normalised separately.
 Tensor by_points(const Tensor& matrix, const NormOptions& options) {
   return by_points(matrix, options.points, options.norm.width);
 }
@@ -58,7 +58,7 @@ void NormBlock::backward(const StepContext& context, const BlockMemory& memory,
   const NormBackward own = backward_pieces(signature_, options_, memory.input.rows(), memory.workspace);
   const Tensor x = cast(context.exec, memory.input, own.input);
   const bool casts = !own.input_gradient.empty();
-  // The chain's first block: nobody needs dx, and it may take the place of dy.
+  // For the chain's first block dx is not needed and may overwrite dy.
   const Tensor wanted = casts ? own.input_gradient : gradients.input;
   const Tensor dy = by_points(gradients.output, options_);
   const Tensor dx = wanted.empty() ? dy : by_points(wanted, options_);

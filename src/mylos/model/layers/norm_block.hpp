@@ -1,6 +1,6 @@
-// NormBlock: a normalisation over the features of each row, or over the channels of each point of a row's
-// grid, as a block of its own (Ba, Kiros, Hinton, arXiv 1607.06450; Zhang, Sennrich, arXiv 1910.07467). Kept:
-// the statistics.
+// NormBlock: normalises over the features of each row, or over the channels of each point of a row's grid, as
+// a separate block (Ba, Kiros, Hinton, arXiv 1607.06450; Zhang, Sennrich, arXiv 1910.07467). Saved: the
+// statistics.
 #pragma once
 
 #include "mylos/model/block/norm.hpp"
@@ -10,8 +10,8 @@ namespace mylos {
 struct NormOptions {
   std::string name;
   Norm norm;
-  std::int64_t points = 1;         // of a row's grid, each normalised by itself
-  DType input_type = DType::fp32;  // another type than `type` is cast at the entry
+  std::int64_t points = 1;         // of a row's grid, each normalised separately
+  DType input_type = DType::fp32;  // an input of another type than `type` is cast on entry
   DType type = DType::fp32;
   DType gradient_type = DType::fp32;
 };

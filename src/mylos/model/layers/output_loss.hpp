@@ -1,7 +1,7 @@
-// OutputLoss: the loss of the last block's output. No parameters.
+// OutputLoss: the loss of the last block's output. It has no parameters.
 //
-// Each is a mean over samples, whatever their classes weigh: the sum of the weights would differ from one
-// micro-batch to the next, and the loss would depend on how a batch is cut.
+// Each loss is a mean over samples, not divided by the sum of class weights: that sum would differ from one
+// micro-batch to the next, and the loss would depend on how a batch is split.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,8 @@ namespace mylos {
 
 class OutputLoss final : public LossHead {
  public:
-  /// `type`: of the output that it reads. Throws Error (bad_input) unless class_weights has one for each.
+  /// `type`: of the output that it reads. Throws Error (bad_input) unless class_weights has one entry per
+  /// output.
   OutputLoss(const ModelOptions& model, std::int64_t outputs, DType type);
   OutputLoss(LossType loss, std::int64_t outputs, DType type)
       : loss_(loss),

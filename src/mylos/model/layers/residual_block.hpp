@@ -1,21 +1,22 @@
-// ResidualBlock: y = x + dropout(last(inner(norm(x)))), the skeleton of a transformer layer's two blocks.
+// ResidualBlock: y = x + dropout(last(inner(norm(x)))), the common structure of a transformer layer's two
+// blocks.
 //
-// A Branch says what lies between norm(x) and y, by these members:
-//   options         what it is made of; options.branch is a BranchOptions
-//   linears         in the order of their parameters, behind the norm's
-//   last()          the one of them whose product is added to x
-//   Inner           tensors from norm(x) on, cut from `lean` and `rest`; last() reads its `output`
+// A Branch defines the computation between norm(x) and y by these members:
+//   options         its options; options.branch is a BranchOptions
+//   linears         in the order of their parameters, after the norm's
+//   last()          the linear map whose product is added to x
+//   Inner           tensors from norm(x) on, placed in `lean` and `rest`; last() reads its `output`
 //   Gradients       by last()'s result (`branch`), Inner's output (`output`) and norm(x) (`normed`), written
 //                   in this order: they may share memory
-//   expand()        makes what of Inner lies in `rest`
-//   activate()      makes what of Inner lies in `lean`
-//   gelu_input()    what was activated to Inner's output, where last() can pass gradients on to it
-//   backward()      from gradients.output (by gelu_input(), where there is one) to gradients.normed, and the
+//   expand()        computes the tensors of Inner that lie in `rest`
+//   activate()      computes the tensors of Inner that lie in `lean`
+//   gelu_input()    the input of the activation that gave Inner's output, if last() can give its gradient
+//   backward()      from gradients.output (by gelu_input(), if there is one) to gradients.normed, and the
 //                   gradients of all weights but last()'s
-//   *_kernels()     bytes of workspace that its kernels take besides its linears' products
+//   *_kernels()     workspace bytes of its kernels, without the GEMMs of its linears
 //   flops(), products()
 //
-// Variant "all" keeps what lies between x and y, "lean" makes norm(x) and `lean` again, "input" `rest` too.
+// Variant "all" saves all tensors between x and y, "lean" recomputes norm(x) and `lean`, "input" also `rest`.
 #pragma once
 
 #include <algorithm>
@@ -29,15 +30,15 @@
 
 namespace mylos {
 
-enum BranchVariant : std::size_t { keeps_all, keeps_lean, keeps_input, branch_variants };
+enum BranchVariant : std::size_t { saves_all, saves_lean, saves_input, branch_variants };
 
 inline constexpr const char* branch_variant_names[branch_variants] = {"all", "lean", "input"};
 
-/// Of a branch besides its norm.
+/// FLOPs of a branch without its norm.
 struct BranchFlops {
   double forward = 0;
   double backward = 0;
-  double repeated = 0;  // of backward, what forward has computed, and does not keep
+  double repeated = 0;  // the part of backward that recomputes forward's results in every variant
   double expand = 0;
   double activate = 0;
 };
@@ -76,32 +77,33 @@ class ResidualBlock final : public Block {
     const BranchFlops flops = branch_.flops(rows);
     const double norm = options().norm.forward_flops(rows);
     const double lean = norm + flops.activate;
-    const double again[branch_variants] = {0, lean, lean + flops.expand};
+    const double recompute[branch_variants] = {0, lean, lean + flops.expand};
     BlockCost cost;
     cost.output_bytes =
         aligned_bytes(static_cast<std::size_t>(rows * options().width) * size_of(options().type));
-    cost.forward_workspace = Forward(branch_, gemm, rows, keeps_input, nullptr, nullptr).pieces.bytes();
+    cost.forward_workspace = Forward(branch_, gemm, rows, saves_input, nullptr, nullptr).pieces.bytes();
     cost.forward_flops = norm + flops.forward;
     cost.backward_flops = options().norm.backward_flops(rows) + flops.backward;
     cost.repeated_flops = flops.repeated;
     for (std::size_t variant = 0; variant < branch_variants; ++variant) {
       const Backward backward(branch_, gemm, rows, variant, nullptr, nullptr);
-      cost.variants.push_back({branch_variant_names[variant], backward.kept.saved_bytes,
-                               backward.pieces.bytes(), again[variant]});
+      cost.variants.push_back({branch_variant_names[variant], backward.activations.saved_bytes,
+                               backward.pieces.bytes(), recompute[variant]});
     }
     return cost;
   }
 
   void forward(const StepContext& context, const BlockMemory& memory) const override {
     const Region region(Branch::forward_name);
-    const std::size_t variant = memory.saved == nullptr ? std::size_t{keeps_input} : memory.variant;
+    const std::size_t variant = memory.saved == nullptr ? std::size_t{saves_input} : memory.variant;
     const Forward own(branch_, context.gemm, memory.input.rows(), variant, memory.saved, memory.workspace);
-    const Kept& kept = own.kept;
+    const Activations& activations = own.activations;
     const Tensor x = cast(context.exec, memory.input, own.input);
-    options().norm.forward(context.exec, x, memory.weights.of("norm"), kept.normed, kept.statistics);
-    branch_.expand(context, memory.weights, kept.normed, kept.inner, own.kernels);
-    branch_.activate(context, kept.inner);
-    branch_.last().forward(context, memory.weights, kept.inner.output, memory.output, own.kernels);
+    options().norm.forward(context.exec, x, memory.weights.of("norm"), activations.normed,
+                           activations.statistics);
+    branch_.expand(context, memory.weights, activations.normed, activations.inner, own.kernels);
+    branch_.activate(context, activations.inner);
+    branch_.last().forward(context, memory.weights, activations.inner.output, memory.output, own.kernels);
     residual_forward(context.exec, x, memory.output, memory.output, dropout(context));
   }
 
@@ -110,13 +112,14 @@ class ResidualBlock final : public Block {
     const Region region(Branch::backward_name);
     const std::int64_t rows = memory.input.rows();
     const Backward own(branch_, context.gemm, rows, memory.variant, memory.saved, memory.workspace);
-    const Kept& kept = own.kept;
+    const Activations& activations = own.activations;
     const Tensor x = cast(context.exec, memory.input, own.input);
-    if (memory.variant != keeps_all) {
-      options().norm.forward(context.exec, x, memory.weights.of("norm"), kept.normed, kept.statistics);
-      if (memory.variant == keeps_input)
-        branch_.expand(context, memory.weights, kept.normed, kept.inner, own.kernels);
-      branch_.activate(context, kept.inner);
+    if (memory.variant != saves_all) {
+      options().norm.forward(context.exec, x, memory.weights.of("norm"), activations.normed,
+                             activations.statistics);
+      if (memory.variant == saves_input)
+        branch_.expand(context, memory.weights, activations.normed, activations.inner, own.kernels);
+      branch_.activate(context, activations.inner);
     }
 
     const Linear& last = branch_.last();
@@ -124,31 +127,33 @@ class ResidualBlock final : public Block {
     const Tensor d_branch = drops.active() ? own.gradients.branch : gradients.output;
     residual_backward(context.exec, gradients.output, d_branch,
                       last.bias_gradient(context.gemm, gradients.weights, rows), gradients.accumulate, drops);
-    last.weight_gradient(context, gradients.weights, gradients.accumulate, d_branch, kept.inner.output,
+    last.weight_gradient(context, gradients.weights, gradients.accumulate, d_branch, activations.inner.output,
                          own.kernels);
-    if (const Tensor z = branch_.gelu_input(context.gemm, kept.inner); !z.empty()) {
+    if (const Tensor z = branch_.gelu_input(context.gemm, activations.inner); !z.empty()) {
       last.gelu_input_gradient(context, memory.weights, d_branch, z, own.gradients.output, own.kernels);
     } else {
       last.input_gradient(context, memory.weights, d_branch, own.gradients.output, own.kernels);
     }
-    branch_.backward(context, memory.weights, gradients, kept.normed, kept.inner, own.gradients, own.kernels);
+    branch_.backward(context, memory.weights, gradients, activations.normed, activations.inner, own.gradients,
+                     own.kernels);
 
     const bool casts = !own.input_gradient.empty();
     const Tensor dx = casts ? own.input_gradient : gradients.input;
-    options().norm.backward(context.exec, x, own.gradients.normed, memory.weights.of("norm"), kept.statistics,
-                            dx, gradients.weights.of("norm"), gradients.accumulate, own.kernels,
-                            gradients.output);
+    options().norm.backward(context.exec, x, own.gradients.normed, memory.weights.of("norm"),
+                            activations.statistics, dx, gradients.weights.of("norm"), gradients.accumulate,
+                            own.kernels, gradients.output);
     if (casts) convert(context.exec, dx, gradients.input);
   }
 
  private:
-  /// What lies between x and y, kept or not.
-  struct Kept {
-    Kept(const Branch& branch, std::int64_t rows, std::size_t variant, std::byte* saved, Pieces& workspace) {
+  /// The tensors between x and y, saved or not.
+  struct Activations {
+    Activations(const Branch& branch, std::int64_t rows, std::size_t variant, std::byte* saved,
+                Pieces& workspace) {
       const BranchOptions& options = branch.options.branch;
       Pieces pieces(saved);
-      Pieces& lean = variant == keeps_all ? pieces : workspace;
-      Pieces& rest = variant == keeps_input ? workspace : pieces;
+      Pieces& lean = variant == saves_all ? pieces : workspace;
+      Pieces& rest = variant == saves_input ? workspace : pieces;
       statistics = lean.take_bytes(options.norm.statistics_bytes(rows));
       normed = lean.take_tensor(options.type, rows, options.width);
       inner = typename Branch::Inner(branch, rows, lean, rest);
@@ -182,12 +187,12 @@ class ResidualBlock final : public Block {
             std::byte* saved, std::byte* workspace)
         : pieces(workspace),
           input(take_input(pieces, branch.options.branch, rows)),
-          kept(branch, rows, variant, saved, pieces),
+          activations(branch, rows, variant, saved, pieces),
           kernels(pieces.take_bytes(forward_bytes(branch, gemm, rows))) {}
 
     Pieces pieces;
     Tensor input;
-    Kept kept;
+    Activations activations;
     std::byte* kernels;
   };
 
@@ -197,16 +202,16 @@ class ResidualBlock final : public Block {
         : pieces(workspace),
           input(take_input(pieces, branch.options.branch, rows)),
           input_gradient(take_input(pieces, branch.options.branch, rows)),
-          kept(branch, rows, variant, saved, pieces),
-          gradients(branch, rows, variant, kept.inner, pieces) {
-      const std::size_t again = variant == keeps_input ? forward_bytes(branch, gemm, rows) : 0;
-      kernels = pieces.take_bytes(std::max(again, backward_bytes(branch, gemm, rows)));
+          activations(branch, rows, variant, saved, pieces),
+          gradients(branch, rows, variant, activations.inner, pieces) {
+      const std::size_t recompute = variant == saves_input ? forward_bytes(branch, gemm, rows) : 0;
+      kernels = pieces.take_bytes(std::max(recompute, backward_bytes(branch, gemm, rows)));
     }
 
     Pieces pieces;
     Tensor input;
-    Tensor input_gradient;  // before its cast to the input's type
-    Kept kept;
+    Tensor input_gradient;  // before the cast to the input's type
+    Activations activations;
     typename Branch::Gradients gradients;
     std::byte* kernels;
   };
