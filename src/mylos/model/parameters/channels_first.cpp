@@ -7,7 +7,7 @@
 namespace mylos {
 namespace {
 
-/// Of each convolution by its block's name.
+/// Returns the kernel of each convolution by its block's name.
 std::map<std::string, PerAxis> kernels_of(const ModelOptions& model) {
   const std::size_t axes = model.shape.size() - 1;
   std::map<std::string, PerAxis> kernels;

@@ -22,7 +22,8 @@ bool matches(const InitialRule& rule, const std::string& path) {
                      [&](const std::string& pattern) { return matches_pattern(pattern, path); });
 }
 
-/// Of columns `column` and the next, which is odd: columns 4b to 4b + 3 of a row share a block.
+/// Returns the pair for columns `column` (even) and `column` + 1: columns 4b to 4b + 3 of a row share a
+/// block.
 NormalPair normal_pair_of(const RandomStream& stream, std::int64_t row, std::int64_t column) {
   const RandomBlock block =
       stream.block(0, static_cast<std::uint64_t>(row), static_cast<std::uint32_t>(column / 4));
@@ -31,7 +32,7 @@ NormalPair normal_pair_of(const RandomStream& stream, std::int64_t row, std::int
   return normal_pair(uniform(block.word[first]), uniform(block.word[first + 1]));
 }
 
-/// Sums in four lanes, whose order is fixed: so that one thread is fast enough.
+/// Returns the dot product, summed in four lanes in a fixed order, so that one thread is fast enough.
 double dot(const double* a, const double* b, std::int64_t count) {
   double lanes[4] = {};
   std::int64_t i = 0;
@@ -42,7 +43,7 @@ double dot(const double* a, const double* b, std::int64_t count) {
   return lanes[0] + lanes[1] + (lanes[2] + lanes[3]);
 }
 
-/// Makes `vectors` vectors of `length`, one after the other, orthonormal. Twice is enough (Giraud, Langou,
+/// Makes `vectors` contiguous vectors of `length` orthonormal. Two passes are enough (Giraud, Langou,
 /// Rozloznik, van den Eshof, Numer. Math. 101, 2005).
 void orthonormalize(std::vector<double>& values, std::int64_t vectors, std::int64_t length) {
   for (std::int64_t i = 0; i < vectors; ++i) {
@@ -59,8 +60,10 @@ void orthonormalize(std::vector<double>& values, std::int64_t vectors, std::int6
   }
 }
 
-/// With inf as a weight every step would overflow and be skipped. The other kinds' numbers end far below.
-void require_held(const std::string& where, const std::string& path, DType type, const InitialRule& rule) {
+/// Refuses constants that overflow: with inf as a weight every step would be skipped. The values of the other
+/// kinds are far smaller.
+void require_finite_constant(const std::string& where, const std::string& path, DType type,
+                             const InitialRule& rule) {
   const double largest = limits_of(type).largest;
   if (rule.kind != Initializer::constant || std::abs(rule.value) <= largest) return;
   fail_input("{}: {} computes in {}, whose numbers end at {:g}, and its 'value' is {:g}", where, path,
@@ -152,7 +155,8 @@ void require_initial_rules_apply(const Chain& chain, const ModelOptions& model, 
       const std::string path = chain.stage_name(stage) + "/" + spec.name;
       const InitialRule* rule = rule_of(model.initialize, path);
       if (rule == nullptr) continue;
-      require_held(where(static_cast<std::size_t>(rule - model.initialize.data())), path, spec.type, *rule);
+      require_finite_constant(where(static_cast<std::size_t>(rule - model.initialize.data())), path,
+                              spec.type, *rule);
       if (spec.is_matrix || !is_for_matrices(rule->kind)) continue;
       fail_input(
           "{}: {} is a vector of {}, and its 'kind' is for matrices; match \"*weight\" of layers that have "

@@ -9,16 +9,15 @@
 namespace mylos {
 namespace {
 
-// In elements; makes every parameter start where an arena's tensors may, in each of the arenas, whatever its
-// type.
+// In elements. Aligns the start of every parameter in each of the arenas, for every type.
 constexpr std::int64_t slot_alignment = arena_alignment / 2;
 
 std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// Where the deck leaves the size of buckets to the network: as many that nearly all gradients are reduced
-// while the backward pass goes on, none so small that latency is what it costs.
+// If the deck leaves the size of buckets to the network: enough buckets that nearly all gradients are reduced
+// during the backward pass, but none so small that latency dominates.
 constexpr std::int64_t automatic_buckets = 32;
 constexpr std::int64_t min_automatic_bytes = std::int64_t{1} << 20;
 constexpr std::int64_t max_automatic_bytes = std::int64_t{25} << 20;
@@ -71,7 +70,7 @@ class LayoutBuilder {
         bucket_.gradient_offset + static_cast<std::size_t>(bucket_.count) * size_of(bucket_.type);
     bucket_.count += round_up(slot.size(), slot_alignment);
     if (spec.type != DType::fp32 || !layout_.keeps_masters)
-      slot.compute_offset = take_place(layout_.compute_bytes, slot.size(), spec.type);
+      slot.compute_offset = take_offset(layout_.compute_bytes, slot.size(), spec.type);
     layout_.slots.push_back(slot);
   }
 
@@ -113,7 +112,7 @@ std::size_t slot_of(const ParameterLayout& layout, std::size_t block, const std:
 DType ParameterLayout::moved_type(const ParameterSlot& slot) const {
   if (keeps_masters) return DType::fp32;
   const bool is_borrowed = borrowed_by_head && slots[borrowed_by_head->slot].offset == slot.offset;
-  return is_borrowed ? borrowed_by_head->type : slot.spec.type;  // the head's is the slot's, or float
+  return is_borrowed ? borrowed_by_head->type : slot.spec.type;  // the head's type is the slot's, or float
 }
 
 ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world,
@@ -125,13 +124,13 @@ ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_by
   if (const auto borrowed = chain.head->borrows()) {
     const std::size_t index = slot_of(layout, borrowed->block, borrowed->name);
     const ParameterSlot& slot = layout.slots[index];
-    const DType type = chain.head->signature().compute_type;  // the slot's, or float
+    const DType type = chain.head->signature().compute_type;  // the slot's type, or float
     BorrowedSlot& in_head = layout.borrowed_by_head.emplace();
     in_head = {index, borrowed->own_name, type, std::nullopt};
     if (type == slot.spec.type) {
       in_head.compute_offset = slot.compute_offset;
     } else if (!layout.keeps_masters) {
-      in_head.compute_offset = take_place(layout.compute_bytes, slot.size(), type);
+      in_head.compute_offset = take_offset(layout.compute_bytes, slot.size(), type);
     }
   }
   if (shard_owners > 1) shard_masters(layout, shard_owners);

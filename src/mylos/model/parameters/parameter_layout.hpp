@@ -1,23 +1,25 @@
-// ParameterLayout: where every parameter lies in the flat arenas of masters, compute weights and gradients.
+// ParameterLayout: the offsets of every parameter in the flat arenas of masters, compute weights and
+// gradients.
 //
-// Parameters lie in backward order (the last block first), so that the gradients of a finished block
-// are one contiguous stretch that can be reduced while the backward pass goes on. Stretches are gathered into
-// buckets; each is padded so that it falls into one equal slice per rank. Masters, moments and gradients
-// share their element offsets; padding stays zero.
+// Parameters lie in backward order (the last block first). The gradients of a finished block are therefore
+// contiguous, and can be reduced while the backward pass continues. They are gathered into buckets. Each
+// bucket is padded so that it divides into equal slices, one per rank. Masters, moments and gradients share
+// their element offsets; padding stays zero.
 //
-// Every block reads compute weights. Where they are float and a rank holds all masters, they are the masters.
+// Every block reads compute weights. If these are float and the rank holds all masters, they are the masters.
 //
 // Without masters (precision.masters = "none") all weights lie in the arena of compute weights, each in the
-// type of its layer, and the updates move them there. Of a parameter that the head reads in float, and its
-// own layer in 16 bits, they move the floats.
+// type of its layer, and the updates change them there. If the head reads a parameter in float, and the
+// parameter's own layer reads it in 16 bits, the updates change the float copy.
 //
-// Masters that are cut over ranks: a rank holds a slice of every bucket's, slice behind slice. The compute
-// weights of a bucket then lie as its gradients do, so that its slices can be gathered in one piece; where
+// Sharded masters: a rank holds one slice of every bucket's masters; its slices are contiguous. The compute
+// weights of a bucket then have the order of its gradients, so that one collective gathers their slices. If
 // they are float, this rank's slice of them are its masters. A bucket whose compute weights have several
-// types has float gradients: it is gathered as floats in the memory of these, and rounded from there.
+// types has float gradients: its weights are gathered as floats in the memory of the gradients, and rounded
+// from there.
 //
-// Gradients that are cut over ranks: a bucket has memory from its first block's backward pass until it is
-// reduced; later buckets take that memory over. What a rank keeps is its slice of every bucket's sums.
+// Sharded gradients: a bucket has memory from its first block's backward pass until it is reduced; later
+// buckets reuse that memory. The rank stores its slice of every bucket's sums.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +35,8 @@ namespace mylos {
 struct ParameterSlot {
   std::string layer;  // "hidden1"
   ParameterSpec spec;
-  std::size_t block = 0;    // stage of the chain; the head's is the number of blocks
-  std::int64_t offset = 0;  // in elements, in gradients, and in masters and moments that are not cut
+  std::size_t block = 0;    // stage of the chain; for the head the number of blocks
+  std::int64_t offset = 0;  // in elements, in gradients, and in unsharded masters and moments
   std::size_t bucket = 0;
   std::size_t gradient_offset = 0;            // in bytes, in the gradient arena
   std::optional<std::size_t> compute_offset;  // in bytes, in the arena of compute weights; none: the masters
@@ -49,23 +51,23 @@ struct GradientBucket {
   std::int64_t count = 0;  // a multiple of `world`
   DType type = DType::fp32;
   std::size_t gradient_offset = 0;  // bytes
-  std::size_t slice_offset = 0;     // bytes, in the arena of slices, of this rank's; where gradients are cut
-  std::size_t first_block = 0;      // the first whose parameters it has
-  std::size_t last_block = 0;       // complete when the backward pass of this block is done
-  // In elements, in the arena of masters, of the slice that a rank holds; none: it lies in the compute
-  // weights.
+  std::size_t slice_offset = 0;  // bytes, of this rank's slice in the arena of slices; sharded gradients only
+  std::size_t first_block = 0;   // the first block with parameters in this bucket
+  std::size_t last_block = 0;    // the bucket is complete after this block's backward pass
+  // Offset in elements, in the arena of masters, of the slice that the rank holds; none: the slice lies in
+  // the compute weights.
   std::optional<std::int64_t> held_first;
-  // Where masters are cut over ranks.
-  std::optional<DType> compute_type;  // of all its compute weights; none: they have several
-  std::size_t compute_offset = 0;     // bytes, of the first; where they have one type
+  // For sharded masters.
+  std::optional<DType> compute_type;  // of all its compute weights; none: they have several types
+  std::size_t compute_offset = 0;     // bytes, of the first one; if they have one type
 };
 
-/// The slot of a block that the head reads too.
+/// The slot of a block's parameter that the head reads too.
 struct BorrowedSlot {
   std::size_t slot = 0;
-  std::string name;                           // by which the head knows it
+  std::string name;                           // the head's name for it
   DType type = DType::fp32;                   // the head's
-  std::optional<std::size_t> compute_offset;  // of the weights in that type; none: the masters
+  std::optional<std::size_t> compute_offset;  // of the weights in the head's type; none: the masters
 };
 
 struct ParameterLayout {
@@ -74,32 +76,33 @@ struct ParameterLayout {
   std::vector<std::vector<std::size_t>> slots_of_block;  // of each stage, in the order of its parameters()
   std::optional<BorrowedSlot> borrowed_by_head;
   bool keeps_masters = true;
-  std::int64_t bucket_bytes = 0;  // of gradients, at which a bucket is closed
-  int shard_owners = 1;  // ranks over which masters and moments are cut: those for whom the layout is, or 1
+  std::int64_t bucket_bytes = 0;  // of gradients; a bucket of this size is closed
+  int shard_owners = 1;           // ranks that share masters and moments: the layout's ranks, or 1
   std::int64_t elements = 0;      // with padding
   std::int64_t held_masters = 0;  // elements of the arena of masters
   std::size_t compute_bytes = 0;  // of the arena of compute weights
   std::size_t gradient_bytes = 0;
-  std::size_t slice_bytes = 0;  // of the arena of slices of gradients; 0: they lie among the gradients
+  std::size_t slice_bytes = 0;  // of the arena of gradient slices; 0: they lie in the gradient arena
 
-  /// Whether buckets share the memory of gradients.
+  /// Returns whether gradients are sharded, so that buckets share memory.
   [[nodiscard]] bool cuts_gradients() const { return slice_bytes > 0; }
-  /// In which updates move a parameter: float, or without masters the widest type in which it is read.
+  /// Returns the type in which updates change a parameter: float, or without masters the widest type in which
+  /// it is read.
   [[nodiscard]] DType moved_type(const ParameterSlot& slot) const;
   [[nodiscard]] std::size_t master_bytes() const {
     return static_cast<std::size_t>(held_masters) * sizeof(float);
   }
-  /// Masters, compute weights and gradients.
+  /// Returns the bytes of masters, compute weights and gradients.
   [[nodiscard]] std::size_t bytes() const {
     return master_bytes() + compute_bytes + gradient_bytes + slice_bytes;
   }
 };
 
-/// A bucket is closed once it holds `bucket_bytes` of gradients, or where the gradients' type changes. 0: a
-/// 32nd of the bytes of all gradients, at least 1 MiB and at most 25 MiB. `shard_owners`: `world` to cut
-/// masters and moments over the ranks, or 1. `window`: where masters are cut, how many buckets one after the
-/// other have all their gradients at a time, to cut these too where that takes less memory; 0: all. Buckets
-/// are the same.
+/// Makes a layout. A bucket is closed when it holds `bucket_bytes` of gradients, or where the gradients' type
+/// changes. `bucket_bytes` = 0: 1/32 of the bytes of all gradients, at least 1 MiB and at most 25 MiB.
+/// `shard_owners`: `world` to shard masters and moments over the ranks, or 1. `window`: for sharded masters
+/// the number of consecutive buckets whose gradients are in memory at a time; gradients are then sharded too
+/// if that takes less memory; 0: all buckets. The buckets do not depend on `window`.
 [[nodiscard]] ParameterLayout make_parameter_layout(const Chain& chain, std::int64_t bucket_bytes, int world,
                                                     int shard_owners = 1, std::size_t window = 0);
 

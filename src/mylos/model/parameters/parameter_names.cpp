@@ -29,7 +29,7 @@ std::vector<std::string> parameter_names(const Chain& chain) {
 std::string nearest_names(const std::string& wanted, std::vector<std::string> names) {
   std::vector<std::pair<std::size_t, std::string>> by_distance;
   for (std::string& name : names) {
-    // Of names that are much longer the distance is their length, nearly: not computed.
+    // For much longer names the distance is nearly their length, so it is not computed.
     const bool is_long = name.size() > longest_compared_name;
     const std::size_t distance = is_long ? name.size() : edit_distance(wanted, name);
     by_distance.emplace_back(distance, std::move(name));

@@ -1,4 +1,4 @@
-// The names of a network's parameters, and patterns of a deck that must match some.
+// The names of a network's parameters, and a check of the deck's patterns for them.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace mylos {
 
-/// "hidden1/weight", stage by stage, in the order of each one's parameters().
+/// Returns "hidden1/weight" and so on, stage by stage, in the order of the stage's parameters().
 [[nodiscard]] std::vector<std::string> parameter_names(const Chain& chain);
 
-/// "hidden1/weight, hidden2/weight": the few that are nearest to `wanted`.
+/// Returns the few names that are nearest to `wanted`: "hidden1/weight, hidden2/weight".
 [[nodiscard]] std::string nearest_names(const std::string& wanted, std::vector<std::string> names);
 
-/// Throws Error (bad_input) where the pattern matches none of the names, telling near ones. `where`: the key
-/// that holds it, with its place.
+/// Throws Error (bad_input) that lists similar names if the pattern matches none of the names. `where`: the
+/// key that holds it, with its position in the deck.
 void require_match(const std::string& where, const std::string& pattern,
                    const std::vector<std::string>& names);
 

@@ -1,4 +1,4 @@
-// Slices: the part of every bucket that one rank owns, and which parts of parameters lie there.
+// Slices: the part of every bucket that one rank owns, and the parts of parameters in it.
 #pragma once
 
 #include <cstddef>
@@ -15,26 +15,28 @@ struct ParameterPart {
   std::size_t slot = 0;
   std::int64_t first = 0;
   std::int64_t count = 0;
-  std::int64_t offset = 0;  // of its first element, from the slice's begin
+  std::int64_t offset = 0;  // of its first element, from the start of the slice
 };
 
-/// What a rank owns of a bucket.
+/// The part of a bucket that a rank owns.
 struct BucketSlice {
-  std::int64_t first = 0;            // element, from the bucket's begin
+  std::int64_t first = 0;            // element, from the start of the bucket
   std::int64_t count = 0;            // with padding
-  std::vector<ParameterPart> parts;  // at most one of each parameter; in memory order
+  std::vector<ParameterPart> parts;  // at most one per parameter; in memory order
 };
 
-/// One slice of every bucket, all equally long. `layout` was made for `world` ranks, or `world` is 1.
+/// Returns one slice of every bucket, all of equal length. `layout` must be for `world` ranks, or `world` is
+/// 1.
 [[nodiscard]] std::vector<BucketSlice> slices_of_rank(const ParameterLayout& layout, int rank, int world);
 
-/// Whose masters and moments a rank holds: its own slices where they are cut, else every bucket whole.
+/// Returns the parts whose masters and moments a rank holds: its slices if they are sharded, otherwise
+/// complete buckets.
 [[nodiscard]] inline std::vector<BucketSlice> held_slices(const ParameterLayout& layout, int rank) {
   return slices_of_rank(layout, layout.shard_owners > 1 ? rank : 0, layout.shard_owners);
 }
 
-/// What a rank holds of a parameter's masters, or of a moment of them: the elements from `first` on, as one
-/// row; none where it holds nothing.
+/// The part of a parameter's masters, or of a moment of them, that a rank holds: the elements from `first`
+/// on, as one row; empty if it holds none.
 struct HeldPart {
   std::int64_t first = 0;
   Tensor values;

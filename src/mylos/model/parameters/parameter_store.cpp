@@ -8,11 +8,11 @@
 namespace mylos {
 namespace {
 
-/// Which elements of a parameter are drawn.
+/// The range of a parameter's elements to draw.
 struct Drawn {
   std::uint64_t first;
   std::int64_t count;
-  std::uint64_t columns;  // of the whole parameter
+  std::uint64_t columns;  // of the complete parameter
 };
 
 template <class T>
@@ -28,8 +28,8 @@ void draw_uniform(const Execution& exec, const Drawn& drawn, T* values, const Ra
       });
 }
 
-/// Box and Muller (Annals of Mathematical Statistics 29, 1958): two normal numbers from two uniform ones. A
-/// random block gives the four elements that share it two pairs.
+/// Draws by Box and Muller (Annals of Mathematical Statistics 29, 1958): two normal numbers from two uniform
+/// ones. A random block gives two pairs, for the four elements that share it.
 template <class T>
 void draw_normal(const Execution& exec, const Drawn& drawn, T* values, const RandomStream& stream,
                  float deviation) {
@@ -50,7 +50,7 @@ void draw_normal(const Execution& exec, const Drawn& drawn, T* values, const Ran
       });
 }
 
-/// Elements from `first` on of a matrix in host memory.
+/// Copies the elements from `first` on of a matrix in host memory.
 template <class T>
 void copy_rounded(const std::vector<float>& matrix, std::int64_t first, const Tensor& values) {
   const auto target = values.flat<T>();
@@ -73,7 +73,7 @@ class Draw {
       matrix_ = orthogonal_matrix(stream_, spec_.rows, spec_.columns, rule->gain.value_or(1));
   }
 
-  /// Those from element `first` on, rounded to the type of `values`.
+  /// Draws the elements from `first` on, rounded to the type of `values`.
   void into(std::int64_t first, const Tensor& values) const {
     const Drawn drawn{static_cast<std::uint64_t>(first), values.size(),
                       static_cast<std::uint64_t>(spec_.columns)};
@@ -96,7 +96,7 @@ class Draw {
   const Execution& exec_;
   ParameterSpec spec_;
   RandomStream stream_;
-  std::vector<float> matrix_;  // of a distribution that is drawn as a whole
+  std::vector<float> matrix_;  // for distributions that are drawn as a complete matrix
 };
 
 }  // namespace
@@ -131,13 +131,13 @@ ParameterStore::ParameterStore(ParameterLayout layout, int rank)
 
 Tensor ParameterStore::master(const ParameterSlot& slot) const {
   if (layout_.shard_owners > 1)
-    fail_run("{}: its masters are cut over {} ranks", slot.path(), layout_.shard_owners);
-  if (!layout_.keeps_masters) return moved_weight(slot);
+    fail_run("{}: its masters are sharded over {} ranks", slot.path(), layout_.shard_owners);
+  if (!layout_.keeps_masters) return updated_weight(slot);
   return masters_.tensor(static_cast<std::size_t>(slot.offset) * sizeof(float), DType::fp32, slot.spec.rows,
                          slot.spec.columns);
 }
 
-Tensor ParameterStore::moved_weight(const ParameterSlot& slot) const {
+Tensor ParameterStore::updated_weight(const ParameterSlot& slot) const {
   const DType type = layout_.moved_type(slot);
   if (type == slot.spec.type) return compute_weight(slot);
   return compute_weight(slot, type, layout_.borrowed_by_head.value().compute_offset);
@@ -155,7 +155,7 @@ HeldPart ParameterStore::held_master(std::size_t slot) const {
   const ParameterPart& part = held_parts_[slot];
   if (part.count == 0) return {};
   if (!layout_.keeps_masters)
-    return {part.first, moved_weight(layout_.slots[slot]).elements(part.first, part.count)};
+    return {part.first, updated_weight(layout_.slots[slot]).elements(part.first, part.count)};
   return {part.first, held_masters(layout_.slots[slot].bucket).elements(part.offset, part.count)};
 }
 

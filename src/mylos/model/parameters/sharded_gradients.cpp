@@ -11,13 +11,13 @@ std::size_t bytes_of(const GradientBucket& bucket) {
   return static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
 }
 
-/// Places for buckets of which some have their gradients at one time.
+/// Assigns memory offsets to buckets, of which only some have gradients at the same time.
 class Window {
  public:
   Window(const ParameterLayout& layout, std::size_t window)
       : buckets_(layout.buckets), window_(window), offsets_(buckets_.size()) {
     if (const auto& borrowed = layout.borrowed_by_head) tied_ = layout.slots[borrowed->slot].bucket;
-    // The largest first: small ones find room between them.
+    // The largest buckets first: small ones fit between them.
     std::vector<std::size_t> order(buckets_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -30,18 +30,18 @@ class Window {
   [[nodiscard]] std::size_t offset(std::size_t bucket) const { return offsets_[bucket]; }
 
  private:
-  /// Whether both have gradients at one time; `earlier` is reduced before `later`. The head's backward pass,
-  /// the first of all, writes into the bucket of the parameter that it borrows.
-  [[nodiscard]] bool meet(std::size_t earlier, std::size_t later) const {
+  /// Returns whether both buckets have gradients at the same time; `earlier` is reduced before `later`. The
+  /// head's backward pass runs first and writes into the bucket of the parameter that it borrows.
+  [[nodiscard]] bool overlap(std::size_t earlier, std::size_t later) const {
     const bool is_reduced_before = buckets_[earlier].last_block > buckets_[later].first_block;
     return later - earlier < window_ || later == tied_ || !is_reduced_before;
   }
 
-  /// At the lowest place that is free while this bucket has its gradients.
+  /// Assigns the lowest offset that is free while this bucket has its gradients.
   void place(std::size_t bucket) {
     std::vector<std::pair<std::size_t, std::size_t>> taken;  // begin, end
     for (const std::size_t other : placed_) {
-      if (meet(std::min(bucket, other), std::max(bucket, other)))
+      if (overlap(std::min(bucket, other), std::max(bucket, other)))
         taken.emplace_back(offsets_[other], offsets_[other] + bytes_of(buckets_[other]));
     }
     std::sort(taken.begin(), taken.end());
@@ -58,7 +58,7 @@ class Window {
   const std::vector<GradientBucket>& buckets_;
   std::size_t window_;
   std::optional<std::size_t> tied_;
-  std::vector<std::size_t> offsets_;  // of the buckets that are placed
+  std::vector<std::size_t> offsets_;  // of the placed buckets
   std::vector<std::size_t> placed_;
   std::size_t bytes_ = 0;
 };

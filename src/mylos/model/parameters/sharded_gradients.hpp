@@ -1,14 +1,15 @@
-// Gradients cut over ranks: a window of memory in which every bucket has its gradients for as long as they
-// are written and reduced, and the slices that a rank keeps.
+// Sharded gradients: a window of memory in which every bucket has its gradients while they are written and
+// reduced, and the slices that a rank stores.
 #pragma once
 
 #include "mylos/model/parameters/parameter_layout.hpp"
 
 namespace mylos {
 
-/// Places gradients anew; their order and buckets stay. A bucket takes over memory of none of the window - 1
-/// before it, which may still be on their way, and of none that the same block writes. Masters are cut.
-/// Leaves the gradients whole where window and slices would take as much memory.
+/// Reassigns the offsets of gradients; their order and buckets stay. Masters must be sharded. A bucket reuses
+/// the memory neither of the `window` - 1 buckets before it, whose reductions may still be running, nor of
+/// buckets that the same block writes. Leaves the gradients unsharded if window and slices would take at
+/// least the same memory.
 void shard_gradients(ParameterLayout& layout, std::size_t window);
 
 }  // namespace mylos

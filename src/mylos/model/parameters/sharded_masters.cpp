@@ -5,7 +5,7 @@
 namespace mylos {
 namespace {
 
-/// The one type in which all weights of the bucket are read.
+/// Returns the type in which all weights of the bucket are read, if there is only one.
 std::optional<DType> common_compute_type(const ParameterLayout& layout, std::size_t bucket) {
   const std::optional<BorrowedSlot>& borrowed = layout.borrowed_by_head;
   std::optional<DType> common;
@@ -19,7 +19,7 @@ std::optional<DType> common_compute_type(const ParameterLayout& layout, std::siz
   return common;
 }
 
-/// Places for the weights of a bucket that have several types.
+/// Assigns offsets to the weights of a bucket that have several types.
 void place_one_by_one(ParameterLayout& layout, std::size_t bucket) {
   if (layout.buckets[bucket].type != DType::fp32)
     fail_run("weights of several types have gradients of {}", name_of(layout.buckets[bucket].type));
@@ -27,9 +27,9 @@ void place_one_by_one(ParameterLayout& layout, std::size_t bucket) {
   for (std::size_t i = 0; i < layout.slots.size(); ++i) {
     ParameterSlot& slot = layout.slots[i];
     if (slot.bucket != bucket) continue;
-    slot.compute_offset = take_place(layout.compute_bytes, slot.size(), slot.spec.type);
+    slot.compute_offset = take_offset(layout.compute_bytes, slot.size(), slot.spec.type);
     if (borrowed && borrowed->slot == i && borrowed->type != slot.spec.type)
-      borrowed->compute_offset = take_place(layout.compute_bytes, slot.size(), borrowed->type);
+      borrowed->compute_offset = take_offset(layout.compute_bytes, slot.size(), borrowed->type);
   }
 }
 
@@ -51,7 +51,7 @@ void shard_masters(ParameterLayout& layout, int shard_owners) {
       place_one_by_one(layout, b);
       continue;
     }
-    bucket.compute_offset = take_place(layout.compute_bytes, bucket.count, *bucket.compute_type);
+    bucket.compute_offset = take_offset(layout.compute_bytes, bucket.count, *bucket.compute_type);
   }
   for (ParameterSlot& slot : layout.slots) {
     const GradientBucket& bucket = layout.buckets[slot.bucket];

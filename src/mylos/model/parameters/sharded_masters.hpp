@@ -1,5 +1,4 @@
-// Masters cut over ranks: where in a layout the slices lie that a rank holds of them, and the compute weights
-// of all.
+// Sharded masters: the offsets of a rank's slices in a layout, and those of the compute weights of all ranks.
 #pragma once
 
 #include "mylos/base/device/arena.hpp"
@@ -7,14 +6,14 @@
 
 namespace mylos {
 
-/// Room for weights at the end of their arena; where they begin, in bytes.
-inline std::size_t take_place(std::size_t& end, std::int64_t elements, DType type) {
+/// Takes memory for weights at the end of their arena; returns its offset in bytes.
+inline std::size_t take_offset(std::size_t& end, std::int64_t elements, DType type) {
   const std::size_t begin = end;
   end += aligned_bytes(static_cast<std::size_t>(elements) * size_of(type));
   return begin;
 }
 
-/// Places masters and compute weights anew; buckets and gradients stay where they are.
+/// Reassigns the offsets of masters and compute weights; buckets and gradients stay.
 void shard_masters(ParameterLayout& layout, int shard_owners);
 
 }  // namespace mylos
