@@ -3,7 +3,6 @@
 //
 // The head is the stage after the last block, and its parameters have slots of that number. Like a block, it
 // states its workspace from shapes alone and owns no memory. It stores nothing between calls.
-// states its workspace from shapes alone and owns no memory. It keeps nothing between calls.
 #pragma once
 
 #include <optional>
