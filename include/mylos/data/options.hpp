@@ -1,4 +1,4 @@
-// [data]: where samples come from and how a batch is made of them.
+// [data]: the sources of samples and the composition of batches.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,21 @@ enum class Shuffle { samples, blocks };
 enum class LastBatch { drop, join };
 enum class WindowOrder { random, sequential };
 
-/// What a crop reads beyond a sample's edges: zeros, as stored; the value at the edge; the values on this
-/// side of it, mirrored at the point on the edge.
+/// The values that a crop reads outside a sample: zeros (in stored units), the value at the edge, or the
+/// values inside, mirrored at the edge point.
 enum class CropFill { zero, edge, reflect };
-/// Whether a regression's targets are turned with the inputs. automatic: where they lie on the same grid.
+/// Whether a regression's targets move with the inputs. automatic: if they lie on the same grid.
 enum class AugmentTargets { automatic, keep, move };
 
-/// [data.augment]: training samples are seen anew at each step, each moved on its grid by chance.
+/// [data.augment]: each step transforms every training sample at random on its grid.
 struct AugmentOptions {
-  std::int64_t crop = 0;  // points added on each side, of which a part of the sample's size is cut out
+  std::int64_t crop = 0;  // points added on each side before a random part of the sample's size is taken
   CropFill crop_fill = CropFill::zero;
-  std::int64_t shift = 0;  // most points along each extent; what leaves on one side comes in on the other
-  bool rotate = false;     // by a multiple of 90 degrees, in the plane of the last two extents
+  std::int64_t shift =
+      0;                // maximum points along each extent; values shifted out on one side enter on the other
+  bool rotate = false;  // by a multiple of 90 degrees, in the plane of the last two extents
   bool flip_horizontal = false;  // along the last extent
-  bool flip_vertical = false;    // along the one before it
+  bool flip_vertical = false;    // along the second-to-last extent
   AugmentTargets targets = AugmentTargets::automatic;
 
   [[nodiscard]] bool any() const {
@@ -44,13 +45,14 @@ struct AugmentOptions {
 struct DataOptions {
   std::string train;
   std::string test;
-  double validation = 0;         // fraction of the training file held out, taken from its end
-  std::int64_t batch = 256;      // samples per step over all ranks
-  std::int64_t micro_batch = 0;  // most samples a rank holds at once; 0 = its whole share
+  double validation = 0;     // fraction of the training file held out, from its end
+  std::int64_t batch = 256;  // samples per step over all ranks
+  std::int64_t micro_batch =
+      0;  // maximum samples that a rank processes at once; 0 = its complete local batch
   Normalize normalize = Normalize::none;
   Shuffle shuffle = Shuffle::samples;
   LastBatch last_batch = LastBatch::drop;
-  WindowOrder window = WindowOrder::random;  // of tokens
+  WindowOrder window = WindowOrder::random;  // of token windows
   std::vector<std::int64_t> shape = {};  // of a sample: 1 to 3 extents, then channels; empty: from the data
   AugmentOptions augment = {};
 

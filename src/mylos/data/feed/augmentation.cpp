@@ -12,13 +12,13 @@
 namespace mylos {
 namespace {
 
-/// A whole number below `count`; each is chosen with a probability of 1 / count, to within 2^-32.
+/// Returns an integer below `count`; each has probability 1 / count to within 2^-32.
 std::int64_t number_below(std::int64_t count, std::uint32_t word) {
   return static_cast<std::int64_t>((static_cast<std::uint64_t>(count) * word) >> 32);
 }
 
-/// The nearest point within, or the one as far behind the edge as `i` is before it; of a crop of at most
-/// extent - 1.
+/// Returns the source point of `i`: the nearest point inside, or the mirror image of `i` at the edge point,
+/// for crops of at most extent - 1.
 std::int64_t filled_from(CropFill fill, std::int64_t i, std::int64_t extent, std::int64_t outside) {
   if (i >= 0 && i < extent) return i;
   if (fill == CropFill::edge) return std::clamp<std::int64_t>(i, 0, extent - 1);
@@ -30,7 +30,8 @@ std::int64_t points_of(const std::vector<std::int64_t>& grid) {
   return std::accumulate(grid.begin(), grid.end() - 1, std::int64_t{1}, std::multiplies<>());
 }
 
-/// Whether the grid's points of channels are so many numbers, which are few enough to count.
+/// Returns whether the grid, channels included, has this number of values, which must be small enough to
+/// count.
 bool has_numbers(const std::vector<std::int64_t>& grid, std::int64_t numbers) {
   std::int64_t rest = numbers;
   for (const std::int64_t extent : grid) {
@@ -40,7 +41,7 @@ bool has_numbers(const std::vector<std::int64_t>& grid, std::int64_t numbers) {
   return rest == 1;
 }
 
-/// Those of data.augment that move something.
+/// Returns the keys of data.augment that move samples.
 std::vector<std::string> keys_in_use(const AugmentOptions& options) {
   std::vector<std::string> keys;
   const auto add = [&](bool moves, const char* key) {
@@ -151,13 +152,13 @@ void Augmentation::choose(std::int64_t step, std::int64_t sample) {
   mirror_rows_ = options_.flip_vertical && (bits & 8U) != 0;
 }
 
-/// The point that comes to (plane, i, j), or `outside`.
+/// Returns the source point of (plane, i, j), or `outside`.
 std::int64_t Augmentation::source_of(std::int64_t plane, std::int64_t i, std::int64_t j) const {
   const std::int64_t rows = extents_[1];
   const std::int64_t columns = extents_[2];
   const std::int64_t row = mirror_rows_ ? rows - 1 - i : i;
   const std::int64_t column = mirror_columns_ ? columns - 1 - j : j;
-  // Before the turns: rot90(m)[row, column] = m[column, last - row].
+  // rot90(m)[row, column] = m[column, last - row]
   std::int64_t at_row = row;
   std::int64_t at_column = column;
   if (turns_ == 1) {

@@ -1,18 +1,18 @@
-// Augmentation: a training sample on a grid, moved by chance (data.augment).
+// Augmentation: random transformations of training samples on grids (data.augment).
 //
 //   moved = flip(rotate(shift(crop(sample))))
 //
-// crop:   crop(sample)[i] = sample[i + offset - crop] along each extent, offset one of 0 .. 2 crop; what lies
-//         outside is filled (CropFill).
-// shift:  shift(sample)[i] = sample[(i - by) mod extent], by one of -shift .. shift.
+// crop:   crop(sample)[i] = sample[i + offset - crop] along each extent, with offset in 0 .. 2 crop; values
+//         outside are filled (CropFill).
+// shift:  shift(sample)[i] = sample[(i - by) mod extent], with by in -shift .. shift.
 // rotate: by 90 degrees `turns` times, as numpy.rot90 does over the last two extents.
 // flip:   flip(sample)[i] = sample[extent - 1 - i], each with probability 1/2.
 //
-// The choices are words of the counter-based generator, keyed by the run's seed, the step and the sample's
-// index in the global batch: neither ranks, micro-batches nor a restart change them. With words w0 .. w3 of
-// block 0 and v0 .. v2 of block 1: offset along extent e = floor(w_e (2 crop + 1) / 2^32), by = floor(v_e
-// (2 shift + 1) / 2^32) - shift, and of w3 the lowest two bits are the turns, the next two the flips,
-// horizontal and vertical. A word is used only where its option is on.
+// The random choices are words of the counter-based generator, with the run's seed, the step and the sample's
+// index in the global batch as key: ranks, micro-batches and restarts do not change them. With words w0 .. w3
+// of block 0 and v0 .. v2 of block 1: offset along extent e = floor(w_e (2 crop + 1) / 2^32), by = floor(v_e
+// (2 shift + 1) / 2^32) - shift. The lowest two bits of w3 are the turns, the next two the flips, horizontal
+// and vertical. A word is used only if its option is on.
 #pragma once
 
 #include <array>
@@ -28,15 +28,16 @@
 
 namespace mylos {
 
-/// Throws Error (bad_input) where samples of `path` cannot be moved so: they have no grid (`grid`: extents,
-/// then channels; empty), or its extents are too small, too few, or not equal. `places`: of the deck.
+/// Throws Error (bad_input) if the options cannot be applied to the samples of `path`: without a grid
+/// (`grid`: extents, then channels; empty: none), or with extents that are too small, too few or unequal.
+/// `places`: of the deck.
 void require_augmentable(const AugmentOptions& options, const DatasetShape& shape,
                          const std::vector<std::int64_t>& grid, const std::string& path,
                          const Places& places = {});
 
 class Augmentation {
  public:
-  /// Of samples that require_augmentable lets pass.
+  /// The samples must pass require_augmentable().
   Augmentation(const AugmentOptions& options, const DatasetShape& shape,
                const std::vector<std::int64_t>& grid, std::uint64_t seed);
 
@@ -44,11 +45,11 @@ class Augmentation {
     const std::byte* input;
     const std::byte* answer;
   };
-  /// The sample as it is seen at `step` as number `sample` of the global batch. It is valid until the next
-  /// call; nothing is allocated.
+  /// Returns the sample `sample` of the global batch as transformed for `step`. It is valid until the next
+  /// call. Allocates nothing.
   [[nodiscard]] Stored moved(const Stored& stored, std::int64_t step, std::int64_t sample);
 
-  /// Where the last sample has the input or target that is at `column` in moved(): for messages.
+  /// Returns the stored column that is at `column` of the last moved() sample: for messages.
   [[nodiscard]] std::int64_t stored_input(std::int64_t column) const;
   [[nodiscard]] std::int64_t stored_target(std::int64_t column) const;
 
@@ -66,7 +67,7 @@ class Augmentation {
 
   AugmentOptions options_;
   RandomStream stream_;
-  std::array<std::int64_t, axes> extents_{1, 1, 1};  // the last are the grid's; 1 before them
+  std::array<std::int64_t, axes> extents_{1, 1, 1};  // the grid's extents are the last; 1 before them
   std::size_t first_axis_ = 0;                       // the grid's first
   bool moves_targets_ = false;
   std::int64_t input_point_columns_ = 0;
@@ -74,7 +75,7 @@ class Augmentation {
   std::int64_t input_point_bytes_ = 0;
   std::int64_t target_point_bytes_ = 0;
 
-  // Of the sample that is moved: where along each extent a point comes from, and how the last two are turned.
+  // Of the current sample: the source index along each extent, and the rotation of the last two.
   std::array<std::vector<std::int64_t>, axes> source_;
   unsigned turns_ = 0;
   bool mirror_columns_ = false;

@@ -19,7 +19,7 @@ constexpr float largest<half> = std::bit_cast<float>(0x477fefffu);  // just belo
 template <>
 constexpr float largest<bfloat16> = std::bit_cast<float>(0x7f7f7fffu);
 
-/// out[i] = (in[i] - shift[i]) * scale[i] in double, rounded to float and then to T. False when one of them
+/// out[i] = (in[i] - shift[i]) * scale[i] in double, rounded to float and then to T. Returns false if a value
 /// is not finite in T.
 template <class Stored, class T>
 bool convert_row(const Stored* in, std::size_t count, const ColumnScaling& scaling, T* out) {
@@ -42,14 +42,14 @@ bool convert_row(const Stored* in, std::size_t count, const ColumnScaling& scali
   return bad == 0;
 }
 
-/// Against a number that the type cannot hold.
+/// Returns advice for a value that exceeds the type's range.
 const char* advice(bool is_normalised, DType type) {
   if (!is_normalised) return "normalize the data or choose another type";
   return type == DType::fp16 ? "it lies far outside the training samples; correct it or choose another type"
                              : "it lies far outside the training samples; correct it";
 }
 
-/// Finds the value that convert_row met. `stored`: in which column of the file it is.
+/// Finds the value that convert_row refused. `stored`: maps its index to the column of the file.
 template <class Stored, class StoredColumn>
 [[noreturn]] void fail_value(const Stored* in, const ColumnScaling& scaling, DType type,
                              const std::string& dataset, std::int64_t row, const StoredColumn& stored) {

@@ -1,4 +1,4 @@
-// BatchBuffer: the host memory of one batch, and how stored samples are normalised and converted into it.
+// BatchBuffer: the host memory of one batch, and the normalisation and conversion of stored samples into it.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ class BatchBuffer {
  public:
   BatchBuffer(const DatasetShape& shape, DType type, std::int64_t capacity);
 
-  /// Row `row` becomes `sample`, normalised and rounded to the buffer's type. Throws Error (bad_input) that
-  /// names file, row and column (as the file has it) when a value is not finite or too large for the type, or
-  /// the label is no class.
+  /// Writes `sample`, normalised and rounded to the buffer's type, to row `row`. Throws Error (bad_input)
+  /// that names file, row and column (of the file) if a value is not finite or too large for the type, or if
+  /// the label is not a class.
   void put(std::int64_t row, const Sample& sample, const Dataset& dataset, const Normalizer& normalizer);
   [[nodiscard]] Batch batch(std::int64_t samples, std::int64_t first_sample, std::int64_t step) const;
 
@@ -25,7 +25,7 @@ class BatchBuffer {
                                                  std::int64_t capacity);
 
  private:
-  // Page-locked where there is a device, so that copies to it need no staging of their own.
+  // Page-locked if there is a device, so that copies to it need no staging buffer.
   using Memory = Kokkos::SharedHostPinnedSpace;
 
   DType type_;

@@ -1,4 +1,4 @@
-// BatchReader: the micro-batches of this rank, whatever they are made of.
+// BatchReader: the micro-batches of this rank, for every kind of data.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@ namespace mylos {
 class BatchReader {
  public:
   virtual ~BatchReader() = default;
-  /// Waits for the next micro-batch: those of step 0 in order of their first_sample, then those of step 1 ...
-  /// It stays valid until the second call after this one. Throws Error for what is wrong in the data.
+  /// Waits for the next micro-batch and returns it: those of step 0 in order of their first_sample, then
+  /// those of step 1 ... It stays valid until the second call after this one. Throws Error if the data are
+  /// wrong.
   [[nodiscard]] virtual const Batch& next() = 0;
-  /// The batch that next() gave last also stays valid until `copies` is through what it was given so far,
-  /// which copies it to a device: whoever fills its memory again waits for that, not the caller.
+  /// Keeps the batch that next() returned last valid until the work enqueued so far on `copies`, which copies
+  /// it to a device, has completed. The thread that refills its memory waits for this, not the caller.
   virtual void keep_until_read(const Execution& copies) = 0;
-  /// Goes on at `position` samples consumed, a multiple of the batch.
+  /// Continues after `position` consumed samples, a multiple of the batch.
   virtual void seek(std::int64_t position) = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace mylos {
 namespace {
 
-/// Batches that stay valid after they are given out: the last one and the one before.
+/// Batches that stay valid after next() returned them: the last one and the one before.
 constexpr std::int64_t kept_batches = 2;
 
 }  // namespace
@@ -43,14 +43,15 @@ const Batch& BatchRing::next() {
 }
 
 void BatchRing::keep_until_read(const Execution& copies) {
-  read_[slot(taken_ - 1)].record(copies);  // the thread comes to this buffer only after two more next()
+  read_[slot(taken_ - 1)].record(
+      copies);  // the thread reuses this buffer only after two more calls of next()
 }
 
 bool BatchRing::has_room() const {
   return filled_ - std::max<std::int64_t>(0, taken_ - kept_batches) < static_cast<std::int64_t>(size);
 }
 
-/// The thread. Batches come first; while the ring is full, what later batches need is read.
+/// The thread's function. It makes batches first; while the ring is full, it reads data for later batches.
 void BatchRing::run() {
   try {
     for (;;) {

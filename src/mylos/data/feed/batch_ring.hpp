@@ -13,35 +13,35 @@
 
 namespace mylos {
 
-/// What the thread calls. Nothing else may call it between BatchRing::start and stop.
+/// The callbacks of the thread. No other thread may call them between BatchRing::start and stop.
 class BatchMaker {
  public:
   virtual ~BatchMaker() = default;
-  /// The next batch is the first of `step`.
+  /// Makes the first batch of `step` the next one.
   virtual void seek_step(std::int64_t step) = 0;
-  /// Makes the next batch in the buffer of this number.
+  /// Makes the next batch in buffer `buffer`.
   [[nodiscard]] virtual Batch make(std::size_t buffer) = 0;
-  /// Reads a piece of what will be needed later. False: there is nothing to do.
+  /// Reads a part of the data for later batches. Returns false if there is nothing to do.
   virtual bool work_ahead() = 0;
 };
 
 class BatchRing {
  public:
-  /// Buffers: the batch given out last, the one before, and two to be filled ahead.
+  /// Buffers: the batch returned last, the one before, and two that are filled in advance.
   static constexpr std::size_t size = 4;
 
-  /// `batch`: samples of a step over all ranks.
+  /// `batch`: samples per step over all ranks.
   BatchRing(BatchMaker& maker, std::int64_t batch) : maker_(maker), batch_(batch) {}
   ~BatchRing() { stop(); }
   BatchRing(const BatchRing&) = delete;
   BatchRing& operator=(const BatchRing&) = delete;
 
-  /// Begins, or goes on, at `position` samples consumed.
+  /// Starts or continues after `position` consumed samples.
   void start(std::int64_t position);
   void stop();
-  /// Waits for the next batch. Throws what the maker threw in its place.
+  /// Waits for the next batch and returns it. Rethrows what the maker threw.
   [[nodiscard]] const Batch& next();
-  /// As BatchReader's: the thread waits before it makes another batch in that buffer.
+  /// Does what BatchReader's function does: the thread waits before it makes another batch in that buffer.
   void keep_until_read(const Execution& copies);
 
  private:
@@ -56,8 +56,8 @@ class BatchRing {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::int64_t filled_ = 0;  // batches the thread has made
-  std::int64_t taken_ = 0;   // batches given out
+  std::int64_t filled_ = 0;  // batches that the thread has made
+  std::int64_t taken_ = 0;   // batches that next() has returned
   bool stopping_ = false;
   std::exception_ptr error_;
   std::thread thread_;

@@ -1,4 +1,4 @@
-// Epochs: how a run's positions (samples consumed) fall into passes over the data.
+// Epochs: the division of a run's positions (samples consumed) into passes over the data.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 namespace mylos {
 
 struct Epochs {
-  std::int64_t length = 0;  // positions of one epoch
+  std::int64_t length = 0;  // positions per epoch
   std::int64_t batch = 0;
 
   [[nodiscard]] constexpr std::int64_t of(std::int64_t position) const { return position / length; }
-  /// Steps after which `epochs` epochs are complete.
+  /// Returns the number of steps that complete `epochs` epochs.
   [[nodiscard]] constexpr std::int64_t steps_for(std::int64_t epochs) const {
     return (epochs * length + batch - 1) / batch;
   }

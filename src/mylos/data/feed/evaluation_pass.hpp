@@ -1,4 +1,4 @@
-// EvaluationPass: one pass over samples in the file's order, each rank over a contiguous part of them.
+// EvaluationPass: one pass over samples in file order; each rank reads a contiguous part of them.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@ namespace mylos {
 
 struct EvaluationOptions {
   DType type = DType::fp32;        // of Batch::inputs; tokens are int32
-  std::int64_t max_samples = 256;  // of a batch
+  std::int64_t max_samples = 256;  // per batch
   int rank = 0;
   int ranks = 1;
-  bool whole_batches =
-      false;  // the same batches on any number of ranks: only the last one may have fewer samples
-  bool counts_outside = false;  // inputs beyond those that the network was trained on
+  /// The same batches for every number of ranks: only the last batch may have fewer samples.
+  bool whole_batches = false;
+  bool counts_outside = false;  // counts inputs outside the range of the training data
 
-  /// Of `total` samples, this rank's.
+  /// Returns this rank's part of `total` samples.
   [[nodiscard]] Share share(std::int64_t total) const {
     if (!whole_batches) return share_of(total, rank, ranks);
     const Share batches = share_of((total + max_samples - 1) / max_samples, rank, ranks);
@@ -28,15 +28,15 @@ struct EvaluationOptions {
   }
 };
 
-/// Inputs beyond the range of those that the network was trained on (InputRange).
+/// Inputs outside the range of the training samples' inputs (InputRange).
 struct OutsideRange {
   std::int64_t values = 0;
-  std::int64_t samples = 0;  // that have such
+  std::int64_t samples = 0;  // samples with such inputs
   std::int64_t first_sample = 0;
   std::int64_t first_column = 0;
   float first_value = 0;
 
-  /// Of another part of the samples.
+  /// Adds the counts of another part of the samples.
   void add(const OutsideRange& other) {
     if (other.samples > 0 && (samples == 0 || other.first_sample < first_sample)) {
       first_sample = other.first_sample;
@@ -51,14 +51,14 @@ struct OutsideRange {
 class EvaluationPass {
  public:
   virtual ~EvaluationPass() = default;
-  /// The part of the samples that this rank reads; ranks may have none.
+  /// Returns the part of the samples that this rank reads; it may be empty.
   [[nodiscard]] virtual Share share() const = 0;
-  /// The next batch, valid until the next call; nullptr after the last. Throws Error for what is wrong in the
-  /// data.
+  /// Returns the next batch, valid until the next call; nullptr after the last. Throws Error if the data are
+  /// wrong.
   [[nodiscard]] virtual const Batch* next() = 0;
   /// Starts the pass again.
   virtual void rewind() = 0;
-  /// Of the batches since then, where options ask for it; columns as the network has them.
+  /// Returns the counts since the last rewind, if the options ask for them; columns in the network's order.
   [[nodiscard]] virtual OutsideRange outside_range() const { return {}; }
 };
 

@@ -9,7 +9,7 @@
 namespace mylos {
 namespace {
 
-/// Of one sample.
+/// Counts the inputs of one sample that are outside the range.
 OutsideRange outside(const InputRange& range, std::span<const float> inputs, std::int64_t sample) {
   OutsideRange found;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -35,7 +35,7 @@ struct EvaluationReader::State {
   BatchBuffer buffer;
   std::vector<std::byte> inputs;
   std::vector<std::byte> answers;
-  std::int64_t position = 0;  // samples of the share already read
+  std::int64_t position = 0;  // samples of the share that have been read
   Batch batch;
   bool counts_outside;
   OutsideRange outside_range;

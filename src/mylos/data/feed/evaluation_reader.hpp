@@ -16,12 +16,12 @@ class EvaluationReader final : public EvaluationPass {
   ~EvaluationReader() override;
 
   [[nodiscard]] Share share() const override;
-  /// Throws as Loader::next does.
+  /// Throws under the conditions of Loader::next.
   [[nodiscard]] const Batch* next() override;
   void rewind() override;
   [[nodiscard]] OutsideRange outside_range() const override;
 
-  /// Host memory that such a reader takes.
+  /// Returns the host memory of such a reader in bytes.
   [[nodiscard]] static std::int64_t memory_bytes(const DatasetShape& shape, Split split,
                                                  const EvaluationOptions& options);
 

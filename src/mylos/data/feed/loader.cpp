@@ -57,11 +57,11 @@ class Loader::Maker final : public BatchMaker {
   bool work_ahead() override { return source_->work_ahead(); }
 
  private:
-  /// As number `place` of the global batch.
-  Sample next_sample(std::int64_t place) {
+  /// Returns the next sample; `index_in_batch` counts in the global batch.
+  Sample next_sample(std::int64_t index_in_batch) {
     Sample sample = source_->next();
     if (!augmentation_) return sample;
-    const auto moved = augmentation_->moved({sample.input, sample.answer}, step_, place);
+    const auto moved = augmentation_->moved({sample.input, sample.answer}, step_, index_in_batch);
     return {moved.input, moved.answer, sample.index, &*augmentation_};
   }
 
@@ -98,7 +98,7 @@ class Loader::Maker final : public BatchMaker {
 
   std::optional<Augmentation> augmentation_;
 
-  // Of the batch that is made next.
+  // Of the next batch.
   std::int64_t step_ = 0;
   std::int64_t within_share_ = 0;
 

@@ -1,9 +1,9 @@
-// Loader: the micro-batches of this rank, read and normalised in the background ahead of the step.
+// Loader: the micro-batches of this rank, read and normalised in the background before the step needs them.
 //
-// One thread fills a ring of buffers. shuffle = "samples" keeps all training samples in memory, in their
-// stored type. shuffle = "blocks" keeps two windows of blocks: the one that is being used and the next, of
-// which a piece is read whenever the ring is full; of a window each rank reads only what it will use. Steady
-// state allocates nothing.
+// One thread fills a ring of buffers. shuffle = "samples" stores all training samples in memory, in their
+// stored type. shuffle = "blocks" stores two windows of blocks: the current one and the next, of which the
+// thread reads a part whenever the ring is full. Each rank reads only the samples of a window that it will
+// use. In the steady state nothing is allocated.
 #pragma once
 
 #include <cstdint>
@@ -20,31 +20,31 @@ namespace mylos {
 
 struct LoaderOptions {
   DType type = DType::fp32;      // of Batch::inputs
-  std::int64_t micro_batch = 0;  // most samples of a batch; 0 = the rank's whole share
+  std::int64_t micro_batch = 0;  // maximum samples per batch; 0 = the rank's complete local batch
   int rank = 0;
   int ranks = 1;
-  int ranks_on_node = 1;                // that share this machine's memory
-  std::int64_t first_position = 0;      // samples consumed before; a multiple of the sampler's batch
-  AugmentOptions augment = {};          // by the sampler's seed
-  std::vector<std::int64_t> grid = {};  // of a sample, where it is moved: extents, then channels
+  int ranks_on_node = 1;                // ranks that share this machine's memory
+  std::int64_t first_position = 0;      // samples already consumed; a multiple of the sampler's batch
+  AugmentOptions augment = {};          // with the sampler's seed
+  std::vector<std::int64_t> grid = {};  // of a sample, for `augment`: extents, then channels
 };
 
 class Loader final : public BatchReader {
  public:
-  /// The samples of `split`, which the sampler's samples count from its first. Throws Error (bad_input) when
-  /// ranks exceed the batch, or when the samples of shuffle = "samples" take more than half the memory that
-  /// is available.
+  /// Loads the samples of `split`; the sampler's index 0 is the first of them. Throws Error (bad_input) if
+  /// there are more ranks than samples in a batch, or if the samples of shuffle = "samples" take more than
+  /// half of the available memory.
   Loader(const Dataset& dataset, Split split, const Sampler& sampler, const Normalizer& normalizer,
          const LoaderOptions& options);
   ~Loader() override;
 
-  /// Throws Error (bad_input) with file, row and column for a value that is not finite or does not fit
-  /// `type`, or a label that is no class.
+  /// Throws Error (bad_input) with file, row and column if a value is not finite or exceeds `type`, or if a
+  /// label is not a class.
   [[nodiscard]] const Batch& next() override;
   void keep_until_read(const Execution& copies) override;
   void seek(std::int64_t position) override;
 
-  /// Host memory that such a loader takes.
+  /// Returns the host memory of such a loader in bytes.
   [[nodiscard]] static std::int64_t memory_bytes(const DatasetShape& shape, Split split,
                                                  const Sampler& sampler, const LoaderOptions& options);
 

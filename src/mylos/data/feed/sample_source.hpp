@@ -1,4 +1,4 @@
-// Where the loader's samples come from, in the order in which a rank consumes them.
+// The sources of the loader's samples, in the order in which a rank consumes them.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace mylos {
 
 class Augmentation;
 
-/// A sample as stored; valid until the next call of SampleSource::next.
+/// A sample in its stored form; valid until the next call of SampleSource::next.
 struct Sample {
   const std::byte* input = nullptr;
   const std::byte* answer = nullptr;
@@ -22,7 +22,7 @@ struct Sample {
   const Augmentation* moved_by = nullptr;  // null: its columns are the file's
 };
 
-/// The positions that one rank consumes: its share of step 0's batch, of step 1's ...
+/// The positions that one rank consumes: its local batch of step 0, of step 1 ...
 class RankPositions {
  public:
   RankPositions(std::int64_t batch, Share share) : batch_(batch), share_(share) {}
@@ -37,7 +37,7 @@ class RankPositions {
     step_ = step;
     within_ = 0;
   }
-  /// The most of them that lie in a range of `length` positions.
+  /// Returns the maximum number of them in a range of `length` positions.
   [[nodiscard]] std::int64_t max_within(std::int64_t length) const {
     return std::min(length, (length / batch_ + 2) * share_.count);
   }
@@ -54,16 +54,16 @@ class SampleSource {
   virtual ~SampleSource() = default;
   [[nodiscard]] virtual Sample next() = 0;
   virtual void seek(std::int64_t step) = 0;
-  /// Reads a piece of what will be needed later. False: there is nothing to do.
+  /// Reads a part of the data for later samples. Returns false if there is nothing to do.
   virtual bool work_ahead() = 0;
 };
 
-/// shuffle = "samples": all samples of the split in memory.
+/// shuffle = "samples": stores all samples of the split in memory.
 [[nodiscard]] std::unique_ptr<SampleSource> samples_in_memory(const Dataset& dataset, Split split,
                                                               const Sampler& sampler, Share share);
 [[nodiscard]] std::int64_t memory_of_samples(const DatasetShape& shape, Split split);
 
-/// shuffle = "blocks": two windows of blocks in memory.
+/// shuffle = "blocks": stores two windows of blocks in memory.
 [[nodiscard]] std::unique_ptr<SampleSource> samples_by_windows(const Dataset& dataset, Split split,
                                                                const Sampler& sampler, Share share);
 [[nodiscard]] std::int64_t memory_of_windows(const DatasetShape& shape, const Sampler& sampler, Share share);

@@ -8,8 +8,8 @@
 namespace mylos {
 namespace {
 
-/// The key of permutation number `which` of an epoch: 0 orders samples or blocks, 1 + w the samples of window
-/// w.
+/// Returns the key of permutation `which` of an epoch: 0 orders samples or blocks, 1 + w the samples of
+/// window w.
 std::uint64_t permutation_key(const RandomStream& stream, std::int64_t epoch, std::int64_t which) {
   const RandomBlock random =
       stream.block(static_cast<std::uint64_t>(epoch), static_cast<std::uint64_t>(which), 0);
@@ -22,8 +22,8 @@ std::uint64_t wide(std::int64_t value) {
 
 }  // namespace
 
-/// The order of one epoch. In block mode the slots are the blocks in their random order; the block at the
-/// file's end may be short, and everything after its slot is that much nearer.
+/// The order of one epoch. In block mode the slots are the blocks in random order. The last block of the file
+/// may be short; the samples after its slot then start earlier by the missing number.
 class Sampler::EpochOrder {
  public:
   EpochOrder(const SamplerOptions& options, const RandomStream& stream, std::int64_t epoch)
@@ -46,7 +46,7 @@ class Sampler::EpochOrder {
     return static_cast<std::int64_t>(outer_(wide(slot))) * block_ + (shuffled - slot_first(slot));
   }
 
-  /// Offsets [first, end) of the window of `offset`.
+  /// Returns offsets [first, end) of the window that contains `offset`.
   [[nodiscard]] Window window(std::int64_t offset) const {
     if (options_.shuffle == Shuffle::samples) return {0, options_.samples};
     const std::int64_t first = slot_at(offset) / options_.window_blocks * options_.window_blocks;
@@ -54,7 +54,7 @@ class Sampler::EpochOrder {
   }
 
  private:
-  /// Offset of the first sample of a slot.
+  /// Returns the offset of the first sample of a slot.
   [[nodiscard]] std::int64_t slot_first(std::int64_t slot) const {
     return slot * block_ - (slot > short_slot_ ? missing_ : 0);
   }
@@ -76,7 +76,7 @@ class Sampler::EpochOrder {
   std::int64_t slots_;
   Permutation outer_;
   std::int64_t missing_;     // samples that the last block lacks
-  std::int64_t short_slot_;  // the slot of that block; slots_ if it lacks none
+  std::int64_t short_slot_;  // the slot of that block; slots_ if it is complete
   std::int64_t window_ = -1;
   std::int64_t window_first_ = 0;
   Permutation inner_{1, 0};

@@ -1,16 +1,15 @@
-// Sampler: the order in which a run sees its samples, as a pure function of the seed.
+// Sampler: the order of a run's samples, as a pure function of the seed.
 //
-// A position counts the samples consumed since the run began, over all ranks: sample j of step s is at
-// position s * batch + j. The order knows neither ranks nor threads, is the same after a restart, and is
-// computed where it is asked for.
+// A position counts the samples consumed since the start of the run, over all ranks: sample j of step s is at
+// position s * batch + j. The order does not depend on ranks or threads, is the same after a restart, and is
+// computed on demand.
 //
 // shuffle = "samples": each epoch is one random permutation of all samples. shuffle = "blocks": the file is
-// cut into blocks of neighbouring samples; each epoch takes the blocks in random order and shuffles the
-// samples within windows of some tens of blocks, so that a window is all that has to be in memory.
+// divided into blocks of adjacent samples. Each epoch takes the blocks in random order and shuffles the
+// samples within windows of some tens of blocks, so that only a window has to be in memory.
 //
-// last_batch = "drop": an epoch is as many whole batches as the samples fill, the rest of its permutation is
-// not seen in that epoch. "join": an epoch is all samples; the batch at its end is filled from the next
-// epoch.
+// last_batch = "drop": an epoch is the largest number of complete batches; the rest of its permutation is not
+// used in that epoch. "join": an epoch is all samples; its last batch is filled from the next epoch.
 #pragma once
 
 #include <cstdint>
@@ -32,36 +31,35 @@ struct SamplerOptions {
   std::int64_t window_blocks = 64;
 };
 
-/// Samples per block so that a block is about 1 MiB: large enough that reading blocks in random order is as
-/// fast as reading the file from front to back.
+/// Returns the samples per block of about 1 MiB, which makes reading blocks in random order as fast as
+/// reading the file sequentially.
 [[nodiscard]] std::int64_t samples_per_block(std::int64_t sample_bytes);
 
 class Sampler {
  public:
-  /// Throws Error (bad_input) when a batch is larger than the samples.
+  /// Throws Error (bad_input) if a batch has more samples than the data.
   explicit Sampler(const SamplerOptions& options);
 
   [[nodiscard]] const SamplerOptions& options() const { return options_; }
   [[nodiscard]] Epochs epochs() const { return {epoch_length_, options_.batch}; }
-  /// Positions that one epoch takes.
+  /// Returns the number of positions of one epoch.
   [[nodiscard]] std::int64_t epoch_length() const { return epoch_length_; }
   [[nodiscard]] std::int64_t epoch_of(std::int64_t position) const { return epochs().of(position); }
-  /// Steps after which `count` epochs are complete.
+  /// Returns the number of steps that complete `count` epochs.
   [[nodiscard]] std::int64_t steps_for(std::int64_t count) const { return epochs().steps_for(count); }
 
-  /// The sample at `position`, in [0, samples).
+  /// Returns the sample at `position`, in [0, samples).
   [[nodiscard]] std::int64_t index_at(std::int64_t position) const;
-  /// The samples at [position, position + indices.size()).
+  /// Writes the samples at [position, position + indices.size()).
   void indices_at(std::int64_t position, std::span<std::int64_t> indices) const;
 
-  /// Positions [first, end) around `position` whose samples all come from the same few blocks (shuffle =
-  /// "samples": the epoch).
+  /// Positions [first, end) whose samples all lie in the same few blocks (shuffle = "samples": the epoch).
   struct Window {
     std::int64_t first = 0;
     std::int64_t end = 0;
   };
   [[nodiscard]] Window window_at(std::int64_t position) const;
-  /// The most positions that a window has.
+  /// Returns the maximum number of positions of a window.
   [[nodiscard]] std::int64_t window_samples() const;
 
  private:

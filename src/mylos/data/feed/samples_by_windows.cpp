@@ -1,5 +1,5 @@
-// shuffle = "blocks": of each window of blocks a rank reads the samples that it will use, in the file's
-// order, and keeps them in the order of use. While one window is used, the next is read piece by piece.
+// shuffle = "blocks": a rank reads the samples of each window that it will use, in file order, and stores
+// them in the order of use. It reads the next window in parts while it uses the current one.
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -12,25 +12,25 @@ namespace mylos {
 namespace {
 
 constexpr std::int64_t window_piece_bytes = std::int64_t{1} << 20;
-/// Reading on over unused samples beats a new read up to about this many bytes.
+/// Reading through unused samples is faster than a new read up to about this number of bytes.
 constexpr std::int64_t gap_bytes = std::int64_t{64} << 10;
 
-/// A sample of a window: where it is in the file, and its turn.
+/// A sample of a window: its index in the file, and its index in the order of use.
 struct Entry {
   std::int64_t index;
-  std::int64_t turn;
+  std::int64_t use;
 };
 
 std::int64_t rows_per_piece(const DatasetShape& shape) {
   return std::max<std::int64_t>(1, window_piece_bytes / shape.input_bytes());
 }
 
-/// One window's samples.
+/// The samples of one window.
 struct WindowStore {
   WindowStore(const DatasetShape& shape, std::int64_t capacity)
       : inputs(uninitialised<HostBytes>("data window inputs", capacity * shape.input_bytes())),
         answers(uninitialised<HostBytes>("data window answers", capacity * shape.answer_bytes())),
-        index_at_turn(static_cast<std::size_t>(capacity)) {
+        index_in_use_order(static_cast<std::size_t>(capacity)) {
     in_file_order.reserve(static_cast<std::size_t>(capacity));
   }
   [[nodiscard]] bool complete() const { return read == in_file_order.size(); }
@@ -38,7 +38,7 @@ struct WindowStore {
 
   HostBytes inputs;
   HostBytes answers;
-  std::vector<std::int64_t> index_at_turn;
+  std::vector<std::int64_t> index_in_use_order;
   std::vector<Entry> in_file_order;
   std::size_t read = 0;  // entries of in_file_order that are in memory
 };
@@ -50,76 +50,77 @@ class SamplesByWindows : public SampleSource {
         split_(split),
         sampler_(sampler),
         planned_(sampler.options().batch, share),
-        used_(dataset.shape(), planned_.max_within(sampler.window_samples())),
-        ahead_(dataset.shape(), planned_.max_within(sampler.window_samples())),
+        current_(dataset.shape(), planned_.max_within(sampler.window_samples())),
+        upcoming_(dataset.shape(), planned_.max_within(sampler.window_samples())),
         input_piece_(uninitialised<HostBytes>(
             "data piece inputs", rows_per_piece(dataset.shape()) * dataset.shape().input_bytes())),
         answer_piece_(uninitialised<HostBytes>(
             "data piece answers", rows_per_piece(dataset.shape()) * dataset.shape().answer_bytes())) {}
 
   Sample next() override {
-    while (turn_ == used_.count()) {
-      while (!ahead_.complete()) read_piece();
-      std::swap(used_, ahead_);
-      turn_ = 0;
+    while (next_use_ == current_.count()) {
+      while (!upcoming_.complete()) read_piece();
+      std::swap(current_, upcoming_);
+      next_use_ = 0;
       plan_ahead();
     }
     const DatasetShape& shape = dataset_.shape();
-    const Sample sample{used_.inputs.data() + turn_ * shape.input_bytes(),
-                        used_.answers.data() + turn_ * shape.answer_bytes(),
-                        used_.index_at_turn[static_cast<std::size_t>(turn_)]};
-    ++turn_;
+    const Sample sample{current_.inputs.data() + next_use_ * shape.input_bytes(),
+                        current_.answers.data() + next_use_ * shape.answer_bytes(),
+                        current_.index_in_use_order[static_cast<std::size_t>(next_use_)]};
+    ++next_use_;
     return sample;
   }
 
   void seek(std::int64_t step) override {
     planned_.seek(step);
-    used_.in_file_order.clear();
-    used_.read = 0;
-    turn_ = 0;
+    current_.in_file_order.clear();
+    current_.read = 0;
+    next_use_ = 0;
     plan_ahead();
   }
 
   bool work_ahead() override {
-    if (ahead_.complete()) return false;
+    if (upcoming_.complete()) return false;
     read_piece();
     return true;
   }
 
  private:
-  /// Which samples of the next window are ours.
+  /// Determines the samples of the next window that this rank uses.
   void plan_ahead() {
-    ahead_.in_file_order.clear();
-    ahead_.read = 0;
+    upcoming_.in_file_order.clear();
+    upcoming_.read = 0;
     const Sampler::Window window = sampler_.window_at(planned_.current());
     while (planned_.current() < window.end) {
-      // Asked for in runs: setting up a window costs more than an index.
+      // The sampler is asked for runs of positions: setting up a window costs more than an index.
       const std::int64_t first = planned_.current();
-      const auto turn = ahead_.in_file_order.size();
+      const auto use = upcoming_.in_file_order.size();
       std::size_t run = 0;
       while (planned_.current() < window.end &&
              planned_.current() == first + static_cast<std::int64_t>(run)) {
         planned_.advance();
         ++run;
       }
-      const std::span indices(ahead_.index_at_turn.data() + turn, run);
+      const std::span indices(upcoming_.index_in_use_order.data() + use, run);
       sampler_.indices_at(first, indices);
       for (std::size_t i = 0; i < run; ++i) {
         indices[i] += split_.first;
-        ahead_.in_file_order.push_back({indices[i], static_cast<std::int64_t>(turn + i)});
+        upcoming_.in_file_order.push_back({indices[i], static_cast<std::int64_t>(use + i)});
       }
     }
-    std::sort(ahead_.in_file_order.begin(), ahead_.in_file_order.end(),
+    std::sort(upcoming_.in_file_order.begin(), upcoming_.in_file_order.end(),
               [](const Entry& left, const Entry& right) { return left.index < right.index; });
   }
 
-  /// Reads the next stretch of the file that holds samples of ours, and puts them at their turns.
+  /// Reads the next range of the file that contains samples of this rank, and stores them in the order of
+  /// use.
   void read_piece() {
     const DatasetShape& shape = dataset_.shape();
-    const auto& entries = ahead_.in_file_order;
-    const std::int64_t first = entries[ahead_.read].index;
+    const auto& entries = upcoming_.in_file_order;
+    const std::int64_t first = entries[upcoming_.read].index;
     const std::int64_t largest_gap = 1 + gap_bytes / shape.input_bytes();
-    std::size_t end = ahead_.read + 1;
+    std::size_t end = upcoming_.read + 1;
     while (end < entries.size() && entries[end].index < first + rows_per_piece(shape) &&
            entries[end].index - entries[end - 1].index <= largest_gap) {
       ++end;
@@ -131,26 +132,26 @@ class SamplesByWindows : public SampleSource {
     } else {
       dataset_.read_targets(first, rows, reinterpret_cast<float*>(answer_piece_.data()));
     }
-    const auto place = [](const HostBytes& from, std::int64_t row, const HostBytes& to, std::int64_t turn,
-                          std::int64_t bytes) {
-      std::copy_n(from.data() + row * bytes, bytes, to.data() + turn * bytes);
+    const auto copy_row = [](const HostBytes& from, std::int64_t row, const HostBytes& to, std::int64_t use,
+                             std::int64_t bytes) {
+      std::copy_n(from.data() + row * bytes, bytes, to.data() + use * bytes);
     };
-    for (; (ahead_.read) < end; ++ahead_.read) {
-      const Entry& entry = entries[ahead_.read];
-      place(input_piece_, entry.index - first, ahead_.inputs, entry.turn, shape.input_bytes());
-      place(answer_piece_, entry.index - first, ahead_.answers, entry.turn, shape.answer_bytes());
+    for (; (upcoming_.read) < end; ++upcoming_.read) {
+      const Entry& entry = entries[upcoming_.read];
+      copy_row(input_piece_, entry.index - first, upcoming_.inputs, entry.use, shape.input_bytes());
+      copy_row(answer_piece_, entry.index - first, upcoming_.answers, entry.use, shape.answer_bytes());
     }
   }
 
   Dataset dataset_;
   Split split_;
   Sampler sampler_;
-  RankPositions planned_;  // the first that is in no window yet
-  WindowStore used_;
-  WindowStore ahead_;
+  RankPositions planned_;  // the first position that is in no window yet
+  WindowStore current_;
+  WindowStore upcoming_;
   HostBytes input_piece_;
   HostBytes answer_piece_;
-  std::int64_t turn_ = 0;
+  std::int64_t next_use_ = 0;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// shuffle = "samples": the split is read once, front to back, and stays in memory in its stored type.
+// shuffle = "samples": reads the split once, sequentially, and stores it in memory in its stored type.
 #include <algorithm>
 #include <array>
 
@@ -44,8 +44,7 @@ class SamplesInMemory : public SampleSource {
     read_ = true;
   }
 
-  /// The sampler is asked for many neighbouring positions at once: setting up an epoch costs more than an
-  /// index.
+  /// Asks the sampler for many consecutive positions at once: setting up an epoch costs more than an index.
   void look_up() {
     for (std::size_t filled = 0; filled < known_.size();) {
       const std::int64_t first = positions_.current();

@@ -1,4 +1,4 @@
-// Share: which part of a batch a rank takes, and how it is cut into micro-batches.
+// Share: the part of a batch that a rank processes, and its division into micro-batches.
 #pragma once
 
 #include <algorithm>
@@ -8,20 +8,21 @@
 
 namespace mylos {
 
-/// Items [first, first + count) of some whole.
+/// Items [first, first + count) of a sequence.
 struct Share {
   std::int64_t first = 0;
   std::int64_t count = 0;
 };
 
-/// Ranks take contiguous parts of ceil(total / ranks) or floor(total / ranks) items, the larger ones first.
+/// Returns the contiguous part of a rank: ceil(total / ranks) or floor(total / ranks) items; the larger parts
+/// come first.
 [[nodiscard]] constexpr Share share_of(std::int64_t total, int rank, int ranks) {
   const std::int64_t least = total / ranks;
   const std::int64_t larger = total % ranks;
   return {rank * least + std::min<std::int64_t>(rank, larger), least + (rank < larger ? 1 : 0)};
 }
 
-/// A rank's part of a batch. Throws unless every rank gets a sample.
+/// Returns a rank's local batch. Throws unless every rank gets a sample.
 [[nodiscard]] inline Share batch_share(std::int64_t batch, int rank, int ranks) {
   if (batch < ranks)
     fail_input(
@@ -31,7 +32,8 @@ struct Share {
   return share_of(batch, rank, ranks);
 }
 
-/// Samples of the largest micro-batch of a share of `count` samples; `micro_batch` = 0: the whole share.
+/// Returns the samples of the largest micro-batch of a local batch of `count` samples; `micro_batch` = 0: all
+/// of it.
 [[nodiscard]] constexpr std::int64_t micro_batch_samples(std::int64_t count, std::int64_t micro_batch) {
   return micro_batch == 0 ? count : std::min(count, micro_batch);
 }
