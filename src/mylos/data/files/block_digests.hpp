@@ -1,12 +1,13 @@
-// Digests of blocks of rows: by them a reader finds what was changed in a data file since `mylos prepare`
-// wrote it.
+// Digests of blocks of rows: with them a reader detects changes in a data file since `mylos prepare` wrote
+// it.
 //
 //   /digests/<path of a dataset>   [blocks] uint32, with the attribute rows
 //
-// Digest i is the CRC-32 (zlib's) of the dataset's rows [i * rows, (i + 1) * rows), of the last block of
-// those that there are: row after row, each number little-endian in its stored type (labels as int32), a text
-// in UTF-8. Any change within 32 adjacent bits of a block is seen, another is missed once in 2^32. A file
-// without /digests is read as it is; one that has them has them of every dataset that is read.
+// Digest i is the CRC-32 (zlib's) of the dataset's rows [i * rows, (i + 1) * rows); the last block may be
+// shorter. Rows are in order, each number little-endian in its stored type (labels as int32), texts in UTF-8.
+// A change within 32 adjacent bits of a block is always detected; another change is missed with probability
+// 2^-32. A file without /digests is read without checks; a file with /digests has them for every dataset that
+// is read.
 #pragma once
 
 #include <cstdint>
@@ -17,43 +18,43 @@
 
 namespace mylos {
 
-/// Whether what is read is compared with the file's digests.
+/// Whether data are compared with the file's digests when they are read.
 enum class Digests { compared, ignored };
 
-/// Rows of a block, which is about 64 KiB: reading that much takes hardly longer than a read that jumps to a
-/// single row of it, and all digests take a 16,000th of what they are of.
+/// Returns the rows of a block of about 64 KiB: reading a block takes little longer than reading a single row
+/// at a random offset, and all digests take 1/16,000 of the bytes that they cover.
 [[nodiscard]] std::int64_t rows_per_digest(std::int64_t row_bytes);
 
 /// "/inputs" -> "/digests/inputs".
 [[nodiscard]] std::string digests_of(const std::string& dataset);
 
-/// The digests of rows that are given one after the other.
+/// Computes the digests of rows that are added in order.
 class BlockDigests {
  public:
   BlockDigests(std::int64_t block_rows, std::int64_t row_bytes);
 
   void add(const void* rows, std::int64_t count);
 
-  /// Makes room for those of `rows` rows of the dataset, before they are known.
+  /// Creates the digests' dataset for `rows` rows, before the digests are known.
   void create(hdf5::File& file, const std::string& dataset, std::int64_t rows) const;
-  /// After the last row.
+  /// Writes the digests after the last row.
   void write(hdf5::File& file, const std::string& dataset);
 
  private:
   std::int64_t block_rows_;
   std::int64_t row_bytes_;
-  std::int64_t filled_ = 0;  // bytes of the block that is not whole yet
-  std::uint32_t crc_ = 0;    // of those
+  std::int64_t filled_ = 0;  // bytes of the incomplete block
+  std::uint32_t crc_ = 0;    // of those bytes
   std::vector<std::uint32_t> digests_;
 };
 
-/// The digest of a text, as one block of one row.
+/// Writes the digest of a text, as one block of one row.
 void write_text_digest(hdf5::File& file, const std::string& dataset, const std::string& text);
-/// Throws Error (bad_input) where the file has digests and that of this text is another.
+/// Throws Error (bad_input) if the file has digests and the digest of this text differs.
 void require_text_digest(const hdf5::File& file, const std::string& dataset, const std::string& text);
 
-/// Throws Error (bad_input): `what` of a file, "/inputs rows 0 to 82 (counted from 0)", is not as it was
-/// written.
+/// Throws Error (bad_input): `what` of a file, "/inputs rows 0 to 82 (counted from 0)", has changed since it
+/// was written.
 [[noreturn]] void fail_changed(const std::string& file, const std::string& what);
 
 }  // namespace mylos

@@ -14,11 +14,11 @@
 namespace mylos {
 namespace {
 
-/// Read and compared at once: still in the cache when the digests are computed.
+/// A piece is compared right after it was read, while it is still in the cache.
 constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
 constexpr std::int64_t max_digests_of_piece = 4096;
 
-/// A block that is read for the sake of one row must not be larger, whatever a file says.
+/// A block is read completely even for one row; it must not be larger, whatever the file states.
 constexpr std::int64_t max_block_bytes = std::int64_t{1} << 20;
 
 }  // namespace
@@ -29,7 +29,7 @@ struct CheckedArray::State {
     row_bytes = array.row_size() * static_cast<std::int64_t>(size_of(as));
   }
 
-  /// Throws Error unless the digests are of this array.
+  /// Throws Error unless the digests fit this array.
   void open_digests(const hdf5::File& file) {
     const std::string path = digests_of(array.path());
     const std::string stamp = fmt::format("`mylos prepare stamp {}` makes digests anew", file_path);
@@ -76,7 +76,7 @@ struct CheckedArray::State {
     return true;
   }
 
-  /// Rows [first, first + count), which are whole blocks and lie in memory. The caller holds the lock.
+  /// Compares rows [first, first + count), which are complete blocks in memory. The caller holds the lock.
   void compare(std::int64_t first, std::int64_t count, const std::byte* rows) {
     const std::int64_t first_block = first / block_rows;
     const std::int64_t blocks = (count + block_rows - 1) / block_rows;
@@ -96,7 +96,7 @@ struct CheckedArray::State {
     }
   }
 
-  /// Rows [first, first + count) of one block, of which the caller wants no more.
+  /// Reads rows [first, first + count) of one block, of which the caller needs no others.
   void read_part(std::int64_t first, std::int64_t count, std::byte* destination) {
     const std::lock_guard lock(mutex);
     const std::int64_t begin = first / block_rows * block_rows;
@@ -112,10 +112,10 @@ struct CheckedArray::State {
   hdf5::Dataset array;
   DType as;
   std::int64_t row_bytes = 0;
-  std::optional<hdf5::Dataset> digests;  // nothing: none are compared
+  std::optional<hdf5::Dataset> digests;  // nothing: no comparison
   std::int64_t block_rows = 1;
 
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // guards the members below
   std::vector<bool> compared;
   std::vector<std::uint32_t> expected;
   std::vector<std::byte> block;
@@ -141,7 +141,7 @@ void CheckedArray::read(std::int64_t first, std::int64_t count, void* destinatio
   while (first < end) {
     const std::int64_t block_end = std::min((first / state.block_rows + 1) * state.block_rows, rows);
     std::int64_t next = std::min(block_end, end);
-    if (first % state.block_rows == 0 && block_end <= end) {  // and as many whole ones as are read at once
+    if (first % state.block_rows == 0 && block_end <= end) {  // and all complete blocks that fit in one read
       next = std::min(first + state.blocks_of_piece() * state.block_rows, end);
       if (next < rows) next -= next % state.block_rows;
       state.read_rows(first, next - first, position);

@@ -13,7 +13,7 @@
 namespace mylos {
 namespace {
 
-/// Those of `names` that are not among the others.
+/// Returns the entries of `names` that are not in `others`.
 std::vector<std::string> missing_from(const std::vector<std::string>& others,
                                       const std::vector<std::string>& names) {
   std::vector<std::string> missing;

@@ -1,4 +1,4 @@
-// Opening the files that a run learns from.
+// Opens the files that a run learns from.
 #pragma once
 
 #include "mylos/base/error.hpp"
@@ -6,7 +6,7 @@
 
 namespace mylos {
 
-/// hdf5::File::open, whose message goes on with what makes such a file.
+/// Calls hdf5::File::open; its message also explains how to make such a file.
 inline hdf5::File open_data_file(const std::string& path) {
   try {
     return hdf5::File::open(path);

@@ -50,11 +50,11 @@ Task task_of(const hdf5::File& file, Answers answers) {
 
 std::int64_t stored_column(const ColumnOrder& order, std::int64_t column) {
   if (order.empty()) return column;
-  const auto count = static_cast<std::int64_t>(order.size());  // of the columns, or of a point's channels
+  const auto count = static_cast<std::int64_t>(order.size());  // columns, or channels of a point
   return column - column % count + order[static_cast<std::size_t>(column % count)];
 }
 
-/// Rows of `columns`, in place.
+/// Reorders the columns of rows, in place.
 template <class T>
 void put_in_order(const ColumnOrder& order, std::int64_t columns, std::span<T> rows) {
   if (order.empty()) return;
@@ -103,7 +103,7 @@ Dataset::Dataset(const std::string& path, Answers answers, Digests digests)
 }
 
 void Dataset::open_grid() {
-  constexpr std::size_t max_extents = 4;  // networks on grids take no more
+  constexpr std::size_t max_extents = 4;  // networks on grids support no more
   if (!file_.has_attribute("/", "shape")) return;
   const std::string text = file_.text_attribute("/", "shape");
   std::istringstream words(text);
@@ -185,9 +185,9 @@ void Dataset::reorder(const ColumnOrder& inputs, const ColumnOrder& targets) {
     if (order.empty()) return;
     ColumnOrder all;
     std::vector<std::string> named;
-    for (const std::int64_t place : order) {
-      const auto i = static_cast<std::size_t>(place);
-      all.push_back(known.empty() ? place : known[i]);
+    for (const std::int64_t column : order) {
+      const auto i = static_cast<std::size_t>(column);
+      all.push_back(known.empty() ? column : known[i]);
       named.push_back(names[i]);
     }
     known = std::move(all);

@@ -21,16 +21,16 @@ struct Split {
   std::int64_t count = 0;
 };
 
-/// Whether a file may hold inputs alone: enough to predict from, too little to learn from or to be judged by.
+/// Whether a file may hold inputs alone, which is enough for prediction but not for training or evaluation.
 enum class Answers { needed, optional };
 
-/// The dataset that holds the answers, without its slash: "labels", "targets", "nothing".
+/// Returns the name of the dataset with the answers, without its slash: "labels", "targets", "nothing".
 [[nodiscard]] const char* name_of_answers(Task task);
 
 class Dataset {
  public:
-  /// Throws Error (bad_input) when the file is missing, is no dataset, has no answers where they are needed,
-  /// or its parts do not fit each other.
+  /// Throws Error (bad_input) if the file is missing, is not a dataset, has no answers although they are
+  /// needed, or has parts that do not fit each other.
   explicit Dataset(const std::string& path, Answers answers = Answers::needed,
                    Digests digests = Digests::compared);
 
@@ -39,58 +39,61 @@ class Dataset {
   [[nodiscard]] Task task() const { return shape_.task; }
   [[nodiscard]] std::int64_t samples() const { return shape_.samples; }
   [[nodiscard]] std::int64_t features() const { return shape_.features; }
-  /// The grid of a sample: its extents, then its channels; empty where the file does not say. Two extents
-  /// alone are an image of one channel.
+  /// Returns the grid of a sample: its extents, then its channels; empty if the file does not state it. Two
+  /// extents alone are an image with one channel.
   [[nodiscard]] const std::vector<std::int64_t>& grid() const { return grid_; }
-  /// What a network for this data gives per sample: classes, or targets; 0 where the file does not say.
+  /// Returns the outputs of a network for this data per sample: classes or targets; 0 if the file does not
+  /// state them.
   [[nodiscard]] std::int64_t outputs() const { return shape_.outputs; }
 
-  /// What the classes are called, where the file says so; else empty.
+  /// Returns the names of the classes; empty if the file does not state them.
   [[nodiscard]] std::vector<std::string> class_names() const;
 
-  /// What the inputs and the targets are called, in the order in which they are read: each column, or each
-  /// channel of samples on a grid. Empty where the file does not say.
+  /// Returns the names of the inputs and targets in reading order: of each column, or of each channel of
+  /// samples on a grid. Empty if the file does not state them.
   [[nodiscard]] const std::vector<std::string>& input_names() const { return input_names_; }
   [[nodiscard]] const std::vector<std::string>& target_names() const { return target_names_; }
-  /// From now on columns, and their names and statistics, are read in this order; not by read_all() and
-  /// identities, which go by what is stored. Orders of as many columns, or channels, as there are names.
+  /// Sets the order in which columns, their names and statistics are read from now on. read_all() and
+  /// identities keep the stored order. The orders must have one entry per name (of columns or channels).
   void reorder(const ColumnOrder& inputs, const ColumnOrder& targets);
-  /// The column of the file that is read as `column`.
+  /// Returns the column of the file that is read as `column`.
   [[nodiscard]] std::int64_t stored_input(std::int64_t column) const;
   [[nodiscard]] std::int64_t stored_target(std::int64_t column) const;
 
-  /// Samples [first, first + count): inputs in their stored type; labels, or targets [count, outputs], which
-  /// of inputs alone are none. Blocks that are read for the first time are compared with the file's digests:
-  /// throws Error (bad_input) with the rows of one that was changed.
+  /// Reads samples [first, first + count): inputs in their stored type; labels, or targets [count, outputs];
+  /// files with inputs alone have none. Compares blocks that are read for the first time with the file's
+  /// digests. Throws Error (bad_input) with the rows of a changed block.
   void read_inputs(std::int64_t first, std::int64_t count, void* destination) const;
   void read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const;
   void read_targets(std::int64_t first, std::int64_t count, float* destination) const;
 
-  /// Of the inputs and (regression) targets of these samples: as stored by prepare where they are all of the
-  /// file's, else by a pass over them. Stored ones that have no digests, so that prepare did not write them,
-  /// are compared with those of a pass: throws Error (bad_input) where they are others.
+  /// Returns the statistics of the inputs and (regression) targets of these samples: as stored by prepare for
+  /// all samples of the file, otherwise from a pass over them. Stored statistics without digests, which
+  /// prepare did not write, are compared with those of a pass. Throws Error (bad_input) if they differ.
   [[nodiscard]] ColumnStatistics input_statistics(Split part) const;
   [[nodiscard]] ColumnStatistics target_statistics(Split part) const;
   [[nodiscard]] ColumnStatistics input_statistics() const { return input_statistics({0, samples()}); }
   [[nodiscard]] ColumnStatistics target_statistics() const { return target_statistics({0, samples()}); }
-  /// Those that prepare stored, without a pass: nothing in a file that it did not make.
+  /// Returns the statistics that prepare stored, without a pass; nothing if prepare did not make the file.
   [[nodiscard]] std::optional<ColumnStatistics> prepared_input_statistics() const;
-  /// Of the contents: as stored by prepare, else by a pass over the file. A restart on other data is refused
-  /// by it.
+  /// Returns the digest of the contents: as stored by prepare, otherwise from a pass over the file. A restart
+  /// with other data is refused.
   [[nodiscard]] std::string identity() const;
-  /// Without that pass: nothing where prepare did not make the file.
+  /// Returns the stored digest without a pass; nothing if prepare did not make the file.
   [[nodiscard]] std::optional<std::string> stored_identity() const;
 
-  /// Takes the next `count` samples' inputs or answers as they are stored.
+  /// Receives the next `count` samples' inputs or answers in stored form.
   using TakeRows = std::function<void(const std::byte* stored, std::int64_t count)>;
-  /// Every sample's inputs and answers, piece by piece, each value checked: finite, labels in range.
+  /// Passes every sample's inputs and answers on, in pieces, after checking each value: finite, labels in
+  /// range.
   void read_all(const TakeRows& take_inputs, const TakeRows& take_answers) const;
 
-  /// Memory for comparing what is read with the file's digests.
+  /// Returns the memory for comparing data with the file's digests.
   [[nodiscard]] std::int64_t checking_bytes() const;
 
-  /// In a file that `mylos prepare` did not make any value may be NaN and any label outside. That pass of
-  /// identity() finds them; so does this, where the identity is not asked for. Throws Error (bad_input).
+  /// Checks all values of a file that `mylos prepare` did not make, in which values may be NaN and labels
+  /// outside the range. The pass of identity() makes the same check; this function is for callers that do not
+  /// need the identity. Throws Error (bad_input).
   void require_valid_values() const;
   /// Throws Error (bad_input) unless the label of sample `row` is a class.
   void require_label(std::int64_t row, std::int32_t label) const;
@@ -100,16 +103,16 @@ class Dataset {
   void open_answers();
   void open_grid();
   void open_names();
-  /// Both an identity and digests: a copy of the attributes alone says nothing of what was copied beside
-  /// them.
+  /// Returns whether the file has an identity and digests: copied attributes alone prove nothing about other
+  /// data in the file.
   [[nodiscard]] bool was_prepared() const;
   void read_stored_inputs(std::int64_t first, std::int64_t count, void* destination) const;
   void read_stored_targets(std::int64_t first, std::int64_t count, float* destination) const;
-  /// Checks every value; the identity of all.
+  /// Checks every value and returns the identity of all.
   [[nodiscard]] std::string computed_identity() const;
   [[nodiscard]] ColumnStatistics stored_statistics(const std::string& of, std::int64_t columns) const;
-  /// As stored, where all samples are asked for and they are prepare's; else of the rows that `add` is called
-  /// to add to the sums.
+  /// Returns the stored statistics if all samples are asked for and prepare wrote them; otherwise those of
+  /// the rows that `add` adds to the sums.
   [[nodiscard]] ColumnStatistics statistics_of(
       const std::string& of, std::int64_t columns, Split part,
       const std::function<void(StatisticsAccumulator&, std::int64_t first, std::int64_t count)>& add,
@@ -124,11 +127,11 @@ class Dataset {
   std::vector<std::int64_t> grid_;
   std::vector<std::string> input_names_;
   std::vector<std::string> target_names_;
-  ColumnOrder input_order_;   // empty: as stored
-  ColumnOrder target_order_;  // likewise
+  ColumnOrder input_order_;   // empty: stored order
+  ColumnOrder target_order_;  // empty: stored order
 };
 
-/// The training part and, at the file's end, the held-out part of `samples` samples.
+/// The training part and the held-out part, at the file's end, of `samples` samples.
 struct Splits {
   Split train;
   Split validation;

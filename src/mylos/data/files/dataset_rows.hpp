@@ -1,4 +1,4 @@
-// Rows of a dataset file on their way through a pass over it.
+// Rows of a dataset file during a pass over it.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,13 @@
 
 namespace mylos {
 
-/// Rows per read of a pass over the file: about 1 MiB.
+/// Returns the rows per read of a pass over the file: about 1 MiB.
 [[nodiscard]] inline std::int64_t rows_per_read(std::int64_t row_bytes) {
   return std::max<std::int64_t>(1, (std::int64_t{1} << 20) / row_bytes);
 }
 
-/// Statistics of what is not finite would only spoil all rows, and a later message name the wrong one.
+/// Refuses values that are not finite before they enter the statistics of all rows and a later message names
+/// a wrong row.
 inline void require_finite(const std::string& path, const char* dataset, const float* values,
                            std::int64_t first_row, std::int64_t rows, std::int64_t columns) {
   const float* end = values + rows * columns;

@@ -8,13 +8,13 @@
 namespace mylos {
 namespace {
 
-/// For each column read as i, that of the file's column.
+/// Returns the values in reading order: element i is that of the file's column that is read as i.
 std::vector<double> in_order(const ColumnOrder& order, std::vector<double> stored) {
   if (order.empty()) return stored;
   std::vector<double> values(stored.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t place = i % order.size();
-    values[i] = stored[i - place + static_cast<std::size_t>(order[place])];
+    const std::size_t column = i % order.size();
+    values[i] = stored[i - column + static_cast<std::size_t>(order[column])];
   }
   return values;
 }

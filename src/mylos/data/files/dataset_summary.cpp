@@ -38,7 +38,7 @@ void write_statistics(hdf5::File& file, const std::string& of, const ColumnStati
   }
 }
 
-/// The same for inputs and answers: they are read together.
+/// Returns the rows of a block, the same for inputs and answers, which are read together.
 std::int64_t block_rows(const DatasetShape& shape) {
   return rows_per_digest(std::max(shape.input_bytes(), shape.answer_bytes()));
 }

@@ -1,4 +1,4 @@
-// DatasetSummary: what a dataset file says of its samples beside them: statistics, identity, digests of
+// DatasetSummary: the metadata that a dataset file stores with its samples: statistics, identity, digests of
 // blocks.
 #pragma once
 
@@ -11,18 +11,19 @@ namespace mylos {
 
 class DatasetSummary {
  public:
-  /// `channels`: of each point of the grid on which samples lie; 0 where they lie on none.
+  /// `channels`: of each point of the samples' grid; 0 if they do not lie on a grid.
   explicit DatasetSummary(const DatasetShape& shape, std::int64_t channels = 0);
 
-  /// Room in the file, whose size is then known.
+  /// Creates the datasets in the file, whose size is then known.
   void create(hdf5::File& file) const;
 
-  /// The next `count` samples' inputs or answers as they are stored; each kind in order, the kinds in any
-  /// order.
+  /// Adds the next `count` samples' inputs or answers in stored form. Inputs and answers must each be in
+  /// order; they may alternate in any way.
   void add_inputs(const void* stored, std::int64_t count);
   void add_answers(const void* stored, std::int64_t count);
 
-  /// After the last sample. `outputs`: classes that are known only now, or those of the shape.
+  /// Writes the summary after the last sample. `outputs`: the number of classes if it is known only now, or
+  /// that of the shape.
   void write(hdf5::File& file, std::int64_t outputs);
 
  private:

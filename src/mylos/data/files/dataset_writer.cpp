@@ -17,7 +17,8 @@ namespace mylos {
 
 namespace {
 
-/// Of a point, where the numbers are those of a grid; two alone are an image of one channel.
+/// Returns the channels of a point if `sample_shape` is a grid; two numbers alone are an image with one
+/// channel.
 std::int64_t channels_of(const std::string& sample_shape) {
   std::istringstream words(sample_shape);
   const std::vector<std::int64_t> extents{std::istream_iterator<std::int64_t>(words), {}};
@@ -25,7 +26,7 @@ std::int64_t channels_of(const std::string& sample_shape) {
   return extents.size() == 2 ? 1 : extents.back();
 }
 
-/// Of the samples and of the statistics: four doubles for each column.
+/// Returns the bytes of the samples and of the statistics: four doubles per column.
 std::int64_t bytes_of_data(const DatasetShape& shape, std::int64_t channels) {
   const std::int64_t targets = shape.task == Task::regression ? shape.outputs : 0;
   const auto of_column = static_cast<std::int64_t>(4 * sizeof(double));

@@ -1,4 +1,5 @@
-// DatasetWriter: makes a dataset file from a stream of samples; it appears when it is whole.
+// DatasetWriter: makes a dataset file from a stream of samples. The file appears under its name when it is
+// complete.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +13,27 @@ namespace mylos {
 
 class DatasetWriter {
  public:
-  /// Creates the file beside its name and reserves its space. Classification with outputs = 0: as many
-  /// classes as the largest label needs. Task::none: no answers are added. `source` says where the samples
-  /// come from, `sample_shape` ("28 28", or empty) what the features of a sample are.
+  /// Creates a temporary file and reserves its space. Classification with outputs = 0: the largest label
+  /// determines the number of classes. Task::none: no answers are added. `source` states the origin of the
+  /// samples, `sample_shape` ("28 28", or empty) the shape of a sample's features.
   DatasetWriter(const std::string& path, const DatasetShape& shape, const std::string& source,
                 const std::string& sample_shape = "");
   ~DatasetWriter();
 
-  /// What the classes 0, 1, 2 ... are called: names without line breaks.
+  /// Sets the names of the classes 0, 1, 2 ...: names without line breaks.
   void name_classes(const std::vector<std::string>& names);
-  /// What the columns are called, likewise.
+  /// Set the names of the columns, without line breaks.
   void name_inputs(const std::vector<std::string>& names);
   void name_targets(const std::vector<std::string>& names);
 
-  /// The next `count` samples' inputs or answers; each kind in order, the kinds in any order. Values are
-  /// checked by the caller, who can say where a wrong one comes from.
+  /// Add the next `count` samples' inputs or answers. Inputs and answers must each be in order; they may
+  /// alternate in any way. The caller checks the values, because it can name the origin of a wrong one.
   void add_inputs(const std::uint8_t* values, std::int64_t count);
   void add_inputs(const float* values, std::int64_t count);
   void add_labels(const std::int32_t* values, std::int64_t count);
   void add_targets(const float* values, std::int64_t count);
 
-  /// Statistics, digests, identity, publication.
+  /// Writes statistics, digests and identity, and publishes the file.
   void finish();
 
  private:

@@ -1,4 +1,4 @@
-// Host memory that is seen by Kokkos' tools and not filled with zeros first.
+// Host memory that Kokkos' tools see and that is not initialised with zeros.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -13,7 +13,7 @@
 namespace mylos {
 namespace {
 
-/// What a column is divided by.
+/// Returns the divisor of a column.
 double width_of(Normalize method, const ColumnStatistics& statistics, std::size_t column) {
   return method == Normalize::minmax ? statistics.maximum[column] - statistics.minimum[column]
                                      : statistics.deviation[column];
@@ -25,15 +25,15 @@ bool is_constant(Normalize method, const ColumnStatistics& statistics, std::size
   return !(width_of(method, statistics, column) > noise);
 }
 
-/// What is normalised, for messages.
+/// The normalised columns, for messages.
 struct Columns {
   const char* what;                       // "inputs"
   const char* one;                        // "column", "channel"
-  const std::vector<std::string>& names;  // used where there are as many
+  const std::vector<std::string>& names;  // used if there is one per column
 };
 
-/// "train.h5: 3 of 8 inputs are constant in the training samples (columns 0, 2, 5, counted from 0) ...", or
-/// by their names.
+/// Returns "train.h5: 3 of 8 inputs are constant in the training samples (columns 0, 2, 5, counted from 0)
+/// ...", or the names of the columns.
 std::string describe_constant(const std::string& path, const Columns& columns, std::size_t count,
                               const std::vector<std::size_t>& constant) {
   constexpr std::size_t max_named = 5;
@@ -49,7 +49,7 @@ std::string describe_constant(const std::string& path, const Columns& columns, s
       first.size() < constant.size() ? ", ..." : "", by_name ? "" : ", counted from 0", one ? "it" : "them");
 }
 
-/// Bytes have all there is of a range, of samples as of what they show.
+/// Returns whether a range of inputs is recorded. Bytes always have the full range.
 bool has_range(Normalize method, const Dataset& file) {
   return file.shape().input_type == DType::fp32 &&
          (method != Normalize::none || file.prepared_input_statistics());
@@ -59,7 +59,7 @@ bool is_on_grid(const Dataset& file, std::int64_t channels) {
   return channels > 0 && file.features() % channels == 0;
 }
 
-/// What each channel's columns have in common.
+/// Returns the scaling of each column from that of its channel.
 ColumnScaling for_every_point(const ColumnScaling& of_channels, std::int64_t columns) {
   const std::size_t channels = of_channels.shift.size();
   ColumnScaling scaling;

@@ -1,13 +1,12 @@
-// Normalizer: brings inputs, and the targets of a regression, to a common size; undone on what a network
-// predicts.
+// Normalizer: scales inputs, and the targets of a regression, to a common magnitude. It is undone on a
+// network's predictions.
 //
-// normalised = (value - shift) * scale, column by column. "standard": shift = mean, scale = 1 / standard
-// deviation; "minmax": to [0, 1], of the training samples. "channel": of samples on a grid, mean and
-// deviation of a channel are those of all its points in all samples; of targets likewise, where a network
-// gives them on the grid. A column that is constant in them keeps
-// scale 1. It is computed in double: a spread may be too small for its inverse to be a float, or too large
-// for a difference to be one. Its state goes into the checkpoint, so that training, evaluation and prediction
-// all apply the same numbers.
+// normalised = (value - shift) * scale, for each column. "standard": shift = mean, scale = 1 / standard
+// deviation; "minmax": to [0, 1]; both from the training samples. "channel": for samples on a grid, mean and
+// deviation of a channel over all its points in all samples; also for targets if the network's outputs lie on
+// the grid. A column that is constant in the training samples has scale 1. The computation is in double: the
+// inverse of a small spread, or a difference of large values, may exceed float. The state is part of the
+// checkpoint, so that training, evaluation and prediction apply the same numbers.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@
 
 namespace mylos {
 
-/// Empty vectors: the values stay as they are.
+/// Empty vectors: values are not changed.
 struct ColumnScaling {
   std::vector<double> shift;
   std::vector<double> scale;
@@ -34,17 +33,17 @@ struct ColumnScaling {
   friend bool operator==(const ColumnScaling&, const ColumnScaling&) = default;
 };
 
-/// `constant_scale` is that of constant columns: 0 for inputs, which then tell nothing; 1 for targets, which
-/// undo_targets() divides by it.
+/// `constant_scale` is the scale of constant columns: 0 for inputs, which then carry no information; 1 for
+/// targets, because undo_targets() divides by it.
 [[nodiscard]] ColumnScaling scaling_for(Normalize method, const ColumnStatistics& statistics,
                                         double constant_scale = 0);
 
-/// The columns, counted from 0, whose spread float cannot resolve beside their values: rounding noise at
-/// most.
+/// Returns the columns, counted from 0, whose spread is at most rounding noise of float at the magnitude of
+/// their values.
 [[nodiscard]] std::vector<std::size_t> constant_columns(Normalize method, const ColumnStatistics& statistics);
 
-/// The least and the largest input of the training samples: of each column, or of each channel of samples on
-/// a grid, whose channels lie last. Empty, or infinite, where they are not known.
+/// The minimum and maximum input of the training samples: of each column, or of each channel of samples on a
+/// grid (channels last). Empty, or infinite, if not known.
 struct InputRange {
   std::vector<double> minimum;
   std::vector<double> maximum;
@@ -60,9 +59,9 @@ struct InputRange {
 struct Normalizer {
   ColumnScaling inputs;
   ColumnScaling targets;
-  InputRange input_range = {};  // beside the scaling: what a network has seen
+  InputRange input_range = {};  // the range of the inputs in training
 
-  /// predictions [rows, outputs], back in the targets' own units, in place.
+  /// Converts predictions [rows, outputs] to the targets' units, in place.
   void undo_targets(std::span<float> predictions) const;
   friend bool operator==(const Normalizer&, const Normalizer&) = default;
 };
@@ -70,19 +69,20 @@ struct Normalizer {
 class Dataset;
 struct Split;
 
-/// Of each channel over all points of a grid, from those of each column; channels lie last.
+/// Returns the statistics of each channel over all points of a grid from those of each column; channels are
+/// last.
 [[nodiscard]] ColumnStatistics channel_statistics(const ColumnStatistics& columns, std::int64_t channels);
 
-/// From the statistics of the training samples, which are part of a file: the same numbers on every rank.
-/// `note` hears of constant columns. `channels`: of samples on a grid, 0 where they lie on none. `places`: of
-/// the deck. Targets that are not `normalizes_targets` stay as they are; `targets_on_grid`: each point of the
-/// grid has the same ones. Without normalisation the range is that which prepare stored, so that there is no
-/// pass over the file for its sake, and it is none of bytes.
+/// Computes the normalizer from the statistics of the training samples, which are a part of the file; the
+/// result is the same on every rank. `note` receives a message about constant columns. `channels`: of samples
+/// on a grid; 0: no grid. `places`: of the deck. Without `normalizes_targets` targets are not changed;
+/// `targets_on_grid`: all points of the grid share their scaling. Without normalisation the input range is
+/// the one that prepare stored, which avoids a pass over the file; bytes have no range.
 [[nodiscard]] Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_samples,
                                         const std::function<void(const std::string&)>& note = {},
                                         std::int64_t channels = 0, const Places& places = {},
                                         bool normalizes_targets = true, bool targets_on_grid = false);
-/// Of the size of what normalizer_for gives, with an input range that is not known; a restart reads the
+/// Returns a normalizer of the size of normalizer_for's result, without an input range; a restart reads the
 /// values from the checkpoint.
 [[nodiscard]] Normalizer room_for_normalizer(Normalize method, const Dataset& file, std::int64_t channels = 0,
                                              bool normalizes_targets = true);

@@ -6,14 +6,14 @@
 namespace mylos {
 namespace {
 
-/// MurmurHash3's 64-bit finaliser (A. Appleby, public domain): every input bit reaches every output bit.
+/// MurmurHash3's 64-bit finaliser (A. Appleby, public domain): every input bit affects every output bit.
 std::uint64_t scramble(std::uint64_t value) {
   value = (value ^ (value >> 33)) * 0xff51afd7ed558ccdull;
   value = (value ^ (value >> 33)) * 0xc4ceb9fe1a85ec53ull;
   return value ^ (value >> 33);
 }
 
-/// Few bits make a poor Feistel network; small sets walk through a larger one.
+/// A Feistel network of few bits is poor; small sets use a larger one with cycle walking.
 constexpr int min_bits = 8;
 
 std::uint64_t low_mask(int bits) {

@@ -1,7 +1,6 @@
-// A keyed random permutation of [0, size) that is computed, not stored: any element at any time, in constant
-// time.
+// A keyed random permutation of [0, size) that is computed, not stored. Each element takes constant time.
 //
-// A Feistel network (Luby and Rackoff 1988) permutes the next power of two; values that fall outside are
+// A Feistel network (Luby and Rackoff 1988) permutes the next power of two; values outside [0, size) are
 // permuted again until they are inside (cycle walking: Black and Rogaway, "Ciphers with arbitrary finite
 // domains", CT-RSA 2002).
 #pragma once
@@ -15,9 +14,9 @@ class Permutation {
  public:
   /// size >= 1. Different keys give unrelated permutations.
   Permutation(std::uint64_t size, std::uint64_t key);
-  /// Where `index` goes; index < size.
+  /// Returns the image of `index`; index < size.
   [[nodiscard]] std::uint64_t operator()(std::uint64_t index) const;
-  /// What goes to `image`.
+  /// Returns the index with the image `image`.
   [[nodiscard]] std::uint64_t inverse(std::uint64_t image) const;
 
  private:

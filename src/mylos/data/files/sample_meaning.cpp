@@ -15,7 +15,7 @@ bool may_lie_on(const SampleMeaning& trained, const std::vector<std::int64_t>& g
   return trained.grid.empty() && trained.deck_grid.size() != grid.size();
 }
 
-/// Notes what there is to say of columns that are `what`.
+/// Returns the order of the columns `what`, and adds remarks on them to the notes.
 ColumnOrder order_of(const std::vector<std::string>& trained, const std::vector<std::string>& given,
                      const char* what, const SampleMeaning& meaning, const std::string& path,
                      std::vector<std::string>& notes) {

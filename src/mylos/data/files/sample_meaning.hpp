@@ -1,5 +1,5 @@
-// SampleMeaning: what training data say of their samples beyond the sizes, and whether other data say the
-// same.
+// SampleMeaning: the description of training samples apart from their sizes, and a check that other data have
+// the same.
 #pragma once
 
 #include <cstdint>
@@ -10,32 +10,32 @@
 
 namespace mylos {
 
-/// Empty where the training data do not say it.
+/// Members are empty if the training data do not state them.
 struct SampleMeaning {
-  std::string data = {};                     // whose samples, for messages
+  std::string data = {};                     // origin of the samples, for messages
   std::vector<std::int64_t> grid = {};       // Dataset::grid()
-  std::vector<std::int64_t> deck_grid = {};  // data.shape, which goes before it
+  std::vector<std::int64_t> deck_grid = {};  // data.shape, which takes precedence
   std::vector<std::string> class_names = {};
-  std::string file = {};  // that has the names
+  std::string file = {};  // the file that holds the names
   std::vector<std::string> input_names = {};
   std::vector<std::string> target_names = {};
 };
 
-/// Of a training file.
+/// Returns the description in a training file.
 [[nodiscard]] SampleMeaning meaning_of(const Dataset& train, const std::vector<std::int64_t>& deck_grid = {});
 
-/// Throws Error (bad_input) where `other`, of the same sizes, says otherwise: its points would stand
-/// elsewhere than those that the network is trained on, or its labels mean other classes. A grid of the deck
-/// with another number of extents is another view of the same numbers, and says nothing of other files.
+/// Throws Error (bad_input) if `other`, of the same sizes, has another description: its points would differ
+/// from those that the network was trained on, or its labels would mean other classes. A grid of the deck
+/// with another number of extents is another view of the same numbers and does not constrain other files.
 void require_same_meaning(const SampleMeaning& trained, const Dataset& other);
 
-/// Makes `other`, of the same sizes, read its inputs and targets in the order in which the training data have
-/// them, by their names. Returns lines for the user: which were in another order, and which have no names
-/// there. Throws Error (bad_input) where the names are others.
+/// Makes `other`, of the same sizes, read its inputs and targets in the order of the training data, by their
+/// names. Returns lines for the user: the columns that were in another order, and those without names. Throws
+/// Error (bad_input) if the names differ.
 std::vector<std::string> match_columns(const SampleMeaning& trained, Dataset& other);
 
-/// Throws unless `other` (test data) fits a network that is trained on `train`, in sizes and meaning.
-/// `deck_grid`: data.shape of the deck, if any.
+/// Throws unless `other` (test data) fits a network trained on `train`, in sizes and meaning. `deck_grid`:
+/// data.shape of the deck, if any.
 void require_same_shape(const Dataset& train, const Dataset& other,
                         const std::vector<std::int64_t>& deck_grid = {});
 

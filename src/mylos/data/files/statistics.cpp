@@ -11,7 +11,7 @@
 namespace mylos {
 namespace {
 
-/// By their names in files.
+/// Returns the vectors with their names in files.
 std::array<std::pair<const char*, const std::vector<double>*>, 4> named(const ColumnStatistics& statistics) {
   return {{{"mean", &statistics.mean},
            {"std", &statistics.deviation},
@@ -23,7 +23,7 @@ std::array<std::pair<const char*, const std::vector<double>*>, 4> named(const Co
 
 void require_sensible(const ColumnStatistics& statistics, const std::string& file, const std::string& group) {
   constexpr double largest = 2.0 * std::numeric_limits<float>::max();  // sums are rounded
-  constexpr double narrowest = 1e-300;  // far below any of float32 numbers; the inverse is finite
+  constexpr double narrowest = 1e-300;  // far below the spread of any float32 numbers; its inverse is finite
   const auto refuse = [&](const char* name, std::size_t column, double value, const std::string& expected) {
     fail_input(
         "{}: {}/{} has {} in column {} (counted from 0), expected {}; `mylos prepare stamp {}` makes "

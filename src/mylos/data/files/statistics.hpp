@@ -1,4 +1,4 @@
-// Statistics of each column of a table, gathered row by row in double.
+// Statistics of each column of a table, accumulated row by row in double.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct ColumnStatistics {
   std::vector<double> maximum;
 };
 
-/// Of a file's own statistics, below `group` in it. Throws Error (bad_input) for those that no float32
-/// numbers have: samples would be normalised to what is no number, and later messages blame the samples.
+/// Checks a file's own statistics, below `group` in it. Throws Error (bad_input) for values that no float32
+/// numbers can have: normalised samples would not be finite, and later messages would blame the samples.
 void require_sensible(const ColumnStatistics& statistics, const std::string& file, const std::string& group);
 
-/// Of statistics that a file holds below `group` and that nothing vouches for: throws Error (bad_input) where
-/// they are not those of its samples, within what rounding and another definition of the deviation (n - 1)
-/// change.
+/// Checks a file's statistics below `group`, which no digest protects. Throws Error (bad_input) if they
+/// differ from those of its samples by more than rounding or the other definition of the deviation (n - 1)
+/// explains.
 void require_same_statistics(const ColumnStatistics& stored, const ColumnStatistics& computed,
                              const std::string& file, const std::string& group);
 
@@ -32,7 +32,7 @@ void require_same_statistics(const ColumnStatistics& stored, const ColumnStatist
 class StatisticsAccumulator {
  public:
   explicit StatisticsAccumulator(std::int64_t columns);
-  /// `rows` rows of the table, row-major.
+  /// Adds `rows` rows of the table, row-major.
   void add(const float* values, std::int64_t rows);
   void add(const std::uint8_t* values, std::int64_t rows);
   [[nodiscard]] ColumnStatistics result() const;
@@ -42,8 +42,8 @@ class StatisticsAccumulator {
   void add_rows(const T* values, std::int64_t rows);
 
   std::int64_t rows_ = 0;
-  // Sums of (value - origin) and its square; the first row is the origin, so that a large mean cancels no
-  // digits.
+  // Sums of (value - origin) and of its square. The first row is the origin, so that a large mean causes no
+  // cancellation.
   std::vector<double> origin_, sum_, squares_, minimum_, maximum_;
 };
 

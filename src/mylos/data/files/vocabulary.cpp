@@ -8,7 +8,7 @@
 namespace mylos {
 namespace {
 
-/// The characters of a small vocabulary, for messages.
+/// Returns the characters of a small vocabulary, for messages.
 std::string listed(const std::u32string& codes) {
   constexpr std::size_t most = 128;
   std::string text;
