@@ -12,7 +12,8 @@
 namespace mylos {
 namespace {
 
-/// from_chars does not tell a number too large from one too near to 0; streams do.
+/// Converts numbers that from_chars reports as out of range: it does not distinguish too large from too near
+/// to 0; streams do.
 std::optional<double> number_of_extreme_size(std::string_view text) {
   std::istringstream stream{std::string(text)};
   stream.imbue(std::locale::classic());
@@ -21,7 +22,7 @@ std::optional<double> number_of_extreme_size(std::string_view text) {
   return stream.fail() ? std::nullopt : std::optional(value);
 }
 
-/// Whether the digits, with zeros behind a point at most, are another number than `value`.
+/// Returns whether the text is an integer (possibly with a point and zeros) that differs from `value`.
 bool is_rounded_integer(std::string_view text, float value) {
   if (std::abs(value) < static_cast<float>(max_exact_integer)) return false;
   if (text.starts_with('-')) text.remove_prefix(1);

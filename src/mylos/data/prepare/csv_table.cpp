@@ -18,14 +18,14 @@
 namespace mylos {
 namespace {
 
-/// Five million numbers. Without a bound, a file without line breaks would take all memory.
+/// Five million numbers. Without a limit, a file without line breaks would exhaust the memory.
 constexpr std::size_t max_line_bytes = std::size_t{64} << 20;
 constexpr std::size_t csv_piece_bytes = std::size_t{1} << 16;
 
 struct Separator {
   char character;
-  const char* name;    // of many
-  const char* option;  // as --separator has it
+  const char* name;    // in the plural
+  const char* option;  // as --separator takes it
 };
 constexpr Separator separators[] = {
     {',', "commas", "comma"}, {';', "semicolons", "semicolon"}, {'\t', "tabs", "tab"}};
@@ -35,11 +35,12 @@ const Separator& separator_of(char character) {
                        [&](const Separator& each) { return each.character == character; });
 }
 
-/// Whether the tab at `place` stands between cells, not beside another separator or at the line's end.
-bool separates_cells(std::string_view line, std::size_t place) {
+/// Returns whether the tab at `position` separates cells, rather than being next to another separator or at
+/// the end of the line.
+bool separates_cells(std::string_view line, std::size_t position) {
   constexpr std::string_view blanks = " \t";
-  const auto before = place == 0 ? std::string_view::npos : line.find_last_not_of(blanks, place - 1);
-  const auto after = line.find_first_not_of(blanks, place);
+  const auto before = position == 0 ? std::string_view::npos : line.find_last_not_of(blanks, position - 1);
+  const auto after = line.find_first_not_of(blanks, position);
   const auto is_cell = [&](std::size_t at) {
     return at != std::string_view::npos && line[at] != ',' && line[at] != ';';
   };
@@ -50,7 +51,7 @@ bool is_number(std::string_view cell) {
   return csv_number(cell).kind != CsvNumber::Kind::none;
 }
 
-/// A column's number, counted from 1.
+/// Returns a column's number, counted from 1.
 std::optional<std::int64_t> whole_number(const std::string& word) {
   std::int64_t number = 0;
   const char* end = word.data() + word.size();
@@ -84,7 +85,7 @@ bool CsvLines::read_piece() {
   return !rest_.empty();
 }
 
-/// To the line that is being read.
+/// Appends to the current line.
 void CsvLines::append(std::string_view part) {
   if (part.find('\0') != std::string_view::npos) {
     fail_input("{}:{}: has a NUL (as in UTF-16, or in what is no text); expected a table in UTF-8", path_,
@@ -97,7 +98,7 @@ void CsvLines::append(std::string_view part) {
   line_ += part;
 }
 
-/// As std::getline does, which knows no bound.
+/// Reads a line like std::getline, but with a limit.
 bool CsvLines::read_line() {
   line_.clear();
   ++number_;
@@ -123,7 +124,7 @@ bool CsvLines::next() {
 }
 
 std::optional<std::string_view> CsvLines::quoted_cell(std::size_t begin, char separator, std::size_t& at) {
-  std::size_t end = begin + 1;  // of what the quotes hold, once doubled ones are single
+  std::size_t end = begin + 1;  // of the content, after doubled quotes are reduced to one
   std::size_t read = begin + 1;
   for (; read < line_.size(); ++read, ++end) {
     if (line_[read] == '"' && (read + 1 == line_.size() || line_[read + 1] != '"')) break;
@@ -182,8 +183,8 @@ CsvTable::CsvTable(const PrepareCsv& job) : job_(job) {
   if (rows_ == 0) fail_input("{}: has a header but no samples", job.file);
 }
 
-/// Names: no number, and not all empty. A sample: numbers alone. The rest is for the user to tell: a name may
-/// be a number, a cell of a sample may be missing.
+/// Accepts names (no numbers, not all empty) or a sample (numbers alone). The user must decide the other
+/// cases: a name may be a number, a cell of a sample may be missing.
 void CsvTable::require_names_or_sample(const std::vector<std::string_view>& cells) const {
   const auto number = std::find_if(cells.begin(), cells.end(), is_number);
   const auto other = std::find_if_not(cells.begin(), cells.end(), is_number);
@@ -191,14 +192,14 @@ void CsvTable::require_names_or_sample(const std::vector<std::string_view>& cell
                      std::any_of(cells.begin(), cells.end(), [](auto cell) { return !cell.empty(); });
   if (names || other == cells.end()) return;
   constexpr auto say_which = "--header takes it for the columns' names, --no-header for the first sample";
-  const auto place = [&](auto cell) { return cell - cells.begin() + 1; };
+  const auto column_number = [&](auto cell) { return cell - cells.begin() + 1; };
   if (number == cells.end())
     fail_input("{}:{}: has no name and no number; {}", job_.file, first_number_, say_which);
   fail_input("{}:{}: is numbers in part: column {} is {}, column {} is {}; {}", job_.file, first_number_,
-             place(number), cell_text(*number), place(other), cell_text(*other), say_which);
+             column_number(number), cell_text(*number), column_number(other), cell_text(*other), say_which);
 }
 
-/// Data files keep names in UTF-8, and compare them.
+/// Data files store names in UTF-8 and compare them.
 void CsvTable::require_utf8(const std::vector<std::string_view>& names) const {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (is_utf8(names[i])) continue;
@@ -209,7 +210,7 @@ void CsvTable::require_utf8(const std::vector<std::string_view>& names) const {
   }
 }
 
-/// The one that the line has outside of quotes.
+/// Returns the separator that the line has outside quotes.
 char CsvTable::recognised_separator(const CsvLines& lines) const {
   const std::string& line = lines.line();
   std::vector<const Separator*> found;

@@ -1,4 +1,4 @@
-// PNG and JPEG files to pixels, by libpng and libjpeg-turbo.
+// Decodes PNG and JPEG files to pixels, with libpng and libjpeg-turbo.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace mylos {
 
-/// A file of some kilobytes may say that it holds an image of gigabytes.
+/// Limits memory: a file of some kilobytes may claim to hold an image of gigabytes.
 inline constexpr std::int64_t max_pixels = std::int64_t{1} << 26;
 
 struct Image {
@@ -23,18 +23,18 @@ struct Image {
   [[nodiscard]] std::int64_t numbers() const { return height * width * channels; }
 };
 
-/// Throws Error (bad_input) in a build without decoders, and says how to get them.
+/// Throws Error (bad_input) in a build without decoders, and explains how to get them.
 void require_image_decoders();
 
-/// The image in a file of these bytes, whatever the file is called. Returns what is wrong with them, to stand
-/// behind the file's name and ": "; empty where nothing is. A decoder's warning counts: it fills in what is
-/// missing with grey.
+/// Decodes the image in a file with these bytes, whatever the file's name. Returns the error, worded to
+/// follow the file's name and ": "; empty on success. A decoder's warning counts as an error: decoders fill
+/// missing parts with grey.
 [[nodiscard]] std::string decode_image(std::span<const std::byte> file, Image& image);
 
 [[nodiscard]] std::string decode_png(std::span<const std::byte> file, Image& image);
 [[nodiscard]] std::string decode_jpeg(std::span<const std::byte> file, Image& image);
 
-/// Sets the size and takes the memory; what is wrong with such a size, or nothing.
+/// Sets the size and allocates the memory. Returns the error for an invalid size, or an empty text.
 [[nodiscard]] std::string make_room(Image& image, std::int64_t height, std::int64_t width,
                                     std::int64_t channels);
 

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names end in .png, .jpg or .jpeg, in small letters or large.
+/// Returns whether the name ends in .png, .jpg or .jpeg, in lower or upper case.
 bool is_called_image(const std::string& name) {
   std::string extension = fs::path(name).extension().string();
   for (char& c : extension) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -22,7 +22,7 @@ bool is_called_image(const std::string& name) {
 struct Names {
   std::vector<std::string> folders;
   std::vector<std::string> images;
-  std::int64_t others = 0;
+  std::int64_t skipped = 0;
 };
 
 Names names_in(const std::string& path) {
@@ -40,14 +40,14 @@ Names names_in(const std::string& path) {
     std::error_code unknown;
     if (entry->is_directory(unknown)) {
       if (name.starts_with('.')) {  // of an editor or a file manager, .ipynb_checkpoints
-        ++names.others;
+        ++names.skipped;
       } else {
         names.folders.push_back(name);
       }
     } else if (is_called_image(name)) {
       names.images.push_back(name);
     } else {
-      ++names.others;
+      ++names.skipped;
     }
   }
   if (failed) fail_input("{}: cannot be read: {}", path, failed.message());
@@ -59,7 +59,7 @@ Names names_in(const std::string& path) {
 void add_images(ImageFolder& folder, const std::string& path, const Names& names, std::int32_t label) {
   for (const std::string& name : names.images)
     folder.files.push_back({(fs::path(path) / name).string(), label});
-  folder.others += names.others;
+  folder.skipped += names.skipped;
 }
 
 std::int32_t label_of_folder(const std::string& path, const std::vector<std::string>& classes) {
@@ -78,7 +78,7 @@ ImageFolder list_images(const std::string& path, bool labelled, const std::vecto
   const Names top = names_in(path);
   if (!labelled) {
     add_images(folder, path, top, 0);
-    folder.others += static_cast<std::int64_t>(top.folders.size());
+    folder.skipped += static_cast<std::int64_t>(top.folders.size());
     if (folder.files.empty()) fail_input("{}: holds no file that is called .png, .jpg or .jpeg", path);
     return folder;
   }
@@ -89,7 +89,7 @@ ImageFolder list_images(const std::string& path, bool labelled, const std::vecto
                                                 top.images.size()));
   }
   folder.classes = known.empty() ? top.folders : known;
-  folder.others = top.others + static_cast<std::int64_t>(top.images.size());
+  folder.skipped = top.skipped + static_cast<std::int64_t>(top.images.size());
   for (const std::string& name : top.folders) {
     if (name.find('\n') != std::string::npos)
       fail_input("{}: the name of its folder '{}' has a line break", path, printable(name));
@@ -106,7 +106,7 @@ ImageFolder list_images(const std::string& path, bool labelled, const std::vecto
           of_class);
     }
     add_images(folder, of_class, names, label_of_folder(of_class, folder.classes));
-    folder.others += static_cast<std::int64_t>(names.folders.size());
+    folder.skipped += static_cast<std::int64_t>(names.folders.size());
   }
   if (folder.files.empty()) {
     fail_input("{}: its {} folders hold no file that is called .png, .jpg or .jpeg", path,

@@ -1,4 +1,4 @@
-// Folders of images: which files they hold, and of which classes.
+// Folders of images: their files and classes.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,17 @@ struct ImageFile {
 };
 
 struct ImageFolder {
-  std::vector<std::string> classes;  // empty where images have no labels
+  std::vector<std::string> classes;  // empty if images have no labels
   std::vector<ImageFile> files;      // class by class, in the order of their names
-  // Files that are not called .png, .jpg or .jpeg, folders within a class's, folders whose name begins with a
-  // dot.
-  std::int64_t others = 0;
+  // Files that are not called .png, .jpg or .jpeg, folders inside a class's folder, folders whose name starts
+  // with a dot.
+  std::int64_t skipped = 0;
 };
 
-/// `labelled`: one folder per class within `path`, of the classes `known` where there are such, else of all,
-/// and none of them without an image. Else the images of `path` itself. Throws Error (bad_input) with the
-/// path of what cannot be read, is empty, or no class.
+/// Lists the images. `labelled`: `path` has one folder per class; if `known` is given, these are the classes,
+/// otherwise all folders are, and each must have an image. Not `labelled`: the images lie in `path` itself.
+/// Throws Error (bad_input) with the path of a file or folder that cannot be read, is empty, or is not a
+/// class.
 [[nodiscard]] ImageFolder list_images(const std::string& path, bool labelled,
                                       const std::vector<std::string>& known);
 

@@ -26,7 +26,7 @@ std::string decode_jpeg(std::span<const std::byte> file, Image& image) {
   image.had_alpha = image.had_16_bits = false;
   std::string problem = make_room(image, height, width, is_grey ? 1 : 3);
   if (!problem.empty()) return problem;
-  // A progressive file of thousands of scans would take hours.
+  // A progressive file with thousands of scans would take hours.
   constexpr int flags = TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS;
   const int rows_follow = 0;
   if (tjDecompress2(decoder.get(), bytes, file.size(), image.pixels.data(), width, rows_follow, height,

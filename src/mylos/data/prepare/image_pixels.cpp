@@ -5,8 +5,8 @@
 namespace mylos {
 namespace {
 
-/// Of `from` pixels in a row, those that pixel `to` of `count` covers, and how much of each in units of 1 /
-/// count of a pixel; they add up to `from`.
+/// Calls `use` with those of `from` pixels in a row that pixel `to` of `count` covers, and the covered part
+/// of each in units of 1 / count of a pixel; the parts add up to `from`.
 template <class Use>
 void for_each_covered(std::int64_t from, std::int64_t count, std::int64_t to, const Use& use) {
   const std::int64_t begin = to * from;

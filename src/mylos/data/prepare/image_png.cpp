@@ -12,8 +12,8 @@ namespace {
 
 constexpr png_uint_32 max_side = 1'000'000;
 
-/// libpng's two structs and what it reads from. It leaves its functions by longjmp, past frames that may have
-/// nothing to destroy: only what guarded() calls runs in it.
+/// libpng's two structs and their input. libpng leaves its functions by longjmp: only functions that
+/// guarded() calls may use it, because no frame that longjmp skips may have destructors.
 struct PngReader {
   explicit PngReader(std::span<const std::byte> file) : rest(file) {
     png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, &PngReader::fail, &PngReader::ignore);
@@ -34,7 +34,7 @@ struct PngReader {
     std::strncpy(reader->problem, message, sizeof reader->problem - 1);
     png_longjmp(png, 1);
   }
-  /// Of chunks that are not pixels.
+  /// Ignores chunks that are not pixels.
   static void ignore(png_structp, png_const_charp) {}
 
   static void read(png_structp png, png_bytep to, std::size_t bytes) {
@@ -57,7 +57,7 @@ void read_png_header(PngReader& reader) {
   png_read_info(reader.png, reader.info);
 }
 
-/// Every kind of PNG to 8 bits of grey, or of red, green and blue.
+/// Converts every kind of PNG to 8 bits of grey, or of red, green and blue.
 void choose_png_rows(PngReader& reader) {
   png_structp png = reader.png;
   const png_byte colour = png_get_color_type(png, reader.info);

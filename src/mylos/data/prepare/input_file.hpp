@@ -1,4 +1,4 @@
-// InputFile: a plain file read from front to back in pieces.
+// InputFile: a plain file that is read sequentially in pieces.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace mylos {
 
 class InputFile {
  public:
-  /// Throws Error (bad_input) when it is missing, empty or no file.
+  /// Throws Error (bad_input) if it is missing, empty or not a file.
   explicit InputFile(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string name() const { return std::filesystem::path(path_).filename().string(); }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-  /// Up to `bytes` bytes; less only at the file's end.
+  /// Reads up to `bytes` bytes; fewer only at the end of the file.
   [[nodiscard]] std::int64_t read(void* destination, std::int64_t bytes);
   void seek(std::int64_t offset);
 

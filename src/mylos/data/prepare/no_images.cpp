@@ -1,4 +1,4 @@
-// Decoders of images where libpng or libjpeg-turbo is not in this build.
+// Replaces the image decoders in builds without libpng or libjpeg-turbo.
 #include "mylos/base/error.hpp"
 #include "mylos/data/prepare/image_decoders.hpp"
 

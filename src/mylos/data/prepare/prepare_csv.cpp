@@ -17,20 +17,20 @@
 namespace mylos {
 namespace {
 
-/// What the columns are for.
+/// The roles of the columns.
 struct Roles {
   std::vector<std::size_t> inputs;
   std::vector<std::size_t> targets;
   std::optional<std::size_t> label;
 };
 
-/// Reads one line's numbers, complaining by line and column.
+/// Parses the numbers of a line; messages name line and column.
 class RowParser {
  public:
   RowParser(const PrepareCsv& job, const CsvTable& table, std::optional<std::size_t> label_column)
       : job_(job), table_(table), label_column_(label_column) {}
 
-  /// Numbers to `row`, a class to label().
+  /// Writes numbers to `row`, a class to label().
   void parse(CsvLines& lines, std::vector<float>& row) {
     lines.split(table_.separator(), cells_);
     if (static_cast<std::int64_t>(cells_.size()) != table_.columns()) {
@@ -47,7 +47,7 @@ class RowParser {
   }
   [[nodiscard]] std::int32_t label() const { return label_; }
 
-  /// What was rounded, for the user; empty where nothing was.
+  /// Returns a note for the user on rounded numbers; empty if there are none.
   [[nodiscard]] std::string rounding_note() const {
     if (rounded_integers_ == 0) return {};
     return fmt::format(
@@ -152,7 +152,7 @@ void name_columns(const CsvTable& table, const Roles& roles, DatasetWriter& writ
   if (!roles.targets.empty()) writer.name_targets(names(roles.targets));
 }
 
-/// Rows on their way to the file.
+/// Collects rows and writes them to the file in pieces.
 class RowPiece {
  public:
   RowPiece(const Roles& roles, DatasetWriter& writer) : roles_(roles), writer_(writer) {}

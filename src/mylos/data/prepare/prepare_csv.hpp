@@ -1,15 +1,16 @@
-// `mylos prepare csv FILE [--targets a,b | --label name] --out FILE`: a table of numbers to a dataset file.
+// `mylos prepare csv FILE [--targets a,b
 //
-// One sample per line; its cells are separated by commas, semicolons or tabs, as the first line shows, or as
-// the user says. A cell may be quoted, and then holds separators, and quotes that are doubled (RFC 4180). The
-// first line names the columns when none of its cells is a number, and is a sample
-// when all are; one that is numbers in part is refused unless the user says what it is. A column is meant by
-// its name, or by its number, counted from 1 (as cut and awk do), where no column has that name. The columns
-// that are not answers are the inputs: all of them where neither targets nor label are given, for
-// predictions.
+// --label name] --out FILE`: converts a table of numbers to a dataset file.
 //
-// Numbers become the nearest that float32 holds: 0 where they lie nearer to 0 than those do (1e-400); what is
-// beyond its largest is refused.
+// One sample per line. Cells are separated by commas, semicolons or tabs; the first line or the user
+// determines the separator. A cell may be quoted; it may then contain separators and doubled quotes (RFC
+// 4180). The first line holds names if none of its cells is a number, and is a sample if all are; mixed lines
+// are refused unless the user says what they are. A column is given by its name or, if no column has that
+// name, by its number, counted from 1 (like cut and awk). The columns that are not answers are the inputs:
+// all of them if neither targets nor label are given, for predictions.
+//
+// Numbers are rounded to the nearest float32: to 0 if they are nearer to 0 than any other float32 (1e-400);
+// numbers beyond the largest are refused.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +26,14 @@ struct PrepareCsv {
   std::string label;  // classification: the column with classes 0, 1, 2 ...; not both of targets and label
   std::string out;    // the dataset file to make
   std::int64_t classes = 0;                       // 0: largest label + 1
-  std::optional<char> separator = std::nullopt;   // ',', ';' or '\t'; empty: seen from the first line
-  std::optional<bool> has_header = std::nullopt;  // empty: seen from the first line
+  std::optional<char> separator = std::nullopt;   // ',', ';' or '\t'; empty: determined by the first line
+  std::optional<bool> has_header = std::nullopt;  // empty: determined by the first line
 };
 
-/// Throws Error: bad_input with file, line and column for what is wrong in the file; failed when `out` cannot
-/// be written. Holds a piece of the file at a time, never all of it. Returns what the user should know, a
-/// line each: what the first line was taken for, a separator other than the comma, a word that could mean two
-/// columns, whole numbers that were rounded.
+/// Throws Error: bad_input with file, line and column of a wrong input; failed if `out` cannot be written.
+/// Holds one piece of the file at a time in memory. Returns notes for the user, one per line: the
+/// interpretation of the first line, a separator other than the comma, a word that could mean two columns,
+/// rounded integers.
 std::vector<std::string> prepare(const PrepareCsv& job);
 
 }  // namespace mylos

@@ -30,7 +30,7 @@ NormalPair normal_pair_of(const RandomBlock& words) {
   return normal_pair((words.word[0] + 1.0) / 4294967297.0, words.word[1] / 4294967296.0);
 }
 
-/// Sums of modes on the grid.
+/// Sums Fourier modes on the grid.
 class FieldMaker {
  public:
   FieldMaker(std::int64_t size, std::int64_t modes) : size_(size), modes_(modes) {
@@ -41,7 +41,7 @@ class FieldMaker {
     }
   }
 
-  /// Draws sample `index`. Half of the plane of (k, l) stands for all, as fields are real.
+  /// Draws sample `index`. Fields are real, so that half of the plane of (k, l) is enough.
   void draw(const RandomStream& stream, std::int64_t index) {
     const auto points = static_cast<std::size_t>(size_ * size_);
     source_.assign(points, 0.0);

@@ -19,12 +19,12 @@
 namespace mylos {
 namespace {
 
-/// Deflate shrinks at most 1032 : 1 (zlib's technical notes).
+/// Deflate compresses by at most 1032 : 1 (zlib's technical notes).
 constexpr std::int64_t max_compression = 1032;
 constexpr std::int64_t small_sample = std::int64_t{1} << 16;
 constexpr std::int64_t idx_piece_bytes = std::int64_t{1} << 20;
 
-/// An IDX file of unsigned bytes, read from front to back; zlib passes plain files through.
+/// An IDX file of unsigned bytes, read sequentially; zlib passes plain files through.
 class IdxReader {
  public:
   explicit IdxReader(const std::string& path) : path_(path), file_(open(path), &gzclose) {
@@ -55,14 +55,14 @@ class IdxReader {
     read(destination, count * sample_bytes_, "the samples that its header states");
   }
 
-  /// After the last sample: nothing may follow, and gzip's checksum must be right.
+  /// Checks after the last sample that nothing follows and that gzip's checksum is right.
   void finish() {
     std::uint8_t beyond = 0;
     const int count = gzread(file_.get(), &beyond, 1);
     if (count > 0) fail_input("{}: goes on after the {} samples that its header states", path_, samples());
     if (count < 0) fail_input("{}: is damaged: {}", path_, reason());
     int status = 0;
-    gzerror(file_.get(), &status);  // a file that lacks its end is no error of gzread's
+    gzerror(file_.get(), &status);  // gzread reports no error for a truncated file
     if (status != Z_OK && status != Z_STREAM_END) {
       fail_input("{}: ends before its checksum, so its samples may be damaged; get a whole copy of it",
                  path_);
@@ -100,7 +100,7 @@ class IdxReader {
     }
   }
 
-  /// Before anything is allocated for them: could the file hold the elements that its header states?
+  /// Checks before any allocation that the file can hold the elements that its header states.
   void check_size() {
     sample_bytes_ = 1;
     const auto stored = static_cast<std::int64_t>(std::filesystem::file_size(path_));
@@ -117,7 +117,7 @@ class IdxReader {
       elements *= dims_[i];
       if (i > 0) sample_bytes_ *= dims_[i];
     }
-    // Statistics take 72 bytes for each number of a sample.
+    // Statistics take 72 bytes per number of a sample.
     if (!plain && sample_bytes_ > std::max(stored, small_sample)) {
       fail_input(
           "{}: states samples of {} bytes ({}), more than the whole compressed file has; gunzip it if that "
@@ -149,7 +149,7 @@ void require_belong_together(const PrepareIdx& job, const IdxReader& images, con
   }
 }
 
-/// The next labels of the file, from the one of sample `first` on.
+/// Reads the next labels of the file, starting at the label of sample `first`.
 void read_labels(const PrepareIdx& job, IdxReader& labels, std::int64_t first,
                  std::span<std::int32_t> classes) {
   std::vector<std::uint8_t> bytes(classes.size());

@@ -1,4 +1,5 @@
-// `mylos prepare idx IMAGES [LABELS] --out FILE`: IDX files (as MNIST's), plain or gzip, to a dataset file.
+// `mylos prepare idx IMAGES [LABELS] --out FILE`: converts IDX files (as MNIST's), plain or gzip, to a
+// dataset file.
 //
 // IDX: two zero bytes, a byte for the type (8: unsigned byte), a byte for the number of dimensions, each
 // dimension as a big-endian 32-bit integer, then the elements, last dimension fastest
@@ -17,7 +18,7 @@ struct PrepareIdx {
   std::int64_t classes = 0;  // 0: largest label + 1
 };
 
-/// Throws Error: bad_input for what is wrong with the inputs, failed when `out` cannot be written.
+/// Throws Error: bad_input if the inputs are wrong, failed if `out` cannot be written.
 void prepare(const PrepareIdx& job);
 
 }  // namespace mylos

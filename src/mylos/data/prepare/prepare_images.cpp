@@ -19,13 +19,13 @@
 namespace mylos {
 namespace {
 
-constexpr std::uint64_t order_key = 1;  // of the images in the file
+constexpr std::uint64_t order_key = 1;  // of the order of the images in the file
 constexpr std::int64_t max_file_bytes = std::int64_t{1} << 28;
-/// Statistics take 72 bytes for each number of a sample.
+/// Statistics take 72 bytes per number of a sample.
 constexpr std::int64_t max_sample_numbers = std::int64_t{1} << 24;
 constexpr std::int64_t image_piece_bytes = std::int64_t{1} << 20;
 
-/// So many files, and the first of them.
+/// A number of files, and the first of them.
 struct Counted {
   std::int64_t count = 0;
   std::string first;
@@ -40,18 +40,19 @@ struct Counted {
   }
 };
 
-/// Decodes the files one after the other into the form in which they are written.
+/// Decodes files one by one into the form that is written.
 class ImageReader {
  public:
   explicit ImageReader(const PrepareImages& job) : job_(job) {}
 
-  /// What is wrong with the file itself; empty where nothing is. Throws for one that does not fit the others.
+  /// Decodes a file. Returns the error in the file itself, or an empty text. Throws if it does not fit the
+  /// others.
   [[nodiscard]] std::string read(const std::string& path) {
     const InputFile* opened = nullptr;
     std::optional<InputFile> file;
     try {
       opened = &file.emplace(path);
-    } catch (const Error& error) {  // its message begins with the path
+    } catch (const Error& error) {  // the message starts with the path
       return std::string(error.what()).substr(path.size() + 2);
     }
     if (opened->bytes() > max_file_bytes) {
@@ -124,8 +125,8 @@ class ImageReader {
   Counted alpha_, deep_, converted_, resized_;
 };
 
-/// Takes out the files that cannot be decoded.
-void leave_out_damaged(const PrepareImages& job, ImageFolder& folder, std::vector<std::string>& notes) {
+/// Removes files that cannot be decoded.
+void remove_damaged(const PrepareImages& job, ImageFolder& folder, std::vector<std::string>& notes) {
   ImageReader reader(job);
   const std::size_t before = folder.files.size();
   std::erase_if(folder.files, [&](const ImageFile& file) {
@@ -148,7 +149,7 @@ std::vector<std::string> known_classes(const PrepareImages& job) {
   return names;
 }
 
-/// Samples on their way to the file.
+/// Collects samples and writes them to the file.
 class ImageRows {
  public:
   ImageRows(const PrepareImages& job, const ImageFolder& folder, const Image& first)
@@ -195,7 +196,7 @@ std::vector<std::string> prepare(const PrepareImages& job) {
   require_image_decoders();
   ImageFolder folder = list_images(job.folder, job.labelled, known_classes(job));
   std::vector<std::string> notes;
-  if (job.on_corrupt == OnCorrupt::skip) leave_out_damaged(job, folder, notes);
+  if (job.on_corrupt == OnCorrupt::skip) remove_damaged(job, folder, notes);
   ImageReader reader(job);
   std::optional<ImageRows> rows;
   const Permutation order(folder.files.size(), order_key);
@@ -210,10 +211,10 @@ std::vector<std::string> prepare(const PrepareImages& job) {
   }
   rows->finish();
   reader.note(notes);
-  if (folder.others > 0) {
+  if (folder.skipped > 0) {
     notes.push_back(fmt::format(
         "{}: {} of what is in it {} left alone: no folder of a class, or not called .png, .jpg or .jpeg",
-        job.folder, folder.others, folder.others == 1 ? "is" : "are"));
+        job.folder, folder.skipped, folder.skipped == 1 ? "is" : "are"));
   }
   return notes;
 }

@@ -22,17 +22,18 @@ constexpr std::int64_t text_piece_bytes = std::int64_t{1} << 20;
              file.path(), what, offset);
 }
 
-/// Calls function(code points of a piece) for one piece of the file after the other; of a byte order mark,
-/// which is no part of the text, it hears nothing.
+/// Calls function(code points of a piece) for each piece of the file in order; skips a byte order mark, which
+/// is not part of the text.
 template <class Function>
 void for_each_piece(const std::string& path, Function&& function) {
   InputFile file(path);
   std::string piece(static_cast<std::size_t>(text_piece_bytes), '\0');
   std::vector<char32_t> codes;
-  std::int64_t offset = 0;  // of the piece's first byte
-  std::int64_t kept = 0;    // bytes of a character that the piece before has cut
+  std::int64_t offset = 0;      // of the piece's first byte
+  std::int64_t carry_over = 0;  // bytes of a character that the previous piece ended inside
   for (bool at_end = false; !at_end;) {
-    const std::int64_t held = kept + file.read(piece.data() + kept, text_piece_bytes - kept);
+    const std::int64_t held =
+        carry_over + file.read(piece.data() + carry_over, text_piece_bytes - carry_over);
     at_end = held < text_piece_bytes;
     const std::string_view text(piece.data(), static_cast<std::size_t>(held));
     std::size_t at = offset == 0 && text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0;
@@ -51,8 +52,8 @@ void for_each_piece(const std::string& path, Function&& function) {
       codes.push_back(character.code);
       at += static_cast<std::size_t>(character.bytes);
     }
-    kept = held - static_cast<std::int64_t>(at);
-    std::copy_n(piece.begin() + static_cast<std::ptrdiff_t>(at), kept, piece.begin());
+    carry_over = held - static_cast<std::int64_t>(at);
+    std::copy_n(piece.begin() + static_cast<std::ptrdiff_t>(at), carry_over, piece.begin());
     offset += static_cast<std::int64_t>(at);
     function(codes);
   }
@@ -64,7 +65,7 @@ std::int64_t bytes_of_mark(const std::string& path) {
   return start == byte_order_mark ? read : 0;
 }
 
-/// What a text holds.
+/// The contents of a text.
 struct TextSurvey {
   std::vector<bool> occurs = std::vector<bool>(static_cast<std::size_t>(code_points));  // by code point
   std::int64_t characters = 0;
@@ -98,7 +99,7 @@ Vocabulary known_vocabulary(const std::string& path) {
 
 constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max();
 
-/// Tokens by code point; `unknown` for characters that the vocabulary lacks.
+/// Returns the tokens by code point; `unknown` for characters that are not in the vocabulary.
 std::vector<std::uint32_t> tokens_by_code(const Vocabulary& vocabulary) {
   std::vector<std::uint32_t> token_of(static_cast<std::size_t>(code_points), unknown);
   const std::string text = vocabulary.text();
@@ -111,12 +112,12 @@ std::vector<std::uint32_t> tokens_by_code(const Vocabulary& vocabulary) {
   return token_of;
 }
 
-/// Where in the text a character stands.
-struct CharacterPlace {
+/// The position of a character in the text.
+struct CharacterPosition {
   std::int64_t line = 1;
-  std::int64_t byte = 0;  // behind a byte order mark
+  std::int64_t byte = 0;  // after a byte order mark
 
-  void go_past(char32_t code) {
+  void advance(char32_t code) {
     byte += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
     if (code == U'\n') ++line;
   }
@@ -130,15 +131,16 @@ void prepare_characters(const PrepareText& job) {
   TokenWriter writer(job.out, token_type_for(vocabulary.size()), survey.characters, vocabulary,
                      InputFile(job.file).name());
   std::vector<std::uint32_t> tokens;
-  CharacterPlace place{.byte = bytes_of_mark(job.file)};
+  CharacterPosition position{.byte = bytes_of_mark(job.file)};
   for_each_piece(job.file, [&](const std::vector<char32_t>& codes) {
     tokens.clear();
     for (const char32_t code : codes) {
       if (token_of[code] == unknown) {
         fail_input("{}:{}: character {} at byte offset {} (counted from 0) is not one of the {} of {}",
-                   job.file, place.line, character_text(code), place.byte, vocabulary.size(), job.vocabulary);
+                   job.file, position.line, character_text(code), position.byte, vocabulary.size(),
+                   job.vocabulary);
       }
-      place.go_past(code);
+      position.advance(code);
       tokens.push_back(token_of[code]);
     }
     writer.add({tokens.data(), tokens.size()});

@@ -21,19 +21,20 @@ struct Header {
 constexpr std::array<Header, 2> headers{{{20240520, 1, DType::uint16}, {20240801, 7, DType::uint32}}};
 constexpr std::int32_t evaluation_magic = 20240522;
 
-/// The little-endian unsigned integer at `bytes`.
+/// Returns the little-endian unsigned integer at `bytes`.
 std::uint32_t integer_at(const std::uint8_t* bytes, std::int64_t size) {
   std::uint32_t value = 0;
   for (std::int64_t i = size; i-- > 0;) value = value << 8 | bytes[i];
   return value;
 }
 
-/// A file of tokens, its header read and checked.
+/// A file of tokens with its header read and checked.
 class TokenStream {
  public:
   TokenStream(const std::string& path, std::optional<DType> wanted) : file_(path) {
     std::array<std::uint8_t, header_bytes> start{};
-    const std::int64_t held = file_.read(start.data(), header_bytes);  // the rest stays 0, which is no magic
+    const std::int64_t held =
+        file_.read(start.data(), header_bytes);  // the rest stays 0, which is not a magic number
     const auto field = [&](std::size_t i) {
       return static_cast<std::int32_t>(integer_at(start.data() + 4 * i, 4));
     };
@@ -65,7 +66,7 @@ class TokenStream {
   [[nodiscard]] DType type() const { return type_; }
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
-  /// Calls function(tokens) for one piece after the other, once each is known to be below `vocabulary`.
+  /// Calls function(tokens) for each piece in order, after checking that its tokens are below `vocabulary`.
   template <class Function>
   void for_each_piece(std::int64_t vocabulary, Function&& function) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(piece_tokens * token_bytes(type_)));

@@ -1,5 +1,5 @@
-// `mylos prepare tokens FILE ... --out FILE`: streams of token numbers, as tokenizers write them, to a token
-// file.
+// `mylos prepare tokens FILE ... --out FILE`: converts streams of token numbers, as tokenizers write them, to
+// a token file.
 //
 // A stream is little-endian uint16 or uint32, with or without the header of llm.c's .bin files: 256 int32, of
 // which the first three are a magic number, a version and the count of tokens (20240520, version 1: uint16;
@@ -16,14 +16,14 @@
 namespace mylos {
 
 struct PrepareTokens {
-  std::vector<std::string> files;  // one behind the other
-  std::optional<DType> type;       // uint16 or uint32; none: as the header says, without header uint16
+  std::vector<std::string> files;  // concatenated
+  std::optional<DType> type;       // uint16 or uint32; none: from the header, without header uint16
   std::int64_t vocabulary = 0;     // 0: largest token + 1
   std::string out;                 // the token file to make
 };
 
-/// Throws Error: bad_input for what is wrong with the files (a token outside the vocabulary with its
-/// position), failed when `out` cannot be written. Holds a piece of a file at a time, never all of it.
+/// Throws Error: bad_input for errors in the files (a token outside the vocabulary with its position), failed
+/// if `out` cannot be written. Holds one piece of a file at a time in memory.
 void prepare(const PrepareTokens& job);
 
 }  // namespace mylos
