@@ -1,4 +1,4 @@
-// Data files may lie on each node's own disk: all ranks must see the same.
+// Checks that all ranks see the same data: data files may lie on local disks of the nodes.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace mylos {
 
-/// The identity of the training data. Throws Error (bad_input), the same on every rank, where training or
-/// test data are not those of all other ranks; it names the odd ones. All ranks call it.
+/// Returns the identity of the training data. Throws Error (bad_input) on every rank, with the same message,
+/// if the training or test data differ between ranks; the message names the differing ranks. All ranks must
+/// call it.
 [[nodiscard]] std::string agreed_identity(const RunData& data, const DataOptions& files, RankGroup& ranks);
 
 }  // namespace mylos

@@ -8,21 +8,21 @@
 namespace mylos {
 namespace {
 
-/// Whether a layer's input must be one.
+/// Returns whether a layer's input must be a grid.
 bool works_on_grids(LayerKind kind) {
   return kind == LayerKind::conv || kind == LayerKind::max_pool || kind == LayerKind::average_pool ||
          kind == LayerKind::global_pool || kind == LayerKind::upsample;
 }
 
-/// Whether the network gives its outputs on the grid of its samples: as the last layer says that does not
-/// leave it as it is.
+/// Returns whether the network's outputs lie on the grid of its samples. The last layer that changes the kind
+/// of data decides.
 bool ends_on_grid(const ModelOptions& model) {
   if (model.type != ModelType::chain) return false;
   for (auto layer = model.chain.rbegin(); layer != model.chain.rend(); ++layer) {
     if (layer->kind == LayerKind::dense || layer->kind == LayerKind::global_pool) return false;
     if (works_on_grids(layer->kind)) return true;
   }
-  return true;  // nothing changes what the samples lie on
+  return true;  // no layer changes the kind of data
 }
 
 class SampleData final : public RunData {
@@ -120,7 +120,8 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
     const Dataset& data = part == DataPart::test ? *test_ : train_;
-    const std::int64_t checking = part == DataPart::test ? data.checking_bytes() : 0;  // else the reader's
+    const std::int64_t checking =
+        part == DataPart::test ? data.checking_bytes() : 0;  // otherwise the reader states it
     return EvaluationReader::memory_bytes(data.shape(), split_of(part), options) + checking;
   }
 
@@ -135,8 +136,8 @@ class SampleData final : public RunData {
             reader.ranks_on_node, reader.first_position, augment_,    grid_};
   }
 
-  /// Where the best checkpoint is to be that of the best R2: targets that are all constant have none, and no
-  /// evaluation would ever be the best.
+  /// Refuses to select the best checkpoint by R2 if all targets are constant: R2 is then undefined, and no
+  /// evaluation would be the best.
   void require_r2(const std::string& keep_best) const {
     const bool of_test = keep_best == "test.r2" && test_;
     const bool of_validation = keep_best == "validation.r2" && splits_.validation.count > 0;
@@ -155,7 +156,7 @@ class SampleData final : public RunData {
         data.path(), name_of(part));
   }
 
-  /// Of a network whose first layer works on one; short forms have been spelled out.
+  /// Requires a grid if the network's first layer works on one; short forms have been expanded.
   void require_grid(const ModelOptions& model) const {
     const bool starts_on_one =
         model.type == ModelType::chain && !model.chain.empty() && works_on_grids(model.chain.front().kind);
@@ -184,12 +185,12 @@ class SampleData final : public RunData {
 
   Places places_;  // of the deck
   Normalize normalize_;
-  bool has_probabilities_;  // targets that stay as they are
+  bool has_probabilities_;  // the targets are not normalised
   bool ends_on_grid_;
   AugmentOptions augment_;
   Dataset train_;
   std::vector<std::int64_t> deck_grid_;
-  std::vector<std::int64_t> grid_;  // of a sample: extents, then channels; empty where it is not known
+  std::vector<std::int64_t> grid_;  // of a sample: extents, then channels; empty if not known
   std::optional<Dataset> test_;
   std::vector<std::string> notes_;
   Splits splits_;

@@ -72,7 +72,8 @@ class TokenData final : public RunData {
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
     const TokenDataset& data = part == DataPart::test ? *test_ : train_;
-    const std::int64_t checking = part == DataPart::test ? data.checking_bytes() : 0;  // else the reader's
+    const std::int64_t checking =
+        part == DataPart::test ? data.checking_bytes() : 0;  // otherwise the reader states it
     return TokenEvaluationReader::memory_bytes(data, split_of(part), context_, options) + checking;
   }
 
@@ -90,7 +91,7 @@ class TokenData final : public RunData {
   }
 
   std::int64_t context_;
-  std::int64_t budget_;  // of a rank; 0 = auto
+  std::int64_t budget_;  // of a rank; 0 = automatic
   TokenDataset train_;
   std::optional<TokenDataset> test_;
   Splits splits_;

@@ -12,11 +12,11 @@
 namespace mylos {
 namespace {
 
-/// Calls `write` on a copy, which then takes the file's place.
+/// Calls `write` on a copy, which then replaces the file.
 void replace_by_edited_copy(const std::string& path, const std::function<void(hdf5::File&)>& write) {
   namespace fs = std::filesystem;
   std::error_code failure;
-  const fs::path file = fs::canonical(path, failure);  // a link stays one
+  const fs::path file = fs::canonical(path, failure);  // a symbolic link is kept
   PendingFile pending(failure ? path : file.string());
   fs::copy_file(path, pending.temporary(), fs::copy_options::overwrite_existing, failure);
   if (failure) fail_run("{}: cannot be made from {}: {}", pending.temporary(), path, failure.message());

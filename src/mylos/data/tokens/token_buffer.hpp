@@ -1,4 +1,4 @@
-// TokenBuffer: the host memory of one batch of windows, and how stored tokens are checked and brought into
+// TokenBuffer: the host memory of one batch of windows, and the check and conversion of stored tokens into
 // it.
 #pragma once
 
@@ -14,15 +14,15 @@ class TokenBuffer {
  public:
   TokenBuffer(std::int64_t context, std::int64_t capacity);
 
-  /// Window `row` becomes the context + 1 tokens at `stored`, which the file has from its token `first` on.
-  /// Throws Error (bad_input) that names file and position when one is outside the vocabulary.
+  /// Writes the context + 1 tokens at `stored` to window `row`; `first` is the index of the first one in the
+  /// file. Throws Error (bad_input) that names file and position if a token is outside the vocabulary.
   void put(std::int64_t row, const std::byte* stored, std::int64_t first, const TokenDataset& dataset);
   [[nodiscard]] Batch batch(std::int64_t samples, std::int64_t first_sample, std::int64_t step) const;
 
   [[nodiscard]] static std::int64_t memory_bytes(std::int64_t context, std::int64_t capacity);
 
  private:
-  // Page-locked where there is a device, so that copies to it need no staging of their own.
+  // Page-locked if there is a device, so that copies to it need no staging buffer.
   using Tokens = HostArray<std::int32_t, Kokkos::SharedHostPinnedSpace>;
 
   std::int64_t context_;

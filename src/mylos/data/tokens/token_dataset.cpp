@@ -96,7 +96,7 @@ void TokenDataset::require_in_vocabulary(const void* stored, std::int64_t first,
     using T = typename decltype(tag)::type;
     const std::span tokens(static_cast<const T*>(stored), static_cast<std::size_t>(count));
     const std::int64_t known = vocabulary_.size();
-    T largest = 0;  // the loop without a way out is vectorised, and nearly always enough
+    T largest = 0;  // a loop without early exit is vectorised and is nearly always enough
     for (const T token : tokens) largest = std::max(largest, token);
     if (largest < known) return;
     const auto wrong = std::find_if(tokens.begin(), tokens.end(), [&](T token) { return token >= known; });

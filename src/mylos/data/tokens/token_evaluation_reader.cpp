@@ -13,7 +13,7 @@ struct TokenEvaluationReader::State {
   std::int64_t capacity;
   TokenStore store;
   TokenBuffer buffer;
-  std::int64_t position = 0;  // windows of the share already read
+  std::int64_t position = 0;  // windows of the share that have been read
   Batch batch;
 
   State(const TokenDataset& dataset, Split split, std::int64_t length, const EvaluationOptions& options)

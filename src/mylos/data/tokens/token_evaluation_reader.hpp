@@ -1,4 +1,4 @@
-// TokenEvaluationReader: one pass over all windows that lie one behind the other in a part of a token file.
+// TokenEvaluationReader: one pass over all consecutive windows of a part of a token file.
 #pragma once
 
 #include <memory>
@@ -10,17 +10,17 @@ namespace mylos {
 
 class TokenEvaluationReader final : public EvaluationPass {
  public:
-  /// Throws Error (bad_input) when the split holds no window of `context` tokens.
+  /// Throws Error (bad_input) if the split holds no window of `context` tokens.
   TokenEvaluationReader(const TokenDataset& dataset, Split split, std::int64_t context,
                         const EvaluationOptions& options);
   ~TokenEvaluationReader() override;
 
-  /// In windows.
+  /// Returns this rank's part, in windows.
   [[nodiscard]] Share share() const override;
   [[nodiscard]] const Batch* next() override;
   void rewind() override;
 
-  /// Host memory that such a reader takes.
+  /// Returns the host memory of such a reader in bytes.
   [[nodiscard]] static std::int64_t memory_bytes(const TokenDataset& dataset, Split split,
                                                  std::int64_t context, const EvaluationOptions& options);
 

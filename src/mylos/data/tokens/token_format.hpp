@@ -1,12 +1,12 @@
-// The token file (HDF5), as `mylos prepare text` and `mylos prepare tokens` write it and h5py reads it.
+// The token file (HDF5) that `mylos prepare text` and `mylos prepare tokens` write and h5py reads.
 //
 //   /tokens      [N]     uint8, uint16 or uint32, each below the attribute vocabulary
-//   /vocabulary  scalar  kind "characters": the characters in UTF-8, one after another, token 0's first
+//   /vocabulary  scalar  kind "characters": the characters in UTF-8, concatenated, token 0's first
 //   /digests/{tokens,vocabulary}  digests of blocks (block_digests.hpp)
 //   attributes of /: format, version, vocabulary (count), kind ("bytes", "characters", "tokens"), identity (a
 //   digest of the contents), source
 //
-// A file made elsewhere needs only /tokens and the attribute vocabulary.
+// A file from another program needs only /tokens and the attribute vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +26,17 @@ inline constexpr std::int64_t token_version = 1;
 /// Tokens are std::int32_t in batches.
 inline constexpr std::int64_t max_vocabulary = (std::int64_t{1} << 31) - 1;
 
-/// The smallest type for tokens below `vocabulary`.
+/// Returns the smallest type for tokens below `vocabulary`.
 [[nodiscard]] constexpr DType token_type_for(std::int64_t vocabulary) {
   return vocabulary <= 256 ? DType::uint8 : vocabulary <= 65536 ? DType::uint16 : DType::uint32;
 }
 
-/// Bytes of a stored token.
+/// Returns the bytes of a stored token.
 [[nodiscard]] constexpr std::int64_t token_bytes(DType type) {
   return static_cast<std::int64_t>(size_of(type));
 }
 
-/// Calls function(TypeTag<T>{}) with the type of stored tokens that `type` names: uint8, uint16 or uint32.
+/// Calls function(TypeTag<T>{}) with the stored type `type`: uint8, uint16 or uint32.
 template <class Function>
 decltype(auto) with_token_type(DType type, Function&& function) {
   if (type == DType::uint8) return std::forward<Function>(function)(TypeTag<std::uint8_t>{});
@@ -44,8 +44,8 @@ decltype(auto) with_token_type(DType type, Function&& function) {
   return std::forward<Function>(function)(TypeTag<std::uint32_t>{});
 }
 
-/// The digest that tells one token file from another: XXH3-128 over type, vocabulary and contents. A restart
-/// on other data is refused by it.
+/// The digest that identifies a token file: XXH3-128 over type, vocabulary and contents. A restart with other
+/// data is refused.
 class TokenIdentity {
  public:
   void add(const void* stored, std::int64_t bytes) {

@@ -64,7 +64,7 @@ class TokenLoader::Maker final : public BatchMaker {
   TokenStore store_;
   std::array<TokenBuffer, BatchRing::size> buffers_;
 
-  // Of the batch that is made next.
+  // Of the next batch.
   std::int64_t step_ = 0;
   std::int64_t within_share_ = 0;
 

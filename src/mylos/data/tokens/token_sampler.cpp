@@ -6,9 +6,8 @@
 namespace mylos {
 namespace {
 
-/// A number in [0, size) from 64 random bits: the upper half of their product with `size` (Lemire, "Fast
-/// random integer generation in an interval", 2019). No number is more likely than another by more than size
-/// / 2^64.
+/// Returns a number in [0, size) from 64 random bits: the upper half of their product with `size` (Lemire,
+/// "Fast random integer generation in an interval", 2019). Probabilities differ by at most size / 2^64.
 std::int64_t below(std::uint64_t random, std::int64_t size) {
   using Wide = unsigned __int128;
   return static_cast<std::int64_t>(Wide{random} * static_cast<std::uint64_t>(size) >> 64);

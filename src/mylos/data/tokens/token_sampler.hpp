@@ -1,12 +1,13 @@
-// TokenSampler: where the windows of tokens that a run sees begin, as a pure function of the seed.
+// TokenSampler: the start positions of a run's token windows, as a pure function of the seed.
 //
-// A position counts the windows consumed since the run began, over all ranks: sample j of step s is at
-// position s * batch + j. Ranks and threads do not enter, and nothing has to be restored but the position.
+// A position counts the windows consumed since the start of the run, over all ranks: sample j of step s is at
+// position s * batch + j. The result does not depend on ranks or threads, and a restart restores only the
+// position.
 //
-// A window is `context` tokens and the one behind them. window = "random": it begins anywhere, each start as
-// likely as any other. window = "sequential": windows in the file's order, one behind the other, again from
-// the front when they are used up. An epoch is as many windows as lie one behind the other in the tokens; a
-// batch at its end goes on in the next epoch.
+// A window is `context` tokens and the next one. window = "random": all start positions have equal
+// probability. window = "sequential": consecutive windows in file order, again from the beginning after the
+// last one. An epoch is the number of consecutive windows in the tokens; its last batch is filled from the
+// next epoch.
 #pragma once
 
 #include <cstdint>
@@ -27,19 +28,19 @@ struct TokenSamplerOptions {
 
 class TokenSampler {
  public:
-  /// Throws Error (bad_input) when the tokens hold no window, or fewer than a batch.
+  /// Throws Error (bad_input) if the tokens hold no window, or fewer windows than a batch.
   explicit TokenSampler(const TokenSamplerOptions& options);
 
   [[nodiscard]] const TokenSamplerOptions& options() const { return options_; }
   [[nodiscard]] Epochs epochs() const { return {windows_, options_.batch}; }
 
-  /// The first token of the window at `position`, in [0, tokens - context).
+  /// Returns the first token of the window at `position`, in [0, tokens - context).
   [[nodiscard]] std::int64_t first_token(std::int64_t position) const;
 
  private:
   TokenSamplerOptions options_;
   RandomStream stream_;
-  std::int64_t windows_ = 0;  // that lie one behind the other
+  std::int64_t windows_ = 0;  // number of consecutive windows
 };
 
 }  // namespace mylos

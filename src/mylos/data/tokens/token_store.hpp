@@ -1,4 +1,4 @@
-// TokenStore: the tokens of a split in their stored type, in memory or read when they are asked for.
+// TokenStore: the tokens of a split in their stored type, in memory or read on demand.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@ namespace mylos {
 
 class TokenStore {
  public:
-  /// `longest`: the most tokens that are asked for at once.
+  /// `longest`: the maximum number of tokens per call.
   TokenStore(const TokenDataset& dataset, Split split, bool in_memory, std::int64_t longest)
       : dataset_(dataset),
         split_(split),
         in_memory_(in_memory),
         bytes_(uninitialised<HostBytes>("data tokens", memory_bytes(dataset, split, in_memory, longest))) {}
 
-  /// Tokens [first, first + count) of the split; valid until the next call.
+  /// Returns tokens [first, first + count) of the split; valid until the next call.
   [[nodiscard]] const std::byte* tokens(std::int64_t first, std::int64_t count) {
     if (!in_memory_) {
       dataset_.read(split_.first + first, count, bytes_.data());

@@ -1,4 +1,5 @@
-// TokenWriter: makes a token file from a stream of tokens; it appears when it is whole.
+// TokenWriter: makes a token file from a stream of tokens. The file appears under its name when it is
+// complete.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,16 @@ namespace mylos {
 
 class TokenWriter {
  public:
-  /// Creates the file beside its name and reserves its space. A vocabulary of 0 tokens: as many as the
-  /// largest token needs. `source` says where the tokens come from.
+  /// Creates a temporary file and reserves its space. A vocabulary of 0 tokens: as large as the largest token
+  /// needs. `source` states the origin of the tokens.
   TokenWriter(const std::string& path, DType type, std::int64_t tokens, const Vocabulary& vocabulary,
               const std::string& source);
   ~TokenWriter();
 
-  /// The next tokens. They are checked by the caller, who can say where a wrong one comes from.
+  /// Adds the next tokens. The caller checks them, because it can name the origin of a wrong one.
   void add(std::span<const std::uint32_t> tokens);
 
-  /// Vocabulary, identity, publication.
+  /// Writes vocabulary and identity, and publishes the file.
   void finish();
 
  private:
