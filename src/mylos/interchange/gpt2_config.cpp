@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uintmax_t max_bytes = std::uintmax_t{1} << 20;  // of a file that has some 30 lines
+constexpr std::uintmax_t max_bytes = std::uintmax_t{1} << 20;  // for a file of about 30 lines
 constexpr std::uint64_t max_number = (std::uint64_t{1} << 31) - 1;
 
 json parse(const std::string& path) {
@@ -35,14 +35,14 @@ std::optional<std::int64_t> number(const json& config, const char* key, const st
   return found->get<std::int64_t>();
 }
 
-/// What a key says must be what our GPT does; a key that is absent or null stands for that.
+/// Checks that a key's value is one that our GPT implements; an absent or null key means that value.
 void require(const json& config, const char* key, std::initializer_list<json> same, const std::string& path) {
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) return;
   for (const json& value : same) {
     if (*found == value) return;
   }
-  // A list or an object of a stranger's may be so deep that dump() runs out of stack.
+  // A list or an object from a foreign file may be nested so deeply that dump() overflows the stack.
   const std::string value = found->is_structured()
                                 ? std::string("an ") + found->type_name()
                                 : found->dump(-1, ' ', false, json::error_handler_t::replace);

@@ -18,7 +18,7 @@ constexpr std::array<Row, 2> beginning{{
     {"embedding/position", "wpe.weight", as_it_is},
 }};
 
-// Linear layers are of their class Conv1D, which keeps weights as [inputs, outputs].
+// Hugging Face's linear layers are of class Conv1D, which stores weights as [inputs, outputs].
 constexpr std::array<Row, 12> layer_rows{{
     {"attention{}/norm_weight", "h.{}.ln_1.weight", as_it_is},
     {"attention{}/norm_bias", "h.{}.ln_1.bias", as_it_is},

@@ -1,4 +1,4 @@
-// What Hugging Face's GPT-2 calls the parameters of our GPT.
+// The names of our GPT's parameters in Hugging Face's GPT-2.
 #pragma once
 
 #include <array>
@@ -16,15 +16,16 @@ struct TensorName {
   bool transposed = false;  // theirs is [inputs, outputs], ours [outputs, inputs]
 };
 
-/// All parameters of a GPT with these layers, biases included, in the network's order; the head last, and
-/// only if it is not tied.
+/// Returns all parameters of a GPT with these layers, biases included, in the network's order; the head is
+/// last and only present if it is not tied.
 [[nodiscard]] std::vector<TensorName> gpt2_names(const ModelOptions& model);
 
-/// What files of GPT2LMHeadModel put before every name but the head's; files of the bare GPT2Model do not.
+/// The prefix of all names but the head's in files of GPT2LMHeadModel; files of the bare GPT2Model lack it.
 inline constexpr const char* gpt2_prefix = "transformer.";
 inline constexpr const char* gpt2_head = "lm_head.weight";
 
-/// The causal masks that older files hold beside the parameters of layer `layer`, counted from 0.
+/// Returns the names of the causal masks that older files store with the parameters of layer `layer`, counted
+/// from 0.
 [[nodiscard]] std::array<std::string, 2> gpt2_masks(std::int64_t layer);
 
 }  // namespace mylos

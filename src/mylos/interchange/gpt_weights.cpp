@@ -15,7 +15,7 @@
 namespace mylos {
 namespace {
 
-/// Places in the file and, where `weights` has them, in memory.
+/// Returns the parameters' paths in the file and, if `weights` has values, their memory.
 CheckpointState state_of(GptWeights& weights) {
   CheckpointState state;
   for (const GptParameter& parameter : gpt_parameters(weights.model)) {
@@ -64,7 +64,7 @@ GptWeights read_checkpoint_weights(RankGroup& ranks, const std::string& path) {
   }
   weights.type = options.precision.compute;
   const std::vector<GptParameter> parameters = gpt_parameters(weights.model);
-  reader.require_match(state_of(weights));  // before memory is taken
+  reader.require_match(state_of(weights));  // before memory is allocated
   require_memory(parameters, path);
   for (const GptParameter& parameter : parameters) {
     weights.parameters[parameter.path].resize(

@@ -1,4 +1,4 @@
-// GptWeights: a GPT on its way between two file formats, in host memory.
+// GptWeights: the weights of a GPT in host memory, for the conversion between two file formats.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 namespace mylos {
 
 struct GptWeights {
-  ModelOptions model;           // complete
-  std::int64_t vocabulary = 0;  // tokens that there are; the model's own may be padded to a round number
-  DType type = DType::fp32;     // that the network was stored in
+  ModelOptions model;           // all options set
+  std::int64_t vocabulary = 0;  // number of tokens; the model's own may be padded to a round number
+  DType type = DType::fp32;     // of the stored network
   std::map<std::string, std::vector<float>> parameters;  // by path: "attention1/qkv_weight"
 };
 
@@ -25,21 +25,21 @@ struct GptParameter {
   ParameterSpec spec;
 };
 
-/// What a GPT of this shape consists of.
+/// Returns the parameters of a GPT of this shape.
 [[nodiscard]] std::vector<GptParameter> gpt_parameters(const ModelOptions& model);
 
-/// Throws Error (does_not_fit) unless the host has memory for all parameters.
+/// Throws Error (does_not_fit) unless the host has enough memory for all parameters.
 void require_memory(const std::vector<GptParameter>& parameters, const std::string& path);
 
-/// The network of a checkpoint. Throws Error (bad_input) if it is no GPT.
+/// Reads the network of a checkpoint. Throws Error (bad_input) if it is not a GPT.
 [[nodiscard]] GptWeights read_checkpoint_weights(RankGroup& ranks, const std::string& path);
 
-/// The deck under which such a network is evaluated and goes on being one: resolved, and checked as any deck
-/// is. Throws Error (bad_input) if a deck cannot describe the network.
+/// Returns the resolved deck with which such a network is evaluated and trained further, checked like any
+/// deck. Throws Error (bad_input) if a deck cannot describe the network.
 [[nodiscard]] std::string deck_of(const GptWeights& weights, const std::string& path);
 
-/// A checkpoint at step 0 that can be evaluated and sampled from. It holds no optimizer: no run restarts from
-/// it.
+/// Writes a checkpoint at step 0 for evaluation and sampling. It has no optimizer state, so that no run can
+/// resume from it.
 void write_checkpoint_weights(RankGroup& ranks, GptWeights& weights, const std::string& path);
 
 }  // namespace mylos

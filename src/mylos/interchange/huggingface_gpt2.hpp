@@ -1,4 +1,4 @@
-// GPT-2 in Hugging Face's form: one safetensors file, and config.json beside it.
+// GPT-2 in Hugging Face's format: one safetensors file with a config.json in the same folder.
 #pragma once
 
 #include <string>
@@ -9,23 +9,22 @@
 namespace mylos {
 
 struct ImportOptions {
-  std::int64_t heads = 0;           // 0: config.json says
+  std::int64_t heads = 0;           // 0: from config.json
   std::int64_t pad_vocabulary = 1;  // rows of zeros make the vocabulary a multiple of this
 };
 
-/// Names, shapes and the memory that the weights take are checked before it is taken. Head weights that are
-/// the token embedding again are tied. Throws Error: bad_input for a file that is no GPT-2, lacks a tensor,
-/// has one of another shape, or has one more than a GPT-2 has.
+/// Reads the weights. Names, shapes and the required memory are checked before it is allocated. Head weights
+/// equal to the token embedding are tied. Throws Error: bad_input if the file is not a GPT-2, lacks a tensor,
+/// or has a tensor of another shape or one that a GPT-2 does not have.
 [[nodiscard]] GptWeights read_huggingface(const std::string& path, const ImportOptions& options);
 
-/// What narrower types would do to the numbers that write_huggingface writes. Throws Error
-/// (bad_input) where GPT-2 cannot express the network.
+/// Returns the effect of narrower types on the numbers that write_huggingface writes. Throws Error
+/// (bad_input) if GPT-2 cannot express the network.
 [[nodiscard]] ConversionSafety huggingface_safety(const GptWeights& weights);
 
-/// Writes the file with every tensor in `type` (what padded the vocabulary is cut off; biases that the
-/// network does not have are zeros) and config.json beside it. Throws Error (bad_input) where GPT-2 cannot
-/// express the network, where a number is beyond the type, and where a config.json of another network is
-/// there already; then nothing is written.
+/// Writes the file with every tensor in `type`, and config.json in the same folder. Vocabulary padding is
+/// removed; missing biases are written as zeros. Throws Error (bad_input), and writes nothing, if GPT-2
+/// cannot express the network, if a number exceeds the type, or if a config.json of another network exists.
 void write_huggingface(const GptWeights& weights, const std::string& path, DType type);
 
 }  // namespace mylos

@@ -18,7 +18,7 @@ namespace {
 using safetensors::Entry;
 using Shape = std::vector<std::int64_t>;
 
-/// The file by GPT-2's names, whether or not they have its prefix.
+/// The tensors of the file by GPT-2's names, with or without the prefix.
 class NamedTensors {
  public:
   explicit NamedTensors(const std::string& path)
@@ -36,7 +36,7 @@ class NamedTensors {
     }
     return *entry;
   }
-  /// Throws Error where none of its tensors has a name of GPT-2's, and says what such a file is for.
+  /// Throws Error that explains the required kind of file if no tensor has one of GPT-2's names.
   void require_gpt2() const {
     constexpr std::size_t max_named = 4;
     const auto is_gpt2s = [](std::string_view name) {
@@ -56,7 +56,7 @@ class NamedTensors {
         "run.initial = \"{}\", and `mylos init DECK OUT.h5 --from {}` makes a checkpoint of them",
         path(), count, fmt::join(named, ", "), count > named.size() ? ", ..." : "", path(), path());
   }
-  /// A tensor of two dimensions, none of them 0.
+  /// Returns a tensor of two dimensions, both above 0.
   [[nodiscard]] const Entry& matrix(const std::string& name) const {
     const Entry& entry = at(name);
     if (entry.shape.size() != 2 || entry.size() == 0) {
@@ -152,7 +152,7 @@ void require_shapes(const NamedTensors& file, const ModelOptions& model) {
   file.require_nothing_more(model);
 }
 
-/// Drops a head that repeats the embedding, as files of tied networks may.
+/// Removes a head that repeats the embedding, as files of tied networks may have.
 void tie_equal_head(GptWeights& weights, const Gpt2Config& config, const std::string& path) {
   if (weights.model.tied || config.tied == false) return;
   if (weights.parameters.at("head/weight") != weights.parameters.at("embedding/token")) {
@@ -187,7 +187,7 @@ GptWeights read_huggingface(const std::string& path, const ImportOptions& option
   for (const DType candidate : {DType::fp16, DType::bf16}) {
     if (safetensors::word_of(candidate) == type) weights.type = candidate;
   }
-  (void)deck_of(weights, path);  // refuses what is beyond a deck's limits
+  (void)deck_of(weights, path);  // refuses networks beyond a deck's limits
   require_shapes(file, weights.model);
   require_memory(gpt_parameters(weights.model), path);
   for (const TensorName& name : gpt2_names(weights.model)) {

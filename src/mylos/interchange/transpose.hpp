@@ -1,4 +1,4 @@
-// The transpose of a matrix in host memory.
+// Transposes matrices in host memory.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace mylos {
 
-/// [rows, columns] -> [columns, rows], in tiles whose lines stay in the cache.
+/// Returns the transpose of a [rows, columns] matrix; works in tiles whose cache lines stay in the cache.
 [[nodiscard]] inline std::vector<float> transpose(const std::vector<float>& matrix, std::int64_t rows,
                                                   std::int64_t columns) {
   constexpr std::int64_t tile = 32;

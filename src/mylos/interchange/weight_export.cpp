@@ -28,10 +28,10 @@ std::string name_in_tensors(const std::string& name) {
 
 using Layouts = std::map<std::string, ChannelsFirst>;
 
-/// How the file's tensors are to lie. Without a value: nobody says the grid that its layers work on, and they
-/// stay as they are.
+/// The layout of the file's tensors. Without a value the grid of the layers is unknown, and the parameters
+/// keep their layout.
 struct ExportLayout {
-  std::optional<Layouts> parameters;  // those that differ
+  std::optional<Layouts> parameters;  // those whose layout differs
   ChannelsFirst inputs, targets;      // of a sample; no dims: no grid
 };
 
@@ -48,7 +48,7 @@ bool works_on_grids(const LayerOptions& layer) {
          layer.kind != LayerKind::concat && layer.kind != LayerKind::branch;
 }
 
-/// The last extents of a grid that the network gives, as many as its samples have, then channels.
+/// Returns the last extents of a grid of the network, one per axis of its samples, followed by the channels.
 std::vector<std::int64_t> shape_of(const GridShape& grid, std::size_t axes) {
   std::vector<std::int64_t> shape(grid.extent.end() - static_cast<std::ptrdiff_t>(axes), grid.extent.end());
   shape.push_back(grid.channels);
@@ -60,7 +60,7 @@ ExportLayout layout_of(const WeightFile& file) {
   if (file.deck().empty()) return {};
   Options options = read_stored_deck(file.deck(), file.path()).options;
   ModelOptions& model = options.model;
-  if (model.type == ModelType::gpt) return layout;  // has no grid
+  if (model.type == ModelType::gpt) return layout;  // no grid
   if (model.shape.empty()) model.shape = file.grid();
   if (model.shape.size() < 2) {
     const bool has_grids = std::any_of(model.chain.begin(), model.chain.end(), works_on_grids);
@@ -74,7 +74,7 @@ ExportLayout layout_of(const WeightFile& file) {
     const std::int64_t copies = model.chain[index].repeat;
     last = layer_name(model.chain, index);
     if (copies > 1) last += fmt::format(".{}", copies);
-    model.outputs = 0;  // what the last layer gives, unless it takes what the data want
+    model.outputs = 0;  // the last layer's outputs, unless they are the data's
     if (takes_outputs_of_data(model.chain, index)) model.outputs = rows_of(file, last + "/weight");
   } else {
     model.outputs = rows_of(file, last + "/weight");
@@ -102,7 +102,7 @@ void require_memory_for_one(const WeightFile& file, std::int64_t copies) {
                           format_bytes(bytes), format_bytes(available_host_memory())));
 }
 
-/// Of each tensor all numbers, one after the other.
+/// Calls `use` with each tensor and all of its numbers.
 void for_each_tensor(WeightFile& file,
                      const std::function<void(const WeightEntry&, const std::vector<float>&)>& use) {
   constexpr std::int64_t piece = std::int64_t{1} << 20;  // elements
@@ -117,7 +117,7 @@ void for_each_tensor(WeightFile& file,
   }
 }
 
-/// One of the normalisation's vectors as a tensor.
+/// One of the normalisation's vectors, as a tensor.
 struct Statistics {
   safetensors::NamedShape tensor;
   std::vector<double> values;
@@ -168,7 +168,7 @@ std::map<std::string, std::string> metadata_of(const WeightFile& file, const Exp
     metadata[WeightMetadata::step] = fmt::format("{}", file.checkpoint()->header().step);
   if (!layout.parameters) return metadata;
   metadata[WeightMetadata::layout] = WeightMetadata::channels_first;
-  metadata["format"] = "pt";  // what PyTorch's readers ask for
+  metadata["format"] = "pt";  // PyTorch's readers require it
   return metadata;
 }
 

@@ -1,5 +1,5 @@
-// The weights of a checkpoint as safetensors, under our own names: of any network. The numbers lie as PyTorch
-// keeps them (model/parameters/channels_first.hpp), and metadata say so (WeightMetadata).
+// Exports the weights of a checkpoint, of any network, as safetensors under our own names. The layout is
+// PyTorch's (model/parameters/channels_first.hpp), and the metadata state it (WeightMetadata).
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace mylos {
 
-/// What narrower types would do to the numbers that write_weights writes.
+/// Returns the effect of narrower types on the numbers that write_weights writes.
 [[nodiscard]] ConversionSafety weights_safety(WeightFile& file);
 
 struct ExportedWeights {
-  bool is_channels_first = true;  // false: the checkpoint does not say the grid that its layers work on
-  std::int64_t statistics = 0;    // tensors of the normalisation
+  bool is_channels_first = true;  // false: the checkpoint does not state the grid of its layers
+  std::int64_t statistics = 0;    // number of tensors of the normalisation
 };
 
 /// Writes every parameter as a tensor LAYER.PARAMETER in `type`, and the normalisation of inputs and targets
-/// as normalization.{inputs,targets}.{shift,scale} in double. Takes memory for one tensor at a time, twice
-/// where its numbers move. Where the checkpoint does not say the grid of its samples, all stays as it lies
-/// there, and the file says that. Throws Error: bad_input where a number is beyond the type, does_not_fit
-/// where the host has no memory for the largest; then nothing is written.
+/// as normalization.{inputs,targets}.{shift,scale} in double. Takes memory for one tensor at a time, twice if
+/// its layout changes. If the checkpoint does not state the grid of its samples, all layouts stay, and the
+/// file's metadata state this. Throws Error, and writes nothing: bad_input if a number exceeds the type,
+/// does_not_fit if the host has no memory for the largest tensor.
 ExportedWeights write_weights(WeightFile& file, const std::string& path, DType type);
 
 }  // namespace mylos

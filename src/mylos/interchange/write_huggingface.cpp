@@ -49,7 +49,8 @@ std::vector<Export> exports_of(const GptWeights& weights) {
   return exports;
 }
 
-/// As the file has them: cut to the vocabulary, transposed; zeros where there is no such parameter.
+/// Returns the values in the file's layout: without vocabulary padding, transposed; zeros if the parameter
+/// does not exist.
 std::vector<float> values_of(const GptWeights& weights, const Export& tensor) {
   const std::vector<std::int64_t>& shape = tensor.shape.shape;
   std::size_t size = 1;
@@ -60,7 +61,7 @@ std::vector<float> values_of(const GptWeights& weights, const Export& tensor) {
   return {found->second.begin(), found->second.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
-/// Throws Error if the file is there and says something else.
+/// Throws Error if the file exists with other contents.
 void require_no_other(const std::string& path, const std::string& text) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return;
@@ -95,7 +96,7 @@ void write_huggingface(const GptWeights& weights, const std::string& path, DType
   std::vector<safetensors::NamedShape> shapes;
   for (const Export& tensor : exports) shapes.push_back(tensor.shape);
 
-  // The reading side asks for the framework that the tensors are of; their layout is the same in all.
+  // Readers require the name of the framework; the layout is the same in all.
   safetensors::Writer writer(path, type, std::move(shapes), {{"format", "pt"}});
   for (const Export& tensor : exports) writer.write(values_of(weights, tensor));
   PendingFile pending_config(config_path);
