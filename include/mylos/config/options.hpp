@@ -1,4 +1,4 @@
-// Options: everything a deck says, one struct per room.
+// Options: the contents of a deck, one struct per room.
 #pragma once
 
 #include "mylos/checkpoint/options.hpp"

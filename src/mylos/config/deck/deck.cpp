@@ -20,7 +20,7 @@
 namespace mylos {
 namespace {
 
-/// Puts one entry into the options, or throws with its place.
+/// Stores one entry in the options, or throws with its position.
 void apply(const Entry& entry, Options& options) {
   const Key* key = schema().find_key(entry.path);
   if (key == nullptr) {
@@ -36,8 +36,8 @@ void apply(const Entry& entry, Options& options) {
   }
 }
 
-/// All entries in their order; each is checked whether or not a later one takes its place. A preset comes
-/// before the keys that it sets, wherever it stands.
+/// Applies all entries in order and checks each, even if a later one replaces it. A preset is applied before
+/// the keys that it sets, wherever it stands in the deck.
 Options options_of(const std::vector<Entry>& entries) {
   Options checked;
   for (const Entry& entry : entries) apply(entry, checked);
@@ -52,7 +52,7 @@ Options options_of(const std::vector<Entry>& entries) {
   return options;
 }
 
-/// What names an entry: the key, with the user's own name where it has one.
+/// Returns the key of an entry, with the user's own name for an entry of a table.
 std::string full_name(const Entry& entry) {
   const Key* key = schema().find_key(entry.path);
   const auto* table = std::get_if<Value::Table>(&entry.value.held);
@@ -69,7 +69,7 @@ void refuse_repeated(const std::vector<Entry>& command_line) {
   }
 }
 
-/// A length from the command line takes the place of the deck's length, whichever of the two keys gave it.
+/// Removes the deck's run.epochs or run.steps if the command line gives either key.
 void drop_replaced_length(std::vector<Entry>& deck, const std::vector<Entry>& command_line) {
   const auto is_length = [](const Entry& entry) {
     return entry.path == "run.epochs" || entry.path == "run.steps";
@@ -77,7 +77,7 @@ void drop_replaced_length(std::vector<Entry>& deck, const std::vector<Entry>& co
   if (std::any_of(command_line.begin(), command_line.end(), is_length)) std::erase_if(deck, is_length);
 }
 
-/// Where each key is given, and each table of a list of them: "model.layers.2".
+/// Returns the position of each given key, and of each table in a list: "model.layers.2".
 GivenPlaces places_of(const std::vector<Entry>& entries) {
   GivenPlaces given;
   std::map<std::string, std::size_t> tables;
@@ -101,7 +101,7 @@ NormType usual_norm(ModelType type) {
   return is_short_form(type) ? NormType::batchnorm : NormType::none;
 }
 
-/// A list of tables, each as a block of its own.
+/// Returns a list of tables, each as a separate block.
 std::string table_blocks(const Key& key, const Value::List& list) {
   std::string blocks;
   for (const Value& element : list) {
@@ -115,7 +115,7 @@ std::string table_blocks(const Key& key, const Value::List& list) {
 Deck read(std::string_view text, const std::string& file_name, const std::vector<std::string>& overrides,
           DeckOrigin origin) {
   std::vector<Entry> entries = entries_of_deck(text, file_name);
-  options_of(entries);  // the deck's own mistakes come first
+  options_of(entries);  // reports mistakes of the deck itself first
   const std::vector<Entry> command_line = entries_of_command_line(overrides);
   refuse_repeated(command_line);
   drop_replaced_length(entries, command_line);
@@ -123,7 +123,7 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
 
   Deck deck{.options = options_of(entries), .resolved = ""};
   if (deck.options.run.reproducible && deck.options.communication.backend == "auto")
-    deck.options.communication.backend = "mpi";  // NCCL adds in an order of its own
+    deck.options.communication.backend = "mpi";  // NCCL adds in an order of its own choice
   if (deck.options.run.folder.empty()) deck.options.run.folder = "runs/" + deck.options.run.name;
   const GivenPlaces given = places_of(entries);
   for (const auto& [key, place] : given) deck.places.emplace(key, place.text());
@@ -176,7 +176,7 @@ std::string resolve(const Options& options) {
   std::string result = "# Every key that has an effect, with the value that the run uses.\n";
   for (const Section& section : schema().sections) {
     result += fmt::format("\n[{}]\n", section.name);
-    std::string tables;  // behind the section's other keys: they end it
+    std::string tables;  // after the section's other keys, because they end the section
     for (const Key& key : schema().keys) {
       if (key.section != section.name) continue;
       const auto value = key.effective(options);

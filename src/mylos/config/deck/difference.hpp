@@ -1,4 +1,4 @@
-// Which keys two decks give different values.
+// Finds the keys whose values differ between two decks.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace mylos {
 
 struct KeyDifference {
   std::string key;     // "optimizer.lr"
-  std::string before;  // as TOML; "nothing" where the key has no value
+  std::string before;  // as TOML; "nothing" if the key has no value
   std::string after;
 };
 
-/// In the schema's order.
+/// Returns the differing keys in the schema's order.
 [[nodiscard]] std::vector<KeyDifference> differing_keys(const Options& before, const Options& after);
 
 }  // namespace mylos

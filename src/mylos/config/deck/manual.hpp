@@ -1,17 +1,17 @@
-// The manual of the deck, written from the schema: docs/deck.md and the command's help are this text.
+// The manual of the deck, generated from the schema: the text of docs/deck.md and of the command's help.
 #pragma once
 
 #include <string>
 
 namespace mylos {
 
-/// Markdown: an example deck, then one table of keys per section.
+/// Returns Markdown: an example deck, then one table of keys per section.
 [[nodiscard]] std::string deck_manual();
 
-/// Plain text for a terminal: a line per section with the names of its keys.
+/// Returns plain text for a terminal: one line per section with the names of its keys.
 [[nodiscard]] std::string deck_overview();
 
-/// The example deck at the top of the manual.
+/// Returns the example deck at the start of the manual.
 [[nodiscard]] std::string example_deck();
 
 }  // namespace mylos

@@ -1,4 +1,4 @@
-// [precision.adaptation]: what a run with precision.adapt tries at its start, and what it looks at later.
+// [precision.adaptation]: the trials at the start of a run with precision.adapt, and its later checks.
 #include <algorithm>
 
 #include "mylos/config/schema/keys.hpp"
@@ -9,7 +9,7 @@
 namespace mylos {
 namespace {
 
-// Of a trial: there is something to time behind its warm-up, and a trainer remembers so many.
+// A trial needs steps to time after its warm-up; a trainer stores at most the upper limit.
 constexpr IntegerRange trial_steps{4, 1000};
 
 void fill_types(Key& key) {

@@ -1,4 +1,4 @@
-// The check of every key's conditions (Key::only_with).
+// Checks the conditions of every key (Key::only_with).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +9,7 @@
 namespace mylos {
 namespace {
 
-/// `optimizer.type is "adamw" (its default)`
+/// Returns `optimizer.type is "adamw" (its default)`.
 std::string describe_key(const std::string& path, const Options& options, const GivenPlaces& given) {
   const auto value = schema().find_key(path)->write(options);
   const auto place = given.find(path);

@@ -1,4 +1,4 @@
-// [health]: what a run looks at, and from where on it warns.
+// [health]: the quantities that a run monitors, and the thresholds of its warnings.
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/sections.hpp"
@@ -28,7 +28,7 @@ void fill_ignore(Key& key) {
   };
 }
 
-/// To go back to, from before the end of a run.
+/// Returns the condition that a run writes checkpoints, to which it can rewind, before its end.
 Condition with_checkpoints() {
   return {"checkpoints to return to (checkpoint.every, every_minutes or keep_best)",
           {"checkpoint.every"},

@@ -1,4 +1,4 @@
-// [initial]: which weights of run.initial a run begins with.
+// [initial]: the weights that a run takes from run.initial.
 #include "mylos/base/numbers/nearest.hpp"
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/sections.hpp"

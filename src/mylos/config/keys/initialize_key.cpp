@@ -25,7 +25,7 @@ std::vector<std::string> initializer_names() {
   return names;
 }
 
-/// The number that a kind needs beside its name; nullptr: it may have a gain.
+/// Returns the name of the number that a kind requires; nullptr: it may have a gain.
 const char* number_of(Initializer kind) {
   return kind == Initializer::normal     ? "std"
          : kind == Initializer::uniform  ? "bound"
@@ -64,7 +64,7 @@ std::optional<std::string> read_amount(const NamedValue& entry, InitialRule& rul
   return std::nullopt;
 }
 
-/// What is said must be what the kind needs, no more.
+/// Checks that the table has exactly the numbers that the kind needs.
 std::optional<std::string> require_amounts(const Value::Table& table, Initializer kind) {
   const char* needed = number_of(kind);
   const std::string name = initializer_words()[static_cast<std::size_t>(kind)].first;

@@ -5,7 +5,7 @@
 
 namespace mylos {
 
-/// model.initialize.
+/// Returns the key model.initialize.
 [[nodiscard]] Key initialize_key();
 
 }  // namespace mylos

@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::size_t max_axes = 3;
 
-/// One key of a layer's table. `read` returns what was found where the value does not fit.
+/// One key of a layer's table. `read` returns a description of a value that does not fit.
 struct LayerKey {
   std::string name;
   std::string type;
   std::string meaning;
-  std::vector<LayerKind> kinds;  // that have it; none: all
+  std::vector<LayerKind> kinds;  // the kinds that have the key; none: all
   std::function<bool(LayerOptions&, const Value&)> read;
   std::function<std::optional<Value>(const LayerOptions&)> write;
 };
@@ -253,13 +253,13 @@ bool has(const LayerKey& key, LayerKind kind) {
   return key.kinds.empty() || std::find(key.kinds.begin(), key.kinds.end(), kind) != key.kinds.end();
 }
 
-/// The one that a key belongs to; empty: all.
+/// Returns the norm that a key belongs to; empty: all.
 std::string_view norm_of_key(std::string_view key) {
   if (key == "norm_groups") return name_of(NormType::groupnorm);
   return key == "norm_over" || key == "norm_momentum" ? name_of(NormType::batchnorm) : "";
 }
 
-/// The layer, or what is wrong with it, to stand behind "layer 3".
+/// Reads the layer, or returns the error, worded to follow "layer 3".
 std::optional<std::string> read_layer(const Value& value, LayerOptions& layer) {
   const auto* table = std::get_if<Value::Table>(&value.held);
   if (table == nullptr) return "as " + describe(value);

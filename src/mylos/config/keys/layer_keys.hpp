@@ -1,4 +1,4 @@
-// The keys of a table [[model.layers]]: the layers of a network that the deck lists one by one.
+// The keys of a table [[model.layers]]: the layers of a network that the deck lists individually.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@ namespace mylos {
   return {{"zero", Padding::zero}, {"periodic", Padding::periodic}, {"reflect", Padding::reflect}};
 }
 
-/// Appends the layers of a list of tables. Returns what was found where one does not fit: "layer 2 with
-/// 'kernl'; did you mean 'kernel'?".
+/// Appends the layers of a list of tables. Returns a description of the first one that does not fit: "layer 2
+/// with 'kernl'; did you mean 'kernel'?".
 [[nodiscard]] std::optional<std::string> read_layers(const Value& value, std::vector<LayerOptions>& layers);
 
-/// Each layer with the keys that are not at their defaults.
+/// Returns each layer with the keys that differ from their defaults.
 [[nodiscard]] Value layers_value(const std::vector<LayerOptions>& layers);
 
-/// A row of the manual's table for each key.
+/// Returns a row of the manual's table for each key.
 [[nodiscard]] std::string layers_manual();
 
 }  // namespace mylos

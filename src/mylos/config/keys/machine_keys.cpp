@@ -1,4 +1,4 @@
-// [communication], [checkpoint] and [kernels]: what may change with the machine and never changes the
+// [communication], [checkpoint] and [kernels]: settings that depend on the machine and do not change the
 // mathematics.
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"

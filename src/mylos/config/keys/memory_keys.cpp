@@ -13,7 +13,7 @@ constexpr std::int64_t max_budget = std::int64_t{1} << 50;
 constexpr std::size_t max_groups = 1000;
 constexpr std::string_view every = "every ";
 
-/// N of "every N".
+/// Returns N of "every N".
 std::optional<std::int64_t> length_in(const std::string& text) {
   if (!text.starts_with(every)) return std::nullopt;
   std::int64_t length = 0;
@@ -23,7 +23,7 @@ std::optional<std::int64_t> length_in(const std::string& text) {
   return length;
 }
 
-/// The groups, or what was found where one should stand.
+/// Reads the groups, or returns a description of the value that is not a group.
 std::optional<std::string> read_groups(const Value::List& list, std::vector<BlockGroup>& groups) {
   if (list.empty()) return "an empty list";
   if (list.size() > max_groups) return fmt::format("a list of {}", list.size());

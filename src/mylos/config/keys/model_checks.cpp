@@ -1,4 +1,4 @@
-// Checks of the keys of [model] against each other.
+// Checks the keys of [model] against each other.
 #include <algorithm>
 
 #include "mylos/config/schema/checks.hpp"
@@ -28,7 +28,7 @@ class ModelChecks : DeckMistakes {
   }
 
  private:
-  /// The key is a transformer's too, as a number.
+  /// Refuses layer tables for other types than "chain"; for a transformer the key is a number.
   void layers_of_a_chain() const {
     if (options_.model.chain.empty() || options_.model.type == ModelType::chain) return;
     const char* first = "model.layers.1";

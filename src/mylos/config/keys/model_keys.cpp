@@ -8,7 +8,7 @@
 namespace mylos {
 namespace {
 
-/// The widths, or what was found where a width should stand.
+/// Reads the widths, or returns a description of the value that is not a width.
 std::optional<std::string> read_widths(const Value& value, std::vector<std::int64_t>& widths) {
   const auto* list = std::get_if<Value::List>(&value.held);
   if (list == nullptr) return describe(value);
@@ -83,7 +83,7 @@ void add_transformer_keys(ModelKeys& keys) {
   keys.boolean("bias", &ModelOptions::bias, "gpt: linear layers and layer normalisation have biases.");
 }
 
-/// A number of layers of a transformer, or the layers of a chain.
+/// Makes the key accept the number of a transformer's layers or the layers of a chain.
 void take_layers_too(Key& key) {
   key.type = fmt::format("integer from 1 to {}, or tables [[model.layers]]", max_layers);
   key.is_table_list = true;
@@ -131,7 +131,7 @@ void add_class_weights(Key& key) {
   key.default_text = "none";
 }
 
-/// Of networks of these types, whose hidden layers are all that has the key.
+/// Returns the condition that networks of these types, which use the key in hidden layers only, have any.
 Condition with_hidden_layers(std::vector<ModelType> types) {
   return {
       "hidden layers (model.hidden)", {"model.hidden"}, [types = std::move(types)](const Options& options) {

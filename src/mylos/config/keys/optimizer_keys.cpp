@@ -30,7 +30,7 @@ std::optional<Value> write_betas(const Options& options) {
 constexpr NumberRange factors{0, false, 1000, true};
 constexpr NumberRange decays{0, true, 1000, true};
 
-/// A key of a group, or what is wrong with it.
+/// Reads a key of a group, or returns the error.
 std::optional<std::string> read_group_key(ParameterGroup& group, const NamedValue& entry) {
   const std::string where = fmt::format(" for '{}'", printable(entry.name));
   if (entry.name == "match") {

@@ -1,4 +1,4 @@
-// What other frameworks call our keys: a newcomer's deck may say it so.
+// The names of other frameworks for our keys, which a newcomer's deck may use.
 #include "mylos/config/schema/sections.hpp"
 
 namespace mylos {

@@ -10,7 +10,7 @@
 namespace mylos {
 namespace {
 
-/// One rule. A pattern given again moves to the end, where it wins.
+/// Reads one rule. A repeated pattern moves to the end, where it takes precedence.
 std::optional<std::string> read_rule(Options& options, const NamedValue& entry) {
   const auto* held = std::get_if<std::string>(&entry.value.held);
   const auto word = std::find_if(type_words().begin(), type_words().end(), [&](const auto& candidate) {
@@ -48,7 +48,7 @@ void fill_rules(Key& key) {
   key.clear = [](Options& options) { options.precision.rules.clear(); };
 }
 
-/// Sets of scaler parameters by name; each starts from the defaults.
+/// Named sets of scaler parameters; each set starts from the defaults.
 struct Preset {
   std::string name;
   double initial_scale;
@@ -74,11 +74,11 @@ void fill_preset(Key& key) {
     }
     return describe(value);
   };
-  // The resolved deck gives the parameters themselves.
+  // The resolved deck lists the parameters themselves.
   key.write = [](const Options&) -> std::optional<Value> { return std::nullopt; };
 }
 
-/// A static one falls behind a return.
+/// A rewind also lowers a static loss scale.
 Condition with_falling_scale() {
   Condition condition = with_dynamic_scale();
   condition.text += " or that a return lowers (health.on_divergence = \"rewind\")";

@@ -8,10 +8,10 @@
 
 namespace mylos {
 
-/// Puts them where the options leave them open; `known` is a model that knows its data.
+/// Copies the sizes of `known`, a model completed from its data, into the options that leave them open.
 void take_sizes(Options& options, const ModelOptions& known);
 
-/// The same in a resolved deck.
+/// Does the same for the text of a resolved deck.
 [[nodiscard]] std::string with_sizes(const std::string& resolved, const ModelOptions& known);
 
 }  // namespace mylos

@@ -62,7 +62,7 @@ class Checks : DeckMistakes {
     }
   }
 
-  /// A checkpoint may come from a processor that has more.
+  /// Not for checkpoints: one may come from a processor with more instruction sets.
   void kernels() const {
     if (!options_.kernels.instructions) return;
     const std::vector<Instructions> here = available_instructions();
@@ -76,7 +76,7 @@ class Checks : DeckMistakes {
                      name_of(*options_.kernels.instructions), names));
   }
 
-  /// What would make the sum over micro-batches depend on who adds them up.
+  /// Refuses settings that make the sum over micro-batches depend on its division over ranks.
   void reproducible() const {
     if (!options_.run.reproducible) return;
     const auto refuse = [this](const char* key, const std::string& what) {
@@ -99,7 +99,7 @@ class Checks : DeckMistakes {
       refuse("kernels.gemm", "engines that no clock chooses: any other 'kernels.gemm'");
   }
 
-  /// Without masters there must be something that they would be beside. A run that adapts chooses `compute`.
+  /// Refuses a run without masters in which all weights are fp32. A run that adapts chooses `compute` itself.
   void masters() const {
     const PrecisionOptions& precision = options_.precision;
     if (precision.masters == MasterWeights::fp32 || precision.compute != DType::fp32) return;
@@ -175,7 +175,7 @@ class Checks : DeckMistakes {
     }
   }
 
-  /// The length of a run by epochs is not known yet.
+  /// The length of a run in epochs is not yet known here (0).
   void stable_part(std::int64_t length, const std::string& length_key) const {
     const ScheduleOptions& schedule = options_.schedule;
     const auto decay = std::llround(schedule.decay_share * static_cast<double>(length));
@@ -187,7 +187,7 @@ class Checks : DeckMistakes {
              schedule.warmup, decay, shortest(schedule.decay_share), length, length_key));
   }
 
-  /// It takes the place of the hysteresis, and must be able to hold as many overflows as it waits for.
+  /// The window replaces the hysteresis, and must be able to hold the required number of overflows.
   void backoff_window() const {
     const ScalerOptions& scaler = options_.precision.scaler;
     if (scaler.hysteresis > 1) {

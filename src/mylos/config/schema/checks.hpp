@@ -1,4 +1,4 @@
-// Checks of keys against each other, after each has been checked for itself.
+// Checks keys against each other, after each has been checked separately.
 #pragma once
 
 #include <map>
@@ -9,20 +9,20 @@
 
 namespace mylos {
 
-/// Where each key was given; a key that was not given is absent.
+/// The position of each given key; a key that is not given is absent.
 using GivenPlaces = std::map<std::string, Place>;
 
-/// Earlier versions took and wrote keys that had no effect; what they wrote is still read.
+/// Earlier versions accepted and wrote keys that had no effect; checkpoints with such keys are still read.
 enum class DeckOrigin { user, checkpoint };
 
-/// Throws Error, naming the place of the key that should change.
+/// Throws Error that names the position of the key that should change.
 void check_options(const Options& options, const GivenPlaces& given, const std::string& file_name,
                    DeckOrigin origin);
 
-/// Throws Error for a key that is given where it has no effect (Key::only_with), naming its place.
+/// Throws Error, with its position, for a key that is given but has no effect (Key::only_with).
 void require_effect(const Options& options, const GivenPlaces& given);
 
-/// Of the checks, those of [model].
+/// Makes those checks that concern [model].
 void check_model(const Options& options, const GivenPlaces& given, const std::string& file_name);
 
 }  // namespace mylos

@@ -12,7 +12,7 @@ std::optional<Value> value_in(const Options& options, const std::string& key) {
   return schema().find_key(key)->write(options);
 }
 
-/// Without its quotes.
+/// Returns a value's text without quotes.
 std::string bare(const Value& value) {
   const auto* word = std::get_if<std::string>(&value.held);
   return word != nullptr ? *word : to_toml(value);

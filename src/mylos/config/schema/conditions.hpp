@@ -1,5 +1,5 @@
-// Conditions: what a deck must say for a key of it to have an effect. Each key's are declared beside it
-// (Keys::only_with); require_effect() reads them, as do the resolved deck and the manual.
+// Conditions on a deck under which a key has an effect. Each key declares its own (Keys::only_with);
+// require_effect(), the resolved deck and the manual read them.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace mylos {
 
-/// The key has one of these values: words without their quotes, numbers and booleans as TOML.
+/// Holds if the key has one of these values: words without quotes, numbers and booleans as TOML.
 [[nodiscard]] Condition with(std::string key, std::vector<std::string> values);
-/// The same with another text.
+/// The same condition with another text.
 [[nodiscard]] Condition with(std::string key, std::vector<std::string> values, std::string text);
-/// A number above 0.
+/// Holds if the key's number is above 0.
 [[nodiscard]] Condition with_more_than_0(std::string key);
-/// The deck gives the key, which has no default.
+/// Holds if the deck gives the key, which has no default.
 [[nodiscard]] Condition with_given(std::string key);
 
-/// Some layer may compute in fp16: as precision.compute, a rule or an adaptation says.
+/// Returns whether a layer may compute in fp16, by precision.compute, a rule or an adaptation.
 [[nodiscard]] bool may_compute_in_half(const PrecisionOptions& precision);
 [[nodiscard]] Condition with_half();
-/// A loss scale other than 1.
+/// Holds for a loss scale other than 1.
 [[nodiscard]] Condition with_loss_scale();
-/// One that follows the overflows.
+/// Holds for a loss scale that follows overflows.
 [[nodiscard]] Condition with_dynamic_scale();
 
-/// Of the value `value` of a key, as TOML, alone.
+/// Restricts a condition to the value `value` of a key, as TOML.
 [[nodiscard]] Condition of_value(std::string value, Condition condition);
 
 }  // namespace mylos

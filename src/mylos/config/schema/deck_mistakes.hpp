@@ -1,4 +1,4 @@
-// How checks of several keys name the place of what should change.
+// Positions in the messages of checks of several keys.
 #pragma once
 
 #include <initializer_list>
@@ -14,7 +14,7 @@ class DeckMistakes {
   DeckMistakes(const GivenPlaces& given, const std::string& file_name)
       : given_(given), file_name_(file_name) {}
 
-  /// The place is the one that comes last of those given.
+  /// The message names the position of the given key that comes last.
   [[noreturn]] void fail(std::initializer_list<const char*> keys, const std::string& message) const {
     Place place{file_name_};
     for (const char* key : keys) {
@@ -22,7 +22,7 @@ class DeckMistakes {
       if (found == given_.end()) continue;
       const bool is_later = found->second.line == 0 || found->second.line > place.line;
       if (is_later) place = found->second;
-      if (place.line == 0) break;  // the command line comes after every line of the deck
+      if (place.line == 0) break;  // the command line comes after all lines of the deck
     }
     fail_input("{}: {}", place.text(), message);
   }

@@ -9,7 +9,7 @@
 namespace mylos {
 namespace {
 
-/// No key of a deck needs more than three.
+/// No key of a deck needs more than three levels.
 constexpr int deepest_brackets = 16;
 constexpr int max_dots = 16;
 
@@ -17,7 +17,8 @@ std::int64_t line_at(std::string_view text, std::size_t position) {
   return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(position), '\n');
 }
 
-/// Bytes of the UTF-8 sequence that starts here, 0 if none does (RFC 3629: shortest form, no surrogates).
+/// Returns the bytes of the UTF-8 sequence that starts here, 0 if there is none (RFC 3629: shortest form, no
+/// surrogates).
 std::size_t sequence_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
@@ -51,7 +52,7 @@ std::optional<std::size_t> first_byte_not_utf8(std::string_view text) {
   return std::nullopt;
 }
 
-/// The position behind the string that opens at `open`, by TOML's rules for all four kinds of string.
+/// Returns the position after the string that opens at `open`, by TOML's rules for all four kinds of string.
 std::size_t end_of_string(std::string_view text, std::size_t open) {
   const char quote = text[open];
   const bool escapes = quote == '"';
@@ -74,7 +75,7 @@ std::size_t end_of_string(std::string_view text, std::size_t open) {
   return text.size();
 }
 
-/// Where brackets or dotted keys go deeper than a deck may.
+/// Returns the position where brackets or dotted keys exceed the limit of depth, if any.
 std::optional<std::size_t> first_too_deep(std::string_view text) {
   int brackets = 0;
   int dots = 0;

@@ -1,5 +1,4 @@
-// What is checked of a deck's text before the TOML parser sees it, and what is said when the parser refuses
-// it.
+// Checks of a deck's text before the TOML parser reads it, and text access for the messages of its errors.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +8,11 @@
 
 namespace mylos {
 
-/// Throws for a text that is empty, larger than 1 MiB, not UTF-8, or nested so deep that a recursive parser
-/// (or the destructor of its tree) could run out of stack.
+/// Throws if a text is empty, larger than 1 MiB, not UTF-8, or nested so deeply that a recursive parser (or
+/// the destructor of its tree) could overflow the stack.
 void check_deck_text(std::string_view text, const std::string& file_name);
 
-/// The same limits of size, encoding and depth, for one value of the command line.
+/// Returns whether one value of the command line passes the same limits of size, encoding and depth.
 [[nodiscard]] bool is_harmless(std::string_view text);
 
 /// The lines of a text, numbered from 1.
@@ -21,9 +20,9 @@ class Lines {
  public:
   explicit Lines(std::string_view text);
 
-  /// The line without its end.
+  /// Returns the line without its line break.
   [[nodiscard]] std::string_view line(std::size_t number) const;
-  /// All the text above the line.
+  /// Returns the complete text above the line.
   [[nodiscard]] std::string_view above(std::size_t number) const;
 
  private:

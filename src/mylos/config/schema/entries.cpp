@@ -17,13 +17,13 @@ namespace {
 
 constexpr const char* command_line = "command line";
 
-/// An entry and where its key starts, to bring entries back into the order of the text: toml++ sorts by name.
+/// An entry and the position of its key, to restore the order of the text: toml++ sorts by name.
 struct Located {
   Entry entry;
   toml::source_position start;
 };
 
-/// A number as its line has it; toml++ counts characters, not bytes.
+/// Returns a number as its line writes it; toml++ counts characters, not bytes.
 std::string_view written(const toml::node& number, const Lines& lines) {
   const toml::source_region& place = number.source();
   const std::string_view line = lines.line(place.begin.line);
@@ -39,7 +39,7 @@ std::string_view written(const toml::node& number, const Lines& lines) {
   return line.substr(first, byte_of(place.end.column) - first);
 }
 
-/// toml++ takes a number that is too small for a double for 0.
+/// Detects numbers too small for a double, which toml++ reads as 0.
 Value value_of(const toml::value<double>& number, const Lines& lines) {
   if (number.get() == 0) {
     const std::string_view text = written(number, lines);
@@ -78,7 +78,7 @@ Value value_of(const toml::node& node, const Lines& lines) {
   return {Value::Foreign{"a date or time"}};
 }
 
-/// One part of a path. A part with a dot in it keeps its quotes, so that "run.name" is not run.name.
+/// Returns one part of a path. A part with a dot keeps its quotes, so that "run.name" differs from run.name.
 std::string path_part(std::string_view name) {
   return name.find('.') == std::string_view::npos && !name.empty() ? std::string(name)
                                                                    : fmt::format("\"{}\"", name);
@@ -122,7 +122,7 @@ class Walk {
         add(key, path, value_of(node, lines_));
         found_.back().entry.is_section = known == nullptr && is_header(key);
       } else {
-        visit(*inner, path);  // an unknown dotted key is named in full
+        visit(*inner, path);  // messages name an unknown dotted key completely
       }
     }
   }
@@ -143,7 +143,7 @@ class Walk {
   std::vector<Located> found_;
 };
 
-/// The text as one TOML value, else as the plain string that it is.
+/// Reads the text as one TOML value, otherwise as a plain string.
 Value value_of_text(std::string_view text) {
   const Value plain{std::string(text)};
   if (!is_harmless(text)) return plain;
@@ -157,7 +157,7 @@ Value value_of_text(std::string_view text) {
   }
 }
 
-/// An entry of the table `key`: everything behind its path is the entry's name.
+/// Returns the entry of the table `key`: the text after its path is the entry's name.
 Entry entry_of_table(const Key& key, std::string_view path, std::string_view text) {
   std::string_view name = path.substr(key.path().size() + 1);
   if (name.size() >= 2 && name.front() == '"' && name.back() == '"') name = name.substr(1, name.size() - 2);

@@ -1,4 +1,4 @@
-// Keys: adds the keys of one section to the schema, each tied to the field of the options that it fills.
+// Keys: adds the keys of one section to the schema, each bound to the field of the options that it sets.
 #pragma once
 
 #include <fmt/format.h>
@@ -29,11 +29,11 @@ struct NumberRange {
   double high;
   bool high_included;
 
-  [[nodiscard]] bool holds(double x) const {  // written so that NaN is outside
+  [[nodiscard]] bool holds(double x) const {  // comparisons are written so that NaN is outside
     return (low_included ? x >= low : x > low) && (high_included ? x <= high : x < high);
   }
-  /// Kernels compute in float. What is left there of a number within the range: nothing, the bound itself, or
-  /// more than float holds; empty where it is still a number of that range.
+  /// Kernels compute in float. Returns the value that a number of the range takes there if it leaves the
+  /// range: 0, the excluded bound, or "infinite"; empty if the number stays in the range.
   [[nodiscard]] std::string lost_in_float(double x) const {
     const auto as_float = static_cast<float>(x);
     if (as_float == 0 && x != 0) return "0";
@@ -52,27 +52,29 @@ struct NumberRange {
 template <class Enumeration>
 using Words = std::vector<std::pair<std::string, Enumeration>>;
 
-/// A whole number as a double, a double as it is.
+/// Returns an integer as a double, and a double unchanged.
 [[nodiscard]] std::optional<double> number_in(const Value& value);
 
-/// A byte count written as "25 MiB" or as a whole number of bytes.
+/// Reads a byte count written as "25 MiB" or as an integer number of bytes.
 [[nodiscard]] std::optional<std::int64_t> bytes_in(const Value& value);
 
-/// 26214400 -> "25 MiB": the largest unit that divides it, so that nothing is lost.
+/// 26214400 -> "25 MiB": uses the largest unit that divides the count, so that the text is exact.
 [[nodiscard]] std::string exact_bytes(std::int64_t bytes);
 
-/// Fit for a name in the file system: one part of a path, no control characters, at most 100 bytes.
+/// Returns whether the text can be a name in the file system: one part of a path, no control characters, at
+/// most 100 bytes.
 [[nodiscard]] bool is_name(const std::string& text);
 
-/// Not empty, no control characters, at most 4096 bytes.
+/// Returns whether the text is not empty, has no control characters, and at most 4096 bytes.
 [[nodiscard]] bool is_path(const std::string& text);
 
-/// Appends a pattern of names, or a list of them. Returns what was found instead, to stand before "for KEY".
+/// Appends a pattern of names, or a list of them. Returns a description of another value, worded to precede
+/// "for KEY".
 [[nodiscard]] std::optional<std::string> read_patterns(std::vector<std::string>& patterns,
                                                        const Value& value);
 [[nodiscard]] Value patterns_value(const std::vector<std::string>& patterns);
 
-/// "a, b or c"
+/// Returns "a, b or c".
 [[nodiscard]] std::string alternatives(const std::vector<std::string>& words);
 
 /// `of` is a generic lambda from (const) Options& to the section's struct.
@@ -102,7 +104,7 @@ class Keys {
     finish(key);
   }
 
-  /// Zero in the options stands for a key that the deck does not give.
+  /// Zero in the options represents a key that the deck does not give.
   template <class Field>
   void optional_integer(std::string name, Field field, IntegerRange range, std::string unit,
                         std::string meaning) {
@@ -148,7 +150,7 @@ class Keys {
     finish(key);
   }
 
-  /// Zero in the options stands for "auto".
+  /// Zero in the options represents "auto".
   template <class Field>
   void bytes_or_auto(std::string name, Field field, IntegerRange range, const std::string& example,
                      std::string meaning) {
@@ -173,7 +175,8 @@ class Keys {
     finish(key);
   }
 
-  /// Text that `accepts` allows; empty in the options stands for a key that the deck does not give.
+  /// Adds a text that `accepts` allows; an empty text in the options represents a key that the deck does not
+  /// give.
   template <class Field>
   void text(std::string name, Field field, bool (*accepts)(const std::string&), std::string type,
             std::string default_text, std::string meaning) {
@@ -217,7 +220,8 @@ class Keys {
     finish(key);
   }
 
-  /// A key whose reading and writing are its own; the caller fills in the rest and calls finish().
+  /// Adds a key with separate functions for reading and writing; the caller sets the remaining fields and
+  /// calls finish().
   Key& add(std::string name, std::string type, std::string article, std::string meaning) {
     Key key;
     key.section = section_;
@@ -229,7 +233,7 @@ class Keys {
     return schema_.keys.back();
   }
 
-  /// Declares when keys of this section, which have been added, have an effect.
+  /// Declares the condition under which keys of this section, which have been added, have an effect.
   void only_with(const std::vector<std::string_view>& names, const Condition& condition) {
     for (const std::string_view name : names) {
       const auto key = std::find_if(schema_.keys.begin(), schema_.keys.end(), [&](const Key& added) {
@@ -240,14 +244,14 @@ class Keys {
     }
   }
 
-  /// The same of all keys of this section.
+  /// Declares the condition for all keys of this section.
   void only_with(const Condition& condition) {
     for (Key& key : schema_.keys) {
       if (key.section == section_) key.only_with.push_back(condition);
     }
   }
 
-  /// The same of keys that only some types of networks have, as `keys_of(type)` lists them.
+  /// Declares the condition of keys that only some types of networks have, as `keys_of(type)` lists them.
   template <class KeysOf>
   void limit_to_types(const KeysOf& keys_of) {
     for (Key& key : schema_.keys) {
@@ -262,7 +266,7 @@ class Keys {
     }
   }
 
-  /// The default is what the options start with.
+  /// Sets the default to the initial value of the options.
   void finish(Key& key) const {
     const Options none;
     const auto value = key.write(none);

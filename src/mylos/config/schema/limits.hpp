@@ -1,5 +1,5 @@
-// The largest counts that a deck may ask for. A batch of the widest samples in bytes, and the samples of the
-// longest run, fit 63 bits.
+// The largest counts that a deck may give. A batch of the widest samples in bytes, and the samples of the
+// longest run, fit in 63 bits.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace mylos {
 
 constexpr std::int64_t largest_count = 2147483647;     // steps, samples per batch
-constexpr std::int64_t max_epochs = 1'000'000;         // times the samples of any data set
+constexpr std::int64_t max_epochs = 1'000'000;         // this many times the samples of any data set fit
 constexpr std::int64_t max_width = 1 << 20;            // of a hidden layer
 constexpr std::int64_t max_features = 1 << 28;         // of a sample
 constexpr std::int64_t max_layers = 1000;              // hidden, or of a transformer

@@ -54,7 +54,8 @@ std::vector<std::string> section_names() {
   return names;
 }
 
-/// The key that others call so: by the whole path or by its last part, whatever the letters' case.
+/// Returns the key that other frameworks call by this name: by the complete path or by its last part, in any
+/// letter case.
 std::optional<std::string> key_of_other_name(std::string_view path) {
   std::string wanted(path);
   for (char& c : wanted) c = c == '-' ? '_' : 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -66,8 +67,8 @@ std::optional<std::string> key_of_other_name(std::string_view path) {
   return std::nullopt;
 }
 
-/// The key that was probably meant: the one that others call so, else one with nearly this path, else the one
-/// with this name in another section.
+/// Returns the key that was probably meant: the one that other frameworks call by this name, otherwise one
+/// with a similar path, otherwise the one with this name in another section.
 std::optional<std::string> nearest_key(std::string_view path) {
   if (auto meant = key_of_other_name(path)) return meant;
   const std::string name = last_part(path);

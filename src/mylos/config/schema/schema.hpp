@@ -1,5 +1,5 @@
-// The closed schema of the deck: one table of keys, from which reading, messages, the echo and the manual
-// come.
+// The closed schema of the deck: one table of keys, which drives reading, messages, the resolved deck and the
+// manual.
 #pragma once
 
 #include <deque>
@@ -14,39 +14,39 @@
 
 namespace mylos {
 
-/// What the other keys must say for a key to have an effect.
+/// A condition on other keys under which a key has an effect.
 struct Condition {
-  std::string text;               // behind "only with": `optimizer.type = "sgd"`
-  std::vector<std::string> keys;  // that decide it; a message says what they are
+  std::string text;               // follows "only with": `optimizer.type = "sgd"`
+  std::vector<std::string> keys;  // the keys that decide it; a message states their values
   std::function<bool(const Options&)> holds;
-  std::string value{};  // of the key itself, as TOML, which alone needs it; empty: every value does
+  std::string value{};  // the value of the key itself, as TOML, that has this condition; empty: all values
 };
 
 struct Key {
   std::string section;  // "precision.scaler"
   std::string name;     // "mode"
-  std::string type;     // with its range: "integer from 0 to 65536"; messages put `article` before it
-  std::string article;  // "a ", "an " or nothing
-  std::string unit;     // empty where there is none
+  std::string type;     // with its range: "integer from 0 to 65536"; `article` precedes it in messages
+  std::string article;  // "a ", "an " or empty
+  std::string unit;     // empty if there is none
   std::string meaning;
-  std::string default_text;          // as a deck would write it, or words where the default is no value
-  std::vector<std::string> choices;  // of a key that takes one of several words
-  bool takes_any_text = false;       // a command line needs no quotes for it, whatever it looks like
+  std::string default_text;          // as a deck would write it, or words if the default is not a value
+  std::vector<std::string> choices;  // for a key that takes one of several words
+  bool takes_any_text = false;       // on a command line its value never needs quotes
   bool is_table_list = false;        // a list of tables, read table by table: [[optimizer.groups]]
   bool has_entries = false;          // a table of the user's own names (precision.rules), read entry by entry
-  std::vector<Condition> only_with;  // all of them must hold for the key to have an effect
+  std::vector<Condition> only_with;  // the key has an effect if all of them hold
 
-  /// Puts the value into the options. Returns what was found instead when the value is not of `type`.
+  /// Stores the value in the options. If the value is not of `type`, returns a description of what was found.
   std::function<std::optional<std::string>(Options&, const Value&)> read;
-  /// The value in these options; nothing where the deck would say nothing.
+  /// Returns the value in these options; nothing if the deck would not give the key.
   std::function<std::optional<Value>(const Options&)> write;
-  /// Forgets all entries. Only where has_entries or is_table_list.
+  /// Removes all entries. Only for has_entries or is_table_list.
   std::function<void(Options&)> clear;
 
   [[nodiscard]] std::string path() const { return section + '.' + name; }
-  /// The first condition that does not hold; nullptr where the key has an effect.
+  /// Returns the first condition that does not hold; nullptr if the key has an effect.
   [[nodiscard]] const Condition* unmet(const Options& options) const;
-  /// The value in these options where it has an effect: what a resolved deck says.
+  /// Returns the value in these options if it has an effect: the entry of a resolved deck.
   [[nodiscard]] std::optional<Value> effective(const Options& options) const;
 };
 
@@ -55,9 +55,9 @@ struct Section {
   std::string meaning;
 };
 
-/// A key under the name that others have for it.
+/// The name of a key in another framework.
 struct OtherName {
-  std::string name;  // of a key in any section, or its whole path; in small letters, with '_' between words
+  std::string name;  // of a key in any section, or its complete path; lower case, with '_' between words
   std::string path;  // our key
 };
 
@@ -72,14 +72,14 @@ struct Schema {
 
 [[nodiscard]] const Schema& schema();
 
-/// Why `path` is no key: it is a section, is misspelt (with the nearest key), or is unknown
-/// (with the keys that there are).
+/// Explains why `path` is not a key: it is a section, is misspelt (names the nearest key), or is unknown
+/// (lists the available keys).
 [[nodiscard]] std::string explain_unknown_key(std::string_view path);
 
-/// The same for the name in a [section] line.
+/// Explains the same for the name in a [section] line.
 [[nodiscard]] std::string explain_unknown_section(std::string_view name);
 
-/// What is wrong with a value that `key` refused; `found` is what read() returned.
+/// Explains why `key` refused a value; `found` is the result of read().
 [[nodiscard]] std::string explain_refused_value(const Key& key, const Value& value, const std::string& found);
 
 }  // namespace mylos

@@ -5,23 +5,23 @@
 
 namespace mylos {
 
-/// The keys of [model] that only this type of network has.
+/// Returns the keys of [model] that only this type of network has.
 [[nodiscard]] const std::vector<std::string>& model_keys_of(ModelType type);
-/// The keys of [data] that only the kind of data has from which this type of network learns.
+/// Returns the keys of [data] that only the kind of data for this type of network has.
 [[nodiscard]] const std::vector<std::string>& data_keys_of(ModelType type);
-/// The keys of [data.augment], where this type of network has them.
+/// Returns the keys of [data.augment] if this type of network has them.
 [[nodiscard]] const std::vector<std::string>& augment_keys_of(ModelType type);
 
-/// Their keys under the names that other frameworks have for them.
+/// Returns the names of other frameworks for the keys.
 [[nodiscard]] std::vector<OtherName> names_of_other_frameworks();
 
 void add_run_keys(Schema& schema);
 void add_initial_keys(Schema& schema);
 void add_data_keys(Schema& schema);
-void add_augment_keys(Schema& schema);  // behind those of data
+void add_augment_keys(Schema& schema);  // after the keys of data
 void add_model_keys(Schema& schema);
 void add_precision_keys(Schema& schema);
-void add_adaptation_keys(Schema& schema);  // behind those of precision
+void add_adaptation_keys(Schema& schema);  // after the keys of precision
 void add_memory_keys(Schema& schema);
 void add_optimizer_keys(Schema& schema);
 void add_schedule_keys(Schema& schema);

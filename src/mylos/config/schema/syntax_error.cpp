@@ -10,7 +10,7 @@
 namespace mylos {
 namespace {
 
-/// Letters, digits, '_', '-', and the dots between the parts of a path.
+/// Returns whether the text has only letters, digits, '_', '-', and dots between the parts of a path.
 bool is_bare(std::string_view text, std::string_view also = "") {
   return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
     const bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -18,7 +18,7 @@ bool is_bare(std::string_view text, std::string_view also = "") {
   });
 }
 
-/// precision.scaler of the line "[precision.scaler]", nothing of other lines.
+/// Returns precision.scaler for the line "[precision.scaler]", an empty text for other lines.
 std::string_view header_in(std::string_view line) {
   line = trimmed(line);
   if (!line.starts_with('[')) return {};
@@ -26,7 +26,7 @@ std::string_view header_in(std::string_view line) {
   return is_bare(name) ? name : std::string_view{};
 }
 
-/// lr of the line "lr = 1", nothing of other lines.
+/// Returns lr for the line "lr = 1", an empty text for other lines.
 std::string_view key_in(std::string_view line) {
   const auto equals = line.find('=');
   if (equals == std::string_view::npos) return {};
@@ -34,7 +34,7 @@ std::string_view key_in(std::string_view line) {
   return is_bare(key) ? key : std::string_view{};
 }
 
-/// bf16 of the line "compute = bf16": text that lacks its quotes.
+/// Returns bf16 for the line "compute = bf16": text without its quotes.
 std::string_view bare_text_in(std::string_view line) {
   if (key_in(line).empty()) return {};
   line = trimmed(line.substr(line.find('=') + 1));
@@ -44,7 +44,7 @@ std::string_view bare_text_in(std::string_view line) {
   return !is_number && is_bare(line, "/") ? line : std::string_view{};
 }
 
-/// The section that a line stands in, with a dot behind it; "" above the first [section].
+/// Returns the section of a line, followed by a dot; "" above the first [section].
 std::string section_above(const Lines& lines, std::size_t number) {
   while (--number > 0) {
     const auto header = header_in(lines.line(number));
@@ -53,7 +53,7 @@ std::string section_above(const Lines& lines, std::size_t number) {
   return "";
 }
 
-/// The line of the text that gives this key first, 0 when it cannot be told.
+/// Returns the line of the text that gives this key first, 0 if it cannot be determined.
 std::size_t first_line_of(std::string_view text, const std::string& path) {
   try {
     const toml::table parsed = toml::parse(text);
@@ -75,7 +75,7 @@ std::size_t first_line_of(std::string_view text, const std::string& path) {
              header.empty() ? "key" : "section", printable(path), first);
 }
 
-/// The parser's own words, cut to what a reader of the message needs.
+/// Returns the parser's description, reduced to what the message needs.
 std::string description_of(const toml::parse_error& error) {
   constexpr std::string_view preface = "Error while parsing ";
   std::string text = printable(error.description(), 200);

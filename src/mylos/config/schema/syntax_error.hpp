@@ -1,4 +1,4 @@
-// What is said when a deck is not TOML.
+// The messages for decks that are not TOML.
 #pragma once
 
 #include <toml++/toml.h>
@@ -8,8 +8,8 @@
 
 namespace mylos {
 
-/// Throws Error: a duplicate key or section with the line of the first one, text without quotes, or the
-/// parser's own description with line and column.
+/// Throws Error: for a duplicate key or section with the line of the first one, for text without quotes, or
+/// with the parser's own description, line and column.
 [[noreturn]] void fail_syntax(std::string_view text, const std::string& file_name,
                               const toml::parse_error& error);
 

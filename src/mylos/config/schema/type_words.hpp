@@ -1,4 +1,4 @@
-// The words of a deck for the types that are computed with.
+// The words of a deck for compute types.
 #pragma once
 
 #include "mylos/config/schema/keys.hpp"

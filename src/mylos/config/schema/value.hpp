@@ -1,4 +1,4 @@
-// Value: what a deck writes behind a '=', apart from the parser that read it.
+// Value: the value after a '=' of a deck, independent of the parser that read it.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,13 @@ namespace mylos {
 struct NamedValue;
 
 struct Value {
-  /// A kind of TOML value that no key of a deck takes (dates and times); `what` names it with its article.
+  /// A kind of TOML value that no key of a deck accepts (dates and times); `what` is its name with its
+  /// article.
   struct Foreign {
     std::string what;
   };
   using List = std::vector<Value>;
-  using Table = std::vector<NamedValue>;  // in the order in which it was written
+  using Table = std::vector<NamedValue>;  // in the order of the text
 
   std::variant<bool, std::int64_t, double, std::string, List, Table, Foreign> held;
 };
@@ -30,13 +31,13 @@ struct NamedValue {
   Value value;
 };
 
-/// What was found, for messages: `the integer 3`, `the string "abc"`, `a list`, `a table`.
+/// Describes the value for messages: `the integer 3`, `the string "abc"`, `a list`, `a table`.
 [[nodiscard]] std::string describe(const Value& value);
 
-/// The value as TOML; numbers read back bit for bit.
+/// Returns the value as TOML; numbers are reproduced bit for bit.
 [[nodiscard]] std::string to_toml(const Value& value);
 
-/// 0.001, 1e-8, 65536: the shortest text that reads back to the same number.
+/// Returns the shortest text that reads back as the same number: 0.001, 1e-8, 65536.
 [[nodiscard]] std::string shortest(double number);
 
 }  // namespace mylos
