@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* introduction = R"(# The deck
 
-A deck describes a run: the data, the network, the numbers and how they move. It is a [TOML](https://toml.io) file.
+A deck describes a run: the data, the network, the number types and the optimizer. It is a [TOML](https://toml.io) file.
 
 ```toml
 {}```
@@ -18,27 +18,27 @@ A deck describes a run: the data, the network, the numbers and how they move. It
     mylos train surrogate.toml
     mylos train surrogate.toml optimizer.lr=3e-4 precision.compute=fp32 run.name=float
 
-- `section.key=value` behind the deck takes the place of what the deck says. The value is read as TOML, else as a plain
-  string, so `precision.compute=fp16` needs no quotes. `precision.rules.head=fp32` adds one rule. `run.steps=100` also
-  takes the place of `run.epochs`, and the other way round; where the warm-up is longer, `run.steps=100 schedule.warmup=0`.
-- A key that is not below, a value of another type or out of its range, keys that contradict each other, and keys that
-  have no effect beside the others ("Only with ...") end the command with exit code 2 before anything is computed or
-  written. The message names file, line and what would be right.
-- Whole numbers may stand where a number is wanted (`lr = 1`), not the other way round.
-- `resolved.toml` in the run's folder, and every checkpoint, hold the resolved deck: every key that has a value and an
-  effect, the deck's or the default. 0 and "auto" stay as they are, and short forms (cnn, resnet, unet;
-  `precision.scaler.preset`) are written out. `resolved.toml` also has the sizes that the run found in its data
+- `section.key=value` after the deck overrides the deck. The value is read as TOML, otherwise as a plain string, so that
+  `precision.compute=fp16` needs no quotes. `precision.rules.head=fp32` adds one rule. `run.steps=100` also replaces
+  `run.epochs`, and vice versa; if the warm-up is longer, use `run.steps=100 schedule.warmup=0`.
+- Unknown keys, values of another type or out of range, keys that contradict each other, and keys that have no effect in
+  combination with the others ("Only with ...") end the command with exit code 2 before anything is computed or written.
+  The message names the file, the line and a correct value.
+- An integer is accepted where a number is required (`lr = 1`), but not the reverse.
+- `resolved.toml` in the run's folder and every checkpoint hold the resolved deck: every key that has a value and an
+  effect, from the deck or by default. 0 and "auto" stay as they are, and short forms (cnn, resnet, unet;
+  `precision.scaler.preset`) are expanded. `resolved.toml` also has the sizes that the run found in its data
   (`model.inputs`, `model.outputs`, `model.vocabulary`, `data.shape`).
-- A step is one batch. Steps count skipped ones (overflow), updates do not.
-- [formulas.md](formulas.md) has networks, losses, updates and schedules in formulas.
+- A step is one batch. Skipped steps (overflow) count as steps, but not as updates.
+- [formulas.md](formulas.md) defines networks, losses, updates and learning-rate schedules in formulas.
 )";
 
 constexpr const char* layers_introduction = R"(
 ### [[model.layers]]
 
-The layers of `type = "chain"`, from the input on. A layer computes `dense` or `conv` (or `add`, `concat`), then `norm`,
+The layers of `type = "chain"`, input first. A layer computes `dense` or `conv` (or `add`, `concat`), then `norm`,
 `activation` and `dropout`. Samples lie on a grid, channels last (`data.shape`, or what `mylos prepare idx`, `images` or
-`fields` wrote); a dense layer reads a grid as one vector.
+`fields` wrote). A dense layer reads a grid as one vector.
 
 ```toml
 [[model.layers]]
@@ -54,12 +54,12 @@ outputs = 32
 kernel = 3
 
 [[model.layers]]
-kind = "add"          # a residual connection: what came in is added to what came out
+kind = "add"          # a residual connection: adds the output of "stem"
 skip_from = "stem"
 activation = "relu"
 
 [[model.layers]]
-kind = "dense"        # as many outputs as there are classes or targets
+kind = "dense"        # outputs: the number of classes or targets
 ```
 
 | key | type | kinds | meaning |
@@ -139,7 +139,7 @@ std::string deck_manual() {
     }
     if (section.name == "model") manual += fmt::format(layers_introduction, layers_manual());
   }
-  manual += "\nThis page is written by `mylos manual` from the schema in `src/mylos/config`.\n";
+  manual += "\nThis page is the output of `mylos manual`, generated from the schema in `src/mylos/config`.\n";
   return manual;
 }
 

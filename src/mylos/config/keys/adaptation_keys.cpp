@@ -43,22 +43,23 @@ void fill_types(Key& key) {
 void add_adaptation_keys(Schema& schema) {
   Keys keys(
       schema, "precision.adaptation",
-      "Of a run with `precision.adapt = true`: the trials at its start, and what it looks at later.",
+      "Settings of a run with `precision.adapt = true`: the trials at its start and its later checks.",
       [](auto& options) -> auto& { return options.precision.adaptation; });
   Key& types =
       keys.add("types", "list of " + alternatives({"bf16", "fp16", "fp32"}) + ", each once", "a ",
-               "Of these the run chooses `precision.compute`: the fastest whose losses in a trial stay "
-               "close to float's. With one alone nothing is tried.");
+               "The candidates for `precision.compute`: the run chooses the fastest type whose losses in a "
+               "trial stay close to those in float. With a single type there are no trials.");
   fill_types(types);
   keys.finish(types);
   keys.integer("steps", &AdaptationOptions::steps, trial_steps, "steps",
                "The length of each trial, whose losses are compared with those in float.");
   keys.number("loss_gap", &AdaptationOptions::loss_gap, {0, true, 1, true}, "",
-              "The largest gap to the loss in float, relative to it, that is accepted.");
+              "The largest accepted difference from the loss in float, relative to that loss.");
   keys.number("least_gain", &AdaptationOptions::least_gain, {0, true, 1, false}, "",
-              "16 bits must save this share of the time of a step in float, else the run computes in float.");
+              "The smallest accepted gain: 16 bits must save this fraction of the time of a step in float, "
+              "otherwise the run computes in float.");
   keys.integer("every", &AdaptationOptions::every, {1, largest_count}, "steps",
-               "How often the overflows are looked at, by which the loss scale's growth is changed.");
+               "Interval between checks of the overflows, which adapt the loss scale's growth.");
   keys.only_with(with("precision.adapt", {"true"}));
   keys.only_with({"steps", "loss_gap", "least_gain"},
                  {"two types or more to choose from",

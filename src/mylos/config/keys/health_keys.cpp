@@ -30,7 +30,7 @@ void fill_ignore(Key& key) {
 
 /// Returns the condition that a run writes checkpoints, to which it can rewind, before its end.
 Condition with_checkpoints() {
-  return {"checkpoints to return to (checkpoint.every, every_minutes or keep_best)",
+  return {"checkpoints to rewind to (checkpoint.every, every_minutes or keep_best)",
           {"checkpoint.every"},
           [](const Options& options) {
             const CheckpointOptions& checkpoint = options.checkpoint;
@@ -42,61 +42,64 @@ Condition with_checkpoints() {
 
 void add_health_keys(Schema& schema) {
   Keys keys(
-      schema, "health", "What a run looks at while it trains, and from where on it warns (`docs/health.md`).",
+      schema, "health",
+      "The quantities that a run monitors, and the thresholds of its warnings (`docs/health.md`).",
       [](auto& options) -> auto& { return options.health; });
   constexpr NumberRange threshold{0, true, 1e30, true};
   constexpr NumberRange part{0, true, 1, true};
   keys.integer(
       "every", &HealthOptions::every, {0, largest_count}, "steps",
-      "How often gradient, weights and update of every parameter are looked at, for `health.csv` and for "
-      "warnings that name a layer. 0: never; what steps tell of themselves is watched in any case.");
+      "Interval between checks of the gradient, weights and update of every parameter, for `health.csv` and "
+      "for warnings that name a layer. 0: never; the results of steps are monitored in any case.");
   Key& ignore = keys.add("ignore", "list of names of layers or parameters, or of patterns with '*'", "a ",
-                         "Of these nothing is warned: `ignore = [\"embedding\", \"*/bias\"]`.");
+                         "Layers or parameters without warnings: `ignore = [\"embedding\", \"*/bias\"]`.");
   fill_ignore(ignore);
   keys.finish(ignore);
-  keys.number(
-      "vanishing_norm", &HealthOptions::vanishing_norm, threshold, "",
-      "Gradients whose norm is below this for 5 steps, or those of a parameter in 3 looks, vanish. 0: no "
-      "warning, here and in the keys below.");
+  keys.number("vanishing_norm", &HealthOptions::vanishing_norm, threshold, "",
+              "Warns of vanishing gradients: the norm is below this for 5 steps, or that of a parameter in 3 "
+              "checks. 0: no warning, here and for the keys below.");
   keys.number("exploding_norm", &HealthOptions::exploding_norm, threshold, "",
-              "Gradients whose norm, before clipping, is above this in a step explode.");
+              "Warns of exploding gradients: the norm before clipping is above this in a step.");
   keys.number("high_norm", &HealthOptions::high_norm, threshold, "",
-              "A norm above this for 100 steps wants to be clipped.");
+              "Advises clipping: the norm is above this for 100 steps.");
   keys.number("skipped_share", &HealthOptions::skipped_share, part, "",
-              "More of the last 200 steps than this were skipped.");
-  keys.number("loss_factor", &HealthOptions::loss_factor, threshold, "",
-              "The loss (the median of 5 steps) is above so many times its least in the last 200 steps.");
+              "Warns of skipped steps: more than this fraction of the last 200 steps.");
   keys.number(
-      "loss_deviations", &HealthOptions::loss_deviations, threshold, "",
-      "The loss is so many robust standard deviations above its median in the last 200 steps, and above 1.5 "
-      "times that.");
-  keys.number("least_update_ratio", &HealthOptions::least_update_ratio, threshold, "",
-              "Updates change a weight matrix by less than this share of its norm in 10 looks.");
-  keys.number("largest_update_ratio", &HealthOptions::largest_update_ratio, threshold, "",
-              "Updates change a weight matrix by more than this share of its norm in 10 looks.");
+      "loss_factor", &HealthOptions::loss_factor, threshold, "",
+      "Warns of a loss (median of 5 steps) above this multiple of its minimum in the last 200 steps.");
+  keys.number("loss_deviations", &HealthOptions::loss_deviations, threshold, "",
+              "Warns of a loss that is this number of robust standard deviations above its median in the "
+              "last 200 steps, and above 1.5 times the median.");
+  keys.number(
+      "least_update_ratio", &HealthOptions::least_update_ratio, threshold, "",
+      "Warns of updates that change a weight matrix by less than this fraction of its norm in 10 checks.");
+  keys.number(
+      "largest_update_ratio", &HealthOptions::largest_update_ratio, threshold, "",
+      "Warns of updates that change a weight matrix by more than this fraction of its norm in 10 checks.");
   keys.number("dead_share", &HealthOptions::dead_share, part, "",
-              "So many of the units behind a bias have had no gradient in 10 looks.");
-  keys.choice("on_divergence", &HealthOptions::on_divergence,
-              Words<OnDivergence>{{"stop", OnDivergence::stop}, {"rewind", OnDivergence::rewind}},
-              "A run that has diverged ends with exit code 4, or returns to the newest checkpoint before the "
-              "trouble and goes on with what the keys below change. To checkpoints of `checkpoint.every`, "
-              "where that is set; the run ends where there is none.");
-  keys.integer("rewinds", &HealthOptions::rewinds, {1, 20}, "returns",
-               "At most so many, over all starts of the run.");
-  keys.boolean("rewind_on_loss", &HealthOptions::rewind_on_loss,
-               "A loss that jumps, as `loss_factor` and `loss_deviations` say, is a divergence too.");
+              "Warns of dead units: this fraction of the units of a bias have had no gradient in 10 checks.");
+  keys.choice(
+      "on_divergence", &HealthOptions::on_divergence,
+      Words<OnDivergence>{{"stop", OnDivergence::stop}, {"rewind", OnDivergence::rewind}},
+      "stop: a run that has diverged ends with exit code 4. rewind: it rewinds to the newest checkpoint "
+      "before the divergence and continues with the changes of the keys below. If `checkpoint.every` is set, "
+      "only its checkpoints are used. Without such a checkpoint the run ends.");
+  keys.integer("rewinds", &HealthOptions::rewinds, {1, 20}, "rewinds",
+               "Maximum number of rewinds, over all starts of the run.");
+  keys.boolean(
+      "rewind_on_loss", &HealthOptions::rewind_on_loss,
+      "Treats a jump of the loss, as defined by `loss_factor` and `loss_deviations`, as a divergence too.");
   keys.number("rewind_lr_factor", &HealthOptions::rewind_lr_factor, {0.1, true, 1, true}, "",
-              "Behind a return `optimizer.lr` and `schedule.final_lr` are multiplied by this.");
-  keys.number(
-      "rewind_scale_factor", &HealthOptions::rewind_scale_factor, {1e-6, true, 1, true}, "",
-      "Behind a return from gradients that were not finite the loss scale begins with so much of what "
-      "it was there, but not below `precision.scaler.min_scale`.");
+              "Factor of `optimizer.lr` and `schedule.final_lr` after a rewind.");
+  keys.number("rewind_scale_factor", &HealthOptions::rewind_scale_factor, {1e-6, true, 1, true}, "",
+              "Factor of the loss scale after a rewind from non-finite gradients, relative to its value in "
+              "the checkpoint; the scale does not fall below `precision.scaler.min_scale`.");
   keys.boolean("rewind_float", &HealthOptions::rewind_float,
-               "A layer that computes in fp16 and was the first that was not finite computes in fp32 behind "
-               "the return, in place of a smaller learning rate.");
+               "If the first layer with non-finite values computes in fp16, it computes in fp32 after the "
+               "rewind, instead of a smaller learning rate.");
   keys.only_with({"ignore", "least_update_ratio", "largest_update_ratio", "dead_share"},
                  with_more_than_0("health.every"));
-  keys.only_with({"high_norm"}, {"gradients that nothing clips (optimizer.clip_norm = 0)",
+  keys.only_with({"high_norm"}, {"unclipped gradients (optimizer.clip_norm = 0)",
                                  {"optimizer.clip_norm"},
                                  [](const Options& options) { return options.optimizer.clip_norm == 0; }});
   keys.only_with({"on_divergence"}, of_value("\"rewind\"", with_checkpoints()));

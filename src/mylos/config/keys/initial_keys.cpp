@@ -67,38 +67,39 @@ std::optional<Value> write_renames(const Options& options) {
 void add_initial_keys(Schema& schema) {
   Keys keys(
       schema, "initial",
-      "Which weights a run takes from the file `run.initial` before its first step (`docs/initial.md`).",
+      "The weights that a run takes from the file `run.initial` before its first step (`docs/initial.md`).",
       [](auto& options) -> auto& { return options.initial; });
   const std::string patterns = "name or list of names, '*' for any characters";
-  Key& include = keys.add("include", patterns, "a ",
-                          "Parameters that are taken from the file, by their names: `head/weight`, as `mylos "
-                          "info` prints them.");
+  Key& include =
+      keys.add("include", patterns, "a ",
+               "Names of the parameters to take from the file: `head/weight`, as printed by `mylos info`.");
   read_pattern_list(include, &InitialOptions::include);
   keys.finish(include);
-  Key& exclude =
-      keys.add("exclude", patterns, "a ",
-               "Of these, parameters that are drawn nevertheless: `exclude = \"head/*\"` for another number "
-               "of classes.");
+  Key& exclude = keys.add("exclude", patterns, "a ",
+                          "Exceptions from `include`, which are drawn at random: `exclude = \"head/*\"` for "
+                          "another number of classes.");
   read_pattern_list(exclude, &InitialOptions::exclude);
   exclude.default_text = "none";
   keys.choice("missing", &InitialOptions::missing,
               Words<MissingWeights>{{"error", MissingWeights::refuse}, {"draw", MissingWeights::draw}},
-              "What becomes of parameters that the file lacks: the run is refused, or they are drawn, as the "
-              "log says.");
-  keys.boolean("average", &InitialOptions::average,
-               "Of a checkpoint, the moving average of its weights (`optimizer.average`) in place of them.");
-  Key& ignore = keys.add("ignore", "key or list of keys, '*' for any characters", "a ",
-                         "Keys by which the network of a file that holds its deck computes otherwise with "
-                         "the weights that are taken: they are taken all the same. Without it such a file is "
-                         "refused, with the keys: `model.activation`, `model.layers.conv1.stride`, "
-                         "`data.normalize`. One that does not differ is refused.");
+              "Treatment of parameters that the file lacks: error refuses the run, draw draws them at random "
+              "and logs it.");
+  keys.boolean(
+      "average", &InitialOptions::average,
+      "Takes the moving average of a checkpoint's weights (`optimizer.average`) instead of the weights.");
+  Key& ignore =
+      keys.add("ignore", "key or list of keys, '*' for any characters", "a ",
+               "Keys that may differ from the deck stored in the file, although the network then computes "
+               "differently with the weights taken. Without this key such a file is refused and the message "
+               "lists the keys: `model.activation`, `model.layers.conv1.stride`, `data.normalize`. A listed "
+               "key that does not differ is refused.");
   read_pattern_list(ignore, &InitialOptions::ignore);
   ignore.default_text = "none";
-  Key& rename = keys.add(
-      "rename", "list of tables with `from` and `to` (names, '*' for any characters)", "a ",
-      "Tensors of the file under the names that parameters have here: `[[initial.rename]]`, `from = "
-      "\"encoder.*.weight\"`, `to = \"hidden*/weight\"`. A '*' of `to` stands for what that of `from` has "
-      "matched. Of several that match the last one counts.");
+  Key& rename =
+      keys.add("rename", "list of tables with `from` and `to` (names, '*' for any characters)", "a ",
+               "Maps names of the file's tensors to names of parameters: `[[initial.rename]]`, `from = "
+               "\"encoder.*.weight\"`, `to = \"hidden*/weight\"`. A '*' in `to` stands for the text that the "
+               "'*' in `from` has matched. The last matching table applies.");
   rename.is_table_list = true;
   rename.read = read_renames;
   rename.write = write_renames;

@@ -140,11 +140,10 @@ Key initialize_key() {
       alternatives(initializer_names()));
   key.article = "a ";
   key.meaning =
-      "How initial values are drawn, by the parameters' names: `[[model.initialize]]`, `match = "
-      "\"conv*/weight\"`, `kind = \"he_normal\"`. Of several that match the last one counts; where none does "
-      "a layer draws as `docs/formulas.md` says, which has the formulas of these too. The same on every "
-      "number "
-      "of ranks.";
+      "Distributions of initial values by parameter name: `[[model.initialize]]`, `match = "
+      "\"conv*/weight\"`, `kind = \"he_normal\"`. The last matching table applies; other parameters use "
+      "their layer's default. `docs/formulas.md` has the formulas of both. The values do not depend on the "
+      "number of ranks.";
   key.is_table_list = true;
   key.read = read_rules;
   key.write = [](const Options& options) -> std::optional<Value> {

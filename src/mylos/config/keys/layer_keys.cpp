@@ -167,60 +167,60 @@ LayerKey number_of(std::string name, double LayerOptions::*field, NumberRange ra
 const std::vector<LayerKey>& layer_keys() {
   using enum LayerKind;
   static const std::vector<LayerKey> keys{
-      choice_of("kind", &LayerOptions::kind, kind_words(), "What the layer is. Needed.", {}),
+      choice_of("kind", &LayerOptions::kind, kind_words(), "The kind of layer. Required.", {}),
       text_of("name", &LayerOptions::name,
-              "By which rules, checkpoints and 'skip_from' know it; the kind and the layer's number where it "
-              "is not given: \"conv2\".",
+              "The layer's name in rules, checkpoints and 'skip_from'. Default: the kind and the layer's "
+              "number, \"conv2\".",
               {}),
-      integer_of(
-          "outputs", &LayerOptions::outputs, {1, max_width},
-          "dense: units; a last one that does not say gives what the data want. conv: channels. Needed.",
-          {dense, conv}),
+      integer_of("outputs", &LayerOptions::outputs, {1, max_width},
+                 "dense: units; for the last layer the default is the number that the data require. conv: "
+                 "channels. Otherwise required.",
+                 {dense, conv}),
       boolean_of("bias", &LayerOptions::bias, "Default true.", {conv}),
       per_axis("kernel", &LayerOptions::kernel, {1, longest_kernel},
                "Points along each axis. Default: conv 1, pools 2.", {conv, max_pool, average_pool}),
       per_axis("stride", &LayerOptions::stride, {1, longest_kernel}, "Default: conv 1, pools the kernel.",
                {conv, max_pool, average_pool}),
       per_axis("padding", &LayerOptions::padding, {0, longest_kernel},
-               "Points beyond both edges. Default: conv (kernel - 1) * dilation / 2, pools 0.",
+               "Points added at both edges. Default: conv (kernel - 1) * dilation / 2, pools 0.",
                {conv, max_pool, average_pool}),
       per_axis("dilation", &LayerOptions::dilation, {1, longest_kernel}, "Default 1.", {conv}),
-      choice_of("edges", &LayerOptions::edges, padding_words(),
-                "What lies beyond the edges. Default \"zero\".", {conv}),
+      choice_of("edges", &LayerOptions::edges, padding_words(), "Values outside the grid. Default \"zero\".",
+                {conv}),
       integer_of("groups", &LayerOptions::groups, {1, max_width},
-                 "Parts of the channels that see only their own. Default 1.", {conv}),
+                 "Number of groups of channels that are convolved separately. Default 1.", {conv}),
       boolean_of("transposed", &LayerOptions::transposed,
-                 "The adjoint: a stride of 2 then doubles each extent. Default false.", {conv}),
+                 "Computes the adjoint: a stride of 2 then doubles each extent. Default false.", {conv}),
       per_axis("factor", &LayerOptions::factor, {1, longest_kernel},
-               "So many times as many points along each axis. Default 2.", {upsample}),
+               "Factor by which the number of points grows along each axis. Default 2.", {upsample}),
       choice_of("between", &LayerOptions::between,
                 Words<Between>{{"nearest", Between::nearest}, {"linear", Between::linear}},
-                "What new points are. Default \"nearest\".", {upsample}),
-      text_of("skip_from", &LayerOptions::skip_from,
-              "The layer before whose output is added, set beside, or gone on from (branch; its input is for "
-              "a later "
-              "layer); \"input\": what the network reads. Needed.",
-              {add, concat, branch}),
-      choice_of(
-          "norm", &LayerOptions::norm,
-          Words<NormType>{{"none", NormType::none},
-                          {"layernorm", NormType::layernorm},
-                          {"rmsnorm", NormType::rmsnorm},
-                          {"groupnorm", NormType::groupnorm},
-                          {"batchnorm", NormType::batchnorm}},
-          "Of a vector's features, or of each grid point's channels; groupnorm: of groups of channels over "
-          "the whole grid; batchnorm: of each feature or channel over the samples. Default \"none\".",
-          {}),
+                "Interpolation of new points. Default \"nearest\".", {upsample}),
+      text_of(
+          "skip_from", &LayerOptions::skip_from,
+          "The earlier layer whose output is added (add), concatenated (concat) or used as input (branch; "
+          "the branch's own input is for a later layer); \"input\": the network's input. Required.",
+          {add, concat, branch}),
+      choice_of("norm", &LayerOptions::norm,
+                Words<NormType>{{"none", NormType::none},
+                                {"layernorm", NormType::layernorm},
+                                {"rmsnorm", NormType::rmsnorm},
+                                {"groupnorm", NormType::groupnorm},
+                                {"batchnorm", NormType::batchnorm}},
+                "Normalisation of a vector's features, or of each grid point's channels; groupnorm: of "
+                "groups of channels over the complete grid; batchnorm: of each feature or channel over the "
+                "samples. Default \"none\".",
+                {}),
       integer_of("norm_groups", &LayerOptions::norm_groups, {1, max_width},
-                 "Of groupnorm; they divide the channels. Default 8.", {}),
+                 "groupnorm: number of groups; it must divide the channels. Default 8.", {}),
       choice_of("norm_over", &LayerOptions::norm_over,
                 Words<NormOver>{{"micro_batch", NormOver::micro_batch}, {"ranks", NormOver::ranks}},
-                "Of batchnorm: the samples of a rank's micro-batch, or of all ranks' together. Default "
-                "\"micro_batch\".",
+                "batchnorm: statistics over the samples of a rank's micro-batch, or over those of all ranks. "
+                "Default \"micro_batch\".",
                 {}),
       number_of("norm_momentum", &LayerOptions::norm_momentum, {0, false, 1, true},
-                "Of batchnorm: the share of a step's samples in the running statistics, by which evaluations "
-                "normalise. Default 0.1.",
+                "batchnorm: the weight of a step's samples in the running statistics, which evaluations use. "
+                "Default 0.1.",
                 {}),
       choice_of("activation", &LayerOptions::activation,
                 Words<Activation>{{"relu", Activation::relu},
@@ -231,9 +231,9 @@ const std::vector<LayerKey>& layer_keys() {
                                   {"none", Activation::none}},
                 "Default \"none\".", {}),
       number_of("dropout", &LayerOptions::dropout, {0, true, 1, false},
-                "Probability that training drops an element behind the activation.", {}),
+                "Probability that training drops an element after the activation.", {}),
       integer_of("repeat", &LayerOptions::repeat, {1, max_layers},
-                 "So many of the layer, one after the other, named \"NAME.1\", \"NAME.2\". Default 1.", {})};
+                 "Number of copies of the layer in sequence, named \"NAME.1\", \"NAME.2\". Default 1.", {})};
   return keys;
 }
 

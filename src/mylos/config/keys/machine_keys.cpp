@@ -14,63 +14,58 @@ void add_communication_keys(Schema& schema) {
   Words<std::string> backends{{"auto", "auto"}};
   for (const std::string_view name : communication_backends) backends.emplace_back(name, name);
   keys.choice("backend", &CommunicationOptions::backend, backends,
-              "auto: NCCL where it is built and the memory is on a device, else MPI.");
-  keys.bytes_or_auto(
-      "bucket", &CommunicationOptions::bucket_bytes, {1, std::int64_t{1} << 40}, "25 MiB",
-      "Gradients are reduced in pieces of about this size while backward goes on; the last piece of a step "
-      "is not hidden. Over MPI, memory is staged for four of them. auto: a 32nd of the network's "
-      "gradients, at least 1 MiB and at most 25 MiB.");
+              "auto: NCCL if this build has it and the memory is on a device, otherwise MPI.");
+  keys.bytes_or_auto("bucket", &CommunicationOptions::bucket_bytes, {1, std::int64_t{1} << 40}, "25 MiB",
+                     "Size of the buckets in which gradients are reduced during backward; the reduction of a "
+                     "step's last bucket is not overlapped. MPI takes staging memory for four buckets. auto: "
+                     "1/32 of the network's gradients, at least 1 MiB and at most 25 MiB.");
   keys.choice(
       "reduce_type", &CommunicationOptions::reduce_type,
       Words<ReduceType>{
           {"auto", ReduceType::automatic}, {"compute", ReduceType::compute}, {"fp32", ReduceType::fp32}},
-      "The type in which gradients travel. auto: bf16 as bf16, fp16 and fp32 as fp32.");
+      "The type in which gradients are exchanged. auto: bf16 as bf16, fp16 and fp32 as fp32.");
   keys.number("timeout", &CommunicationOptions::timeout_s, {0, false, 1e6, true}, "seconds",
-              "A rank that waits longer than this for the others ends the run. So long a restart waits for a "
-              "run that goes on in its folder.");
+              "A rank that waits longer than this for the others ends the run. A restart waits up to this "
+              "time for a run that is still active in its folder.");
 }
 
 void add_checkpoint_keys(Schema& schema) {
   Keys keys(
-      schema, "checkpoint", "When the state is written and how much of it is kept.",
+      schema, "checkpoint", "When checkpoints are written, and which of them are kept.",
       [](auto& options) -> auto& { return options.checkpoint; });
   keys.integer("every", &CheckpointOptions::every, {0, largest_count}, "steps",
-               "How often a checkpoint is written. 0: only at the end.");
+               "Interval between checkpoints. 0: only at the end.");
   keys.number(
       "every_minutes", &CheckpointOptions::every_minutes, {0, true, 1e6, true}, "minutes",
-      "Also written when this time has passed since the last one, at the next progress line. 0: not by "
-      "the clock.");
+      "Time after which another checkpoint is written, at the next progress line. 0: no limit by time.");
   keys.integer("keep_last", &CheckpointOptions::keep_last, {0, largest_count}, "files",
-               "How many of the newest checkpoints are kept. 0: all.");
+               "Number of newest checkpoints that are kept. 0: all.");
   keys.integer("keep_every", &CheckpointOptions::keep_every, {0, largest_count}, "steps",
-               "Checkpoints whose step is a multiple of this are kept for good. 0: none.");
-  keys.choice(
-      "keep_best", &CheckpointOptions::keep_best,
-      Words<std::string>{{"", ""},
-                         {"train.loss", "train.loss"},
-                         {"validation.loss", "validation.loss"},
-                         {"validation.accuracy", "validation.accuracy"},
-                         {"validation.top5", "validation.top5"},
-                         {"validation.r2", "validation.r2"},
-                         {"test.loss", "test.loss"},
-                         {"test.accuracy", "test.accuracy"},
-                         {"test.top5", "test.top5"},
-                         {"test.r2", "test.r2"}},
-      "When an evaluation is better by this metric than all before it, a checkpoint is written. "
-      "`checkpoints/best` names it, and it is kept until there is a better one. train.loss: the mean over "
-      "the steps since the evaluation before. top5 and r2: where `run.metrics` names them. \"\": none is "
-      "kept "
-      "for that.");
-  keys.boolean(
-      "background", &CheckpointOptions::background,
-      "Steps go on while rank 0 writes a copy of the state, or each rank one of what is cut over them "
-      "(optimizer.shard), where memory.budget has room for it. The last checkpoint of a start is waited "
-      "for.");
-  keys.choice(
-      "on_error", &CheckpointOptions::on_error,
-      Words<OnError>{{"stop", OnError::stop}, {"continue", OnError::go_on}},
-      "When a checkpoint or the history cannot be written (a full disk): the run ends, or says so and "
-      "goes on to try again at the next checkpoint. The last one must succeed.");
+               "Checkpoints whose step is a multiple of this number are never deleted. 0: none.");
+  keys.choice("keep_best", &CheckpointOptions::keep_best,
+              Words<std::string>{{"", ""},
+                                 {"train.loss", "train.loss"},
+                                 {"validation.loss", "validation.loss"},
+                                 {"validation.accuracy", "validation.accuracy"},
+                                 {"validation.top5", "validation.top5"},
+                                 {"validation.r2", "validation.r2"},
+                                 {"test.loss", "test.loss"},
+                                 {"test.accuracy", "test.accuracy"},
+                                 {"test.top5", "test.top5"},
+                                 {"test.r2", "test.r2"}},
+              "A checkpoint is written when an evaluation is better by this metric than all earlier ones. "
+              "`checkpoints/best` names it, and it is kept until there is a better one. train.loss: the mean "
+              "over the steps since the previous evaluation. top5 and r2 must be in `run.metrics`. \"\": no "
+              "best checkpoint.");
+  keys.boolean("background", &CheckpointOptions::background,
+               "Writes checkpoints asynchronously from a copy of the state, if memory.budget has room for "
+               "it: training continues while rank 0 writes the state and each rank its shards "
+               "(optimizer.shard). The program waits for the last checkpoint before it ends.");
+  keys.choice("on_error", &CheckpointOptions::on_error,
+              Words<OnError>{{"stop", OnError::stop}, {"continue", OnError::go_on}},
+              "Action when a checkpoint or the history cannot be written (a full disk). stop: the run ends. "
+              "continue: the run reports the error, continues, and tries again at the next checkpoint. The "
+              "last checkpoint must succeed.");
   keys.only_with({"keep_every"}, with_more_than_0("checkpoint.keep_last"));
 }
 
@@ -80,34 +75,32 @@ void add_machine_keys(Schema& schema) {
   add_communication_keys(schema);
   add_checkpoint_keys(schema);
   Keys keys(
-      schema, "kernels",
-      "Which engine computes the products, by which instructions, and how kernels are launched.",
+      schema, "kernels", "The GEMM engine, its instruction set, and the launch of kernels.",
       [](auto& options) -> auto& { return options.kernels; });
-  keys.choice(
-      "gemm", &KernelOptions::gemm,
-      Words<GemmChoice>{{"auto", GemmChoice::automatic},
-                        {"measure", GemmChoice::measure},
-                        {"onednn", GemmChoice::onednn},
-                        {"tiles", GemmChoice::tiles},
-                        {"cublaslt", GemmChoice::cublaslt},
-                        {"kokkos", GemmChoice::kokkos}},
-      "auto: the fastest that is built for this device, on hosts from a table of what was measured, "
-      "the same at every start. measure: the start times the engines on each product of the run (a "
-      "second or two), on NVIDIA devices cuBLASLt's algorithms; plan and checkpoint keep the choice, and a "
-      "restart takes it from there.");
+  keys.choice("gemm", &KernelOptions::gemm,
+              Words<GemmChoice>{{"auto", GemmChoice::automatic},
+                                {"measure", GemmChoice::measure},
+                                {"onednn", GemmChoice::onednn},
+                                {"tiles", GemmChoice::tiles},
+                                {"cublaslt", GemmChoice::cublaslt},
+                                {"kokkos", GemmChoice::kokkos}},
+              "auto: the fastest engine that is built for this device, on hosts from a fixed table of "
+              "measurements, so that every start makes the same choice. measure: the start times the "
+              "engines, on NVIDIA devices cuBLASLt's algorithms, on each GEMM of the run (a second or two). "
+              "Plan and checkpoint store the choice, and a restart reuses it.");
   using Choice = std::optional<Instructions>;
   Words<Choice> instructions{{"auto", std::nullopt}};
   for (const Instructions each : {Instructions::baseline, Instructions::avx2, Instructions::avx512,
                                   Instructions::avx512_bf16, Instructions::neon, Instructions::sve})
     instructions.emplace_back(name_of(each), each);
   keys.choice("instructions", &KernelOptions::instructions, instructions,
-              "What vector code and oneDNN compute by on hosts. auto: the best that the processors of all "
-              "ranks have. avx512-bf16 leaves the matrix unit (AMX) out, which auto uses. Results of two of "
-              "them differ by rounding.");
+              "Instruction set of vector code and oneDNN on hosts. auto: the best that the processors of all "
+              "ranks support. avx512-bf16 excludes the matrix unit (AMX), which auto uses. Results of two "
+              "instruction sets differ by rounding.");
   keys.boolean("graphs", &KernelOptions::graphs,
-               "On an NVIDIA device, where a rank is alone and the run not reproducible: a step's kernels "
-               "are recorded when they run for the "
-               "second time, and launched together from then on. Kokkos' tools then see steps, not kernels.");
+               "On an NVIDIA device, for a single rank and a run that is not reproducible: captures a step's "
+               "kernels when they run for the second time, and launches them as one CUDA graph from then on. "
+               "Kokkos' tools then see steps, not kernels.");
   keys.only_with({"graphs"}, with("run.reproducible", {"false"}));
 }
 

@@ -98,20 +98,20 @@ Value recompute_of(const MemoryOptions& memory) {
 
 void add_memory_keys(Schema& schema) {
   Keys keys(
-      schema, "memory", "How many bytes a rank may take, and what is computed again to stay within them.",
+      schema, "memory", "The memory budget of a rank, and recomputation to stay within it.",
       [](auto& options) -> auto& { return options.memory; });
   keys.bytes_or_auto(
       "budget", &MemoryOptions::budget_bytes, {min_budget, max_budget}, "12 GiB",
-      "Of one rank, everything included. auto: 0.9 of what the machine has left for each of its "
-      "ranks. A run that cannot stay within it does not start (exit code 3).");
-  Key& recompute = keys.add(
-      "recompute",
-      "\"auto\", \"none\", \"all\", \"every N\" (N from 1) or ascending list of groups of blocks "
-      "[first, last] (counted from 0)",
-      "",
-      "Which activations backward computes again instead of keeping them; the weights come out the "
-      "same, bit for bit. auto: the fastest way that fits the budget. A group keeps the input of its "
-      "first block; all: every block does; every N: groups of N blocks.");
+      "Memory of one rank, everything included. auto: 0.9 of the machine's available memory, divided by its "
+      "ranks. A run that cannot stay within the budget does not start (exit code 3).");
+  Key& recompute =
+      keys.add("recompute",
+               "\"auto\", \"none\", \"all\", \"every N\" (N from 1) or ascending list of groups of blocks "
+               "[first, last] (counted from 0)",
+               "",
+               "The activations that are recomputed in backward instead of stored; the weights are bitwise "
+               "the same. auto: the fastest schedule that fits the budget. A group stores the input of its "
+               "first block. all: every block is a group; every N: groups of N blocks.");
   recompute.choices = {"auto", "none", "all"};
   recompute.read = read_recompute;
   recompute.write = [](const Options& options) -> std::optional<Value> {
@@ -122,17 +122,16 @@ void add_memory_keys(Schema& schema) {
       "times", &MemoryOptions::times,
       Words<TimesSource>{
           {"auto", TimesSource::automatic}, {"measure", TimesSource::measure}, {"model", TimesSource::model}},
-      "Where the plan's times come from: measured on this machine before the run takes its memory (about a "
-      "second), or a model of arithmetic in each type and memory traffic, at fixed rates. auto: `train` "
-      "measures where recompute is \"auto\" and something must be computed again; `plan` models, at rates "
-      "that it measures. A restart keeps its plan.");
-  keys.choice(
-      "on_oom", &MemoryOptions::on_oom,
-      Words<OutOfMemory>{{"refuse", OutOfMemory::refuse}, {"shrink", OutOfMemory::shrink}},
-      "What becomes of a run that does not fit `budget`. refuse: it does not start, and says what would fit. "
-      "shrink: it takes the largest `data.micro_batch` that fits, with the same batch, except with batch "
-      "normalisation, whose statistics would be others. A restart takes it "
-      "again.");
+      "Source of the plan's times. measure: measured on this machine before the run allocates its memory "
+      "(about a second). model: a model of arithmetic in each type and of memory traffic, at fixed rates. "
+      "auto: `train` measures if recompute is \"auto\" and recomputation is necessary; `plan` uses the model "
+      "with measured rates. A restart keeps its plan.");
+  keys.choice("on_oom", &MemoryOptions::on_oom,
+              Words<OutOfMemory>{{"refuse", OutOfMemory::refuse}, {"shrink", OutOfMemory::shrink}},
+              "Treatment of a run that does not fit `budget`. refuse: the run does not start, and the "
+              "message names settings that fit. shrink: the run uses the largest `data.micro_batch` that "
+              "fits, with the same batch; not with batch normalisation, whose statistics would change. A "
+              "restart uses the same micro-batch.");
 }
 
 }  // namespace mylos

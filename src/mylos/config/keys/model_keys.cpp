@@ -38,48 +38,47 @@ void fill_widths(Key& key, std::vector<std::int64_t> ModelOptions::*widths, cons
 
 template <class ModelKeys>
 void add_short_form_keys(ModelKeys& keys, const std::string& widths) {
-  Key& channels = keys.add("channels", widths, "a ",
-                           "cnn: of each convolution. resnet: of each stage's. unet: of each level's, the "
-                           "finest first. Needed. The three are short forms: the run's resolved deck has the "
-                           "layers that they stand for.");
+  Key& channels =
+      keys.add("channels", widths, "a ",
+               "Channels. cnn: of each convolution. resnet: of each stage. unet: of each level, the finest "
+               "first. Required. These types are short forms: the run's resolved deck lists their layers.");
   fill_widths(channels, &ModelOptions::channels, "channels");
   channels.default_text = "none";
-  keys.integer(
-      "blocks", &ModelOptions::blocks, {1, max_layers}, "",
-      "resnet: residual blocks of a stage, each of two convolutions. unet: convolutions of a level.");
+  keys.integer("blocks", &ModelOptions::blocks, {1, max_layers}, "",
+               "resnet: number of residual blocks per stage, each of two convolutions. unet: number of "
+               "convolutions per level.");
   keys.integer("kernel", &ModelOptions::kernel, {1, longest_kernel}, "points",
-               "cnn, resnet, unet: along each axis of a convolution.");
+               "cnn, resnet, unet: extent of the convolutions' kernels along each axis.");
   keys.choice("edges", &ModelOptions::edges, padding_words(),
-              "cnn, resnet, unet: what convolutions find beyond the edges.");
+              "cnn, resnet, unet: the values that convolutions read outside the grid.");
   keys.integer("fields", &ModelOptions::fields, {1, max_width}, "channels",
-               "unet: of the output at each point.");
+               "unet: channels of the output at each point.");
 }
 
 template <class ModelKeys>
 void add_transformer_keys(ModelKeys& keys) {
   keys.optional_integer("layers", &ModelOptions::layers, {1, max_layers}, "",
-                        "gpt: layers, each of attention and a feed-forward part. Needed. chain: the network, "
-                        "a table [[model.layers]] for each layer, as below. Needed.");
+                        "gpt: number of layers, each of attention and a feed-forward part. Required. chain: "
+                        "the network, one table [[model.layers]] per layer, as below. Required.");
   keys.optional_integer("heads", &ModelOptions::heads, {1, max_width}, "",
-                        "gpt: attention heads; they divide the width. Needed.");
+                        "gpt: number of attention heads; it must divide the width. Required.");
   keys.optional_integer("width", &ModelOptions::width, {1, max_width}, "",
-                        "gpt: features per token. Needed.");
+                        "gpt: features per token. Required.");
   keys.optional_integer("context", &ModelOptions::context, {1, longest_context}, "tokens",
-                        "gpt: tokens of a sample, and the most that a prediction looks back on. Needed.");
-  keys.integer(
-      "vocabulary", &ModelOptions::vocabulary, {0, max_vocabulary}, "tokens",
-      "gpt: 0: from the data. A larger one than the data's pads the classifier; multiples of 128 make "
-      "its products fast. What pads takes no probability in evaluations; training learns that it never "
-      "occurs.");
+                        "gpt: tokens per sample, which is also the maximum number of tokens that a "
+                        "prediction depends on. Required.");
+  keys.integer("vocabulary", &ModelOptions::vocabulary, {0, max_vocabulary}, "tokens",
+               "gpt: 0: from the data. A larger vocabulary than the data's pads the classifier; multiples of "
+               "128 make its GEMMs fast. Padding classes get no probability in evaluations; in training the "
+               "network learns that they never occur.");
   keys.choice("positions", &ModelOptions::positions,
               Words<PositionType>{{"learned", PositionType::learned}, {"rotary", PositionType::rotary}},
-              "gpt: a learned vector per position, or queries and keys rotated by angles.");
+              "gpt: a learned vector per position, or rotation of queries and keys.");
   keys.boolean("tied", &ModelOptions::tied, "gpt: the classifier's weights are the token embedding.");
-  keys.choice(
-      "feed_forward", &ModelOptions::feed_forward,
-      Words<FeedForwardType>{{"gelu", FeedForwardType::gelu}, {"swiglu", FeedForwardType::swiglu}},
-      "gpt: 4 widths wide with gelu (the tanh form, as GPT-2), or gated and 8/3 widths wide, rounded up to "
-      "a multiple of 64.");
+  keys.choice("feed_forward", &ModelOptions::feed_forward,
+              Words<FeedForwardType>{{"gelu", FeedForwardType::gelu}, {"swiglu", FeedForwardType::swiglu}},
+              "gpt: the feed-forward part. gelu: hidden width 4 `width`, with the tanh form of gelu, as in "
+              "GPT-2; swiglu: gated, hidden width 8/3 `width`, rounded up to a multiple of 64.");
   keys.boolean("bias", &ModelOptions::bias, "gpt: linear layers and layer normalisation have biases.");
 }
 
@@ -174,65 +173,57 @@ void add_model_keys(Schema& schema) {
       "The kind of network: a multilayer perceptron, a decoder-only transformer on tokens, a chain of layers "
       "that the deck lists, or a short form of one: a convolutional network, a residual network, a U-Net.");
   const std::string widths = fmt::format("list of at most {} integers from 1 to {}", max_layers, max_width);
-  Key& hidden = keys.add("hidden", widths, "a ",
-                         "mlp, cnn: widths of the hidden dense layers, the one next to the inputs first.");
+  Key& hidden =
+      keys.add("hidden", widths, "a ", "mlp, cnn: widths of the hidden dense layers, from the inputs on.");
   fill_widths(hidden, &ModelOptions::hidden, "units");
   keys.finish(hidden);
-  keys.choice(
-      "activation", &ModelOptions::activation,
-      Words<Activation>{{"relu", Activation::relu},
-                        {"gelu", Activation::gelu},
-                        {"gelu_tanh", Activation::gelu_tanh},
-                        {"tanh", Activation::tanh},
-                        {"silu", Activation::silu},
-                        {"none", Activation::none}},
-      "The function of each hidden layer or convolution. A hidden layer of an mlp computes in this order: "
-      "linear, `activation`, `dropout`, `norm`.");
-  keys.choice(
-      "norm", &ModelOptions::norm,
-      Words<NormType>{{"none", NormType::none},
-                      {"layernorm", NormType::layernorm},
-                      {"rmsnorm", NormType::rmsnorm},
-                      {"groupnorm", NormType::groupnorm},
-                      {"batchnorm", NormType::batchnorm}},
-      "mlp: normalisation of each hidden layer's results, after activation and dropout. gpt: of what each "
-      "part of a layer reads, and of what the classifier reads; layernorm where the deck says nothing. cnn, "
-      "resnet, unet: of each "
-      "convolution's results, before its activation; where the deck says nothing batchnorm, of unet "
-      "groupnorm. "
-      "groupnorm and batchnorm are not of mlp and gpt.");
-  keys.number(
-      "dropout", &ModelOptions::dropout, {0, true, 1, false}, "",
-      "Probability that training drops an element and scales the others by 1 / (1 - dropout). mlp: of what "
-      "each hidden layer's activation gives. gpt: of the embedding, of attention's probabilities, and of "
-      "what each part of a layer adds. cnn: of the hidden layers. resnet: of what the head reads. unet: "
-      "behind "
-      "each convolution of a level.");
+  keys.choice("activation", &ModelOptions::activation,
+              Words<Activation>{{"relu", Activation::relu},
+                                {"gelu", Activation::gelu},
+                                {"gelu_tanh", Activation::gelu_tanh},
+                                {"tanh", Activation::tanh},
+                                {"silu", Activation::silu},
+                                {"none", Activation::none}},
+              "Activation function of each hidden layer or convolution. A hidden layer of an mlp computes "
+              "linear, `activation`, `dropout`, `norm` in this order.");
+  keys.choice("norm", &ModelOptions::norm,
+              Words<NormType>{{"none", NormType::none},
+                              {"layernorm", NormType::layernorm},
+                              {"rmsnorm", NormType::rmsnorm},
+                              {"groupnorm", NormType::groupnorm},
+                              {"batchnorm", NormType::batchnorm}},
+              "Normalisation. mlp: of each hidden layer's results, after activation and dropout. gpt: of the "
+              "inputs of each part of a layer and of the classifier; default layernorm. cnn, resnet, unet: "
+              "of each convolution's results, before its activation; default batchnorm, for unet groupnorm. "
+              "mlp and gpt do not support groupnorm and batchnorm.");
+  keys.number("dropout", &ModelOptions::dropout, {0, true, 1, false}, "",
+              "Probability that training drops an element and scales the others by 1 / (1 - dropout). mlp: "
+              "in the result of each hidden layer's activation. gpt: in the embedding, in attention's "
+              "probabilities, and in the contribution of each part of a layer. cnn: in the hidden layers. "
+              "resnet: in the head's input. unet: after each convolution of a level.");
   keys.choice(
       "loss", &ModelOptions::loss, losses(),
-      "All but gpt: what is made small, a mean over samples. cross_entropy: of classes. Of targets: mse "
-      "(the mean of squared errors), l1 (of their sizes), huber (squares up to `huber_delta`, sizes "
-      "beyond), relative_l2 (the error's norm by the targets'), and binary_cross_entropy, whose targets "
-      "are probabilities from 0 to 1 and whose outputs are their logits.");
+      "All but gpt: the loss to minimise, a mean over samples. For classes: cross_entropy. For targets: mse "
+      "(mean squared error), l1 (mean absolute error), huber (quadratic up to `huber_delta`, linear beyond), "
+      "relative_l2 (the error's norm divided by the targets'), and binary_cross_entropy, whose targets are "
+      "probabilities from 0 to 1 and whose outputs are logits.");
   keys.number("huber_delta", &ModelOptions::huber_delta, {0, false, 1e30, true}, "",
-              "huber: the error where its square ends and its size begins, of normalised targets.");
+              "huber: the error of normalised targets above which the loss is linear.");
   keys.number("label_smoothing", &ModelOptions::label_smoothing, {0, true, 1, false}, "",
-              "cross_entropy: so much of the label's probability is shared out over all classes.");
-  Key& weights =
-      keys.add("class_weights", "list of numbers above 0", "a ",
-               "cross_entropy: what each class's samples weigh in the loss, one number per class. "
-               "The loss stays a mean over samples, not over weights, so that it does not depend on "
-               "how a batch is cut.");
+              "cross_entropy: the part of the label's probability that is distributed over all classes.");
+  Key& weights = keys.add(
+      "class_weights", "list of numbers above 0", "a ",
+      "cross_entropy: the weight of each class's samples in the loss, one number per class. The loss remains "
+      "a mean over samples, not over weights, so that it does not depend on the division of a batch.");
   add_class_weights(weights);
   keys.integer("inputs", &ModelOptions::inputs, {0, max_features}, "features per sample",
                "All but gpt: 0: from the data. Needed where there is no data file.");
   keys.integer("outputs", &ModelOptions::outputs, {0, max_features}, "classes or targets per sample",
                "All but gpt: 0: from the data. Needed where there is no data file.");
-  keys.boolean(
-      "residual", &ModelOptions::residual,
-      "All but gpt: the network's input is added to its output, so that it learns what changes from "
-      "one state of a field to the next. Both have the same shape, and are added in float, as the data "
-      "are normalised (`docs/networks.md`).");
+  keys.boolean("residual", &ModelOptions::residual,
+               "All but gpt: adds the network's input to its output, so that the network learns the change "
+               "from one state of a field to the next. Both must have the same shape. They are added in "
+               "float, in normalised units (`docs/networks.md`).");
   add_short_form_keys(keys, widths);
   add_transformer_keys(keys);
   take_layers_too(*std::find_if(schema.keys.begin(), schema.keys.end(),

@@ -92,16 +92,16 @@ std::optional<Value> write_parameter_groups(const Options& options) {
 
 template <class OptimizerKeys>
 void add_parameter_groups(OptimizerKeys& keys) {
-  Key& key = keys.add(
-      "groups",
-      "list of tables with `match` (a name or a list of names, '*' for any characters) and any of "
-      "`lr_factor` "
-      "(above 0 and at most 1000), `weight_decay` (from 0 to 1000) and `frozen` (true or false)",
-      "a ",
-      "What holds for parameters by their names, as `mylos info` prints them: `[[optimizer.groups]]`, "
-      "`match = [\"embedding/*\", \"*/bias\"]`. `lr_factor` multiplies the learning rate; `weight_decay` is "
-      "instead of the optimizer's, also for vectors; what is `frozen` does not move, and its gradients count "
-      "for nothing. Of each of these the last group that has it and matches counts.");
+  Key& key =
+      keys.add("groups",
+               "list of tables with `match` (a name or a list of names, '*' for any characters) and any of "
+               "`lr_factor` "
+               "(above 0 and at most 1000), `weight_decay` (from 0 to 1000) and `frozen` (true or false)",
+               "a ",
+               "Settings for parameters by name, as printed by `mylos info`: `[[optimizer.groups]]`, `match "
+               "= [\"embedding/*\", \"*/bias\"]`. `lr_factor` multiplies the learning rate; `weight_decay` "
+               "replaces the optimizer's, also for vectors; `frozen` parameters are not updated, and their "
+               "gradients are ignored. For each setting the last matching group that has it applies.");
   key.is_table_list = true;
   key.read = read_parameter_groups;
   key.write = write_parameter_groups;
@@ -113,47 +113,47 @@ void add_parameter_groups(OptimizerKeys& keys) {
 
 void add_optimizer_keys(Schema& schema) {
   Keys keys(
-      schema, "optimizer", "How the master weights move.",
+      schema, "optimizer", "The optimizer that updates the master weights.",
       [](auto& options) -> auto& { return options.optimizer; });
-  keys.choice("type", &OptimizerOptions::type,
-              Words<OptimizerType>{{"adamw", OptimizerType::adamw},
-                                   {"adam", OptimizerType::adam},
-                                   {"lion", OptimizerType::lion},
-                                   {"lamb", OptimizerType::lamb},
-                                   {"sgd", OptimizerType::sgd}},
-              "AdamW (decoupled decay), Adam, Lion (one moment; wants a third to a tenth of AdamW's learning "
-              "rate and "
-              "as much more decay), Lamb (as AdamW, but each parameter moves by lr times its own norm, for "
-              "large batches; its authors take epsilon = 1e-6), or gradient descent with momentum.");
-  keys.number("lr", &OptimizerOptions::lr, {0, false, 1000, true}, "", "Learning rate, the schedule's peak.");
+  keys.choice(
+      "type", &OptimizerOptions::type,
+      Words<OptimizerType>{{"adamw", OptimizerType::adamw},
+                           {"adam", OptimizerType::adam},
+                           {"lion", OptimizerType::lion},
+                           {"lamb", OptimizerType::lamb},
+                           {"sgd", OptimizerType::sgd}},
+      "AdamW (decoupled decay), Adam, Lion (one moment; needs a third to a tenth of AdamW's learning rate "
+      "and three to ten times its decay), Lamb (AdamW with each parameter's update scaled to lr times its "
+      "norm, for large batches; its authors use epsilon = 1e-6), or gradient descent with momentum.");
+  keys.number("lr", &OptimizerOptions::lr, {0, false, 1000, true}, "",
+              "Learning rate, the peak of the learning-rate schedule.");
   Key& betas = keys.add("betas", "list of 2 numbers " + fraction.text(), "a ",
                         "Decay rates of Adam's, AdamW's and Lamb's moments; of Lion's step and moment, for "
-                        "which its authors take "
-                        "[0.9, 0.99].");
+                        "which its authors use [0.9, 0.99].");
   betas.read = read_betas;
   betas.write = write_betas;
   keys.finish(betas);
   keys.number("epsilon", &OptimizerOptions::epsilon, {1e-30, true, 1, true}, "",
               "Added to the root of the second moment (Adam, AdamW, Lamb).");
   keys.number("weight_decay", &OptimizerOptions::weight_decay, {0, true, 1000, true}, "",
-              "On weight matrices only; biases and norms do not decay.");
+              "Decay of weight matrices; biases and norms do not decay.");
   keys.number("momentum", &OptimizerOptions::momentum, fraction, "", "Of sgd.");
-  keys.boolean("nesterov", &OptimizerOptions::nesterov,
-               "sgd: a weight moves by what the momentum will be if the next gradient is the same.");
-  keys.number("clip_norm", &OptimizerOptions::clip_norm, {0, true, 1e30, true}, "",
-              "Largest norm of the whole unscaled gradient; a longer one is shortened to it. 0: off.");
-  keys.choice(
-      "shard", &OptimizerOptions::shard,
-      Words<Shard>{{"none", Shard::none}, {"state", Shard::state}, {"gradients", Shard::gradients}},
-      "What is cut over ranks, so that each holds and updates a slice: nothing, master weights and moments "
-      "(ZeRO-1), or their gradients too (ZeRO-2): a rank then has all gradients of four buckets "
-      "(communication.bucket) at a time, and one micro-batch in a step. The same weights bit for bit, in "
-      "less memory. One rank holds all.");
+  keys.boolean(
+      "nesterov", &OptimizerOptions::nesterov,
+      "sgd: Nesterov momentum: updates use the momentum that follows if the next gradient is the same.");
   keys.number(
-      "average", &OptimizerOptions::average, fraction, "",
-      "Decay of an exponential moving average of the master weights, such as 0.999, which a checkpoint "
-      "holds beside them: `mylos eval CKPT --average`, predict and sample take it in their place. It "
-      "takes as much memory as a moment. 0: none.");
+      "clip_norm", &OptimizerOptions::clip_norm, {0, true, 1e30, true}, "",
+      "Maximum norm of the complete unscaled gradient; a larger gradient is scaled down to it. 0: off.");
+  keys.choice("shard", &OptimizerOptions::shard,
+              Words<Shard>{{"none", Shard::none}, {"state", Shard::state}, {"gradients", Shard::gradients}},
+              "Sharding over ranks: each rank stores and updates a slice. state: of master weights and "
+              "moments (ZeRO-1). gradients: also of their gradients (ZeRO-2); a rank then has the complete "
+              "gradients of four buckets (communication.bucket) at a time and one micro-batch per step. The "
+              "weights are bitwise the same, in less memory. A single rank stores everything.");
+  keys.number("average", &OptimizerOptions::average, fraction, "",
+              "Decay of an exponential moving average of the master weights, such as 0.999. A checkpoint "
+              "stores the average with the weights; `mylos eval CKPT --average`, predict and sample use it "
+              "instead of them. It takes the memory of one moment. 0: none.");
   add_parameter_groups(keys);
   keys.only_with({"betas"}, with("optimizer.type", {"adamw", "adam", "lion", "lamb"}));
   keys.only_with({"epsilon"}, with("optimizer.type", {"adamw", "adam", "lamb"}));

@@ -81,7 +81,7 @@ void fill_preset(Key& key) {
 /// A rewind also lowers a static loss scale.
 Condition with_falling_scale() {
   Condition condition = with_dynamic_scale();
-  condition.text += " or that a return lowers (health.on_divergence = \"rewind\")";
+  condition.text += " or one that a rewind lowers (health.on_divergence = \"rewind\")";
   condition.holds = [moves = std::move(condition.holds),
                      has_scale = with_loss_scale().holds](const Options& options) {
     const bool rewinds = options.health.on_divergence == OnDivergence::rewind;
@@ -101,40 +101,39 @@ void add_scaler_keys(Schema& schema) {
                         {"dynamic", ScalerMode::dynamic},
                         {"static", ScalerMode::fixed},
                         {"off", ScalerMode::off}},
-      "A scale that follows the overflows, one that stays, or none. auto: dynamic for fp16, off otherwise. "
-      "In every mode a step with non-finite gradients is skipped by all ranks.");
+      "dynamic: the scale follows overflows; static: the scale is constant; off: no scale. auto: dynamic for "
+      "fp16, off otherwise. In every mode all ranks skip a step with non-finite gradients.");
   fill_preset(
       keys.add("preset", "", "",
-               "Sets `initial_scale`, `growth_factor` and `growth_interval`; keys given beside it win. "
-               "conservative: 32768, 1.5, 5000; aggressive: 131072, 2.5, 1000."));
+               "Sets `initial_scale`, `growth_factor` and `growth_interval`; values given for these keys "
+               "take precedence. conservative: 32768, 1.5, 5000; aggressive: 131072, 2.5, 1000."));
   keys.number("initial_scale", &ScalerOptions::initial_scale, scale, "", "The loss scale of the first step.");
   keys.number("growth_factor", &ScalerOptions::growth_factor, {1, false, 65536, true}, "",
-              "The scale is multiplied by this after `growth_interval` good steps.");
+              "Factor by which the scale grows after `growth_interval` good steps.");
   keys.number("backoff_factor", &ScalerOptions::backoff_factor, {0, false, 1, false}, "",
-              "The scale is multiplied by this when gradients overflow.");
+              "Factor by which the scale falls when gradients overflow.");
   keys.integer("growth_interval", &ScalerOptions::growth_interval, {1, largest_count}, "steps",
-               "Good steps in a row before the scale grows.");
+               "Number of consecutive good steps before the scale grows.");
   keys.integer("hysteresis", &ScalerOptions::hysteresis, {1, largest_count}, "overflows",
-               "Backs off at this overflow since the last refill, and at each later one. 1: at once.");
-  keys.choice(
-      "hysteresis_refill", &ScalerOptions::hysteresis_refill,
-      Words<HysteresisRefill>{{"growth", HysteresisRefill::growth},
-                              {"good_step", HysteresisRefill::good_step}},
-      "When the overflows that are tolerated are counted anew: when the scale grows, or at each good step.");
+               "The scale backs off at this number of overflows since the last refill, and at each later "
+               "one. 1: at every overflow.");
+  keys.choice("hysteresis_refill", &ScalerOptions::hysteresis_refill,
+              Words<HysteresisRefill>{{"growth", HysteresisRefill::growth},
+                                      {"good_step", HysteresisRefill::good_step}},
+              "When the count of tolerated overflows restarts: when the scale grows, or at each good step.");
   keys.integer("backoff_window", &ScalerOptions::backoff_window, {0, RecentOverflows::length}, "steps",
-               "Backs off only after `backoff_overflows` overflows within so many steps, in place of "
-               "`hysteresis`, which stays 1. After a backoff they are counted anew. 0: off.");
+               "The scale backs off only after `backoff_overflows` overflows within this number of steps. "
+               "Replaces `hysteresis`, which must be 1. The count restarts after a backoff. 0: off.");
   keys.integer("backoff_overflows", &ScalerOptions::backoff_overflows, {1, RecentOverflows::length},
-               "overflows", "How many within `backoff_window` make the scale back off.");
+               "overflows", "Number of overflows within `backoff_window` at which the scale backs off.");
   keys.number("min_scale", &ScalerOptions::min_scale, scale, "", "The scale never falls below this.");
   keys.number("max_scale", &ScalerOptions::max_scale, scale, "", "The scale never grows above this.");
-  keys.integer(
-      "max_consecutive_skips", &ScalerOptions::max_consecutive_skips, {1, largest_count}, "steps",
-      "The run ends as diverged after this many skips in a row: with a dynamic scale counted from the "
-      "first skip at `min_scale`, else from the first.");
+  keys.integer("max_consecutive_skips", &ScalerOptions::max_consecutive_skips, {1, largest_count}, "steps",
+               "The run ends as diverged after this number of consecutive skips, counted from the first skip "
+               "at `min_scale` with a dynamic scale, otherwise from the first skip.");
   keys.boolean("reset", &ScalerOptions::reset,
-               "A restart begins with a fresh scale and fresh statistics, once: not from checkpoints that "
-               "were written with `reset = true`. Without a restart it does nothing.");
+               "A restart begins with the initial scale and new statistics, but only once: not from "
+               "checkpoints that were written with `reset = true`. Without a restart the key has no effect.");
   keys.only_with({"preset", "initial_scale"}, with_loss_scale());
   keys.only_with({"growth_factor", "backoff_factor", "growth_interval", "hysteresis", "hysteresis_refill",
                   "backoff_window", "backoff_overflows", "max_scale"},
@@ -151,7 +150,7 @@ void add_scaler_keys(Schema& schema) {
 
 void add_precision_keys(Schema& schema) {
   Keys keys(
-      schema, "precision", "Which numbers are kept in which type.",
+      schema, "precision", "The types in which numbers are stored and computed.",
       [](auto& options) -> auto& { return options.precision; });
   keys.choice("compute", &PrecisionOptions::compute, type_words(),
               "The type of compute weights, activations and their gradients.");
@@ -161,21 +160,22 @@ void add_precision_keys(Schema& schema) {
                           {"compute", GradientType::compute},
                           {"fp32", GradientType::fp32}},
       "The type of the gradient buffer. auto: the compute type for one micro-batch per step, fp32 for more.");
-  keys.choice("masters", &PrecisionOptions::masters,
-              Words<MasterWeights>{{"fp32", MasterWeights::fp32}, {"none", MasterWeights::none}},
-              "What is kept of weights beside those that are computed with. fp32: master weights, which the "
-              "optimizer moves. none: nothing; it moves 16-bit weights themselves and rounds them "
-              "stochastically, in 4 bytes less for each. Weights of layers in fp32 are the same either way.");
-  keys.boolean("adapt", &PrecisionOptions::adapt,
-               "The run chooses `compute` by trials at its start, and changes types and the loss scale's "
-               "growth later where gradients overflow, as `[precision.adaptation]` says and "
-               "`docs/numerics.md` explains.");
+  keys.choice(
+      "masters", &PrecisionOptions::masters,
+      Words<MasterWeights>{{"fp32", MasterWeights::fp32}, {"none", MasterWeights::none}},
+      "Copy of the weights that the optimizer updates. fp32: master weights besides the compute weights. "
+      "none: no copy; the optimizer updates the 16-bit weights and rounds them stochastically, which saves 4 "
+      "bytes per weight. For layers in fp32 both give the same weights.");
+  keys.boolean(
+      "adapt", &PrecisionOptions::adapt,
+      "The run chooses `compute` by trials at its start. Later it changes types and the loss scale's growth "
+      "if gradients overflow. `[precision.adaptation]` has the settings, `docs/numerics.md` an explanation.");
   Key& rules = keys.add(
       "rules",
       "table from layer name, pattern with '*' or layer kind to " + alternatives({"bf16", "fp16", "fp32"}),
       "a ",
-      "Exceptions from `compute`. A name beats a pattern, a pattern beats a kind, and among "
-      "patterns the later one wins: `rules = { head = \"fp32\", \"norm*\" = \"fp32\" }`.");
+      "Exceptions from `compute`. A name takes precedence over a pattern, a pattern over a kind, and a later "
+      "pattern over an earlier one: `rules = { head = \"fp32\", \"norm*\" = \"fp32\" }`.");
   fill_rules(rules);
   keys.finish(rules);
   add_scaler_keys(schema);

@@ -88,7 +88,7 @@ Condition with_loss_scale() {
 }
 
 Condition with_dynamic_scale() {
-  return {"a loss scale that moves (precision.scaler.mode = \"dynamic\", or \"auto\" and a layer in fp16)",
+  return {"a dynamic loss scale (precision.scaler.mode = \"dynamic\", or \"auto\" and a layer in fp16)",
           {"precision.scaler.mode", "precision.compute"},
           [](const Options& options) { return mode_of(options.precision) == ScalerMode::dynamic; }};
 }
