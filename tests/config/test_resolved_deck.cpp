@@ -91,12 +91,12 @@ class Draw {
   }
 
  private:
-  std::int64_t integer(std::int64_t least, std::int64_t most) {
-    return std::uniform_int_distribution<std::int64_t>(least, most)(engine_);
+  std::int64_t integer(std::int64_t min, std::int64_t max) {
+    return std::uniform_int_distribution<std::int64_t>(min, max)(engine_);
   }
   double fraction() { return std::uniform_real_distribution<double>(0, 1)(engine_); }
-  double positive(double least, double most) {
-    return std::exp(std::uniform_real_distribution<double>(std::log(least), std::log(most) - 1e-9)(engine_));
+  double positive(double min, double max) {
+    return std::exp(std::uniform_real_distribution<double>(std::log(min), std::log(max) - 1e-9)(engine_));
   }
   template <class Enumeration>
   Enumeration one_of(int count) {

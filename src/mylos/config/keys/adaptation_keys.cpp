@@ -58,7 +58,7 @@ void add_adaptation_keys(Schema& schema) {
   keys.number("least_gain", &AdaptationOptions::least_gain, {0, true, 1, false}, "",
               "The smallest accepted gain: 16 bits must save this fraction of the time of a step in float, "
               "otherwise the run computes in float.");
-  keys.integer("every", &AdaptationOptions::every, {1, largest_count}, "steps",
+  keys.integer("every", &AdaptationOptions::every, {1, max_count}, "steps",
                "Interval between checks of the overflows, which adapt the loss scale's growth.");
   keys.only_with(with("precision.adapt", {"true"}));
   keys.only_with({"steps", "loss_gap", "least_gain"},

@@ -48,7 +48,7 @@ void add_health_keys(Schema& schema) {
   constexpr NumberRange threshold{0, true, 1e30, true};
   constexpr NumberRange part{0, true, 1, true};
   keys.integer(
-      "every", &HealthOptions::every, {0, largest_count}, "steps",
+      "every", &HealthOptions::every, {0, max_count}, "steps",
       "Interval between checks of the gradient, weights and update of every parameter, for `health.csv` and "
       "for warnings that name a layer. 0: never; the results of steps are monitored in any case.");
   Key& ignore = keys.add("ignore", "list of names of layers or parameters, or of patterns with '*'", "a ",

@@ -54,7 +54,7 @@ std::optional<std::string> read_amount(const NamedValue& entry, InitialRule& rul
   const auto number = number_in(entry.value);
   if (!number || !range.holds(*number))
     return fmt::format("{} for '{}', a number {}", describe(entry.value), entry.name, range.text());
-  if (const std::string left = range.lost_in_float(*number); !left.empty())
+  if (const std::string left = range.out_of_range_in_float(*number); !left.empty())
     return fmt::format("{} for '{}', which is {} in float", describe(entry.value), entry.name, left);
   if (entry.name == "gain") {
     rule.gain = *number;

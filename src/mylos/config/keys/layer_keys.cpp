@@ -68,12 +68,12 @@ LayerKey choice_of(std::string name, Enumeration LayerOptions::*field, const Wor
 LayerKey integer_of(std::string name, std::int64_t LayerOptions::*field, IntegerRange range,
                     std::string meaning, std::vector<LayerKind> kinds) {
   return {std::move(name),
-          fmt::format("an integer from {} to {}", range.least, range.most),
+          fmt::format("an integer from {} to {}", range.min, range.max),
           std::move(meaning),
           std::move(kinds),
           [=](LayerOptions& layer, const Value& value) {
             const auto* held = std::get_if<std::int64_t>(&value.held);
-            if (held == nullptr || *held < range.least || *held > range.most) return false;
+            if (held == nullptr || *held < range.min || *held > range.max) return false;
             layer.*field = *held;
             return true;
           },
@@ -86,7 +86,7 @@ LayerKey integer_of(std::string name, std::int64_t LayerOptions::*field, Integer
 LayerKey per_axis(std::string name, PerAxis LayerOptions::*field, IntegerRange range, std::string meaning,
                   std::vector<LayerKind> kinds) {
   return {std::move(name),
-          fmt::format("an integer from {} to {}, or a list of them for each axis", range.least, range.most),
+          fmt::format("an integer from {} to {}, or a list of them for each axis", range.min, range.max),
           std::move(meaning),
           std::move(kinds),
           [=](LayerOptions& layer, const Value& value) {
@@ -96,7 +96,7 @@ LayerKey per_axis(std::string name, PerAxis LayerOptions::*field, IntegerRange r
             (layer.*field).clear();
             for (const Value& number : numbers) {
               const auto* held = std::get_if<std::int64_t>(&number.held);
-              if (held == nullptr || *held < range.least || *held > range.most) return false;
+              if (held == nullptr || *held < range.min || *held > range.max) return false;
               (layer.*field).push_back(*held);
             }
             return true;
@@ -154,7 +154,8 @@ LayerKey number_of(std::string name, double LayerOptions::*field, NumberRange ra
           std::move(kinds),
           [=](LayerOptions& layer, const Value& value) {
             const auto number = number_in(value);
-            if (!number || !range.holds(*number) || !range.lost_in_float(*number).empty()) return false;
+            if (!number || !range.holds(*number) || !range.out_of_range_in_float(*number).empty())
+              return false;
             layer.*field = *number;
             return true;
           },
@@ -177,21 +178,21 @@ const std::vector<LayerKey>& layer_keys() {
                  "channels. Otherwise required.",
                  {dense, conv}),
       boolean_of("bias", &LayerOptions::bias, "Default true.", {conv}),
-      per_axis("kernel", &LayerOptions::kernel, {1, longest_kernel},
+      per_axis("kernel", &LayerOptions::kernel, {1, max_kernel},
                "Points along each axis. Default: conv 1, pools 2.", {conv, max_pool, average_pool}),
-      per_axis("stride", &LayerOptions::stride, {1, longest_kernel}, "Default: conv 1, pools the kernel.",
+      per_axis("stride", &LayerOptions::stride, {1, max_kernel}, "Default: conv 1, pools the kernel.",
                {conv, max_pool, average_pool}),
-      per_axis("padding", &LayerOptions::padding, {0, longest_kernel},
+      per_axis("padding", &LayerOptions::padding, {0, max_kernel},
                "Points added at both edges. Default: conv (kernel - 1) * dilation / 2, pools 0.",
                {conv, max_pool, average_pool}),
-      per_axis("dilation", &LayerOptions::dilation, {1, longest_kernel}, "Default 1.", {conv}),
+      per_axis("dilation", &LayerOptions::dilation, {1, max_kernel}, "Default 1.", {conv}),
       choice_of("edges", &LayerOptions::edges, padding_words(), "Values outside the grid. Default \"zero\".",
                 {conv}),
       integer_of("groups", &LayerOptions::groups, {1, max_width},
                  "Number of groups of channels that are convolved separately. Default 1.", {conv}),
       boolean_of("transposed", &LayerOptions::transposed,
                  "Computes the adjoint: a stride of 2 then doubles each extent. Default false.", {conv}),
-      per_axis("factor", &LayerOptions::factor, {1, longest_kernel},
+      per_axis("factor", &LayerOptions::factor, {1, max_kernel},
                "Factor by which the number of points grows along each axis. Default 2.", {upsample}),
       choice_of("between", &LayerOptions::between,
                 Words<Between>{{"nearest", Between::nearest}, {"linear", Between::linear}},

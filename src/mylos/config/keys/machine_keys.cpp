@@ -33,14 +33,14 @@ void add_checkpoint_keys(Schema& schema) {
   Keys keys(
       schema, "checkpoint", "When checkpoints are written, and which of them are kept.",
       [](auto& options) -> auto& { return options.checkpoint; });
-  keys.integer("every", &CheckpointOptions::every, {0, largest_count}, "steps",
+  keys.integer("every", &CheckpointOptions::every, {0, max_count}, "steps",
                "Interval between checkpoints. 0: only at the end.");
   keys.number(
       "every_minutes", &CheckpointOptions::every_minutes, {0, true, 1e6, true}, "minutes",
       "Time after which another checkpoint is written, at the next progress line. 0: no limit by time.");
-  keys.integer("keep_last", &CheckpointOptions::keep_last, {0, largest_count}, "files",
+  keys.integer("keep_last", &CheckpointOptions::keep_last, {0, max_count}, "files",
                "Number of newest checkpoints that are kept. 0: all.");
-  keys.integer("keep_every", &CheckpointOptions::keep_every, {0, largest_count}, "steps",
+  keys.integer("keep_every", &CheckpointOptions::keep_every, {0, max_count}, "steps",
                "Checkpoints whose step is a multiple of this number are never deleted. 0: none.");
   keys.choice("keep_best", &CheckpointOptions::keep_best,
               Words<std::string>{{"", ""},

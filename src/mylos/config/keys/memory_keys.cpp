@@ -19,7 +19,7 @@ std::optional<std::int64_t> length_in(const std::string& text) {
   std::int64_t length = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data() + every.size(), end, length);
-  if (error != std::errc() || stop != end || length < 1 || length > largest_count) return std::nullopt;
+  if (error != std::errc() || stop != end || length < 1 || length > max_count) return std::nullopt;
   return length;
 }
 
@@ -33,8 +33,8 @@ std::optional<std::string> read_groups(const Value::List& list, std::vector<Bloc
     if (pair == nullptr || pair->size() != 2) return fmt::format("{} at place {}", describe(list[i]), i + 1);
     const auto* first = std::get_if<std::int64_t>(&pair->front().held);
     const auto* last = std::get_if<std::int64_t>(&pair->back().held);
-    const std::int64_t least = groups.empty() ? 0 : groups.back().last + 1;
-    if (first == nullptr || last == nullptr || *first < least || *last < *first || *last > largest_count) {
+    const std::int64_t min_next = groups.empty() ? 0 : groups.back().last + 1;
+    if (first == nullptr || last == nullptr || *first < min_next || *last < *first || *last > max_count) {
       return fmt::format("{} at place {}", to_toml(list[i]), i + 1);
     }
     groups.push_back({*first, *last});

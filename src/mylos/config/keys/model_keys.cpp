@@ -47,7 +47,7 @@ void add_short_form_keys(ModelKeys& keys, const std::string& widths) {
   keys.integer("blocks", &ModelOptions::blocks, {1, max_layers}, "",
                "resnet: number of residual blocks per stage, each of two convolutions. unet: number of "
                "convolutions per level.");
-  keys.integer("kernel", &ModelOptions::kernel, {1, longest_kernel}, "points",
+  keys.integer("kernel", &ModelOptions::kernel, {1, max_kernel}, "points",
                "cnn, resnet, unet: extent of the convolutions' kernels along each axis.");
   keys.choice("edges", &ModelOptions::edges, padding_words(),
               "cnn, resnet, unet: the values that convolutions read outside the grid.");
@@ -64,7 +64,7 @@ void add_transformer_keys(ModelKeys& keys) {
                         "gpt: number of attention heads; it must divide the width. Required.");
   keys.optional_integer("width", &ModelOptions::width, {1, max_width}, "",
                         "gpt: features per token. Required.");
-  keys.optional_integer("context", &ModelOptions::context, {1, longest_context}, "tokens",
+  keys.optional_integer("context", &ModelOptions::context, {1, max_context}, "tokens",
                         "gpt: tokens per sample, which is also the maximum number of tokens that a "
                         "prediction depends on. Required.");
   keys.integer("vocabulary", &ModelOptions::vocabulary, {0, max_vocabulary}, "tokens",
@@ -83,7 +83,7 @@ void add_transformer_keys(ModelKeys& keys) {
 }
 
 /// Makes the key accept the number of a transformer's layers or the layers of a chain.
-void take_layers_too(Key& key) {
+void accept_layer_tables(Key& key) {
   key.type = fmt::format("integer from 1 to {}, or tables [[model.layers]]", max_layers);
   key.is_table_list = true;
   key.clear = [](Options& options) { options.model.chain.clear(); };
@@ -114,7 +114,7 @@ void add_class_weights(Key& key) {
     std::vector<double> weights;
     for (const Value& entry : *list) {
       const auto weight = number_in(entry);
-      if (!weight || !range.holds(*weight) || !range.lost_in_float(*weight).empty())
+      if (!weight || !range.holds(*weight) || !range.out_of_range_in_float(*weight).empty())
         return fmt::format("{} at place {}", describe(entry), weights.size() + 1);
       weights.push_back(*weight);
     }
@@ -226,8 +226,8 @@ void add_model_keys(Schema& schema) {
                "float, in normalised units (`docs/networks.md`).");
   add_short_form_keys(keys, widths);
   add_transformer_keys(keys);
-  take_layers_too(*std::find_if(schema.keys.begin(), schema.keys.end(),
-                                [](const Key& key) { return key.path() == "model.layers"; }));
+  accept_layer_tables(*std::find_if(schema.keys.begin(), schema.keys.end(),
+                                    [](const Key& key) { return key.path() == "model.layers"; }));
   schema.keys.push_back(initialize_key());
   keys.limit_to_types(model_keys_of);
   keys.only_with({"activation", "norm"}, with_hidden_layers({ModelType::mlp}));

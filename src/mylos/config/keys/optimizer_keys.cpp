@@ -16,7 +16,7 @@ std::optional<std::string> read_betas(Options& options, const Value& value) {
     const auto number = number_in((*list)[i]);
     if (!number || !fraction.holds(*number))
       return fmt::format("{} at place {}", describe((*list)[i]), i + 1);
-    if (const std::string left = fraction.lost_in_float(*number); !left.empty())
+    if (const std::string left = fraction.out_of_range_in_float(*number); !left.empty())
       return fmt::format("{} at place {}, which is {} in float", describe((*list)[i]), i + 1, left);
     (i == 0 ? options.optimizer.beta1 : options.optimizer.beta2) = *number;
   }
@@ -53,7 +53,7 @@ std::optional<std::string> read_group_key(ParameterGroup& group, const NamedValu
   const auto number = number_in(entry.value);
   if (!number || !range.holds(*number))
     return fmt::format("{}{}, a number {}", describe(entry.value), where, range.text());
-  if (const std::string left = range.lost_in_float(*number); !left.empty())
+  if (const std::string left = range.out_of_range_in_float(*number); !left.empty())
     return fmt::format("{}{}, which is {} in float", describe(entry.value), where, left);
   (is_lr ? group.lr_factor : group.weight_decay) = *number;
   return std::nullopt;

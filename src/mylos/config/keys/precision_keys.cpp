@@ -79,7 +79,7 @@ void fill_preset(Key& key) {
 }
 
 /// A rewind also lowers a static loss scale.
-Condition with_falling_scale() {
+Condition with_decreasing_scale() {
   Condition condition = with_dynamic_scale();
   condition.text += " or one that a rewind lowers (health.on_divergence = \"rewind\")";
   condition.holds = [moves = std::move(condition.holds),
@@ -112,9 +112,9 @@ void add_scaler_keys(Schema& schema) {
               "Factor by which the scale grows after `growth_interval` good steps.");
   keys.number("backoff_factor", &ScalerOptions::backoff_factor, {0, false, 1, false}, "",
               "Factor by which the scale falls when gradients overflow.");
-  keys.integer("growth_interval", &ScalerOptions::growth_interval, {1, largest_count}, "steps",
+  keys.integer("growth_interval", &ScalerOptions::growth_interval, {1, max_count}, "steps",
                "Number of consecutive good steps before the scale grows.");
-  keys.integer("hysteresis", &ScalerOptions::hysteresis, {1, largest_count}, "overflows",
+  keys.integer("hysteresis", &ScalerOptions::hysteresis, {1, max_count}, "overflows",
                "The scale backs off at this number of overflows since the last refill, and at each later "
                "one. 1: at every overflow.");
   keys.choice("hysteresis_refill", &ScalerOptions::hysteresis_refill,
@@ -128,7 +128,7 @@ void add_scaler_keys(Schema& schema) {
                "overflows", "Number of overflows within `backoff_window` at which the scale backs off.");
   keys.number("min_scale", &ScalerOptions::min_scale, scale, "", "The scale never falls below this.");
   keys.number("max_scale", &ScalerOptions::max_scale, scale, "", "The scale never grows above this.");
-  keys.integer("max_consecutive_skips", &ScalerOptions::max_consecutive_skips, {1, largest_count}, "steps",
+  keys.integer("max_consecutive_skips", &ScalerOptions::max_consecutive_skips, {1, max_count}, "steps",
                "The run ends as diverged after this number of consecutive skips, counted from the first skip "
                "at `min_scale` with a dynamic scale, otherwise from the first skip.");
   keys.boolean("reset", &ScalerOptions::reset,
@@ -143,7 +143,7 @@ void add_scaler_keys(Schema& schema) {
                     return options.precision.scaler.hysteresis > 1;
                   }});
   keys.only_with({"backoff_overflows"}, with_more_than_0("precision.scaler.backoff_window"));
-  keys.only_with({"min_scale"}, with_falling_scale());
+  keys.only_with({"min_scale"}, with_decreasing_scale());
 }
 
 }  // namespace

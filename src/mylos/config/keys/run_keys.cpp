@@ -94,7 +94,7 @@ void add_run_keys(Schema& schema) {
                "Key of all random numbers: initial weights, order of the samples, dropout.");
   keys.optional_integer("epochs", &RunOptions::epochs, {1, max_epochs}, "passes over the training data",
                         "Length of the run. Give exactly one of `epochs` and `steps`.");
-  keys.optional_integer("steps", &RunOptions::steps, {1, largest_count}, "steps",
+  keys.optional_integer("steps", &RunOptions::steps, {1, max_count}, "steps",
                         "Length of the run, including skipped steps.");
   keys.boolean("reproducible", &RunOptions::reproducible,
                "Gives bitwise equal weights, losses and metrics on every number of ranks that is a power of "
@@ -104,7 +104,7 @@ void add_run_keys(Schema& schema) {
   keys.integer("threads", &RunOptions::threads, {0, max_threads}, "threads per rank",
                "0: the value of OMP_NUM_THREADS, otherwise the cores that this rank may use, divided by the "
                "number of ranks that share them. Kokkos supports no more than the upper limit.");
-  keys.integer("evaluate_every", &RunOptions::evaluate_every, {0, largest_count}, "steps",
+  keys.integer("evaluate_every", &RunOptions::evaluate_every, {0, max_count}, "steps",
                "Interval between evaluations of the validation data and the test data. 0: after each epoch.");
   Key& metrics = keys.add(
       "metrics", "list of words from \"top5\", \"confusion\" and \"r2\"", "a ",
@@ -113,11 +113,11 @@ void add_run_keys(Schema& schema) {
       "confusion, the number of samples of each class that were predicted as each class (`confusion.json`). "
       "For a regression: r2, 1 - squared errors / squared deviations, the mean over targets.");
   fill_metrics(metrics);
-  keys.integer("patience", &RunOptions::patience, {0, largest_count}, "evaluations",
+  keys.integer("patience", &RunOptions::patience, {0, max_count}, "evaluations",
                "The run ends (exit code 0) after this number of evaluations without improvement, by the "
                "metric of `checkpoint.keep_best`, otherwise by the loss of the validation data, otherwise by "
                "that of the test data. 0: no early end.");
-  keys.integer("log_every", &RunOptions::log_every, {1, largest_count}, "steps",
+  keys.integer("log_every", &RunOptions::log_every, {1, max_count}, "steps",
                "Interval between printed progress lines. `history.csv` has every step regardless.");
   Key& walltime = keys.add("walltime", "time \"HH:MM:SS\" above 0", "a ",
                            "Time limit of the job, from the start of the program. Before the limit the run "
@@ -148,9 +148,9 @@ void add_data_keys(Schema& schema) {
   keys.text("test", &DataOptions::test, is_path, file, "none", "HDF5 file with the test samples.");
   keys.number("validation", &DataOptions::validation, {0, true, 1, false}, "",
               "Fraction of the training samples, taken from their end, that is held out for validation.");
-  keys.integer("batch", &DataOptions::batch, {1, largest_count}, "samples",
+  keys.integer("batch", &DataOptions::batch, {1, max_count}, "samples",
                "Samples per step, over all ranks together.");
-  keys.integer("micro_batch", &DataOptions::micro_batch, {0, largest_count}, "samples",
+  keys.integer("micro_batch", &DataOptions::micro_batch, {0, max_count}, "samples",
                "Maximum number of samples that a rank processes at once. A larger local batch is divided "
                "into micro-batches whose gradients are added. 0: the complete local batch.");
   keys.choice("normalize", &DataOptions::normalize,

@@ -14,8 +14,8 @@ std::optional<std::string> read_milestones(Options& options, const Value& value)
   milestones.clear();
   for (std::size_t i = 0; i < list->size(); ++i) {
     const auto* at = std::get_if<std::int64_t>(&(*list)[i].held);
-    const std::int64_t least = milestones.empty() ? 1 : milestones.back() + 1;
-    if (at == nullptr || *at < least || *at > largest_count)
+    const std::int64_t min_next = milestones.empty() ? 1 : milestones.back() + 1;
+    if (at == nullptr || *at < min_next || *at > max_count)
       return fmt::format("{} at place {}", describe((*list)[i]), i + 1);
     milestones.push_back(*at);
   }
@@ -43,7 +43,7 @@ void add_milestones(ScheduleKeys& keys) {
 
 template <class ScheduleKeys>
 void add_keys_of_types(ScheduleKeys& keys) {
-  keys.optional_integer("step_size", &ScheduleOptions::step_size, {1, largest_count}, "updates",
+  keys.optional_integer("step_size", &ScheduleOptions::step_size, {1, max_count}, "updates",
                         "step: updates from one reduction to the next; exponential: updates over which the "
                         "learning rate falls by `factor`, gradually. Required.");
   keys.number("factor", &ScheduleOptions::factor, {0, false, 1, true}, "",
@@ -57,7 +57,7 @@ void add_keys_of_types(ScheduleKeys& keys) {
               "one_cycle: the fraction of the updates in which the learning rate rises.");
   keys.number("start_factor", &ScheduleOptions::start_factor, {0, false, 1, true}, "",
               "one_cycle: initial learning rate, relative to `optimizer.lr`.");
-  keys.optional_integer("period", &ScheduleOptions::period, {1, largest_count}, "updates",
+  keys.optional_integer("period", &ScheduleOptions::period, {1, max_count}, "updates",
                         "cosine_restarts: length of the first cycle. Required.");
   keys.integer("growth", &ScheduleOptions::growth, {1, 100}, "",
                "cosine_restarts: ratio of each cycle's length to that of the previous one.");
@@ -84,10 +84,10 @@ void add_schedule_keys(Schema& schema) {
                                   {"wsd", ScheduleType::wsd}},
               "Decrease of the learning rate after the warm-up; [formulas.md](formulas.md) has the curves. "
               "wsd: warm-up, stable, decay.");
-  keys.integer("warmup", &ScheduleOptions::warmup, {0, largest_count}, "updates",
+  keys.integer("warmup", &ScheduleOptions::warmup, {0, max_count}, "updates",
                "The learning rate rises linearly over this number of updates, from lr / (warmup + 1). At "
                "most the run's length, or `schedule.steps` if given.");
-  keys.integer("steps", &ScheduleOptions::steps, {0, largest_count}, "updates",
+  keys.integer("steps", &ScheduleOptions::steps, {0, max_count}, "updates",
                "Updates, warm-up included, until `final_lr` is reached. 0: the run's length; a restart with "
                "another length then changes the schedule, which a number prevents.");
   keys.number(

@@ -10,7 +10,7 @@ namespace mylos {
 namespace {
 
 /// No key of a deck needs more than three levels.
-constexpr int deepest_brackets = 16;
+constexpr int max_bracket_depth = 16;
 constexpr int max_dots = 16;
 
 std::int64_t line_at(std::string_view text, std::size_t position) {
@@ -93,7 +93,7 @@ std::optional<std::size_t> first_too_deep(std::string_view text) {
     if ((c == ']' || c == '}') && brackets > 0) --brackets;
     if (c == '.') ++dots;
     if (std::string_view("=,[]{}\n").find(c) != std::string_view::npos) dots = 0;
-    if (brackets > deepest_brackets || dots > max_dots) return i;
+    if (brackets > max_bracket_depth || dots > max_dots) return i;
     ++i;
   }
   return std::nullopt;
@@ -115,11 +115,11 @@ void check_deck_text(std::string_view text, const std::string& file_name) {
   }
   if (const auto deep = first_too_deep(text)) {
     fail_input("{}:{}: nested deeper than {} levels; no key of a deck needs that", file_name,
-               line_at(text, *deep), deepest_brackets);
+               line_at(text, *deep), max_bracket_depth);
   }
 }
 
-bool is_harmless(std::string_view text) {
+bool is_within_limits(std::string_view text) {
   return text.size() <= max_deck && !first_byte_not_utf8(text) && !first_too_deep(text);
 }
 

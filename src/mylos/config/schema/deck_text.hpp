@@ -13,7 +13,7 @@ namespace mylos {
 void check_deck_text(std::string_view text, const std::string& file_name);
 
 /// Returns whether one value of the command line passes the same limits of size, encoding and depth.
-[[nodiscard]] bool is_harmless(std::string_view text);
+[[nodiscard]] bool is_within_limits(std::string_view text);
 
 /// The lines of a text, numbered from 1.
 class Lines {

@@ -146,7 +146,7 @@ class Walk {
 /// Reads the text as one TOML value, otherwise as a plain string.
 Value value_of_text(std::string_view text) {
   const Value plain{std::string(text)};
-  if (!is_harmless(text)) return plain;
+  if (!is_within_limits(text)) return plain;
   try {
     const std::string line = "value = " + std::string(text);
     const toml::table parsed = toml::parse(line, std::string_view(command_line));

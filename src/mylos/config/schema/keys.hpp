@@ -19,8 +19,8 @@
 namespace mylos {
 
 struct IntegerRange {
-  std::int64_t least;
-  std::int64_t most;
+  std::int64_t min;
+  std::int64_t max;
 };
 
 struct NumberRange {
@@ -34,7 +34,7 @@ struct NumberRange {
   }
   /// Kernels compute in float. Returns the value that a number of the range takes there if it leaves the
   /// range: 0, the excluded bound, or "infinite"; empty if the number stays in the range.
-  [[nodiscard]] std::string lost_in_float(double x) const {
+  [[nodiscard]] std::string out_of_range_in_float(double x) const {
     const auto as_float = static_cast<float>(x);
     if (as_float == 0 && x != 0) return "0";
     if (!low_included && as_float == static_cast<float>(low)) return shortest(low);
@@ -88,12 +88,12 @@ class Keys {
 
   template <class Field>
   void integer(std::string name, Field field, IntegerRange range, std::string unit, std::string meaning) {
-    Key& key = add(std::move(name), fmt::format("integer from {} to {}", range.least, range.most), "an ",
+    Key& key = add(std::move(name), fmt::format("integer from {} to {}", range.min, range.max), "an ",
                    std::move(meaning));
     key.unit = std::move(unit);
     key.read = [of = of_, field, range](Options& options, const Value& value) -> Found {
       const auto* held = std::get_if<std::int64_t>(&value.held);
-      if (held == nullptr || *held < range.least || *held > range.most) return describe(value);
+      if (held == nullptr || *held < range.min || *held > range.max) return describe(value);
       auto& target = of(options).*field;
       target = static_cast<std::remove_reference_t<decltype(target)>>(*held);
       return std::nullopt;
@@ -124,7 +124,7 @@ class Keys {
     key.read = [of = of_, field, range](Options& options, const Value& value) -> Found {
       const auto number = number_in(value);
       if (!number || !range.holds(*number)) return describe(value);
-      if (const std::string left = range.lost_in_float(*number); !left.empty())
+      if (const std::string left = range.out_of_range_in_float(*number); !left.empty())
         return fmt::format("{}, which is {} in float", describe(value), left);
       of(options).*field = *number;
       return std::nullopt;
@@ -158,13 +158,13 @@ class Keys {
         add(std::move(name),
             fmt::format("\"auto\" or byte count from {} to {}, such as \"{}\" (units B, kB, MB, GB, TB, "
                         "KiB, MiB, GiB, TiB)",
-                        exact_bytes(range.least), exact_bytes(range.most), example),
+                        exact_bytes(range.min), exact_bytes(range.max), example),
             "", std::move(meaning));
     key.read = [of = of_, field, range](Options& options, const Value& value) -> Found {
       const auto* word = std::get_if<std::string>(&value.held);
       const bool is_auto = word != nullptr && *word == "auto";
       const auto bytes = is_auto ? std::nullopt : bytes_in(value);
-      if (!is_auto && (!bytes || *bytes < range.least || *bytes > range.most)) return describe(value);
+      if (!is_auto && (!bytes || *bytes < range.min || *bytes > range.max)) return describe(value);
       of(options).*field = bytes.value_or(0);
       return std::nullopt;
     };
