@@ -10,7 +10,7 @@
 
 namespace mylos::testing {
 
-/// What a deck needs at least, to stand above the lines that a test is about.
+/// The minimum of a deck, placed before the lines under test.
 constexpr std::string_view smallest = "run.steps = 100\ndata.train = \"train.h5\"\n";
 
 /// The smallest deck, then the lines.
@@ -18,7 +18,7 @@ inline Deck read_with(std::string_view lines, const std::vector<std::string>& ov
   return read_deck(std::string(smallest) + std::string(lines), "deck.toml", overrides);
 }
 
-/// The message that a deck is refused with, "" if it is not.
+/// Returns the message of the refusal, "" if the deck is accepted.
 inline std::string message_of(std::string_view text, const std::vector<std::string>& overrides = {}) {
   try {
     (void)read_deck(text, "deck.toml", overrides);
@@ -28,7 +28,7 @@ inline std::string message_of(std::string_view text, const std::vector<std::stri
   return "";
 }
 
-/// The message that the smallest deck is refused with.
+/// Returns the message with which the smallest deck is refused.
 inline std::string message_with(const std::vector<std::string>& overrides) {
   return message_of(smallest, overrides);
 }

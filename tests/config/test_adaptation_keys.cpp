@@ -1,4 +1,4 @@
-// What is said of mistakes in [precision.adaptation].
+// Messages about mistakes in [precision.adaptation].
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"

@@ -1,4 +1,4 @@
-// What a good deck turns into.
+// The options that a valid deck gives.
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
@@ -165,7 +165,7 @@ TEST(Deck, NamesItsFolderAfterTheRun) {
 using Rules = std::vector<PrecisionRule>;
 
 TEST(Rules, KeepTheOrderInWhichTheDeckGivesThem) {
-  // toml++ would hand them out as a, m, z.
+  // toml++ would return them as a, m, z.
   const Rules expected{{"z", DType::fp32}, {"m.*", DType::fp16}, {"a", DType::bf16}};
   EXPECT_EQ(
       read_with("[precision]\nrules = { z = 'fp32', 'm.*' = 'fp16', a = 'bf16' }").options.precision.rules,

@@ -1,4 +1,4 @@
-// What is said of a deck with a mistake, word for word.
+// Messages about decks with a mistake, word for word.
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
@@ -10,7 +10,7 @@ struct Mistake {
   std::string message;
 };
 
-/// A mistake in one value is answered in the same form everywhere.
+/// A mistake in a value is reported in the same form for every key.
 void expect_refused(const std::string& key, const std::string& value, const std::string& wanted,
                     const std::string& found) {
   EXPECT_EQ(message_of("# a comment\n" + key + " = " + value + "\n"),
@@ -168,7 +168,7 @@ TEST(OutOfRange, SaysTheRange) {
   expect_refused("run.seed", "-1", "an integer from 0 to 9223372036854775807", "the integer -1");
   expect_refused("run.log_every", "0", "an integer from 1 to 2147483647", "the integer 0");
   expect_refused("run.threads", "513", "an integer from 0 to 512",
-                 "the integer 513");  // Kokkos takes no more
+                 "the integer 513");  // Kokkos supports no more
   expect_refused("model.hidden", "[8, 0]", "a list of at most 1000 integers from 1 to 1048576",
                  "the integer 0 at place 2");
   expect_refused("model.hidden", "[8.0]", "a list of at most 1000 integers from 1 to 1048576",
@@ -292,7 +292,7 @@ TEST(SeveralMistakes, AreToldInTheDecksOrder) {
   const std::string deck = "[schedule]\nwarmup = 'z'\n[checkpoint]\nevery = -1\n[data]\nbatches = 3\n";
   EXPECT_EQ(message_of(deck, {"run.bogus=1"}),
             "deck.toml:2: 'schedule.warmup' must be an integer from 0 to 2147483647, not the string \"z\"");
-  // Also where the command line gives another value.
+  // Also if the command line gives another value.
   EXPECT_EQ(message_of("run.steps = 0", {"run.steps=1"}),
             "deck.toml:1: 'run.steps' must be an integer from 1 to 2147483647, not the integer 0");
 }

@@ -1,5 +1,5 @@
-// Keys that have no effect beside the others: refused in a deck and on the command line, left out of what is
-// resolved, and read from checkpoints of versions that wrote them.
+// Keys that have no effect in combination with others: refused in a deck and on the command line, omitted
+// from the resolved deck, and accepted in checkpoints of versions that wrote them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace mylos::testing::effects_test {
 
 struct Case {
   std::string key;
-  std::string beside;  // lines that give it no effect; the smallest deck's are there too
+  std::string beside;  // lines with which it has no effect, in addition to the smallest deck's
   std::string fix;     // an override that gives it one
 };
 

@@ -1,4 +1,4 @@
-// What is said of mistakes in [health].
+// Messages about mistakes in [health].
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"

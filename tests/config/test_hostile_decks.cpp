@@ -1,4 +1,4 @@
-// Files that are no decks: each is refused with a message, none takes long or ends the process.
+// Files that are not decks: each is refused with a message; none takes long or ends the process.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -67,7 +67,7 @@ TEST(HostileDeck, IsNotNestedDeeply) {
   EXPECT_EQ(message_of("\n" + repeated("a.", 500'000) + "a = 1"), refusal);
   EXPECT_EQ(message_of("\n[" + repeated("a.", 500'000) + "a]"), refusal);
   EXPECT_EQ(message_of("\n[[" + repeated("a . ", 200'000) + "a]]"), refusal);
-  // A quote that only seems to open a string must not hide what follows.
+  // A quote that only seems to open a string must not hide the text after it.
   EXPECT_EQ(message_of("# \"\nx = " + repeated("[", 100'000)), refusal);
   EXPECT_EQ(message_of("x = \"\\\"\"\ny = " + repeated("[", 100'000)), refusal);
   EXPECT_EQ(message_of("x = '\\'\ny = " + repeated("[", 100'000)), refusal);
@@ -93,7 +93,7 @@ TEST(HostileDeck, IsUtf8) {
   not_utf8("\xE0\x80\xAF", "E0");      // three
   not_utf8("\xED\xA0\x80", "ED");      // a surrogate
   not_utf8("\xF4\x90\x80\x80", "F4");  // above U+10FFFF
-  not_utf8("\xE6\xBC", "E6");          // cut off
+  not_utf8("\xE6\xBC", "E6");          // truncated
   EXPECT_EQ(read_with("run.name = \"\xE6\xBC\xA2\"").options.run.name, "\xE6\xBC\xA2");
 }
 

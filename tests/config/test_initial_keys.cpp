@@ -1,4 +1,4 @@
-// run.initial and [initial], and what is wrong with them.
+// run.initial and [initial], and mistakes in them.
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"

@@ -1,4 +1,4 @@
-// [[model.initialize]] and what is wrong with one.
+// [[model.initialize]] and mistakes in it.
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"

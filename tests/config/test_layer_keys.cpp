@@ -1,4 +1,4 @@
-// [[model.layers]]: what a deck says of each layer, and what it may not say.
+// [[model.layers]]: valid layers of a deck, and refused ones.
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"

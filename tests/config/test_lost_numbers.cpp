@@ -1,4 +1,4 @@
-// Numbers of which float, or even double, keeps nothing.
+// Numbers that float, or even double, rounds to 0 or to a bound.
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
@@ -24,7 +24,7 @@ TEST(NumberThatFloatLoses, IsRefusedWithWhatIsLeftOfIt) {
                  "the number 0.99999999 at place 2, which is 1 in float");
   expect_refused("precision.scaler.growth_factor", "1.00000001", "a number above 1 and at most 65536",
                  "the number 1.00000001, which is 1 in float");
-  // What is nothing even in double is not taken for a 0 that somebody wrote.
+  // A number that is 0 even in double is not confused with a written 0.
   for (const std::string tiny : {"1e-400", "-0.001e-9999", "0.0000001e-320", "+12_5.5E-400"}) {
     expect_refused("optimizer.lr", tiny, lr, "the number " + tiny + ", which is 0 in double");
     expect_refused("optimizer.weight_decay", tiny, "a number from 0 to 1000",

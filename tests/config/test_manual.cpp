@@ -1,4 +1,4 @@
-// The manual and the decks that come with Mylos agree with the schema.
+// Agreement of the manual and of the decks in the repository with the schema.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -44,7 +44,7 @@ TEST(Manual, StartsWithADeckThatReads) {
   EXPECT_EQ(deck.options.model.hidden, (std::vector<std::int64_t>{256, 256}));
 }
 
-/// Overrides of the smallest deck, beside which the key has an effect.
+/// Overrides of the smallest deck with which the key has an effect.
 std::vector<std::string> overrides_for(const Key& key) {
   const std::string half = "precision.compute=fp16";
   const std::vector<std::vector<std::string>> candidates{

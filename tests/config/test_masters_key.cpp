@@ -1,4 +1,4 @@
-// precision.masters, and where it would save nothing.
+// precision.masters, and its refusal where it would save nothing.
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"

@@ -1,4 +1,4 @@
-// Keys that only some types of networks, or the data that they learn from, have.
+// Keys that only some types of networks, or their kinds of data, have.
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"

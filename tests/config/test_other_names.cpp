@@ -1,4 +1,4 @@
-// Keys under the names that other frameworks have for them.
+// Keys under their names in other frameworks.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,4 +1,4 @@
-// [[optimizer.groups]] and what is wrong with one.
+// [[optimizer.groups]] and mistakes in it.
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"

@@ -1,4 +1,4 @@
-// What a reproducible run needs of other keys.
+// The requirements of a reproducible run on other keys.
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"

@@ -1,4 +1,4 @@
-// The resolved deck reads back to the options that it was written from, whatever they are.
+// The resolved deck reads back to the options that it was written from, for all options.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -216,7 +216,7 @@ TEST(ResolvedDeck, ReadsBackToTheSameOptions) {
     const std::string text = resolve(options);
     const Deck deck = read_deck(text, "resolved.toml", {});
     ASSERT_EQ(deck.resolved, text);
-    // But for keys that have no effect beside the others, which a deck may not have.
+    // Except keys that have no effect in combination with others, which a deck may not have.
     for (const KeyDifference& difference : differing_keys(options, deck.options))
       ADD_FAILURE() << difference.key << ": " << difference.before << " -> " << difference.after << '\n'
                     << text;
@@ -238,13 +238,13 @@ TEST(ResolvedDeck, SaysWhatDefaultsOverridesAndPresetsCameTo) {
 }
 
 TEST(ResolvedDeck, WritesEveryKeyThatItReads) {
-  // A key whose writing were forgotten would be lost from checkpoints.
+  // A key without a writing function would be lost from checkpoints.
   const Options options = Draw(1).options();
   for (const Key& key : schema().keys) {
     const auto value = key.write(options);
     if (!value) continue;
     Options changed;
-    changed.model.type = options.model.type;  // which decides what is written of [model] and [data]
+    changed.model.type = options.model.type;  // decides which keys of [model] and [data] are written
     ASSERT_EQ(key.read(changed, *value), std::nullopt) << key.path();
     EXPECT_EQ(to_toml(*key.write(changed)), to_toml(*value)) << key.path();
   }

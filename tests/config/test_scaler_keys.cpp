@@ -1,4 +1,4 @@
-// What is said of contradictions in [precision.scaler].
+// Messages about contradictions in [precision.scaler].
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"

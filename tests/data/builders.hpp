@@ -1,4 +1,4 @@
-// Small dataset files whose every value tells where it stands.
+// Small dataset files in which every value encodes its position.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ inline std::int32_t label_of(std::int64_t sample, std::int64_t class_count) {
   return static_cast<std::int32_t>(sample % class_count);
 }
 
-/// Bytes as inputs, as h5py would write them: no statistics, no identity.
+/// Bytes as inputs, as h5py writes them: no statistics, no identity.
 inline std::string write_images(const std::string& path, std::int64_t samples, std::int64_t columns,
                                 std::int64_t class_count) {
   std::vector<std::uint8_t> inputs;

@@ -1,4 +1,4 @@
-// Tables as text, and what `prepare csv` makes of them.
+// Tables as text, and the dataset files that `prepare csv` makes from them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace mylos::testing_support {
 
-/// Prepares a file of this text; `job` says what is asked.
+/// Prepares a file with this text and the options of `job`.
 inline Dataset prepared(const TemporaryFolder& folder, const std::string& text, PrepareCsv job) {
   write_file(folder / "data.csv", text);
   job.file = folder / "data.csv";
@@ -30,7 +30,7 @@ inline std::string refusal(const std::string& text, const PrepareCsv& job) {
   return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
 }
 
-/// What the user is told of how the text was read.
+/// The notes for the user on the reading of the text.
 inline std::vector<std::string> notes(const std::string& text, PrepareCsv job) {
   const TemporaryFolder folder;
   write_file(folder / "data.csv", text);

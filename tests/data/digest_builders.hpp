@@ -25,7 +25,7 @@ inline std::string prepared_tokens(const std::string& path) {
   return path;
 }
 
-/// 70,000 characters of three.
+/// 70,000 characters, three different ones.
 inline std::string prepared_characters(const std::string& path) {
   std::vector<std::uint8_t> tokens(70'000);
   for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint8_t>(i % 3);
@@ -35,7 +35,7 @@ inline std::string prepared_characters(const std::string& path) {
   return path;
 }
 
-/// What a user does with h5py, `f` being the file.
+/// Edits a file as a user does with h5py; `f` is the file.
 inline void edit(const std::string& path, const std::string& lines) {
   python("import h5py, numpy as n\nwith h5py.File('" + path + "', 'r+') as f:\n    " + lines + "\n");
 }

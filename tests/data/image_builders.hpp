@@ -1,4 +1,4 @@
-// Folders of images that Python draws.
+// Folders of images that Python scripts draw.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace mylos::testing_support {
 
-/// For scripts: `draw(height, width, *channels)` gives random pixels; `png(path, x, colour, depth,
-/// laced=False)` writes a PNG of any kind by zlib alone, so that neither libpng nor Pillow is behind it;
-/// `image(path, x)` writes what the name says by Pillow. `folder` is the script's folder.
+/// Functions for the scripts. `draw(height, width, *channels)` returns random pixels. `png(path, x, colour,
+/// depth, laced=False)` writes a PNG of any kind with zlib alone, independently of libpng and Pillow.
+/// `image(path, x)` writes the format of the name with Pillow. `folder` is the script's folder.
 inline std::string drawing_in(const std::string& folder) {
   return "import os, struct, zlib, numpy as n, h5py\nfrom PIL import Image\n"
          "os.chdir('" +

@@ -16,7 +16,7 @@ namespace mylos::augmentation_test {
 
 using namespace testing_support;
 
-/// numpy's own pad, roll, rot90 and flip, by the words of an independent generator: moved(x, options, step,
+/// numpy's own pad, roll, rot90 and flip, with the words of an independent generator: moved(x, options, step,
 /// sample) of an array [extents ..., channels].
 const std::string oracle =
     "import sys, numpy as n, h5py\n"
@@ -41,7 +41,7 @@ const std::string oracle =
     "    if down and w[3] & 8: x = n.flip(x, axes - 2)\n"
     "    return x\n";
 
-/// Samples of one grid, each seen at three steps in two places of the batch, as the oracle moves them.
+/// Compares samples of one grid, at three steps and two positions in the batch, with the oracle.
 void expect_as_numpy(const AugmentOptions& options, const std::vector<std::int64_t>& grid, DType type,
                      const std::string& arguments) {
   const TemporaryFolder folder;
@@ -110,7 +110,8 @@ TEST(Augmentation, AllChoicesOccurAboutAsOften) {
     }
     return seen;
   };
-  // Of 4000 draws of 1 in 9 and of 1 in 8 (the square's symmetries, each twice of 16), within 5 deviations.
+  // 4000 draws with probabilities 1/9 and 1/8 (the square's symmetries, each from two of 16 words), within 5
+  // deviations.
   for (const auto& [options, ways] :
        {std::pair{AugmentOptions{.crop = 1}, 9},
         {AugmentOptions{.shift = 1}, 9},
@@ -125,7 +126,8 @@ TEST(Augmentation, TargetsOnTheGridMoveWithTheInputsOthersStay) {
   const TemporaryFolder folder;
   std::vector<float> input(16), answer(32);
   for (std::size_t i = 0; i < 16; ++i) input[i] = static_cast<float>(i);
-  for (std::size_t i = 0; i < 32; ++i) answer[i] = static_cast<float>(i / 2);  // both of a point as its input
+  for (std::size_t i = 0; i < 32; ++i)
+    answer[i] = static_cast<float>(i / 2);  // the targets of a point have its input's value
   const auto move = [&](std::int64_t outputs, AugmentTargets targets) {
     const DatasetShape shape{.task = Task::regression, .samples = 1, .features = 16, .outputs = outputs};
     Augmentation augmentation({.shift = 2, .rotate = true, .targets = targets}, shape, {4, 4, 1}, 5);
@@ -186,7 +188,7 @@ TEST(Augmentation, WhatTheSamplesCannotGiveIsRefused) {
               }).starts_with("deck.toml:7: a.h5: says of no grid"));
   EXPECT_EQ(refusal({.crop = 1}, {10, 13, 1}),
             "data.augment: a sample of a.h5 has 120 numbers, which are not those of the grid 10 x 13 x 1");
-  constexpr std::int64_t wide = 268435456;  // three of which 64 bits cannot count
+  constexpr std::int64_t wide = 268435456;  // 64 bits cannot hold the product of three of them
   EXPECT_EQ(refusal({.shift = 1}, {wide, wide, wide, 1}),
             "data.augment: a sample of a.h5 has 120 numbers, which are not those of the grid 268435456 x "
             "268435456 x 268435456 x 1");
@@ -206,7 +208,7 @@ TEST(Augmentation, WhatTheSamplesCannotGiveIsRefused) {
   require_augmentable({}, {}, {}, "a.h5");
 }
 
-/// Steps of 17 samples, each input as it comes from the loaders of all ranks.
+/// Steps of 17 samples, each with its input from the loaders of all ranks.
 std::vector<float> seen_by(const Dataset& dataset, int ranks, std::int64_t micro_batch,
                            std::int64_t first_step, Shuffle shuffle = Shuffle::samples) {
   const Sampler sampler({.samples = 150,

@@ -8,8 +8,7 @@ namespace mylos::block_digests_test {
 
 using namespace testing_support;
 
-/// The rule of docs/data.md, applied by Python to every dataset: "inputs 11" for one with 11 blocks as
-/// written.
+/// The rule of docs/data.md, applied by Python to every dataset: "inputs 11" if 11 blocks are correct.
 const std::string check_all =
     "import sys, zlib, h5py\n"
     "def check(name, digests):\n"

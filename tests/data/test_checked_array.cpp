@@ -34,7 +34,7 @@ TEST(CheckedArray, EveryRangeReadsAsWithoutDigests) {
       const Dataset fresh(path);
       const std::int64_t there = std::min<std::int64_t>(count, 1000 - first);
       expect_inputs(fresh, first, there);
-      expect_inputs(fresh, first, there);  // compared by now
+      expect_inputs(fresh, first, there);  // already compared
     }
   }
 }

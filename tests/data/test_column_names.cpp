@@ -9,7 +9,7 @@ namespace mylos::column_names_test {
 using namespace testing_support;
 using Names = std::vector<std::string>;
 
-/// What is read of names that a line of Python writes; `f` is the file.
+/// Returns the names read from a file that a line of Python writes; `f` is the file.
 Names names_of(const std::string& line) {
   const TemporaryFolder folder;
   const std::string path = folder / "names.h5";

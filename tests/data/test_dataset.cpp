@@ -15,7 +15,7 @@ std::string refusal(const std::string& path) {
   return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
 }
 
-/// A file made by h5py with these lines, `f` being the file.
+/// A file that h5py makes with these lines; `f` is the file.
 std::string python_file(const TemporaryFolder& folder, const std::string& lines) {
   const std::string path = folder / "data.h5";
   python("import h5py, numpy as n\nf = h5py.File('" + path + "', 'w')\n" + lines);

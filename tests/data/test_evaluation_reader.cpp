@@ -8,12 +8,12 @@ namespace mylos::evaluation_reader_test {
 
 using namespace testing_support;
 
-/// Of all samples of a file, on one rank of two.
+/// For all samples of a file, on one rank of two.
 OutsideRange outside_of(const Dataset& data, const Normalizer& normalizer, int rank, bool counts = true) {
   EvaluationReader reader(data, {0, data.samples()}, normalizer,
                           {.max_samples = 3, .rank = rank, .ranks = 2, .counts_outside = counts});
   OutsideRange found;
-  for (int pass = 0; pass < 2; ++pass) {  // the second counts afresh
+  for (int pass = 0; pass < 2; ++pass) {  // the second pass counts anew
     reader.rewind();
     while (reader.next() != nullptr) {
     }
@@ -32,7 +32,7 @@ TEST(EvaluationReader, CountsInputsOutsideOfTheTrainingRange) {
       path + "', 'w')\nf['inputs'], f['targets'] = x, x[:, :1]\n");
   const Dataset data(path);
   Normalizer normalizer;
-  normalizer.input_range = {{0, 0}, {1, 1.25}};  // of two channels
+  normalizer.input_range = {{0, 0}, {1, 1.25}};  // for two channels
   const OutsideRange first = outside_of(data, normalizer, 0);
   EXPECT_EQ(first.values, 3);
   EXPECT_EQ(first.samples, 2);

@@ -32,7 +32,7 @@ float input_at(const Batch& batch, std::int64_t element) {
   });
 }
 
-/// The batch holds the samples that the sampler names, rounded as its type does.
+/// Checks that the batch holds the sampler's samples, rounded to its type.
 void expect_images(const Batch& batch, const Sampler& sampler, Split split, std::int64_t features,
                    std::int64_t classes, const Normalizer& normalizer) {
   for (std::int64_t i = 0; i < batch.samples; ++i) {
@@ -57,7 +57,7 @@ void expect_images(const Batch& batch, const Sampler& sampler, Split split, std:
 TEST(Loader, GivesTheSamplersSamplesInBothShufflesTypesAndEnds) {
   const TemporaryFolder folder;
   const Dataset dataset(write_images(folder / "a.h5", 150, 9, 10));
-  const Split split{10, 131};  // neither end of the file
+  const Split split{10, 131};  // at neither end of the file
   for (const auto shuffle : {Shuffle::samples, Shuffle::blocks}) {
     for (const auto last_batch : {LastBatch::drop, LastBatch::join}) {
       for (const auto type : {DType::fp32, DType::bf16, DType::fp16}) {
@@ -83,7 +83,7 @@ TEST(Loader, EveryNumberOfRanksAndMicroBatchesSeesTheSameGlobalBatches) {
     const auto sampler = sampler_for(150, 17, shuffle);
     for (int ranks = 1; ranks <= 5; ++ranks) {
       for (const std::int64_t micro_batch : {0, 3}) {
-        std::map<std::int64_t, int> seen;  // position -> times
+        std::map<std::int64_t, int> seen;  // position -> count
         for (int rank = 0; rank < ranks; ++rank) {
           Loader loader(dataset, split, sampler, {},
                         {.type = DType::fp32, .micro_batch = micro_batch, .rank = rank, .ranks = ranks});
@@ -176,7 +176,7 @@ TEST(Loader, SteadyStateAllocatesNothing) {
   }
 }
 
-/// Reads until an error comes; its message without the file's name.
+/// Reads until an error occurs; returns its message without the file's name.
 std::string reading_error(const std::string& path, DType type, Shuffle shuffle,
                           const Normalizer& normalizer = {}, const AugmentOptions& augment = {},
                           const std::vector<std::int64_t>& grid = {}) {

@@ -1,4 +1,4 @@
-// What the loaders of samples and tokens make of files with digests of blocks.
+// The loaders of samples and tokens on files with digests of blocks.
 #include <gtest/gtest.h>
 
 #include "data/digest_builders.hpp"
@@ -23,7 +23,7 @@ TokenSampler token_sampler() {
   return TokenSampler({.tokens = counted_tokens, .context = 7, .batch = 11, .seed = 5});
 }
 
-/// Reads until an error comes.
+/// Reads until an error occurs.
 std::string reading_error(BatchReader& loader) {
   return error_of([&] {
     for (int step = 0; step < 100; ++step) (void)loader.next();
@@ -52,7 +52,7 @@ TEST(LoaderDigests, ABlockOfSamplesThatWasChangedIsNamedByFileAndRows) {
 TEST(LoaderDigests, BatchesAreThoseOfAFileWithoutThem) {
   const TemporaryFolder folder;
   const std::string path = prepared_images(folder / "a.h5");
-  const Split split{10, 931};  // neither end of the file, nor of a block
+  const Split split{10, 931};  // at neither end of the file, nor of a block
   for (const auto shuffle : {Shuffle::samples, Shuffle::blocks}) {
     for (int rank = 0; rank < 3; ++rank) {
       const Dataset compared(path);

@@ -117,10 +117,10 @@ TEST(Normalizer, AConstantColumnBecomesZeroNotInfinity) {
   for (const auto method : {Normalize::standard, Normalize::minmax}) {
     const auto scaling = scaling_for(method, two_columns);
     EXPECT_EQ(scaling.shift[1], 5.0f);
-    EXPECT_EQ(scaling.scale[1], 0);  // whatever value other data have there
+    EXPECT_EQ(scaling.scale[1], 0);  // for every value in other data
     EXPECT_EQ(scaling_for(method, two_columns, 1).scale[1], 1);
   }
-  // A spread below float's resolution at that size is no spread.
+  // A spread below float's resolution at that magnitude counts as none.
   EXPECT_EQ(scaling_for(Normalize::standard, {{1e6}, {1e-3}, {1e6}, {1e6 + 2e-3}}).scale[0], 0);
 }
 

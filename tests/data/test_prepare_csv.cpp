@@ -123,11 +123,11 @@ TEST(PrepareCsv, WholeNumbersThatFloatsDoNotHoldAreToldOnceWithTheFirstOfThem) {
       (std::vector<std::string>{first_line,
                                 "data.csv: 1 whole number above 2^24 = 16777216 is rounded to the nearest "
                                 "that float32 holds: line 2, column 2 (x) is 100000000 for +0099999999.0"}));
-  // Beyond 64 bits; a double would hold neither 2^100 + 1 nor 2^53 + 1.
+  // Beyond 64 bits; a double can represent neither 2^100 + 1 nor 2^53 + 1.
   EXPECT_EQ(notes("id,x\n1267650600228229401496703205376,9007199254740992\n", PrepareCsv{}).size(), 1u);
   EXPECT_EQ(notes("id,x\n1267650600228229401496703205377,9007199254740992\n", PrepareCsv{}).size(), 2u);
   EXPECT_EQ(notes("id,x\n1267650600228229401496703205376,9007199254740993\n", PrepareCsv{}).size(), 2u);
-  // Measured values are rounded all the time, and a class is no float.
+  // Rounding of measured values is normal and not reported; a class is not a float.
   EXPECT_EQ(notes("id,x\n16777217.5,1.6777217e7\n", PrepareCsv{}).size(), 1u);
   EXPECT_EQ(notes("id,x\n1,16777217\n", labelled("x")).size(), 1u);
 }

@@ -21,7 +21,8 @@ std::string idx(std::initializer_list<std::uint32_t> dims, const std::string& el
   return bytes + elements;
 }
 
-/// 3 images of 2 x 2 with labels 1, 0, 2; what is given replaces a file. The message, without the folder.
+/// Prepares 3 images of 2 x 2 with labels 1, 0, 2; the arguments replace files. Returns the message, without
+/// the folder.
 std::string refusal(const std::string& images, const std::string& labels, std::int64_t classes = 0) {
   const TemporaryFolder folder;
   write_file(folder / "images", images);

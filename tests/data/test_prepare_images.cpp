@@ -20,7 +20,7 @@ class PrepareImagesTest : public ::testing::Test {
     if (!has_decoders()) GTEST_SKIP() << "built without libpng and libjpeg-turbo";
     std::filesystem::create_directory(folder_ / "images");
   }
-  /// Pixels of file i, 2 x 3 x 3, begin with i.
+  /// The pixels of file i, 2 x 3 x 3, start with i.
   void draw_classes() const {
     python(
         drawing_in(folder_ / "images") +
@@ -28,7 +28,7 @@ class PrepareImagesTest : public ::testing::Test {
         "    os.makedirs(os.path.dirname(name), exist_ok=True)\n    x = draw(2, 3, 3)\n    x[0, 0] = i\n"
         "    image(name.replace('jpeg', 'png'), x) if 'jpeg' not in name else image(name, x, quality=100)\n");
   }
-  /// Pixels of one image file after the other, as rows of a file without labels.
+  /// Returns the pixels of the image files in order, as rows of a file without labels.
   std::vector<std::string> prepare_flat(PrepareImages job = {}) const {
     job.folder = folder_ / "images";
     job.out = folder_ / "a.h5";
@@ -42,7 +42,7 @@ class PrepareImagesTest : public ::testing::Test {
       message.erase(at, folder_.path().size() + 1);
     return message;
   }
-  /// What a script says that finds the rows of the file in `rows`, shaped as images.
+  /// Returns the output of a script that finds the rows of the file in `rows`, shaped as images.
   std::string look(const std::string& script) const {
     return python(drawing_in(folder_ / "images") + "f = h5py.File('" + (folder_ / "a.h5") +
                   "')\nrows = f['inputs'][:].reshape(-1, *map(int, f.attrs['shape'].decode().split()))\n" +
@@ -156,7 +156,7 @@ TEST_F(PrepareImagesTest, JpegsAreWhatPillowReads) {
       drawing_in(folder_ / "images") +
       "for name, how in (('a', {}), ('b', dict(progressive=True)), ('c', dict(subsampling=2, quality=50)), "
       "('d', dict(subsampling=0))):\n    image(name + '.JPG', draw(31, 45, 3), **how)\n"
-      "image('e.jpg', draw(31, 45))\nos.rename('b.JPG', 'b.png')\n");  // called wrongly
+      "image('e.jpg', draw(31, 45))\nos.rename('b.JPG', 'b.png')\n");  // wrong file names
   (void)prepare_flat({.channels = 3});
   EXPECT_EQ(look("want = [n.asarray(Image.open(name).convert('RGB')).astype(int) for name in ('a.JPG', "
                  "'b.png', 'c.JPG', 'd.JPG', 'e.jpg')]\n"
@@ -221,7 +221,7 @@ TEST_F(PrepareImagesTest, ClassesMayBeThoseOfTheTrainingFile) {
       .folder = folder_ / "images", .out = folder_ / "a.h5", .classes_of = folder_ / "train.h5"};
   (void)prepare(job);
   EXPECT_EQ(look("print(f.attrs['classes'], sorted(f['labels'][:]))"), "3 [1, 1, 2, 2]\n");
-  std::filesystem::create_directory(folder_ / "images/ant");  // of which there is no image by now
+  std::filesystem::create_directory(folder_ / "images/ant");  // without an image
   (void)prepare(job);
   EXPECT_EQ(look("print(f.attrs['classes'], sorted(f['labels'][:]))"), "3 [1, 1, 2, 2]\n");
   std::filesystem::create_directory(folder_ / "images/elk");
@@ -271,7 +271,7 @@ TEST_F(PrepareImagesTest, HostileFilesAreImagesOrDamagedNeverMore) {
       "    for i in range(60):\n        b = bytearray(whole)\n"
       "        for _ in range(source.integers(1, 4)): b[source.integers(0, len(b))] = source.integers(0, "
       "256)\n"
-      "        if name.endswith('png') and i % 2:\n"  // with checksums that are right
+      "        if name.endswith('png') and i % 2:\n"  // with correct checksums
       "            fixed, at = bytes(b[:8]), 8\n"
       "            while at + 8 <= len(b):\n"
       "                size = int.from_bytes(b[at:at + 4], 'big')\n"

@@ -178,7 +178,7 @@ TEST(PrepareText, OverlongFormsSurrogatesAndNumbersTooLargeAreNoUtf8) {
 
 TEST(PrepareText, BadBytesBehindTheFirstPieceHaveTheRightOffset) {
   std::string text = "a";
-  while (text.size() < 3'000'000) text += "é";  // odd offsets: each piece cuts a character
+  while (text.size() < 3'000'000) text += "é";  // odd offsets: pieces end inside characters
   const std::string offset = std::to_string(text.size());
   EXPECT_TRUE(refusal(text + "\xff").find("byte 0xff begins no character at byte offset " + offset + " ") !=
               std::string::npos);

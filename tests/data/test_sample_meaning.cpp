@@ -10,7 +10,7 @@ using namespace testing_support;
 
 constexpr std::int64_t samples = 12;
 
-/// measured() in each column, whose names are `names` (a line of Python each).
+/// measured() in each column, with the names `names` (a line of Python each).
 Dataset table(const std::string& path, const std::string& more, std::int64_t columns = 3) {
   write_table(path, samples, columns, 2);
   python("import h5py, numpy as n\nf = h5py.File('" + path + "', 'a')\n" + more);

@@ -78,7 +78,7 @@ TEST(Sampler, DropLeavesTheRaggedEndJoinFillsItFromTheNextEpoch) {
   EXPECT_EQ(join.steps_for(12), 124);  // 1236 samples
   EXPECT_EQ(join.epoch_of(102), 0);
   EXPECT_EQ(join.epoch_of(103), 1);
-  // Both know the same permutation; drop cuts it.
+  // Both use the same permutation; drop truncates it.
   EXPECT_EQ(order(join, 0, 100), first);
 }
 
@@ -99,7 +99,7 @@ TEST(Sampler, BlocksAreReadInAWindowAtATime) {
 }
 
 TEST(Sampler, WithinAWindowSamplesAreShuffled) {
-  // A window of 3 blocks of 7: the i-th sample comes from each of its blocks a third of the time.
+  // A window has 3 blocks of 7: the i-th sample comes from each of them with probability 1/3.
   const Sampler sampler(blocks_of_7(21 * 4000, 10));
   int first_block_first = 0;
   for (std::int64_t window = 0; window < 4000; ++window) {

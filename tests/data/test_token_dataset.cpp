@@ -10,7 +10,7 @@ namespace mylos::token_dataset_test {
 
 using namespace testing_support;
 
-/// What is said of a file that h5py makes; without the file's name.
+/// Returns the message about a file that h5py makes, without the file's name.
 std::string refusal(const std::string& script) {
   const TemporaryFolder folder;
   const std::string path = folder / "a.h5";

@@ -24,7 +24,7 @@ TokenSampler sampler_for(const Split& split, std::int64_t batch, WindowOrder win
 TEST(TokenLoader, EveryNumberOfRanksAndMicroBatchesSeesTheSameGlobalBatches) {
   const TemporaryFolder folder;
   const TokenDataset data(write_counting_tokens(folder / "a.h5", 500));
-  const Split split{20, 301};  // neither end of the file
+  const Split split{20, 301};  // at neither end of the file
   constexpr std::int64_t batch = 11;
   for (const auto window : {WindowOrder::random, WindowOrder::sequential}) {
     const auto sampler = sampler_for(split, batch, window);
@@ -67,7 +67,7 @@ TEST(TokenLoader, ASeekGoesOnAsTheRunThrough) {
   for (const auto window : {WindowOrder::random, WindowOrder::sequential}) {
     const auto sampler = sampler_for(split, 6, window);
     TokenLoader loader(data, split, sampler, {.micro_batch = 4});
-    std::vector<std::vector<std::int64_t>> through;  // two micro-batches a step
+    std::vector<std::vector<std::int64_t>> through;  // two micro-batches per step
     for (int i = 0; i < 80; ++i) through.push_back(windows_of(loader.next(), context));
     for (const int step : {0, 7, 5, 33}) {
       loader.seek(step * 6);
@@ -113,7 +113,7 @@ TEST(TokenLoader, SteadyStateAllocatesNothing) {
 TEST(TokenLoader, ATokenOutsideTheVocabularyIsNamedWithItsPositionInTheFile) {
   const TemporaryFolder folder;
   const Split split{3, 100};
-  for (const std::size_t wrong : {3u, 45u, 101u}) {  // the last one only follows a window
+  for (const std::size_t wrong : {3u, 45u, 101u}) {  // the last one is only the last token's label
     std::vector<std::uint8_t> tokens(103, 64);
     tokens[wrong] = 65;
     const TokenDataset data(write_tokens(folder / "a.h5", tokens, 65));

@@ -1,4 +1,4 @@
-// Small token files whose every token tells where it stands.
+// Small token files in which every token encodes its position.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace mylos::testing_support {
 
-/// As h5py would write it: no kind, no identity.
+/// As h5py writes it: no kind, no identity.
 template <class T>
 std::string write_tokens(const std::string& path, const std::vector<T>& tokens, std::int64_t vocabulary) {
   auto file = hdf5::File::create(path);
@@ -22,14 +22,14 @@ std::string write_tokens(const std::string& path, const std::vector<T>& tokens, 
   return path;
 }
 
-/// Token i is i: a window shows which one it is.
+/// Token i is i: a window shows its position.
 inline std::string write_counting_tokens(const std::string& path, std::int64_t count) {
   std::vector<std::uint16_t> tokens;
   for (std::int64_t i = 0; i < count; ++i) tokens.push_back(static_cast<std::uint16_t>(i));
   return write_tokens(path, tokens, count);
 }
 
-/// The first token of each window of a batch, after checking that counting tokens follow it.
+/// Returns the first token of each window of a batch, after checking that consecutive numbers follow it.
 inline std::vector<std::int64_t> windows_of(const Batch& batch, std::int64_t context) {
   EXPECT_EQ(batch.type, DType::int32);
   EXPECT_EQ(batch.rows, batch.samples * context);

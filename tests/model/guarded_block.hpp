@@ -1,4 +1,4 @@
-// A block at work in memory of exactly the bytes that it states, each stretch between guards.
+// Runs a block in memory of exactly the stated bytes, with guards around each range.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ inline std::vector<float> drawn_values(std::int64_t count, int seed, float range
   return values;
 }
 
-/// All memory starts as 0xff bytes, which are NaN in every type: what is read before it is written shows.
+/// All memory starts as 0xff bytes, which are NaN in every type, so that reads of unwritten memory show.
 class GuardedBlock {
  public:
   GuardedBlock(const Block& block, std::int64_t rows, bool input_gradient, std::size_t variant = 0,
@@ -122,7 +122,7 @@ class GuardedBlock {
             .workspace = workspace,
             .variant = variant_};
   }
-  /// All but state, which only the end of a step moves.
+  /// All buffers except state, which only the end of a step updates.
   void add_written_buffers(std::vector<std::string>& names) const {
     for (const BufferSpec& spec : block_.buffers()) {
       if (spec.role != BufferRole::state) names.push_back("buffer " + spec.name);
@@ -139,7 +139,7 @@ class GuardedBlock {
   static void make_not_a_number(std::byte* begin, std::size_t bytes) {
     if (bytes > 0) Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(begin, bytes), std::byte{0xff});
   }
-  /// A device library's is large: in an arena of its own, of which the guards alone are looked at.
+  /// A device library's workspace is large: it has a separate arena, of which only the guards are checked.
   std::byte* add_workspace(const std::string& name, std::size_t bytes) {
     if (bytes < arena_.bytes() / 4) return add(name, bytes);
     const Arena arena(name, bytes + 2 * guard_bytes);

@@ -1,5 +1,4 @@
-// A GPT whose rows leave padding behind them, and types that differ between layers: what is cut over ranks
-// has to get both right.
+// A GPT whose rows end in padding, with types that differ between layers: sharding must handle both.
 #pragma once
 
 #include <utility>

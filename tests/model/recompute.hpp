@@ -1,4 +1,5 @@
-// Steps of a model under many schedules, compared bit by bit with the one that keeps everything.
+// Steps of a model under many execution schedules, compared bit by bit with the schedule that stores
+// everything.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ class RecomputeTest {
  public:
   explicit RecomputeTest(RecomputeCase test) : test_(std::move(test)) {}
 
-  /// Gradient arena, loss and stages in the order in which their gradients were complete, of two
+  /// Gradient arena, loss, and stages in the order in which their gradients were complete, for two
   /// micro-batches.
   struct Result {
     std::vector<std::vector<std::byte>> gradients;
@@ -64,7 +65,7 @@ class RecomputeTest {
     return result;
   }
 
-  /// Every variant everywhere, every k, and random schedules with random variants.
+  /// Every variant for all blocks, every k, and random schedules with random variants.
   void expect_equal_bits() {
     const Result expected = run(std::nullopt);
     EXPECT_TRUE(std::isfinite(expected.loss));

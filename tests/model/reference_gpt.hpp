@@ -1,5 +1,5 @@
-// A GPT once more, forward only, in double and as its formulas read. Shares no code with the library but the
-// random words of dropout, whose use dropout.hpp and attention.hpp publish.
+// A reference GPT, forward only, in double and as the formulas read. It shares no code with the library
+// except the random words of dropout, whose use dropout.hpp and attention.hpp document.
 #pragma once
 
 #include <fmt/format.h>

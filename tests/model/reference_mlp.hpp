@@ -1,5 +1,5 @@
-// The layers once more, forward only, in double and as their formulas read; gradients by central differences.
-// Shares no code with the library but the random words of dropout, whose definition dropout.hpp publishes.
+// Reference layers, forward only, in double and as the formulas read; gradients by central differences. They
+// share no code with the library except the random words of dropout, whose definition dropout.hpp documents.
 #pragma once
 
 #include <cmath>
@@ -34,7 +34,7 @@ inline double activation_value(Activation activation, double x) {
   return 0;
 }
 
-/// d function / d value at its present value. The value is put back.
+/// Returns d function / d value at its present value; restores the value.
 inline double central_difference(double& value, const std::function<double()>& function) {
   const double at = value;
   const double h = 1e-5;
@@ -126,7 +126,7 @@ inline double squared_error(const Numbers& predictions, const std::vector<float>
   return loss;
 }
 
-/// What dropout multiplies with, by its published definition.
+/// The factors of dropout, by its published definition.
 inline Numbers dropout_mask(std::uint64_t seed, const std::string& layer, double probability,
                             std::uint64_t step, std::uint64_t first_sample, std::size_t rows,
                             std::size_t columns) {

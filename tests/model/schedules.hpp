@@ -1,4 +1,5 @@
-// Schedules for tests: groups of blocks that are computed again from the group's input, and random nestings.
+// Execution schedules for tests: groups of blocks that are recomputed from the group's input, and random
+// nestings.
 #pragma once
 
 #include <random>
@@ -7,8 +8,8 @@
 
 namespace mylos::test {
 
-/// Blocks [first, last], whose input is there: forward with `variant(block)` kept, or only the input of the
-/// first where `variant` is negative.
+/// Blocks [first, last], whose input is in memory: forward saves with `variant(block)`, or stores only the
+/// input of the first block if `variant` is negative.
 template <class VariantOf>
 void forward_keeping(Schedule& schedule, std::size_t first, std::size_t end, const VariantOf& variant) {
   for (std::size_t i = first; i < end; ++i) {
@@ -23,7 +24,7 @@ void backward_through(Schedule& schedule, std::size_t first, std::size_t end, co
   }
 }
 
-/// Of every group of k blocks only the input is kept, and the group is run again before its backward.
+/// Stores only the input of every group of k blocks, and reruns the group before its backward.
 template <class VariantOf>
 Schedule every(std::size_t k, std::size_t blocks, const VariantOf& variant) {
   Schedule schedule;
@@ -41,8 +42,8 @@ Schedule every(std::size_t k, std::size_t blocks, const VariantOf& variant) {
   return schedule;
 }
 
-/// A random persistent schedule: each stretch keeps its first block, or goes forward to a random place, does
-/// what follows it, and comes back.
+/// A random persistent schedule: each range saves its first block, or runs forward to a random block,
+/// processes the blocks after it, and returns.
 class RandomSchedule {
  public:
   template <class VariantOf>
@@ -53,7 +54,7 @@ class RandomSchedule {
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
 
  private:
-  /// From x_first to δ_first, where x_end or δ_end comes from the loss or from outside.
+  /// From x_first to δ_first; x_end or δ_end comes from the loss or from outside.
   template <class VariantOf>
   void run(std::size_t first, std::size_t end, const VariantOf& variant) {
     if (first == end) {

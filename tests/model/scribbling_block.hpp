@@ -1,4 +1,4 @@
-// A block that leaves rubbish in all memory that nobody may read any more after its operation.
+// A block that overwrites all memory that must not be read after its operation.
 #pragma once
 
 #include <memory>

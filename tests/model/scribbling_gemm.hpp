@@ -1,5 +1,5 @@
-// The machine's product engine, but asking for more workspace than it needs and leaving rubbish in all of it;
-// if asked to, one that passes gradients through GELU.
+// The machine's GEMM engine, which asks for more workspace than it needs and overwrites all of it; optionally
+// one that passes gradients through GELU.
 #pragma once
 
 #include "mylos/kernels/gemm/gemm.hpp"
@@ -19,7 +19,7 @@ class ScribblingGemm final : public GemmEngine {
     return passes_gelu_ && form_of(problem) == GemmForm::input_gradient;
   }
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
-    return engine_->workspace_bytes(problem) + static_cast<std::size_t>(problem.m) + 1;  // no round number
+    return engine_->workspace_bytes(problem) + static_cast<std::size_t>(problem.m) + 1;  // not a round number
   }
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {

@@ -7,7 +7,7 @@
 
 namespace mylos::test {
 
-/// Shapes of no round numbers: an odd context, a vocabulary larger than the tokens that occur.
+/// Sizes that are not round numbers: an odd context, a vocabulary larger than the tokens that occur.
 inline ModelOptions small_gpt_options() {
   ModelOptions model;
   model.type = ModelType::gpt;
@@ -43,8 +43,8 @@ class TokenArray {
   std::int64_t rows_;
 };
 
-/// Weights far from their small beginnings, so that every part of the network matters: a product with a
-/// matrix about keeps the size of what it is given.
+/// Weights far from their small initial values, so that every part of the network matters: a product with a
+/// matrix approximately preserves magnitudes.
 inline void set_lively_weights(ParameterStore& parameters) {
   int seed = 100;
   for (const ParameterSlot& slot : parameters.layout().slots) {

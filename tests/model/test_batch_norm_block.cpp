@@ -1,4 +1,4 @@
-// Batch normalisation as a block: which statistics it normalises by, and when they move.
+// Batch normalisation as a block: the statistics that it uses, and the updates of the running ones.
 #include "mylos/model/grid/batch_norm_block.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ struct Moments {
   double variance = 0;  // with n - 1
 };
 
-/// Of a channel in the order of a grid's points, channels last.
+/// Statistics of a channel, with points in grid order and channels last.
 Moments moments(const std::vector<float>& x, std::size_t channel, std::size_t channels) {
   Moments result;
   const auto count = static_cast<double>(x.size() / channels);

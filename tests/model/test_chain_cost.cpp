@@ -1,4 +1,4 @@
-// Modelled times against the roofline on paper.
+// Modelled times against the roofline computed by hand.
 #include "mylos/model/chain/chain_cost.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace mylos::chain_cost_test {
 
-/// Of one wide hidden layer, so that products take longer than memory.
+/// One wide hidden layer, so that GEMMs take longer than memory traffic.
 Chain wide_chain(DType compute, std::vector<PrecisionRule> rules = {}) {
   PrecisionOptions precision;
   precision.compute = compute;
@@ -25,7 +25,7 @@ TEST(ChainCost, TimesFollowTheRateOfEachType) {
   for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
     const ChainCost cost = chain_cost(wide_chain(type), *gemm, rows, fast_memory);
     const double rate = type == DType::fp32 ? 1e8 : type == DType::bf16 ? 4e8 : 5e7;
-    // The bias and the activation are a thousandth of the product.
+    // Bias and activation take a thousandth of the GEMM.
     EXPECT_NEAR(cost.blocks.front().forward_time, product_flops / rate, 0.01 * product_flops / rate)
         << name_of(type);
   }
@@ -51,7 +51,7 @@ TEST(ChainCost, TimesAreThoseOfMemoryWhereThatIsSlower) {
   EXPECT_DOUBLE_EQ(slow.blocks.front().forward_time, 2 * faster.blocks.front().forward_time);
 }
 
-/// Two layers of 4096 x 4096 weights and a head of as many, without what a nonlinearity would keep.
+/// Two layers with 4096 x 4096 weights and a head of the same size, without saved tensors of a nonlinearity.
 Chain square_chain(DType compute) {
   PrecisionOptions precision;
   precision.compute = compute;
@@ -60,14 +60,14 @@ Chain square_chain(DType compute) {
 }
 
 TEST(ChainCost, OfManySamplesOnANamedDeviceIsItsArithmetic) {
-  // An H100's 989.5 TFLOP/s in 16 bits, 67 in float: a product of 8192 x 4096 x 4096 takes 0.278 and 4.10 ms.
+  // An H100's 989.5 TFLOP/s in 16 bits, 67 in float: a GEMM of 8192 x 4096 x 4096 takes 0.278 and 4.10 ms.
   const auto gemm = make_gemm_engine({});
   constexpr std::int64_t many = 8192;
   constexpr double product = 2.0 * many * 4096 * 4096;
   const MachineRates rates = known_device("h100-sxm").peak_rates();
   for (const auto& [type, flops_per_s] : {std::pair{DType::bf16, 989.5e12}, {DType::fp32, 67e12}}) {
     const ChainCost cost = chain_cost(square_chain(type), *gemm, many, rates);
-    const StageCost& second = cost.blocks.at(1);  // which has a gradient of its input
+    const StageCost& second = cost.blocks.at(1);  // has a gradient of its input
     EXPECT_NEAR(second.forward_time, 1000 * product / flops_per_s, 1e-9) << name_of(type);
     EXPECT_NEAR(second.backward_time, 2000 * product / flops_per_s, 1e-9) << name_of(type);
   }

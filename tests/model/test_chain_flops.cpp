@@ -1,4 +1,4 @@
-// The FLOPs of a step against formulas on paper.
+// The FLOPs of a step against formulas.
 #include "mylos/model/memory/chain_flops.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class Mlp : public testing::Test {
   static constexpr double products = 2.0 * (784 * 2048 + 2048 * 2048 + 2048 * 10);
 };
 
-/// Three products of each layer, but for the gradient of the data; the loss: 8 of an output.
+/// Three GEMMs of each layer, without the gradient of the data; the loss: 8 per output.
 TEST_F(Mlp, AStepIsThreeTimesItsProducts) {
   const ChainFlops flops = flops_of_sample(chain_, *gemm_, store_all(chain_.blocks.size()));
   EXPECT_DOUBLE_EQ(flops.model, 3 * products - 2.0 * 784 * 2048 + 8 * 10);
@@ -51,16 +51,16 @@ class Gpt : public testing::Test {
                                    .context = context,
                                    .vocabulary = vocabulary},
                                   {}, 1, false);
-  // Of a token. A layer has 12 width² weights in products; a position attends to (context + 1) / 2 on
+  // Per token. A layer has 12 width² weights in GEMMs; a position attends to (context + 1) / 2 positions on
   // average.
   static constexpr double layer_products = 2 * 12.0 * width * width;
-  static constexpr double scores = 2.0 * width * (context + 1) / 2;  // one product of them
+  static constexpr double scores = 2.0 * width * (context + 1) / 2;  // one GEMM of scores
   static constexpr double norm = 8.0 * width;
   static constexpr double gelu = 10.0 * 4 * width;
 };
 
 TEST_F(Gpt, ATokenTakesThreeTimesItsWeightsAndItsScores) {
-  // Two products of scores forward and four backward; a fifth there computes the scores again.
+  // Two GEMMs of scores forward and four backward; a fifth one in backward recomputes the scores.
   constexpr double layer = 3 * layer_products + 6 * scores + 2 * (22.0 * width) + 2 * gelu;
   constexpr double embedding = 3.0 * width;
   constexpr double head = 3 * 2.0 * width * vocabulary;
@@ -69,7 +69,8 @@ TEST_F(Gpt, ATokenTakesThreeTimesItsWeightsAndItsScores) {
   EXPECT_DOUBLE_EQ(flops.recomputed, context * layers * scores);
 }
 
-/// Variants that keep less state what they add to backward: all but the product that is added to the stream.
+/// Variants that save less state the additional work of backward: all GEMMs except the one added to the
+/// stream.
 TEST_F(Gpt, AVariantThatKeepsTheInputAloneComputesAgainWhatLiesBehindIt) {
   const std::size_t blocks = chain_.blocks.size();
   Schedule schedule = store_all(blocks);
@@ -84,8 +85,8 @@ TEST_F(Gpt, AVariantThatKeepsTheInputAloneComputesAgainWhatLiesBehindIt) {
                    context * layers * (attention + mlp));
 }
 
-/// 24 channels to 32 on 9 x 7 points: 5 x 4 tiles of 16 products for a pair of channels, where the definition
-/// has 9 for each of 63 points. The gradients of input and weights have as many.
+/// 24 channels to 32 on 9 x 7 points: 5 x 4 tiles of 16 products per pair of channels, where the definition
+/// has 9 for each of 63 points. The gradients of input and weights have the same numbers.
 TEST(MinimalFiltering, CountsWhatIsMultiplied) {
   const std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
   if (gemm->convolutions() == nullptr || !memory_is_host) GTEST_SKIP() << "no library that filters";

@@ -1,4 +1,4 @@
-// The products that a chain states are those that it computes.
+// The GEMMs that a chain states are those that it computes.
 #include "mylos/model/chain/chain_products.hpp"
 #include "mylos/model/network/mlp.hpp"
 
@@ -8,7 +8,7 @@
 
 namespace mylos::chain_products_test {
 
-/// The machine's engine, with a record of what it was asked for.
+/// The machine's engine, which also records its problems.
 class RecordingGemm final : public GemmEngine {
  public:
   [[nodiscard]] std::string_view name() const override { return "recording"; }
@@ -29,7 +29,7 @@ class RecordingGemm final : public GemmEngine {
   std::unique_ptr<GemmEngine> engine_ = make_gemm_engine({});
 };
 
-/// One line for each product that is computed at all: what it is, how often.
+/// One line for each GEMM that is computed: the problem and its count.
 std::map<std::string, std::int64_t> counts(
     const std::vector<std::pair<GemmProblem, std::int64_t>>& products) {
   std::map<std::string, std::int64_t> result;

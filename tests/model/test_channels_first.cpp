@@ -1,4 +1,4 @@
-// Where numbers lie with channels first, against loops over points and channels.
+// The channels-first layout against loops over points and channels.
 #include "mylos/model/parameters/channels_first.hpp"
 
 #include <gtest/gtest.h>

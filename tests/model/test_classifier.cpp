@@ -22,7 +22,7 @@ ClassifierOptions options_of(DType input_type, DType type, std::size_t chunk_byt
   return options;
 }
 
-/// For statements of cost: it multiplies nothing.
+/// For statements of cost: computes nothing.
 class GemmWithoutWorkspace final : public GemmEngine {
  public:
   [[nodiscard]] std::string_view name() const override { return "none"; }
@@ -99,8 +99,8 @@ TEST(Classifier, CutsRowsIntoEqualChunks) {
   EXPECT_EQ(small.chunk_rows(600), 200);
   const Classifier large(options_of(DType::fp32, DType::fp32, 1 << 20));
   EXPECT_EQ(large.chunk_rows(600), 600);
-  // 50304 classes of 16,384 rows would take 1.6 GB in 16 bits. What products take besides is their engine's
-  // to bound.
+  // 50304 classes of 16,384 rows would take 1.6 GB in 16 bits. The engine bounds the additional workspace of
+  // GEMMs.
   ClassifierOptions options = options_of(DType::bf16, DType::bf16, std::size_t{32} << 20);
   options.width = 1600;
   options.classes = 50304;

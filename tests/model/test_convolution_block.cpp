@@ -1,5 +1,5 @@
 // ConvolutionBlock in memory of exactly the stated bytes: against its definition in double, with every
-// activation, and the same bits whatever is kept.
+// activation, and the same bits for every variant.
 #include "mylos/model/grid/convolution_block.hpp"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ ConvolutionOptions options_of(DType type, Activation activation, double dropout,
           .shape = shape_of(transposed),
           .activation = activation,
           .dropout = dropout,
-          .input_type = type == DType::fp16 ? DType::fp32 : type,  // cast at the entry
+          .input_type = type == DType::fp16 ? DType::fp32 : type,  // cast on entry
           .type = type,
           .gradient_type = DType::fp32,
           .seed = 9};
@@ -76,7 +76,8 @@ void fill(const test::GuardedBlock& memory) {
   test::set_values(memory.output_gradient(), test::drawn_values(memory.output_gradient().size(), 4));
 }
 
-/// A sum rounds to the type twice: the pre-activation, which the function may stretch, and the result.
+/// A sum rounds to the type twice: at the pre-activation, whose error the function may amplify, and at the
+/// result.
 void expect_near(const Tensor& tensor, const Numbers& expected, double u, const std::string& what) {
   const Numbers found = as_double(tensor);
   ASSERT_EQ(found.size(), expected.size());

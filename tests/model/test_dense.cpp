@@ -47,8 +47,8 @@ DenseOptions options_of(const Case& test) {
 
 using test::unit_roundoff_of;
 
-/// Largest |activation''|: by how much a rounded z can change the derivative. relu and none are piecewise
-/// linear; the others have it at 0 (gelu: 2·density(0); silu: 1/2) or at tanh² = 1/3.
+/// Largest |activation''|: the factor by which a rounded z can change the derivative. relu and none are
+/// piecewise linear; the others have the maximum at 0 (gelu: 2·density(0); silu: 1/2) or at tanh² = 1/3.
 double curvature(Activation activation) {
   switch (activation) {
     case Activation::gelu:
@@ -73,7 +73,7 @@ class DenseGradients : public testing::TestWithParam<Case> {
   DenseGradients() {
     test::set_values(memory.weights()[0], test::drawn_values(inputs * outputs, 1, 0.5f));
     test::set_values(memory.weights()[1], test::drawn_values(outputs, 2, 0.25f));
-    // 1/512 beside the grid of 1/256 keeps every z away from relu's kink.
+    // An offset of 1/512 on the grid of 1/256 keeps every z away from relu's kink.
     std::vector<float> x = test::drawn_values(rows * inputs, 3);
     test::set_values(memory.input(), x);
     std::vector<float> bias = test::values_of(memory.weights()[1]);
@@ -99,7 +99,7 @@ class DenseGradients : public testing::TestWithParam<Case> {
   void seed_gradient() { test::set_values(memory.output_gradient(), test::drawn_values(rows * outputs, 4)); }
   [[nodiscard]] double mask(std::size_t e) const { return reference.mask.empty() ? 1 : reference.mask[e]; }
 
-  /// loss = sum of seed ∘ y, whose gradient to y is the seed.
+  /// loss = sum of seed ∘ y, whose gradient by y is the seed.
   [[nodiscard]] double loss() const {
     const Numbers y = reference.forward(input);
     double sum = 0;
@@ -107,12 +107,11 @@ class DenseGradients : public testing::TestWithParam<Case> {
     return sum;
   }
 
-  /// The error that roundings can make, element by element. With u the unit roundoff of the compute type:
+  /// Bounds of rounding errors, element by element. With u the unit roundoff of the compute type:
   ///   z   is stored:                       |δz|  <= u |z| + float's share
   ///   y   = mask·act(z), stored:           |δy|  <= mask·max|act'|·|δz| + u |y|
   ///   dz  = seed·mask·act'(kept), stored:  |δdz| <= |seed|·mask·max|act''|·|δz| + u |dz|
-  /// tanh without dropout takes 1 - y² from the stored y instead: 2 |y| |δy| <= 4u takes the place of
-  /// act''·|δz|.
+  /// tanh without dropout uses 1 - y² of the stored y instead: 2 |y| |δy| <= 4u replaces act''·|δz|.
   void set_bounds(const Numbers& z) {
     seed = as_double(memory.output_gradient());
     const double u = unit_roundoff_of(GetParam().type);
@@ -177,7 +176,7 @@ class DenseGradients : public testing::TestWithParam<Case> {
     if (times == 1) expect_near(memory.input_gradient(), dx, dx_bound, "input gradient");
   }
 
-  /// Sums in float of some ten terms of magnitude 16 together, with ten roundings each.
+  /// Sums in float of about ten terms with a total magnitude of 16, with ten roundings each.
   static constexpr double float_share = 16 * (10 + 10) * test::u;
   Dense dense{options_of(GetParam())};
   test::GuardedBlock memory{dense, rows, true};
@@ -204,7 +203,7 @@ TEST_P(DenseGradients, AreTheSameBitsWhateverIsKept) {
     test::set_values(other.weights()[1], test::values_of(memory.weights()[1]));
     test::set_values(other.input(), test::values_of(memory.input()));
     test::set_values(other.output_gradient(), test::drawn_values(rows * outputs, 4));
-    other.forward(true, false);  // keeps nothing
+    other.forward(true, false);  // saves nothing
     EXPECT_EQ(test::bytes_of(other.output()), test::bytes_of(memory.output()));
     other.forward();
     other.backward();
@@ -246,7 +245,7 @@ std::vector<Case> all_cases() {
       cases.push_back({activation, dropout, DType::fp16, DType::fp16, DType::fp32});
     }
   }
-  cases.push_back({Activation::gelu, 0.3, DType::bf16, DType::fp32, DType::fp32});  // casts at the entry
+  cases.push_back({Activation::gelu, 0.3, DType::bf16, DType::fp32, DType::fp32});  // cast on entry
   cases.push_back({Activation::relu, 0.3, DType::fp32, DType::bf16, DType::bf16});
   cases.push_back({Activation::tanh, 0.0, DType::fp16, DType::bf16, DType::fp32});
   return cases;

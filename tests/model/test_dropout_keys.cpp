@@ -1,5 +1,5 @@
-// What the random numbers of dropout hang on, seen from whole networks: every layer, step, sample and token
-// drops others, and no cut of a batch into micro-batches changes which.
+// The dependence of dropout's random numbers, in complete networks: every layer, step, sample and token drops
+// different elements, and the division of a batch into micro-batches does not change which.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,15 +13,15 @@ namespace mylos::dropout_keys_test {
 constexpr std::int64_t samples = 6;
 constexpr std::uint64_t first_sample = 512;
 constexpr std::int64_t tokens = 11;
-constexpr std::int64_t width = 64;  // so wide that no two rows drop the same by chance
+constexpr std::int64_t width = 64;  // wide enough that no two rows drop the same elements by chance
 
-/// Which elements of a row survive.
+/// The surviving elements of a row.
 using Row = std::vector<bool>;
-/// The rows of each block that drops, by its name.
+/// The rows of each block with dropout, by its name.
 using Masks = std::map<std::string, std::vector<Row>>;
 
-/// A network that shows in its outputs what it has dropped: blocks either end with dropout, or add what they
-/// have dropped to their input.
+/// A network whose outputs show the dropped elements: blocks either end with dropout, or add their dropped
+/// tensor to their input.
 class Network {
  public:
   explicit Network(ModelType type) : is_gpt_(type == ModelType::gpt) {
@@ -51,7 +51,7 @@ class Network {
     }
   }
 
-  /// The masks of all samples, taken `together` at a time.
+  /// The masks of all samples, in micro-batches of `together` samples.
   Masks masks(std::uint64_t step = 3, std::int64_t together = samples) {
     step_.set(step);
     Masks result;

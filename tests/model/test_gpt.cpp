@@ -1,5 +1,5 @@
-// Whole transformers: logits, loss and every parameter's gradient against a double network and its central
-// differences.
+// Complete transformers: logits, loss and every parameter's gradient against a network in double and its
+// central differences.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ class GptTest : public testing::Test {
   }
 
   /// Every parameter: |error| <= relative · |exact| + norm_wise · (largest of its tensor); and the error of
-  /// the whole tensor, in the Euclidean norm, at most `whole` of it.
+  /// the complete tensor, in the Euclidean norm, at most the fraction `whole` of it.
   void expect_gradients(double relative, double norm_wise, double whole) {
     const double factor = 1024.0 / static_cast<double>(tokens.size());
     for (const ParameterSlot& slot : model->parameters().layout().slots) {
@@ -121,15 +121,16 @@ std::vector<ModelOptions> all_shapes() {
   return shapes;
 }
 
-// A layer rounds 5 values forward in each of its two blocks (norm, qkv or z, what is between, the branch, the
-// sum; one more where q and k are rotated) and as many gradients backward; embedding, final norm, logits and
-// their gradients add 8. Each rounding changes its value by at most u. What reaches a weight's gradient
-// passes products whose factors are about 1, so that per element the count of roundings bounds the error
-// against the tensor's largest element; over a whole tensor independent errors add up as their squares do,
-// and three times that leaves room for norms over so few columns.
+// A layer rounds 5 values forward in each of its two blocks (norm, qkv or z, the value between, the branch,
+// the sum; one more if q and k are rotated) and the same number of gradients backward; embedding, final norm,
+// logits and their gradients add 8. Each rounding changes its value by at most u. An error that reaches a
+// weight's gradient passes GEMMs whose factors are about 1, so that per element the number of roundings
+// bounds the error relative to the tensor's largest element. Over a complete tensor independent errors add in
+// squares; three times that bound leaves room for norms over so few columns.
 constexpr double roundings = 2 * 2 * 2 * 6 + 8;
 
-/// In float each of these values is a sum of at most 32 terms, the feed-forward's, with four roundings each.
+/// In float each of these values is a sum of at most 32 terms (the feed-forward part's), with four roundings
+/// each.
 constexpr double float_unit = (32 + 4) * test::u;
 constexpr double float_error = roundings * float_unit;
 
@@ -147,7 +148,8 @@ TEST_F(GptTest, SixteenBitGradientsStayWithinTheirRoundings) {
   std::size_t count = 0;
   for (const ModelOptions& options : all_shapes()) {
     for (const DType type : {DType::bf16, DType::fp16}) {
-      if (++count % (3 * test::case_step) != 0) continue;  // every part of a shape still meets every type
+      if (++count % (3 * test::case_step) != 0)
+        continue;  // every part of a shape still occurs with every type
       build(options, type);
       run_step();
       const double u = type == DType::bf16 ? unit_roundoff<bfloat16> : unit_roundoff<half>;
@@ -163,7 +165,7 @@ TEST_F(GptTest, MixedTypesMeetInCasts) {
     options.tied = tied;
     options.feed_forward = tied ? FeedForwardType::swiglu : FeedForwardType::gelu;
     build(options, DType::bf16, {{"head", DType::fp32}, {"mlp1", DType::fp32}, {"attention2", DType::fp16}});
-    if (tied) {  // the head reads the float masters of what the embedding rounds: they are exact here
+    if (tied) {  // the head reads the float masters of the embedding's rounded weights; they are exact here
       EXPECT_EQ(model->parameters().weights(model->chain().blocks.size())[0].type(), DType::fp32);
     }
     run_step();
@@ -186,7 +188,7 @@ TEST_F(GptTest, MicroBatchesAddUpToTheBatchWithTheSameDropout) {
   }
 }
 
-TEST_F(GptTest, MicroBatchesAddUpInHalf) {  // whose bias gradients come with dW on hosts
+TEST_F(GptTest, MicroBatchesAddUpInHalf) {  // their bias gradients come with dW on hosts
   ModelOptions options = test::small_gpt_options();
   options.dropout = 0.25;
   build(options, DType::fp16, {}, true);
@@ -234,7 +236,7 @@ TEST_F(GptTest, EvaluationDropsNothingAndGivesTheLogits) {
   const std::int64_t rows = token_array.tensor().rows();
   const std::vector<float> logits = test::values_of(model->head_outputs(context(), 0, rows));
   const std::vector<float> last = test::values_of(model->head_outputs(context(), rows - 1, 1));
-  const Numbers expected = reference.logits();  // of the size of 4
+  const Numbers expected = reference.logits();  // of magnitude 4
   ASSERT_EQ(logits.size(), expected.size());
   for (std::size_t e = 0; e < logits.size(); ++e) EXPECT_NEAR(logits[e], expected[e], 4 * float_error);
   for (std::size_t c = 0; c < last.size(); ++c) {
@@ -277,7 +279,8 @@ TEST_F(GptTest, ParametersAreNamedAndShapedAsGpt2s) {
   options.width = 384;
   EXPECT_EQ(feed_forward_width(options), 1024);
 
-  // The published count of GPT-2's smallest model (Radford et al. 2019; 124,439,808 in its released weights).
+  // The published parameter count of GPT-2's smallest model (Radford et al. 2019; 124,439,808 in its released
+  // weights).
   options = test::small_gpt_options();
   options.layers = options.heads = 12;
   options.width = 768;

@@ -1,5 +1,5 @@
-// Blocks on grids without products: their gradients along random directions, in memory of exactly the stated
-// bytes. What their kernels compute is compared with definitions in tests/kernels.
+// Blocks on grids without GEMMs: gradients along random directions, in memory of exactly the stated bytes.
+// tests/kernels compares their kernels with definitions.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ const GridShape grid{.extent = {1, 4, 6}, .channels = 6};
 struct Case {
   const char* name;
   std::function<std::unique_ptr<Block>()> make;
-  double tolerance;  // relative; forward is linear where it is the rounding of float alone
+  double tolerance;  // relative; for a linear forward pass only float's rounding
 };
 void PrintTo(const Case& test, std::ostream* out) {
   *out << test.name;
@@ -35,7 +35,7 @@ double product(const std::vector<float>& a, const std::vector<float>& b) {
   return sum;
 }
 
-/// A permutation of multiples of 1/64: no two are equal, so that a step of 1/1024 changes no maximum.
+/// A permutation of multiples of 1/64: all values differ, so that a step of 1/1024 changes no maximum.
 std::vector<float> distinct_values(std::int64_t count) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(i * 239 % count) / 64 - 3);

@@ -68,7 +68,7 @@ struct Moments {
   double mean = 0, square = 0, fourth = 0, largest = 0;
 };
 
-/// Of the values over `scale`.
+/// Moments of the values divided by `scale`.
 Moments moments_of(const std::vector<float>& values, double scale) {
   Moments sums;
   for (const float value : values) {
@@ -104,7 +104,7 @@ struct Fans {
   const char* path;
   double in, out;
 };
-/// By PyTorch's count: of a convolution channels times the points of the kernel.
+/// By PyTorch's definition: for a convolution the channels times the points of the kernel.
 constexpr Fans fans[] = {
     {"wide/weight", 3 * 9, 64 * 9}, {"narrow/weight", 64, 128}, {"hidden/weight", 128, 300}};
 
@@ -171,15 +171,16 @@ TEST(InitialValues, OrthogonalMatricesAre) {
   EXPECT_LT(deviation_from_orthonormal(values.at("narrow/weight"), 128, 64, 1.5), 1e-6);
   EXPECT_LT(deviation_from_orthonormal(values.at("hidden/weight"), 300, 128, 1.5), 1e-6);
   EXPECT_LT(deviation_from_orthonormal(values.at("head/weight"), 7, 300, 1.5), 1e-6);
-  // A row of a uniform orthogonal matrix is a point of the sphere: mean square 1 / length in every place.
+  // A row of a uniform orthogonal matrix is a point of the sphere: every component has mean square 1 /
+  // length.
   const Moments found = moments_of(values.at("hidden/weight"), 1.5 / std::sqrt(300));
   EXPECT_NEAR(found.square, 1, 1e-5);
   EXPECT_NEAR(found.mean, 0, 5 / std::sqrt(300.0 * 128));
   EXPECT_NEAR(found.fourth, 3 * 300.0 / 302, 5 * std::sqrt(96 / (300.0 * 128)));
 }
 
-/// A square one has the eigenvalue distribution of Haar's measure only with the right signs: the mean of its
-/// trace over seeds is 0 then, not a multiple of the root of its size, and of the trace's square 1.
+/// A square matrix has the eigenvalue distribution of Haar's measure only with correct signs: over seeds, its
+/// trace then has mean 0, not a multiple of the root of its size, and mean square 1.
 TEST(InitialValues, OrthogonalMatricesAreOfHaarsMeasure) {
   constexpr int draws = 2000;
   constexpr std::int64_t size = 6;
@@ -240,7 +241,7 @@ TEST(InitialValues, DependOnSeedAndLayerAloneWhateverTheTypeAndWhoeverHoldsThem)
   }
 }
 
-/// What is said of these rules; "": they apply.
+/// Returns the message about these rules; "": they apply.
 std::string message(std::vector<InitialRule> rules, const PrecisionOptions& precision = {}) {
   const ModelOptions model = with(std::move(rules));
   try {

@@ -91,7 +91,7 @@ class Skips : public testing::TestWithParam<DType> {
   test::DeviceValue<LossSums> sums;
   std::optional<Model> model;
   Reference reference{.input = {}, .dense = {}, .labels = {0, 3, 1, 2, 2, 0, 3}};
-  // Types round every boundary; ten of them follow one another.
+  // Types round at every boundary; there are ten in sequence.
   double tolerance = GetParam() == DType::fp32 ? 1e-5 : GetParam() == DType::fp16 ? 0.02 : 0.15;
 };
 
@@ -139,7 +139,8 @@ TEST(Join, AddsOnlyAsManyChannels) {
   }
 }
 
-/// The skip's gradient behind a backward pass that adds to `later`, what later readers have left there.
+/// Returns the skip's gradient after a backward pass that adds to `later`, the gradient written by later
+/// readers.
 std::vector<float> added_to_skip(JoinType join, DType skip_type, const std::vector<float>& dy,
                                  const std::vector<float>& later) {
   constexpr std::int64_t width = 5;

@@ -1,4 +1,5 @@
-// Token by token with cached keys and values: the logits are those of the whole window, up to rounding.
+// Inference token by token with cached keys and values gives the logits of the complete window, up to
+// rounding.
 #include <gtest/gtest.h>
 
 #include "model/small_gpt.hpp"
@@ -37,7 +38,7 @@ TEST_F(KeyValueCacheTest, GivesTheLogitsOfTheWholeWindow) {
       options.dropout = 0.5;  // not in evaluation
       build(options, type);
       const std::vector<float> expected = logits(0, 5, false);
-      // Both round at the same places, some 30 on the way; logits are of the size of 4.
+      // Both round at the same points, about 30 in sequence; logits have magnitude 4.
       // In float these are sums of at most 32 terms, with four roundings each.
       const double u = test::unit_roundoff_of(type) * (type == DType::fp32 ? 32 + 4 : 1);
       for (const std::int64_t prompt : {1, 3}) {

@@ -55,7 +55,7 @@ class LayerNormGradients : public testing::TestWithParam<Types> {
     return test::central_differences(values, [&] { return loss(); });
   }
   /// Inputs, weights and seed are exact and all arithmetic is in float: each result is rounded once, to its
-  /// own type (input gradients twice where a cast follows). So |error| <= u |result| + float's share.
+  /// own type (input gradients twice if a cast follows). So |error| <= u |result| + float's share.
   void expect_near(const Tensor& tensor, const Numbers& exact, double times, double rounding,
                    const char* what) const {
     const std::vector<float> values = test::values_of(tensor);
@@ -66,7 +66,7 @@ class LayerNormGradients : public testing::TestWithParam<Types> {
     }
   }
 
-  /// Sums over rows, of magnitude 16, of what was normalised by means over columns.
+  /// Sums over rows, of magnitude 16, of values normalised by means over columns.
   static constexpr double float_share = 16 * (rows + width + 8) * test::u;
   NormBlock norm = block_of(GetParam());
   test::GuardedBlock memory{norm, rows, true};
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(EveryType, LayerNormGradients,
                                          Types{DType::bf16, DType::bf16, DType::bf16},
                                          Types{DType::fp16, DType::fp16, DType::fp16},
                                          Types{DType::fp16, DType::fp16, DType::fp32},
-                                         Types{DType::bf16, DType::fp32, DType::fp32},  // casts at the entry
+                                         Types{DType::bf16, DType::fp32, DType::fp32},  // casts on entry
                                          Types{DType::fp32, DType::fp16, DType::fp16}));
 INSTANTIATE_TEST_SUITE_P(EveryType, AccumulatedLayerNormGradients,
                          testing::Values(Types{DType::fp32, DType::fp32, DType::fp32},

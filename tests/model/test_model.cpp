@@ -1,4 +1,5 @@
-// Whole networks: every parameter's gradient, from the loss to the first weight, against double differences.
+// Complete networks: every parameter's gradient, from the loss to the first weight, against differences in
+// double.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -169,8 +170,8 @@ class ModelTest : public testing::Test {
   test::DeviceValue<LossSums> sums;
 };
 
-/// Of float arithmetic, where values are of the size of 1: three dense layers, two norms and a loss, forward
-/// and backward, are sums of at most 11 terms, with five roundings each (Higham, "Accuracy and stability of
+/// Of float arithmetic, for values of magnitude 1: three dense layers, two norms and a loss, forward and
+/// backward, are sums of at most 11 terms, with five roundings each (Higham, "Accuracy and stability of
 /// numerical algorithms", 3.1).
 constexpr double float_error = 2 * 6 * (11 + 5) * test::u;
 
@@ -207,10 +208,10 @@ TEST_F(ModelTest, WithoutHiddenLayersItIsLinearRegression) {
 }
 
 // Each hidden layer rounds z, y (and the norm's output) forward and the same boundaries' gradients backward,
-// and each parameter gradient once: for L such layers some 4L + 2 roundings lie on the way to the first
-// weight. Each changes what it rounds by at most u, and passes on by factors of about 1 (weights are at most
-// 1/sqrt(inputs), max|act'| = 1.13). Per element the errors are measured against the largest gradient of the
-// tensor, because rounding errors of large terms reach small sums.
+// and each parameter gradient once: for L layers about 4L + 2 roundings lie between the data and the first
+// weight's gradient. Each changes its value by at most u and is multiplied by factors of about 1 (weights are
+// at most 1/sqrt(inputs), max|act'| = 1.13). Per element the errors are compared with the largest gradient of
+// the tensor, because rounding errors of large terms reach small sums.
 constexpr double roundings = 4 * 2 + 2;
 
 TEST_F(ModelTest, SixteenBitGradientsStayWithinTheirRoundings) {

@@ -1,4 +1,4 @@
-// Networks whose layers a deck lists: the blocks that they become, and what does not fit.
+// Networks whose layers a deck lists: the resulting blocks, and the refusal of layers that do not fit.
 #include "mylos/model/network/network.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ ModelOptions model_on(std::vector<std::int64_t> shape, std::int64_t outputs,
   return model;
 }
 
-/// A residual connection, a U-Net's, and a norm, an activation and dropout of their own.
+/// A residual connection, a U-Net's, and a separate norm, activation and dropout.
 ModelOptions network() {
   LayerOptions stem = conv("stem", 4, {3});
   stem.activation = Activation::gelu;
@@ -182,7 +182,8 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
          "layer 'a.norm' makes a block 'a.norm', and there is one of that name already");
   const std::string taken = "has the name of another layer, or of what the network reads";
   expect(model_on({4, 4, 1}, 3, {conv("input", 8, {3}), dense}), "layer 'input' " + taken);
-  LayerOptions unnamed_block{.kind = LayerKind::activation, .name = "input"};  // its block is "input.norm"
+  LayerOptions unnamed_block{.kind = LayerKind::activation,
+                             .name = "input"};  // the block's name is "input.norm"
   unnamed_block.norm = NormType::batchnorm;
   unnamed_block.activation = Activation::relu;
   expect(model_on({4, 4, 1}, 3, {unnamed_block, dense}), "layer 'input' " + taken);

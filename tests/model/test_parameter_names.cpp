@@ -1,4 +1,4 @@
-// Names of tensors that a pattern was likely meant for.
+// Suggestions of tensor names for a misspelt pattern.
 #include "mylos/model/parameters/parameter_names.hpp"
 
 #include <gtest/gtest.h>

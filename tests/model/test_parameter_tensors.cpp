@@ -1,4 +1,4 @@
-// A stage's tensors are found by the names that its parameters have.
+// Lookup of a stage's tensors by the names of its parameters.
 #include "mylos/model/block/parameter_tensors.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The flat arenas: order, alignment, buckets and padding; and initial weights that depend on nothing else.
+// The flat arenas: order, alignment, buckets and padding; and initial weights that depend on seed and name
+// alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -187,7 +188,7 @@ TEST(ParameterLayout, WithoutASizeABucketIsA32ndOfTheGradientsWithinBounds) {
     return make_parameter_layout(chain_of(network), 0, ranks).bucket_bytes;
   };
   const Network middle{.hidden = std::vector<std::int64_t>(8, 2000)};
-  // Weights, biases and, behind each hidden layer, a norm's weights and biases; from 17 inputs to 7 outputs.
+  // Weights, biases and, after each hidden layer, a norm's weights and biases; from 17 inputs to 7 outputs.
   const std::int64_t parameters = 17 * 2000 + 7 * 2000 * 2000 + 2000 * 7 + 3 * 8 * 2000 + 7;
   EXPECT_EQ(size({}), 1 << 20);
   EXPECT_EQ(size(middle), 2 * parameters / 32);  // in bfloat16
@@ -199,7 +200,7 @@ TEST(ParameterLayout, WithoutASizeABucketIsA32ndOfTheGradientsWithinBounds) {
 
   const ParameterLayout layout = make_parameter_layout(chain_of(middle), 0, 1);
   const ParameterLayout given = make_parameter_layout(chain_of(middle), layout.bucket_bytes, 1);
-  ASSERT_EQ(layout.buckets.size(), 8u);  // each of seven large layers fills one, and what is left
+  ASSERT_EQ(layout.buckets.size(), 8u);  // one for each of seven large layers, and one for the rest
   ASSERT_EQ(given.buckets.size(), layout.buckets.size());
   for (std::size_t i = 0; i < given.buckets.size(); ++i)
     EXPECT_EQ(layout.buckets[i].count, given.buckets[i].count);

@@ -1,4 +1,4 @@
-// A model that was planned for a whole micro-batch gives a smaller one the bits of a model of that size.
+// A model that was planned for a complete micro-batch gives a smaller one the bits of a model of that size.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -20,7 +20,7 @@ struct Result {
   double loss = 0;
 };
 
-/// One step with `rows` samples of a model with room for `planned`.
+/// One step with `rows` samples of a model that is planned for `planned`.
 Result step(DType type, std::int64_t planned, std::int64_t rows, const std::optional<Schedule>& schedule) {
   ModelOptions options;
   options.inputs = inputs;

@@ -1,5 +1,5 @@
 #include "mylos/model/network/mlp.hpp"
-// Whatever a schedule keeps and computes again, the gradients are the same bits.
+// Every execution schedule gives bitwise the same gradients, whatever it stores and recomputes.
 #include "model/recompute.hpp"
 #include "model/skipping_chain.hpp"
 #include "model/small_gpt.hpp"

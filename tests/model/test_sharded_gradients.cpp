@@ -1,4 +1,4 @@
-// Gradients that are cut over ranks: buckets that share memory are never there at one time.
+// Sharded gradients: buckets that share memory never have gradients at the same time.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -31,7 +31,7 @@ Chain chain_of(const Network& network) {
   return make_mlp(model, precision, 1, false);
 }
 
-/// Layers that are all alike, of several types in turns, and with heads that read the embedding's weights.
+/// Layers of equal shape, with several types interleaved, and with heads that read the embedding's weights.
 std::vector<Network> many_networks() {
   return {{.is_gpt = false},
           {.layers = 1, .is_gpt = false},
@@ -60,7 +60,7 @@ std::size_t bytes_of(const GradientBucket& bucket) {
   return static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
 }
 
-/// A backward pass that looks at who has which memory.
+/// A backward pass that records which bucket owns which memory.
 class BackwardPass {
  public:
   BackwardPass(const ParameterLayout& layout, std::size_t window)
@@ -84,7 +84,7 @@ class BackwardPass {
     }
     return false;
   }
-  /// What is complete and a window before `bucket` need not stay.
+  /// Gradients that are complete and a window before `bucket` may be overwritten.
   void end_up_to(std::size_t bucket, std::size_t stage) {
     for (std::size_t b = 0; b + window_ <= bucket; ++b) {
       if (layout_.buckets[b].last_block > stage) lives_[b] = false;

@@ -1,4 +1,5 @@
-// Masters that are cut over ranks: who holds which, where the compute weights lie, and what all read.
+// Sharded masters: the owners of slices, the offsets of the compute weights, and the weights that blocks
+// read.
 #include <gtest/gtest.h>
 
 #include "model/padded_gpt.hpp"
@@ -29,7 +30,7 @@ Chain chain_of(const Network& network) {
   return make_mlp(model, precision, 1, false);
 }
 
-/// One type; several in turns; several in one bucket; a tied head that reads the embedding in its type, or
+/// One type; several interleaved; several in one bucket; a tied head that reads the embedding in its type, or
 /// as floats.
 std::vector<Network> many_networks() {
   return {{.compute = DType::fp32},

@@ -1,4 +1,4 @@
-// Short forms of networks on grids: the layers that they stand for.
+// Short forms of networks on grids: the layers that they expand to.
 #include "mylos/model/chain/short_forms.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ ModelOptions short_form(ModelType type, std::vector<std::int64_t> channels) {
   return model;
 }
 
-/// Blocks of each kind.
+/// The number of blocks of each kind.
 std::map<std::string, int> kinds_of(const Chain& chain) {
   std::map<std::string, int> kinds;
   for (const auto& block : chain.blocks) ++kinds[std::string(block->signature().kind)];
@@ -36,8 +36,8 @@ Chain chain_of(const ModelOptions& model) {
 
 TEST(ShortForms, AResidualNetHasTheParametersOfItsPublishedShape) {
   // He et al. 2016, section 4.2, without biases before batch normalisation: three stages of n = 3 blocks (20
-  // layers) of 16, 32 and 64 channels on 3-channel images of 10 classes are 0.27 million parameters; and by
-  // hand, with the two projections 16·32 + 32·64 and two vectors of their norms:
+  // layers) of 16, 32 and 64 channels on 3-channel images of 10 classes have 0.27 million parameters. The
+  // exact number, with the two projections 16·32 + 32·64 and two vectors of their norms:
   ModelOptions model = short_form(ModelType::resnet, {16, 32, 64});
   model.blocks = 3;
   const Chain chain = chain_of(model);

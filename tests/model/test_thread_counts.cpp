@@ -1,4 +1,4 @@
-// Loss and gradients of a micro-batch are the same bits on any number of threads.
+// Loss and gradients of a micro-batch have the same bits for every number of threads.
 #include <gtest/gtest.h>
 
 #include "model/small_gpt.hpp"
@@ -20,7 +20,7 @@ struct Batch {
   const std::int32_t* labels = nullptr;
 };
 
-/// By one engine and its workspace, as in a run.
+/// With one engine and its workspace, as in a run.
 Result run(Model& model, GemmEngine& gemm, const Batch& batch, const Execution& exec) {
   const test::DeviceValue<std::uint64_t> step(5);
   const test::DeviceValue<float> scale(64.0f);

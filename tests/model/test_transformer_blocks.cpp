@@ -1,4 +1,4 @@
-// The blocks of a transformer in memory of exactly the bytes that they state: the same bits whatever is kept.
+// The blocks of a transformer in memory of exactly the stated bytes: the same bits for every variant.
 #include <gtest/gtest.h>
 
 #include "model/small_gpt.hpp"
@@ -15,7 +15,7 @@ struct Case {
   bool bias = true;
   double dropout = 0;
   DType type = DType::fp32;
-  DType other = DType::fp32;  // of the layers at odd places
+  DType other = DType::fp32;  // of the layers at odd positions
 };
 
 std::vector<Case> cases() {
@@ -78,7 +78,7 @@ std::vector<std::vector<std::byte>> run(const Block& block, std::size_t variant,
   std::vector<std::vector<std::byte>> result{test::bytes_of(memory.output())};
   memory.forward();
   EXPECT_EQ(test::bytes_of(memory.output()), result[0]) << "forward that keeps";
-  if (block.signature().kind == "embedding") {  // tied: the head has written the token gradient before
+  if (block.signature().kind == "embedding") {  // tied: the head has already written the token gradient
     test::set_values(memory.gradients()[0], std::vector<float>(13 * 8, 0.0f));
   }
   seed_gradient(memory);
@@ -138,7 +138,7 @@ TEST(TransformerBlocks, StateWhatTheirVariantsKeep) {
   EXPECT_EQ(mlp.variants[0].saved_bytes, 2 * row_vector + 9 * matrix);
   EXPECT_EQ(mlp.variants[1].saved_bytes, 4 * matrix);
   EXPECT_EQ(mlp.variants[2].saved_bytes, 0u);
-  // Products of all tokens with all weights, and scores of each token with those up to itself.
+  // GEMMs of all tokens with all weights, and scores of each token with all tokens up to itself.
   const double products = 2.0 * 128 * 64 * 64;
   const double scores = 2 * 2.0 * 64 * (32 * 33 / 2) * 4;
   EXPECT_DOUBLE_EQ(attention.forward_flops, 4 * products + scores + 8.0 * 128 * 64);
