@@ -89,7 +89,7 @@ COMMANDS = {
     f"prepare csv train.csv --out {LONG}": f"mylos: {TOO_LONG}",
     f"prepare text train.csv --out {LONG}": f"mylos: {TOO_LONG}",
     f"predict done test.h5 {LONG}": f"mylos: {TOO_LONG}",
-    "train none.toml": "mylos: none.toml: there is no such deck" + HERE + "; `mylos manual` says what one holds",
+    "train none.toml": "mylos: none.toml: there is no such deck" + HERE + "; `mylos manual` explains decks",
     "train deck.toml --restart latest": "mylos: --restart latest: runs/small/checkpoints has no valid checkpoint; "
                                      "--restart auto starts afresh then",
     "train deck.toml --restart none.h5": "mylos: none.h5: there is no such file",
@@ -123,7 +123,7 @@ DATA = {  # the training data's name, and what is said after it
     "cut": ": cannot be read as HDF5: truncated file: eof = 2500, sblock->base_addr = 0, stored_eof = {wide_bytes}; "
            + MAKES_DATA,
     "no-inputs": f": has no dataset /inputs [samples, features]; {MAKES_DATA}",
-    "no-labels": ": has neither /labels [samples] nor /targets [samples, outputs], so it is for `mylos predict` alone; "
+    "no-labels": ": has neither /labels [samples] nor /targets [samples, outputs], so that only `mylos predict` can use it; "
                  "`mylos prepare csv` with --label or --targets, or `prepare idx` with a file of labels, makes one that "
                  "has them",
     "no-classes": ": / has no attribute 'classes', expected an integer",
@@ -144,7 +144,7 @@ OTHER_DATA = {
     "data.test=more-classes.h5": "more-classes.h5: has 4 classes, train.h5 has 3",
     "data.test=nan.h5": "nan.h5" + DATA["nan"],
     "data.test=no-labels.h5": "no-labels.h5" + DATA["no-labels"],
-    "model.inputs=9": "train.h5: 8 per sample, but the deck says model.inputs = 9; leave the key out",
+    "model.inputs=9": "train.h5: 8 per sample, but the deck has model.inputs = 9; remove the key",
 }
 NEWEST = "done/checkpoints/step-0000000032.h5"
 CHANGED = NEWEST + ": {} was {} when this run began, the deck says {}; a restart cannot change it"

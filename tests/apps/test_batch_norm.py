@@ -270,7 +270,7 @@ def check_refused(command):
     assert "an addition needs the same" in result.stderr, result.stderr
     write_deck(command, residual().replace('kind = "add"\nskip_from = "shortcut"', 'kind = "activation"'))
     result = command.must("train", "deck.toml", "run.folder=refused", code=2)
-    assert "'shortcut.norm' gives what no layer reads" in result.stderr, result.stderr
+    assert "'shortcut.norm' has an output that no layer reads" in result.stderr, result.stderr
     write_deck(command, residual('norm_groups = 4'))
     result = command.must("train", "deck.toml", "run.folder=refused", code=2)
     assert "which only norm = \"groupnorm\" has" in result.stderr, result.stderr

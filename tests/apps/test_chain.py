@@ -144,20 +144,20 @@ def check_refused(command):
 
     dense = layer('kind = "dense"')
     stem = layer('kind = "conv"\nname = "stem"\noutputs = 8\nkernel = 3')
-    expect("", "deck.toml", "needs its layers")
+    expect("", "deck.toml", "needs layers")
     expect(layer('kind = "convolution"') + dense, "deck.toml:13", "convolution", "layer 1 with kind")
     expect(stem + layer('kind = "conv"\nkernl = 3') + dense, "layer 2 with 'kernl'; did you mean 'kernel'?")
-    expect(stem + layer('kind = "dense"\nkernel = 3'), "'kernel', which the kind \"dense\" has not")
+    expect(stem + layer('kind = "dense"\nkernel = 3'), "'kernel', which the kind \"dense\" does not have")
     expect(layer('kind = "conv"\nkernel = 3') + dense, "layer 'conv1' needs 'outputs'")
     expect(stem + stem + dense, "layers 1 and 2 are both named 'stem'")
     expect(layer('kind = "conv"\noutputs = 8\nkernel = 13\npadding = 0') + dense, "layer 'conv1' cannot convolve", "10 x 12")
     expect(layer('kind = "conv"\noutputs = 6\ngroups = 4') + dense, "layer 'conv1' cannot convolve", "group")
-    expect(stem + layer('kind = "add"\nskip_from = "later"') + dense, "layer 'add2' reads 'later', which is no layer before it")
+    expect(stem + layer('kind = "add"\nskip_from = "later"') + dense, "layer 'add2' reads 'later', which is not an earlier layer")
     expect(stem + layer('kind = "add"\nskip_from = "stem"') + dense, "which is its input anyway")
     expect(stem + layer('kind = "conv"\noutputs = 4') + layer('kind = "add"\nskip_from = "stem"') + dense,
            "an addition needs the same")
     expect(dense + stem + dense, "layer 'dense1' needs 'outputs'")
-    expect(layer('kind = "dense"\noutputs = 9') + stem + dense, "layer 'stem' convolves a grid, and its input is a vector of 9")
+    expect(layer('kind = "dense"\noutputs = 9') + stem + dense, "layer 'stem' convolves a grid, but its input is a vector of 9")
     expect(stem + layer('kind = "dense"\noutputs = 5'), "gives 5 numbers for a sample, but the data has 4 classes")
     expect(stem + dense, "data.shape says", "120", extra=["data.shape=[7, 7, 2]"])
     expect(stem + dense, "'data.shape' must be a list of 2 to 4", extra=["data.shape=[120]"])
@@ -196,27 +196,27 @@ def check_other_grid(command):
         for ranks in (1, 2):
             said = command.must("train", deck, "run.folder=refused", "data.test=turned.h5", ranks=ranks, code=2).stderr
             assert said == ("mylos: turned.h5: its samples lie on a grid of 12 x 10 x 1, those of train.h5 on one of "
-                            "10 x 12 x 1; both must lie on the same\n"), said
+                            "10 x 12 x 1; both grids must be equal\n"), said
         command.must("train", deck, f"run.folder={folder}", "run.steps=2", "data.test=upright.h5")
         for words in (["eval", folder, "--data", "turned.h5"], ["predict", folder, "turned.h5", "out.h5"]):
             for ranks in (1, 2):
                 said = command.must(*words, ranks=ranks, code=2).stderr
                 assert re.fullmatch(r"mylos: turned\.h5: its samples lie on a grid of 12 x 10 x 1, those of the training data of "
-                                    rf"{folder}/checkpoints/step-\d+\.h5 on one of 10 x 12 x 1; both must lie on the same\n",
+                                    rf"{folder}/checkpoints/step-\d+\.h5 on one of 10 x 12 x 1; both grids must be equal\n",
                                     said), said
         assert not (command.folder / "out.h5").exists()
         command.must("eval", folder, "--data", "upright.h5")
     command.must("predict", "lies-flat", "mute.h5", "out.h5")
     (command.folder / "train.h5").rename(command.folder / "moved.h5")
     said = command.must("eval", "lies", "--data", "turned.h5", code=2).stderr
-    assert "on one of 10 x 12 x 1; both must lie on the same" in said, said
+    assert "on one of 10 x 12 x 1; both grids must be equal" in said, said
     (command.folder / "moved.h5").rename(command.folder / "train.h5")
     # The deck's own grid is in the checkpoint, wherever the training data have gone.
     command.must("train", "deck.toml", "run.folder=own", "run.steps=2", "data.train=mute.h5", "data.test=upright.h5",
                  "data.shape=[10, 12, 1]")
     (command.folder / "mute.h5").unlink()
     said = command.must("predict", "own", "turned.h5", "out.h5", code=2).stderr
-    assert "on one of 10 x 12 x 1; both must lie on the same" in said, said
+    assert "on one of 10 x 12 x 1; both grids must be equal" in said, said
     command.must("predict", "own", "upright.h5", "out.h5")
 
 

@@ -192,8 +192,8 @@ def check_bad_input(command, _):
         reference_gpt2.write_safetensors(folder / "model.safetensors", tensors)
         refuse(command, [file, "out.h5", "--heads", 4], f"{file}: {message}")
 
-    refuse(command, [file, "out.h5"], f"{file}: shapes do not tell the number of heads, and bad/config.json does not say "
-           "it; give --heads N")
+    refuse(command, [file, "out.h5"], f"{file}: shapes do not determine the number of heads, and bad/config.json does not "
+           "state it; give --heads N")
     refuse(command, [file, "out.h5", "--heads", 5], f"{file}: 5 heads do not divide the width 48")
     refuse(command, [file, "out.h5", "--heads", 4, "--type", "bf16"],
            "--type is for the way out of a checkpoint; masters in a checkpoint are float always")
@@ -203,20 +203,20 @@ def check_bad_input(command, _):
     refuse(command, ["nothing", "out.h5"], "nothing: there is no such file or folder")
 
     refuse_tensors(lambda t: t.pop("wte.weight"),
-                   "has no tensor 'transformer.wte.weight', which GPT-2 has by Hugging Face's names")
+                   "has no tensor 'transformer.wte.weight', which Hugging Face's GPT-2 has")
     refuse_tensors(lambda t: (t.clear(), t.update({f"hidden{i}.weight": numpy.ones((2, 3), numpy.float32) for i in range(6)})),
                    "is no GPT-2 by Hugging Face's names, the one network of others that is converted into a checkpoint; "
                    "its 6 tensors are hidden0.weight, hidden1.weight, hidden2.weight, hidden3.weight, .... A deck that "
                    f'describes its network begins with its weights by run.initial = "{file}", and `mylos init DECK OUT.h5 '
                    f"--from {file}` makes a checkpoint of them")
     refuse_tensors(lambda t: t.pop("h.1.mlp.c_fc.bias"),
-                   "has no tensor 'h.1.mlp.c_fc.bias', which GPT-2 has by Hugging Face's names")
+                   "has no tensor 'h.1.mlp.c_fc.bias', which Hugging Face's GPT-2 has")
     refuse_tensors(lambda t: t.update({"h.1.attn.c_attn.weight": t["h.1.attn.c_attn.weight"].T}),
                    "tensor 'h.1.attn.c_attn.weight' is [144, 48], a GPT-2 of width 48 has [48, 144]")
     refuse_tensors(lambda t: t.update({"wpe.weight": t["wpe.weight"][0]}),
                    "tensor 'wpe.weight' is [48], not a matrix")
     refuse_tensors(lambda t: t.update({"h.7.ln_1.weight": t["ln_f.weight"]}),
-                   "has the tensor 'h.7.ln_1.weight', which a GPT-2 of 3 layers has not")
+                   "has the tensor 'h.7.ln_1.weight', which a GPT-2 of 3 layers does not have")
     refuse_tensors(lambda t: t.update({"ln_f.bias": t["ln_f.bias"] > 0}),
                    "tensor 'ln_f.bias' holds BOOL; F32, F16 and BF16 are read")
 
@@ -236,28 +236,28 @@ def check_bad_input(command, _):
            "the network's own there")
     (folder / "config.json").unlink()
     (folder / "config").rename(folder / "config.json")
-    refuse(command, [file, "out.h5", "--heads", 8], "--heads 8: bad/config.json says 4; leave the option out")
+    refuse(command, [file, "out.h5", "--heads", 8], "--heads 8: bad/config.json says 4; remove the option")
     for changes, message in (({"n_layer": 4}, f"n_layer is 4, but {file} has 3"),
-                             ({"n_layer": -4}, "n_layer is no whole number from 0 to 2147483647"),
+                             ({"n_layer": -4}, "n_layer is not an integer from 0 to 2147483647"),
                              ({"activation_function": "gelu"},
-                              'activation_function is "gelu", which our GPT has not; it has "gelu_new"'),
-                             ({"n_inner": 96}, "n_inner is 96, which our GPT has not; it has 192"),
-                             ({"model_type": "llama"}, 'model_type is "llama", which our GPT has not; it has "gpt2"'),
+                              'activation_function is "gelu", which the GPT of Mylos does not support; it has "gelu_new"'),
+                             ({"n_inner": 96}, "n_inner is 96, which the GPT of Mylos does not support; it has 192"),
+                             ({"model_type": "llama"}, 'model_type is "llama", which the GPT of Mylos does not support; it has "gpt2"'),
                              ({"layer_norm_epsilon": 1e-6},
-                              "layer_norm_epsilon is 1e-06, which our GPT has not; it has 1e-05"),
+                              "layer_norm_epsilon is 1e-06, which the GPT of Mylos does not support; it has 1e-05"),
                              ({"scale_attn_weights": False},
-                              "scale_attn_weights is false, which our GPT has not; it has true"),
+                              "scale_attn_weights is false, which the GPT of Mylos does not support; it has true"),
                              ({"scale_attn_by_inverse_layer_idx": True},
-                              "scale_attn_by_inverse_layer_idx is true, which our GPT has not; it has false"),
+                              "scale_attn_by_inverse_layer_idx is true, which the GPT of Mylos does not support; it has false"),
                              ({"add_cross_attention": True},
-                              "add_cross_attention is true, which our GPT has not; it has false"),
+                              "add_cross_attention is true, which the GPT of Mylos does not support; it has false"),
                              ({"tie_word_embeddings": 1},
-                              "tie_word_embeddings is 1, which our GPT has not; it has true")):
+                              "tie_word_embeddings is 1, which the GPT of Mylos does not support; it has true")):
         write_config(folder, **changes)
         refuse(command, [file, "out.h5"], f"bad/config.json: {message}")
     deep = 500_000
     (folder / "config.json").write_text('{"model_type":' + "[" * deep + "]" * deep + "}", encoding="utf-8")
-    refuse(command, [file, "out.h5"], "bad/config.json: model_type is an array, which our GPT has not; it has \"gpt2\"")
+    refuse(command, [file, "out.h5"], "bad/config.json: model_type is an array, which the GPT of Mylos does not support; it has \"gpt2\"")
     (folder / "config.json").write_text("{", encoding="utf-8")
     refuse(command, [file, "out.h5"], "bad/config.json: is no JSON object")
     write_gpt2(folder, prefix="", tied=False)
@@ -282,7 +282,7 @@ def check_refused_exports(command, _):
         refuse(command, ["more.h5", "more.safetensors"], f"more.h5: its vocabulary has {size} tokens, its network 101")
     write_config(command.folder / "one", vocabulary=7)
     refuse(command, ["one.h5", "one/model.safetensors"],
-           "one/config.json: is there already and describes another network; write to another folder")
+           "one/config.json: exists and describes another network; write to another folder")
 
     weights = reference_gpt2.random_weights(**SHAPE, tied=True, seed=1)
     weights["h.0.mlp.c_fc.bias"][5] = 70000
@@ -294,7 +294,7 @@ def check_refused_exports(command, _):
     write_deck(command)
     command.must("train", "deck.toml", "run.folder=rotary", "model.positions=rotary")
     refuse(command, ["rotary", "rotary.safetensors"],
-           'a network with model.positions = "rotary" is no GPT-2 and cannot be written as one; '
+           'a network with model.positions = "rotary" is not a GPT-2 and cannot be written as one; '
            '--names own writes its own names')
 
 

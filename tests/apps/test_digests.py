@@ -42,7 +42,7 @@ def refuse(command, arguments, name, rows, ranks=1):
     said = [line for line in result.stderr.splitlines() if line.startswith("mylos: ")]
     assert len(said) == 1, result.stderr
     for part in (f"{name}: a value of {rows} (counted from 0) was changed since `mylos prepare` wrote the file",
-                 f"`mylos prepare stamp {name}` makes statistics and digests anew"):
+                 f"`mylos prepare stamp {name}` recomputes statistics and digests"):
         assert part in said[0], said
 
 

@@ -181,7 +181,7 @@ def check_r2_that_is_none(command):
         refused = command.must(*train, "run.folder=refused", "data.test=none-varies.h5", "checkpoint.keep_best=test.r2",
                                ranks=ranks, code=2).stderr
         assert refused == ("mylos: command line: checkpoint.keep_best = \"test.r2\": no target of the 240 test samples of "
-                           "none-varies.h5 varies, so that their R2 is undefined; go by \"test.loss\"\n"), refused
+                           "none-varies.h5 varies, so that their R2 is undefined; use \"test.loss\"\n"), refused
 
     sound = last_checkpoint(command, "two-vary")
     with h5py.File(sound) as file:

@@ -73,8 +73,8 @@ def check_columns_are_found_by_name(command):
     new = table(2)
     write(command, "test", new, ["rain", "p", "T", "humidity", "cloud_fraction"], "--targets", "rain,cloud_fraction")
     (command.folder / "deck.toml").write_text(DECK, encoding="utf-8")
-    notes = ["test.h5: its inputs are p, T, humidity; they are taken by name in the order T, p, humidity",
-             "test.h5: its targets are rain, cloud_fraction; they are taken by name in the order cloud_fraction, rain"]
+    notes = ["test.h5: its inputs are p, T, humidity; they are read by name in the order T, p, humidity",
+             "test.h5: its targets are rain, cloud_fraction; they are read by name in the order cloud_fraction, rain"]
     said = command.must("train", "deck.toml", "--check").stdout.splitlines()
     assert [f"# {note}" in said for note in notes] == [True, True], said
     said = command.must("train", "deck.toml", "--stop-after", 15, code=85, ranks=2).stdout.splitlines()
@@ -94,7 +94,7 @@ def check_columns_are_found_by_name(command):
     for ranks in (1, 3):
         found, said = predictions(command, "swapped", ranks)
         assert numpy.allclose(found, expected, rtol=1e-6), ranks
-        assert said[0] == "swapped.h5: its inputs are p, humidity, T; they are taken by name in the order T, p, humidity", said
+        assert said[0] == "swapped.h5: its inputs are p, humidity, T; they are read by name in the order T, p, humidity", said
 
 
 def check_names_with_commas(command):
@@ -143,7 +143,7 @@ def check_files_without_names(command):
         plain["inputs"] = file["inputs"][:]
     found, said = predictions(command, "plain")
     assert numpy.array_equal(found, predictions(command, "right")[0])
-    assert said[0] == "plain.h5: does not name its inputs; they are taken in the order T, p, humidity", said
+    assert said[0] == "plain.h5: does not name its inputs; they are read in the order T, p, humidity", said
     for name in ("train", "test"):
         with h5py.File(command.folder / f"{name}.h5") as file, h5py.File(command.folder / f"{name}-plain.h5", "w") as plain:
             plain["inputs"], plain["targets"] = file["inputs"][:], file["targets"][:]

@@ -55,7 +55,7 @@ kind = "dense"
 compute = "fp32"
 """
 SAMPLES = 2049  # more than a batch: on two ranks one has a batch more than the other
-NO_ANSWERS = r"has neither /labels \[samples\] nor /targets \[samples, outputs\], so it is for `mylos predict` alone"
+NO_ANSWERS = r"has neither /labels \[samples\] nor /targets \[samples, outputs\], so that only `mylos predict` can use it"
 
 
 def write_flow(folder):

@@ -175,7 +175,7 @@ def check_hostile(command):
     for part in ("history.csv: 3 damaged rows", "history.csv: ends within a row", "summary.json", "plan.json", "evaluations.csv: 1 damaged row",
                  "events.jsonl: 2 damaged lines", "types per layer", "confusion.json: is not whole", "targets.json: is not whole"):
         assert part in notes, (part, notes)
-    # A folder whose name is no UTF-8, which some file systems have.
+    # A folder whose name is not UTF-8, which some file systems have.
     odd = os.fsencode(command.folder) + b"/odd\xff"
     shutil.copytree(os.fsencode(command.folder / "hostile"), odd)
     command.must("report", os.fsdecode(odd), "--out", "odd.html")

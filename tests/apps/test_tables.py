@@ -11,7 +11,7 @@ import h5py
 
 from small_problem import DECK, Command, prepare
 
-WHICH = "--header takes it for the columns' names, --no-header for the first sample"
+WHICH = "--header reads it as the columns' names, --no-header as the first sample"
 YEARS = "2019,2020,2021\n1,2,3\n4,5,6\n"
 MISSING = "1,,3\n4,5,6\n"
 
@@ -37,11 +37,11 @@ def check_first_lines(command):
     assert inputs(command, "a,b,c\n1,2,3\n") == (
         ["table.csv: line 1 names the columns: a, b, c", size.format(1, 3, alone)], [[1, 2, 3]])
     assert inputs(command, YEARS) == (
-        ["table.csv: line 1 is the first sample: 2019, 2020, 2021; --header takes it for the columns' names",
+        ["table.csv: line 1 is the first sample: 2019, 2020, 2021; --header reads it as the columns' names",
          size.format(3, 3, alone)], [[2019, 2020, 2021], [1, 2, 3], [4, 5, 6]])
     assert inputs(command, YEARS, "--header", "--targets", "2021") == (
         ["table.csv: line 1 names the columns: 2019, 2020, 2021", size.format(2, 2, "1 targets")], [[1, 2], [4, 5]])
-    refuse(command, MISSING, f"table.csv:1: is numbers in part: column 1 is '1', column 2 is empty; {WHICH}", "--targets", "3")
+    refuse(command, MISSING, f"table.csv:1: mixes names and numbers: column 1 is '1', column 2 is empty; {WHICH}", "--targets", "3")
     refuse(command, MISSING, "table.csv:1: column 2 is '', expected a finite number", "--targets", "3", "--no-header")
     assert inputs(command, "3,2,1\n10,20,30\n", "--header", "--targets", "3") == (
         ["table.csv: line 1 names the columns: 3, 2, 1",
@@ -51,7 +51,7 @@ def check_first_lines(command):
 def check_numbers(command):
     said, values = inputs(command, "id,x\n16777217,1e-400\n16777219,1\n")
     assert values == [[16777216, 0], [16777220, 1]]
-    assert said[1] == ("table.csv: 2 whole numbers above 2^24 = 16777216 are rounded to the nearest that float32 holds: "
+    assert said[1] == ("table.csv: 2 whole numbers above 2^24 = 16777216 are rounded to the nearest float32: "
                        "line 2, column 1 (id) is 16777216 for 16777217"), said
     refuse(command, "x\n+-1\n", "table.csv:2: column 1 (x) is '+-1', expected a finite number")
     refuse(command, "x\n1e39\n", "table.csv:2: column 1 (x) is '1e39', beyond float32's largest number, 3.4028235e+38")

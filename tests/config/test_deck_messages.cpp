@@ -68,8 +68,8 @@ TEST(Instructions, ThatAreNotHereAreRefusedNamingThoseThatAre) {
       continue;
     }
     const std::string start = fmt::format(
-        "deck.toml:6: 'kernels.instructions' is \"{}\", which this processor or this build has not; there "
-        "are "
+        "deck.toml:6: 'kernels.instructions' is \"{}\", which this processor or this build does not support; "
+        "available are "
         "\"auto\"",
         name_of(each));
     EXPECT_EQ(message.substr(0, start.size()), start);
@@ -103,8 +103,7 @@ TEST(DuplicateKey, IsNamedWithTheLineOfTheFirst) {
             "deck.toml:2: duplicate key 'run.name'; it was first given in line 1");
   EXPECT_EQ(message_of("[run]\nname = 'x'\n[data]\n[run]\nseed = 1"),
             "deck.toml:4: duplicate section 'run'; it was first given in line 1");
-  EXPECT_EQ(message_of("run = { name = 'x', name = 'y' }"),
-            "deck.toml:1: a key in this line is given a second time");
+  EXPECT_EQ(message_of("run = { name = 'x', name = 'y' }"), "deck.toml:1: a key in this line is a duplicate");
 }
 
 TEST(WrongType, SaysWhatWasFoundAndWhatIsWanted) {
@@ -240,12 +239,12 @@ TEST(KeysTogether, MustMakeSense) {
   const std::vector<Mistake> mistakes{
       {"[run]\nsteps = 3\nepochs = 2\n[data]\ntrain = 'a'",
        "deck.toml:3: 'run.epochs' and 'run.steps' are both given; keep the one that sets the run's length"},
-      {data, "deck.toml: nothing says how long the run is; give 'run.epochs' or 'run.steps'"},
+      {data, "deck.toml: the length of the run is missing; give 'run.epochs' or 'run.steps'"},
       {"run.steps = 3",
-       "deck.toml: nothing says how large a sample is; give 'data.train', or 'model.inputs' and "
+       "deck.toml: the size of a sample is missing; give 'data.train', or 'model.inputs' and "
        "'model.outputs'"},
       {"run.steps = 3\nmodel.inputs = 3",
-       "deck.toml:2: nothing says how large a sample is; give 'data.train', or 'model.inputs' and "
+       "deck.toml:2: the size of a sample is missing; give 'data.train', or 'model.inputs' and "
        "'model.outputs'"},
       {"run.steps = 3\ndata.test = 'a'",
        "deck.toml:2: 'data.test' has an effect only with data.train, and data.train is not given; leave it "
@@ -277,7 +276,7 @@ TEST(KeysTogether, MustMakeSense) {
       {"run.steps = 9\nschedule.warmup = 3\nschedule.type = 'multistep'\nschedule.milestones = [2, 5]\n" +
            data,
        "deck.toml:4: the milestone 2 of 'schedule.milestones' is within the 3 updates of "
-       "'schedule.warmup'; milestones count from the run's begin"},
+       "'schedule.warmup'; milestones count from the start of the run"},
       {"run.steps = 9\nschedule.warmup = 3\nschedule.type = 'one_cycle'\n" + data,
        "deck.toml:2: 'schedule.warmup' has an effect only with any other schedule than \"one_cycle\", which "
        "rises "

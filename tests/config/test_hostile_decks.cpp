@@ -53,9 +53,9 @@ TEST_F(DeckFile, OfTenMegabytesOfBracketsIsRefused) {
 
 TEST_F(DeckFile, ThatIsNoneIsRefused) {
   const std::string missing = (folder_ / "missing.toml").string();
-  EXPECT_EQ(message(missing), missing + ": there is no such deck; `mylos manual` says what one holds");
-  EXPECT_EQ(message(folder_.string()), folder_.string() + ": a deck is a file, this is none");
-  EXPECT_EQ(message("/dev/zero"), "/dev/zero: a deck is a file, this is none");
+  EXPECT_EQ(message(missing), missing + ": there is no such deck; `mylos manual` explains decks");
+  EXPECT_EQ(message(folder_.string()), folder_.string() + ": a deck must be a regular file");
+  EXPECT_EQ(message("/dev/zero"), "/dev/zero: a deck must be a regular file");
   const std::string empty = write("");
   EXPECT_EQ(message(empty), empty + ": the deck is empty");
 }

@@ -50,8 +50,9 @@ TEST(InitializeKey, AMistakeIsToldWithTheLineOfItsTable) {
       {"match = 'a'\nkind = 'normal'", "a table without 'std', which kind = \"normal\" needs"},
       {"match = 'a'\nkind = 'normal'\nstd = 0", "the integer 0 for 'std', a number above 0 and at most 1000"},
       {"match = 'a'\nkind = 'normal'\nstd = 1\ngain = 1",
-       "a table with 'gain', which kind = \"normal\" has not"},
-      {"match = 'a'\nkind = 'he_normal'\nstd = 1", "a table with 'std', which kind = \"he_normal\" has not"},
+       "a table with 'gain', which kind = \"normal\" does not have"},
+      {"match = 'a'\nkind = 'he_normal'\nstd = 1",
+       "a table with 'std', which kind = \"he_normal\" does not have"},
       {"match = 'a'\nkind = 'he_normal'\ngai = 1",
        "a table with the unknown key 'gai' (did you mean 'gain'?)"},
       {"match = 3", "the integer 3 for 'match'"}};

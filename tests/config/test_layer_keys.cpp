@@ -54,12 +54,12 @@ TEST(Layers, AreRefusedByNumberAndKey) {
   EXPECT_EQ(refused(layer("kind = \"dense\"\ndropout = 1")),
             place + "layer 1 with dropout = 1, which must be a number of at least 0 and below 1");
   EXPECT_EQ(refused(layer("kind = \"add\"\noutputs = 3")),
-            place + "layer 1 with 'outputs', which the kind \"add\" has not");
+            place + "layer 1 with 'outputs', which the kind \"add\" does not have");
   EXPECT_EQ(refused(layer("kind = \"conv\"\nkernl = 3")),
             place + "layer 1 with 'kernl'; did you mean 'kernel'?");
   EXPECT_EQ(refused("layers = [3]"), place + "layer 1 as the integer 3");
   EXPECT_EQ(refused("layers = []"),
-            "deck.toml:4: the type \"chain\" needs its layers, a table [[model.layers]] for each");
+            "deck.toml:4: the type \"chain\" needs layers, one table [[model.layers]] for each");
   EXPECT_EQ(
       message_of(std::string(smallest) + chain + dense, {"model.layers=[{ kind = \"pool\" }]"}).substr(0, 50),
       "command line: 'model.layers' must be an integer fr");
@@ -71,17 +71,16 @@ TEST(Layers, AreRefusedByNumberAndKey) {
 
 TEST(Layers, FitEachOther) {
   const std::string dense = layer("kind = \"dense\"");
-  EXPECT_EQ(refused(""),
-            "deck.toml:4: the type \"chain\" needs its layers, a table [[model.layers]] for each");
-  EXPECT_EQ(refused(dense + dense),
-            "deck.toml:5: layer 'dense1' needs 'outputs'; only a last dense layer takes as many as the data "
-            "want");
+  EXPECT_EQ(refused(""), "deck.toml:4: the type \"chain\" needs layers, one table [[model.layers]] for each");
+  EXPECT_EQ(
+      refused(dense + dense),
+      "deck.toml:5: layer 'dense1' needs 'outputs'; only for a last dense layer the data determine them");
   EXPECT_EQ(refused(layer("kind = \"dense\"\noutputs = 3\nname = \"dense2\"") + dense),
             "deck.toml:9: layers 1 and 2 are both named 'dense2'");
-  EXPECT_EQ(message_of(std::string(smallest) + chain + dense,
-                       {"model.layers=[{ kind = \"conv\" }, { kind = \"dense\" }]"}),
-            "command line: layer 'conv1' needs 'outputs'; only a last dense layer takes as many as the data "
-            "want");
+  EXPECT_EQ(
+      message_of(std::string(smallest) + chain + dense,
+                 {"model.layers=[{ kind = \"conv\" }, { kind = \"dense\" }]"}),
+      "command line: layer 'conv1' needs 'outputs'; only for a last dense layer the data determine them");
   EXPECT_EQ(
       message_with({"data.shape=[4, 4, 1]"}),
       "command line: 'data.shape' has an effect only with model.type = \"chain\", \"cnn\", \"resnet\" or "

@@ -15,10 +15,9 @@ TEST(Masters, AreKeptUnlessTheDeckSaysNone) {
 TEST(Masters, AreNotLeftOutWhereThereIsNothingToSave) {
   const std::string floats =
       "[run]\nsteps = 1\n[data]\ntrain = 'a.h5'\n[precision]\ncompute = 'fp32'\nmasters = 'none'\n";
-  EXPECT_EQ(
-      message_of(floats),
-      "deck.toml:7: 'precision.masters' = \"none\" with 'precision.compute' = \"fp32\" saves nothing: fp32 "
-      "weights have no masters beside them; set masters = \"fp32\", or compute = \"bf16\"");
+  EXPECT_EQ(message_of(floats),
+            "deck.toml:7: 'precision.masters' = \"none\" with 'precision.compute' = \"fp32\" saves nothing: "
+            "fp32 weights have no separate masters; set masters = \"fp32\", or compute = \"bf16\"");
   EXPECT_EQ(message_of(floats + "rules = { head = 'fp32' }\n").find("deck.toml:7: "), 0u);
   EXPECT_EQ(message_of(floats + "rules = { head = 'bf16' }\n"), "");
 }

@@ -20,7 +20,7 @@ TEST(ModelKeys, BelongToTheirTypeAndFitTogether) {
   EXPECT_EQ(message_of(gpt + "width = 12\nheads = 5"),
             "deck.toml:6: 'model.heads' is 5, which does not divide the 12 of 'model.width'");
   EXPECT_EQ(message_of(shape + "positions = 'rotary'"),
-            "deck.toml:8: rotary positions turn pairs of features, and a head has 3 (model.width / "
+            "deck.toml:8: rotary positions rotate pairs of features, but a head has 3 (model.width / "
             "model.heads); make it even");
   EXPECT_EQ(message_of(shape + "norm = 'none'"),
             "deck.toml:8: the type \"gpt\" needs 'model.norm' \"layernorm\" or \"rmsnorm\"");

@@ -21,9 +21,9 @@ TEST(ReproducibleRun, NeedsWhatMakesItsSumsTheSameOnEveryNumberOfRanks) {
             "deck.toml:9: " + needs + "'communication.reduce_type' = \"auto\" or \"fp32\"");
   EXPECT_EQ(message_of(divided + "[communication]\nbackend = 'nccl'"),
             "deck.toml:9: " + needs +
-                "'communication.backend' = \"auto\" or \"mpi\": NCCL adds in an order of its own");
+                "'communication.backend' = \"auto\" or \"mpi\": NCCL chooses its order of summation");
   EXPECT_EQ(message_of(divided + "[kernels]\ngemm = 'measure'"),
-            "deck.toml:9: " + needs + "engines that no clock chooses: any other 'kernels.gemm'");
+            "deck.toml:9: " + needs + "engines that are not chosen by timing: any other 'kernels.gemm'");
 }
 
 }  // namespace

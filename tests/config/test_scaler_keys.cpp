@@ -17,7 +17,7 @@ TEST(ScalerKeys, ThatContradictEachOtherAreRefused) {
        "deck.toml:3: 'precision.scaler' needs min_scale <= initial_scale <= max_scale, not min_scale = 1, "
        "initial_scale = 131072, max_scale = 100000"},
       {"run.steps = 3\nprecision.scaler.backoff_window = 9\nprecision.scaler.hysteresis = 2\n" + data,
-       "deck.toml:3: 'precision.scaler.hysteresis' = 2 and 'precision.scaler.backoff_window' = 9 both say "
+       "deck.toml:3: 'precision.scaler.hysteresis' = 2 and 'precision.scaler.backoff_window' = 9 both define "
        "which overflows lower the scale; keep one of them (hysteresis = 1, or backoff_window = 0)"},
       {"run.steps = 3\nprecision.scaler.backoff_window = 3\nprecision.scaler.backoff_overflows = 4\n" + data,
        "deck.toml:3: 'precision.scaler.backoff_overflows' is 4, more than the 3 steps of "

@@ -42,10 +42,11 @@ inline void edit(const std::string& path, const std::string& lines) {
 
 inline std::string changed_message(const std::string& path, const std::string& what) {
   return path + ": " + what +
-         " was changed since `mylos prepare` wrote the file, or is damaged; if the change is wanted, `mylos "
+         " was changed since `mylos prepare` wrote the file, or is damaged; if the change is intended, "
+         "`mylos "
          "prepare "
          "stamp " +
-         path + "` makes statistics and digests anew, else prepare the file again";
+         path + "` recomputes statistics and digests; otherwise prepare the file again";
 }
 
 }  // namespace mylos::testing_support

@@ -181,11 +181,11 @@ TEST(Augmentation, WhatTheSamplesCannotGiveIsRefused) {
     const DatasetShape shape{.task = task, .samples = 1, .features = 120, .outputs = outputs};
     return error_of([&] { require_augmentable(options, shape, grid, "a.h5"); });
   };
-  EXPECT_TRUE(refusal({.crop = 1}, {}).starts_with("a.h5: says of no grid on which its samples lie"));
+  EXPECT_TRUE(refusal({.crop = 1}, {}).starts_with("a.h5: states no grid for its samples"));
   const Places places{{"data.augment.shift", "deck.toml:7"}, {"data.augment.crop", "deck.toml:6"}};
   EXPECT_TRUE(error_of([&] {
                 require_augmentable({.shift = 1}, {}, {}, "a.h5", places);
-              }).starts_with("deck.toml:7: a.h5: says of no grid"));
+              }).starts_with("deck.toml:7: a.h5: states no grid"));
   EXPECT_EQ(refusal({.crop = 1}, {10, 13, 1}),
             "data.augment: a sample of a.h5 has 120 numbers, which are not those of the grid 10 x 13 x 1");
   constexpr std::int64_t wide = 268435456;  // 64 bits cannot hold the product of three of them

@@ -110,7 +110,7 @@ TEST(CheckedArray, DigestsThatDoNotFitAreRefusedBeforeAnythingIsRead) {
     edit(path, change);
     return error_of([&] { const Dataset dataset(path); }).substr(path.size());
   };
-  const std::string anew = "`mylos prepare stamp " + (folder / "a.h5") + "` makes digests anew";
+  const std::string anew = "`mylos prepare stamp " + (folder / "a.h5") + "` recomputes digests";
   EXPECT_EQ(refusal("del f['digests/labels']"), ": has digests of blocks, but none of /labels; " + anew);
   EXPECT_EQ(refusal("f['digests/inputs'].attrs['rows'] = 0"),
             ": attribute 'rows' of /digests/inputs is 0, expected at least 1");
@@ -132,7 +132,7 @@ TEST(CheckedArray, DigestsThatDoNotFitAreRefusedBeforeAnythingIsRead) {
       path +
           ": attribute 'rows' of /digests/inputs is 1500, and a block of so many rows of 700 B is more than "
           "1 MiB; `mylos prepare stamp " +
-          path + "` makes digests anew");
+          path + "` recomputes digests");
 }
 
 TEST(CheckedArray, MemoryForComparingIsABlockAndABitPerBlock) {

@@ -69,10 +69,9 @@ TEST(ColumnNames, OtherNamesAreRefusedWithBoth) {
       message({"T", "p"}, {"T"}),
       "new.h5: its inputs are T, and those of old.h5 T, p (p missing); both must have the same names, in "
       "any order");
-  EXPECT_EQ(
-      message({"T", "x", "x"}, {"x", "x", "T"}),
-      "new.h5: its inputs are x, x, T, and those of old.h5 T, x, x; two are called 'x', so that they are not "
-      "found by name: expected the same order");
+  EXPECT_EQ(message({"T", "x", "x"}, {"x", "x", "T"}),
+            "new.h5: its inputs are x, x, T, and those of old.h5 T, x, x; two are called 'x', so that names "
+            "do not identify them: expected the same order");
   EXPECT_EQ(message({"T", "x", "x"}, {"x", "T"}),
             "new.h5: its inputs are x, T, and those of old.h5 T, x, x; expected the same names");
 }

@@ -98,11 +98,11 @@ TEST(Dataset, StatisticsInTheFileMustBeSuchAsNumbersHave) {
       (void)dataset.input_statistics();
       (void)dataset.target_statistics();
     });
-    const std::string advice = "; `mylos prepare stamp " + path + "` makes statistics anew";
+    const std::string advice = "; `mylos prepare stamp " + path + "` recomputes statistics";
     EXPECT_TRUE(found.starts_with(path + ": /statistics/") && found.ends_with(advice)) << found;
     return found.substr(path.size() + 14, found.size() - path.size() - 14 - advice.size());
   };
-  const std::string held = ", expected a number that float32 holds";
+  const std::string held = ", expected a number in the range of float32";
   EXPECT_EQ(message("s['inputs/mean'][2] = n.nan"),
             "inputs/mean has nan in column 2 (counted from 0)" + held);
   EXPECT_EQ(message("s['inputs/max'][0] = n.inf"), "inputs/max has inf in column 0 (counted from 0)" + held);
@@ -200,7 +200,8 @@ TEST(Dataset, WhatIsNoDatasetSaysWhatIsMissing) {
             "has no dataset /inputs [samples, features]; `mylos prepare` makes data files");
   EXPECT_EQ(
       refusal(python_file(folder, "f['inputs'] = n.zeros((3, 2), 'f4')\n")),
-      "has neither /labels [samples] nor /targets [samples, outputs], so it is for `mylos predict` alone; "
+      "has neither /labels [samples] nor /targets [samples, outputs], so that only `mylos predict` can use "
+      "it; "
       "`mylos prepare csv` with --label or --targets, or `prepare idx` with a file of labels, makes one "
       "that has them");
   EXPECT_EQ(refusal(python_file(folder,

@@ -282,7 +282,7 @@ TEST(Loader, MoreRanksThanSamplesInABatchAreRefused) {
       error_of([&] {
         Loader(dataset, {0, 100}, sampler_for(100, 3, Shuffle::samples), {}, {.rank = 0, .ranks = 4});
       }),
-      "data.batch = 3 is less than the 4 ranks, of which each needs a sample: start at most 3, or raise it");
+      "data.batch = 3 is less than the 4 ranks, each of which needs a sample: start at most 3, or raise it");
 }
 
 TEST(EvaluationReader, InputsAloneGiveTheInputsThatTheyGiveWithTargets) {

@@ -66,7 +66,7 @@ TEST(Normalizer, ChannelsHaveTheStatisticsOfAllTheirPoints) {
   EXPECT_EQ(room_for_normalizer(Normalize::channel, dataset, 3).inputs.shift.size(), 72u);
   EXPECT_TRUE(error_of([&] {
                 (void)normalizer_for(Normalize::channel, dataset, {0, 15});
-              }).starts_with(path + ": says of no grid on which its samples lie"));
+              }).starts_with(path + ": states no grid for its samples"));
 }
 
 TEST(Normalizer, TargetsOnTheGridHaveTheStatisticsOfTheirChannels) {

@@ -97,8 +97,8 @@ TEST(PrepareCsv, ALongCellIsCutInMessages) {
   EXPECT_EQ(refusal("x," + cell + "\n1,2\n", regression({"y"})),
             "data.csv: has no column 'y'; its columns are x, " + std::string(197, 'z') + "...");
   EXPECT_EQ(refusal("1," + cell + "\n1,2\n", regression({"1"})),
-            "data.csv:1: is numbers in part: column 1 is '1', column 2 is '" + cut +
-                "'; --header takes it for the columns' names, --no-header for the first sample");
+            "data.csv:1: mixes names and numbers: column 1 is '1', column 2 is '" + cut +
+                "'; --header reads it as the columns' names, --no-header as the first sample");
   EXPECT_EQ(refusal("x,y\n1,\x1b[2J\n", regression({"x"})),
             "data.csv:2: column 2 (y) is '\\u001B[2J', expected a finite number");
 }
@@ -113,16 +113,15 @@ TEST(PrepareCsv, NumbersTooNearToZeroAreTakenAsPythonTakesThem) {
 
 TEST(PrepareCsv, WholeNumbersThatFloatsDoNotHoldAreToldOnceWithTheFirstOfThem) {
   const std::string first_line = "data.csv: line 1 names the columns: id, x";
-  EXPECT_EQ(
-      notes("id,x\n16777216,1\n16777217,1\n3,-16777219\n33554436.00,1\n", PrepareCsv{}),
-      (std::vector<std::string>{first_line,
-                                "data.csv: 2 whole numbers above 2^24 = 16777216 are rounded to the nearest "
-                                "that float32 holds: line 3, column 1 (id) is 16777216 for 16777217"}));
+  EXPECT_EQ(notes("id,x\n16777216,1\n16777217,1\n3,-16777219\n33554436.00,1\n", PrepareCsv{}),
+            (std::vector<std::string>{first_line,
+                                      "data.csv: 2 whole numbers above 2^24 = 16777216 are rounded to the "
+                                      "nearest float32: line 3, column 1 (id) is 16777216 for 16777217"}));
   EXPECT_EQ(
       notes("id,x\n1,+0099999999.0\n", PrepareCsv{}),
       (std::vector<std::string>{first_line,
                                 "data.csv: 1 whole number above 2^24 = 16777216 is rounded to the nearest "
-                                "that float32 holds: line 2, column 2 (x) is 100000000 for +0099999999.0"}));
+                                "float32: line 2, column 2 (x) is 100000000 for +0099999999.0"}));
   // Beyond 64 bits; a double can represent neither 2^100 + 1 nor 2^53 + 1.
   EXPECT_EQ(notes("id,x\n1267650600228229401496703205376,9007199254740992\n", PrepareCsv{}).size(), 1u);
   EXPECT_EQ(notes("id,x\n1267650600228229401496703205377,9007199254740992\n", PrepareCsv{}).size(), 2u);
@@ -135,10 +134,9 @@ TEST(PrepareCsv, WholeNumbersThatFloatsDoNotHoldAreToldOnceWithTheFirstOfThem) {
 TEST(PrepareCsv, SaysWhatTheFirstLineWasTakenFor) {
   EXPECT_EQ(notes("\nx,\"a b\"\n1,2\n", PrepareCsv{}),
             std::vector<std::string>{"data.csv: line 2 names the columns: x, a b"});
-  EXPECT_EQ(
-      notes("2019,2020\n1,2\n", PrepareCsv{}),
-      std::vector<std::string>{"data.csv: line 1 is the first sample: 2019, 2020; --header takes it for the "
-                               "columns' names"});
+  EXPECT_EQ(notes("2019,2020\n1,2\n", PrepareCsv{}),
+            std::vector<std::string>{
+                "data.csv: line 1 is the first sample: 2019, 2020; --header reads it as the columns' names"});
   EXPECT_EQ(notes("2019,2020\n1,2\n", with_header(false, {})),
             std::vector<std::string>{"data.csv: line 1 is the first sample: 2019, 2020"});
 }
@@ -152,14 +150,14 @@ TEST(PrepareCsv, NumbersAreNamesWhereTheUserSaysSo) {
 }
 
 TEST(PrepareCsv, AFirstLineThatIsNumbersInPartIsRefusedUnlessTheUserSaysWhatItIs) {
-  const std::string which = "; --header takes it for the columns' names, --no-header for the first sample";
+  const std::string which = "; --header reads it as the columns' names, --no-header as the first sample";
   const std::string missing = "1,,3\n4,5,6\n";
   EXPECT_EQ(refusal(missing, regression({"3"})),
-            "data.csv:1: is numbers in part: column 1 is '1', column 2 is empty" + which);
+            "data.csv:1: mixes names and numbers: column 1 is '1', column 2 is empty" + which);
   EXPECT_EQ(refusal("x,2020,2021\n4,5,6\n", {}),
-            "data.csv:1: is numbers in part: column 2 is '2020', column 1 is 'x'" + which);
+            "data.csv:1: mixes names and numbers: column 2 is '2020', column 1 is 'x'" + which);
   EXPECT_EQ(refusal("x,nan\n4,5\n", {}),
-            "data.csv:1: is numbers in part: column 2 is 'nan', column 1 is 'x'" + which);
+            "data.csv:1: mixes names and numbers: column 2 is 'nan', column 1 is 'x'" + which);
   EXPECT_EQ(refusal(",\n4,5\n", {}), "data.csv:1: has no name and no number" + which);
   EXPECT_EQ(refusal(missing, with_header(false, regression({"3"}))),
             "data.csv:1: column 2 is '', expected a finite number");
@@ -213,7 +211,7 @@ TEST(PrepareCsv, WrongColumnsAreRefused) {
   EXPECT_EQ(refusal("1,2\n", regression({"3"})), "data.csv: has no column 3, expected 1 to 2");
   EXPECT_EQ(refusal("x,y\n1,2\n", regression({"x", "1"})), "data.csv: column '1' is given twice");
   EXPECT_EQ(refusal("x,y\n1,2\n", regression({"x", "y"})),
-            "data.csv: all 2 columns are to be predicted, none is left as input");
+            "data.csv: all 2 columns are targets, none is left as input");
   EXPECT_EQ(refusal("x,x\n1,2\n", labelled("x")),
             "data.csv: two columns are called 'x'; name it by its number");
   PrepareCsv both = regression({"x"});
@@ -224,7 +222,7 @@ TEST(PrepareCsv, WrongColumnsAreRefused) {
 }
 
 TEST(PrepareCsv, WhatIsNoTextIsRefusedByItsLine) {
-  const std::string nul = ": has a NUL (as in UTF-16, or in what is no text); expected a table in UTF-8";
+  const std::string nul = ": has a NUL (as in UTF-16 or in binary data); expected a table in UTF-8";
   EXPECT_EQ(refusal({"x\0,\0y\0\n\0", 8}, {}), "data.csv:1" + nul);
   EXPECT_EQ(refusal({"x,y\n1,2\n3,\0004\n", 13}, {}), "data.csv:3" + nul);
   EXPECT_EQ(refusal(std::string(100'000, '\0'), {}), "data.csv:1" + nul);
@@ -232,7 +230,7 @@ TEST(PrepareCsv, WhatIsNoTextIsRefusedByItsLine) {
 
 TEST(PrepareCsv, ALineHasABoundAndMemoryWithIt) {
   const std::string long_line(std::size_t{64} << 20, 'z');
-  const std::string said = ": has more than 64 MiB; expected one sample a line, and this may be no text";
+  const std::string said = ": has more than 64 MiB; expected one sample per line (this may be binary data)";
   EXPECT_EQ(refusal(long_line + "z", {}), "data.csv:1" + said);
   EXPECT_EQ(refusal("x,y\n1,2\n3," + long_line + "\n", {}), "data.csv:3" + said);
   EXPECT_EQ(refusal("x\n" + long_line + "\n", {}),

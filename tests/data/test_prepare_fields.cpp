@@ -88,8 +88,9 @@ TEST(PrepareFields, RefuseWhatAGridCannotHold) {
   };
   EXPECT_EQ(refusal(0, 8, 1), "--samples 0 is out of range; it must be from 1 to 16777216");
   EXPECT_EQ(refusal(1, 3, 1), "--size 3 is out of range; it must be from 4 to 2048");
-  EXPECT_EQ(refusal(1, 8, 4),
-            "--modes 4 is out of range; it must be from 1 to 3, as a grid of 8 points holds no finer ones");
+  EXPECT_EQ(
+      refusal(1, 8, 4),
+      "--modes 4 is out of range; it must be from 1 to 3, as a grid of 8 points resolves no finer ones");
   EXPECT_FALSE(std::filesystem::exists(folder / "f.h5"));
 }
 

@@ -100,7 +100,7 @@ TEST(PrepareIdx, ImagesWithoutLabelsAreInputsAlone) {
 }
 
 TEST(PrepareIdx, WhatIsNoIdxFileIsRefused) {
-  EXPECT_EQ(refusal("label,x,y\n", good_labels), "images: starts with 6c616265, which is no IDX file");
+  EXPECT_EQ(refusal("label,x,y\n", good_labels), "images: starts with 6c616265, which is not an IDX file");
   EXPECT_EQ(refusal("", good_labels), "images: ends after 0 bytes, within the IDX magic number");
   EXPECT_EQ(refusal(idx({3, 2, 2}, std::string(48, 'x'), 0x0d), good_labels),
             "images: holds IDX type 0x0d, expected 0x08 (unsigned bytes)");
@@ -132,8 +132,8 @@ TEST(PrepareIdx, ACompressedFileThatClaimsOneHugeSampleIsRefused) {
   python("import gzip\nopen('" + (folder / "images.gz") + "', 'wb').write(gzip.compress(open('" +
          (folder / "images") + "', 'rb').read()))\n");
   EXPECT_EQ(refusal(read_file(folder / "images.gz"), idx({1}, {0})),
-            "images: states samples of 4000000 bytes (1 x 4000000), more than the whole compressed file has; "
-            "gunzip it if that is right");
+            "images: states samples of 4000000 bytes (1 x 4000000), more than the compressed file has; "
+            "gunzip it if that is correct");
 }
 
 TEST(PrepareIdx, DamagedGzipIsRefusedAndLeavesNothing) {
@@ -159,7 +159,7 @@ TEST(PrepareIdx, GzipThatEndsWithinItsChecksumIsRefused) {
   const std::string images = read_file(folder / "images.gz");
   const std::string labels = read_file(folder / "labels.gz");
   const std::string said =
-      ": ends before its checksum, so its samples may be damaged; get a whole copy of it";
+      ": ends before its checksum, so that its samples may be damaged; get a complete copy";
   for (std::size_t lost = 1; lost <= 8; ++lost) {
     EXPECT_EQ(refusal(images.substr(0, images.size() - lost), labels), "images" + said) << lost;
     EXPECT_EQ(refusal(images, labels.substr(0, labels.size() - lost)), "labels" + said) << lost;

@@ -86,10 +86,10 @@ TEST_F(PrepareImagesTest, ANameOfAClassThatIsNoUtf8IsRefused) {
   draw_classes();
   std::filesystem::rename(folder_ / "images/ant", folder_ / "images/caf\xe9");
   const PrepareImages job{.folder = folder_ / "images", .out = folder_ / "a.h5"};
-  EXPECT_EQ(
-      error_of([&] { (void)prepare(job); }),
-      (folder_ / "images") +
-          ": the name of its folder 'caf\\xE9' is no UTF-8, in which data files keep classes; rename it");
+  EXPECT_EQ(error_of([&] { (void)prepare(job); }),
+            (folder_ / "images") +
+                ": the name of its folder 'caf\\xE9' is not UTF-8, the encoding of class names in data "
+                "files; rename it");
 }
 
 TEST_F(PrepareImagesTest, HiddenFoldersAreNoClassesAndOneWithoutImagesIsRefused) {
@@ -145,9 +145,9 @@ TEST_F(PrepareImagesTest, EveryKindOfPngIsWhatItsPixelsSay) {
   std::string said;
   for (const auto& note : notes) said += note + "\n";
   for (const char* part :
-       {"16 images had an alpha channel or a transparent colour, which is left out; the first is ",
-        "8 images had 16 bits, of which 8 are kept; the first is ",
-        "14 images had grey alone, which became three channels; the first is "})
+       {"16 images had an alpha channel or a transparent colour, which was dropped; the first is ",
+        "8 images had 16 bits, reduced to 8; the first is ",
+        "14 images had only grey, converted to three channels; the first is "})
     EXPECT_NE(said.find(part), std::string::npos) << said;
 }
 
@@ -195,12 +195,12 @@ TEST_F(PrepareImagesTest, WhatDoesNotFitTogetherIsNamed) {
             "images");
   python(drawing_in(folder_ / "images") + "image('b.png', draw(4, 5))\n");
   EXPECT_EQ(flat_error(),
-            "images/b.png: has grey alone, images/a.png has colours; --channels 1 or --channels 3 makes them "
-            "alike");
+            "images/b.png: has grey alone, images/a.png has colours; --channels 1 or --channels 3 converts "
+            "all images");
   const PrepareImages labelled{.folder = folder_ / "images", .out = folder_ / "a.h5"};
   EXPECT_EQ(error_of([&] { (void)prepare(labelled); }),
             (folder_ / "images") +
-                ": holds no folders, of which each class has one, but 2 images; --unlabelled takes them as "
+                ": holds no folders (expected one per class), but 2 images; --unlabelled reads them as "
                 "inputs alone");
   std::filesystem::remove_all(folder_ / "images");
   EXPECT_TRUE(flat_error().starts_with("images: cannot be opened: No such file or directory"));
@@ -244,7 +244,7 @@ TEST_F(PrepareImagesTest, ADamagedImageEndsItOrIsLeftOutByName) {
       "chunk(b'IDAT', zlib.compress(bytes(1 << 20))) + chunk(b'IEND', b''))\n");
   const std::string damaged = flat_error();
   EXPECT_TRUE(damaged.starts_with("images/1.png: is damaged: IDAT: ") &&
-              damaged.ends_with("; --on-corrupt skip leaves such files out"))
+              damaged.ends_with("; --on-corrupt skip skips such files"))
       << damaged;
   const auto notes = prepare_flat({.on_corrupt = OnCorrupt::skip});
   ASSERT_EQ(notes.size(), 8u);
@@ -255,7 +255,7 @@ TEST_F(PrepareImagesTest, ADamagedImageEndsItOrIsLeftOutByName) {
   EXPECT_EQ(notes[4], out + "7.png: is neither a PNG nor a JPEG file");
   EXPECT_EQ(notes[5], out + "8.jpg: has CMYK colours; convert it to RGB");
   EXPECT_EQ(notes[6], out + "9.png: has 90000 x 90000 pixels, more than the 67108864 that an image may have");
-  EXPECT_EQ(notes[7], "7 of 10 images are left out");
+  EXPECT_EQ(notes[7], "7 of 10 images are skipped");
   EXPECT_EQ(look("print([n.abs(rows[i].astype(int) - n.asarray(Image.open(name))).max() <= 1 for i, name in "
                  "enumerate(['0.png', '3.png', '5.jpg'])], len(rows))"),
             "[True, True, True] 3\n");

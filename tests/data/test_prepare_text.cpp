@@ -159,8 +159,8 @@ TEST(PrepareText, BadUtf8IsNamedByTheOffsetWherePythonFindsIt) {
       EXPECT_NO_THROW(prepare(PrepareText{folder / "a.txt", TokenKind::characters, folder / "a.h5"})) << hex;
     } else {
       const std::string expected = fmt::format(
-          "a.txt: byte 0x{:02x} begins no character at byte offset {} (counted from 0); expected UTF-8 text, "
-          "--level bytes takes any file",
+          "a.txt: byte 0x{:02x} starts no character at byte offset {} (counted from 0); expected UTF-8 text, "
+          "--level bytes accepts any file",
           static_cast<unsigned char>(bytes[static_cast<std::size_t>(where)]), where);
       EXPECT_EQ(refusal(bytes), expected) << hex;
       ++refused;
@@ -172,7 +172,7 @@ TEST(PrepareText, BadUtf8IsNamedByTheOffsetWherePythonFindsIt) {
 TEST(PrepareText, OverlongFormsSurrogatesAndNumbersTooLargeAreNoUtf8) {
   for (const std::string bytes : {"\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf", "\xed\xa0\x80",
                                   "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\x80", "\xe2\x82"}) {
-    EXPECT_TRUE(refusal("ab" + bytes).find("begins no character at byte offset 2 ") != std::string::npos);
+    EXPECT_TRUE(refusal("ab" + bytes).find("starts no character at byte offset 2 ") != std::string::npos);
   }
 }
 
@@ -180,9 +180,9 @@ TEST(PrepareText, BadBytesBehindTheFirstPieceHaveTheRightOffset) {
   std::string text = "a";
   while (text.size() < 3'000'000) text += "é";  // odd offsets: pieces end inside characters
   const std::string offset = std::to_string(text.size());
-  EXPECT_TRUE(refusal(text + "\xff").find("byte 0xff begins no character at byte offset " + offset + " ") !=
+  EXPECT_TRUE(refusal(text + "\xff").find("byte 0xff starts no character at byte offset " + offset + " ") !=
               std::string::npos);
-  EXPECT_TRUE(refusal(text + "\xc3").find("byte 0xc3 begins no character at byte offset " + offset + " ") !=
+  EXPECT_TRUE(refusal(text + "\xc3").find("byte 0xc3 starts no character at byte offset " + offset + " ") !=
               std::string::npos);
 }
 
@@ -191,7 +191,7 @@ TEST(PrepareText, EmptyMissingAndBinaryFilesAreRefused) {
   EXPECT_EQ(refusal("", TokenKind::bytes), "a.txt: is empty");
   EXPECT_EQ(refusal(std::string("a\0b\0", 4)),
             "a.txt: there is a NUL (as in UTF-16) at byte offset 1 (counted from 0); expected UTF-8 text, "
-            "--level bytes takes any file");
+            "--level bytes accepts any file");
   EXPECT_EQ(error_of([] {
               prepare(PrepareText{"/nowhere/a.txt", TokenKind::characters, "/tmp/no.h5"});
             }),

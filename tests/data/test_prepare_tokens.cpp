@@ -117,9 +117,10 @@ TEST(PrepareTokens, AFileThatEndsWithinItsHeaderIsNoStreamOfTokens) {
 
 TEST(PrepareTokens, EmptyAndCutStreamsAreRefused) {
   EXPECT_EQ(refusal(""), "a.bin: is empty");
-  EXPECT_EQ(refusal("out.write(bytes(7))"), "a.bin: has 7 bytes, which is no whole number of uint16 tokens");
+  EXPECT_EQ(refusal("out.write(bytes(7))"),
+            "a.bin: has 7 bytes, which is not a whole number of uint16 tokens");
   EXPECT_EQ(refusal("out.write(bytes(6))", DType::uint32),
-            "a.bin: has 6 bytes, which is no whole number of uint32 tokens");
+            "a.bin: has 6 bytes, which is not a whole number of uint32 tokens");
 }
 
 }  // namespace mylos::prepare_tokens_test

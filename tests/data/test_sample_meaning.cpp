@@ -27,9 +27,9 @@ TEST(SampleMeaning, ColumnsAreFoundByTheirNames) {
   EXPECT_EQ(
       match_columns(meaning_of(train), other),
       (std::vector<std::string>{
-          (folder / "other.h5") + ": its inputs are q, T, p; they are taken by name in the order T, p, q",
+          (folder / "other.h5") + ": its inputs are q, T, p; they are read by name in the order T, p, q",
           (folder / "other.h5") +
-              ": its targets are drag, lift; they are taken by name in the order lift, drag"}));
+              ": its targets are drag, lift; they are read by name in the order lift, drag"}));
   EXPECT_EQ(other.input_names(), train.input_names());
   EXPECT_EQ(other.target_names(), train.target_names());
   std::vector<float> inputs(9);
@@ -81,7 +81,7 @@ TEST(SampleMeaning, WhoeverHasNoNamesIsTakenAsItLies) {
   Dataset plain = table(folder / "plain.h5", "");
   EXPECT_EQ(match_columns(meaning_of(named), plain),
             (std::vector<std::string>{(folder / "plain.h5") +
-                                      ": does not name its inputs; they are taken in the order T, p, q"}));
+                                      ": does not name its inputs; they are read in the order T, p, q"}));
   EXPECT_EQ(plain.stored_input(2), 2);
   Dataset also_named = named;
   EXPECT_TRUE(match_columns(meaning_of(plain), also_named).empty());

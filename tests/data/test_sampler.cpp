@@ -134,7 +134,7 @@ TEST(Share, RanksTakeContiguousPartsThatDifferByOneAtMost) {
 TEST(Share, MoreRanksThanSamplesInABatchAreRefused) {
   EXPECT_EQ(
       error_of([] { (void)batch_share(3, 0, 4); }),
-      "data.batch = 3 is less than the 4 ranks, of which each needs a sample: start at most 3, or raise it");
+      "data.batch = 3 is less than the 4 ranks, each of which needs a sample: start at most 3, or raise it");
 }
 
 TEST(Share, MicroBatchesCoverTheShare) {

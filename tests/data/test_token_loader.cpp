@@ -158,7 +158,7 @@ TEST(TokenLoader, MoreRanksThanWindowsInABatchAreRefused) {
       error_of([&] {
         TokenLoader(data, {0, 100}, sampler_for({0, 100}, 3, WindowOrder::random), {.ranks = 4});
       }),
-      "data.batch = 3 is less than the 4 ranks, of which each needs a sample: start at most 3, or raise it");
+      "data.batch = 3 is less than the 4 ranks, each of which needs a sample: start at most 3, or raise it");
 }
 
 TEST(TokenEvaluationReader, RanksCoverAllWindowsOnceInOrder) {

@@ -135,7 +135,7 @@ TEST(Join, AddsOnlyAsManyChannels) {
     const Join join({.name = "sum", .channels = 4, .skip_channels = 3});
     ADD_FAILURE() << "was made";
   } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()), "layer 'sum' adds 3 channels to 4; an addition needs as many");
+    EXPECT_EQ(std::string(error.what()), "layer 'sum' adds 3 channels to 4; an addition needs equal numbers");
   }
 }
 

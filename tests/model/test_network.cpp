@@ -172,14 +172,14 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
                   {conv("a", 8, {3}, {2}), {.kind = LayerKind::concat, .skip_from = "input"}, dense}),
          "both need the same points");
   expect(model_on({4, 4, 1}, 3, {dense, {.kind = LayerKind::concat, .skip_from = "b"}}),
-         "reads 'b', which is no layer before it");
+         "reads 'b', which is not an earlier layer");
   expect(model_on({4, 4, 1}, 3, {conv("a", 8, {3})}),
          "the network's last layer, 'a', gives 128 numbers for a sample, but the data has 3 classes");
   expect(model_on({4, 4, 1}, 3, {{.kind = LayerKind::norm}, dense}), "layer 'norm1' needs a 'norm'");
   LayerOptions first = conv("a", 8, {3});
   first.norm = NormType::layernorm;
   expect(model_on({4, 4, 1}, 3, {first, conv("a.norm", 8, {3}), dense}),
-         "layer 'a.norm' makes a block 'a.norm', and there is one of that name already");
+         "layer 'a.norm' makes a block 'a.norm', but a block of that name exists");
   const std::string taken = "has the name of another layer, or of what the network reads";
   expect(model_on({4, 4, 1}, 3, {conv("input", 8, {3}), dense}), "layer 'input' " + taken);
   LayerOptions unnamed_block{.kind = LayerKind::activation,

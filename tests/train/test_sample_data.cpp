@@ -73,7 +73,7 @@ TEST_F(SampleDataTest, WhereOneFileNamesNoClassesNothingIsCompared) {
 TEST_F(SampleDataTest, TestDataOnAnotherGridAreRefused) {
   EXPECT_EQ(refusal({.shape = "4 8"}, {.shape = "8 4 1"}),
             (folder / "test.h5") + ": its samples lie on a grid of 8 x 4 x 1, those of " +
-                (folder / "train.h5") + " on one of 4 x 8 x 1; both must lie on the same");
+                (folder / "train.h5") + " on one of 4 x 8 x 1; both grids must be equal");
   EXPECT_EQ(refusal({.shape = "4 8"}, {.shape = "4 8 1"}), "");
   EXPECT_EQ(refusal({.shape = "4 8"}, {}), "");
   EXPECT_EQ(refusal({}, {.shape = "4 8"}), "");
@@ -127,7 +127,7 @@ TEST_F(SampleDataTest, TestDataAreReadInTheOrderOfTheTrainingDatasNames) {
   const auto data = open_run_data(options);
   EXPECT_EQ(data->notes(),
             (std::vector<std::string>{options.data.test +
-                                      ": its inputs are p, T; they are taken by name in the order T, p"}));
+                                      ": its inputs are p, T; they are read by name in the order T, p"}));
   EXPECT_EQ(data->meaning().input_names, (std::vector<std::string>{"T", "p"}));
   const auto pass = data->pass_over(DataPart::test, {}, {});
   const Batch* batch = pass->next();
@@ -162,7 +162,7 @@ TEST_F(SampleDataTest, TheBestR2OfTargetsThatDoNotVaryIsRefused) {
   options.checkpoint.keep_best = "test.r2";
   EXPECT_EQ(refusal_of(options),
             "deck.toml:9: checkpoint.keep_best = \"test.r2\": no target of the 20 test samples of " +
-                (folder / "constant.h5") + " varies, so that their R2 is undefined; go by \"test.loss\"");
+                (folder / "constant.h5") + " varies, so that their R2 is undefined; use \"test.loss\"");
   options.checkpoint.keep_best = "test.loss";
   EXPECT_EQ(refusal_of(options), "");
   options.data.validation = 0.25;

@@ -54,7 +54,7 @@ GptWeights read_checkpoint_weights(RankGroup& ranks, const std::string& path) {
   const Options options = read_stored_deck(reader.header().deck, path).options;
   GptWeights weights;
   weights.model = options.model;
-  if (weights.model.type != ModelType::gpt) fail_input("{}: its network is no GPT", path);
+  if (weights.model.type != ModelType::gpt) fail_input("{}: its network is not a GPT", path);
   const std::optional<Vocabulary> vocabulary = read_vocabulary(reader);
   if (weights.model.vocabulary == 0 && vocabulary) weights.model.vocabulary = vocabulary->size();
   weights.vocabulary = vocabulary ? vocabulary->size() : weights.model.vocabulary;

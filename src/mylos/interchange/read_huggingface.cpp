@@ -32,7 +32,7 @@ class NamedTensors {
   [[nodiscard]] const Entry& at(const std::string& name) const {
     const Entry* entry = find(name);
     if (entry == nullptr) {
-      fail_input("{}: has no tensor '{}', which GPT-2 has by Hugging Face's names", path(), full_name(name));
+      fail_input("{}: has no tensor '{}', which Hugging Face's GPT-2 has", path(), full_name(name));
     }
     return *entry;
   }
@@ -87,8 +87,8 @@ class NamedTensors {
     }
     for (const Entry& entry : reader_.entries()) {
       if (known.contains(entry.name)) continue;
-      fail_input("{}: has the tensor '{}', which a GPT-2 of {} layers has not", path(), printable(entry.name),
-                 model.layers);
+      fail_input("{}: has the tensor '{}', which a GPT-2 of {} layers does not have", path(),
+                 printable(entry.name), model.layers);
     }
   }
 
@@ -106,11 +106,11 @@ void require_same(const std::optional<std::int64_t>& configured, const char* key
 std::int64_t choose_heads(const Gpt2Config& config, std::int64_t asked, std::int64_t width,
                           const std::string& path) {
   if (!config.heads && asked == 0) {
-    fail_input("{}: shapes do not tell the number of heads, and {} does not say it; give --heads N", path,
-               gpt2_config_path(path));
+    fail_input("{}: shapes do not determine the number of heads, and {} does not state it; give --heads N",
+               path, gpt2_config_path(path));
   }
   if (config.heads && asked != 0 && *config.heads != asked) {
-    fail_input("--heads {}: {} says {}; leave the option out", asked, gpt2_config_path(path), *config.heads);
+    fail_input("--heads {}: {} says {}; remove the option", asked, gpt2_config_path(path), *config.heads);
   }
   const std::int64_t heads = config.heads.value_or(asked);
   if (heads < 1 || width % heads != 0)

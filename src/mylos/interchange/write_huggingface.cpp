@@ -21,8 +21,9 @@ void require_expressible(const ModelOptions& model) {
   if (model.positions == PositionType::rotary) deviation = "model.positions = \"rotary\"";
   if (model.feed_forward == FeedForwardType::swiglu) deviation = "model.feed_forward = \"swiglu\"";
   if (deviation != nullptr)
-    fail_input("a network with {} is no GPT-2 and cannot be written as one; --names own writes its own names",
-               deviation);
+    fail_input(
+        "a network with {} is not a GPT-2 and cannot be written as one; --names own writes its own names",
+        deviation);
 }
 
 /// A tensor of the file and the parameter that fills it.
@@ -68,7 +69,7 @@ void require_no_other(const std::string& path, const std::string& text) {
   std::ostringstream present;
   present << file.rdbuf();
   if (present.str() == text) return;
-  fail_input("{}: is there already and describes another network; write to another folder", path);
+  fail_input("{}: exists and describes another network; write to another folder", path);
 }
 
 void write_text(const std::string& path, const std::string& text) {

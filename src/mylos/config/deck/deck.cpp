@@ -123,7 +123,7 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
 
   Deck deck{.options = options_of(entries), .resolved = ""};
   if (deck.options.run.reproducible && deck.options.communication.backend == "auto")
-    deck.options.communication.backend = "mpi";  // NCCL adds in an order of its own choice
+    deck.options.communication.backend = "mpi";  // NCCL chooses its order of summation
   if (deck.options.run.folder.empty()) deck.options.run.folder = "runs/" + deck.options.run.name;
   const GivenPlaces given = places_of(entries);
   for (const auto& [key, place] : given) deck.places.emplace(key, place.text());
@@ -156,10 +156,9 @@ std::string read_deck_file(const std::string& path) {
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
   if (!fs::exists(status)) {
-    fail_input("{}: there is no such deck{}; `mylos manual` says what one holds", path,
-               current_folder_note(path));
+    fail_input("{}: there is no such deck{}; `mylos manual` explains decks", path, current_folder_note(path));
   }
-  if (!fs::is_regular_file(status)) fail_input("{}: a deck is a file, this is none", path);
+  if (!fs::is_regular_file(status)) fail_input("{}: a deck must be a regular file", path);
   const auto size = fs::file_size(path, failed);
   if (!failed && size > max_deck) {
     fail_input("{}: a deck has at most {}, this one has {}", path,

@@ -73,7 +73,7 @@ std::optional<std::string> require_amounts(const Value::Table& table, Initialize
     if (entry.name == "match" || entry.name == "kind") continue;
     has_needed = has_needed || entry.name == needed;
     if (entry.name != (needed == nullptr ? "gain" : needed))
-      return fmt::format("a table with '{}', which kind = \"{}\" has not", entry.name, name);
+      return fmt::format("a table with '{}', which kind = \"{}\" does not have", entry.name, name);
   }
   if (!has_needed) return fmt::format("a table without '{}', which kind = \"{}\" needs", needed, name);
   return std::nullopt;

@@ -281,7 +281,7 @@ std::optional<std::string> read_layer(const Value& value, LayerOptions& layer) {
   }
   for (const NamedValue& member : *table) {
     if (!has(*find(member.name), layer.kind))
-      return fmt::format("with '{}', which the kind \"{}\" has not", member.name, name_of(layer.kind));
+      return fmt::format("with '{}', which the kind \"{}\" does not have", member.name, name_of(layer.kind));
     const std::string_view norm = norm_of_key(member.name);
     if (!norm.empty() && norm != name_of(layer.norm))
       return fmt::format("with '{}', which only norm = \"{}\" has", member.name, norm);

@@ -22,7 +22,7 @@ class ModelChecks : DeckMistakes {
     if (is_short_form(type)) return short_form();
     if (options_.model.norm == NormType::groupnorm || options_.model.norm == NormType::batchnorm) {
       fail({"model.norm"},
-           fmt::format("the type \"{}\" has no 'model.norm' = \"{}\"; layernorm and rmsnorm it has",
+           fmt::format("the type \"{}\" has no 'model.norm' = \"{}\"; it supports layernorm and rmsnorm",
                        name_of(type), name_of(options_.model.norm)));
     }
   }
@@ -71,7 +71,7 @@ class ModelChecks : DeckMistakes {
     const ModelOptions& model = options_.model;
     if (model.chain.empty()) {
       fail({"model.type", "model.layers"},
-           "the type \"chain\" needs its layers, a table [[model.layers]] for each");
+           "the type \"chain\" needs layers, one table [[model.layers]] for each");
     }
     for (std::size_t i = 0; i < model.chain.size(); ++i) {
       const LayerOptions& layer = model.chain[i];
@@ -81,8 +81,7 @@ class ModelChecks : DeckMistakes {
       const bool needs_outputs = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
       if (needs_outputs && layer.outputs == 0 && !takes_outputs_of_data(model.chain, i)) {
         fail({key},
-             fmt::format("layer '{}' needs 'outputs'; only a last dense layer takes as many as the data "
-                         "want",
+             fmt::format("layer '{}' needs 'outputs'; only for a last dense layer the data determine them",
                          name));
       }
       for (std::size_t before = 0; before < i; ++before) {
@@ -107,7 +106,7 @@ class ModelChecks : DeckMistakes {
     const std::int64_t head_width = model.width / model.heads;
     if (model.positions == PositionType::rotary && head_width % 2 != 0) {
       fail({"model.positions", "model.heads", "model.width"},
-           fmt::format("rotary positions turn pairs of features, and a head has {} (model.width / "
+           fmt::format("rotary positions rotate pairs of features, but a head has {} (model.width / "
                        "model.heads); make it even",
                        head_width));
     }

@@ -22,7 +22,7 @@ class Checks : DeckMistakes {
            "run's length");
     }
     if (run.epochs == 0 && run.steps == 0) {
-      fail({}, "nothing says how long the run is; give 'run.epochs' or 'run.steps'");
+      fail({}, "the length of the run is missing; give 'run.epochs' or 'run.steps'");
     }
   }
 
@@ -50,12 +50,11 @@ class Checks : DeckMistakes {
         is_gpt ? options_.model.vocabulary > 0 : options_.model.inputs > 0 && options_.model.outputs > 0;
     if (!options_.data.train.empty()) return;
     if (!has_shapes && is_gpt) {
-      fail({"model.vocabulary"},
-           "nothing says how many tokens there are; give 'data.train' or 'model.vocabulary'");
+      fail({"model.vocabulary"}, "the number of tokens is missing; give 'data.train' or 'model.vocabulary'");
     }
     if (!has_shapes) {
       fail({"model.inputs", "model.outputs"},
-           "nothing says how large a sample is; give 'data.train', or 'model.inputs' and 'model.outputs'");
+           "the size of a sample is missing; give 'data.train', or 'model.inputs' and 'model.outputs'");
     }
     if (options_.run.epochs > 0) {
       fail({"run.epochs"}, "'run.epochs' needs 'data.train'; without a data file give 'run.steps'");
@@ -70,10 +69,9 @@ class Checks : DeckMistakes {
     std::string names = "\"auto\"";
     for (const Instructions each : here)
       names += fmt::format("{}\"{}\"", each == here.back() ? " and " : ", ", name_of(each));
-    fail({"kernels.instructions"},
-         fmt::format("'kernels.instructions' is \"{}\", which this processor or this build has not; there "
-                     "are {}",
-                     name_of(*options_.kernels.instructions), names));
+    fail({"kernels.instructions"}, fmt::format("'kernels.instructions' is \"{}\", which this processor or "
+                                               "this build does not support; available are {}",
+                                               name_of(*options_.kernels.instructions), names));
   }
 
   /// Refuses settings that make the sum over micro-batches depend on its division over ranks.
@@ -94,9 +92,9 @@ class Checks : DeckMistakes {
       refuse("communication.reduce_type", "'communication.reduce_type' = \"auto\" or \"fp32\"");
     if (options_.communication.backend == "nccl")
       refuse("communication.backend",
-             "'communication.backend' = \"auto\" or \"mpi\": NCCL adds in an order of its own");
+             "'communication.backend' = \"auto\" or \"mpi\": NCCL chooses its order of summation");
     if (options_.kernels.gemm == GemmChoice::measure)
-      refuse("kernels.gemm", "engines that no clock chooses: any other 'kernels.gemm'");
+      refuse("kernels.gemm", "engines that are not chosen by timing: any other 'kernels.gemm'");
   }
 
   /// Refuses a run without masters in which all weights are fp32. A run that adapts chooses `compute` itself.
@@ -107,10 +105,9 @@ class Checks : DeckMistakes {
     const auto& rules = precision.rules;
     const auto is_short = [](const PrecisionRule& rule) { return rule.type != DType::fp32; };
     if (std::any_of(rules.begin(), rules.end(), is_short)) return;
-    fail(
-        {"precision.compute", "precision.masters"},
-        "'precision.masters' = \"none\" with 'precision.compute' = \"fp32\" saves nothing: fp32 weights have "
-        "no masters beside them; set masters = \"fp32\", or compute = \"bf16\"");
+    fail({"precision.compute", "precision.masters"},
+         "'precision.masters' = \"none\" with 'precision.compute' = \"fp32\" saves nothing: fp32 weights "
+         "have no separate masters; set masters = \"fp32\", or compute = \"bf16\"");
   }
 
   void scaler() const {
@@ -167,7 +164,7 @@ class Checks : DeckMistakes {
         if (schedule.milestones.front() < schedule.warmup)
           fail({"schedule.warmup", "schedule.milestones"},
                fmt::format("the milestone {} of 'schedule.milestones' is within the {} updates of "
-                           "'schedule.warmup'; milestones count from the run's begin",
+                           "'schedule.warmup'; milestones count from the start of the run",
                            schedule.milestones.front(), schedule.warmup));
         break;
       default:
@@ -192,11 +189,10 @@ class Checks : DeckMistakes {
     const ScalerOptions& scaler = options_.precision.scaler;
     if (scaler.hysteresis > 1) {
       fail({"precision.scaler.hysteresis", "precision.scaler.backoff_window"},
-           fmt::format(
-               "'precision.scaler.hysteresis' = {} and 'precision.scaler.backoff_window' = {} both say "
-               "which overflows lower the scale; keep one of them (hysteresis = 1, or "
-               "backoff_window = 0)",
-               scaler.hysteresis, scaler.backoff_window));
+           fmt::format("'precision.scaler.hysteresis' = {} and 'precision.scaler.backoff_window' = {} both "
+                       "define which overflows lower the scale; keep one of them (hysteresis = 1, or "
+                       "backoff_window = 0)",
+                       scaler.hysteresis, scaler.backoff_window));
     }
     if (scaler.backoff_overflows > scaler.backoff_window) {
       fail({"precision.scaler.backoff_window", "precision.scaler.backoff_overflows"},

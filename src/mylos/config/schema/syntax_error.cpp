@@ -70,7 +70,7 @@ std::size_t first_line_of(std::string_view text, const std::string& path) {
   const std::string path =
       header.empty() ? section_above(lines, number) + std::string(key) : std::string(header);
   const std::size_t first = first_line_of(lines.above(number), path);
-  if (first == 0) fail_input("{}:{}: a key in this line is given a second time", file_name, number);
+  if (first == 0) fail_input("{}:{}: a key in this line is a duplicate", file_name, number);
   fail_input("{}:{}: duplicate {} '{}'; it was first given in line {}", file_name, number,
              header.empty() ? "key" : "section", printable(path), first);
 }

@@ -69,8 +69,7 @@ void require_augmentable(const AugmentOptions& options, const DatasetShape& shap
   if (!options.any()) return;
   if (grid.size() < 2) {
     fail_input(
-        "{}{}: says of no grid on which its samples lie (an attribute 'shape' of /), and data.augment moves "
-        "samples on a grid; {}",
+        "{}{}: states no grid for its samples (an attribute 'shape' of /), which data.augment needs; {}",
         place_of(places, keys_in_use(options)), path, how_to_give_a_grid);
   }
   const auto refuse = [&](const char* key, const std::string& needs) {

@@ -26,7 +26,7 @@ struct Share {
 [[nodiscard]] inline Share batch_share(std::int64_t batch, int rank, int ranks) {
   if (batch < ranks)
     fail_input(
-        "data.batch = {} is less than the {} ranks, of which each needs a sample: start at most {}, or raise "
+        "data.batch = {} is less than the {} ranks, each of which needs a sample: start at most {}, or raise "
         "it",
         batch, ranks, batch);
   return share_of(batch, rank, ranks);

@@ -32,7 +32,7 @@ struct CheckedArray::State {
   /// Throws Error unless the digests fit this array.
   void open_digests(const hdf5::File& file) {
     const std::string path = digests_of(array.path());
-    const std::string stamp = fmt::format("`mylos prepare stamp {}` makes digests anew", file_path);
+    const std::string stamp = fmt::format("`mylos prepare stamp {}` recomputes digests", file_path);
     if (!file.exists(path)) {
       fail_input("{}: has digests of blocks, but none of {}; {}", file_path, array.path(), stamp);
     }

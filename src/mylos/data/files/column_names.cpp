@@ -79,7 +79,7 @@ ColumnOrder order_by_name(const std::vector<std::string>& expected, const std::v
   std::map<std::string, std::int64_t> places;
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (!places.emplace(given[i], static_cast<std::int64_t>(i)).second)
-      fail_input("{}; two are called '{}', so that they are not found by name: expected the same order",
+      fail_input("{}; two are called '{}', so that names do not identify them: expected the same order",
                  lists(), printable(given[i]));
   }
   if (expected.size() != given.size()) fail_input("{}; expected the same names", lists());

@@ -36,8 +36,9 @@ Task task_of(const hdf5::File& file, Answers answers) {
   const bool targets = file.exists("/targets");
   if (!labels && !targets && answers == Answers::needed) {
     fail_input(
-        "{}: has neither /labels [samples] nor /targets [samples, outputs], so it is for `mylos predict` "
-        "alone; `mylos prepare csv` with --label or --targets, or `prepare idx` with a file of labels, makes "
+        "{}: has neither /labels [samples] nor /targets [samples, outputs], so that only `mylos predict` can "
+        "use it; `mylos prepare csv` with --label or --targets, or `prepare idx` with a file of labels, "
+        "makes "
         "one that has them",
         file.path());
   }

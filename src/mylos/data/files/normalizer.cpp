@@ -138,7 +138,7 @@ Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_
   const bool on_grid = is_on_grid(file, channels);
   if (by_channel && !on_grid) {
     fail_input(
-        "{}{}: says of no grid on which its samples lie (an attribute 'shape' of /), and data.normalize = "
+        "{}{}: states no grid for its samples (an attribute 'shape' of /), and data.normalize = "
         "\"channel\" goes by its channels; {}",
         place_of(places, {"data.normalize"}), file.path(), how_to_give_a_grid);
   }

@@ -21,14 +21,14 @@ ColumnOrder order_of(const std::vector<std::string>& trained, const std::vector<
                      std::vector<std::string>& notes) {
   if (trained.empty()) return {};
   if (given.empty()) {
-    notes.push_back(fmt::format("{}: does not name its {}; they are taken in the order {}", path, what,
+    notes.push_back(fmt::format("{}: does not name its {}; they are read in the order {}", path, what,
                                 list_of_names(trained)));
     return {};
   }
   const ColumnOrder order =
       order_by_name(trained, given, fmt::format("{}: its {}", path, what), meaning.data);
   if (!order.empty()) {
-    notes.push_back(fmt::format("{}: its {} are {}; they are taken by name in the order {}", path, what,
+    notes.push_back(fmt::format("{}: its {} are {}; they are read by name in the order {}", path, what,
                                 list_of_names(given), list_of_names(trained)));
   }
   return order;
@@ -48,7 +48,7 @@ SampleMeaning meaning_of(const Dataset& train, const std::vector<std::int64_t>& 
 
 void require_same_meaning(const SampleMeaning& trained, const Dataset& other) {
   if (!may_lie_on(trained, other.grid())) {
-    fail_input("{}: its samples lie on a grid of {}, those of {} on one of {}; both must lie on the same",
+    fail_input("{}: its samples lie on a grid of {}, those of {} on one of {}; both grids must be equal",
                other.path(), fmt::join(other.grid(), " x "), trained.data,
                fmt::join(trained.grid.empty() ? trained.deck_grid : trained.grid, " x "));
   }

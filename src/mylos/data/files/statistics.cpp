@@ -26,14 +26,15 @@ void require_sensible(const ColumnStatistics& statistics, const std::string& fil
   constexpr double narrowest = 1e-300;  // far below the spread of any float32 numbers; its inverse is finite
   const auto refuse = [&](const char* name, std::size_t column, double value, const std::string& expected) {
     fail_input(
-        "{}: {}/{} has {} in column {} (counted from 0), expected {}; `mylos prepare stamp {}` makes "
-        "statistics anew",
+        "{}: {}/{} has {} in column {} (counted from 0), expected {}; `mylos prepare stamp {}` recomputes "
+        "statistics",
         file, group, name, value, column, expected, file);
   };
   const auto all = named(statistics);
   for (const auto& [name, values] : all) {
     for (std::size_t i = 0; i < values->size(); ++i) {
-      if (!(std::abs((*values)[i]) <= largest)) refuse(name, i, (*values)[i], "a number that float32 holds");
+      if (!(std::abs((*values)[i]) <= largest))
+        refuse(name, i, (*values)[i], "a number in the range of float32");
     }
   }
   for (std::size_t i = 0; i < statistics.mean.size(); ++i) {
@@ -62,7 +63,7 @@ void require_same_statistics(const ColumnStatistics& stored, const ColumnStatist
       if (std::abs(found - expected) <= allowed) continue;
       fail_input(
           "{}: {}/{} has {} in column {} (counted from 0), which `mylos prepare` did not write; that of its "
-          "samples is {:.6g}; `mylos prepare stamp {}` makes statistics anew, and a file without them has "
+          "samples is {:.6g}; `mylos prepare stamp {}` recomputes statistics, and a file without them has "
           "them computed",
           file, group, theirs[which].first, found, i, expected, file);
     }

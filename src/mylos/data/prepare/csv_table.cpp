@@ -88,12 +88,12 @@ bool CsvLines::read_piece() {
 /// Appends to the current line.
 void CsvLines::append(std::string_view part) {
   if (part.find('\0') != std::string_view::npos) {
-    fail_input("{}:{}: has a NUL (as in UTF-16, or in what is no text); expected a table in UTF-8", path_,
+    fail_input("{}:{}: has a NUL (as in UTF-16 or in binary data); expected a table in UTF-8", path_,
                number_);
   }
   if (part.size() > max_line_bytes - line_.size()) {
-    fail_input("{}:{}: has more than {}; expected one sample a line, and this may be no text", path_, number_,
-               format_bytes(static_cast<std::int64_t>(max_line_bytes)));
+    fail_input("{}:{}: has more than {}; expected one sample per line (this may be binary data)", path_,
+               number_, format_bytes(static_cast<std::int64_t>(max_line_bytes)));
   }
   line_ += part;
 }
@@ -191,11 +191,11 @@ void CsvTable::require_names_or_sample(const std::vector<std::string_view>& cell
   const bool names = number == cells.end() &&
                      std::any_of(cells.begin(), cells.end(), [](auto cell) { return !cell.empty(); });
   if (names || other == cells.end()) return;
-  constexpr auto say_which = "--header takes it for the columns' names, --no-header for the first sample";
+  constexpr auto say_which = "--header reads it as the columns' names, --no-header as the first sample";
   const auto column_number = [&](auto cell) { return cell - cells.begin() + 1; };
   if (number == cells.end())
     fail_input("{}:{}: has no name and no number; {}", job_.file, first_number_, say_which);
-  fail_input("{}:{}: is numbers in part: column {} is {}, column {} is {}; {}", job_.file, first_number_,
+  fail_input("{}:{}: mixes names and numbers: column {} is {}, column {} is {}; {}", job_.file, first_number_,
              column_number(number), cell_text(*number), column_number(other), cell_text(*other), say_which);
 }
 
@@ -204,7 +204,8 @@ void CsvTable::require_utf8(const std::vector<std::string_view>& names) const {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (is_utf8(names[i])) continue;
     fail_input(
-        "{}:{}: the name of column {} is no UTF-8: '{}'; `iconv -f LATIN1 -t UTF-8 {}` converts a table that "
+        "{}:{}: the name of column {} is not UTF-8: '{}'; `iconv -f LATIN1 -t UTF-8 {}` converts a table "
+        "that "
         "is in Latin-1",
         job_.file, first_number_, i + 1, printable(names[i]), job_.file);
   }
@@ -236,7 +237,7 @@ std::vector<std::string> CsvTable::first_line_notes() const {
   } else {
     notes.push_back(fmt::format("{}: line {} is the first sample: {}{}", job_.file, first_number_,
                                 first_line_,
-                                job_.has_header ? "" : "; --header takes it for the columns' names"));
+                                job_.has_header ? "" : "; --header reads it as the columns' names"));
   }
   if (separator_ != ',')
     notes.push_back(fmt::format("{}: {} separate the columns", job_.file, separator_of(separator_).name));

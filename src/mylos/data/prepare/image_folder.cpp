@@ -83,9 +83,9 @@ ImageFolder list_images(const std::string& path, bool labelled, const std::vecto
     return folder;
   }
   if (top.folders.empty()) {
-    fail_input("{}: holds no folders, of which each class has one{}", path,
+    fail_input("{}: holds no folders (expected one per class){}", path,
                top.images.empty() ? ""
-                                  : fmt::format(", but {} images; --unlabelled takes them as inputs alone",
+                                  : fmt::format(", but {} images; --unlabelled reads them as inputs alone",
                                                 top.images.size()));
   }
   folder.classes = known.empty() ? top.folders : known;
@@ -94,8 +94,10 @@ ImageFolder list_images(const std::string& path, bool labelled, const std::vecto
     if (name.find('\n') != std::string::npos)
       fail_input("{}: the name of its folder '{}' has a line break", path, printable(name));
     if (!is_utf8(name)) {
-      fail_input("{}: the name of its folder '{}' is no UTF-8, in which data files keep classes; rename it",
-                 path, printable(name));
+      fail_input(
+          "{}: the name of its folder '{}' is not UTF-8, the encoding of class names in data files; rename "
+          "it",
+          path, printable(name));
     }
     const std::string of_class = (fs::path(path) / name).string();
     const Names names = names_in(of_class);

@@ -50,10 +50,9 @@ class RowParser {
   /// Returns a note for the user on rounded numbers; empty if there are none.
   [[nodiscard]] std::string rounding_note() const {
     if (rounded_integers_ == 0) return {};
-    return fmt::format(
-        "{}: {} whole number{} above 2^24 = {} {} rounded to the nearest that float32 holds: {}", job_.file,
-        rounded_integers_, rounded_integers_ == 1 ? "" : "s", max_exact_integer,
-        rounded_integers_ == 1 ? "is" : "are", first_rounded_);
+    return fmt::format("{}: {} whole number{} above 2^24 = {} {} rounded to the nearest float32: {}",
+                       job_.file, rounded_integers_, rounded_integers_ == 1 ? "" : "s", max_exact_integer,
+                       rounded_integers_ == 1 ? "is" : "are", first_rounded_);
   }
 
  private:
@@ -127,7 +126,7 @@ Roles roles_of(const PrepareCsv& job, const CsvTable& table, std::vector<std::st
     if (!is_answer[i]) roles.inputs.push_back(i);
   }
   if (roles.inputs.empty())
-    fail_input("{}: all {} columns are to be predicted, none is left as input", job.file, table.columns());
+    fail_input("{}: all {} columns are targets, none is left as input", job.file, table.columns());
   return roles;
 }
 
@@ -200,11 +199,11 @@ std::vector<std::string> prepare(const PrepareCsv& job) {
   std::vector<float> row(static_cast<std::size_t>(table.columns()));
   if (table.has_header()) (void)lines.next();
   for (std::int64_t rows = 0; rows < table.rows(); ++rows) {
-    if (!lines.next()) fail_input("{}: has become shorter while it was read", job.file);
+    if (!lines.next()) fail_input("{}: became shorter while it was read", job.file);
     parser.parse(lines, row);
     piece.add(row, parser.label());
   }
-  if (lines.next()) fail_input("{}: has become longer while it was read", job.file);
+  if (lines.next()) fail_input("{}: became longer while it was read", job.file);
   piece.write();
   writer.finish();
   if (const std::string note = parser.rounding_note(); !note.empty()) notes.push_back(note);

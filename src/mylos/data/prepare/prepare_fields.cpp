@@ -21,9 +21,9 @@ void check(const PrepareFields& job) {
   require(job.samples >= 1 && job.samples <= max_samples, "--samples", job.samples,
           fmt::format("from 1 to {}", max_samples));
   require(job.size >= 4 && job.size <= max_size, "--size", job.size, fmt::format("from 4 to {}", max_size));
-  require(
-      job.modes >= 1 && 2 * job.modes < job.size, "--modes", job.modes,
-      fmt::format("from 1 to {}, as a grid of {} points holds no finer ones", (job.size - 1) / 2, job.size));
+  require(job.modes >= 1 && 2 * job.modes < job.size, "--modes", job.modes,
+          fmt::format("from 1 to {}, as a grid of {} points resolves no finer ones", (job.size - 1) / 2,
+                      job.size));
 }
 
 NormalPair normal_pair_of(const RandomBlock& words) {

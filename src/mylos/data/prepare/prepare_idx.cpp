@@ -31,8 +31,8 @@ class IdxReader {
     std::array<std::uint8_t, 4> magic{};
     read(magic.data(), 4, "the IDX magic number");
     if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0) {
-      fail_input("{}: starts with {:02x}{:02x}{:02x}{:02x}, which is no IDX file", path, magic[0], magic[1],
-                 magic[2], magic[3]);
+      fail_input("{}: starts with {:02x}{:02x}{:02x}{:02x}, which is not an IDX file", path, magic[0],
+                 magic[1], magic[2], magic[3]);
     }
     if (magic[2] != 8) {
       fail_input("{}: holds IDX type 0x{:02x}, expected 0x08 (unsigned bytes)", path, magic[2]);
@@ -64,7 +64,7 @@ class IdxReader {
     int status = 0;
     gzerror(file_.get(), &status);  // gzread reports no error for a truncated file
     if (status != Z_OK && status != Z_STREAM_END) {
-      fail_input("{}: ends before its checksum, so its samples may be damaged; get a whole copy of it",
+      fail_input("{}: ends before its checksum, so that its samples may be damaged; get a complete copy",
                  path_);
     }
   }
@@ -120,8 +120,8 @@ class IdxReader {
     // Statistics take 72 bytes per number of a sample.
     if (!plain && sample_bytes_ > std::max(stored, small_sample)) {
       fail_input(
-          "{}: states samples of {} bytes ({}), more than the whole compressed file has; gunzip it if that "
-          "is right",
+          "{}: states samples of {} bytes ({}), more than the compressed file has; gunzip it if that is "
+          "correct",
           path_, sample_bytes_, dims);
     }
     if (plain && stored != header_bytes_ + elements) {

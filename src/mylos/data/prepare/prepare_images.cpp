@@ -61,7 +61,7 @@ class ImageReader {
     }
     bytes_.resize(static_cast<std::size_t>(opened->bytes()));
     if (file->read(bytes_.data(), opened->bytes()) != opened->bytes())
-      return "has become shorter while it was read";
+      return "became shorter while it was read";
     if (std::string problem = decode_image(bytes_, image_); !problem.empty()) return problem;
     if (image_.had_alpha) alpha_.add(path);
     if (image_.had_16_bits) deep_.add(path);
@@ -71,10 +71,10 @@ class ImageReader {
 
   [[nodiscard]] const Image& image() const { return image_; }
   void note(std::vector<std::string>& notes) const {
-    alpha_.note(notes, "had an alpha channel or a transparent colour, which is left out");
-    deep_.note(notes, "had 16 bits, of which 8 are kept");
-    converted_.note(notes, channels_ == 1 ? "had colours, which became grey"
-                                          : "had grey alone, which became three channels");
+    alpha_.note(notes, "had an alpha channel or a transparent colour, which was dropped");
+    deep_.note(notes, "had 16 bits, reduced to 8");
+    converted_.note(notes, channels_ == 1 ? "had colours, converted to grey"
+                                          : "had only grey, converted to three channels");
     resized_.note(
         notes,
         fmt::format("had another size than {} x {}, and was resized", job_.height, job_.width).c_str());
@@ -85,7 +85,7 @@ class ImageReader {
     if (channels_ == 0) channels_ = job_.channels == 0 ? image_.channels : job_.channels;
     if (image_.channels != channels_) {
       if (job_.channels == 0) {
-        fail_input("{}: has {}, {} has {}; --channels 1 or --channels 3 makes them alike", path,
+        fail_input("{}: has {}, {} has {}; --channels 1 or --channels 3 converts all images", path,
                    colours_of(image_.channels), first_, colours_of(channels_));
       }
       set_channels(image_, channels_);
@@ -137,7 +137,7 @@ void remove_damaged(const PrepareImages& job, ImageFolder& folder, std::vector<s
   if (folder.files.empty())
     fail_input("{}: none of its {} images can be decoded; {}", job.folder, before, notes.back());
   if (const std::size_t out = before - folder.files.size(); out > 0)
-    notes.push_back(fmt::format("{} of {} images are left out", out, before));
+    notes.push_back(fmt::format("{} of {} images are skipped", out, before));
 }
 
 std::vector<std::string> known_classes(const PrepareImages& job) {
@@ -204,7 +204,7 @@ std::vector<std::string> prepare(const PrepareImages& job) {
     const ImageFile& file = folder.files[job.labelled ? order(i) : i];
     if (const std::string problem = reader.read(file.path); !problem.empty()) {
       fail_input("{}: {}{}", file.path, problem,
-                 job.on_corrupt == OnCorrupt::fail ? "; --on-corrupt skip leaves such files out" : "");
+                 job.on_corrupt == OnCorrupt::fail ? "; --on-corrupt skip skips such files" : "");
     }
     if (!rows) rows.emplace(job, folder, reader.image());
     rows->add(reader.image(), file.label);

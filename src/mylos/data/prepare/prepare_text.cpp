@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t text_piece_bytes = std::int64_t{1} << 20;
 
 [[noreturn]] void fail_character(const InputFile& file, std::int64_t offset, const std::string& what) {
-  fail_input("{}: {} at byte offset {} (counted from 0); expected UTF-8 text, --level bytes takes any file",
+  fail_input("{}: {} at byte offset {} (counted from 0); expected UTF-8 text, --level bytes accepts any file",
              file.path(), what, offset);
 }
 
@@ -44,7 +44,7 @@ void for_each_piece(const std::string& path, Function&& function) {
       if (character.bytes <= 0) {
         const auto byte = static_cast<unsigned char>(text[at]);
         fail_character(file, offset + static_cast<std::int64_t>(at),
-                       fmt::format("byte 0x{:02x} begins no character", byte));
+                       fmt::format("byte 0x{:02x} starts no character", byte));
       }
       if (character.code == 0) {
         fail_character(file, offset + static_cast<std::int64_t>(at), "there is a NUL (as in UTF-16)");

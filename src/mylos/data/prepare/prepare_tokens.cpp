@@ -55,7 +55,7 @@ class TokenStream {
       type_ = wanted.value_or(DType::uint16);
       tokens_ = file_.bytes() / token_bytes(type_);
       if (file_.bytes() % token_bytes(type_) != 0) {
-        fail_input("{}: has {} bytes, which is no whole number of {} tokens", path, file_.bytes(),
+        fail_input("{}: has {} bytes, which is not a whole number of {} tokens", path, file_.bytes(),
                    name_of(type_));
       }
     }
@@ -74,7 +74,7 @@ class TokenStream {
     for (std::int64_t first = 0; first < tokens_; first += piece_tokens) {
       const std::int64_t count = std::min(piece_tokens, tokens_ - first);
       if (file_.read(bytes.data(), count * token_bytes(type_)) < count * token_bytes(type_)) {
-        fail_input("{}: has become shorter while it was read", file_.path());
+        fail_input("{}: became shorter while it was read", file_.path());
       }
       tokens.resize(static_cast<std::size_t>(count));
       for (std::int64_t i = 0; i < count; ++i) {

@@ -7,7 +7,7 @@ namespace mylos {
 
 std::unique_ptr<RunData> open_run_data(const Options& options, Answers answers, const Places& places) {
   if (options.data.train.empty()) {
-    fail_input("the deck names no data.train; `mylos plan` can do without, nothing else can");
+    fail_input("the deck has no data.train; only `mylos plan` works without it");
   }
   const bool wants_tokens = options.model.type == ModelType::gpt;
   if (holds_tokens(options.data.train) != wants_tokens) {

@@ -59,8 +59,8 @@ class SampleData final : public RunData {
   void complete(ModelOptions& model) const override {
     const auto set = [this](std::int64_t& value, std::int64_t of_data, const char* key) {
       if (value != 0 && value != of_data) {
-        fail_input("{}: {} per sample, but the deck says model.{} = {}; leave the key out", path(), of_data,
-                   key, value);
+        fail_input("{}: {} per sample, but the deck has model.{} = {}; remove the key", path(), of_data, key,
+                   value);
       }
       value = of_data;
     };
@@ -151,7 +151,7 @@ class SampleData final : public RunData {
     }
     fail_input(
         "{}checkpoint.keep_best = \"{}\": no target of the {} {} samples of {} varies, so that their R2 is "
-        "undefined; go by \"{}.loss\"",
+        "undefined; use \"{}.loss\"",
         place_of(places_, {"checkpoint.keep_best"}), keep_best, split_of(part).count, name_of(part),
         data.path(), name_of(part));
   }
@@ -162,7 +162,7 @@ class SampleData final : public RunData {
         model.type == ModelType::chain && !model.chain.empty() && works_on_grids(model.chain.front().kind);
     if (!model.shape.empty() || !starts_on_one) return;
     fail_input(
-        "{}{}: says of no grid on which its samples lie (an attribute 'shape' of /), and layer '{}' works on "
+        "{}{}: states no grid for its samples (an attribute 'shape' of /), and layer '{}' works on "
         "one; {}",
         place_of(places_, {"model.layers.1", "model.type"}), path(), layer_name(model.chain, 0),
         how_to_give_a_grid);

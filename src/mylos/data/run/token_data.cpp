@@ -18,7 +18,7 @@ class TokenData final : public RunData {
                   .seed = options.run.seed,
                   .window = options.data.window}) {
     if (options.data.normalize != Normalize::none) {
-      fail_input("data.normalize: {} holds tokens, which are not normalised; leave the key out", path());
+      fail_input("data.normalize: {} holds tokens, which are not normalised; remove the key", path());
     }
     if (options.data.test.empty()) return;
     test_.emplace(options.data.test);
@@ -34,8 +34,8 @@ class TokenData final : public RunData {
     if (model.vocabulary == 0) model.vocabulary = of_data;
     if (model.vocabulary < of_data) {
       fail_input(
-          "{}: a vocabulary of {} tokens, but the deck says model.vocabulary = {}; raise it to at least "
-          "{} or leave the key out",
+          "{}: a vocabulary of {} tokens, but the deck has model.vocabulary = {}; raise it to at least "
+          "{} or remove the key",
           path(), of_data, model.vocabulary, of_data);
     }
   }

@@ -25,9 +25,9 @@ PaddingKind padding_of(Padding edges) {
 GridShape require_grid(const LayerInput& input, const char* does) {
   if (input.axes > 0) return input.grid;
   fail_input(
-      "model.layers: layer '{}' {} a grid, and its input is a vector of {}; grids come from data.shape or "
+      "model.layers: layer '{}' {} a grid, but its input is a vector of {}; grids come from data.shape or "
       "from "
-      "files that say the shape of a sample",
+      "files that state the shape of a sample",
       input.layer, does, input.grid.channels);
 }
 

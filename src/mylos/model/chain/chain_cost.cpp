@@ -13,7 +13,7 @@ void require_countable(const Signature& signature, std::int64_t rows) {
   const std::int64_t widest = std::max({signature.inputs, signature.outputs, signature.skip_inputs});
   if (widest <= max_numbers / std::max<std::int64_t>(1, rows)) return;
   throw Error(ExitCode::does_not_fit,
-              fmt::format("layer '{}': {} rows of {} numbers fit no memory.budget; take a smaller "
+              fmt::format("layer '{}': {} rows of {} numbers exceed every memory.budget; use a smaller "
                           "data.micro_batch, or a smaller layer",
                           signature.name, rows, widest));
 }

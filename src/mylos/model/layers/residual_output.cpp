@@ -43,7 +43,7 @@ void append_residual(Chain& chain, const ModelOptions& model, const SampleShape&
   require_same_shape(input, output);
   for (const auto& block : chain.blocks) {
     if (block->signature().name == residual_layer) {
-      fail_input("model.residual makes a layer '{}', and the network has one of that name; call it otherwise",
+      fail_input("model.residual makes a layer '{}', and the network has a layer of that name; rename it",
                  residual_layer);
     }
   }

@@ -169,7 +169,7 @@ void Model::loss(const StepContext& context, const Truth& truth, LossSums* sums)
 void Model::loss_and_seed(const StepContext& context, const Truth& truth, const LossSeed& seed,
                           LossSums* sums, const Observer* observer) {
   const Region region("loss");
-  if (!trains_) fail_run("gradients follow a forward pass that trains");
+  if (!trains_) fail_run("backward() needs a preceding forward pass in training mode");
   const std::size_t head = chain_.blocks.size();
   const Tensor gradient = tensor_of(head, placement_.operations[loss_].input_gradient);
   const LossGradients gradients{.weights = parameters_.gradients(head),

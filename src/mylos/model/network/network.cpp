@@ -110,7 +110,8 @@ class NetworkBuilder {
     if (!left_.empty()) {
       name_ = left_.begin()->second;
       refuse(
-          "gives what no layer reads: a branch goes on elsewhere, and no later layer has it as 'skip_from'");
+          "has an output that no layer reads: a branch continues from another layer, and no later layer has "
+          "it as 'skip_from'");
     }
     const Signature& last = chain_.blocks.back()->signature();
     if (model_.outputs != 0 && last.outputs != model_.outputs) {
@@ -137,7 +138,7 @@ class NetworkBuilder {
     if (chain_.blocks.size() == max_blocks) refuse("is one block too many: there are {} already", max_blocks);
     const std::string& name = block->signature().name;
     if (name == input_name || !names_.insert(name).second)
-      refuse("makes a block '{}', and there is one of that name already", name);
+      refuse("makes a block '{}', but a block of that name exists", name);
     last_.type = block->signature().output_type;
     chain_.blocks.push_back(std::move(block));
     chain_.skips.push_back(skip);
@@ -221,7 +222,7 @@ class NetworkBuilder {
   [[nodiscard]] Place skip_of(const LayerOptions& layer) {
     const auto found = places_.find(layer.skip_from);
     if (layer.skip_from.empty()) refuse("needs 'skip_from', the layer whose output it reads");
-    if (found == places_.end()) refuse("reads '{}', which is no layer before it", layer.skip_from);
+    if (found == places_.end()) refuse("reads '{}', which is not an earlier layer", layer.skip_from);
     Place from = found->second;
     if (from.boundary >= last_.boundary) refuse("reads '{}', which is its input anyway", layer.skip_from);
     if (from.boundary == 0) from.type = chain_.input_type();
