@@ -254,11 +254,11 @@ TEST(Difference, NamesTheKeysThatTwoDecksGiveOtherValues) {
   const Options before = read_with("").options;
   const Options after =
       read_with("", {"optimizer.lr=0.5", "run.epochs=2", "precision.rules.head=fp32"}).options;
-  std::string told;
+  std::string lines;
   for (const auto& [key, old_value, new_value] : differing_keys(before, after)) {
-    told += key + ": " + old_value + " -> " + new_value + '\n';
+    lines += key + ": " + old_value + " -> " + new_value + '\n';
   }
-  EXPECT_EQ(told,
+  EXPECT_EQ(lines,
             "run.epochs: nothing -> 2\n"
             "run.steps: 100 -> nothing\n"
             "precision.rules: {} -> { \"head\" = \"fp32\" }\n"

@@ -43,7 +43,7 @@ class PrepareImagesTest : public ::testing::Test {
     return message;
   }
   /// Returns the output of a script that finds the rows of the file in `rows`, shaped as images.
-  std::string look(const std::string& script) const {
+  std::string inspect(const std::string& script) const {
     return python(drawing_in(folder_ / "images") + "f = h5py.File('" + (folder_ / "a.h5") +
                   "')\nrows = f['inputs'][:].reshape(-1, *map(int, f.attrs['shape'].decode().split()))\n" +
                   script);
@@ -66,17 +66,17 @@ TEST_F(PrepareImagesTest, FoldersAreClassesInTheOrderOfTheirNames) {
       (folder_ / "images") +
           ": 1 of what is in it is left alone: no folder of a class, or not called .png, .jpg or .jpeg");
   EXPECT_EQ(
-      look("print(f.attrs['shape'].decode(), f.attrs['classes'], f['inputs'].dtype, f['labels'].dtype)\n"
-           "print(f['class_names'][()].decode().split())\n"
-           "names = {'ant': ['x.png'], 'cat': ['y.jpeg', 'z.png'], 'dog': ['a.PNG', 'b.png']}\n"
-           "want = sorted((n.asarray(Image.open(c + '/' + name)).tobytes(), i) "
-           "for i, c in enumerate(names) for name in names[c])\n"
-           "print(want == sorted((row.tobytes(), int(l)) for row, l in zip(rows, f['labels'])))\n"
-           "s = f['statistics/inputs']\nprint(n.allclose(s['std'], rows.reshape(5, "
-           "-1).astype('f8').std(0)))\n"
-           "s, x = f['statistics/channels'], rows.reshape(-1, 3).astype('f8')\n"
-           "print(n.allclose(s['mean'], x.mean(0)), n.allclose(s['std'], x.std(0)), "
-           "n.array_equal(s['min'], x.min(0)), n.array_equal(s['max'], x.max(0)))\n"),
+      inspect("print(f.attrs['shape'].decode(), f.attrs['classes'], f['inputs'].dtype, f['labels'].dtype)\n"
+              "print(f['class_names'][()].decode().split())\n"
+              "names = {'ant': ['x.png'], 'cat': ['y.jpeg', 'z.png'], 'dog': ['a.PNG', 'b.png']}\n"
+              "want = sorted((n.asarray(Image.open(c + '/' + name)).tobytes(), i) "
+              "for i, c in enumerate(names) for name in names[c])\n"
+              "print(want == sorted((row.tobytes(), int(l)) for row, l in zip(rows, f['labels'])))\n"
+              "s = f['statistics/inputs']\nprint(n.allclose(s['std'], rows.reshape(5, "
+              "-1).astype('f8').std(0)))\n"
+              "s, x = f['statistics/channels'], rows.reshape(-1, 3).astype('f8')\n"
+              "print(n.allclose(s['mean'], x.mean(0)), n.allclose(s['std'], x.std(0)), "
+              "n.array_equal(s['min'], x.min(0)), n.array_equal(s['max'], x.max(0)))\n"),
       "2 3 3 3 uint8 int32\n['ant', 'cat', 'dog']\nTrue\nTrue\nTrue True True True\n");
   EXPECT_EQ(Dataset(folder_ / "a.h5").class_names(), (std::vector<std::string>{"ant", "cat", "dog"}));
   EXPECT_EQ(Dataset(folder_ / "a.h5").grid(), (std::vector<std::int64_t>{2, 3, 3}));
@@ -112,7 +112,7 @@ TEST_F(PrepareImagesTest, TheFilesEndHasAllClasses) {
   python(drawing_in(folder_ / "images") +
          "for c in '0123':\n    os.mkdir(c)\n    for i in range(100): image(f'{c}/{i}.png', draw(1, 1))\n");
   (void)prepare(PrepareImages{.folder = folder_ / "images", .out = folder_ / "a.h5"});
-  EXPECT_EQ(look("print(sorted(set(f['labels'][-40:])), (n.diff(f['labels'][:]) == 0).mean() < 0.4)"),
+  EXPECT_EQ(inspect("print(sorted(set(f['labels'][-40:])), (n.diff(f['labels'][:]) == 0).mean() < 0.4)"),
             "[0, 1, 2, 3] True\n");
 }
 
@@ -139,8 +139,8 @@ TEST_F(PrepareImagesTest, EveryKindOfPngIsWhatItsPixelsSay) {
       "    want.append(n.broadcast_to(y, (9, 13, 3)))\n"
       "n.save('want.npy', n.array(want))\n");
   const auto notes = prepare_flat({.channels = 3});
-  EXPECT_EQ(look("want = n.load('want.npy')\nprint(rows.shape, [i for i in range(len(rows)) if not "
-                 "n.array_equal(rows[i], want[i])])"),
+  EXPECT_EQ(inspect("want = n.load('want.npy')\nprint(rows.shape, [i for i in range(len(rows)) if not "
+                    "n.array_equal(rows[i], want[i])])"),
             "(30, 9, 13, 3) []\n");
   std::string said;
   for (const auto& note : notes) said += note + "\n";
@@ -158,14 +158,14 @@ TEST_F(PrepareImagesTest, JpegsAreWhatPillowReads) {
       "('d', dict(subsampling=0))):\n    image(name + '.JPG', draw(31, 45, 3), **how)\n"
       "image('e.jpg', draw(31, 45))\nos.rename('b.JPG', 'b.png')\n");  // wrong file names
   (void)prepare_flat({.channels = 3});
-  EXPECT_EQ(look("want = [n.asarray(Image.open(name).convert('RGB')).astype(int) for name in ('a.JPG', "
-                 "'b.png', 'c.JPG', 'd.JPG', 'e.jpg')]\n"
-                 "print(rows.shape, abs(rows - n.array(want)).max() <= 1)"),
+  EXPECT_EQ(inspect("want = [n.asarray(Image.open(name).convert('RGB')).astype(int) for name in ('a.JPG', "
+                    "'b.png', 'c.JPG', 'd.JPG', 'e.jpg')]\n"
+                    "print(rows.shape, abs(rows - n.array(want)).max() <= 1)"),
             "(5, 31, 45, 3) True\n");
   (void)prepare_flat({.channels = 1});
-  EXPECT_EQ(look("want = [luma(n.asarray(Image.open(name).convert('RGB'))) for name in ('a.JPG', 'b.png', "
-                 "'c.JPG', 'd.JPG', 'e.jpg')]\n"
-                 "print(rows.shape, abs(rows[..., 0] - n.array(want)).max() <= 1)"),
+  EXPECT_EQ(inspect("want = [luma(n.asarray(Image.open(name).convert('RGB'))) for name in ('a.JPG', 'b.png', "
+                    "'c.JPG', 'd.JPG', 'e.jpg')]\n"
+                    "print(rows.shape, abs(rows[..., 0] - n.array(want)).max() <= 1)"),
             "(5, 31, 45, 1) True\n");
 }
 
@@ -176,16 +176,17 @@ TEST_F(PrepareImagesTest, ASizeIsReachedByTheMeanOfWhatEachPixelCovers) {
   const auto notes = prepare_flat({.height = 7, .width = 10});
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_TRUE(notes[0].starts_with("3 images had another size than 7 x 10, and was resized")) << notes[0];
-  EXPECT_EQ(look("from fractions import Fraction as F\n"
-                 "def cover(of, to): return [[max(F(0), min(F(of, to) * (o + 1), i + 1) - max(F(of, to) * o, "
-                 "i)) for i in range(of)] for o in range(to)]\n"
-                 "for k in range(4):\n"
-                 "    x = n.asarray(Image.open('%d.png' % k)).astype(object)\n    h, w = x.shape[:2]\n"
-                 "    y = n.tensordot(n.array(cover(h, 7)), x, 1)\n"
-                 "    y = n.tensordot(n.array(cover(w, 10)), y, (1, 1)).transpose(1, 0, 2)\n"
-                 "    y = n.vectorize(lambda v: int(v * F(70, h * w) + F(1, 2)))(y)\n"
-                 "    print(n.array_equal(rows[k], y))\n"),
-            "True\nTrue\nTrue\nTrue\n");
+  EXPECT_EQ(
+      inspect("from fractions import Fraction as F\n"
+              "def cover(of, to): return [[max(F(0), min(F(of, to) * (o + 1), i + 1) - max(F(of, to) * o, "
+              "i)) for i in range(of)] for o in range(to)]\n"
+              "for k in range(4):\n"
+              "    x = n.asarray(Image.open('%d.png' % k)).astype(object)\n    h, w = x.shape[:2]\n"
+              "    y = n.tensordot(n.array(cover(h, 7)), x, 1)\n"
+              "    y = n.tensordot(n.array(cover(w, 10)), y, (1, 1)).transpose(1, 0, 2)\n"
+              "    y = n.vectorize(lambda v: int(v * F(70, h * w) + F(1, 2)))(y)\n"
+              "    print(n.array_equal(rows[k], y))\n"),
+      "True\nTrue\nTrue\nTrue\n");
 }
 
 TEST_F(PrepareImagesTest, WhatDoesNotFitTogetherIsNamed) {
@@ -220,10 +221,10 @@ TEST_F(PrepareImagesTest, ClassesMayBeThoseOfTheTrainingFile) {
   const PrepareImages job{
       .folder = folder_ / "images", .out = folder_ / "a.h5", .classes_of = folder_ / "train.h5"};
   (void)prepare(job);
-  EXPECT_EQ(look("print(f.attrs['classes'], sorted(f['labels'][:]))"), "3 [1, 1, 2, 2]\n");
+  EXPECT_EQ(inspect("print(f.attrs['classes'], sorted(f['labels'][:]))"), "3 [1, 1, 2, 2]\n");
   std::filesystem::create_directory(folder_ / "images/ant");  // without an image
   (void)prepare(job);
-  EXPECT_EQ(look("print(f.attrs['classes'], sorted(f['labels'][:]))"), "3 [1, 1, 2, 2]\n");
+  EXPECT_EQ(inspect("print(f.attrs['classes'], sorted(f['labels'][:]))"), "3 [1, 1, 2, 2]\n");
   std::filesystem::create_directory(folder_ / "images/elk");
   EXPECT_EQ(error_of([&] { (void)prepare(job); }),
             (folder_ / "images/elk") + ": 'elk' is none of the 3 classes that are known");
@@ -256,9 +257,10 @@ TEST_F(PrepareImagesTest, ADamagedImageEndsItOrIsLeftOutByName) {
   EXPECT_EQ(notes[5], out + "8.jpg: has CMYK colours; convert it to RGB");
   EXPECT_EQ(notes[6], out + "9.png: has 90000 x 90000 pixels, more than the 67108864 that an image may have");
   EXPECT_EQ(notes[7], "7 of 10 images are skipped");
-  EXPECT_EQ(look("print([n.abs(rows[i].astype(int) - n.asarray(Image.open(name))).max() <= 1 for i, name in "
-                 "enumerate(['0.png', '3.png', '5.jpg'])], len(rows))"),
-            "[True, True, True] 3\n");
+  EXPECT_EQ(
+      inspect("print([n.abs(rows[i].astype(int) - n.asarray(Image.open(name))).max() <= 1 for i, name in "
+              "enumerate(['0.png', '3.png', '5.jpg'])], len(rows))"),
+      "[True, True, True] 3\n");
 }
 
 TEST_F(PrepareImagesTest, HostileFilesAreImagesOrDamagedNeverMore) {

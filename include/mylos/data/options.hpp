@@ -29,9 +29,8 @@ enum class AugmentTargets { automatic, keep, move };
 struct AugmentOptions {
   std::int64_t crop = 0;  // points added on each side before a random part of the sample's size is taken
   CropFill crop_fill = CropFill::zero;
-  std::int64_t shift =
-      0;                // maximum points along each extent; values shifted out on one side enter on the other
-  bool rotate = false;  // by a multiple of 90 degrees, in the plane of the last two extents
+  std::int64_t shift = 0;        // maximum points along each extent; the shift is periodic
+  bool rotate = false;           // by a multiple of 90 degrees, in the plane of the last two extents
   bool flip_horizontal = false;  // along the last extent
   bool flip_vertical = false;    // along the second-to-last extent
   AugmentTargets targets = AugmentTargets::automatic;
@@ -45,10 +44,9 @@ struct AugmentOptions {
 struct DataOptions {
   std::string train;
   std::string test;
-  double validation = 0;     // fraction of the training file held out, from its end
-  std::int64_t batch = 256;  // samples per step over all ranks
-  std::int64_t micro_batch =
-      0;  // maximum samples that a rank processes at once; 0 = its complete local batch
+  double validation = 0;         // fraction of the training file held out, from its end
+  std::int64_t batch = 256;      // samples per step over all ranks
+  std::int64_t micro_batch = 0;  // maximum samples of a rank at once; 0 = its local batch
   Normalize normalize = Normalize::none;
   Shuffle shuffle = Shuffle::samples;
   LastBatch last_batch = LastBatch::drop;

@@ -71,9 +71,8 @@ struct LayerOptions {
   double norm_momentum = 0.1;                  // batchnorm: weight of the new value in the running statistics
   Activation activation = Activation::none;
   double dropout = 0;
-  std::string skip_from =
-      {};  // add, concat, branch: the layer whose output is read; "input": the network's input
-  std::int64_t repeat = 1;  // number of copies of this layer in sequence: "conv2.1", "conv2.2"
+  std::string skip_from = {};  // add, concat, branch: the layer to read; "input": the network's input
+  std::int64_t repeat = 1;     // number of copies of this layer in sequence: "conv2.1", "conv2.2"
 
   bool operator==(const LayerOptions&) const = default;
 };

@@ -47,11 +47,10 @@ enum class Initializer {
 struct InitialRule {
   std::vector<std::string> match = {};  // "conv1/weight", with '*' for any characters
   Initializer kind = Initializer::xavier_uniform;
-  std::optional<double> gain =
-      {};            // xavier, he, orthogonal; none: 1 for xavier and orthogonal, sqrt(2) for he
-  double std = 0;    // normal
-  double bound = 0;  // uniform
-  double value = 0;  // constant
+  std::optional<double> gain = {};  // xavier, he, orthogonal; none: 1, for he sqrt(2)
+  double std = 0;                   // normal
+  double bound = 0;                 // uniform
+  double value = 0;                 // constant
 
   bool operator==(const InitialRule&) const = default;
 };

@@ -15,8 +15,7 @@ struct PrepareFields {
   std::int64_t samples = 1024;
   std::int64_t size = 64;  // points along both axes
   std::int64_t modes = 8;  // maximum |k| and |l|; below size / 2
-  std::uint64_t seed =
-      1;  // the numbers do not depend on threads; the machine's libm may change the last bits
+  std::uint64_t seed = 1;  // independent of threads; the machine's libm may change the last bits
 };
 
 /// Throws Error: bad_input if sizes are out of range, failed if `out` cannot be written. Holds one sample at

@@ -16,8 +16,7 @@ struct PrepareText {
   std::string file;
   TokenKind level = TokenKind::characters;  // or bytes
   std::string out;                          // the token file to make
-  std::string vocabulary =
-      {};  // characters: "" = the text's characters, or a token file whose vocabulary is used
+  std::string vocabulary = {};  // characters: "" = the text's own, or a token file that defines it
 };
 
 /// Throws Error: bad_input for errors in the file (bad UTF-8, a character that is not in the vocabulary, with

@@ -33,8 +33,7 @@ class TokenStream {
  public:
   TokenStream(const std::string& path, std::optional<DType> wanted) : file_(path) {
     std::array<std::uint8_t, header_bytes> start{};
-    const std::int64_t held =
-        file_.read(start.data(), header_bytes);  // the rest stays 0, which is not a magic number
+    const std::int64_t held = file_.read(start.data(), header_bytes);  // the rest stays 0: no magic number
     const auto field = [&](std::size_t i) {
       return static_cast<std::int32_t>(integer_at(start.data() + 4 * i, 4));
     };

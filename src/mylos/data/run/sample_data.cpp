@@ -120,8 +120,7 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
     const Dataset& data = part == DataPart::test ? *test_ : train_;
-    const std::int64_t checking =
-        part == DataPart::test ? data.checking_bytes() : 0;  // otherwise the reader states it
+    const std::int64_t checking = part == DataPart::test ? data.checking_bytes() : 0;  // else the reader's
     return EvaluationReader::memory_bytes(data.shape(), split_of(part), options) + checking;
   }
 

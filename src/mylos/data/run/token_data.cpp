@@ -72,8 +72,7 @@ class TokenData final : public RunData {
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
     const TokenDataset& data = part == DataPart::test ? *test_ : train_;
-    const std::int64_t checking =
-        part == DataPart::test ? data.checking_bytes() : 0;  // otherwise the reader states it
+    const std::int64_t checking = part == DataPart::test ? data.checking_bytes() : 0;  // else the reader's
     return TokenEvaluationReader::memory_bytes(data, split_of(part), context_, options) + checking;
   }
 

@@ -1,18 +1,14 @@
 // Short forms of networks on grids: model.type = "cnn", "resnet" and "unet" stand for lists of layers.
 //
 //   cnn     for each of `channels` a convolution and a max pool by 2; then dense layers `hidden` and the head
-//   resnet  a stem and, for each of `channels`, a stage of `blocks` residual blocks of two convolutions.
-// Every
-//           stage but the first halves the grid (He et al. 2016, arXiv 1512.03385). Then a global pool and
-// the
-//           head. At the start of a stage a one-point convolution projects the residual connection to its
-// shape
-//   unet    `blocks` convolutions at each level. The grids halve from one of `channels` to the next.
-// Transposed
-//           convolutions double them again, and their output is concatenated with that of the same level on
-// the
-//           way down (Ronneberger et al. 2015, arXiv 1505.04597). The head is a one-point convolution to
-//           `fields` channels
+//   resnet  a stem and, for each of `channels`, a stage of `blocks` residual blocks of two convolutions;
+//           every stage but the first halves the grid (He et al. 2016, arXiv 1512.03385); then a global pool
+//           and the head. At the start of a stage a one-point convolution projects the residual connection
+//           to its shape
+//   unet    `blocks` convolutions at each level; the grids halve from one of `channels` to the next.
+//           Transposed convolutions double them again, and their output is concatenated with that of the
+//           same level on the way down (Ronneberger et al. 2015, arXiv 1505.04597); the head is a one-point
+//           convolution to `fields` channels
 #pragma once
 
 #include "mylos/model/options.hpp"

@@ -76,8 +76,7 @@ struct FeedForwardBranch {
   }
 
   [[nodiscard]] BranchFlops flops(std::int64_t rows) const {
-    constexpr double activation_flops =
-        10;  // per element, forward or backward; the GEMMs are counted exactly
+    constexpr double activation_flops = 10;  // per element, forward or backward; GEMMs are exact
     const double elements = static_cast<double>(rows) * static_cast<double>(options.hidden);
     const double product = 2 * elements * static_cast<double>(options.branch.width);
     const double expansion = is_gated(options) ? 2 * product : product;
