@@ -109,41 +109,41 @@ class BackwardPass {
 };
 
 TEST(CutGradients, AreNeverWrittenOverWhileABucketIsOnItsWay) {
-  int cut = 0;
+  int sharded_layouts = 0;
   for_many_layouts([&](const Chain& chain, std::int64_t bucket_bytes, int world, std::size_t window) {
     const ParameterLayout layout = make_parameter_layout(chain, bucket_bytes, world, world, window);
-    cut += layout.cuts_gradients() ? 1 : 0;
+    sharded_layouts += layout.cuts_gradients() ? 1 : 0;
     BackwardPass(layout, window).run();
   });
-  EXPECT_GT(cut, 30);
+  EXPECT_GT(sharded_layouts, 30);
 }
 
 TEST(CutGradients, KeepTheirOrderAndBucketsAndTakeLessMemoryOrStayWhole) {
   for_many_layouts([](const Chain& chain, std::int64_t bucket_bytes, int world, std::size_t window) {
-    const ParameterLayout whole = make_parameter_layout(chain, bucket_bytes, world, world);
-    const ParameterLayout cut = make_parameter_layout(chain, bucket_bytes, world, world, window);
-    ASSERT_EQ(cut.buckets.size(), whole.buckets.size());
+    const ParameterLayout unsharded = make_parameter_layout(chain, bucket_bytes, world, world);
+    const ParameterLayout sharded = make_parameter_layout(chain, bucket_bytes, world, world, window);
+    ASSERT_EQ(sharded.buckets.size(), unsharded.buckets.size());
     std::size_t slices = 0;
-    for (std::size_t i = 0; i < cut.buckets.size(); ++i) {
-      EXPECT_EQ(cut.buckets[i].first, whole.buckets[i].first);
-      EXPECT_EQ(cut.buckets[i].count, whole.buckets[i].count);
-      EXPECT_EQ(cut.buckets[i].held_first, whole.buckets[i].held_first);
-      EXPECT_EQ(cut.buckets[i].gradient_offset % arena_alignment, 0u);
-      if (!cut.cuts_gradients()) continue;
-      EXPECT_EQ(cut.buckets[i].slice_offset, slices);
-      slices += bytes_of(cut.buckets[i]) / static_cast<std::size_t>(world);
+    for (std::size_t i = 0; i < sharded.buckets.size(); ++i) {
+      EXPECT_EQ(sharded.buckets[i].first, unsharded.buckets[i].first);
+      EXPECT_EQ(sharded.buckets[i].count, unsharded.buckets[i].count);
+      EXPECT_EQ(sharded.buckets[i].held_first, unsharded.buckets[i].held_first);
+      EXPECT_EQ(sharded.buckets[i].gradient_offset % arena_alignment, 0u);
+      if (!sharded.cuts_gradients()) continue;
+      EXPECT_EQ(sharded.buckets[i].slice_offset, slices);
+      slices += bytes_of(sharded.buckets[i]) / static_cast<std::size_t>(world);
     }
-    EXPECT_EQ(cut.slice_bytes, slices);
-    for (const ParameterSlot& slot : cut.slots) {
-      const GradientBucket& bucket = cut.buckets[slot.bucket];
+    EXPECT_EQ(sharded.slice_bytes, slices);
+    for (const ParameterSlot& slot : sharded.slots) {
+      const GradientBucket& bucket = sharded.buckets[slot.bucket];
       EXPECT_EQ(slot.gradient_offset,
                 bucket.gradient_offset +
                     static_cast<std::size_t>(slot.offset - bucket.first) * size_of(bucket.type));
     }
-    if (cut.cuts_gradients()) {
-      EXPECT_LT(cut.bytes(), whole.bytes());
+    if (sharded.cuts_gradients()) {
+      EXPECT_LT(sharded.bytes(), unsharded.bytes());
     } else {
-      EXPECT_EQ(cut.gradient_bytes, whole.gradient_bytes);
+      EXPECT_EQ(sharded.gradient_bytes, unsharded.gradient_bytes);
     }
   });
 }

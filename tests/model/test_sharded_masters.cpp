@@ -58,23 +58,23 @@ void for_many_layouts(const Test& test) {
 
 TEST(CutMasters, LeaveBucketsAndGradientsWhereTheyAre) {
   for_many_layouts([](const Chain& chain, std::int64_t bucket_bytes, int world) {
-    const ParameterLayout whole = make_parameter_layout(chain, bucket_bytes, world);
-    const ParameterLayout cut = make_parameter_layout(chain, bucket_bytes, world, world);
-    ASSERT_EQ(cut.buckets.size(), whole.buckets.size());
-    for (std::size_t i = 0; i < cut.buckets.size(); ++i) {
-      EXPECT_EQ(cut.buckets[i].first, whole.buckets[i].first);
-      EXPECT_EQ(cut.buckets[i].count, whole.buckets[i].count);
-      EXPECT_EQ(cut.buckets[i].type, whole.buckets[i].type);
-      EXPECT_EQ(cut.buckets[i].gradient_offset, whole.buckets[i].gradient_offset);
-      EXPECT_EQ(cut.buckets[i].last_block, whole.buckets[i].last_block);
+    const ParameterLayout unsharded = make_parameter_layout(chain, bucket_bytes, world);
+    const ParameterLayout sharded = make_parameter_layout(chain, bucket_bytes, world, world);
+    ASSERT_EQ(sharded.buckets.size(), unsharded.buckets.size());
+    for (std::size_t i = 0; i < sharded.buckets.size(); ++i) {
+      EXPECT_EQ(sharded.buckets[i].first, unsharded.buckets[i].first);
+      EXPECT_EQ(sharded.buckets[i].count, unsharded.buckets[i].count);
+      EXPECT_EQ(sharded.buckets[i].type, unsharded.buckets[i].type);
+      EXPECT_EQ(sharded.buckets[i].gradient_offset, unsharded.buckets[i].gradient_offset);
+      EXPECT_EQ(sharded.buckets[i].last_block, unsharded.buckets[i].last_block);
     }
-    for (std::size_t i = 0; i < cut.slots.size(); ++i) {
-      EXPECT_EQ(cut.slots[i].path(), whole.slots[i].path());
-      EXPECT_EQ(cut.slots[i].offset, whole.slots[i].offset);
-      EXPECT_EQ(cut.slots[i].gradient_offset, whole.slots[i].gradient_offset);
+    for (std::size_t i = 0; i < sharded.slots.size(); ++i) {
+      EXPECT_EQ(sharded.slots[i].path(), unsharded.slots[i].path());
+      EXPECT_EQ(sharded.slots[i].offset, unsharded.slots[i].offset);
+      EXPECT_EQ(sharded.slots[i].gradient_offset, unsharded.slots[i].gradient_offset);
     }
-    EXPECT_EQ(cut.elements, whole.elements);
-    EXPECT_EQ(cut.gradient_bytes, whole.gradient_bytes);
+    EXPECT_EQ(sharded.elements, unsharded.elements);
+    EXPECT_EQ(sharded.gradient_bytes, unsharded.gradient_bytes);
   });
 }
 
@@ -126,39 +126,39 @@ TEST(CutMasters, FloatsAreHeldOnceAndOthersAsASlice) {
 TEST(CutMasters, AreDrawnAsIfTheyWereNot) {
   const Execution exec;
   for_many_layouts([&](const Chain& chain, std::int64_t bucket_bytes, int world) {
-    ParameterStore whole(make_parameter_layout(chain, bucket_bytes, world));
-    whole.initialize(exec, 5);
-    std::vector<Bytes> masters(whole.layout().slots.size());
+    ParameterStore unsharded(make_parameter_layout(chain, bucket_bytes, world));
+    unsharded.initialize(exec, 5);
+    std::vector<Bytes> masters(unsharded.layout().slots.size());
     for (int rank = 0; rank < world; ++rank) {
-      ParameterStore cut(make_parameter_layout(chain, bucket_bytes, world, world), rank);
-      cut.initialize(exec, 5);
+      ParameterStore sharded(make_parameter_layout(chain, bucket_bytes, world, world), rank);
+      sharded.initialize(exec, 5);
       exec.fence();
-      EXPECT_EQ(cut.bytes(), cut.layout().bytes());
+      EXPECT_EQ(sharded.bytes(), sharded.layout().bytes());
       for (std::size_t i = 0; i < masters.size(); ++i) {
-        const HeldPart part = cut.held_master(i);
+        const HeldPart part = sharded.held_master(i);
         if (part.values.empty()) continue;
         EXPECT_EQ(masters[i].size(), static_cast<std::size_t>(part.first) * sizeof(float));
         const Bytes bytes = test::bytes_of(part.values);
         masters[i].insert(masters[i].end(), bytes.begin(), bytes.end());
       }
       for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
-        ASSERT_EQ(cut.weights(stage).size(), whole.weights(stage).size());
-        for (std::size_t i = 0; i < cut.weights(stage).size(); ++i) {
-          const NamedTensor& weight = cut.weights(stage)[i];
-          EXPECT_EQ(weight.type(), whole.weights(stage)[i].type()) << weight.name;
-          EXPECT_EQ(test::bytes_of(weight), test::bytes_of(whole.weights(stage)[i])) << weight.name;
+        ASSERT_EQ(sharded.weights(stage).size(), unsharded.weights(stage).size());
+        for (std::size_t i = 0; i < sharded.weights(stage).size(); ++i) {
+          const NamedTensor& weight = sharded.weights(stage)[i];
+          EXPECT_EQ(weight.type(), unsharded.weights(stage)[i].type()) << weight.name;
+          EXPECT_EQ(test::bytes_of(weight), test::bytes_of(unsharded.weights(stage)[i])) << weight.name;
         }
       }
     }
     for (std::size_t i = 0; i < masters.size(); ++i) {
-      EXPECT_EQ(masters[i], test::bytes_of(whole.master(whole.layout().slots[i])));
+      EXPECT_EQ(masters[i], test::bytes_of(unsharded.master(unsharded.layout().slots[i])));
     }
   });
 }
 
 TEST(CutMasters, AreNotToBeHadAsAWhole) {
-  const ParameterStore cut(make_parameter_layout(chain_of({}), 25 << 20, 2, 2), 1);
-  EXPECT_THROW(static_cast<void>(cut.master(cut.layout().slots[0])), Error);
+  const ParameterStore sharded(make_parameter_layout(chain_of({}), 25 << 20, 2, 2), 1);
+  EXPECT_THROW(static_cast<void>(sharded.master(sharded.layout().slots[0])), Error);
 }
 
 }  // namespace mylos::sharded_masters_test

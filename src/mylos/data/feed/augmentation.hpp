@@ -30,7 +30,7 @@ namespace mylos {
 
 /// Throws Error (bad_input) if the options cannot be applied to the samples of `path`: without a grid
 /// (`grid`: extents, then channels; empty: none), or with extents that are too small, too few or unequal.
-/// `places`: of the deck.
+/// `places`: positions of the deck's keys.
 void require_augmentable(const AugmentOptions& options, const DatasetShape& shape,
                          const std::vector<std::int64_t>& grid, const std::string& path,
                          const Places& places = {});

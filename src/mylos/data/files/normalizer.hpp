@@ -75,9 +75,9 @@ struct Split;
 
 /// Computes the normalizer from the statistics of the training samples, which are a part of the file; the
 /// result is the same on every rank. `note` receives a message about constant columns. `channels`: of samples
-/// on a grid; 0: no grid. `places`: of the deck. Without `normalizes_targets` targets are not changed;
-/// `targets_on_grid`: all points of the grid share their scaling. Without normalisation the input range is
-/// the one that prepare stored, which avoids a pass over the file; bytes have no range.
+/// on a grid; 0: no grid. `places`: positions of the deck's keys. Without `normalizes_targets` targets are
+/// not changed; `targets_on_grid`: all points of the grid share their scaling. Without normalisation the
+/// input range is the one that prepare stored, which avoids a pass over the file; bytes have no range.
 [[nodiscard]] Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_samples,
                                         const std::function<void(const std::string&)>& note = {},
                                         std::int64_t channels = 0, const Places& places = {},

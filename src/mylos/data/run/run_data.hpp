@@ -80,7 +80,8 @@ class RunData {
 };
 
 /// Opens the files that the deck names and checks them against each other and against the deck. Throws Error
-/// (bad_input). `answers`: for labelled samples; tokens always have answers. `places`: of the deck.
+/// (bad_input). `answers`: for labelled samples; tokens always have answers. `places`: positions of the
+/// deck's keys.
 [[nodiscard]] std::unique_ptr<RunData> open_run_data(const Options& options,
                                                      Answers answers = Answers::needed,
                                                      const Places& places = {});

@@ -43,7 +43,7 @@ struct Chain {
   [[nodiscard]] std::int64_t parameter_count() const;
 };
 
-/// Throws Error (bad_input) if the network has nothing to train. `places`: of the deck.
+/// Throws Error (bad_input) if the network has nothing to train. `places`: positions of the deck's keys.
 void require_weights(const Chain& chain, const Places& places = {});
 
 /// Throws Error (bad_input) if a rule of the deck matches no layer of the chain.

@@ -43,7 +43,7 @@ namespace mylos {
 
 /// Throws Error (bad_input) if a pattern of model.initialize matches no parameter of the network, if a kind
 /// with fans or the orthogonal kind matches a vector, or if a constant exceeds the range of the type that the
-/// parameter's layer computes in. `places`: of the deck.
+/// parameter's layer computes in. `places`: positions of the deck's keys.
 void require_initial_rules_apply(const Chain& chain, const ModelOptions& model, const Places& places = {});
 
 }  // namespace mylos
