@@ -148,7 +148,7 @@ def written(site):
 
 
 def check_signals(folder, sources, mylos):
-    """A job that is told to end writes its checkpoint; only one whose time is over has a successor."""
+    """A job that is asked to stop writes its checkpoint; only one whose time is over has a successor."""
     again = ["--parent batch spooled deck.toml run"]
     cases = [("slurm", signal.SIGUSR1, {"script"}, ["spooled deck.toml run"]),
              ("slurm", signal.SIGTERM, {"script"}, []),
@@ -204,7 +204,7 @@ def check_templates_agree(sources):
     found = set()
     for name in ("resubmit", "jobs/slurm.sh", "jobs/pbs.sh", "jobs/flux.sh"):
         text = (pathlib.Path(sources) / "scripts" / name).read_text(encoding="utf-8")
-        found.add(re.search(r"\n# From here to the next empty line.*?\n\n", text, re.S).group())
+        found.add(re.search(r"\n# The lines up to the next empty one.*?\n\n", text, re.S).group())
     assert len(found) == 1, "scripts/resubmit and scripts/jobs/*.sh decide by different lines"
 
 
