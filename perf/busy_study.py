@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""What a step costs beside other programs: alone, and beside one busy process for each core.
+"""Measures the time of a step alone, and with one busy process on each core.
 
-Trains an MLP, a GPT and a residual network with the mylos command, in three types, on all cores. Every turn is a start of
-its own; with --older the two commands take turns, and so do alone and busy. A turn ends after --seconds of steps, or with the
-first step where that takes twice as long. Alone the median step after the first counts, busy their mean.
+Trains an MLP, a GPT and a residual network with the mylos command, in three types, on all cores. Every turn is a
+separate start. With --older the two commands are interleaved, and so are alone and busy. A turn ends after --seconds of steps,
+or with the first step if that takes twice as long. Alone, the result is the median step after the first; busy, their mean.
 
-  perf/busy_study.py --older PATH       beside the command of an older build: 36 turns, some 5 minutes
+  perf/busy_study.py --older PATH       compares with the command of an older build: 36 turns, about 5 minutes
   perf/busy_study.py --older PATH --loads alone --rounds 3
   perf/busy_study.py --networks mlp --types fp32 --variable GOMP_SPINCOUNT=3000
 """
@@ -27,8 +27,8 @@ import numpy
 import turns
 
 BARS = {"new, busy / alone": 3.0, "alone, new / old": 1.01}
-# Longest time to the end of the first step.
-MOST_S = 90
+# The longest time to the end of the first step.
+MAX_S = 90
 
 COMMON = """
 [run]
@@ -95,7 +95,7 @@ def turn(command, folder, deck, is_busy, arguments):
         try:
             ends, began = [], time.monotonic()
             while not ends or ends[0] < 2 * arguments.seconds and ends[-1] - ends[0] < arguments.seconds:
-                if run.poll() is not None or time.monotonic() - began > MOST_S + arguments.seconds:
+                if run.poll() is not None or time.monotonic() - began > MAX_S + arguments.seconds:
                     raise SystemExit(f"{command} on {deck}: code {run.poll()}\n{run.stderr.read() if run.poll() is not None else ''}")
                 time.sleep(0.05)
                 ends = ends_of_steps(folder / "run/history.csv")

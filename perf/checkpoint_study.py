@@ -1,13 +1,14 @@
 #!/usr/bin/python3
-"""What checkpoints cost a run, and how fast a large one is written.
+"""Measures the cost of checkpoints in a run, and the speed of writing a large one.
 
-Runs of inputs/fashion_mlp.toml with a checkpoint every 100 and every 500 steps take turns with runs that write none; the
-times of the same 1000 steps are compared within a round. "Held up" is what the run itself says its steps waited for. Then
-one large state is written between steps (nothing else computes), beside a `dd` of the same size with fsync.
+Runs of inputs/fashion_mlp.toml with a checkpoint every 100 and every 500 steps are interleaved with runs without
+checkpoints; the times of the same 1000 steps are compared within a round. "Stalled" is the time that the run reports its steps
+waited. Then one large state is written between steps (nothing else computes), and compared with a `dd` of the same size with
+fsync.
 
   perf/checkpoint_study.py --data FOLDER [--mylos build/host/bin/mylos] [--rounds 5] [--threads 2] [--disk FOLDER]
 
-FOLDER holds fashion_train.h5, as inputs/fashion_mlp.toml says; --disk is where runs are written (default: the same).
+FOLDER contains fashion_train.h5 of inputs/fashion_mlp.toml; --disk is the folder of the runs (default: the same).
 """
 import argparse
 import pathlib
@@ -21,7 +22,7 @@ import time
 import turns
 
 BARS = {100: 1.04, 500: 1.01}
-HELD_UP_BAR = 0.5  # percent
+STALLED_BAR = 0.5  # percent
 LARGE = ["model.hidden=[8192, 8192]", "run.steps=2", "schedule.warmup=0", "checkpoint.every=1", "checkpoint.background=false"]
 LARGE_BAR = 0.5  # of dd's speed
 
@@ -36,26 +37,26 @@ def run(arguments, folder, *overrides):
     return result.stdout
 
 
-def seconds_of_1000_steps(arguments, every, first, held):
-    """From the progress line of step `first` on, behind which the first checkpoint is begun."""
+def seconds_of_1000_steps(arguments, every, first, stalled):
+    """Measures from the progress line of step `first` on; the first checkpoint begins after it."""
     with tempfile.TemporaryDirectory(dir=arguments.disk) as folder:
         text = run(arguments, f"{folder}/run", f"run.steps={first + 1001}", f"checkpoint.every={every}")
         rows = [line.split(",") for line in (pathlib.Path(folder) / "run" / "history.csv").read_text().splitlines()]
     elapsed = {int(row[0]): float(row[-1]) for row in rows[1:]}
     if every:
-        held.append(float(re.search(r"they held the steps up for [\d.]+ s \(([\d.e-]+) % of the time\)", text)[1]))
+        stalled.append(float(re.search(r"; they [a-z ]+ for [\d.]+ s \(([\d.e-]+) % of the time\)", text)[1]))
     return elapsed[first + 1000] - elapsed[first]
 
 
 def measure_cost(arguments):
     quiet = turns.Quiet(arguments.patience)
     for every, bar in BARS.items():
-        held = []
+        stalled = []
         times = turns.in_turns(arguments.rounds, {
-            "with": lambda every=every, held=held: seconds_of_1000_steps(arguments, every, every, held),
+            "with": lambda every=every, stalled=stalled: seconds_of_1000_steps(arguments, every, every, stalled),
             "without": lambda every=every: seconds_of_1000_steps(arguments, 0, every, [])}, quiet, "s")
         turns.print_ratio(f"1000 steps, a checkpoint every {every} / none", times["with"], times["without"], bar)
-        print(f"  held up, % of the run's time: {min(held):.2f} .. {max(held):.2f}   bar {HELD_UP_BAR}")
+        print(f"  stalled, % of the run's time: {min(stalled):.2f} .. {max(stalled):.2f}   bar {STALLED_BAR}")
 
 
 def dd(folder, mebibytes):
@@ -75,7 +76,7 @@ def measure_speed(arguments):
             text = run(arguments, f"{folder}/run", *LARGE)
             value, unit = re.search(r"^checkpoint \S+ \(([\d.]+) (\w+)\)", text, re.M).groups()
             size = float(value) * {"MiB": 1, "GiB": 1024}[unit]
-            seconds = float(re.search(r"they held the steps up for ([\d.]+) s", text)[1])
+            seconds = float(re.search(r"; they [a-z ]+ for ([\d.]+) s", text)[1])
             shutil.rmtree(f"{folder}/run")
             ours, theirs = size / seconds, dd(folder, int(size))
         shares.append(ours / theirs)

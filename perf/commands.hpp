@@ -1,4 +1,4 @@
-// What the step programs are told: options of their command line, and commands, which all ranks get.
+// The command line of the step programs: its options, and commands that are sent to all ranks.
 #pragma once
 
 #include <optional>

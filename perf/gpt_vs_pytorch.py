@@ -6,8 +6,8 @@
   perf/gpt_vs_pytorch.py --shape small
                                 the same for 4 layers, 4 heads, 128 wide, context 64, batch 12
   perf/gpt_vs_pytorch.py --ranks 2 [--batch 16] [--bucket 2048]
-                                steps on as many ranks, which part the threads and the samples, plain and with masters
-                                cut over the ranks, beside one rank and beside PyTorch's DistributedDataParallel
+                                steps on RANKS ranks, which divide the threads and the samples, unsharded and with sharded
+                                masters, compared with one rank and with PyTorch's DistributedDataParallel
   perf/gpt_vs_pytorch.py --run  whole runs of inputs/gpt_shakespeare_cpu.toml, from the start of the process to its
                                 end, beside the same training by PyTorch's fastest type and in nanoGPT's manner
 

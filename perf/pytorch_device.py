@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from pytorch_gpt import Gpt, Shape
 
-TURN = 4  # steps between two looks at the clock, which wait for the device
+TURN = 4  # steps between two reads of the clock, which wait for the device
 
 
 def seconds(work):

@@ -78,8 +78,8 @@ def require_held_out(points, held_out):
         raise Trouble(f"--hold-out {min(held_out - measured)}: the table has no runs on so many ranks; it has {sorted(measured)}")
 
 
-def most_ranks_of_a_node(points):
-    """Without oversubscription, as far as the study went."""
+def max_ranks_of_node(points):
+    """The largest number of ranks of a node in the study, without oversubscription."""
     return max((int(point.ranks_on_node) for point in points if point.threads_per_core == 1), default=1)
 
 
@@ -101,7 +101,7 @@ def model_command(arguments):
     print(networks.described())
     comparisons = model.compare(fit, points, held_out)
     predictions.print_comparison(comparisons)
-    on_node = arguments.ranks_per_node or most_ranks_of_a_node(points)
+    on_node = arguments.ranks_per_node or max_ranks_of_node(points)
     predicted, left_out = predictions.predict(fit, points, arguments.up_to, on_node)
     if arguments.up_to > on_node and not networks.knows(2 * on_node, on_node):
         print(f"\nBeyond a node of {on_node} ranks nothing was measured: the figures of ranks in a node stand for the network's. "

@@ -9,7 +9,7 @@
 //                          recomputation should lengthen it, and the ms that the step should take
 //
 // NAME is a TYPE (fp32, bf16, fp16), perhaps with suffixes: one that the network knows; "-batch-N" samples a
-// step; "-health": all parameters are looked at in each step; gradients in buckets of "-bucket-N" KiB;
+// step; "-health": every parameter is monitored in each step; gradients in buckets of "-bucket-N" KiB;
 // "-alone": the ranks exchange nothing, each trains with its part of the samples; then what is recomputed:
 // "-every-K" keeps the input of every K-th block, "-save-P" is the plan for P % fewer bytes than keeping all
 // takes. Plans go by measured times, where the name ends in

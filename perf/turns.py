@@ -44,7 +44,7 @@ def command_of(bench, arguments, words=()):
 
 
 def held(arguments):
-    """What tells our step programs to which instructions they are held."""
+    """The option that limits our step programs to an instruction set."""
     return ["--instructions", arguments.instructions] if arguments.instructions else []
 
 
@@ -205,8 +205,8 @@ def print_against_peer(results, bars):
 
 
 def compare_steps(words, types, peers, arguments, quiet):
-    """Measures our steps, those of an older build of ours, their floors and PyTorch's steps in turns and prints the
-    times. Returns our program and the results. `words`: what our program is told; `peers`: commands without python."""
+    """Measures our steps, those of an older build of ours, their floors and PyTorch's steps interleaved, and prints
+    the times. Returns our program and the results. `words`: arguments of our program; `peers`: commands without python."""
     pytorch = [Peer(peer, arguments) for peer in peers]
     mylos = Program(command_of(arguments.bench, arguments, [*held(arguments), *words]), arguments, arguments.ranks)
     older = arguments.older and Program(command_of(arguments.older, arguments, words), arguments, arguments.ranks)
@@ -245,7 +245,7 @@ def print_against_ours(results, types, floor_bars, arguments):
 
 
 def add_options(parser, bench, steps=10):
-    """What all comparisons are told on the command line; `bench` names our program."""
+    """Adds the options that all comparisons share; `bench` is the name of our program."""
     parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/host/bin" / bench)
     parser.add_argument("--steps", type=int, default=steps, help="steps of one turn; their median counts")
     parser.add_argument("--threads", type=int, default=2, help="of a program, all its ranks together")
@@ -261,8 +261,8 @@ def add_peer_options(parser):
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--no-floors", dest="floors", action="store_false", help="leave the floors out")
-    parser.add_argument("--older", type=pathlib.Path, help="the same program of an older build, which takes turns too; "
-                        "of --instructions it gets what libraries are told")
+    parser.add_argument("--older", type=pathlib.Path, help="the same program of an older build, interleaved; "
+                        "--instructions sets only the variables of its libraries")
 
 
 def read_options(parser):

@@ -79,7 +79,7 @@ def write_run(run, out):
 
 
 def names_of(runs):
-    """Below the output: a run's folder's name, or as much of its path as tells them apart."""
+    """Folders below the output: the names of the runs' folders, with as many parent folders as needed to make them unique."""
     for length in range(1, max(len(run.parts) for run in runs) + 1):
         names = ["/".join(part for part in run.parts[-length:] if part != run.anchor) for run in runs]
         if len(set(names)) == len(runs):
@@ -99,7 +99,7 @@ def main():
     for name, run in zip(names_of(runs), runs):
         count = write_run(run, arguments.out / name)
         print(f"{arguments.out / name}: {count} numbers")
-    print(f"look at them: {pathlib.Path(sys.prefix) / 'bin/tensorboard'} --logdir {arguments.out}")
+    print(f"to view: {pathlib.Path(sys.prefix) / 'bin/tensorboard'} --logdir {arguments.out}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// A program that learns a law of its own on half of its ranks, while the others go on with other work.
+// A program that learns a law on half of its ranks while the others continue with other work.
 // usage: mpirun -n RANKS embedded [DECK]
 #include <mpi.h>
 

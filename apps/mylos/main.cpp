@@ -174,7 +174,7 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
 }
 
 void add_sample(CLI::App& app, CommandLine& line) {
-  CLI::App* sample = app.add_subcommand("sample", "Let a network of tokens go on with a text");
+  CLI::App* sample = app.add_subcommand("sample", "Let a network of tokens continue a text");
   add_weights(*sample, line.sample.checkpoint);
   sample
       ->add_option("--prompt", line.sample.prompt,

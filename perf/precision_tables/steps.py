@@ -1,4 +1,4 @@
-"""Steps by type, network and batch; and what the loss scaler and looks at parameters' health add to them."""
+"""Steps by type, network and batch, and the cost of the loss scaler and of monitoring every parameter."""
 
 import statistics
 

@@ -98,9 +98,9 @@ class Exposed:
         return f"{self.share:.2f} of the exchange + {self.skew:.2f} of compute (fit within {self.error:.1%})"
 
 
-def parted(exchanges, computes, seen, most_share=1.0):
-    """Exposed. Both parts grow with the ranks, and few points tell them badly apart: skew is taken where it explains much
-    that the share alone does not, and where more is seen than `most_share` of the exchange."""
+def parted(exchanges, computes, seen, max_share=1.0):
+    """Fits Exposed. Both parts grow with the ranks, so few points separate them badly. Skew is used if it explains much that
+    the share alone does not, and if the exposed time is more than `max_share` of the exchange."""
     exchanges, computes, seen = (numpy.array(values, dtype=float) for values in (exchanges, computes, seen))
 
     def error_of(share, skew):
@@ -108,13 +108,13 @@ def parted(exchanges, computes, seen, most_share=1.0):
 
     (share,), error = collectives.relative_fit(exchanges[:, None], seen)
     (share_beside, skew), error_of_both = collectives.relative_fit(numpy.stack([exchanges, computes], axis=1), seen)
-    if share <= most_share and (error_of_both >= WORTH_A_SKEW * error or share_beside == 0):
+    if share <= max_share and (error_of_both >= WORTH_A_SKEW * error or share_beside == 0):
         return Exposed(float(share), 0.0, error)
-    if share_beside <= most_share:
+    if share_beside <= max_share:
         return Exposed(float(share_beside), float(skew), error_of_both)
-    left = 1 - most_share * exchanges / seen
+    left = 1 - max_share * exchanges / seen
     beyond = max(0.0, float(numpy.sum(computes / seen * left) / numpy.sum((computes / seen) ** 2)))
-    return Exposed(most_share, beyond, error_of(most_share, beyond))
+    return Exposed(max_share, beyond, error_of(max_share, beyond))
 
 
 class Networks:
@@ -201,13 +201,13 @@ class Model:
                 found[shares_cores] = self.exposed_of(chosen, math.inf if shares_cores else 1.0)
         return found or {False: Exposed()}
 
-    def exposed_of(self, points, most_share):
+    def exposed_of(self, points, max_share):
         computes = [self.compute.of(point.samples_per_rank, point.threads_per_core) * self.update_factor_of(point)
                     for point in points]
         seen = [point.exposed_ms if point.exposed_ms is not None
                 else max(0.01 * compute, point.step_ms - compute * (1 + self.data_share))
                 for point, compute in zip(points, computes)]
-        return parted([self.exchange_of(point) for point in points], computes, seen, most_share)
+        return parted([self.exchange_of(point) for point in points], computes, seen, max_share)
 
     def exchange_of(self, point):
         value = self.exchange_ms(point.ranks, int(point.ranks_on_node), point.threads_per_core, int(point.batch), point.shard)

@@ -26,7 +26,7 @@ def series(points):
 
 
 def names_of(curves):
-    """{(scaling, samples): words}; these have the samples where they tell curves apart."""
+    """{(scaling, samples): label}; labels contain the samples if two curves differ only in them."""
     scalings = [scaling for scaling, _ in curves]
     return {(scaling, samples): f"{scaling}, {samples:g} samples" if scalings.count(scaling) > 1 else scaling
             for scaling, samples in curves}

@@ -53,7 +53,7 @@ def rank_counts(most):
     return [1 << power for power in range(most.bit_length()) if 1 << power <= most]
 
 
-def predict(model, points, most_ranks, ranks_per_node):
+def predict(model, points, max_ranks, ranks_per_node):
     """For the scalings and samples of these points, from one rank on; every sharding, ring and tree. Also what is left out,
     with the reason that `mylos plan` gave first."""
     found, left_out, series = [], [], {}
@@ -61,7 +61,7 @@ def predict(model, points, most_ranks, ranks_per_node):
         series.setdefault((point.scaling, point.kept_samples), point)
     for (scaling, samples), point in sorted(series.items()):
         refused = {shard: {} for shard in SHARDS}  # of them {ranks: what was said}
-        for ranks in rank_counts(most_ranks):
+        for ranks in rank_counts(max_ranks):
             batch = round(samples * ranks) if scaling == "weak" else round(samples)
             on_node = min(ranks, ranks_per_node)
             for shard in SHARDS:
@@ -74,13 +74,13 @@ def predict(model, points, most_ranks, ranks_per_node):
                         refused[shard][ranks] = said.get((ranks, batch, shard)) or said[ranks, batch, "none"]
         for shard, reasons in refused.items():
             left_out += [f"left out: {scaling}, {gap}{'' if shard == 'none' else f' with sharded {shard}'}: {reason}"
-                         for gap, reason in gaps(reasons, most_ranks)]
+                         for gap, reason in gaps(reasons, max_ranks)]
     return found, left_out
 
 
-def gaps(reasons, most_ranks):
+def gaps(reasons, max_ranks):
     """Of {ranks: reason} ("2 to 8 ranks", the first reason) for those that follow one another."""
-    found, counts = [], rank_counts(most_ranks)
+    found, counts = [], rank_counts(max_ranks)
     for begin, ranks in enumerate(counts):
         if ranks not in reasons or (begin > 0 and counts[begin - 1] in reasons):
             continue

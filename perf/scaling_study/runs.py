@@ -17,8 +17,8 @@ import turns
 from . import machine
 from .table import Row, Trouble, append, require_appendable
 
-# history.csv counts in milliseconds: of fewer the error would be above 5 %.
-LEAST_TIMED_MS = 20
+# history.csv counts in milliseconds: for less the error would be above 5 %.
+MIN_TIMED_MS = 20
 
 # {ranks} ranks of {threads} threads each, {ranks_on_node} on each of {nodes} nodes.
 LAUNCHERS = {
@@ -97,7 +97,7 @@ def timed_steps(folder, warm_up):
     timed = [row for row in rows if int(row["step"]) > warm_up]
     begin = next(float(row["elapsed_s"]) for row in rows if int(row["step"]) == warm_up)
     timed_ms = 1e3 * (float(timed[-1]["elapsed_s"]) - begin)
-    if timed_ms < LEAST_TIMED_MS:
+    if timed_ms < MIN_TIMED_MS:
         raise Trouble(f"{len(timed)} steps took {timed_ms:.0f} ms, too little to be timed: give more --steps")
     step_ms = timed_ms / len(timed)
     if "communication_s" not in names:

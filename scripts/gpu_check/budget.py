@@ -1,10 +1,10 @@
-"""The seconds that all of gpu-check may take. A section of it ends at its deadline; what it leaves the next may use."""
+"""The time budget of gpu-check. Each section ends at its deadline; the next section may use the remaining time."""
 
 import time
 
 
 class OutOfTime(Exception):
-    """There was no time left for this."""
+    """No time is left for a check."""
 
 
 class Budget:
@@ -14,28 +14,28 @@ class Budget:
         self._deadline = self._begun + seconds
 
     def end_section_at(self, share):
-        """Of all seconds, counted from the beginning."""
+        """Sets the deadline to a fraction of all seconds, counted from the beginning."""
         self._deadline = self._begun + share * self.seconds
 
     def left(self):
         return max(0.0, self._deadline - time.monotonic())
 
 
-# Fewer steps show neither that a run learns nor its speed; more show nothing new.
-FEWEST_STEPS, MOST_STEPS = 8, 40
-MOST_ROUNDS = 3
+# Fewer steps show neither learning nor speed; more steps add nothing.
+MIN_STEPS, MAX_STEPS = 8, 40
+MAX_ROUNDS = 3
 
 
 def steps_within(seconds, runs, start, step):
-    """How many steps each of so many runs may take, from the seconds of a start and of a step that was timed."""
+    """The number of steps that each of `runs` runs may take, from the measured seconds of a start and of a step."""
     affordable = int((seconds / runs - start) / max(step, 1e-9))
-    return max(FEWEST_STEPS, min(MOST_STEPS, affordable))
+    return max(MIN_STEPS, min(MAX_STEPS, affordable))
 
 
 def rounds_within(seconds, runs, start, step):
-    """(rounds, steps) of a measurement that takes `runs` runs in a round; None where not even one round fits."""
-    for rounds in range(MOST_ROUNDS, 0, -1):
+    """(rounds, steps) of a measurement with `runs` runs in a round; None if not even one round fits."""
+    for rounds in range(MAX_ROUNDS, 0, -1):
         affordable = int((seconds / (rounds * runs) - start) / max(step, 1e-9))
-        if affordable >= FEWEST_STEPS:
-            return rounds, min(MOST_STEPS, affordable)
+        if affordable >= MIN_STEPS:
+            return rounds, min(MAX_STEPS, affordable)
     return None

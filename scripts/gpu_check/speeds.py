@@ -3,7 +3,7 @@
 import json
 import statistics
 
-from .budget import FEWEST_STEPS, OutOfTime, rounds_within
+from .budget import MIN_STEPS, OutOfTime, rounds_within
 from .report import Failure
 
 GPT2_VOCABULARY = 50257
@@ -86,7 +86,7 @@ def _steps(report, training, deck, length, overrides, seconds, sample):
     """In about so many seconds, by one step that is timed before. Types take turns, so that a machine whose speed changes
     changes all of them."""
     start, step = training.time_a_step(deck, *overrides)
-    chosen = (1, FEWEST_STEPS) if sample else rounds_within(seconds - start - 3 * step, len(TYPES), start, step)
+    chosen = (1, MIN_STEPS) if sample else rounds_within(seconds - start - 3 * step, len(TYPES), start, step)
     if chosen is None:
         raise OutOfTime(f"a start takes {start:.1f} s and a step {step:.2f} s, of {seconds:.0f} s left for it (--budget)")
     rounds, steps = chosen

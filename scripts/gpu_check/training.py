@@ -6,7 +6,7 @@ import random
 import re
 import time
 
-from .budget import FEWEST_STEPS, steps_within
+from .budget import MIN_STEPS, steps_within
 from .report import Failure
 
 REQUEUE = 85
@@ -16,7 +16,7 @@ WEIGHTS = "weights.safetensors"
 class Training:
     def __init__(self, installation, folder, sample):
         self.installation, self.folder = installation, folder
-        self.steps = FEWEST_STEPS
+        self.steps = MIN_STEPS
         self.sample = sample
         self.text = self._prepare("text", installation.inputs / "data" / "tinyshakespeare.txt", name="text.h5")
         self.table = self._prepare("csv", self._table(folder / "table.csv"), "--targets", "lift,drag", name="table.h5")

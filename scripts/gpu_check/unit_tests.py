@@ -1,9 +1,9 @@
-"""The unit tests of kernels, layers, optimizer, scaler and communication: a process and a line for each test file, so that
-what ends one of them, an illegal address or a hang, leaves the others alone. Several run side by side where there are the
-cores for it: most of their time goes into the references, which the host computes.
+"""The unit tests of kernels, layers, optimizer, scaler and communication. Each test file has its own process and line, so
+that an illegal address or a hang in one file does not affect the others. Several run at the same time if there are enough
+cores: most of their time goes into the references, which the host computes.
 
-They compare with references in double precision on the host, to bounds in units of roundoff; layers also with central
-differences, which is the check of gradients.
+They compare with references in double precision on the host, to bounds in units of roundoff. Layers are also compared with
+central differences, which checks gradients.
 """
 
 import concurrent.futures
@@ -15,16 +15,16 @@ import tempfile
 from .budget import OutOfTime
 from .report import Failure, Skipped
 
-# Program, and what of it the sample runs.
+# Program, and the filter of its tests in a sample.
 PROGRAMS = [("test_kernels", "RmsNorm*:Gemm.*:Convert.Refuses*"), ("test_precision", "GradientCheckTest.*"),
             ("test_optim", ""), ("test_optim_ranks", ""), ("test_model", ""), ("test_comm_ranks", "Agreement.*"),
             ("test_train", "")]
-SUBJECTS = {"attention": "attention forward, backward", "gemm": "products of every engine", "recompute": "recompute bitwise",
+SUBJECTS = {"attention": "attention forward, backward", "gemm": "GEMMs of every engine", "recompute": "recompute bitwise",
             "memory": "plan against allocations, to the byte", "steady_state": "steps allocate and wait for nothing"}
 LIST_SECONDS = 60
 FILE_SECONDS = 120
-MOST_AT_ONCE, CORES_OF_ONE = 8, 2
-MOST_NAMED, MOST_WORDS = 10, 400  # failed tests of a file, and characters of what each says
+MAX_AT_ONCE, CORES_OF_ONE = 8, 2
+MAX_NAMED, MAX_CHARACTERS = 10, 400  # failed tests of a file, and characters of each message
 
 
 def run(installation, report, sample):
@@ -37,13 +37,13 @@ def run(installation, report, sample):
         elif chosen:
             files += _files(installation, report, program, chosen)
     files.sort(key=lambda file: -len(file[2]))  # the longest first
-    with concurrent.futures.ThreadPoolExecutor(max(1, min(MOST_AT_ONCE, os.cpu_count() // CORES_OF_ONE))) as workers:
+    with concurrent.futures.ThreadPoolExecutor(max(1, min(MAX_AT_ONCE, os.cpu_count() // CORES_OF_ONE))) as workers:
         for work in [workers.submit(_check, installation, report, *file) for file in files]:
             work.result()
 
 
 def _files(installation, report, program, chosen):
-    """Of each: the program, the check's name, its tests."""
+    """A list of (program, name of the check, its tests)."""
     try:
         files = _tests_by_file(installation, program, chosen)
     except OutOfTime as late:
@@ -62,7 +62,7 @@ def _check(installation, report, program, name, tests):
 
 
 def _run(installation, program, *options, limit, **variables):
-    """The process, and what it wrote as JSON: None where it came to no end."""
+    """The process and its JSON output: None if it did not finish."""
     with tempfile.TemporaryDirectory() as folder:
         results = pathlib.Path(folder) / "results.json"
         process = installation.run(program, f"--gtest_output=json:{results}", *options, timeout=limit, **variables)
@@ -98,11 +98,11 @@ def _run_file(installation, program, name, tests):
     subject = SUBJECTS.get(name.split(".")[1], "")
     detail = f"{len(results) - skipped} tests" + (f", {skipped} not for this machine" if skipped else "")
     detail += f"; {subject}" if subject else ""
-    for test in failed[:MOST_NAMED]:
+    for test in failed[:MAX_NAMED]:
         what = " ".join(test["failures"][0]["failure"].split())
-        detail += f"\n{test['classname']}.{test['name']}: {what[:MOST_WORDS]}"
+        detail += f"\n{test['classname']}.{test['name']}: {what[:MAX_CHARACTERS]}"
     if failed:
-        more = f"\nand {len(failed) - MOST_NAMED} more" if len(failed) > MOST_NAMED else ""
+        more = f"\nand {len(failed) - MAX_NAMED} more" if len(failed) > MAX_NAMED else ""
         raise Failure(f"{len(failed)} of {detail}{more}")
     if process.returncode != 0:
         raise Failure(f"its tests passed, it ended with code {process.returncode}\n{_tail(process)}")

@@ -2,8 +2,8 @@
 # A Flux job that trains until shortly before its time limit, and submits itself again until the run is complete.
 #   flux batch flux.sh deck.toml runs/NAME
 # Set bank, queue and the like below: the next job does not get options of the command line.
-# A job that crashed after it wrote a newer checkpoint is also submitted again. A job that ended with bad input, does not fit or
-# diverged is not.
+# A job that crashed after it wrote a newer checkpoint is also submitted again. After bad input, lack of memory or
+# divergence it is not.
 # To end the chain: flux cancel JOB. The job then has five seconds for a checkpoint, unless the site sets another time.
 #flux: --job-name=mylos
 #flux: --nodes=1

@@ -3,8 +3,8 @@
 #   qsub -v DECK=deck.toml,FOLDER=runs/NAME pbs.sh
 #   qsub -v DECK=deck.toml,FOLDER=runs/NAME,SCRIPT=jobs/pbs.sh jobs/pbs.sh    where this file is in another folder
 # Set project, queue and the like below: the next job does not get options of qsub's command line.
-# A job that crashed after it wrote a newer checkpoint is also submitted again. A job that ended with bad input, does not fit or
-# diverged is not.
+# A job that crashed after it wrote a newer checkpoint is also submitted again. After bad input, lack of memory or
+# divergence it is not.
 # To end the chain: qdel JOB. The newest checkpoint remains, unless the site gives the job time for another.
 #PBS -N mylos
 #PBS -S /bin/bash

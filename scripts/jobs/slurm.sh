@@ -2,8 +2,8 @@
 # A Slurm job that trains until shortly before its time limit, and submits itself again until the run is complete.
 #   sbatch slurm.sh deck.toml runs/NAME
 # Set account, partition and the like below: the next job does not get options of sbatch's command line.
-# A job that crashed after it wrote a newer checkpoint is also submitted again. A job that ended with bad input, does not fit or
-# diverged is not.
+# A job that crashed after it wrote a newer checkpoint is also submitted again. After bad input, lack of memory or
+# divergence it is not.
 # To end the chain: scancel --batch --signal=TERM JOB, which writes a checkpoint. A plain scancel also reaches srun,
 # which then kills the ranks: the work since the newest checkpoint is lost.
 #SBATCH --job-name=mylos

@@ -37,7 +37,7 @@ def last_steps(kernels, steps, count):
 
 
 def busy(kernels):
-    """Nanoseconds in which at least one of them ran."""
+    """Nanoseconds in which at least one of the kernels ran."""
     total, until = 0, 0
     for kernel in kernels:
         total += max(0, kernel.end - max(kernel.begin, until))
@@ -49,8 +49,8 @@ LAUNCHERS = re.compile(r"for_each_\w+|launch|norm_rows|cross_entropy|math|cuda_p
 
 
 def short_name(name):
-    """Without template arguments and namespaces. Of our kernels, what one launcher starts tells them apart; of
-    names that were too long to be demangled, the words behind their lengths."""
+    """The name without template arguments and namespaces. For our kernels, the functor of the launcher; for names too long to
+    be demangled, the words after their lengths."""
     if "Kokkos" in name and "mylos" in name:
         words = re.findall(r"mylos::(?:\(anonymous namespace\)::|\w+::)*(\w+)", name)
         if name.startswith("_Z"):

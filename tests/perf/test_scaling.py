@@ -53,7 +53,7 @@ def timed_steps(scaling):
         steps *= 4
     with open(scaling.folder / "first.csv", newline="", encoding="utf-8") as file:
         step_ms = float(next(csv.DictReader(file))["step_ms"])
-    return max(steps, math.ceil(10 * runs.LEAST_TIMED_MS / step_ms))
+    return max(steps, math.ceil(10 * runs.MIN_TIMED_MS / step_ms))
 
 
 def check_study(scaling, steps):

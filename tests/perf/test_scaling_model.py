@@ -133,7 +133,7 @@ def check_no_more_is_seen_than_the_exchange():
     found = model.parted([1.0, 2.0], [10.0, 20.0], [3.0, 6.0])
     assert found.share <= 1 and found.skew > 0
     near(found.of(1, 10), 3, 1e-6)
-    near(model.parted([1.0, 2.0], [10.0, 10.0], [3.0, 6.0], most_share=9).share, 3)
+    near(model.parted([1.0, 2.0], [10.0, 10.0], [3.0, 6.0], max_share=9).share, 3)
     rows = [true_row("weak", ranks, 4 * ranks, cores=4) for ranks in (1, 2, 4, 8, 16)]
     rows[3:] = [dataclasses.replace(row, compute_ms=TRUE_COMPUTE.of(4, row.ranks / 4), exposed_ms=4 * true_exchange_ms(row.ranks))
                 for row in rows[3:]]

@@ -73,18 +73,18 @@ def check_that_files_are_alone(repository, folder):
 
 
 def check_what_fits_a_time(repository):
-    from gpu_check.budget import FEWEST_STEPS, MOST_STEPS, rounds_within, steps_within
+    from gpu_check.budget import MIN_STEPS, MAX_STEPS, rounds_within, steps_within
     for start, step in ((0.5, 0.01), (3, 1.8), (10, 3.5), (1, 0.0)):
         for seconds in (5, 60, 130, 1e6):
             steps = steps_within(seconds, 14, start, step)
-            assert FEWEST_STEPS <= steps <= MOST_STEPS
-            assert steps == FEWEST_STEPS or 14 * (start + steps * step) <= seconds * 1.000001
+            assert MIN_STEPS <= steps <= MAX_STEPS
+            assert steps == MIN_STEPS or 14 * (start + steps * step) <= seconds * 1.000001
             fitting = rounds_within(seconds, 2, start, step)
             if fitting is None:
-                assert 2 * (start + FEWEST_STEPS * step) > seconds * 0.999999
+                assert 2 * (start + MIN_STEPS * step) > seconds * 0.999999
             else:
                 assert fitting[0] * 2 * (start + fitting[1] * step) <= seconds * 1.000001
-                assert fitting == (3, MOST_STEPS) or fitting[0] * 2 * (start + (fitting[1] + 1) * step) > seconds or fitting[0] < 3
+                assert fitting == (3, MAX_STEPS) or fitting[0] * 2 * (start + (fitting[1] + 1) * step) > seconds or fitting[0] < 3
 
 
 def check_processor_is_asked(build):

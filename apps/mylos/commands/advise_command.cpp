@@ -78,14 +78,14 @@ struct Subject {
 std::function<void(int, const TrialSetting&)> progress_of(const AdviseArguments& arguments,
                                                           const Output& output) {
   if (arguments.json) return {};
-  return [&, told = -1](int round, const TrialSetting& setting) mutable {
+  return [&, reported = -1](int round, const TrialSetting& setting) mutable {
     if (round == 0) {
       output.line(fmt::format("{} steps in {}, memory.recompute = \"{}\"", arguments.steps,
                               name_of(setting.compute), recompute_name(setting)));
-    } else if (round != told) {
+    } else if (round != reported) {
       output.line(fmt::format("round {} of {}", round + 1, arguments.rounds));
     }
-    told = round;
+    reported = round;
   };
 }
 

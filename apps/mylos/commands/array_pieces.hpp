@@ -1,4 +1,4 @@
-// An array of a file, piece by piece: while a thread reads one, others look at theirs.
+// Reads an array of a file piece by piece: while one thread reads a piece, others process theirs.
 #pragma once
 
 #include <algorithm>

@@ -33,7 +33,7 @@ std::string time_now() {
   return {text, length};
 }
 
-/// Where several runs have one name their folders tell them apart.
+/// Adds the folder to the label of runs that have the same name.
 void label(ordered_json& runs) {
   for (ordered_json& run : runs) {
     const auto same = std::count_if(runs.begin(), runs.end(),
@@ -60,7 +60,7 @@ void require_no_other_file(const std::string& path) {
     fail_input("--out {}: there is a file that is no page; give another name", printable(path, 300));
 }
 
-constexpr std::size_t max_runs = 12;  // what a reader can tell apart
+constexpr std::size_t max_runs = 12;  // more curves are hard to distinguish
 
 struct Page {
   std::string text;

@@ -1,4 +1,4 @@
-// mylos sample CKPT --prompt TEXT: a network of tokens goes on with a text.
+// mylos sample CKPT --prompt TEXT: a network of tokens continues a text.
 #include <fmt/ranges.h>
 
 #include <charconv>

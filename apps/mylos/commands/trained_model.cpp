@@ -139,8 +139,8 @@ void complete_chain(const CheckpointReader& reader, TrainedModel& trained) {
   require_range(trained.path, trained.normalizer.input_range, model.inputs);
 }
 
-/// What the checkpoint's run was told, but for instructions that some rank lacks: all ranks then go by the
-/// best that they have in common.
+/// Returns the options of the checkpoint's run. If some rank lacks its instructions, all ranks use the best
+/// that they have in common.
 KernelOptions usable_on_all(const KernelOptions& options, RankGroup& ranks) {
   KernelOptions usable = usable_here(options);
   const char mine = usable.instructions == options.instructions ? 1 : 0;

@@ -20,8 +20,8 @@ struct Feature {
   std::uint32_t saved;
 };
 
-// Intel SDM, CPUID; for the last three AMD APM 3, appendix E. Those that compilers use only when told by name
-// (AES, SHA, VP2INTERSECT and so on) are not here: a program does not need them because it was allowed to.
+// Intel SDM, CPUID; for the last three AMD APM 3, appendix E. The table omits features that compilers use
+// only when they are named (AES, SHA, VP2INTERSECT and so on), because a program does not need them to run.
 constexpr Feature features[] = {
     {"SSE3", ProcessorWords::leaf1_ecx, 0, 0},
     {"SSSE3", ProcessorWords::leaf1_ecx, 9, 0},

@@ -29,8 +29,8 @@ constexpr auto last_wait = std::chrono::seconds(5);
 constexpr int failed_tag = 1;  // of messages between ranks that end
 constexpr int spoken_tag = 2;
 
-/// The ranks that do not come here within the hearing time. Each failing rank tells all others; a rank that
-/// is stuck in a collective or stopped does not.
+/// Returns the ranks that do not call this within the hearing time. Each failing rank sends a message to all
+/// others; a rank that is stuck in a collective or stopped does not.
 std::vector<int> silent_ranks(int rank, int size) {
   std::vector<int> silent;
   std::vector<MPI_Request> announcements;
@@ -52,13 +52,13 @@ std::vector<int> silent_ranks(int rank, int size) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  // What is still on its way goes down with MPI_Abort.
+  // MPI_Abort discards messages that are still in flight.
   if (silent.empty())
     MPI_Waitall(static_cast<int>(announcements.size()), announcements.data(), MPI_STATUSES_IGNORE);
   return silent;
 }
 
-/// Tells the silent ranks that the cause is being printed.
+/// Sends the silent ranks a message that the cause is being printed.
 void announce_spoken(const std::vector<int>& silent) {
   std::vector<MPI_Request> announcements(silent.size());
   for (std::size_t i = 0; i < silent.size(); ++i)
@@ -67,7 +67,8 @@ void announce_spoken(const std::vector<int>& silent) {
   MPI_Testall(static_cast<int>(announcements.size()), announcements.data(), &done, MPI_STATUSES_IGNORE);
 }
 
-/// True where the others have given this rank up and printed the cause: it was stopped, and goes on now.
+/// Returns true if the other ranks no longer wait for this rank and have printed the cause: it was stopped,
+/// and has now resumed.
 bool others_have_spoken() {
   int spoken = 0;
   MPI_Iprobe(MPI_ANY_SOURCE, spoken_tag, MPI_COMM_WORLD, &spoken, MPI_STATUS_IGNORE);

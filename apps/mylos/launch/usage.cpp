@@ -51,7 +51,7 @@ std::string advice(const std::string& word, const std::vector<std::string>& righ
 }
 
 std::string explain(const std::vector<const CLI::App*>& chain, const CLI::ParseError& error) {
-  // CLI11 misses a command before it looks at the words that it did not understand.
+  // CLI11 reports a missing command before it reports unknown words.
   const CLI::App& last = *chain.back();
   for (const CLI::App* app : chain) {
     const std::vector<std::string> unknown = app->remaining();

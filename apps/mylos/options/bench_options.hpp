@@ -1,4 +1,4 @@
-// mylos bench: its benchmarks and what each can be told on the command line.
+// mylos bench: its benchmarks and the command-line options of each.
 #pragma once
 
 #include <CLI/CLI.hpp>

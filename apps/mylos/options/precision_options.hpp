@@ -1,4 +1,4 @@
-// mylos types and check-precision: what each can be told on the command line.
+// mylos types and check-precision: their command-line options.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// mylos prepare: what each of its kinds can be told on the command line.
+// mylos prepare: the command-line options of each of its kinds.
 #pragma once
 
 #include <CLI/CLI.hpp>

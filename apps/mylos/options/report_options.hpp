@@ -1,4 +1,4 @@
-// mylos report: what it can be told on the command line.
+// mylos report: its command-line options.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -38,13 +38,13 @@ RunProgressReport progress_of(const std::string& folder, const std::string& outc
   std::error_code failure;
   if (outcome == "stopped" || std::filesystem::exists(folder + "/requeue", failure))
     return {stopped,
-            "it was asked to stop before its end: go on with --restart latest" + newest_checkpoint(folder)};
+            "it was asked to stop before its end: resume with --restart latest" + newest_checkpoint(folder)};
   return {unfinished,
           "it left no summary and nobody works on it: it failed, was killed, or its machine went down" +
               newest_checkpoint(folder)};
 }
 
-RunProgressReport with_told_end(RunProgressReport progress, const ordered_json& events) {
+RunProgressReport with_end_event(RunProgressReport progress, const ordered_json& events) {
   if (!events.is_object() || events["rows"].empty()) return progress;
   const ordered_json& last = events["rows"].back();
   const std::string kind = text_member(last, "kind");

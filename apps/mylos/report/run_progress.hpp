@@ -18,8 +18,8 @@ struct RunProgressReport {
 /// `outcome`: of summary.json, "" where there is none.
 [[nodiscard]] RunProgressReport progress_of(const std::string& folder, const std::string& outcome);
 
-/// The same with what the run has told of its end: `events` as events_of() gives them.
-[[nodiscard]] RunProgressReport with_told_end(RunProgressReport progress, const ordered_json& events);
+/// Returns `progress` with the run's last event about its end; `events` as events_of() returns them.
+[[nodiscard]] RunProgressReport with_end_event(RunProgressReport progress, const ordered_json& events);
 
 [[nodiscard]] const char* name_of(RunProgress progress);
 

@@ -80,7 +80,7 @@ RunReport report_of(const std::string& folder, const ReportBounds& bounds) {
   RunProgressReport progress = progress_of(folder, text_member(summary, "outcome"));
   const bool runs_on = progress.progress == RunProgress::running;
   ordered_json events = events_of(folder, runs_on, notes);
-  progress = with_told_end(std::move(progress), events);
+  progress = with_end_event(std::move(progress), events);
   RunReport report;
   report.progress = progress.progress;
   ordered_json& document = report.document;

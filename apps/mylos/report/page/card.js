@@ -45,7 +45,7 @@ function listen({ svg, move }, readout) {
   });
 }
 
-// Made when it is opened: tables of thousands of numbers are rarely looked at.
+// The table is built when it is opened, because tables of thousands of numbers are rarely read.
 function tableOnDemand(id, make) {
   const details = element("details", { id: `${id}-table` }, element("summary", {}, "Numbers as a table"));
   details.addEventListener("toggle", () => {

@@ -39,7 +39,7 @@ function colourLegend(least, largest, zeroText) {
   element("li", { class: "soft" }, zeroText));
 }
 
-// "attention12/qkv_weight" -> "atte…12/qkv_we…": the layer's number and the parameter's beginning tell rows apart.
+// "attention12/qkv_weight" -> "atte…12/qkv_we…": the layer's number and the beginning of the parameter's name identify a row.
 function shortened(name, most) {
   if (name.length <= most) return name;
   const [, letters, number, parameter] = /^(.*?)(\d*(?:\/|$))(.*)$/.exec(name);

@@ -51,8 +51,8 @@ function typesCard(runs) {
 function eventsCard(runs) {
   const known = runs.filter((run) => run.events);
   if (known.length === 0) return nothing("events", "No events.jsonl: the run warned of nothing, returned to no checkpoint and adapted nothing."
-    + (runs.some((run) => Number(valueOfKey(run, "health.every")) > 0) ? "" : " `health.every` makes a run look at its parameters too."));
-  const byStep = (run) => [...run.events.rows].sort((one, other) => one.step - other.step);  // told when found, of an earlier step
+    + (runs.some((run) => Number(valueOfKey(run, "health.every")) > 0) ? "" : " `health.every` makes a run monitor its parameters too."));
+  const byStep = (run) => [...run.events.rows].sort((one, other) => one.step - other.step);  // events are written when they are found, for an earlier step
   const rows = known.flatMap((run) => byStep(run).map((event) => ({
     cells: [...(runs.length > 1 ? [run.label] : []), whole(event.step),
       element("span", {}, element("span", { class: "sign", "aria-hidden": "true" }, signOf(event.kind)), event.kind), event.cause, event.subject, event.text] })));
