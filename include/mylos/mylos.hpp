@@ -1,4 +1,4 @@
-// Mylos as a library: a deck read into options, and a network trained inside a running program.
+// Mylos as a library: reads a deck into options, and trains a network inside a running program.
 //
 //   mylos::OnlineTrainer trainer(mylos::read_deck("surrogate.toml"), communicator);
 //   trainer.step(inputs, targets);
