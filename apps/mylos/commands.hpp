@@ -45,7 +45,7 @@ struct AdviseArguments {
 };
 ExitCode advise_command(const AdviseArguments& arguments);
 
-/// A checkpoint as a command line names it.
+/// The checkpoint argument of a command line.
 struct NamedCheckpoint {
   std::string path;      // a file, or a run's folder or its checkpoints folder: the newest valid one in it
   bool best = false;     // of the folder, the one that it names the best
@@ -145,7 +145,7 @@ struct InitArguments {
 };
 ExitCode init_command(const InitArguments& arguments);
 
-/// The types that numbers are kept in.
+/// Prints the table of number types.
 ExitCode types_command();
 
 struct CheckPrecisionArguments {
@@ -158,10 +158,9 @@ ExitCode check_precision_command(const CheckPrecisionArguments& arguments);
 
 ExitCode info_command(const NamedCheckpoint& checkpoint);
 
-/// Whether all of a checkpoint, of a folder the newest one, is as it was written, seen by a process of its
-/// own.
+/// Checks in a separate process whether a complete checkpoint is valid; of a folder, the newest one.
 ExitCode verify_command(const NamedCheckpoint& checkpoint);
-/// What that process does. Throws Error (bad_input) with the first thing that is wrong.
+/// The work of that process. Throws Error (bad_input) with the first problem.
 void verify_as_child(const std::string& file);
 
 struct ReportArguments {
@@ -170,7 +169,7 @@ struct ReportArguments {
   std::int64_t watch_s = 0;       // write it again after so many seconds, as long as a run goes on; 0 = once
 };
 ExitCode report_command(const ReportArguments& arguments);
-/// Prints the history that a checkpoint keeps, as CSV: of a process of its own, as above.
+/// Prints the history in a checkpoint as CSV; runs in a separate process, as above.
 void history_as_child(const std::string& file);
 
 struct BenchAllreduceArguments {
@@ -201,7 +200,7 @@ struct BenchCheckpointArguments {
 };
 ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments);
 
-/// Version, commit and what this build can use.
+/// Version, commit and the libraries of this build.
 std::string version_text();
 
 }  // namespace mylos::app

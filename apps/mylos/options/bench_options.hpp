@@ -14,8 +14,8 @@ struct BenchArguments {
   BenchCheckpointArguments checkpoint;
 };
 
-/// Adds `bench` and its benchmarks; `command` becomes the one that the command line asks for. Both arguments
-/// must outlive the parsing.
+/// Adds `bench` and its benchmarks, and sets `command` to the selected one. Both arguments must outlive the
+/// parsing.
 void add_bench(CLI::App& app, BenchArguments& arguments, std::function<ExitCode()>& command);
 
 }  // namespace mylos::app

@@ -8,8 +8,7 @@
 
 namespace mylos::app {
 
-/// Adds both; `command` becomes the one that the command line asks for. Both arguments must outlive the
-/// parsing.
+/// Adds both, and sets `command` to the selected one. Both arguments must outlive the parsing.
 void add_precision(CLI::App& app, CheckPrecisionArguments& arguments, std::function<ExitCode()>& command);
 
 }  // namespace mylos::app

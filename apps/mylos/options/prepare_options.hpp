@@ -18,8 +18,7 @@ struct PrepareArguments {
   std::string stamp;
 };
 
-/// Adds them all; `command` becomes the one that the command line asks for. Both arguments must outlive the
-/// parsing.
+/// Adds all kinds, and sets `command` to the selected one. Both arguments must outlive the parsing.
 void add_prepare(CLI::App& app, PrepareArguments& arguments, std::function<ExitCode()>& command);
 
 }  // namespace mylos::app

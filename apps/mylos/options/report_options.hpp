@@ -8,7 +8,7 @@
 
 namespace mylos::app {
 
-/// Adds `report`; `command` becomes it where the command line asks for it. Both arguments must outlive the
+/// Adds `report`, and sets `command` to it if the command line selects it. Both arguments must outlive the
 /// parsing.
 void add_report(CLI::App& app, ReportArguments& arguments, std::function<ExitCode()>& command);
 

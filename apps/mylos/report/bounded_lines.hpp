@@ -1,4 +1,4 @@
-// BoundedLines: the lines of a text that comes in pieces, of which no more than one line is ever held.
+// BoundedLines: splits a text that arrives in pieces into lines, and stores at most one line.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@ namespace mylos::app {
 
 class BoundedLines {
  public:
-  /// `take` gets every line that has come to its end, without that end.
+  /// Calls `take` with every complete line, without its line end.
   BoundedLines(std::size_t max_bytes, std::function<void(std::string_view)> take)
       : max_bytes_(max_bytes), take_(std::move(take)) {}
 
   void feed(std::string_view piece);
 
-  /// Lines longer than `max_bytes`, which were left out.
+  /// The number of lines longer than `max_bytes`, which were skipped.
   [[nodiscard]] std::int64_t too_long() const { return too_long_; }
-  /// Whether the text stops before a line's end.
+  /// True if the text ends within a line.
   [[nodiscard]] bool ends_within_line() const { return !line_.empty() || skipping_; }
 
  private:

@@ -1,5 +1,6 @@
-// CsvRows: the rows of a CSV text whose columns are found by name. The text comes in pieces of any size, may
-// be of another version of Mylos, half written, or a stranger's; no more than one line of it is ever held.
+// CsvRows: reads the rows of a CSV text, with columns matched by name. The text arrives in pieces of any
+// size. It may come from another version of Mylos, be incomplete, or be untrusted. At most one line is
+// stored.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +15,16 @@
 
 namespace mylos::app {
 
-/// The number that is all of this text, "inf" and "nan" included.
+/// Converts a text that consists of one number, "inf" and "nan" included.
 [[nodiscard]] std::optional<double> number_of(std::string_view text);
 
 class CsvRows {
  public:
-  /// The wanted columns' texts in their order, empty for a column that the file has not. They live as long as
+  /// The texts of the requested columns in their order, empty for a missing column. They are valid during
   /// the call.
   using Row = std::span<const std::string_view>;
 
-  /// `take` gets every whole row; it returns false where the row makes no sense.
+  /// Calls `take` with every complete row; `take` returns false if the row is invalid.
   CsvRows(std::vector<std::string> wanted, std::function<bool(Row)> take);
   CsvRows(const CsvRows&) = delete;
   CsvRows& operator=(const CsvRows&) = delete;
@@ -32,10 +33,10 @@ class CsvRows {
 
   [[nodiscard]] bool has(std::size_t wanted) const { return wanted < places_.size() && places_[wanted]; }
   [[nodiscard]] std::int64_t rows() const { return rows_; }
-  /// Rows left out: of another number of fields than the header, too long, or refused by `take`.
+  /// The number of skipped rows: with another number of fields than the header, too long, or refused by
+  /// `take`.
   [[nodiscard]] std::int64_t damaged() const { return damaged_ + lines_.too_long(); }
-  /// Whether the text ends before its last row does. That row was left out, and is not among the damaged
-  /// ones.
+  /// True if the text ends within its last row. That row was skipped and does not count as damaged.
   [[nodiscard]] bool ends_within_row() const { return lines_.ends_within_line(); }
 
  private:

@@ -1,4 +1,4 @@
-// Reduced curves as the page reads them.
+// Reduced curves as JSON for the page.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace mylos::app {
 
-/// {"first": [...], "last": [...], NAME: {"mean": [...], "least": [...], "largest": [...]}, ...}: a number a
-/// point, null where a point has none. "last" is left out where points are single steps, "least" and
-/// "largest" where they are the mean, and a curve that has no value at all.
+/// {"first": [...], "last": [...], NAME: {"mean": [...], "least": [...], "largest": [...]}, ...}: one number
+/// per point, null if a point has none. "last" is omitted if points are single steps, "least" and "largest"
+/// if they equal the mean, and a curve if it has no values.
 [[nodiscard]] ordered_json json_of(const StepCurves& curves, const std::vector<std::string>& names);
 
 }  // namespace mylos::app

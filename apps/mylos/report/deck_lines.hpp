@@ -1,8 +1,9 @@
-// DeckLines: the keys and values of a deck as a run echoes it, resolved.toml, of whatever version of Mylos,
-// in the order of the file.
+// DeckLines: the keys and values of a run's resolved.toml, from any version of Mylos, in the order of the
+// file.
 //
-// Not read by the schema: it would refuse keys that it does not know. A run writes one key a line; of other
-// TOML what is one key a line is understood. The second table [[model.layers]] is the key "model.layers.2".
+// The schema does not read it, because it would refuse unknown keys. A run writes one key per line; other
+// TOML is read only as far as it has one key per line. The second table [[model.layers]] is the key
+// "model.layers.2".
 #pragma once
 
 #include <string>
@@ -18,9 +19,9 @@ class DeckLines {
 
   /// "optimizer.lr" and the value as TOML: `0.001`, `"adamw"`.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& keys() const { return keys_; }
-  /// "" where the deck has no such key. Texts without their quotes.
+  /// "" if the deck has no such key. Texts are without their quotes.
   [[nodiscard]] std::string value(std::string_view key) const;
-  /// 0 where the deck has no such key, or no number there.
+  /// 0 if the deck has no such key, or if its value is not a number.
   [[nodiscard]] double number(std::string_view key) const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t max_metric_parts = 8;  // training, validation, test, and what a later version has
 constexpr std::size_t max_metric_bytes = 60;
-// Of a page that is still drawn at once: 200 x 200 numbers for each part.
+// The limit for a page that is drawn quickly: 200 x 200 numbers for each part.
 constexpr std::size_t max_confusion_bytes = std::size_t{1} << 20;
 constexpr std::size_t max_classes = 200;
 constexpr std::size_t max_targets = 200;  // a run writes no more
@@ -60,7 +60,7 @@ bool are_targets(const ordered_json& document) {
                      [&](const ordered_json& row) { return is_row(row, targets.size()); });
 }
 
-/// These members of a file, and its step; nothing where there is no such file, or none that `is_sound`.
+/// Reads these members of a file, and its step; nothing if there is no such file, or if it is not `is_sound`.
 ordered_json members_of(const std::string& folder, const std::string& name, const char* names,
                         bool (*is_sound)(const ordered_json&), const char* kind, ordered_json& notes) {
   SmallFile file = read_small_file(folder + "/" + name, max_confusion_bytes);

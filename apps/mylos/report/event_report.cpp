@@ -21,7 +21,7 @@ std::string short_text(const ordered_json& event, const char* key) {
   return text_member(event, key).substr(0, max_text_bytes);
 }
 
-/// Null where the line is no event.
+/// Null if the line is not an event.
 ordered_json event_of(std::string_view line) {
   const ordered_json event = ordered_json::parse(line, nullptr, false);
   const double step = number_member(event, "step", -1);

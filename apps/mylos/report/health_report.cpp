@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t max_parameters = 400;
 constexpr std::size_t max_step_groups = 200;  // narrower ones cannot be seen
 
-/// Rows of a map, each as long as there are columns; `broken`: [row, column] of what was not finite.
+/// The rows of a map, each with one value per column; `broken`: [row, column] of values that were not finite.
 ordered_json json_of(const StepGrid& grid) {
   ordered_json rows = ordered_json::array();
   ordered_json broken = ordered_json::array();

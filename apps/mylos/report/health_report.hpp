@@ -1,4 +1,4 @@
-// What a run measured of single parameters, for the heat maps of its page: health.csv.
+// Measurements of single parameters for the heat maps of a run's page: health.csv.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace mylos::app {
 
-/// Null where the run has no such file. Cells of at most `max_cells` a map, as StepGrid bounds them.
+/// Null if the run has no such file. A map has at most `max_cells` cells (StepGrid).
 [[nodiscard]] ordered_json health_of(const std::string& folder, bool runs_on, std::size_t max_cells,
                                      ordered_json& notes);
 

@@ -21,7 +21,7 @@ constexpr std::size_t max_marks = 2000;
 constexpr std::size_t max_checkpoints_tried = 3;
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-/// Of history.csv; the first is the step.
+/// Columns of history.csv; the first is the step.
 enum Column : std::size_t {
   epoch = 1,
   loss,
@@ -54,7 +54,7 @@ const std::vector<std::string>& column_names() {
   return names;
 }
 
-/// What is drawn.
+/// The columns that are drawn.
 const std::vector<std::string>& curve_names() {
   static const std::vector<std::string> names{
       "loss",          "lr",           "gradient_norm",          "scale",
@@ -63,7 +63,7 @@ const std::vector<std::string>& curve_names() {
   return names;
 }
 
-/// Rows as they come, and what is kept of them.
+/// Reads rows and reduces them to curves.
 class History {
  public:
   History(double batch, std::size_t max_points)

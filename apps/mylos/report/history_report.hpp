@@ -1,5 +1,5 @@
-// The training history of a run for its page: from history.csv, or from the newest sound checkpoint where
-// that is missing.
+// The training history of a run for its page: from history.csv, or from the newest valid checkpoint if that
+// is missing.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace mylos::app {
 
-/// `notes`, a JSON array, gets what was left out or looked for in vain. At most `max_points` points a curve.
+/// Adds skipped and missing data to `notes`, a JSON array. A curve has at most `max_points` points.
 [[nodiscard]] ordered_json history_of(const std::string& folder, const DeckLines& deck, bool runs_on,
                                       std::size_t max_points, ordered_json& notes);
 

@@ -10,7 +10,7 @@
 namespace mylos::app {
 namespace {
 
-/// Names and types do not depend on what the data would say.
+/// Names and types do not depend on the data.
 void complete_shapes(ModelOptions& model) {
   if (model.inputs == 0) {
     model.inputs = 1;

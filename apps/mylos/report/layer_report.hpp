@@ -7,7 +7,7 @@
 
 namespace mylos::app {
 
-/// [{name, kind, compute, input, output}, ...]; null, and a note, where this version cannot read the deck.
+/// [{name, kind, compute, input, output}, ...]; null and a note if this version cannot read the deck.
 /// `resolved`: the text of resolved.toml.
 [[nodiscard]] ordered_json layers_of(const std::string& resolved, ordered_json& notes);
 

@@ -7,13 +7,13 @@
 namespace mylos::app {
 namespace {
 
-// Beyond these a file is hostile or foreign; they bound the memory that reading it takes.
+// Larger files are not from Mylos; these limits bound the memory of reading.
 constexpr std::size_t max_plan_bytes = std::size_t{4} << 20;
 constexpr std::size_t max_summary_bytes = std::size_t{64} << 10;
 constexpr std::size_t max_memory_parts = 64;
 constexpr std::size_t max_part_name_bytes = 200;
 
-/// A document that a run writes beside its tables, as this version knows it.
+/// A JSON document of a run, as this version knows it.
 struct KnownDocument {
   const char* file;
   const char* format;
@@ -23,7 +23,7 @@ struct KnownDocument {
 constexpr KnownDocument known_plan{"plan.json", "mylos-plan", 1, max_plan_bytes};
 constexpr KnownDocument known_summary{"summary.json", "mylos-summary", 1, max_summary_bytes};
 
-/// Members that have the names of this version are shown, whoever wrote them.
+/// Members with the names of this version are shown, from any version.
 void note_other_version(const ordered_json& document, const KnownDocument& known, ordered_json& notes) {
   const std::string format = text_member(document, "format");
   const double version = number_member(document, "version", known.version);
@@ -34,7 +34,7 @@ void note_other_version(const ordered_json& document, const KnownDocument& known
                   known.file, format.substr(0, max_part_name_bytes), version, known.format, known.version));
 }
 
-/// Null, and a note, where it is no JSON object.
+/// Null and a note if it is not a JSON object.
 ordered_json read_object(const std::string& folder, const KnownDocument& known, ordered_json& notes) {
   SmallFile file = read_small_file(folder + "/" + known.file, known.max_bytes);
   if (!file.exists) return nullptr;
@@ -55,7 +55,7 @@ void add_part(ordered_json& parts, const std::string& name, double bytes) {
     parts.push_back({{"name", name.substr(0, max_part_name_bytes)}, {"bytes", bytes}});
 }
 
-/// Operations that a plan has run more than once.
+/// The operations that a plan executes more than once.
 std::int64_t repeated_forwards(const ordered_json& plan) {
   if (!plan.contains("operations") || !plan["operations"].is_array()) return 0;
   std::int64_t forwards = 0;

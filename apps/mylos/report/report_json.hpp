@@ -1,4 +1,4 @@
-// JSON of the page: short numbers, and text that may stand within a page's script element.
+// JSON of the page: short numbers, and text that is safe within a page's script element.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,14 +8,14 @@ namespace mylos::app {
 
 using nlohmann::ordered_json;  // members stay in the order in which they are read best
 
-/// Six digits, which is more than a screen shows; null where the value is not finite.
+/// Rounds to six digits, more than a screen shows; null if the value is not finite.
 [[nodiscard]] ordered_json short_number(double value);
 
-/// The document as text for <script type="application/json">: pure ASCII, no "<", ">" or "&", so that nothing
-/// that it holds can end the element; bytes that are no UTF-8 become U+FFFD.
+/// The document as text for <script type="application/json">: pure ASCII, no "<", ">" or "&", so that
+/// its content cannot end the element; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string script_text(const ordered_json& document);
 
-/// A member's number, or text; nothing of another type. `document` may be anything.
+/// Returns a member's number or text; nothing for another type. `document` may be any JSON value.
 [[nodiscard]] double number_member(const ordered_json& document, const char* key, double otherwise);
 [[nodiscard]] std::string text_member(const ordered_json& document, const char* key);
 

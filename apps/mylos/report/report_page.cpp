@@ -17,7 +17,7 @@ void put(std::string& page, std::string_view name, std::string_view part) {
 
 std::string report_page(const ordered_json& document) {
   std::string page(page_html);
-  // From the end to the beginning: what is put in may itself hold such a name.
+  // Replaces from the end to the beginning, because an inserted part may contain such a name.
   put(page, "{{script}}", page_script);
   put(page, "{{data}}", script_text(document));
   put(page, "{{style}}", page_style);

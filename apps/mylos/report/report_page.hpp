@@ -1,5 +1,5 @@
-// The page of a report: its parts, page.html, page.css and *.js of this folder, are put into the program when
-// it is built, and into one file with the data when it runs.
+// The page of a report. The build embeds its parts, page.html, page.css and *.js of this folder, in the
+// program; the program writes them into one file with the data.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t piece_bytes = std::size_t{64} << 10;
-// deck.toml may be anybody's: it does not make a run.
+// A deck.toml may belong to the user: it does not identify a run.
 constexpr const char* files_of_a_run[] = {"history.csv", "summary.json", "plan.json", "resolved.toml"};
 
 bool is_run(const std::string& folder) {

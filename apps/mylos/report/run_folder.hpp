@@ -1,4 +1,4 @@
-// The files of a run's folder, read without trust: perhaps half written, perhaps a stranger's.
+// Reads the files of a run's folder without trusting them: they may be incomplete or untrusted.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace mylos::app {
 
-/// The folder of a run by its path or that of its checkpoints. Throws Error (bad_input), naming what was
-/// looked for, where it is none.
+/// Returns the folder of a run, given its path or that of its checkpoints. Throws Error (bad_input) with the
+/// missing files if it is not a run.
 [[nodiscard]] std::string open_run_folder(const std::string& path);
 
-/// Gives `take` the file's bytes in pieces. False where there is no such file, or none that may be read.
+/// Passes the file's bytes to `take` in pieces. Returns false if the file is missing or not readable.
 bool read_in_pieces(const std::string& path, const std::function<void(std::string_view)>& take);
 
 struct SmallFile {

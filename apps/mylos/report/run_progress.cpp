@@ -12,7 +12,7 @@
 namespace mylos::app {
 namespace {
 
-/// "" where nobody works in the folder, or where nobody can be seen to.
+/// The process that works in the folder; "" if there is none, or if it cannot be detected.
 std::string worker_in(const std::string& folder) {
   FolderLock lock(folder);
   try {
@@ -32,7 +32,7 @@ std::string newest_checkpoint(const std::string& folder) {
 RunProgressReport progress_of(const std::string& folder, const std::string& outcome) {
   using enum RunProgress;
   const std::string worker = worker_in(folder);
-  // A summary is the last thing that a run writes, and the first that the next start removes.
+  // A run writes its summary last, and the next start removes it first.
   if (outcome == "done") return {done, "the run reached its end"};
   if (!worker.empty()) return {running, fmt::format("{} works on it", worker)};
   std::error_code failure;

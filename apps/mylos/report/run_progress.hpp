@@ -1,5 +1,5 @@
-// Whether a run goes on, from what its folder says: the lock of a working process, the summary, the request
-// to start it again, the last of its events.
+// The progress of a run, from the files in its folder: the lock of a working process, the summary, the
+// request to start it again, the last of its events.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct RunProgressReport {
   std::string text;  // for people: who works in it, or what to do next
 };
 
-/// `outcome`: of summary.json, "" where there is none.
+/// `outcome`: from summary.json, "" if there is none.
 [[nodiscard]] RunProgressReport progress_of(const std::string& folder, const std::string& outcome);
 
 /// Returns `progress` with the run's last event about its end; `events` as events_of() returns them.

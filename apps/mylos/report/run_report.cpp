@@ -32,7 +32,7 @@ DeckFile read_deck_of(const std::string& folder, ordered_json& notes) {
   return deck;
 }
 
-/// As the run has amended it.
+/// The deck with the run's amendments.
 std::string deck_in_effect(const std::string& folder, const std::string& given, ordered_json& notes) {
   if (!std::filesystem::exists(folder + "/amended.toml")) return given;
   const SmallFile amended = read_small_file(folder + "/amended.toml", max_deck_bytes);
@@ -40,8 +40,8 @@ std::string deck_in_effect(const std::string& folder, const std::string& given, 
   return amended.problem.empty() ? amended.text : given;
 }
 
-/// Steps of the whole run: as the summary or the deck says, or by the epochs that its last step had made. 0:
-/// unknown.
+/// The steps of the complete run, from the summary, from the deck, or from the epochs at its last step.
+/// 0: unknown.
 double steps_of_run(const ordered_json& summary, const DeckLines& deck, const ordered_json& history) {
   if (const double steps = number_member(summary, "steps_of_run", 0); steps > 0) return steps;
   if (const double steps = deck.number("run.steps"); steps > 0) return steps;

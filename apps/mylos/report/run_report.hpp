@@ -1,4 +1,4 @@
-// All that a page says of one run, gathered from its folder and reduced.
+// All data of one run for the page, collected from its folder and reduced.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace mylos::app {
 
-/// What the page has room for, of each run.
+/// The limits of the page for each run.
 struct ReportBounds {
   std::size_t points = 2000;   // of a curve
   std::size_t cells = 30'000;  // of a heat map
 };
 
-/// So many runs share what one page may have.
+/// The limits for `runs` runs that share one page.
 [[nodiscard]] ReportBounds bounds_for(std::size_t runs);
 
 struct RunReport {
@@ -23,7 +23,7 @@ struct RunReport {
   RunProgress progress = RunProgress::unfinished;
 };
 
-/// `folder`: of open_run_folder(). What is damaged or missing is said in the document's `notes`.
+/// `folder`: from open_run_folder(). The document's `notes` list damaged and missing files.
 [[nodiscard]] RunReport report_of(const std::string& folder, const ReportBounds& bounds);
 
 }  // namespace mylos::app

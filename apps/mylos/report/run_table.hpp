@@ -1,4 +1,4 @@
-// The tables of a run's folder: their numbers, and what is said of rows that are no good.
+// Reads the tables of a run's folder, and writes notes about damaged rows.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 namespace mylos::app {
 
-/// Gives the rows of folder/name to `rows`, and `notes` what was left out; the half row at the end of a table
-/// that is being written is none of that. The first column that `rows` wants is the step. False where there
+/// Passes the rows of folder/name to `rows`, and adds skipped rows to `notes`, except an incomplete row at
+/// the end of a table that is being written. The first column of `rows` is the step. Returns false if there
 /// is no such file.
 bool read_table(const std::string& folder, const std::string& name, CsvRows& rows, bool runs_on,
                 ordered_json& notes);
 
-/// The step that is all of this text.
+/// Converts a text that consists of one step.
 [[nodiscard]] std::optional<std::int64_t> step_of(std::string_view text);
 
-/// The number that is all of this text; NaN where it is empty.
+/// Converts a text that consists of one number; NaN if it is empty.
 [[nodiscard]] std::optional<double> number_or_nothing(std::string_view text);
 
 }  // namespace mylos::app

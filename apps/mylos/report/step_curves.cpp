@@ -46,7 +46,7 @@ void StepCurves::add(std::int64_t step, std::span<const double> values) {
   while (points_.size() > max_points_) merge();
 }
 
-/// Neighbours become one, as far as they fall into one stretch of twice the width.
+/// Merges neighbours that are in one interval of twice the width.
 void StepCurves::merge() {
   width_ *= 2;
   std::size_t kept = 0;

@@ -1,6 +1,6 @@
-// StepCurves: values over steps, of as many steps as come, reduced while they come to a number of points that
-// a page can draw. A point keeps the least, the mean and the largest of its steps, so that a spike of one
-// step stays.
+// StepCurves: values over any number of steps, reduced while they arrive to a number of points that a page
+// can draw. A point stores the smallest, the mean and the largest of its steps, so that a spike of one step
+// stays visible.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace mylos::app {
 
 class StepCurves {
  public:
-  /// Of the finite values of one curve in the steps of one point.
+  /// Statistics of the finite values of one curve in the steps of one point.
   struct Values {
     double least = 0;
     double largest = 0;
@@ -27,12 +27,12 @@ class StepCurves {
 
   StepCurves(std::size_t curves, std::size_t max_points);
 
-  /// A value for each curve; those that are not finite are left out. Steps may come again, and in any order.
+  /// Adds a value for each curve; values that are not finite are skipped. Steps may repeat, in any order.
   void add(std::int64_t step, std::span<const double> values);
 
-  /// At most `max_points`, by rising steps.
+  /// At most `max_points` points, sorted by step.
   [[nodiscard]] const std::vector<Point>& points() const { return points_; }
-  /// Steps that a point may stand for.
+  /// The largest number of steps of a point.
   [[nodiscard]] std::int64_t width() const { return width_; }
 
  private:
@@ -45,7 +45,7 @@ class StepCurves {
   std::vector<Point> points_;
 };
 
-/// The largest step that is counted with: what is beyond it is no step.
+/// The largest valid step.
 inline constexpr std::int64_t max_step = 1'000'000'000'000;
 
 }  // namespace mylos::app

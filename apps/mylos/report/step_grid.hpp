@@ -1,6 +1,6 @@
-// StepGrid: of many named things a value over steps, as a heat map draws it: a row per name, a column per
-// stretch of steps, the largest value of the stretch in each cell. Bounded in rows, columns and cells,
-// whatever comes.
+// StepGrid: values of many named quantities over steps, for a heat map: a row per name, a column per interval
+// of steps, the largest value of the interval in each cell. Rows, columns and cells are bounded for any
+// input.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +25,12 @@ class StepGrid {
 
   StepGrid(std::size_t max_rows, std::size_t max_columns, std::size_t max_cells);
 
-  /// `broken`: what was measured there was not finite, whatever `value` is.
+  /// `broken`: the measured value was not finite, for any `value`.
   void add(std::int64_t step, std::string_view name, double value, bool broken);
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
-  /// Whether names beyond the bound were left out.
+  /// True if names beyond the bound were skipped.
   [[nodiscard]] bool has_more_names() const { return has_more_names_; }
 
  private:

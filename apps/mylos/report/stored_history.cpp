@@ -1,4 +1,4 @@
-// The history that a checkpoint keeps, as CSV on standard output: of a process of its own
+// Prints the history in a checkpoint as CSV on standard output; runs in a separate process
 // (child_process.hpp).
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ struct StoredColumn {
   hdf5::Dataset dataset;
 };
 
-/// Lists of numbers, as long as the first of them.
+/// Reads lists of numbers with the length of the first one.
 std::vector<StoredColumn> columns_of(const hdf5::File& file) {
   std::vector<StoredColumn> columns;
   if (!file.exists(group)) return columns;

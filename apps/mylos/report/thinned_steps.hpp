@@ -1,4 +1,4 @@
-// ThinnedSteps: steps at which something happened, all of them up to a bound, and then evenly fewer.
+// ThinnedSteps: the steps of events; all of them up to a bound, then an evenly spaced subset.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class ThinnedSteps {
 
   [[nodiscard]] const std::vector<std::int64_t>& steps() const { return steps_; }
   [[nodiscard]] std::int64_t total() const { return total_; }
-  /// One of so many is among steps(); 1: all.
+  /// steps() contains one of this number of steps; 1: all.
   [[nodiscard]] std::int64_t every() const { return every_; }
 
  private:

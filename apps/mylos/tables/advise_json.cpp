@@ -80,7 +80,7 @@ std::string advice_json(const AdviceReport& report) {
                                  {"trials", std::move(trials)},
                                  {"advice", std::move(advice)},
                                  {"deck", report.deck}};
-  // A name of the command line may be no UTF-8.
+  // A name on the command line may not be UTF-8.
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace);
 }
 

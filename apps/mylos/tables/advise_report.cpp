@@ -18,12 +18,12 @@ std::string bytes(std::size_t count) {
   return format_bytes(static_cast<std::int64_t>(count));
 }
 
-/// Of the setting that recomputes least, as losses do not depend on recomputation.
+/// Uses the setting with the least recomputation, because losses do not depend on recomputation.
 bool stands_for_its_type(const TrialResult& result) {
   return result.setting.recompute == RecomputeMode::automatic;
 }
 
-/// Null where float does not fit.
+/// Null if float does not fit.
 const TrialResult* base_of(const AdviceReport& report) {
   const std::size_t base = float_base(report.results);
   return base < report.results.size() ? &report.results[base] : nullptr;
@@ -83,7 +83,7 @@ std::string table(const AdviceReport& report) {
   return text + "  micro-batch: the largest that fits the budget, one for each rank in a step\n" + notes;
 }
 
-/// The shares that a type adds to float's; all of them where float does not fit.
+/// The fractions of a type minus those of float; the fractions themselves if float does not fit.
 std::vector<LostGradient> losses_of(const AdviceReport& report, const TrialResult& result) {
   const TrialResult* base = base_of(report);
   if (base != nullptr) return lost_gradients(*base, result);

@@ -1,4 +1,4 @@
-// What `mylos advise` says: a table of what was measured, the verdict, and the same for programs.
+// The output of `mylos advise`: a table of the measurements, the verdict, and the same for programs.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace mylos::app {
 
-/// A micro-batch beyond which nobody looks for a larger one.
+/// The search for the largest micro-batch ends here.
 inline constexpr std::int64_t micro_batch_limit = std::int64_t{1} << 16;
 
 struct AdviceReport {
@@ -35,10 +35,10 @@ struct AdviceReport {
 /// that are not finite become null.
 [[nodiscard]] std::string advice_json(const AdviceReport& report);
 
-/// "auto", "none", "all", "as the deck" of a setting that says.
+/// The recomputation of a setting: "auto", "none", "all", "as the deck".
 [[nodiscard]] std::string recompute_name(const TrialSetting& setting);
 
-/// Joules of a step, median over the rounds; NaN where they were not counted.
+/// Joules of a step, median over the rounds; NaN if they were not counted.
 [[nodiscard]] double step_joules(const TrialResult& result);
 
 }  // namespace mylos::app

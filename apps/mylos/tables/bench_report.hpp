@@ -1,4 +1,4 @@
-// BenchFile: what `mylos bench` measured, as a CSV file for programs beside the lines for people.
+// BenchFile: the measurements of `mylos bench` as a CSV file for programs.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace mylos::app {
 
-/// A CSV file, which appears when all of it is there. All ranks make one and publish it; rank 0 writes.
+/// A CSV file that appears when it is complete. All ranks create and publish it; rank 0 writes.
 class BenchFile {
  public:
-  /// `path`: "" for no file. Throws Error on all ranks at once where it cannot be written: not only after
-  /// minutes. `ranks` must outlive this object.
+  /// `path`: "" for no file. Throws Error on all ranks at once if it cannot be written, before the
+  /// measurement. `ranks` must outlive this object.
   BenchFile(RankGroup& ranks, const std::string& path, const std::vector<std::string>& columns);
 
-  /// Cells without commas and quotes.
+  /// Cells must not contain commas and quotes.
   void add(const std::vector<std::string>& cells);
   void publish();
 

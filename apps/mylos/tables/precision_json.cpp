@@ -40,7 +40,7 @@ std::string precision_json(const FilePrecision& file) {
     for (const ArrayPrecision& array : *part) document[name].push_back(json_of_array(array));
   }
   document["others"] = file.others;
-  // Names in files are any bytes; JSON has UTF-8 alone.
+  // Names in files may contain any bytes; JSON must be UTF-8.
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 

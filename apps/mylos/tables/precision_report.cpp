@@ -10,14 +10,14 @@ namespace {
 
 constexpr std::size_t max_bar = 40;  // characters of a histogram's longest line
 
-/// Two digits: "0.0012 %", "100 %".
+/// Formats with two digits: "0.0012 %", "100 %".
 std::string percent(std::int64_t part, const ConversionCounts& counts) {
   const double share =
       100 * static_cast<double>(part) / static_cast<double>(counts.judged + counts.overflows);
   return share >= 99.5 ? fmt::format("{:.0f} %", share) : fmt::format("{:.2g} %", share);
 }
 
-/// The verdict and what it comes from.
+/// The verdict and its reasons.
 std::string verdict_text(const ConversionCounts& counts) {
   const std::string verdict(name_of(counts.verdict()));
   if (counts.verdict() == Verdict::safe) return verdict;
@@ -38,7 +38,7 @@ std::string line_of(std::size_t width, const ArrayPrecision& array, const Conver
                      counts.mean_error(), verdict_text(counts));
 }
 
-/// What a number between 2^exponent and twice as much becomes in fp16.
+/// The effect of a conversion to fp16 on numbers from 2^exponent to 2^(exponent + 1).
 std::string fate_in_half(int exponent) {
   constexpr FloatLimits half = limits_of(DType::fp16);
   if (exponent > half.max_exponent) return "overflows in fp16";

@@ -1,4 +1,4 @@
-// What conversions would do to the arrays of a file, as a table, as histograms and as JSON.
+// The effects of conversions on the arrays of a file, as a table, as histograms and as JSON.
 #pragma once
 
 #include <string>
@@ -23,12 +23,12 @@ struct FilePrecision {
   std::vector<std::string> others = {};   // that hold no floating-point numbers
 };
 
-/// Those with fewer bits than the array has.
+/// The types with fewer bits than the array's type.
 [[nodiscard]] std::vector<DType> types_to_judge(const ArrayPrecision& array);
 
-/// A line per array and type, and what the verdicts mean.
+/// Prints a line per array and type, and the meaning of the verdicts.
 [[nodiscard]] std::string precision_table(const FilePrecision& file);
-/// A line per array and binary exponent, with what becomes of such numbers in fp16.
+/// Prints a line per array and binary exponent, with the effect of fp16 on such numbers.
 [[nodiscard]] std::string precision_histograms(const FilePrecision& file);
 [[nodiscard]] std::string precision_json(const FilePrecision& file);
 
