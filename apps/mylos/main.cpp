@@ -32,7 +32,7 @@ using mylos::ExitCode;
 using mylos::StopSources;
 using namespace mylos::app;  // NOLINT: this file is the command
 
-/// What counts of steps, ranks and tokens may be.
+/// The range of numbers of steps, ranks and tokens.
 constexpr std::int64_t max_counted = std::numeric_limits<std::int32_t>::max();
 
 void add_checkpoint(CLI::App& command, NamedCheckpoint& checkpoint) {
@@ -43,13 +43,13 @@ void add_checkpoint(CLI::App& command, NamedCheckpoint& checkpoint) {
   command.add_flag("--best", checkpoint.best, best_meaning);
 }
 
-/// Of commands that compute with the weights.
+/// Options of commands that compute with the weights.
 void add_weights(CLI::App& command, NamedCheckpoint& checkpoint) {
   add_checkpoint(command, checkpoint);
   command.add_flag("--average", checkpoint.average, "The weights' moving average (optimizer.average)");
 }
 
-/// Everything that the command line can say.
+/// All options of the command line.
 struct CommandLine {
   TrainArguments train;
   PlanArguments plan;
@@ -202,7 +202,7 @@ ExitCode print_manual() {
   return ExitCode::done;
 }
 
-/// What the command line asks for computes no network, and exchanges nothing with other ranks.
+/// True if the selected command computes no network and exchanges nothing with other ranks.
 bool does_without_mpi(const CLI::App& app) {
   constexpr std::array commands{"types", "check-precision", "info", "report", "prepare", "manual"};
   return std::any_of(commands.begin(), commands.end(),
@@ -213,8 +213,8 @@ bool does_without_mpi(const CLI::App& app) {
 
 int main(int argument_count, char** arguments) {
   choose_short_spin(arguments);
-  // A limit of file sizes (ulimit -f) is to be a write that fails, with its message; the signal ends the
-  // process without a word, and half a file stays.
+  // With a limit of file sizes (ulimit -f) a write must fail with a message; the signal would end the process
+  // silently and leave an incomplete file.
   std::signal(SIGXFSZ, SIG_IGN);
   if (const std::optional<int> code = work_as_child(argument_count, arguments))
     _exit(*code);  // HDF5 need not close what it could not read

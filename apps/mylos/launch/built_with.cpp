@@ -1,4 +1,5 @@
-// Compiled like the rest of the program, to say what its compiler was allowed to use. It holds no code.
+// Lists the instruction sets that the compiler may use. Compiled like the rest of the program; contains no
+// code.
 #include "launch/processor.hpp"
 
 namespace mylos::app {

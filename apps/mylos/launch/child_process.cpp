@@ -19,13 +19,13 @@
 namespace mylos::app {
 namespace {
 
-// Beside what the program itself maps: HDF5's caches and a piece of 4 MiB need far less.
+// In addition to the program's own mappings; HDF5's caches and a piece of 4 MiB need far less.
 constexpr rlim_t memory_room = rlim_t{512} << 20;
-// Of processor time: a start, and a reader far slower than any disk.
+// Processor time: enough for a start and for a reader far slower than any disk.
 constexpr rlim_t seconds_to_start = 30;
 constexpr std::uintmax_t slowest_bytes_per_s = 20'000'000;
 
-// A process that fails writes this byte and its message.
+// A failing process writes this byte and its message.
 constexpr char before_message = '\0';
 constexpr std::size_t max_message_bytes = 4096;
 
@@ -70,7 +70,7 @@ ChildEnd run_child(const std::string& mode, const std::string& file,
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  // HDF5 has its own words for files that confuse it.
+  // HDF5 prints its own messages about damaged files.
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   std::string program = "/proc/self/exe";
   std::string mode_argument = mode;

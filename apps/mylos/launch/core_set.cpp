@@ -1,4 +1,4 @@
-// A file of its own, without Kokkos: nvcc 13 breaks down on cpu_set_t in containers.
+// A separate file without Kokkos, because nvcc 13 fails on cpu_set_t in containers.
 #include "launch/core_set.hpp"
 
 #include <sched.h>
@@ -15,7 +15,7 @@ CoreSet from_system(const cpu_set_t& set) {
   return cores;
 }
 
-/// Of a line such as "0,64" or "0-1": what Linux writes of a core's hardware threads.
+/// Parses a line such as "0,64" or "0-1", Linux' list of a core's hardware threads.
 CoreSet listed(std::istream& line) {
   CoreSet cores;
   std::size_t first = 0;
@@ -39,8 +39,8 @@ CoreSet bound_cores() {
 
 CoreSet usable_cores() {
   CoreSet usable;
-  // A thread that asks for every core is given those that its control group (cpuset) has. It ends then: a
-  // process' other threads stay bound as they are.
+  // A thread that requests every core gets the cores of its control group (cpuset). The thread then ends; the
+  // other threads of the process keep their binding.
   std::thread([&usable] {
     cpu_set_t every;
     CPU_ZERO(&every);

@@ -13,7 +13,7 @@
 
 namespace mylos::app {
 
-/// What one rank says of itself; ranks exchange it as it is.
+/// The placement of one rank; ranks exchange it as bytes.
 struct RankPlace {
   char node[64] = {};  // the node's name, ended by 0
   int node_first = 0;  // the lowest rank there, which stands for the node
@@ -28,23 +28,24 @@ struct RankPlace {
 };
 static_assert(std::is_trivially_copyable_v<RankPlace>);
 
-/// Of all ranks, in their order.
+/// The placements of all ranks, in their order.
 using Placement = std::vector<RankPlace>;
 
-/// This process, but for threads and its own device, which it has once Kokkos runs. All ranks call it.
+/// The placement of this process without threads and device, which Kokkos sets later. All ranks call it.
 [[nodiscard]] RankPlace place_of_process(RankGroup& ranks, const std::optional<DeviceSurvey>& survey);
 
-/// What each rank brings, on all of them. All ranks call it.
+/// Gathers the placements of all ranks on every rank. All ranks call it.
 [[nodiscard]] Placement gather(RankGroup& ranks, const RankPlace& own);
 
-/// The cores that a rank may use, and with how many ranks of its node it shares exactly these.
+/// The cores that a rank may use, and the number of ranks of its node that may use exactly the same cores.
 struct CoreShare {
   int cores = 1;
   int ranks = 1;
 };
 [[nodiscard]] CoreShare core_share(const Placement& placement, int rank);
 
-/// Which of the devices that a rank sees it takes: ranks of a node that see the same ones take them in turn.
+/// The index of a rank's device among its visible ones: ranks of a node that see the same devices use them in
+/// order.
 [[nodiscard]] int device_of(const Placement& placement, int rank);
 
 struct Node {
@@ -57,7 +58,7 @@ struct Node {
   int devices_in_use = 0;  // different ones
 };
 
-/// In the order of their lowest ranks.
+/// Sorted by their lowest ranks.
 [[nodiscard]] std::vector<Node> nodes_of(const Placement& placement);
 
 }  // namespace mylos::app

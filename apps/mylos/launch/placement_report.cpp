@@ -29,12 +29,12 @@ std::string cores_text(int cores) {
   return fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
 }
 
-/// Threads for each rank of the node by which they fit; at least one.
+/// The number of threads per rank that fits the node; at least one.
 int fitting_threads(const Node& node) {
   return std::max(1, count(node.usable) / static_cast<int>(node.ranks.size()));
 }
 
-/// Trouble on a node: who has it, and the rest of the sentence behind "on NODE".
+/// A problem on a node: the ranks, and the rest of the sentence after "on NODE".
 struct Finding {
   std::vector<int> ranks;
   std::string text;
@@ -42,7 +42,7 @@ struct Finding {
 
 using Look = std::function<std::optional<Finding>(const Placement&, const Node&)>;
 
-/// Ranks with more threads than the cores that all of them are bound to: the worst of a node.
+/// Ranks with more threads than the cores that they are bound to; the worst case of a node.
 struct Crowd {
   std::vector<int> ranks;
   CoreSet cores;
@@ -96,7 +96,7 @@ std::optional<Finding> idle_cores(const Placement& placement, const Node& node) 
   const bool wanted = std::any_of(node.ranks.begin(), node.ranks.end(), [&](int rank) {
     return !place_of(placement, rank).chosen_threads;  // somebody asked for these numbers
   });
-  // A core with several hardware threads is not idle where one of them is bound (srun --hint=nomultithread).
+  // A core with several hardware threads is in use if one of them is bound (srun --hint=nomultithread).
   if (wanted || (node.usable & ~node.occupied).none()) return std::nullopt;
   return Finding{node.ranks,
                  fmt::format("{} bound to {} of its {}, and the others are idle: `mpirun --bind-to none` or "
@@ -123,7 +123,7 @@ std::optional<Finding> crowded_devices(const Placement&, const Node& node) {
                   node.devices_in_use)};
 }
 
-/// One line for all nodes that have the trouble.
+/// Prints one line for all nodes with the same problem.
 std::optional<std::string> line_on(const Placement& placement, const std::vector<Node>& nodes,
                                    const Look& inspect) {
   std::string line;
@@ -156,7 +156,7 @@ std::optional<std::string> different_threads(const Placement& placement) {
       verb(fastest, "has", "have"), most);
 }
 
-/// Of a host, whose products may be cut by its threads.
+/// True on hosts, where the rounding of GEMMs may depend on the number of threads.
 std::optional<std::string> threads_by_chance(const Placement& placement) {
   const RankPlace& first = placement.front();
   if (!first.chosen_threads) return std::nullopt;
@@ -166,7 +166,7 @@ std::optional<std::string> threads_by_chance(const Placement& placement) {
       first.threads, first.threads);
 }
 
-/// As `nvidia-smi -L` begins it.
+/// Formatted like the beginning of `nvidia-smi -L`.
 std::string device_name(const DeviceId& device) {
   return fmt::format("GPU-{:02x}{:02x}{:02x}{:02x}", device[0], device[1], device[2], device[3]);
 }

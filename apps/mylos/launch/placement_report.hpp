@@ -1,4 +1,4 @@
-// What is said of a placement: advice where something is wrong with it, and a table where somebody asks.
+// Reports on a placement: warnings about problems, and a table.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace mylos::app {
 
-/// At most a line on cores and threads and one on devices, each with what to type; none where all is right.
-/// Nodes with the same trouble are named by the first of them. `reproducible`: of a run that is to have the
-/// same bits elsewhere; another line then where it would have other threads there.
+/// At most one line on cores and threads and one on devices, each with the option to use; none if all is
+/// right. The first of the nodes with the same problem is named. `reproducible`: of a reproducible run; a
+/// further line warns if it could have another number of threads elsewhere.
 [[nodiscard]] std::vector<std::string> placement_advice(const Placement& placement,
                                                         bool reproducible = false);
 
-/// A line for each rank, each beginning with "#" as comments of a deck do. Of nodes that are laid out alike
-/// the first stands for all.
+/// A line for each rank, beginning with "#" like comments of a deck. Only the first of several nodes with the
+/// same layout is listed.
 [[nodiscard]] std::string placement_table(const Placement& placement);
 
 }  // namespace mylos::app

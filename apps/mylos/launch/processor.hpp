@@ -1,15 +1,16 @@
-// Whether this processor has the instructions that the compiler was allowed to use, on x86.
+// Checks whether this x86 processor has the instructions that the compiler may use.
 //
-// A program built for one node and started on an older one would die of SIGILL wherever it first meets an
-// instruction that is not there. So the question is asked before anything else runs, static initialisers and
-// those of shared libraries included (processor_check_x86.cpp).
+// A program built for one node and started on an older one would end with SIGILL at the first missing
+// instruction. The check therefore runs before everything else, including the static initialisers of the
+// program and of shared libraries (processor_check_x86.cpp).
 #pragma once
 
 #include <cstdint>
 
 namespace mylos::app {
 
-/// The registers of CPUID that name instruction sets, and XCR0: what the operating system saves of them.
+/// The registers of CPUID that list instruction sets, and XCR0: the registers that the operating system
+/// saves.
 struct ProcessorWords {
   enum Word : std::uint8_t {
     leaf1_ecx,
@@ -24,22 +25,23 @@ struct ProcessorWords {
   std::uint32_t word[count] = {};
 };
 
-/// This processor's.
+/// Reads those of this processor.
 [[nodiscard]] ProcessorWords read_processor();
 
-/// Whether it has the instruction set of this name ("AVX-512F"). No processor has one that we do not know.
+/// True if it has the instruction set of this name ("AVX-512F"); false for an unknown name.
 [[nodiscard]] bool has_feature(const ProcessorWords& processor, const char* name);
 
-/// How many of the names (the last one is followed by nullptr) it lacks; `first` becomes the first of them.
+/// The number of missing instruction sets among the names, a list that ends with nullptr; sets `first` to the
+/// first.
 [[nodiscard]] int count_missing(const ProcessorWords& processor, const char* const* names,
                                 const char** first);
 
-/// The best of Kokkos' architectures that runs on it, for scripts/setup --arch: SKX, HSW, SNB or NONE.
+/// The best of Kokkos' architectures for it, for scripts/setup --arch: SKX, HSW, SNB or NONE.
 [[nodiscard]] const char* architecture_for(const ProcessorWords& processor);
 
-/// What the compiler was allowed to use in the rest of the program, in the order of their age; then nullptr.
+/// The instruction sets that the compiler may use in the rest of the program, oldest first; then nullptr.
 extern const char* const built_with[];
-/// The processor or architecture that was meant.
+/// The processor or architecture of the build.
 extern const char* const built_for;
 
 }  // namespace mylos::app

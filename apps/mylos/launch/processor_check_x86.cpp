@@ -1,4 +1,4 @@
-// Ends the program with one line and code 2 where the processor lacks what the program was built to use.
+// Ends the program with one line and code 2 if the processor lacks instructions of the build.
 // Compiled for the oldest x86-64, under the same rule as processor_x86.cpp; buffers and system calls only.
 #include <cpuid.h>
 #include <unistd.h>
@@ -11,12 +11,12 @@
 namespace mylos::app {
 namespace {
 
-/// The name that the processor gives itself.
+/// The processor's name from CPUID.
 struct ProcessorName {
   std::uint32_t registers[13] = {};  // the last one ends the text
 };
 
-/// Without the spaces around it.
+/// Removes leading and trailing spaces.
 const char* read_name(ProcessorName& name) {
   for (std::uint32_t part = 0; part < 3; ++part) {
     std::uint32_t* r = name.registers + 4 * part;

@@ -1,5 +1,5 @@
-// Compiled for the oldest x86-64, and free of all that comes as a template or an inline function from a
-// header: the linker may keep another file's copy of such a function, which is compiled for newer processors.
+// Compiled for the oldest x86-64. It uses no templates or inline functions of headers, because the linker may
+// keep another file's copy of such a function, compiled for newer processors.
 #include <cpuid.h>
 
 #include <cstring>
@@ -9,7 +9,8 @@
 namespace mylos::app {
 namespace {
 
-// What the operating system must save (bits of XCR0): vectors of 32 bytes, and of 64 bytes with their masks.
+// Registers that the operating system must save (bits of XCR0): vectors of 32 bytes, and of 64 bytes with
+// masks.
 constexpr std::uint32_t ymm = 0x06;
 constexpr std::uint32_t zmm = 0xe6;
 

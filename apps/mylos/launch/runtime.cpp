@@ -75,7 +75,7 @@ bool others_have_spoken() {
   return spoken != 0;
 }
 
-/// One message for all ranks: from rank 0 where all of them failed, else from the lowest that did, which then
+/// Prints one message for all ranks: on rank 0 if all failed, otherwise on the lowest failed rank, which then
 /// ends the others.
 ExitCode report(const Error& error) {
   const int rank = rank_of_start();
@@ -127,9 +127,9 @@ int run_alone(const std::function<ExitCode()>& command) {
 
 namespace {
 
-/// A process without a launcher needs no daemon of Open MPI, whose threads and process would be started and
-/// torn down for nothing. Without it all such processes are job 0, whose folder in /tmp the first of them to
-/// end would take from the others, so they do without that too. Other libraries do not read this.
+/// Disables Open MPI's daemon in a process without a launcher, which does not need it. Without the daemon all
+/// such processes are job 0 and would share its folder in /tmp, which the first one to end would remove; so
+/// the folder is disabled too. Other MPI libraries do not read these variables.
 void start_in_isolation() {
   if (was_launched()) return;
   if (setenv("OMPI_MCA_ess_singleton_isolated", "1", 0) != 0) return;
@@ -137,7 +137,7 @@ void start_in_isolation() {
     setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
 }
 
-/// After the command, and whatever it threw: nothing of Kokkos is in use any more.
+/// Called after the command has ended or thrown: Kokkos is no longer in use.
 void end_kokkos() {
   if (Kokkos::is_initialized()) Kokkos::finalize();
 }
@@ -153,8 +153,8 @@ int run_without_mpi(const std::function<ExitCode()>& command) {
 
 int run_with_mpi(int argument_count, char** arguments, const std::function<ExitCode()>& command) {
   start_in_isolation();
-  // While a communicator's thread exchanges gradients the main thread makes no MPI call; readers and writers
-  // in the background make none.
+  // The main thread makes no MPI call while a communicator's thread exchanges gradients; background readers
+  // and writers make none.
   int provided = 0;
   MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &provided);
   const int code = run_alone(command);
@@ -167,7 +167,7 @@ int run_with_mpi(int argument_count, char** arguments, const std::function<ExitC
 
 namespace {
 
-/// Words of Kokkos by which a user has chosen among devices. They come before our choice.
+/// Kokkos' variables for the choice of a device. They override our choice.
 bool kokkos_was_told_the_device() {
   return std::getenv("KOKKOS_DEVICE_ID") != nullptr || std::getenv("KOKKOS_VISIBLE_DEVICES") != nullptr ||
          std::getenv("KOKKOS_MAP_DEVICE_ID_BY") != nullptr;
@@ -190,7 +190,7 @@ KokkosRuntime::KokkosRuntime(int threads, int planned_ranks) {
     own.threads = thread_count(threads, variable, core_share(placement_, ranks.rank()), planned_ranks);
   });
 #ifdef KOKKOS_ENABLE_OPENMP
-  // Kokkos first starts as many as this says, were it all of OMP_NUM_THREADS.
+  // Kokkos first starts this number of threads, as if it were OMP_NUM_THREADS.
   omp_set_num_threads(own.threads);
 #endif
   Kokkos::InitializationSettings settings;

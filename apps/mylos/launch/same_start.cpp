@@ -31,7 +31,7 @@ Words words_of(const std::string& text) {
   return words;
 }
 
-/// The place of the first word that is not the same in all of them.
+/// The index of the first word that differs between them.
 std::size_t first_difference(const std::vector<Words>& lines) {
   const auto differs = [&](std::size_t place) {
     return std::any_of(lines.begin(), lines.end(), [&](const Words& words) {

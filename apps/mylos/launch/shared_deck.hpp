@@ -9,11 +9,11 @@
 
 namespace mylos::app {
 
-/// All ranks call it. Throws on all of them as read_deck() and read_deck_file().
+/// All ranks call it. Throws on all of them like read_deck() and read_deck_file().
 [[nodiscard]] Deck read_shared_deck(RankGroup& ranks, const std::string& file,
                                     const std::vector<std::string>& overrides);
 
-/// Whether a run that is to have the same bits elsewhere needs as many threads there: oneDNN cuts sums by
+/// True if a reproducible run needs the same number of threads elsewhere, because oneDNN splits sums among
 /// them.
 [[nodiscard]] bool needs_these_threads(const Options& options);
 

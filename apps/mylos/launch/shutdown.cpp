@@ -16,7 +16,7 @@ constexpr std::size_t exit_codes = 256;
 
 using Handler = void (*)(int);
 
-/// Calls only what a signal handler may.
+/// Calls only async-signal-safe functions.
 template <std::size_t code>
 void end_with(int signal) {
   constexpr std::string_view before = "mylos: warning: signal ";
@@ -29,7 +29,7 @@ void end_with(int signal) {
   _exit(static_cast<int>(code));
 }
 
-/// One function for each exit code, as a handler is given nothing but its signal.
+/// One function for each exit code, because a handler receives only its signal.
 template <std::size_t... codes>
 constexpr std::array<Handler, exit_codes> handlers_of(std::index_sequence<codes...> /*all*/) {
   return {end_with<codes>...};

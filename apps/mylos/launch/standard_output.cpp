@@ -28,12 +28,13 @@ bool has_launcher() {
   return std::getenv("OMPI_COMM_WORLD_RANK") != nullptr;
 }
 
-/// Where the launcher, this process' parent, writes what its ranks print.
+/// The standard output of the launcher, this process' parent.
 std::string launchers_output() {
   return fmt::format("/proc/{}/fd/1", getppid());
 }
 
-/// Open MPI gives ranks a pseudo-terminal for standard output wherever its own goes: the launcher's decides.
+/// Open MPI always gives ranks a pseudo-terminal as standard output, so the launcher's standard output is
+/// checked.
 bool writes_to_terminal() {
   if (isatty(STDOUT_FILENO) == 0) return false;
   if (!has_launcher()) return true;
@@ -52,13 +53,13 @@ int terminal_columns() {
   return known ? size.ws_col : usual_columns;
 }
 
-/// True where mpirun's standard output is a pipe that nobody reads any more. It takes what ranks print all
-/// the same, and after some SIGPIPEs of its own it ends them.
+/// True if mpirun's standard output is a pipe without a reader. mpirun still accepts the ranks' output, but
+/// after some SIGPIPEs it ends the ranks.
 bool launchers_reader_has_gone() {
   if (!has_launcher()) return false;
   std::string name;
   std::ifstream(fmt::format("/proc/{}/comm", getppid())) >> name;
-  // Not its daemon on another node: whatever that one has for standard output, the ranks' goes another way.
+  // Not its daemon on another node: the ranks' output does not go to the daemon's standard output.
   if (name != "mpirun" && name != "mpiexec" && name != "orterun" && name != "prterun") return false;
   const std::string output = launchers_output();
   struct stat about {};
@@ -71,7 +72,7 @@ bool launchers_reader_has_gone() {
   return gone;
 }
 
-/// Not through stdio, which would keep what it could not write, and fail again at the end.
+/// Bypasses stdio, which would keep unwritten output and fail again at the end.
 class RunLog {
  public:
   void write(std::string_view text) {

@@ -1,4 +1,4 @@
-// What a command writes to standard output and standard error.
+// Standard output and standard error of a command.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace mylos::app {
 
-/// Of rank 0; silent on the other ranks. For commands whose product is what they print: its lines throw Error
-/// where they cannot be written.
+/// Prints on rank 0; silent on the other ranks. For commands whose result is their output: a line that cannot
+/// be written throws Error.
 Output standard_output(int rank);
 
-/// Throws Error where something that was printed cannot be written.
+/// Throws Error if printed text cannot be written.
 void flush_standard_output();
 
-/// The same as standard_output() for the log of a run, which is worth more than its log: what cannot be
-/// written (a full disk, a reader that has gone) is given up, and standard error says so once. From then on
-/// this process ignores SIGPIPE.
+/// Like standard_output(), for the log of a run, which must not end because of its log: lines that cannot be
+/// written (a full disk, a closed pipe) are dropped, and standard error reports it once. From then on this
+/// process ignores SIGPIPE.
 Output run_log(int rank);
 
-/// A line on standard error, as far as that can be written.
+/// Writes a line to standard error; ignores failures.
 void print_error(const std::string& line);
 
 }  // namespace mylos::app

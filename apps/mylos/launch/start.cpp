@@ -17,7 +17,7 @@ bool mpi_is_up() {
   return initialized != 0 && finalized == 0;
 }
 
-/// What `question` (MPI_Comm_rank, MPI_Comm_size) answers of MPI_COMM_WORLD.
+/// The result of `question` (MPI_Comm_rank, MPI_Comm_size) for MPI_COMM_WORLD.
 int ask_world(int (*question)(MPI_Comm, int*), int alone) {
   int answer = alone;
   if (mpi_is_up()) question(MPI_COMM_WORLD, &answer);

@@ -1,20 +1,19 @@
-// How this process was started: by a launcher as one of several ranks, or by itself. MPI takes a third of a
-// second to start, more than most commands: those that compute nothing do without it where no launcher is
-// there.
+// Detects whether a launcher started this process as one of several ranks. MPI takes a third of a second to
+// start, more than most commands: without a launcher, commands that compute nothing do not start it.
 #pragma once
 
 #include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos::app {
 
-/// By the variables that launchers set for their ranks. An unknown launcher's ranks take themselves for
-/// processes alone, which costs no more than that each of them prints, in commands that need no MPI.
+/// Checks the variables that launchers set for their ranks. Ranks of an unknown launcher act as single
+/// processes; then each of them prints, in commands without MPI.
 bool was_launched();
 
-/// The ranks of this start: of MPI_COMM_WORLD (which all of them duplicate together), or this process alone
-/// where MPI was not initialised.
+/// The ranks of this start: those of MPI_COMM_WORLD (which all duplicate together), or only this process if
+/// MPI is not initialised.
 RankGroup ranks_of_start();
-/// The same, where nothing is exchanged.
+/// The same, without communication.
 int rank_of_start();
 int size_of_start();
 

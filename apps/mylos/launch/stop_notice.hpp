@@ -1,4 +1,4 @@
-// StopNotice: a line for whoever asked a run to stop, where the run needs longer than usual to come to it.
+// StopNotice: confirms a stop signal in a line if the run needs longer than usual to react.
 #pragma once
 
 #include <chrono>
@@ -12,19 +12,19 @@ namespace mylos::app {
 
 class StopNotice {
  public:
-  /// From the first look that finds a signal to the line. A run whose steps are shorter says itself that it
-  /// stops, and no line is printed.
+  /// The time from the detection of a signal to the line. A run with shorter steps reports its stop itself,
+  /// and no line is printed.
   static constexpr std::chrono::milliseconds patience{2000};
 
-  /// A thread asks `signal` for the name of one that has arrived, four times a second, until this is
-  /// destroyed, has printed its line with `print`, or the run has said that it stops.
+  /// A thread polls `signal` for the name of an arrived signal, four times a second, until this is destroyed,
+  /// has printed its line with `print`, or the run has reported its stop.
   StopNotice(std::function<std::string()> signal, std::function<void(const std::string&)> print,
              std::chrono::milliseconds wait = patience);
   ~StopNotice();
   StopNotice(const StopNotice&) = delete;
   StopNotice& operator=(const StopNotice&) = delete;
 
-  /// The run has said that it stops.
+  /// Called when the run has reported its stop.
   void run_has_said_it() { end(); }
 
  private:

@@ -1,4 +1,4 @@
-// StopSignals: SIGUSR1, SIGTERM and SIGINT as a question that a run asks between its steps.
+// StopSignals: lets a run poll for SIGUSR1, SIGTERM and SIGINT between its steps.
 //
 // The signals are blocked, not handled: they stay pending, so no system call is interrupted, and a second one
 // changes nothing while the checkpoint of the first is written.
@@ -11,12 +11,12 @@ namespace mylos::app {
 
 class StopSignals {
  public:
-  /// Blocks the signals in this thread and in those that it starts from now on: make it before MPI starts
-  /// any.
+  /// Blocks the signals in this thread and in threads that it starts later: construct it before MPI starts
+  /// threads.
   StopSignals();
-  /// Lets them end the process again, as they do a program that has nothing to save.
+  /// Unblocks the signals, so that they end the process again.
   void release() const;
-  /// The name of one that has arrived, "" if none has.
+  /// The name of an arrived signal, "" if there is none.
   [[nodiscard]] std::string arrived() const;
 
  private:

@@ -1,17 +1,17 @@
-// How many threads a rank starts.
+// The number of threads of a rank.
 #pragma once
 
 #include "launch/placement.hpp"
 
 namespace mylos::app {
 
-/// `asked` (run.threads, at most max_threads) where it is not 0; else what `variable`, the text of
-/// OMP_NUM_THREADS, says; else, where that is null or blank, the cores of `share` divided by the ranks that
-/// share them, or by `ranks` where those are more. Of a list, "4,2", the first number counts: the others are
-/// for threads that threads start. Throws Error (bad_input) where that is no number from 1 to max_threads.
+/// Returns `asked` (run.threads, at most max_threads) if it is not 0; else the value of `variable`, the text
+/// of OMP_NUM_THREADS; else, if that is null or blank, the cores of `share` divided by the ranks that share
+/// them, or by `ranks` if those are more. Of a list, "4,2", the first number is used: the others are for
+/// nested threads. Throws Error (bad_input) if the value is not a number from 1 to max_threads.
 [[nodiscard]] int thread_count(int asked, const char* variable, const CoreShare& share, int ranks);
 
-/// Whether somebody asked for a number: deck or environment.
+/// True if the deck or the environment sets the number.
 [[nodiscard]] bool asks_for_threads(int asked, const char* variable);
 
 }  // namespace mylos::app

@@ -14,7 +14,7 @@
 namespace mylos::app {
 namespace {
 
-/// The command as far as it was understood, outermost first: mylos, prepare, csv.
+/// The recognised commands, outermost first: mylos, prepare, csv.
 std::vector<const CLI::App*> understood(const CLI::App& app) {
   std::vector<const CLI::App*> chain{&app};
   while (!chain.back()->get_subcommands().empty()) chain.push_back(chain.back()->get_subcommands().back());
@@ -43,7 +43,7 @@ std::vector<std::string> options_of(const CLI::App& app) {
   return names;
 }
 
-/// The nearest of the right words, or all of them.
+/// The most similar valid word, or all valid words.
 std::string advice(const std::string& word, const std::vector<std::string>& right, const char* kind) {
   const auto near = nearest(word, right, 1 + word.size() / 4);
   return near ? fmt::format("did you mean '{}'?", *near)

@@ -1,4 +1,4 @@
-// A wrong command line, and what is said of it.
+// Messages about a wrong command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 
 namespace mylos::app {
 
-/// Of --best.
+/// The help text of --best.
 inline constexpr const char* best_meaning =
     "Of a run's folder, the checkpoint that checkpoint.keep_best kept";
 
@@ -20,10 +20,10 @@ CLI::Validator bytes_from(std::int64_t least, std::int64_t most);
 /// Accepts finite numbers of at least 0.
 CLI::Validator number_from_0();
 
-/// Throws CLI::ParseError where an option or a word of the command is there and empty, which none may be.
+/// Throws CLI::ParseError if an option or a word of the command is empty.
 void refuse_empty(const CLI::App& app);
 
-/// Prints --help, --version or what is wrong, on one rank alone. The exit code: done or bad_input.
+/// Prints --help, --version or the error, on one rank only. Returns the exit code: done or bad_input.
 ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace mylos::app

@@ -12,10 +12,10 @@
 namespace mylos::app {
 namespace {
 
-// Of GCC's runtime, in turns of its waiting loop: its own default of 300,000 (5 to 13 ms) keeps the cores
-// that other programs' threads, and the threads that are waited for, need.
+// For GCC's runtime, in iterations of its waiting loop. Its default of 300,000 (5 to 13 ms) occupies cores
+// that other programs, and the threads that it waits for, need.
 constexpr const char* gcc_spin_count = "1000";
-// Of LLVM's and Intel's runtime, in milliseconds; their default is 200.
+// For LLVM's and Intel's runtime, in milliseconds; their default is 200.
 constexpr const char* llvm_spin_ms = "1";
 
 bool environment_says_it() {
@@ -32,12 +32,12 @@ bool is_loaded(const char* function) {
 
 void choose_short_spin(char** arguments) {
   if (environment_says_it()) return;
-  // LLVM's runtime has GCC's functions too. It reads its environment when it is first used.
+  // LLVM's runtime also has GCC's functions. It reads its environment at first use.
   if (is_loaded("__kmpc_fork_call")) {
     setenv("KMP_BLOCKTIME", llvm_spin_ms, 0);
     return;
   }
-  // Without an address of the loader the program is that loader, called by its name (ld.so mylos).
+  // Without an address of the loader the program is the loader itself (ld.so mylos).
   if (!is_loaded("GOMP_parallel") || getauxval(AT_BASE) == 0) return;
   std::error_code failure;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failure);
