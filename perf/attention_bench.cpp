@@ -1,5 +1,5 @@
-// Attention's two passes by type and shape, in GFLOP/s of the products below the diagonal: one layer of a GPT
-// of 6 heads (384 wide, context 256, batch 4) and one of 4 heads (128 wide, context 64, batch 12).
+// Measures attention's two passes by type and shape, in GFLOP/s of the products below the diagonal: one layer
+// of a GPT of 6 heads (384 wide, context 256, batch 4) and one of 4 heads (128 wide, context 64, batch 12).
 #include <benchmark/benchmark.h>
 
 #include <Kokkos_Core.hpp>
@@ -13,13 +13,13 @@
 namespace mylos {
 namespace {
 
-/// Products of 2 * head_width flops for every score at or below the diagonal.
+/// FLOPs: 2 * head_width for every score at or below the diagonal.
 double flops_of(const AttentionShape& shape, int products) {
   const auto length = static_cast<double>(shape.length);
   return products * static_cast<double>(shape.samples * shape.width()) * length * (length + 1);
 }
 
-/// A batch with its results; its numbers are small and differ, which is all that time depends on.
+/// A batch with its results. Its numbers are small and differ; the time depends on nothing else.
 struct Batch {
   Batch(GemmEngine& engine, const AttentionShape& of) : gemm(engine), shape(of) {
     dispatch(shape.type, [&]<class T>(TypeTag<T>) {

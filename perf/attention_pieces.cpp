@@ -8,7 +8,7 @@
 namespace mylos::pieces {
 namespace {
 
-/// Operands of a micro-batch, and what computes some of its samples at a time.
+/// The operands of a micro-batch, and functions that compute some of its samples at a time.
 class AttentionLayer {
  public:
   explicit AttentionLayer(const Subject& subject)
@@ -16,8 +16,7 @@ class AttentionLayer {
     all_.type = subject.type;
   }
 
-  /// By the library alone, in one pass over `together` samples after the other. An empty function where it
-  /// refuses.
+  /// Only the library, in successive passes over `together` samples. An empty function if it refuses.
   [[nodiscard]] std::function<void()> fused(FusedAttention& library, bool backward, std::int64_t together) {
     const auto pass = [this, &library, backward, together] {
       bool computed = true;
@@ -85,7 +84,7 @@ class AttentionLayer {
   Arena workspace_;
 };
 
-/// Of the products that a causal mask leaves.
+/// FLOPs of the products within a causal mask.
 std::string rate(const Subject& subject, bool backward, double milliseconds) {
   const double flops = (backward ? 5.0 : 2.0) * static_cast<double>(subject.rows() * subject.width()) *
                        static_cast<double>(subject.context + 1);

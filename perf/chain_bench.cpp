@@ -1,11 +1,12 @@
-// The whole training step of a convolutional network with AdamW, on the commands of step_program.hpp.
+// Measures the complete training step of a convolutional network with AdamW, by the commands of
+// step_program.hpp.
 //
 //   chain_bench [--instructions NAME] NETWORK [COMMAND]
 //
 //   residual   28 x 28 pictures, batch 128: a stem, three blocks of two convolutions each of 32, 64 and 128
 //              channels on grids of 28, 14 and 7 points, their average, and a classifier
 //   unet       64 x 64 points of 3 channels, batch 16: two convolutions each of 32, 64 and 128 channels down
-//              and of 64 and 32 up again beside what was left there; one channel of targets
+//              and of 64 and 32 up again with skip connections; one channel of targets
 //
 // pytorch_chain.py has the same networks.
 #include <fmt/format.h>
@@ -141,7 +142,7 @@ class ConvolutionalNetwork final : public StepSubject {
                                                    std::int64_t samples) const override {
     return std::make_unique<OneBatch>(options, samples);
   }
-  /// Of the floor, which knows no convolutions.
+  /// For the floor, which has no convolutions.
   [[nodiscard]] StepWork work(DType type) const override {
     StepWork work;
     work.type = type;

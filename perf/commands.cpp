@@ -13,7 +13,7 @@
 namespace mylos {
 namespace {
 
-/// From the first rank to all.
+/// Broadcasts from the first rank to all.
 void broadcast(void* data, std::size_t bytes) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibcast(data, static_cast<int>(bytes), MPI_BYTE, 0, MPI_COMM_WORLD, &request);

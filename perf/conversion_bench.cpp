@@ -1,6 +1,6 @@
-// Conversion between element types by size, beside a streaming-store copy that moves the same bytes.
+// Measures conversions between element types by size, and a streaming-store copy of the same bytes.
 //
-//   OMP_NUM_THREADS=2 conversion_bench        # bytes_per_second counts what is read and what is written
+//   OMP_NUM_THREADS=2 conversion_bench        # bytes_per_second counts bytes read and written
 #include <benchmark/benchmark.h>
 
 #include <Kokkos_Core.hpp>
@@ -21,7 +21,7 @@ void run(benchmark::State& state, const Tensor& from, const Tensor& to) {
   state.SetBytesProcessed(static_cast<std::int64_t>(from.bytes() + to.bytes()) * state.iterations());
 }
 
-/// from's and to's bytes together are `bytes`.
+/// The bytes of `from` and `to` together are `bytes`.
 void convert_bytes(benchmark::State& state, DType from, DType to) {
   const auto count = state.range(0) / static_cast<std::int64_t>(size_of(from) + size_of(to));
   const Arena source("from", static_cast<std::size_t>(count) * size_of(from));

@@ -1,4 +1,4 @@
-// Convolutions by engine, type, pass and shape, in GFLOP/s.
+// Measures convolutions by engine, type, pass and shape, in GFLOP/s.
 //
 //   OMP_NUM_THREADS=2 convolution_bench --benchmark_filter=auto/fp32
 #include <benchmark/benchmark.h>

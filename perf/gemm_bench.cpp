@@ -1,4 +1,4 @@
-// Products by engine, type and shape, in GFLOP/s (kernels/gemm/layer_products.hpp).
+// Measures GEMMs by engine, type and shape, in GFLOP/s (kernels/gemm/layer_products.hpp).
 //
 //   gemm_bench --table    the lines of src/mylos/kernels/gemm/tiles/gemm_table.cpp for this machine's
 //   processor

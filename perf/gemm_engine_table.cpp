@@ -26,11 +26,11 @@ constexpr const char* matrix_unit = "matrix-unit";
 constexpr int rounds = 40;
 constexpr double within = 1.10;           // of "auto"
 constexpr double measured_within = 1.05;  // of "measure"
-// A bound in a line must make the products' mean time shorter by this share.
+// A bound in a line must reduce the mean time of the GEMMs by this fraction.
 constexpr double worth_a_bound = 0.003;
 constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
 
-/// A product, and the best times of the two engines in milliseconds.
+/// A GEMM, and the best times of the two engines in milliseconds.
 struct Timed {
   NamedProduct product;
   double onednn = std::numeric_limits<double>::infinity();
@@ -49,7 +49,7 @@ KernelOptions options_of(const std::string& target, GemmChoice choice) {
   return options;
 }
 
-/// The two engines, and memory for the operands of any of the products.
+/// The two engines, and memory for the operands of any of the GEMMs.
 class Rivals {
  public:
   Rivals(const std::string& target, DType type, const std::vector<Timed>& products)
@@ -67,7 +67,7 @@ class Rivals {
     for (std::size_t i = 0; i < 3; ++i) fill(execution_, arena_.tensor(i * stride_, type, 1, most), 0.25f);
   }
 
-  /// True where each computes the product itself.
+  /// True if each engine computes the GEMM itself.
   [[nodiscard]] bool differ(const GemmProblem& problem) const {
     return onednn_->engine_of(problem) != tiles_->engine_of(problem);
   }
@@ -91,8 +91,8 @@ class Rivals {
   Arena arena_;
 };
 
-/// Of one type, where both engines have products of their own of it. The rounds go around all products, so
-/// that what disturbs the machine for a while disturbs none of them in all rounds.
+/// Measures one type for which both engines have their own GEMMs. Every round measures all GEMMs, so that a
+/// temporary disturbance of the machine does not affect a GEMM in all rounds.
 std::vector<Timed> measure(const std::string& target, DType type) {
   std::vector<Timed> all;
   std::vector<GemmProblem> problems;
@@ -134,7 +134,7 @@ struct Bounds {
   }
 };
 
-/// Mean excess of the products' times over the best, where the tiles take what lies within the bounds.
+/// The mean excess of the GEMMs' times over the best, if the tiles compute those within the bounds.
 double excess(const std::vector<const Timed*>& products, const Bounds* bounds) {
   double sum = 0;
   for (const Timed* timed : products) {
@@ -144,7 +144,7 @@ double excess(const std::vector<const Timed*>& products, const Bounds* bounds) {
   return sum / static_cast<double>(products.size());
 }
 
-/// Bound after bound, as long as one is worth it. Nothing where the tiles should take none.
+/// Adds bounds as long as one reduces the time enough. Nothing if the tiles should compute no GEMM.
 std::optional<Bounds> fit(const std::vector<const Timed*>& products) {
   std::optional<Bounds> best;
   double best_excess = excess(products, nullptr) - worth_a_bound;

@@ -1,4 +1,5 @@
-// The whole training step of a GPT over 65 characters with AdamW, on the commands of step_program.hpp.
+// Measures the complete training step of a GPT over 65 characters with AdamW, by the commands of
+// step_program.hpp.
 //
 //   gpt_bench [--instructions NAME] SHAPE [COMMAND]    SHAPE: medium, medium12, deep, small (gpt_subject.hpp)
 #include <fmt/format.h>

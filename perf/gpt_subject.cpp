@@ -70,7 +70,7 @@ StepWork GptSubject::work(DType type) const {
   work.add_linear("up", rows, width, hidden, true, layers);
   work.add_linear("down", rows, hidden, width, true, layers);
   work.add_linear("head", rows, width, model_.vocabulary, true);
-  // Two products forward and four backward, of all positions with all: what lies above the diagonal counts.
+  // Two GEMMs forward and four backward, of all positions with all: products above the diagonal count.
   work.other_flops = 6 * layers * flops_of({.m = rows, .n = model_.context, .k = width});
   return work;
 }

@@ -7,8 +7,8 @@
 namespace mylos::pieces {
 namespace {
 
-/// e^x by the device's own instruction, within some 2 units in the last place of 2^x where |x| is small and
-/// worse beyond (CUDA C++ Programming Guide, intrinsic functions); on hosts by the C++ library.
+/// e^x by the device's own instruction, within about 2 units in the last place of 2^x if |x| is small and
+/// less accurate beyond (CUDA C++ Programming Guide, intrinsic functions); on hosts by the C++ library.
 struct HardwareExponential {
   KOKKOS_FORCEINLINE_FUNCTION float operator()(float x) const {
     KOKKOS_IF_ON_DEVICE((return __expf(x);))

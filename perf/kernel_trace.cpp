@@ -1,10 +1,10 @@
-// Writes when each kernel, copy and fill of a CUDA program ran on the device, in graphs too: a library that
-// the driver loads into any program.
+// A library that the driver loads into any CUDA program. It records when each kernel, copy and fill ran on
+// the device, also in graphs.
 //
 //   CUDA_INJECTION64_PATH=libmylos_kernel_trace.so MYLOS_KERNEL_TRACE=trace.tsv PROGRAM ...
 //
-// writes a line for each to trace.tsv as it learns of it: begin and end (nanoseconds), stream, kernel's
-// registers, bytes of shared memory, blocks, threads of a block, name. Kernels run as they would without it
+// writes a line for each to trace.tsv when it receives the record: begin and end (nanoseconds), stream,
+// kernel's registers, bytes of shared memory, blocks, threads of a block, name. Kernels run as without it
 // (CUPTI's activity interface).
 #include <cupti.h>
 #include <cxxabi.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{4} << 20;
 
-/// The file, which lives as long as the process: CUPTI's own thread writes to it until the end.
+/// The file. It stays open until the process ends, because CUPTI's own thread writes to it.
 struct Trace {
   std::FILE* file = nullptr;
   std::mutex mutex;
@@ -87,7 +87,7 @@ void CUPTIAPI take_buffer(CUcontext /*context*/, std::uint32_t /*stream*/, std::
 
 }  // namespace
 
-/// The driver calls it when the program first uses CUDA. Nonzero where all is well.
+/// The driver calls it when the program first uses CUDA. Returns nonzero on success.
 extern "C" int InitializeInjection() {
   const char* const path = std::getenv("MYLOS_KERNEL_TRACE");
   if (path == nullptr || (trace().file = std::fopen(path, "w")) == nullptr) {

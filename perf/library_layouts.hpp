@@ -1,5 +1,5 @@
-// Products on operands in the layouts that a library likes best: faster than any engine can be whose matrices
-// are row-major. They belong to the floor of a step, which asks what the machine could do.
+// GEMMs on operands in a library's preferred layouts, which are faster than those of any engine with
+// row-major matrices. They are part of the floor of a step, the limit of the machine.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace mylos {
 
-/// One way to compute a product: run() computes it and waits for the result.
+/// One way to compute a GEMM: run() computes it and waits for the result.
 struct ProductCandidate {
   std::string name;
   std::function<void()> run;
 };
 
-/// Without a library that has such layouts: none. `a` and `b` are row-major operands to take values from.
+/// Empty without a library that has such layouts. `a` and `b` are row-major operands with the values.
 std::vector<ProductCandidate> products_in_library_layouts(const GemmProblem& problem, void* a, void* b);
 
 }  // namespace mylos

@@ -1,4 +1,4 @@
-// The floor without oneDNN: no products in layouts other than the engines' own.
+// The floor without oneDNN: no GEMMs in layouts other than the engines' own.
 #include "library_layouts.hpp"
 
 namespace mylos {

@@ -1,4 +1,4 @@
-// oneDNN's products with its own layout of one operand or of both, reordered beforehand.
+// oneDNN's GEMMs with its own layout of one operand or of both, reordered beforehand.
 #include <dnnl.hpp>
 
 #include "library_layouts.hpp"

@@ -1,11 +1,11 @@
-// The fused AdamW pass by element count and type, beside a kernel that only streams the same arrays: how much
-// of the memory's speed does the update get?
+// Measures the fused AdamW pass by element count and type, and a kernel that only streams the same arrays, to
+// show which fraction of the memory's speed the update reaches.
 //
-// And what stochastic rounding costs where weights have no masters, and Lamb, which reads weights and moments
+// Also measures stochastic rounding of weights without masters, and Lamb, which reads weights and moments
 // twice.
 //
-// Bytes per element, of Lamb too: gradient read, master and two moments read and written (24), compute weight
-// written.
+// Bytes per element, also for Lamb: gradient read, master and two moments read and written (24), compute
+// weight written.
 #include <benchmark/benchmark.h>
 #include <mpi.h>
 
@@ -62,7 +62,7 @@ void lamb(benchmark::State& state) {
   update(state, {.type = OptimizerType::lamb});
 }
 
-/// Of 16-bit weights without masters, rounded stochastically.
+/// The update of 16-bit weights without masters, with stochastic rounding.
 void rounded_adamw(benchmark::State& state) {
   const auto type = static_cast<DType>(state.range(1));
   const Execution exec;
@@ -87,7 +87,7 @@ void rounded_adamw(benchmark::State& state) {
   state.SetLabel(std::string(name_of(type)));
 }
 
-/// STREAM's triad, grown to the update's arrays: the same loads and stores, next to no arithmetic.
+/// STREAM's triad extended to the update's arrays: the same loads and stores, almost no arithmetic.
 template <class T>
 void stream_arrays(const Execution& exec, const ParameterStore& store, const Optimizer& optimizer) {
   const ParameterSlot& slot = store.layout().slots[0];

@@ -1,7 +1,7 @@
-// Pieces of a GPT's training step, each timed alone: what step_pieces.cpp has as its subcommands.
+// Pieces of a GPT's training step, each timed alone: the subcommands of step_pieces.cpp.
 //
 // A line of each is "piece <tab> variant <tab> milliseconds <tab> detail", printed as soon as it is known, so
-// that a run that is cut short leaves what it has measured.
+// that an interrupted run leaves its measurements.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace mylos::pieces {
 
-/// Sizes of a GPT, and how long to measure.
+/// The sizes of a GPT, and the time of a measurement.
 struct Subject {
   std::int64_t samples = 32;  // of a micro-batch
   std::int64_t context = 1024;
@@ -26,17 +26,17 @@ struct Subject {
   [[nodiscard]] std::int64_t width() const { return heads * head_width; }
 };
 
-/// Milliseconds of what `enqueue` enqueues, the median of five measurements of many in a row after two that
-/// do not count.
+/// Milliseconds of the work that `enqueue` enqueues: the median of five measurements of many in a row, after
+/// two warm-ups.
 [[nodiscard]] double milliseconds_of(const Execution& exec, double seconds,
                                      const std::function<void()>& enqueue);
 
 void print_line(const std::string& piece, const std::string& variant, double milliseconds,
                 const std::string& detail = "");
-/// For what cannot be measured here.
+/// Reports a piece that cannot be measured on this machine.
 void print_refusal(const std::string& piece, const std::string& variant, const std::string& why);
 
-/// A matrix in memory of its own, of numbers in (-1, 1] that differ: zeros would be multiplied faster.
+/// A matrix in its own memory, with different numbers in (-1, 1]: zeros would be multiplied faster.
 class Matrix {
  public:
   Matrix(DType type, std::int64_t rows, std::int64_t columns, int pattern);
@@ -48,13 +48,14 @@ class Matrix {
   Tensor tensor_;
 };
 
-/// The matrix products of the step, bare and with what is added or multiplied besides, by each of the engines
-/// or algorithms that a choice by measurement has.
+/// The GEMMs of the step, without and with their additions, by each of the engines or algorithms among which
+/// "measure" chooses.
 void measure_products(const Subject& subject);
-/// Attention's passes of a layer over the micro-batch, by how many samples run together, and in a fixed or
-/// any order of additions where a library computes it.
+/// Attention's passes of a layer over the micro-batch, by the number of samples that run together, and with a
+/// fixed or any order of additions if a library computes it.
 void measure_attention(const Subject& subject);
-/// The classifier with its loss, by the bytes of logits at a time; and the loss alone, by what computes e^x.
+/// The classifier with its loss, by the bytes of logits at a time; and the loss alone, by the implementation
+/// of e^x.
 void measure_head(const Subject& subject);
 
 }  // namespace mylos::pieces

@@ -1,5 +1,5 @@
-// How long a GPT's plan takes by its number of layers (two blocks each, and two more) and the budget, in
-// percent of the activations of keeping all. The shapes are those of GPT-2 XL; nothing of that size is
+// Measures the time to plan a GPT by its number of layers (two blocks each, and two more) and the budget, in
+// percent of the bytes of all activations. The shapes are those of GPT-2 XL; nothing of that size is
 // allocated.
 #include <benchmark/benchmark.h>
 

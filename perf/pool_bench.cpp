@@ -1,10 +1,11 @@
-// A pool's forward and backward pass on commands, so that another program can take turns with it.
+// Measures a pool's forward and backward pass on commands, so that it can be interleaved with another
+// program.
 //
 //   step NAME COUNT     median time of both passes in ms; an empty line ends the answer
 //
-// NAME is KIND/TYPE/GRID/CHANNELS/BATCH/KERNEL/STRIDE, "max/fp32/64x64/32/8/31/1": the kernel is as long
-// along each axis, with half as much padding. Commands come on standard input. pytorch_pool.py speaks the
-// same.
+// NAME is KIND/TYPE/GRID/CHANNELS/BATCH/KERNEL/STRIDE, "max/fp32/64x64/32/8/31/1": the kernel has the
+// same length along each axis, with half as much padding. Commands come from standard input. pytorch_pool.py
+// has the same commands.
 #include <fmt/format.h>
 
 #include <Kokkos_Core.hpp>

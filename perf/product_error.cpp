@@ -1,11 +1,11 @@
-// How fast products are and how far from the exact ones, by size and type, for perf/precision_study.py.
+// Measures the speed and the error of GEMMs, by size and type, for perf/precision_study.py.
 //
 //   product_error [--instructions NAME] SIZE...
 //
-// Of square matrices of numbers within ±0.5, rounded to the type before and after. A line for each size and
-// type: "TYPE SIZE ENGINE MS MEAN LARGEST": milliseconds, types taking turns; the root of the mean squared
-// error and the largest error, each over the root of the mean square of the product of the float matrices,
-// which is summed in double.
+// The matrices are square, with numbers within ±0.5, rounded to the type before and after. Prints a line for
+// each size and type: "TYPE SIZE ENGINE MS MEAN LARGEST": milliseconds, types interleaved; the root of the
+// mean squared error and the largest error, each over the root of the mean square of the product of the float
+// matrices, which is summed in double.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -29,7 +29,7 @@ constexpr std::array types = {DType::fp32, DType::bf16, DType::fp16};
 constexpr int rounds = 7;
 constexpr std::int64_t max_size = 4096;
 
-/// Evenly within ±0.5.
+/// Uniform numbers within ±0.5.
 void draw(const Tensor& matrix, const char* name) {
   const RandomStream stream(1, RandomPurpose::sampling, name);
   for (std::int64_t i = 0; i < matrix.size(); ++i)
@@ -73,7 +73,7 @@ Errors errors_of(const Tensor& computed, const std::vector<double>& exact) {
   return {std::sqrt(error_squares / squares), largest / root};
 }
 
-/// One type's product, ready to run.
+/// The GEMM of one type, ready to run.
 class Product {
  public:
   Product(DType type, const Tensor& a, const Tensor& b)

@@ -16,7 +16,7 @@ struct LinearLayer {
   bool follows_gelu;  // its dx is multiplied by GELU's derivative
 };
 
-/// With a bias, its gradient or GELU's derivative, where the step asks for one and the engine has it.
+/// With a bias, its gradient or GELU's derivative, if the step needs one and the engine supports it.
 std::optional<GemmProblem> with_epilogue(const GemmEngine& engine, const LinearLayer& layer,
                                          GemmProblem problem) {
   switch (form_of(problem)) {

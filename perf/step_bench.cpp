@@ -1,4 +1,4 @@
-// The whole training step of an MLP with AdamW, on the commands of step_program.hpp.
+// Measures the complete training step of an MLP with AdamW, by the commands of step_program.hpp.
 //
 //   step_bench [--network wide|fashion] [--instructions NAME] [COMMAND]
 //
@@ -17,7 +17,7 @@
 namespace mylos {
 namespace {
 
-/// Of the network, without type and learning rate.
+/// The options of the network, without type and learning rate.
 Options options_of(const std::string& network) {
   Options options;
   options.model.inputs = 784;

@@ -1,4 +1,4 @@
-// Where the time of a step goes: products by shape, kernels by name.
+// The time of a step by GEMM shape and kernel name.
 #pragma once
 
 #include <map>
@@ -9,11 +9,10 @@
 
 namespace mylos {
 
-/// Milliseconds by what they went into, added up over steps.
+/// Milliseconds by part of the step, summed over steps.
 using Breakdown = std::map<std::string, double>;
 
-/// Passes products and convolutions on to the deck's default engine, and books their times where there is a
-/// book.
+/// Forwards GEMMs and convolutions to the deck's default engine, and records their times if there is a book.
 class TimedGemm final : public GemmEngine {
  public:
   TimedGemm();
@@ -35,8 +34,8 @@ class TimedGemm final : public GemmEngine {
   std::unique_ptr<LibraryConvolution> convolutions_;  // null where the engine's are
 };
 
-/// While it lives, the times of products and of kernels outside them go into the book. Kernels on a host are
-/// done when they return. One at a time.
+/// During its lifetime, the times of GEMMs and of other kernels are recorded in the book. Kernels on a host
+/// are complete when they return. Only one may exist at a time.
 class Booking {
  public:
   explicit Booking(Breakdown& book);

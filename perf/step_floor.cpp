@@ -10,14 +10,14 @@ namespace mylos {
 namespace {
 
 constexpr int runs = 5;
-/// A candidate that is this much slower than the best at its first run is not measured.
+/// A candidate that is slower than the best by this factor at its first run is not measured.
 constexpr double hopeless = 2;
-/// Of one array: several times a third-level cache of 32 MiB, as STREAM's rules ask (McCalpin, "Memory
-/// bandwidth and machine balance in current high performance computers", 1995). Two arrays of 46 MB were
-/// copied from such a cache at twice the speed of memory.
+/// The bytes of one array: several times a third-level cache of 32 MiB, as STREAM's rules require (McCalpin,
+/// "Memory bandwidth and machine balance in current high performance computers", 1995). Two arrays of 46 MB
+/// were copied from such a cache at twice the speed of memory.
 constexpr std::size_t streamed_bytes = std::size_t{256} << 20;
 
-/// Numbers in [-0.5, 0.5), so that no product meets subnormals.
+/// Numbers in [-0.5, 0.5), so that no GEMM computes subnormals.
 std::shared_ptr<Arena> some_matrix(std::int64_t rows, std::int64_t columns, DType type) {
   const auto count = static_cast<std::size_t>(rows * columns);
   const Arena floats("floats", count * sizeof(float));

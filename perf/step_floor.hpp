@@ -1,8 +1,8 @@
-// The floor of a training step: the time that its work would take if nothing stood between its parts.
+// The floor of a training step: the time of its work without any overhead between its parts.
 //
-// Three terms, measured alone and hot: every product at the speed of the fastest engine and layout, other
-// arithmetic at the rate of all those products, and the bytes that the gradient check and the AdamW update
-// must move at the best of a streaming copy and a triad.
+// It has three terms, measured alone and with warm caches: every GEMM at the speed of the fastest engine and
+// layout, other arithmetic at the rate of all those GEMMs, and the bytes that the gradient check and the
+// AdamW update must move at the best of a streaming copy and a triad.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace mylos {
 
-/// What a step has to do, whatever computes it.
+/// The work of a step, independent of the implementation.
 struct StepWork {
   struct Product {
     std::string name;
@@ -25,7 +25,7 @@ struct StepWork {
   double other_flops = 0;    // of products that no engine computes: attention's
   std::int64_t weights = 0;  // parameters that the optimizer updates
 
-  /// The products of `count` layers y = x·Wᵀ.
+  /// The GEMMs of `count` layers y = x·Wᵀ.
   void add_linear(const std::string& name, std::int64_t rows, std::int64_t inputs, std::int64_t outputs,
                   bool input_gradient, int count = 1);
 };
@@ -42,11 +42,12 @@ class StepFloor {
  public:
   explicit StepFloor(const StepWork& work);
 
-  /// Measures everything again. The first call tries all candidates, later ones those that came near the
+  /// Measures everything again. The first call tries all candidates, later calls only those close to the
   /// best.
   FloorTimes measure();
 
-  /// What the last measure() saw, one line for each product, one for other arithmetic and one for the passes.
+  /// The results of the last measure(): one line for each GEMM, one for other arithmetic and one for the
+  /// passes.
   [[nodiscard]] std::string describe() const;
 
  private:

@@ -3,7 +3,7 @@
 //   step_pieces products|attention|head [--samples N] [--context N] [--heads N] [--vocabulary N] [--seconds
 //   S]
 //
-// The sizes are those of GPT-2 124M unless given. scripts/profile-device calls it.
+// The default sizes are those of GPT-2 124M. scripts/profile-device calls it.
 #include <fmt/format.h>
 
 #include <Kokkos_Core.hpp>

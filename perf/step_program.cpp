@@ -22,13 +22,13 @@ Chain chain_of(const Options& options) {
   return make_chain(options.model, options.precision, options.run.seed, false);
 }
 
-/// What a name says behind `suffix`; 0 where it has none.
+/// The number after `suffix` in a name; 0 if it has none.
 std::int64_t number_behind(const std::string& name, const std::string& suffix) {
   const std::size_t place = name.find(suffix);
   return place == std::string::npos ? 0 : std::atoll(name.c_str() + place + suffix.size());
 }
 
-/// With measured times.
+/// Plans with measured times.
 MemoryPlan plan_of(const std::string& name, const Options& options, GemmEngine& gemm) {
   MemoryPlan result{state_memory({options, gemm}), {}, 0};
   ChainCost& cost = result.statement.cost;
@@ -48,7 +48,7 @@ MemoryPlan plan_of(const std::string& name, const Options& options, GemmEngine& 
   return result;
 }
 
-/// The samples that this rank has of a batch.
+/// The samples of a batch on this rank.
 std::int64_t share_of(std::int64_t batch) {
   int rank = 0;
   int ranks = 1;
