@@ -1,4 +1,4 @@
-"""What ptxas says of each kernel in a build's log (-Xptxas=-v)."""
+"""Reads ptxas' lines about each kernel from a build's log (-Xptxas=-v)."""
 
 import dataclasses
 import re
@@ -11,13 +11,13 @@ SHARED = re.compile(r"(\d+) bytes smem")
 
 @dataclasses.dataclass
 class Kernel:
-    spilled: int = 0  # bytes: the more of stores and loads
-    registers: int = 0  # of a thread
-    shared: int = 0  # bytes of a block
+    spilled: int = 0  # bytes: the larger of stores and loads
+    registers: int = 0  # per thread
+    shared: int = 0  # bytes per block
 
 
 def kernels_of(path):
-    """By name; none where the log has no such lines."""
+    """Returns kernels by name; none if the log has no such lines."""
     found, name = {}, None
     with open(path, errors="replace") as log:
         for line in log:

@@ -1,4 +1,4 @@
-"""The numbers of runs as event files, which TensorBoard reads. scripts/to-tensorboard starts it.
+"""Writes the numbers of runs as event files for TensorBoard. scripts/to-tensorboard starts it.
 
 Every number of history.csv becomes a scalar of its column's name. Of evaluations.csv, the parts of the data become runs of
 their own (RUN/validation, RUN/test, RUN/train), so that they share a chart; of health.csv, column/layer/parameter is the name.
@@ -11,11 +11,11 @@ import sys
 from tensorboard.summary import Writer
 
 TABLES = ("history.csv", "evaluations.csv", "health.csv")
-KEYS = ("step", "epoch", "part", "parameter", "elapsed_s")  # say where and when, and are no curves
+KEYS = ("step", "epoch", "part", "parameter", "elapsed_s")  # coordinates, not curves
 
 
 def rows_of(path):
-    """The rows, and the time of day at which the run's clock was 0. A last row that is still being written does not count."""
+    """Reads the rows, and the time of day at which the run's clock was 0. Skips an incomplete last row."""
     text = path.read_text(encoding="utf-8")
     rows = list(csv.DictReader(text[:text.rfind("\n") + 1].splitlines()))
     last = float(rows[-1].get("elapsed_s") or 0) if rows else 0
@@ -30,14 +30,14 @@ def number_of(text):
 
 
 def place_of(table, row):
-    """The folder below the run's, and what stands behind a column's name."""
+    """The folder below the run's, and the suffix of a column's name."""
     if table == "evaluations.csv":
         return row["part"], ""
     return ".", f"/{row['parameter']}" if "parameter" in row else ""
 
 
 class Times:
-    """Of day, by step: health.csv has no clock of its own."""
+    """The time of day by step, because health.csv has no times."""
 
     def __init__(self):
         self.of_step = {}
@@ -50,7 +50,7 @@ class Times:
 
 
 def write_run(run, out):
-    """How many numbers it was."""
+    """Writes a run and returns the count of numbers."""
     writers, times, count = {}, Times(), 0
     try:
         for table in TABLES:
@@ -61,7 +61,7 @@ def write_run(run, out):
                 folder, suffix = place_of(table, row)
                 if folder not in writers:
                     (out / folder).mkdir(parents=True, exist_ok=True)
-                    for old in (out / folder).glob("events.out.tfevents.*"):  # of an earlier call: it would be drawn twice
+                    for old in (out / folder).glob("events.out.tfevents.*"):  # of an earlier call; otherwise curves would be drawn twice
                         old.unlink()
                     writers[folder] = Writer(str(out / folder))
                 time = times.of(row, start)

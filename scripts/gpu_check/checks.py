@@ -1,4 +1,4 @@
-"""Whole runs: repeated, interrupted, recomputed, on several ranks; their plan against the memory they take."""
+"""Complete runs: repeated, interrupted, recomputed, on several ranks; their plan against the memory in use."""
 
 import json
 
@@ -80,7 +80,7 @@ def _host_plan(training):
 
 
 def _device_plan(training):
-    """The CUDA context takes memory beside the plan; it is the same in a small run and in a large one."""
+    """The CUDA context takes memory in addition to the plan; it is the same in a small run and in a large one."""
     beyond = {}
     for deck in (GPT, "gpt_shakespeare"):
         with device.MemoryWatch() as watch:

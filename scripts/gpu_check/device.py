@@ -1,4 +1,4 @@
-"""What nvidia-smi says of this machine's devices."""
+"""Reads nvidia-smi about this machine's devices."""
 
 import subprocess
 import threading
@@ -17,13 +17,13 @@ def names():
 
 
 def used_mebibytes():
-    """Of the first device; None where nobody says."""
+    """The value for the first device; None if it is not reported."""
     lines = _query("memory.used")
     return int(lines[0]) if lines and lines[0].strip().isdigit() else None
 
 
 class MemoryWatch:
-    """The most memory in use on the first device while the block runs, beyond what was in use before."""
+    """The peak memory on the first device while the block runs, minus the memory in use before."""
 
     def __enter__(self):
         self.before = used_mebibytes()

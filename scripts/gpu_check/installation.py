@@ -1,4 +1,4 @@
-"""Where the programs are, a bundle or a build folder, and how they are started."""
+"""Finds the programs in a bundle or a build folder, and starts them."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from .budget import OutOfTime
 
 
 class CannotStart(Exception):
-    """What is missing, and what to do."""
+    """A message about what is missing, and what to do."""
 
 
 class Installation:
@@ -35,8 +35,8 @@ class Installation:
         return [*launcher, *start, *map(str, arguments)]
 
     def run(self, name, *arguments, ranks=0, timeout=300, **variables):
-        """The finished process; its output is standard output and error together. One that takes longer than `timeout`
-        seconds is ended with all that it started; one for which the budget has no time is an OutOfTime."""
+        """Returns the finished process; its output is standard output and error together. A process that takes longer than
+        `timeout` seconds is ended with all its children. Raises OutOfTime if the budget has no time."""
         limit = min(timeout, self.budget.left())
         if limit < 1:
             raise OutOfTime(f"no time left of {self.budget.seconds:.0f} s (--budget)")

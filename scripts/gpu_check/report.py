@@ -1,5 +1,5 @@
-"""What was found: a line each on the screen as it comes and, where a file is given, in a table that is complete up to the
-moment in which something ends this program; all of it as JSON in the end."""
+"""Reports results: one line each on the screen at once and, if a file is given, in a table that is complete at any time; all
+results as JSON at the end."""
 
 import json
 import os
@@ -15,15 +15,15 @@ PASSED, FAILED, INCOMPLETE = 0, 1, 3  # exit codes
 
 
 class Failure(Exception):
-    """Why a check failed."""
+    """The reason why a check failed."""
 
 
 class Skipped(Exception):
-    """Why a check cannot be made here."""
+    """The reason why a check cannot run on this machine."""
 
 
 class Table:
-    """Lines of tab-separated values, each on the disk before the next check begins."""
+    """A file of tab-separated values; each line is on the disk before the next check begins."""
 
     def __init__(self, path):
         self._file = path.open("w") if path else None
@@ -67,7 +67,7 @@ class Report:
             print(f"          {line}", flush=True)
 
     def check(self, name, work):
-        """work() returns what to say of its success."""
+        """Runs work(), which returns the text for success."""
         started = time.monotonic()
         try:
             result, detail = "PASS", work()

@@ -1,4 +1,4 @@
-"""The table of speeds: kernels by Google Benchmark, whole steps by `mylos train`."""
+"""The table of speeds: kernels by Google Benchmark, complete steps by `mylos train`."""
 
 import json
 import statistics
@@ -48,7 +48,7 @@ def _kernels(installation, report, sample):
 
 
 def _benchmark(installation, report, program, filter_, minimum, counter, factor, unit):
-    """One line per benchmark that the filter finds."""
+    """Reports one line per benchmark that the filter matches."""
     try:
         process = installation.run(program, f"--benchmark_filter={filter_}", f"--benchmark_min_time={minimum}",
                                    "--benchmark_format=json", timeout=KERNEL_SECONDS)
@@ -69,7 +69,7 @@ def _benchmark(installation, report, program, filter_, minimum, counter, factor,
 
 
 def _decks(installation, training, sample):
-    """Deck, tokens of a sample, and what is set beside the deck."""
+    """Returns the deck, the tokens of a sample, and overrides of the deck."""
     if sample:
         return [("gpt_shakespeare_cpu", 64, [])]
     if installation.on_host:
@@ -83,8 +83,8 @@ def _decks(installation, training, sample):
 
 
 def _steps(report, training, deck, length, overrides, seconds, sample):
-    """In about so many seconds, by one step that is timed before. Types take turns, so that a machine whose speed changes
-    changes all of them."""
+    """Measures for about `seconds` seconds, estimated from one step. Types are interleaved, so that changes of the machine's
+    speed affect all of them."""
     start, step = training.time_a_step(deck, *overrides)
     chosen = (1, MIN_STEPS) if sample else rounds_within(seconds - start - 3 * step, len(TYPES), start, step)
     if chosen is None:

@@ -1,4 +1,4 @@
-"""Runs of `mylos train` on small data made here, and what they left."""
+"""Runs `mylos train` on small generated data, and reads its files."""
 
 import array
 import csv
@@ -39,19 +39,19 @@ class Training:
         return path
 
     def random_tokens(self, vocabulary, count):
-        """For decks whose text is not at hand; speeds do not depend on what is learnt."""
+        """Random tokens for decks without their text; speeds do not depend on the data."""
         raw = self.folder / "tokens.bin"
         words = array.array("H", random.Random(2).randbytes(2 * count))
         raw.write_bytes(array.array("H", (word % vocabulary for word in words)).tobytes())
         return self._prepare("tokens", raw, "--vocabulary", vocabulary, name="tokens.h5")
 
     def choose_steps(self, runs):
-        """Of the runs that the section still has, so that they fit its time."""
+        """Sets the steps of the section's remaining runs, so that they fit its time."""
         if not self.sample:
             self.steps = steps_within(self.installation.budget.left(), runs, *self.time_a_step("gpt_shakespeare_cpu"))
 
     def time_a_step(self, deck, *overrides):
-        """Seconds of a start, evaluation and checkpoint included, and of the quickest step behind the first two."""
+        """The seconds of a start, with evaluation and checkpoint, and of the fastest step after the first two."""
         steps = 4
         started = time.monotonic()
         run = self.run(deck, f"timed-{deck}-{started}", f"run.steps={steps}", *overrides)
@@ -64,7 +64,7 @@ class Training:
         return self.installation.inputs / f"{name}.toml"
 
     def run(self, deck, run, *overrides, ranks=0, expected=0, timeout=300):
-        """A run's folder. `deck`: gpt_shakespeare_cpu, surrogate, or any other with data of its own."""
+        """Trains and returns the run's folder. `deck`: gpt_shakespeare_cpu, surrogate, or any other with its own data."""
         folder = self.folder / run
         data = {"gpt_shakespeare_cpu": self.text, "gpt_shakespeare": self.text, "surrogate": self.table}.get(deck)
         settings = {"run.folder": folder, "data.validation": 0.0, "run.log_every": 1, "schedule.warmup": 0,
@@ -97,7 +97,7 @@ class Training:
         return [row["loss"] for row in self.history(run)]
 
     def peak_memory(self):
-        """Bytes that the last run's plan said, and that its process reached."""
+        """The planned bytes of the last run, and the peak of its process."""
         row = re.search(r"peak memory per rank +(\S+ \S+) predicted, (\S+ \S+) at most", self.output)
         units = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
         return [float(number) * units[unit] for number, unit in (text.split() for text in row.groups())]

@@ -1,5 +1,5 @@
-"""Overflows on purpose in half: a loss scale that grows every few steps until gradients overflow, with CUDA graphs and
-without. Both must skip the same steps, and end with the same losses."""
+"""Provokes overflows in half: a loss scale that grows every few steps until gradients overflow, with CUDA graphs and
+without. Both must skip the same steps and have the same losses."""
 
 from gpu_check.report import Failure
 from gpu_check.training import expect_same

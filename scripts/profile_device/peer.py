@@ -1,4 +1,4 @@
-"""PyTorch's step beside ours: rates in turns, its kernels by time, and which attention it took."""
+"""PyTorch's step compared with ours: interleaved rates, its kernels by time, and its attention implementation."""
 
 import re
 import statistics
@@ -14,7 +14,7 @@ STEPS = 8
 
 
 class PyTorch:
-    """perf/pytorch_device.py, one process that compiles its step once."""
+    """One process of perf/pytorch_device.py, which compiles its step once."""
 
     def __init__(self, subject):
         shape = [str(subject.model[key]) for key in ("layers", "heads", "width", "context", "vocabulary")]

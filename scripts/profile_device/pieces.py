@@ -1,4 +1,4 @@
-"""The pieces of our step, each alone and in several ways (perf/step_pieces.cpp)."""
+"""The pieces of our step, each alone and with several implementations (perf/step_pieces.cpp)."""
 
 import math
 

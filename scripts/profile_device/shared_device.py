@@ -1,4 +1,4 @@
-"""Two ranks on one device over NCCL, which takes them from 2.30.3 on: both skip a step that overflows, the losses are
+"""Two ranks on one device over NCCL, which supports this from 2.30.3 on. Both skip a step that overflows, the losses are
 those of one rank, and sharding changes no bit."""
 
 import re

@@ -28,7 +28,7 @@ def rates(subject, report, steps):
 
 
 def cupti_folders():
-    """Where a libcupti may lie: the toolkit's folders, and those of Python's packages."""
+    """Possible folders of libcupti: the toolkit's, and those of Python's packages."""
     roots = [pathlib.Path("/usr/local/cuda"), *pathlib.Path("/usr/local").glob("cuda-*")]
     folders = [folder for root in roots for folder in (root / "lib64", root / "lib", root / "extras/CUPTI/lib64")]
     try:

@@ -1,4 +1,4 @@
-"""What is profiled: steps of a GPT, GPT-2 124M on a device and a small one on a host or for a sample."""
+"""The profiled steps: of GPT-2 124M on a device, of a small GPT on a host or for a sample."""
 
 import pathlib
 import statistics
@@ -20,7 +20,7 @@ class Subject:
         self._tokens = None
 
     def overrides(self, samples):
-        """What is set beside the deck: its data, and a batch of that many samples at once."""
+        """Overrides of the deck: its data, and a batch of this number of samples."""
         settings = [f"data.batch={samples}", f"data.micro_batch={samples}", f"run.log_every={LOG_EVERY}",
                     "run.evaluate_every=1000000"]
         if not self.is_small:
@@ -29,16 +29,16 @@ class Subject:
         return settings
 
     def train(self, name, steps, *overrides, samples=None, **more):
-        """The run's folder."""
+        """Trains and returns the run's folder."""
         self._runs += 1
         return self.training.run(self.deck, f"{self._runs}-{name}", *self.overrides(samples or self.samples),
                                  f"run.steps={steps}", "checkpoint.every=1000000", *overrides, **more)
 
     def tokens_per_s(self, run):
-        """Of the later half of a run's steps."""
+        """The rate over the second half of a run's steps."""
         rates = [float(row["samples_per_s"]) for row in self.training.history(run)]
         return statistics.median(rates[len(rates) // 2:]) * self.model["context"]
 
     def peers(self):
-        """The folder of PyTorch's side."""
+        """The folder of PyTorch's programs."""
         return pathlib.Path(self.installation.root) / "perf"

@@ -1,4 +1,4 @@
-"""A trace of kernels (perf/kernel_trace.cpp, or PyTorch's profiler): what a step's time is made of."""
+"""Analyses a trace of kernels (perf/kernel_trace.cpp, or PyTorch's profiler)."""
 
 import collections
 import dataclasses
@@ -13,7 +13,7 @@ class Kernel:
 
 
 def read(path):
-    """By begin."""
+    """Reads the kernels, sorted by begin."""
     kernels = []
     with path.open(errors="replace") as file:
         for line in file:
@@ -24,8 +24,8 @@ def read(path):
 
 
 def last_steps(kernels, steps, count):
-    """(the kernels of the last `count` of `steps` steps but one, nanoseconds of them): from one launch of a kernel that every
-    step has once to another. Empty where there is no such kernel."""
+    """(the kernels of the last `count` of `steps` steps without the very last one, their nanoseconds). Steps are separated by
+    the launches of a kernel that every step has once. Empty if there is no such kernel."""
     times = collections.Counter(kernel.name for kernel in kernels)
     once = {name for name, number in times.items() if number == steps}
     for anchor in sorted(once):
@@ -71,7 +71,7 @@ def table(kernels, count):
 
 
 def write_table(path, kernels, count):
-    """Of the full names, for whoever wants to know more."""
+    """The same by full names, for details."""
     total, launches = collections.Counter(), collections.Counter()
     for kernel in kernels:
         total[kernel.name] += kernel.end - kernel.begin

@@ -1,4 +1,4 @@
-"""Steps of decks of every kind in three types: what 16 bits gain."""
+"""Steps of decks of every kind in three types, to show the gain of 16 bits."""
 
 import gzip
 import random
@@ -22,7 +22,7 @@ def run(subject, report):
 
 
 def random_images(subject):
-    """Random pixels: speeds do not depend on what is learnt."""
+    """Random pixels: speeds do not depend on the data."""
     numbers = random.Random(3)
     folder = subject.training.folder
 
