@@ -1,9 +1,9 @@
-# Sourced by scripts/setup: what Mylos needs, how to see that it is there, and where it comes from when it is not.
+# Sourced by scripts/setup: Mylos' dependencies, how to detect them, and how to install missing ones.
 # shellcheck shell=bash disable=SC2154
 # shellcheck source=scripts/sources.sh
 . "$root/scripts/sources.sh"
 
-# Where built dependencies live; the same rule as in scripts/kokkos-prefix.
+# The folder of built dependencies; the same rule as in scripts/kokkos-prefix.
 open_cache() {
   export MYLOS_CACHE=${MYLOS_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/mylos}
   mkdir -p "$MYLOS_CACHE" 2>/dev/null && [ -w "$MYLOS_CACHE" ] && return
@@ -13,7 +13,7 @@ open_cache() {
 
 # ---- Packages ----------------------------------------------------------------------------------------------------
 
-# Debian package | what it is | how to see it where it came from elsewhere (any of command:, header: or python:) | needed?
+# Debian package | description | how to detect it from other sources (any of command:, header: or python:) | needed?
 requirements='
 g++|C++20 compiler (GCC >= 12)|command:c++|needed
 cmake|CMake >= 3.25|cmake:3.25|needed
@@ -47,7 +47,7 @@ python3-pil|Pillow, for tests of images|python:PIL|optional
 xz-utils|xz|command:xz|needed
 '
 
-# Clang has its OpenMP in a package of its own.
+# Clang's OpenMP is a separate package.
 case "$(basename "${CXX:-c++}")" in
   *clang*) requirements+='clang|C++20 compiler (Clang >= 14)|command:clang++|needed
 libomp-dev|OpenMP of Clang|openmp:|needed
@@ -66,7 +66,7 @@ has_header() {
   return 1
 }
 
-has_command() {  # NAME..., any of them, in PATH or where HDF5_ROOT has its own
+has_command() {  # NAME...: any of them, in PATH or below HDF5_ROOT
   local name
   for name in "$@"; do
     PATH=$PATH${HDF5_ROOT:+:$HDF5_ROOT/bin} command -v "$name" >/dev/null && return 0
@@ -107,7 +107,7 @@ find_missing_packages() {
 
 package_line() { printf '    %-36s %-9s Debian: %s' "$2" "$3" "$1"; }  # PACKAGE WHAT NEED
 
-# Installs what is missing where that is possible (root and apt), else says what is missing and how a site gives it.
+# Installs missing packages if possible (root and apt); otherwise lists them and how a site can provide them.
 install_packages() {
   local missing needed_missing missing_lines output=
   find_missing_packages
@@ -139,7 +139,7 @@ install_packages() {
   exit 1
 }
 
-# What it could not install is found missing afterwards; packages that nobody needs must not end a set-up without network.
+# Packages that could not be installed are reported later; optional ones must not end a set-up without network.
 try_apt() {
   export DEBIAN_FRONTEND=noninteractive
   apt_knows "$@" || apt-get update || true
@@ -152,7 +152,7 @@ find_nvcc() { command -v nvcc || ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/
 
 # ---- Kokkos ------------------------------------------------------------------------------------------------------
 
-# Whether a Kokkos that the user or the machine has serves this backend; the same places as CMake's find_package.
+# Finds an installed Kokkos with this backend, in the same places as CMake's find_package.
 installed_kokkos() {  # BACKEND
   local prefix folder IFS=':;'
   for prefix in ${Kokkos_ROOT:-} ${CMAKE_PREFIX_PATH:-} /usr/local /usr; do
@@ -167,9 +167,8 @@ installed_kokkos() {  # BACKEND
   return 1
 }
 
-# host_arch: Kokkos' name of the processor to build for, NATIVE for this machine's, NONE for any, PORTABLE for any and as
-# shared libraries.
-provide_kokkos() {  # openmp | serial | threads (its own, under the thread sanitizer) | cuda ARCH
+# host_arch: Kokkos' name of the target processor: NATIVE this machine's, NONE any, PORTABLE any and as shared libraries.
+provide_kokkos() {  # openmp | serial | threads (Kokkos' own, under the thread sanitizer) | cuda ARCH
   local label prefix
   label="Kokkos $kokkos_version, ${1/openmp/host}"
   [ "$host_arch" = NATIVE ] || label="$label $host_arch"
@@ -195,14 +194,14 @@ build_kokkos() {  # PREFIX BACKEND [ARCH]
   esac
   case "$host_arch" in
     NONE) ;;
-    PORTABLE) options+=(-DBUILD_SHARED_LIBS=ON) ;;  # one Kokkos beside the copies of libmylos.so
+    PORTABLE) options+=(-DBUILD_SHARED_LIBS=ON) ;;  # one Kokkos for all copies of libmylos.so
     *) options+=("-DKokkos_ARCH_$host_arch=ON") ;;
   esac
   if [ "$2" = cuda ]; then
     PATH=$(dirname "$(find_nvcc)"):$PATH
     options+=(-DKokkos_ENABLE_CUDA=ON "-DKokkos_ARCH_$3=ON")
   fi
-  # In few files: reading its headers for each is most of the time, by nvcc above all.
+  # In few files, because most of the time goes into reading its headers for each file, above all with nvcc.
   options+=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)
   rm -rf "$work" "$prefix"
   mkdir -p "$work/source"
@@ -217,7 +216,7 @@ build_kokkos() {  # PREFIX BACKEND [ARCH]
     touch "$prefix/complete"
 }
 
-# Kokkos passes over a name that it does not know.
+# Kokkos ignores unknown names.
 knows_architecture() {  # SOURCE
   local names
   names=$(sed -n 's/^declare_and_check_host_arch(\([A-Z0-9_]*\) .*/\1/p' "$1/cmake/kokkos_arch.cmake")
@@ -257,7 +256,7 @@ provide_highway() {
   step "$label, build" build_highway "$prefix"
 }
 
-# For any processor: it finds out itself which one it is on.
+# For any processor: Highway detects the processor at run time.
 build_highway() {  # PREFIX
   local prefix=$1 work=$MYLOS_CACHE/build-highway
   rm -rf "$work" "$prefix"
@@ -273,7 +272,7 @@ build_highway() {  # PREFIX
     touch "$prefix/complete"
 }
 
-# ---- Kokkos Kernels: headers alone -------------------------------------------------------------------------------
+# ---- Kokkos Kernels: only headers --------------------------------------------------------------------------------
 
 provide_kokkos_kernels() {
   local prefix label="Kokkos Kernels $kokkos_version, headers"
@@ -311,14 +310,14 @@ unpack_deb() {  # DEB FOLDER
   fi
 }
 
-# Kokkos Kernels' source tree has its headers in COMPONENT/src, impl and tpls; installed, they lie in one folder.
+# Kokkos Kernels' source tree has its headers in COMPONENT/src, impl and tpls; installed, they are in one folder.
 gather_headers() {  # SOURCE INCLUDE
   local folder
   find "$1" -type d \( -name src -o -name impl -o -name tpls -o -name eti \) -not -path '*/unit_test*' -not -path '*/perf_test*' |
     sort | while read -r folder; do cp -r "$folder"/. "$2"; done
 }
 
-# The files that would declare what a compiled Kokkos Kernels has pre-built: all there, all empty.
+# Creates empty files in place of those that declare the pre-built kernels of a compiled Kokkos Kernels.
 empty_generated_headers() {  # INCLUDE
   local name
   rm -rf "$1/generated_specializations_hpp"
@@ -327,7 +326,7 @@ empty_generated_headers() {  # INCLUDE
     while read -r name; do : >"$1/generated_specializations_hpp/$name"; done
 }
 
-# ---- cuDNN's C++ frontend: headers alone, and nobody needs them --------------------------------------------------
+# ---- cuDNN's C++ frontend: only headers, optional ----------------------------------------------------------------
 
 provide_cudnn_frontend() {
   local prefix label="cuDNN frontend $cudnn_frontend_version, headers"

@@ -1,7 +1,7 @@
 # Sourced by the scripts: one line per step on the screen, everything else in a log file.
 # shellcheck shell=bash
 
-# open_log FILE: where the steps' output goes from here on.
+# open_log FILE: sets the file for the output of the following steps.
 open_log() {
   log=$1
   mkdir -p "$(dirname "$log")"
@@ -10,10 +10,10 @@ open_log() {
 
 say() { printf '%s\n' "$*"; }
 
-# row LABEL TEXT: a step that needed no work, or a fact.
+# row LABEL TEXT: prints a step that needed no work, or a fact.
 row() { printf '  %-34s %s\n' "$1" "$2"; }
 
-# step LABEL COMMAND...: runs the command, shows how far it is, and ends the script with the log's last lines if it fails.
+# step LABEL COMMAND...: runs the command, shows its progress, and ends the script with the log's last lines if it fails.
 step() {
   local label=$1 started=$SECONDS start_line process status=0 now last=0
   shift
@@ -47,7 +47,7 @@ step() {
 # The [12/80] of ninja's last line.
 build_progress() { tail -n 1 "$log" | grep -o '^\[[0-9]*/[0-9]*\]' || true; }
 
-# How many compilers at once: one per core, but none without 1.5 GB of memory.
+# The number of parallel compilers: one per core, with at least 1.5 GB of memory each.
 build_jobs() {
   local cores memory
   cores=$(nproc)

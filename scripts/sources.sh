@@ -1,10 +1,10 @@
-# Sourced by scripts/setup and scripts/collect-sources: the pinned source files, and where they are looked for.
+# Sourced by scripts/setup and scripts/collect-sources: the pinned source files, and their locations.
 # shellcheck shell=bash disable=SC2154,SC2034
 
 kokkos_version=5.0.2
 kokkos_file=kokkos_$kokkos_version.orig.tar.gz
 kokkos_sha256=188817bb452ca805ee8701f1c5adbbb4fb83dc8d1c50624566a18a719ba0fa5e
-# Kokkos Kernels: Debian's package or the release, whichever can be had.
+# Kokkos Kernels: Debian's package or the release, whichever is available.
 kokkos_kernels_deb=libtrilinos-kokkos-kernels-dev_17.0.0+dfsg-5_amd64.deb
 kokkos_kernels_deb_sha256=11a645e2b3468aafc62e021dd5e06559841f2a6ef6725265dbfa6bb1fd7fbb9b
 kokkos_kernels_file=kokkos-kernels-$kokkos_version.tar.gz
@@ -34,13 +34,13 @@ download() {  # ADDRESS FILE
   fi
 }
 
-# The roots of the Debian archives that this machine's apt is configured for, one a line.
+# The roots of the Debian archives in this machine's apt configuration, one per line.
 archive_roots() {
   command -v apt-get >/dev/null || return 0
   apt-get update --print-uris 2>/dev/null | grep -o "^'[^']*/dists/" | sed "s#^'##; s#/dists/\$##" | sort -u
 }
 
-# Where those archives would have PATH in their pool, one a line.
+# The addresses of PATH in the pools of those archives, one per line.
 archive_addresses() {  # PATH
   local archive
   for archive in $(archive_roots); do
@@ -107,7 +107,7 @@ fetch_highway() {  # FOLDER
   fetch "$1" "$highway_file" "$highway_sha256" "${addresses[@]}"
 }
 
-# From pip first, which knows the package index that this machine is configured for.
+# First from pip, which uses the package index of this machine's configuration.
 fetch_cudnn_frontend() {  # FOLDER
   has_sha256 "$1/$cudnn_frontend_file" "$cudnn_frontend_sha256" && return 0
   if [ -z "${MYLOS_SOURCES:-}" ] || [ ! -e "$MYLOS_SOURCES/$cudnn_frontend_file" ]; then
