@@ -76,7 +76,7 @@ def busy_processes(count):
 
 
 def ends_of_steps(history):
-    """Seconds since the run's first step began, at the end of each so far."""
+    """The end times of all steps so far, in seconds since the first step began."""
     try:
         names, *rows = [line.split(",") for line in history.read_text().splitlines()]
     except (OSError, ValueError):
@@ -86,7 +86,7 @@ def ends_of_steps(history):
 
 
 def turn(command, folder, deck, is_busy, arguments):
-    """Milliseconds of a step."""
+    """Milliseconds per step."""
     shutil.rmtree(folder / "run", ignore_errors=True)
     line = [command, "train", folder / deck, "run.folder=run"]
     others = busy_processes(arguments.busy) if is_busy else []
@@ -125,7 +125,7 @@ def measure(jobs, rounds):
 
 
 def print_table(results, arguments):
-    """A row for each network and type, and how far the bars are met."""
+    """Prints a row for each network and type, and whether the bars are met."""
     median = {name: statistics.median(values) for name, values in results.items()}
     whose = ["old", "new"] if arguments.older else ["new"]
     both = len(arguments.loads) == 2

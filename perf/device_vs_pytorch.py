@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares training steps of a GPT on this node's NVIDIA device with PyTorch's best, in turns.
+"""Compares training steps of a GPT on this node's NVIDIA device with PyTorch's best, interleaved.
 
   perf/device_vs_pytorch.py [--deck inputs/gpt2_124m.toml] [--micro-batches 16 32 64] [--rounds 3] [--steps 40]
                             [--mylos build/cuda/bin/mylos] [--python python3] [--set KEY=VALUE ...]
@@ -41,7 +41,7 @@ class Mylos:
         output_of([arguments.mylos, "prepare", "tokens", raw, "--vocabulary", model["vocabulary"], "--out", self.tokens])
 
     def rate(self, micro_batch):
-        """Tokens per second, of the later half of a run's steps."""
+        """Tokens per second over the second half of a run's steps."""
         self.runs += 1
         run = self.folder / f"run-{self.runs}"
         settings = {"data.train": self.tokens, "data.validation": 0.0, "data.batch": micro_batch,
@@ -55,7 +55,7 @@ class Mylos:
 
 
 class PyTorch:
-    """One process, which compiles each step once and lets go of the memory between its turns."""
+    """One process, which compiles each step once and frees its memory between turns."""
 
     def __init__(self, arguments, model):
         self.steps = arguments.steps
@@ -77,7 +77,7 @@ class PyTorch:
         return rate
 
     def product(self):
-        """TFLOP/s of a large product."""
+        """TFLOP/s of a large GEMM."""
         return self.answer("product")
 
 
@@ -88,7 +88,7 @@ def operations_per_token(model):
 
 
 def best_micro_batch(side, name, micro_batches):
-    """One too large for the device's memory is left out."""
+    """Skips micro-batches that are too large for the device's memory."""
     rates = {}
     for micro_batch in micro_batches:
         try:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draws what a network makes of fields that it has not seen: source, solution, prediction and their difference.
+"""Draws a network's predictions of test fields: source, solution, prediction and their difference.
 
 usage: fields_picture.py MYLOS CHECKPOINT DATA.h5 OUT.png      of inputs/fields_unet.toml, say: runs/fields-unet data/fields_test.h5
 """

@@ -38,7 +38,7 @@ def peer_steps(shape, arguments):
 
 
 def peer_bars(arguments):
-    """Of the medium GPT by instructions; the small one must only not be slower."""
+    """Bars of the medium GPT by instructions; the small one must only not be slower."""
     if arguments.shape == "small":
         return {(name, ""): 1.00 for name in TYPES}
     if not turns.has_16_bit_products(arguments):
@@ -91,7 +91,7 @@ def compare_ranks(arguments):
 
 
 class WholeRuns:
-    """A training, by a command that depends on its seed. Called, it runs with the next seed, from 1 on, and returns the
+    """A training by a command that depends on its seed. A call runs it with the next seed, from 1 on, and returns the
     seconds of its process."""
 
     def __init__(self, command_of, arguments):
@@ -112,7 +112,7 @@ class WholeRuns:
 
 
 def fastest_names(arguments, quiet):
-    """PyTorch's fastest eager and compiled variant, by a step of the small GPT."""
+    """PyTorch's fastest eager and compiled variants, by their steps of the small GPT."""
     pytorch = turns.Peer(peer_steps("small", arguments), arguments)
     if not pytorch.names:
         return []

@@ -34,7 +34,7 @@ class Point:
 
 
 def measure(name, arguments, quiet):
-    """In a process of its own, which holds the weights for two runs only."""
+    """Measures in a separate process, which has the weights of only two runs."""
     all_kept, planned = arguments.type, f"{arguments.type}-{name}"
     program = turns.Program([arguments.bench, *turns.held(arguments), arguments.shape], arguments)
     size_of_all = program.number(f"memory {all_kept}")
@@ -56,7 +56,7 @@ def print_table(points):
 
 
 def name_points(axes, points, left):
-    """The points lie close together: their names stand in a column to their right, in the order of their heights, each
+    """The points are close together, so their names are in a column to their right, in the order of their heights, each
     with a line to its point."""
     column = max(left) + 6
     middle = statistics.mean(100 * point.overhead for point in points)

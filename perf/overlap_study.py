@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""How much of a step does the exchange between two ranks add, beside that of an older build?
+"""Measures the time that the exchange between two ranks adds to a step, compared with an older build.
 
 Steps of a GPT (6 layers, 6 heads, width 384) on two ranks of one thread each take turns with the same steps of an older
 build, and with steps in which each rank trains its samples alone. What a step is longer than that is exposed communication.
@@ -32,7 +32,7 @@ def system(*words):
 
 @contextlib.contextmanager
 def limited_link(rate):
-    """Two namespaces, each of whose ends of a link sends at no more than the rate."""
+    """Two network namespaces, connected by a link that limits the rate in each direction."""
     for namespace in NAMESPACES:
         subprocess.run(["ip", "netns", "delete", namespace], stderr=subprocess.DEVNULL, check=False)
         system("ip", "netns", "add", namespace)
@@ -53,7 +53,7 @@ def limited_link(rate):
 
 
 def two_ranks(bench, network, folder):
-    """The command that starts them."""
+    """The command that starts the ranks in them."""
     mpirun = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(RANKS)]
     if network == "shared":
         return [*mpirun, bench, "medium"]

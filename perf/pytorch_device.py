@@ -1,4 +1,4 @@
-"""PyTorch's side of device_vs_pytorch.py: steps of a GPT on one NVIDIA device, by its best: compiled, torch.autocast to
+"""PyTorch's programs for device_vs_pytorch.py: steps of a GPT on one NVIDIA device, by its best: compiled, torch.autocast to
 bfloat16, its fused attention and its fused AdamW, gradients clipped by their norm.
 
   pytorch_device.py LAYERS HEADS WIDTH CONTEXT VOCABULARY    answers on its standard input
@@ -31,7 +31,7 @@ def seconds(work):
 
 
 def step_of(shape):
-    """A training step as a function without arguments, on tokens that are new in each."""
+    """A training step as a function without arguments, with new tokens in each call."""
     torch.manual_seed(1)
     torch.set_float32_matmul_precision("high")
     model = Gpt(shape, fused=True, bias=True).cuda()

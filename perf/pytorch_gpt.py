@@ -1,4 +1,4 @@
-"""PyTorch's side of the GPT comparison: a plain script of ours that trains the network of Mylos' decks.
+"""PyTorch's programs for the GPT comparison: a plain script that trains the network of Mylos' decks.
 
 Pre-norm blocks, GELU by tanh, learned positions, GPT-2's initialisation, the head tied to the token embedding.
 NAME is type-attention[-ddp][-compiled], everything with the fused AdamW:
@@ -102,7 +102,7 @@ class Gpt(nn.Module):
 
 
 class Training:
-    """The model, its optimizer and one step, as NAME says."""
+    """The model, its optimizer and one step of variant NAME."""
 
     def __init__(self, name, shape, seed=1, bias=True, optimizer_fused=True, ranks=1, **optimizer):
         torch.manual_seed(seed)
@@ -138,7 +138,7 @@ class Training:
 
 
 def step_on_one_batch(name, shape, ranks):
-    """A training step as a function without arguments, of this process' share of the samples."""
+    """A training step on this process' samples, as a function without arguments."""
     samples = shape.batch // ranks
     tokens = torch.arange(samples * (shape.context + 1)).view(samples, -1) * 7 % shape.vocabulary
     # As slow as Mylos' here: thousands of steps on one batch must not fit it.
@@ -158,7 +158,7 @@ def learning_rate(step, steps):
 
 
 class Text:
-    """The characters of a text as numbers, of which the last tenth is for validation."""
+    """The characters of a text as numbers; the last tenth is for validation."""
 
     def __init__(self, path, context):
         with open(path, encoding="utf-8") as file:
@@ -187,7 +187,7 @@ class Text:
 
 @torch.no_grad()
 def validation_loss(training, text):
-    """Over all windows that do not overlap."""
+    """The loss over all windows without overlap."""
     tokens, labels = text.windows_in_order()
     losses = [training.eager_loss(*batch) * len(batch[0]) for batch in zip(tokens.split(128), labels.split(128))]
     return (sum(losses) / len(tokens)).item()
@@ -227,7 +227,7 @@ def run(name, path, seed, steps):
 
 
 def answer(rank, arguments):
-    """What each of the processes does for "steps"."""
+    """The work of each process for "steps"."""
     torch.set_num_threads(max(1, arguments.threads // arguments.ranks))
     shape = SHAPES[arguments.shape]
     shape.batch = arguments.batch or shape.batch

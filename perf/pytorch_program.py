@@ -1,4 +1,4 @@
-"""What PyTorch's programs here have in common: they answer commands, as Mylos' step programs do."""
+"""Common parts of the PyTorch programs, which execute commands like Mylos' step programs."""
 
 import statistics
 import sys
@@ -20,7 +20,7 @@ def milliseconds(step):
 
 
 def of_first_process(value):
-    """The first process' value, in all of them."""
+    """Broadcasts the first process' value to all processes."""
     if not distributed.is_initialized():
         return value
     values = [value]
@@ -29,7 +29,7 @@ def of_first_process(value):
 
 
 def can_do(names, build):
-    """{name: step} of the variants that run here in bearable time. A compiled variant's products are the plain one's."""
+    """{name: step} of the variants that are fast enough on this machine. Compiled variants use the GEMMs of the plain ones."""
     steps, first, hopeless = {}, {}, set()
     for name in names:
         if name.removesuffix("-compiled") in hopeless:
@@ -65,7 +65,7 @@ def serve(names, build, lines=sys.stdin, speaks=True):
 
 
 def lines_of_first_process(rank, ranks):
-    """The lines of its standard input, in all processes."""
+    """The lines of standard input, in all processes."""
     if ranks == 1:
         yield from sys.stdin
         return

@@ -39,7 +39,7 @@ def model_of(network):
 
 
 def build(name, network, ranks):
-    """One training step as a function without arguments, of this process' share of the samples."""
+    """One training step on this process' samples, as a function without arguments."""
     torch.manual_seed(1)
     model = model_of(network)
     rows = network.batch // ranks
@@ -71,7 +71,7 @@ def build(name, network, ranks):
 
 
 def answer(rank, arguments):
-    """What each of the processes does."""
+    """The work of each process."""
     torch.set_num_threads(max(1, arguments.threads // arguments.ranks))
     names = ["fp32", "bf16-autocast", "bf16-pure"]
     if arguments.ranks > 1:

@@ -60,7 +60,7 @@ def plot_command(arguments):
 
 
 def of_one_study(rows, threads, fastest):
-    """The points of one number of threads; one deck only."""
+    """The points with one number of threads, of one deck."""
     decks = {(row.deck_sha256, row.overrides) for row in rows}
     if len(decks) > 1:
         raise Trouble("the table has runs of several decks or overrides; a model is of one")
@@ -72,7 +72,7 @@ def of_one_study(rows, threads, fastest):
 
 
 def require_held_out(points, held_out):
-    """Each of these rank counts is there to be compared."""
+    """Checks that the study has each of these rank counts."""
     measured = {point.ranks for point in points}
     if held_out - measured:
         raise Trouble(f"--hold-out {min(held_out - measured)}: the table has no runs on so many ranks; it has {sorted(measured)}")
@@ -173,7 +173,7 @@ def parser():
 
 
 def parsed():
-    """Overrides may stand among the options, as on mylos' command line: argparse takes them in one place only."""
+    """Overrides may be mixed with options, as on mylos' command line; argparse accepts them in one place only."""
     whole = parser()
     arguments, others = whole.parse_known_args()
     unknown = [word for word in others if word.startswith("-") or "overrides" not in arguments]

@@ -25,7 +25,7 @@ PEER = turns.ROOT / "perf/pytorch_step.py"
 
 
 def peers(arguments):
-    """PyTorch's programs: one process, and as many as there are ranks."""
+    """PyTorch's programs: with one process, and with one process per rank."""
     words = [PEER, "--threads", str(arguments.threads), "--network", arguments.network]
     return [words] if arguments.ranks == 1 else [words, [*words, "--ranks", str(arguments.ranks)]]
 

@@ -1,4 +1,4 @@
-"""Programs that take turns: one computes while the other waits, and every ratio is formed within a round."""
+"""Interleaves programs: one computes while the others wait, and every ratio is formed within a round."""
 
 import os
 import pathlib
@@ -14,8 +14,8 @@ HOPELESS, HOPELESS_OF_ALL = 1.5, 4
 
 
 def limits(pytorch, compiled, onednn, mkl):
-    """What holds libraries to instructions: PyTorch's own kernels, the code that torch.compile has made, oneDNN (ours and
-    PyTorch's) and MKL."""
+    """Environment variables that limit libraries to instructions: PyTorch's own kernels, the code of torch.compile, oneDNN (ours
+    and PyTorch's) and MKL."""
     return {"ATEN_CPU_CAPABILITY": pytorch, "TORCHINDUCTOR_CPP_MARCH": compiled, "ONEDNN_MAX_CPU_ISA": onednn,
             "MKL_ENABLE_INSTRUCTIONS": mkl}
 
@@ -30,7 +30,7 @@ INSTRUCTIONS = {
 
 
 def environment(threads, instructions=None):
-    """For programs that take turns, and for whole runs."""
+    """The environment of interleaved programs and of complete runs."""
     result = dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_PROC_BIND="false",
                   OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     result.pop("OMP_WAIT_POLICY", None)  # "active" threads would compute against the other program
@@ -38,7 +38,7 @@ def environment(threads, instructions=None):
 
 
 def command_of(bench, arguments, words=()):
-    """Of a step program of ours."""
+    """The command line of one of our step programs."""
     ranks = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(arguments.ranks)] if arguments.ranks > 1 else []
     return [*ranks, bench, *words]
 
@@ -49,7 +49,7 @@ def held(arguments):
 
 
 class Program:
-    """A program that answers commands on its standard input."""
+    """A program that executes commands from its standard input."""
 
     def __init__(self, command, arguments, ranks=1):
         threads = max(1, arguments.threads // ranks)
@@ -76,7 +76,7 @@ class Program:
 
 
 class Quiet:
-    """Waits, between turns, for moments when nobody else computes: `patience_s` for each turn at most."""
+    """Waits before each turn until no other program computes, at most `patience_s` seconds."""
 
     def __init__(self, patience_s):
         self.patience_s = patience_s
@@ -85,7 +85,7 @@ class Quiet:
 
     @staticmethod
     def busy_share():
-        """Of the processors' time while we do nothing."""
+        """The busy fraction of the processors while we are idle."""
         def ticks():
             counts = [int(word) for word in open("/proc/stat").readline().split()[1:9]]
             return sum(counts), counts[3] + counts[4]  # all; idle and waiting for a disk
@@ -109,7 +109,7 @@ class Quiet:
 
 
 def in_turns(rounds, jobs, quiet, unit="ms"):
-    """Every job in every round, in an order that turns around from round to round: {job: [result of each round]}."""
+    """Runs every job in every round, in reversed order in every second round: {job: [result of each round]}."""
     results = {name: [] for name in jobs}
     for index in range(rounds):
         for name in list(jobs)[:: 1 if index % 2 == 0 else -1]:
@@ -139,7 +139,7 @@ def best_of(results, names):
 
 
 class Peer:
-    """PyTorch's program: the steps it can do, as jobs; none where PyTorch is not installed."""
+    """PyTorch's program: its steps as jobs; none if PyTorch is not installed."""
 
     def __init__(self, command, arguments):
         self.program, self.names = None, []
@@ -168,12 +168,12 @@ def floor_jobs(program, types):
 
 
 def kind_of(job):
-    """fp32, bf16: what a job of PyTorch computes in."""
+    """The type in which a job of PyTorch computes: fp32, bf16."""
     return job.removeprefix("PyTorch ").split("-")[0]
 
 
 def without_hopeless(jobs):
-    """After one turn each, in which programs allocate, compile and choose."""
+    """Measures after one warm-up turn each, in which programs allocate, compile and choose."""
     first = in_turns(1, jobs, Quiet(0))
     peers = [name for name in jobs if name.startswith("PyTorch ")]
     hopeless = {name for name in peers if first[name][0] > min(
@@ -228,12 +228,12 @@ def compare_steps(words, types, peers, arguments, quiet):
 
 
 def has_16_bit_products(arguments):
-    """False where the instructions have none; true for those of this machine, of which nothing is known here."""
+    """False if the instructions have no 16-bit multiplications; true for those of this machine, which are unknown."""
     return arguments.instructions in (None, "avx512-bf16")
 
 
 def print_against_ours(results, types, floor_bars, arguments):
-    """Beside the floors, the older build and the float step. `floor_bars`: {our type: bar}."""
+    """Compares with the floors, the older build and the float step. `floor_bars`: {our type: bar}."""
     if arguments.floors:
         for name, bar in floor_bars.items():
             print_ratio(f"{name} / its floor", results[name], results[f"floor {name}"], bar)

@@ -54,7 +54,7 @@ def measure(arguments, quiet):
 
 
 def recomputing(name, memory, times):
-    """The step over that of the same type which recomputes nothing, by the plan's measured times and as the steps took."""
+    """The time of a step over that of the same type without recomputation, by the plan and as measured."""
     if name not in WITHOUT_RECOMPUTING:
         return "–"
     return f"{1 + float(memory[name][1]):.2f}, {page.ratio(times[name], times[WITHOUT_RECOMPUTING[name]])}"

@@ -1,4 +1,4 @@
-"""What types do to products and to conversions: errors and rates."""
+"""Errors and rates of GEMMs and conversions by type."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Tables of a Markdown page that a program writes anew, each between two comments that name it."""
+"""Rewrites tables of a Markdown page, each between two comments with its name."""
 
 import dataclasses
 import datetime
@@ -25,7 +25,7 @@ class Table:
 
 
 def machine(instructions, threads, root):
-    """What must stand beside every figure."""
+    """The description of the machine below every table."""
     def first(pattern, path):
         found = re.search(pattern, pathlib.Path(path).read_text(), re.M)
         return found.group(1).strip() if found else "?"
@@ -40,7 +40,7 @@ def machine(instructions, threads, root):
 
 
 def write(path, tables, machine_text):
-    """Throws KeyError for a table that has no place in the page."""
+    """Writes the tables. Throws KeyError for a table without a place in the page."""
     text = path.read_text(encoding="utf-8")
     for table in tables:
         begin, end = f"<!-- {table.name}: begin -->", f"<!-- {table.name}: end -->"

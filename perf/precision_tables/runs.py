@@ -1,4 +1,4 @@
-"""The product's own command, and what the processor can do."""
+"""Runs the mylos command, and reads the processor's features."""
 
 import pathlib
 import subprocess
@@ -7,7 +7,7 @@ import turns
 
 
 def mylos(arguments, *words):
-    """Its output; ends the study where it fails."""
+    """Runs the command and returns its output; ends the study if it fails."""
     command = [str(arguments.bin / "mylos"), *map(str, words)]
     if arguments.instructions:
         command += [f"kernels.instructions={arguments.instructions}"] if "train" in command else []
@@ -19,6 +19,6 @@ def mylos(arguments, *words):
 
 
 def multiplies_bfloat16():
-    """Whether this processor has products of bfloat16."""
+    """True if this processor multiplies bfloat16."""
     flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
     return "avx512_bf16" in flags or "amx_bf16" in flags

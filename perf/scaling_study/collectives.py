@@ -1,4 +1,4 @@
-"""What a collective costs: latency and bandwidth of a network, fitted to `mylos bench allreduce`.
+"""The cost of a collective: latency and bandwidth of a network, fitted to `mylos bench allreduce`.
 
 A message of n bytes takes alpha + n beta (Hockney, "The communication challenge for MPP", Parallel Computing 20, 1994).
 A reduce-scatter, and an all-gather likewise, of n bytes over p ranks takes
@@ -40,7 +40,7 @@ class Measurement:
 
 
 def read(paths, fastest=False):
-    """What `mylos bench allreduce --csv` wrote, on as many rank counts as there are files: medians, or the fastest rounds."""
+    """Reads files of `mylos bench allreduce --csv`, one per rank count: medians, or the fastest rounds."""
     found, seconds = [], "smallest_s" if fastest else "seconds"
     for path in paths:
         for row in read_csv(path, COLUMNS, "table of `mylos bench allreduce --csv`"):
@@ -50,7 +50,7 @@ def read(paths, fastest=False):
 
 
 def messages(algorithm, ranks):
-    """One behind the other, of a reduce-scatter or an all-gather."""
+    """The successive messages of a reduce-scatter or an all-gather."""
     return ranks - 1 if algorithm == "ring" else math.ceil(math.log2(ranks))
 
 
@@ -69,7 +69,7 @@ def non_negative_least_squares(matrix, values):
 
 
 def relative_fit(features, seconds):
-    """Every measurement counts by its relative error, small messages as much as large ones."""
+    """Weights every measurement by its relative error, so that small messages count like large ones."""
     matrix = numpy.array(features, dtype=float) / numpy.array(seconds)[:, None]
     scale = numpy.linalg.norm(matrix, axis=0)
     scale[scale == 0] = 1
@@ -112,7 +112,7 @@ class Link:
 
 @dataclasses.dataclass
 class Agreement:
-    """The exchange of some words that ends every step: a tree of messages, and what it costs however few they are."""
+    """The exchange of some words at the end of every step: a tree of messages, and a constant cost."""
     fixed_s: float = 0.0
     message_s: float = 0.0
 
@@ -128,7 +128,7 @@ class Agreement:
 
 
 def near(measurements, size):
-    """Those whose size is within a factor of 8: caches and protocols make the rate depend on the size."""
+    """The messages whose size is within a factor of 8: caches and protocols make the rate depend on the size."""
     chosen = [one for one in measurements if size / 8 <= one.bytes <= size * 8]
     return chosen if len({one.bytes for one in chosen}) > 1 else measurements
 
@@ -141,13 +141,13 @@ class Network:
     agreement: Agreement
 
     def exchange_seconds(self, place, traffic):
-        """All buckets of a step, one behind the other. `place`: ranks, ranks_on_node, threads_per_core."""
+        """All buckets of a step, one after the other. `place`: ranks, ranks_on_node, threads_per_core."""
         return sum(traffic.buckets * link.seconds(*place, size / traffic.buckets)
                    for link, size in ((self.reduce_scatter, traffic.reduced_bytes), (self.all_gather, traffic.gathered_bytes)))
 
     @classmethod
     def fit(cls, measurements, traffic, algorithm=None):
-        """By the messages of the types and sizes that a step sends; `algorithm`: the one that fits better."""
+        """Fits to the messages of the types and sizes of a step; `algorithm`: the one that fits better."""
         def of(operation, type_, size):
             chosen = [one for one in measurements if one.operation == operation and one.type == type_]
             if not chosen:
@@ -163,7 +163,7 @@ class Network:
 
     @classmethod
     def of_wire(cls, alpha_s, bytes_per_s, algorithm):
-        """A network that was not measured: a card of so many bytes per second for each node, shared by its ranks."""
+        """A network that was not measured: a card per node with this rate in bytes per second, shared by its ranks."""
         link = Link(algorithm, alpha_s=alpha_s, shared_s=1 / bytes_per_s)
         return cls(link, dataclasses.replace(link), Agreement(alpha_s, alpha_s))
 

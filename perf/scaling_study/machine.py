@@ -1,4 +1,4 @@
-"""What a study says of where it was made."""
+"""The machine of a study."""
 import hashlib
 import os
 import pathlib
@@ -9,7 +9,7 @@ from .table import Trouble
 
 
 def output_of(*command):
-    """"" where the command is not here or fails."""
+    """The output of a command, "" if it is missing or fails."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout
     except OSError:
@@ -17,7 +17,7 @@ def output_of(*command):
 
 
 def processor():
-    """By lscpu's words."""
+    """The processor's name from lscpu."""
     for line in output_of("lscpu").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == "Model name":
@@ -26,7 +26,7 @@ def processor():
 
 
 def cores():
-    """That this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 

@@ -1,4 +1,4 @@
-"""What a step takes on ranks that are not here: fitted to a study and to `mylos bench allreduce`, tested against rank counts
+"""Predicts the time of a step on other numbers of ranks: fitted to a study and to `mylos bench allreduce`, tested against rank counts
 that the fit did not see.
 
     step     = compute + exposed + data
@@ -49,7 +49,7 @@ class Prediction:
 
     @property
     def series(self):
-        """As of the points of a study that a curve joins."""
+        """Grouped like the points of a study on one curve."""
         return self.scaling, kept_samples(self.scaling, self.batch, self.ranks)
 
 
@@ -66,7 +66,7 @@ class Compute:
 
     @classmethod
     def fit(cls, points, factors):
-        """`factors`: of each point, what is left of compute where a rank updates its slice only."""
+        """`factors`: for each point, the remaining fraction of compute if a rank updates only its slice."""
         only_one_share = len({point.samples_per_rank for point in points}) == 1  # then all of it is by the sample
         features = [[0.0 if only_one_share else turns, turns * point.samples_per_rank]
                     for point in points for turns in [math.ceil(point.threads_per_core)]]
@@ -76,7 +76,7 @@ class Compute:
 
 
 def compute_of(point):
-    """A run without parts (no summary.json) shows it only where there is nobody to wait for."""
+    """A run without parts (no summary.json) shows compute only if there are no other ranks."""
     if point.compute_ms is not None:
         return point.compute_ms
     if point.ranks == 1:
@@ -86,7 +86,7 @@ def compute_of(point):
 
 @dataclasses.dataclass
 class Exposed:
-    """What is seen of communication: a share of the exchange, and of compute the skew."""
+    """Exposed communication: a fraction of the exchange, and the skew as a fraction of compute."""
     share: float = 1.0
     skew: float = 0.0
     error: float = 0.0
@@ -118,7 +118,7 @@ def parted(exchanges, computes, seen, max_share=1.0):
 
 
 class Networks:
-    """What was measured within a node and between nodes, or is assumed between nodes."""
+    """The networks measured within a node and between nodes, or assumed between nodes."""
 
     def __init__(self, measurements, wire=None):
         self.measurements = measurements
@@ -136,7 +136,7 @@ class Networks:
         return self.fits[key]
 
     def described(self):
-        """What was fitted so far."""
+        """The fits so far."""
         lines = {}  # each once: padding makes the traffic of two rank counts differ by some bytes
         for (in_a_node, _), network in self.fits.items():
             for name, link in (("reduce-scatter", network.reduce_scatter), ("all-gather", network.all_gather)):
@@ -144,7 +144,7 @@ class Networks:
         return "\n".join(lines)
 
     def knows(self, ranks, ranks_on_node):
-        """Whether ranks so placed were measured, or a network assumed for them."""
+        """True if this placement of ranks was measured, or a network is assumed for it."""
         in_a_node = ranks == ranks_on_node
         return (not in_a_node and self.wire is not None) or any(one.in_a_node == in_a_node for one in self.measurements)
 
@@ -164,13 +164,13 @@ class Model:
 
     @staticmethod
     def data_share_of(point):
-        """Waiting for data, as a share of compute."""
+        """Waiting for data, as a fraction of compute."""
         if point.compute_ms is None or point.data_ms is None:
             return 0.0
         return point.data_ms / point.compute_ms
 
     def update_factor(self, ranks, ranks_on_node, batch, shard):
-        """What is left of a rank's compute where it updates its slice only; 1 also where there is no plan."""
+        """The remaining fraction of a rank's compute if it updates only its slice; also 1 without a plan."""
         plan = self.planner(ranks, ranks_on_node, batch, "none") if shard != "none" else None
         return 1 - plan.update_share * (1 - 1 / ranks) if plan else 1.0
 
@@ -192,8 +192,8 @@ class Model:
                       network.agreement.seconds(ranks, on_a_core))
 
     def fit_exposed(self, points):
-        """{whether ranks share cores: Exposed}. Ranks that take turns on a core do not arrive together, as those of a
-        benchmark do: of them more than the exchange may be seen."""
+        """{whether ranks share cores: Exposed}. Ranks that share a core do not arrive together, unlike those of a benchmark:
+        the exposed time may exceed the exchange."""
         found = {}
         for shares_cores in (False, True):
             chosen = [point for point in points if (point.threads_per_core > 1) == shares_cores]
@@ -216,13 +216,13 @@ class Model:
         return value
 
     def refused(self, point):
-        """Trouble: no plan for a run that there was."""
+        """Raises Trouble if there is no plan for a measured run."""
         said = self.planner.refusals.get((point.ranks, int(point.batch), point.shard), "")
         return Trouble(f"`mylos plan` refuses {point.ranks} ranks and a batch of {point.batch:.0f}, which the study ran: "
                        f"give the same deck and overrides\n{said}".rstrip())
 
     def step(self, ranks, ranks_on_node, threads, cores, batch, shard="none", algorithm=None, scaling="strong"):
-        """None where `mylos plan` refuses such a run."""
+        """None if `mylos plan` refuses such a run."""
         on_a_core = threads_per_core(ranks_on_node, threads, cores)
         exchange = self.exchange_ms(ranks, ranks_on_node, on_a_core, batch, shard, algorithm)
         plan = self.planner(ranks, ranks_on_node, batch, shard)
@@ -252,7 +252,7 @@ class Model:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """A measured point beside its prediction."""
+    """A measured point and its prediction."""
     point: object
     predicted: Prediction
     stated_bytes: Optional[int]  # by `mylos plan` for that rank count, without the process
@@ -260,7 +260,7 @@ class Comparison:
 
     @property
     def error(self):
-        """Of the rate: 0.1 = 10 % more was predicted than measured."""
+        """The error of the rate: 0.1 = the prediction is 10 % above the measurement."""
         return self.predicted.samples_per_s / self.point.samples_per_s - 1
 
     @property

@@ -1,4 +1,4 @@
-"""What a rank holds and sends, by `mylos plan --json`: exact for any number of ranks, also those that are not here."""
+"""The bytes that a rank stores and sends, by `mylos plan --json`: exact for any number of ranks."""
 import dataclasses
 import json
 import subprocess
@@ -10,7 +10,7 @@ from .table import Trouble
 
 @dataclasses.dataclass(frozen=True)
 class Traffic:
-    """What a step exchanges."""
+    """The bytes that a step exchanges."""
     reduced_bytes: int  # of all gradients as they travel
     reduced_type: str
     gathered_bytes: int  # of the sums, or of compute weights where state, or state and gradients, are sharded
@@ -28,7 +28,7 @@ class PlanBytes:
 
     @property
     def stated_bytes(self):
-        """Those that are the same at every start."""
+        """The bytes that are the same at every start."""
         return self.rank_bytes - self.process_bytes
 
 
@@ -45,7 +45,7 @@ def key_of(override):
 
 
 class Planner:
-    """Asks `mylos plan`, once for each question."""
+    """Calls `mylos plan`, once for each configuration."""
 
     def __init__(self, mylos, deck, overrides, deck_shards=False):
         kept = [override for override in overrides if key_of(override) not in ("data.batch", "optimizer.shard")]
@@ -56,7 +56,7 @@ class Planner:
         self.knows_no_shard = ""  # what a program says that is older than sharding
 
     def __call__(self, ranks, ranks_on_node, batch, shard="none"):
-        """None where such a run cannot be (more ranks than samples, no room), or this mylos does not shard."""
+        """None if such a run is impossible (more ranks than samples, no memory), or if this mylos does not shard."""
         key = (ranks, ranks_on_node, batch, shard)
         if key not in self.answers:
             self.answers[key] = self.ask(*key)

@@ -59,12 +59,12 @@ def finish(axes, ranks, title):
 
 
 def efficiency(point, line):
-    """Of the rate per rank at the fewest ranks."""
+    """Efficiency: a fraction of the rate per rank at the fewest ranks."""
     return point.rate_per_rank / line[0].rate_per_rank
 
 
 def draw_parts(axes, points):
-    """A step, from below: compute, exposed communication, waiting for data."""
+    """Draws a step, from below: compute, exposed communication, waiting for data."""
     names = []
     for index, point in enumerate(points):
         names.append(f"{point.scaling[0]} {point.ranks}x{point.threads}")
@@ -80,7 +80,7 @@ def draw_parts(axes, points):
 
 
 def draw_study(points, path):
-    """Panels for what the runs said of themselves."""
+    """Panels for the values that the runs reported."""
     plots = pyplot()
     panels = [(lambda point, line: point.rate_per_rank, "samples per second and rank"),
               (efficiency, "efficiency: rate of a rank, of that at the fewest ranks")]

@@ -1,4 +1,4 @@
-"""The tables of a model: how near it is to what was measured, and what it says of ranks that are not here."""
+"""The tables of a model: its errors, and its predictions for other numbers of ranks."""
 import csv
 import dataclasses
 import pathlib
@@ -28,7 +28,7 @@ def print_comparison(comparisons):
 
 
 def misses(comparisons, within):
-    """What is beyond the bar, in words."""
+    """Describes the errors beyond the bar."""
     found = []
     for one in comparisons:
         where = f"{one.point.scaling}, {one.point.ranks} ranks"
@@ -40,7 +40,7 @@ def misses(comparisons, within):
 
 
 def success(comparisons, within):
-    """What can be said where nothing was missed; "" where no rank count was held out."""
+    """The summary if no bar was missed; "" if no rank count was held out."""
     if not any(one.held_out for one in comparisons):
         return ""
     silent = sum(one.bytes_off is None for one in comparisons)
@@ -54,8 +54,8 @@ def rank_counts(most):
 
 
 def predict(model, points, max_ranks, ranks_per_node):
-    """For the scalings and samples of these points, from one rank on; every sharding, ring and tree. Also what is left out,
-    with the reason that `mylos plan` gave first."""
+    """Predicts for the scalings and samples of these points, from one rank on, with every sharding, ring and tree. Also returns
+    the skipped configurations, with the first reason of `mylos plan`."""
     found, left_out, series = [], [], {}
     for point in points:
         series.setdefault((point.scaling, point.kept_samples), point)
@@ -79,7 +79,7 @@ def predict(model, points, max_ranks, ranks_per_node):
 
 
 def gaps(reasons, max_ranks):
-    """Of {ranks: reason} ("2 to 8 ranks", the first reason) for those that follow one another."""
+    """Merges consecutive entries of {ranks: reason} into ("2 to 8 ranks", the first reason)."""
     found, counts = [], rank_counts(max_ranks)
     for begin, ranks in enumerate(counts):
         if ranks not in reasons or (begin > 0 and counts[begin - 1] in reasons):
@@ -93,7 +93,7 @@ def gaps(reasons, max_ranks):
 
 
 def efficiency(prediction, predictions):
-    """Of the rate per rank on one rank."""
+    """Efficiency: a fraction of the rate on one rank."""
     first = next((one for one in predictions if one.series == prediction.series and one.ranks == 1), None)
     return prediction.rate_per_rank / first.rate_per_rank if first else None
 

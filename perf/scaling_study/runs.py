@@ -1,4 +1,4 @@
-"""Short runs of a deck over ranks and threads, through whatever starts ranks here, and what they say of themselves."""
+"""Makes short runs of a deck over ranks and threads, by any launcher, and reads their files."""
 import dataclasses
 import datetime
 import json
@@ -30,7 +30,7 @@ LAUNCHERS = {
 
 @dataclasses.dataclass(frozen=True)
 class Place:
-    """Where one run stands in a study."""
+    """The configuration of one run in a study."""
     scaling: str
     ranks: int
     threads: int
@@ -46,7 +46,7 @@ class Place:
 
 
 def places(arguments):
-    """Every combination that was asked for."""
+    """All requested combinations."""
     found = []
     for threads in arguments.threads:
         for ranks in arguments.ranks:
@@ -59,7 +59,7 @@ def places(arguments):
 
 
 def launcher_words(template, place):
-    """The command line in front of `mylos`."""
+    """The command line before `mylos`."""
     try:
         line = LAUNCHERS.get(template, template).format(
             ranks=place.ranks, threads=place.threads, nodes=place.nodes, ranks_on_node=place.ranks_on_node)
@@ -79,7 +79,7 @@ def require_launcher(template, place):
 
 
 def training_words(arguments, place, folder):
-    """Steps and nothing else, as far as a deck lets us: one evaluation and one checkpoint come behind the last step."""
+    """Overrides for steps only, as far as a deck allows: one evaluation and one checkpoint follow the last step."""
     words = [f"run.folder={folder}", f"run.steps={arguments.warm_up + arguments.steps}",
              f"run.log_every={arguments.warm_up}", f"run.threads={place.threads}", "run.evaluate_every=1000000000",
              "schedule.warmup=0", "checkpoint.every=0"]
@@ -89,8 +89,8 @@ def training_words(arguments, place, folder):
 
 
 def timed_steps(folder, warm_up):
-    """What history.csv says of the steps behind the warm-up: their number, and milliseconds of one, as columns of the table.
-    Where it does not say for what a step waited (programs before summary.json), these are None."""
+    """Reads from history.csv the number of steps after the warm-up and the milliseconds of one, as columns of the table. Waiting
+    times are None if the file lacks them (programs before summary.json)."""
     lines = (folder / "history.csv").read_text(encoding="utf-8").splitlines()
     names = lines[0].split(",")
     rows = [dict(zip(names, line.split(","))) for line in lines[1:]]
@@ -107,7 +107,7 @@ def timed_steps(folder, warm_up):
 
 
 def resolved_deck(folder):
-    """{"section.key": text} of the deck as the run understood it."""
+    """{"section.key": text} of the run's resolved deck."""
     found, section = {}, ""
     for line in (folder / "resolved.toml").read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
@@ -125,12 +125,12 @@ def byte_count(text):
 
 
 def bucket_bytes(plan, deck):
-    """By plan.json; programs that do not say it there have a size in every deck."""
+    """From plan.json; older programs have a size in every deck."""
     return plan["bucket_bytes"] if "bucket_bytes" in plan else byte_count(deck["communication.bucket"])
 
 
 def summary_of(folder, samples_per_s, ranks):
-    """What summary.json says, as columns of the table; all None where the run wrote none."""
+    """Reads summary.json as columns of the table; all None if the run wrote none."""
     path = folder / "summary.json"
     if not path.exists():
         return dict.fromkeys(("evaluation_s", "checkpoints_s", "flops_per_s", "peak_share"))
@@ -142,7 +142,7 @@ def summary_of(folder, samples_per_s, ranks):
 
 
 def bytes_of(plan):
-    """(of a rank, of them its process before the run), by plan.json."""
+    """(bytes of a rank, and of its process before the run), from plan.json."""
     process = next((entry["bytes"] for entry in plan["memory"] if entry["name"] == "process after start-up"), 0)
     return plan["rank_bytes"], process
 
@@ -165,7 +165,7 @@ class Study:
         require_appendable(arguments.out)
 
     def run(self, place, folder):
-        """One line of the table."""
+        """Makes one line of the table."""
         arguments = self.arguments
         line = [*launcher_words(arguments.launcher, place), self.program, "train", str(arguments.deck),
                 *arguments.overrides, *training_words(arguments, place, folder)]
@@ -194,7 +194,7 @@ class Study:
                    launcher=arguments.launcher, began=began.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
     def job(self, place, rounds_done):
-        """A turn: the samples per second, and a line in the table."""
+        """Makes one run: returns the samples per second, and writes a line in the table."""
         def turn():
             with tempfile.TemporaryDirectory(dir=self.arguments.folder, prefix="scaling-") as folder:
                 row = self.run(place, f"{folder}/run")

@@ -9,12 +9,12 @@ SHARDS = ("none", "state", "gradients")  # what optimizer.shard may be
 
 
 class Trouble(Exception):
-    """What a person can mend: a file that is missing, a launcher that is not here."""
+    """An error that the user can correct: a missing file or launcher."""
 
 
 @dataclasses.dataclass
 class Row:
-    """One run. What it did not say is None."""
+    """One run. Missing values are None."""
     scaling: str  # "weak": samples per rank stay the same; "strong": the batch does
     round: int
     ranks: int
@@ -64,7 +64,7 @@ class Row:
 
     @property
     def stated_bytes(self):
-        """Of a rank, without its process: the same at every start."""
+        """The bytes of a rank without its process: the same at every start."""
         return None if self.rank_bytes is None else self.rank_bytes - self.process_bytes
 
     @property
@@ -73,7 +73,7 @@ class Row:
 
 
 def kept_samples(scaling, batch, ranks):
-    """That stay the same from rank count to rank count: of a rank (weak), of the batch (strong)."""
+    """The samples that stay constant over rank counts: of a rank (weak), of the batch (strong)."""
     return batch / ranks if scaling == "weak" else float(batch)
 
 
@@ -105,7 +105,7 @@ def read(path):
 
 
 def read_csv(path, columns, what):
-    """The rows of a CSV file that has at least these columns; `what` it should be."""
+    """Reads the rows of a CSV file that has at least these columns; `what` describes the file."""
     try:
         with open(path, newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
@@ -123,7 +123,7 @@ def read_csv(path, columns, what):
 
 
 def append(path, row):
-    """Begins the file where there is none; else in the order of its columns, of which it may have more."""
+    """Creates the file if it is missing; otherwise appends in the order of its columns, which may include others."""
     path = pathlib.Path(path)
     columns = COLUMNS
     if path.exists():
@@ -138,7 +138,7 @@ def append(path, row):
 
 
 def require_appendable(path):
-    """Before the first run, not after it."""
+    """Checks before the first run, not after it."""
     if pathlib.Path(path).exists():
         read(path)
     elif not pathlib.Path(path).absolute().parent.is_dir():
@@ -146,21 +146,21 @@ def require_appendable(path):
 
 
 def median(rows, name):
-    """Of the rows that have it."""
+    """The median over the rows that have the value."""
     values = [getattr(row, name) for row in rows if getattr(row, name) is not None]
     return statistics.median(values) if values else None
 
 
 @dataclasses.dataclass
 class Point:
-    """The rounds of one place in a study."""
+    """The rounds of one configuration in a study."""
     scaling: str
     threads: int
     ranks: int
     rows: list
 
     def __getattr__(self, name):
-        """Of a column, or of a property of every row: the median of numbers, of words the first."""
+        """Of a column, or of a property of every row: the median of numbers, the first of texts."""
         if name.startswith("_"):
             raise AttributeError(name)
         first = getattr(self.rows[0], name)
@@ -168,7 +168,7 @@ class Point:
 
 
 def points(rows, fastest=False):
-    """In the order of scaling, threads and ranks. `fastest`: of every place the fastest round alone, which other load has
+    """Sorted by scaling, threads and ranks. `fastest`: only the fastest round of every configuration, which other load has
     disturbed least."""
     found = {}
     for row in rows:
