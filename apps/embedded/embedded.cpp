@@ -13,16 +13,17 @@ namespace {
 
 using Matrix = Kokkos::View<float**, Kokkos::LayoutRight>;  // a row per sample
 constexpr int samples_of_step = 384;                        // of all ranks
-constexpr int cells = 100;                                  // of the square's side, where the law is judged
+constexpr int cells = 100;  // per side of the square on which the prediction is compared with the law
 
-/// What a solver would rather not compute in every cell. Here a formula, so that the network can be judged.
+/// The law that replaces an expensive computation in every cell of a solver. A formula, so that errors are
+/// known.
 KOKKOS_INLINE_FUNCTION float law(float x, float y) {
   const float hill = Kokkos::exp(-8 * ((x - 0.4f) * (x - 0.4f) + (y - 0.3f) * (y - 0.3f)));
   const float basin = Kokkos::exp(-12 * ((x + 0.4f) * (x + 0.4f) + (y + 0.4f) * (y + 0.4f)));
   return hill - basin + 0.2f * Kokkos::sin(5 * x) * Kokkos::cos(4 * y);
 }
 
-/// Points first, first + 1, … of a sequence that fills the square [-1, 1]² evenly (M. Roberts, "The
+/// Points first, first + 1, … of a sequence that fills the square [-1, 1]² uniformly (M. Roberts, "The
 /// unreasonable effectiveness of quasirandom sequences", 2018), and the law there.
 void sample(long first, const Matrix& inputs, const Matrix& targets) {
   Kokkos::parallel_for(
@@ -40,7 +41,7 @@ KOKKOS_INLINE_FUNCTION float middle(std::size_t cell) {
   return (2 * static_cast<float>(cell) + 1) / cells - 1;
 }
 
-/// Predictions for all cells beside the truth, into embedded.csv; returns their mean.
+/// Writes predictions and exact values of all cells to embedded.csv; returns the mean of the predictions.
 double judge(mylos::OnlineTrainer& network) {
   const Matrix inputs("cells", cells * cells, 2);
   const Matrix predictions("predictions", cells * cells, 1);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draw what embedded wrote: the law, what the network predicts for it, and the difference.
+"""Draws the output of embedded: the law, the predictions of the network, and the difference.
 
 usage: apps/embedded/plot.py embedded.csv OUT.png|OUT.svg
 """

@@ -1,5 +1,5 @@
-// mylos advise DECK [key=value ...] [--out FILE] [--steps N] [--rounds N] [--json]: which type pays here,
-// tried on the deck's own steps.
+// mylos advise DECK [key=value ...] [--out FILE] [--steps N] [--rounds N] [--json]: recommends a
+// type, tried on the deck's own steps.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -39,7 +39,7 @@ void require_new(const std::string& file) {
     fail_input("{} is there already; remove it, or name another file with --out", file);
 }
 
-/// What a run's start finds out before it plans its memory, without its folder.
+/// The data that a run's start determines before it plans its memory, without its folder.
 struct Subject {
   Subject(const Deck& deck, const Output& output)
       : options(deck.options), communicator(make_communicator(MPI_COMM_WORLD, options.communication)) {
@@ -74,7 +74,7 @@ struct Subject {
   std::int64_t rows_per_sample = 1;
 };
 
-/// A line for each setting in the first round, which takes longest, and one for each later round.
+/// Prints a line for each setting in the first round, which takes longest, and one for each later round.
 std::function<void(int, const TrialSetting&)> progress_of(const AdviseArguments& arguments,
                                                           const Output& output) {
   if (arguments.json) return {};
@@ -163,7 +163,7 @@ ExitCode advise_command(const AdviseArguments& arguments) {
                        .progress = progress_of(arguments, output)});
   report.advice = advise(report.results, report.rule, arguments.steps);
   const Options advised = advised_options(deck.options, report.results, report.advice.chosen, report.rule);
-  // What was measured is worth its minutes also where the deck cannot be written any more.
+  // The measurements are printed even if the deck can no longer be written.
   std::optional<Error> failure;
   try {
     run_on_all(ranks, [&] {

@@ -13,12 +13,13 @@
 
 namespace mylos::app {
 
-/// What a thread reads at a time, or a row where that is more: it stays in the thread's cache.
+/// The bytes that a thread reads at a time, or one row if that is larger: a piece stays in the thread's
+/// cache.
 inline constexpr std::int64_t bytes_of_piece = std::int64_t{1} << 20;
 
-/// Of `rows` rows of `columns` numbers, read(first_row, count, destination) reads some and judge(span of T)
-/// makes a result of them; both are called by several threads at a time. take(result) is called in the order
-/// of the pieces. Of what they throw, what the first piece threw is thrown.
+/// Processes `rows` rows of `columns` numbers. read(first_row, count, destination) reads some rows and
+/// judge(span of T) computes a result; several threads call both at the same time. take(result) is called in
+/// the order of the pieces. If several pieces throw, the exception of the first piece is rethrown.
 template <class T, class Read, class Judge, class Take>
 void for_each_piece(std::int64_t rows, std::int64_t columns, int threads, const Read& read,
                     const Judge& judge, const Take& take) {

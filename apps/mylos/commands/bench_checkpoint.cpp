@@ -1,4 +1,4 @@
-// mylos bench checkpoint: how long the ranks take to write a state between two steps, and to read it again.
+// mylos bench checkpoint: measures the time to write a state between two steps, and to read it again.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <mpi.h>
@@ -30,12 +30,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of an array: 64 MiB, a large layer's weights.
+// The bytes of an array: 64 MiB, a large layer's weights.
 constexpr std::int64_t max_elements = std::int64_t{16} << 20;
-// What a file takes beside its arrays.
+// The bytes of a file in addition to its arrays.
 constexpr std::int64_t file_overhead = std::int64_t{16} << 20;
 
-/// A folder of our own in that of the user, which goes with this object. All ranks make one.
+/// A temporary folder in the user's folder, removed with this object. All ranks construct one.
 class OwnFolder {
  public:
   OwnFolder(RankGroup& ranks, const std::string& parent, std::int64_t bytes) : is_ours_(ranks.rank() == 0) {
@@ -73,13 +73,13 @@ class OwnFolder {
   std::string path_;
 };
 
-/// Which elements of an array of `count` this rank holds.
+/// The elements of an array of `count` on this rank.
 SliceRange share_of(std::int64_t count, const RankGroup& ranks, bool sharded) {
   const auto elements = static_cast<std::size_t>(count);
   return sharded ? slice_of(elements, ranks.size(), ranks.rank()) : SliceRange{0, elements};
 }
 
-/// Arrays of floats, as many as make `bytes`, and the memory that they lie in.
+/// Arrays of floats with `bytes` in total, and their memory.
 struct LargeState {
   Arena arena;
   CheckpointState state;
@@ -99,8 +99,8 @@ std::int64_t held_bytes(const std::vector<std::int64_t>& lengths, const RankGrou
   return static_cast<std::int64_t>(sum);
 }
 
-/// Noise by the place in the whole array: a file system that compresses finds nothing to save. A function of
-/// its own: nvcc takes no device lambda inside a private one.
+/// Fills with noise that depends on the index in the complete array, so that a compressing file system saves
+/// nothing. A separate function, because nvcc allows no device lambda in a private one.
 void draw_noise(const Execution& exec, float* values, std::int64_t first, std::int64_t count) {
   for_each_element(
       exec, "draw a state", count, KOKKOS_LAMBDA(const std::int64_t i) {
@@ -136,7 +136,7 @@ LargeState make_state(const std::vector<std::int64_t>& lengths, const RankGroup&
   return large;
 }
 
-/// What is read after this comes from the disk, as far as the system follows the wish.
+/// Asks the system to drop the file from its cache, so that it is read from the disk.
 void forget_cached(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
@@ -144,7 +144,7 @@ void forget_cached(const std::string& path) {
   close(file);
 }
 
-/// On all ranks, where one of them was asked to end: what was written goes with its folder.
+/// Throws on all ranks if one of them was asked to end; the folder is removed.
 void throw_if_stopped(RankGroup& ranks, const StopSignals& signals) {
   run_on_all(ranks, [&] {
     const std::string signal = signals.arrived();

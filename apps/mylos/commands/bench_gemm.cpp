@@ -1,4 +1,4 @@
-// mylos bench gemm: the rate of every product engine, by type and shape.
+// mylos bench gemm: measures the rate of every GEMM engine, by type and shape.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -24,12 +24,12 @@ namespace mylos::app {
 namespace {
 
 constexpr std::int64_t squares[] = {256, 512, 1024, 2048};
-// Of a side: libraries count the elements of a matrix in 32 bits at least.
+// The largest side: libraries count the elements of a matrix in at least 32 bits.
 constexpr std::int64_t longest_side = 1 << 20;
-// A measurement repeats what is shorter than this.
+// A measurement repeats GEMMs until it takes this time.
 constexpr double measured_ms = 10;
 
-/// Nothing where it is no side of a matrix that all libraries take.
+/// Nothing if it is not a valid side of a matrix for all libraries.
 std::optional<std::int64_t> side_of(std::string_view text) {
   std::int64_t side = 0;
   const char* const end = text.data() + text.size();
@@ -85,7 +85,7 @@ std::size_t matrix_bytes(std::int64_t rows, std::int64_t columns, DType type) {
   return aligned_bytes(static_cast<std::size_t>(rows * columns) * size_of(type));
 }
 
-/// One after the other in memory: A, B, C and a workspace that is enough for every rival.
+/// A, B, C and a workspace for every compared engine, one after the other in memory.
 struct OperandPlaces {
   std::size_t b = 0;
   std::size_t c = 0;
@@ -112,7 +112,7 @@ class GemmBench {
     const OperandPlaces places = places_of(problem, rivals);
     fill_with_noise(exec_, arena_.tensor(0, problem.a, 1, problem.m * problem.k));
     fill_with_noise(exec_, arena_.tensor(places.b, problem.b, 1, problem.k * problem.n));
-    // As in a step, the host waits for a device only behind the last product.
+    // As in a step, the host waits for a device only after the last GEMM.
     const auto milliseconds_of = [&](EngineRival& rival, int times) {
       return milliseconds([&] {
         for (int i = 0; i < times; ++i) {
@@ -140,7 +140,7 @@ class GemmBench {
   Arena arena_;
 };
 
-/// "-" where the engine hands the product to another one.
+/// "-" if the engine forwards the GEMM to another one.
 std::string rate_cell(const EngineRival& rival, const GemmProblem& problem) {
   if (rival.engine->engine_of(problem) != rival.engine->name()) return "-";
   return fmt::format("{:.1f}", 1e-6 * flops_of(problem) / median(rival.times));

@@ -1,4 +1,4 @@
-// mylos check-precision FILE: what a conversion to 16 bits would do to the numbers of a file.
+// mylos check-precision FILE: reports the errors of a conversion to 16 bits for the numbers of a file.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t longest_name = 300;  // that is printed; files may hold any
 
-/// As many threads as a command takes that starts Kokkos, which nothing here needs.
+/// The number of threads of a command that starts Kokkos; this command does not need Kokkos.
 int threads_of_command() {
   const CoreShare cores{.cores = static_cast<int>(bound_cores().count()), .ranks = 1};
   return thread_count(0, std::getenv("OMP_NUM_THREADS"), cores, 1);
@@ -41,14 +41,14 @@ ConversionSafety safety_of(std::int64_t rows, std::int64_t columns, const Read& 
   return sum;
 }
 
-/// How a deck's runs scale the numbers of a dataset before a network sees them.
+/// The scaling of a dataset's numbers in runs of a deck.
 struct Scaling {
   std::string method;  // "standard"; "" = as they are stored
   std::string of;      // whose statistics these are
   Normalizer normalizer;
 };
 
-/// By the training data of the deck; `data` must be such as a run of it reads.
+/// Uses the training data of the deck; `data` must be valid data for a run of the deck.
 Scaling scaling_of(RankGroup& ranks, const std::string& deck_file, Dataset& data) {
   const Deck deck = read_shared_deck(ranks, deck_file, {});
   Options options = deck.options;
@@ -108,7 +108,7 @@ FilePrecision check_dataset(const Dataset& data, const Scaling& scaling) {
   return file;
 }
 
-/// Nothing where it holds other than floating-point numbers.
+/// Nothing if it does not contain floating-point numbers.
 std::optional<ConversionSafety> check_array(const hdf5::Dataset& array) {
   const auto read = [&](std::int64_t first, std::int64_t count, auto* values) {
     array.read(first, count, values);
@@ -118,7 +118,7 @@ std::optional<ConversionSafety> check_array(const hdf5::Dataset& array) {
   return std::nullopt;
 }
 
-/// Arrays below the group, and their sums: over all of /model; in /optimizer by the moment, the last part of
+/// The arrays below the group, and their sums: over all of /model; in /optimizer by moment, the last part of
 /// a name.
 void check_group(const hdf5::File& stored, const std::string& group, const std::string& use,
                  FilePrecision& file) {
@@ -153,7 +153,7 @@ FilePrecision check_checkpoint(RankGroup& ranks, const std::string& path) {
   return file;
 }
 
-/// What the numbers are that are judged, said before the judgement.
+/// Describes the checked numbers, before the results.
 std::string note_on(const FilePrecision& file, const Scaling& scaling) {
   if (file.kind != "dataset") {
     return "In a checkpoint weights and moments are fp32 whatever precision.compute is; with "

@@ -1,4 +1,5 @@
-// mylos convert IN OUT: from our checkpoint to safetensors, and between a GPT's and Hugging Face's GPT-2.
+// mylos convert IN OUT: from a checkpoint to safetensors, and between a GPT's checkpoint and Hugging Face's
+// GPT-2.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -72,7 +73,7 @@ ExitCode to_own_names(RankGroup& ranks, const std::string& checkpoint, const Con
   return ExitCode::done;
 }
 
-/// Under Hugging Face's names where it is a GPT, unless the command line says otherwise.
+/// Uses Hugging Face's names for a GPT, unless the command line sets other names.
 ExitCode to_safetensors(RankGroup& ranks, const std::string& checkpoint, const ConvertArguments& arguments) {
   if (!arguments.output.ends_with(weights_ending)) {
     fail_input("{}: a checkpoint is converted into a file {}; end its name in that", arguments.output,

@@ -1,4 +1,4 @@
-// mylos info FILE|FOLDER, and what --version says.
+// mylos info FILE|FOLDER, and the output of --version.
 #include <fmt/ranges.h>
 #include <mpi.h>
 
@@ -15,7 +15,7 @@
 namespace mylos::app {
 namespace {
 
-/// A line of its own in builds for devices; hosts have kernels of their own.
+/// A separate line in builds for devices; hosts use Mylos' own kernels.
 std::string fused_attention_line() {
   return memory_is_host ? std::string() : fmt::format("\n  fused attention: {}", describe_fused_attention());
 }

@@ -1,5 +1,5 @@
 // mylos plan DECK [key=value ...] [--ranks N] [--ranks-per-node N] [--device NAME] [--json | --products]:
-// what a run will take, without taking it.
+// prints the memory and time of a run without starting it.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -30,7 +30,7 @@ bool states_its_shapes(const ModelOptions& model) {
   return has_grid && model.inputs > 0 && model.outputs > 0;
 }
 
-/// Null where the deck's data are not here and its shapes do not need them.
+/// Null if the deck's data are missing and its shapes do not need them.
 std::unique_ptr<RunData> data_of(Options& options, const Places& places) {
   const bool is_here = std::filesystem::exists(options.data.train);
   if (!is_here && states_its_shapes(options.model)) return nullptr;
@@ -54,7 +54,8 @@ std::vector<std::string> stage_names(const Chain& chain) {
   return names;
 }
 
-/// A start goes by fixed rates: what it does by default depends on no clock. `device`: null = this machine.
+/// A start uses fixed rates, so that its default plan does not depend on a clock. `device`: null = this
+/// machine.
 StatedRates rates_for(const MemoryOptions& memory, GemmEngine& gemm, const Chain& chain, std::size_t budget,
                       const KnownDevice* device) {
   StatedRates stated;
@@ -70,11 +71,11 @@ StatedRates rates_for(const MemoryOptions& memory, GemmEngine& gemm, const Chain
   return stated;
 }
 
-/// What MPI takes more in a rank beside others than in a process alone, for memory that they share and the
-/// launcher's messages. Seen with Open MPI 4.1: 2.2 to 3.2 MiB.
+/// The additional memory of MPI in one of several ranks, for shared memory and the launcher's messages.
+/// Measured with Open MPI 4.1: 2.2 to 3.2 MiB.
 constexpr std::size_t bytes_beside_others = std::size_t{3} << 20;
 
-/// Of this process, if it were one of so many ranks.
+/// The memory of this process as one of `ranks` ranks.
 std::size_t bytes_of_rank(int ranks) {
   return static_cast<std::size_t>(resident_memory()) + (ranks > 1 ? bytes_beside_others : 0);
 }

@@ -1,4 +1,4 @@
-// Of `mylos plan --device NAME`: what the plan takes from the named device.
+// `mylos plan --device NAME`: the inputs of the plan from the named device.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace mylos::app {
 
-/// Null without --device. Throws Error (bad_input) where nobody knows the device, and where times are to be
-/// measured, as they would be this machine's.
+/// Null without --device. Throws Error (bad_input) for an unknown device, and if times are to be measured,
+/// because they would be those of this machine.
 [[nodiscard]] const KnownDevice* planned_device(const PlanArguments& arguments, const MemoryOptions& memory);
 
-/// The deck's, or 0.9 of the memory of a device that a rank has for itself.
+/// The deck's budget, or 0.9 of the memory of a device with one rank.
 [[nodiscard]] std::size_t budget_on(const KnownDevice& device, const MemoryOptions& memory);
 
-/// How far times, budget and bytes are to be trusted.
+/// Notes on the accuracy of times, budget and bytes.
 [[nodiscard]] std::string note_on_device(const KnownDevice& device, const MemoryOptions& memory);
 
 }  // namespace mylos::app

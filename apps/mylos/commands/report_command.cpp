@@ -1,4 +1,4 @@
-// mylos report RUN... [--out FILE] [--watch [SECONDS]]: one page of what lies in the folders of runs.
+// mylos report RUN... [--out FILE] [--watch [SECONDS]]: one page about the runs in these folders.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,8 +42,8 @@ void label(ordered_json& runs) {
   }
 }
 
-/// A page that is there is written anew; a checkpoint or a table of a run is not replaced by one. To look
-/// into what is no file might take for ever.
+/// An existing page is overwritten; a checkpoint or a table of a run is not. Reading something other than a
+/// file might block forever.
 void require_no_other_file(const std::string& path) {
   std::error_code failure;
   const auto there = std::filesystem::status(path, failure);

@@ -28,7 +28,7 @@ ExitCode check(RunRequest request) {
   return ExitCode::done;
 }
 
-/// Launchers pass a signal on to all ranks: of many, the first alone speaks for them.
+/// Launchers forward a signal to all ranks: of many ranks only the first prints a line.
 constexpr int max_ranks_that_speak = 16;
 
 void print_notice(const std::string& text, int rank, int ranks) {
@@ -61,7 +61,7 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
   const Options& options = request.deck.options;
   const KokkosRuntime kokkos(options.run.threads);
   for (const std::string& line : kokkos.advice(needs_these_threads(options))) request.output.line(line);
-  // A checkpoint that is being written when the run fails is brought to its end after the message.
+  // A checkpoint that is being written when the run fails is completed after the message.
   std::unique_ptr<Run> run;
   return reporting_errors([&] { return train(std::move(request), MPI_COMM_WORLD, run); });
 }

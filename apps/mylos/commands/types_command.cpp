@@ -1,4 +1,4 @@
-// mylos types: what numbers the types hold, where each is used, and how this machine multiplies it.
+// mylos types: prints the limits of the types, where each is used, and how this machine multiplies it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -30,7 +30,7 @@ Row row(std::string name, const Cell& cell) {
   return result;
 }
 
-/// A row for one of the limits.
+/// The row of one of the limits.
 template <class Number>
 Row row(std::string name, Number FloatLimits::*limit) {
   return row(std::move(name), [limit](DType type) { return fmt::format("{:.8g}", limits_of(type).*limit); });
@@ -90,7 +90,8 @@ std::string text_of(const std::vector<Row>& rows) {
 }  // namespace
 
 ExitCode types_command() {
-  // Engines of a host start its threads; a device build asks no engine, and need not have a device here.
+  // Engines of a host start its threads. A device build queries no engine, because the machine may have no
+  // device.
   const std::unique_ptr<KokkosRuntime> kokkos = runs_on_host ? std::make_unique<KokkosRuntime>(0) : nullptr;
   std::vector<Row> rows = rows_of_types();
   rows.push_back(row("products on this machine", [](DType type) { return describe(product_support(type)); }));

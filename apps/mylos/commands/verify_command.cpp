@@ -1,4 +1,4 @@
-// mylos info FILE --verify: a stranger's file is opened in a process of its own.
+// mylos info FILE --verify: checks an untrusted file in a separate process.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@
 namespace mylos::app {
 namespace {
 
-/// Chosen by its name: nothing of a stranger's files is read here.
+/// Chooses the file by its name, because this process does not read untrusted files.
 std::string chosen_file(const NamedCheckpoint& checkpoint) {
   const std::string& path = checkpoint.path;
   if (checkpoint.best) return best_file(path);

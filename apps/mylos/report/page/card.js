@@ -1,9 +1,9 @@
-// A card holds one drawing: its title, what it shows in words, the drawing, which a keyboard can walk through, a line
-// that reads values out, and its numbers as a table on demand.
+// A card contains one drawing: its title, a description in words, the drawing with keyboard navigation, a line with the
+// values at the cursor, and its numbers as a table on demand.
 
 const cards = [];
 
-// `draw(width)` returns {svg, move}: move(key or pointer's place) returns the text to read out, or nothing.
+// `draw(width)` returns {svg, move}: move(key or pointer position) returns the text of the value line, or nothing.
 function card({ id, title, summary, wide, legend, buttons, draw, table }) {
   const titleId = `${id}-title`;
   const summaryId = `${id}-summary`;

@@ -1,7 +1,7 @@
-// Confusion matrices: a row for each class, a column for each class that was taken for it. The darker a cell, the
-// larger its share of the row.
+// Confusion matrices: a row for each class, a column for each predicted class. The darker a cell, the larger its
+// fraction of the row.
 
-const mostClassesShown = 30;  // more do not fit: the pairs that are confused most stand in their place
+const maxClassesShown = 30;  // more do not fit: the most frequent confusions replace the matrix
 
 function confusionCards(runs) {
   return runs.flatMap((run, i) => Object.entries(run.confusion ? run.confusion.parts : {}).map(([part, rows]) => {
@@ -12,7 +12,7 @@ function confusionCards(runs) {
       element("figcaption", {},
         element("div", { class: "caption" }, element("h3", { id: `${id}-title` }, `Confusion matrix, ${of}`)),
         element("p", { class: "summary" }, confusionInWords(classes, rows, step))),
-      classes.length <= mostClassesShown ? matrixOf(classes, rows, of) : pairsOf(classes, rows, of, 40));
+      classes.length <= maxClassesShown ? matrixOf(classes, rows, of) : pairsOf(classes, rows, of, 40));
   }));
 }
 
@@ -20,7 +20,7 @@ function sumOf(values) {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-// [label, predicted, count] of what was taken for something else, the most frequent first.
+// [label, predicted, count] of the wrong predictions, the most frequent first.
 function confusedPairs(rows) {
   return rows.flatMap((row, label) => row.map((count, predicted) => [label, predicted, count]))
     .filter(([label, predicted, count]) => label !== predicted && count > 0).sort((a, b) => b[2] - a[2]);

@@ -20,12 +20,12 @@ function signOf(kind) {
   return eventSigns[kind] || "\u2022";
 }
 
-const mostMarks = 60;  // more would hide the curve
+const maxMarks = 60;  // more would hide the curve
 
 function eventMarks(runs) {
   const all = runs.flatMap((run) => (run.events ? run.events.rows : []).map((event) => ({
     step: event.step, sign: signOf(event.kind), text: `${event.kind}: ${event.text || event.cause}` })));
-  const every = Math.ceil(all.length / mostMarks);
+  const every = Math.ceil(all.length / maxMarks);
   return all.filter((_, i) => i % every === 0);
 }
 
@@ -45,7 +45,7 @@ function lossSection(runs) {
   ];
 }
 
-// Training means of an evaluation are drawn for one run alone: with several the steps' curve says the same.
+// Training means of an evaluation are drawn only for a single run: with several, the curve of the steps shows the same.
 function evaluationLines(runs, value, firstLook) {
   const lines = [];
   runs.forEach((run) => {
@@ -63,7 +63,7 @@ function withinSteps(runs, marks) {
   return marks.filter((mark) => mark.step <= last);
 }
 
-// 65536 -> 2 to the 16th, as a scale moves.
+// 65536 -> 2 to the 16th, because the scale changes by factors of 2.
 function powerOfTwo(value) {
   const power = Math.log2(value);
   if (!Number.isInteger(power) || power < 10) return number(value, 6);

@@ -1,4 +1,4 @@
-// The decks: of one run as it is, of several with the keys whose values differ marked.
+// The decks: of one run unchanged, of several with the differing keys marked.
 
 function deckCard(runs) {
   const keys = [...new Set(runs.flatMap((run) => run.deck.map(([key]) => key)))];

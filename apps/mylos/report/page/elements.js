@@ -1,5 +1,5 @@
 "use strict";
-// Elements of the page. What comes from files becomes text, never markup.
+// Elements of the page. Content of files becomes text, never markup.
 
 function element(tag, attributes, ...children) {
   return fill(document.createElement(tag), attributes, children);

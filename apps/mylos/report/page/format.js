@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Formats numbers for readers.
 
 function number(value, digits = 4) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "\u2013";

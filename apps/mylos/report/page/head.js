@@ -1,4 +1,4 @@
-// The head of the page: what runs these are, how far they are, and their figures.
+// The head of the page: the runs, their progress, and their figures.
 
 const progressSigns = { done: "\u2713", running: "\u25b6", stopped: "\u25a0", diverged: "\u2715", unfinished: "\u2715" };
 const progressWords = { done: "Done", running: "Running", stopped: "Stopped", diverged: "Diverged", unfinished: "Ended early" };
@@ -26,7 +26,7 @@ function lastMean(run, curve) {
   return mean.length > 0 ? mean[mean.length - 1] : null;
 }
 
-// Rows of [what it is, its value, a word more]; those that a run has not are left out.
+// Rows of [name, value, note]; missing values are omitted.
 function figuresOf(run) {
   const { summary, history, plan } = run;
   const speed = summary.speed || {};

@@ -1,6 +1,6 @@
 // A value of many parameters over steps: a row each, on a logarithmic scale of colours.
 
-// Viridis (Smith, van der Walt, Firing), in nine colours: rising in lightness, so that it reads without hue too.
+// Viridis (Smith, van der Walt, Firing), in nine colours of rising lightness, so that it is readable without hue.
 const viridis = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
 const colourSteps = 32;
 
@@ -51,7 +51,7 @@ function shortened(name, most) {
 
 function drawHeatMap({ width, parameters, first, last, map, broken, shade }) {
   const row = Math.max(3, Math.min(20, Math.floor(520 / parameters.length)));
-  const every = Math.max(1, Math.ceil(12 / row));  // labels of some rows where rows are low
+  const every = Math.max(1, Math.ceil(12 / row));  // only some labels if rows are low
   const most = width < 500 ? 15 : 34;
   const left = Math.min(width * 0.42, 12 + 6.4 * Math.max(...parameters.map((name) => Math.min(most, name.length))));
   const cell = (width - left - 4) / first.length;
@@ -100,7 +100,7 @@ function drawHeatMap({ width, parameters, first, last, map, broken, shade }) {
   return { svg, move };
 }
 
-// Of each parameter the first, the least, the largest and the last value.
+// The first, the smallest, the largest and the last value of each parameter.
 function tableOfHeatMap(title, parameters, map, first) {
   const rows = parameters.map((name, r) => {
     const values = map.rows[r].filter((value) => value !== null);

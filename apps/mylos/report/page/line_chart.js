@@ -1,5 +1,5 @@
-// Curves over steps. A point of a long run stands for several steps: the line is their mean, the band behind it
-// reaches from the least to the largest.
+// Curves over steps. A point of a long run represents several steps: the line is their mean, the band behind it
+// shows the range from the smallest to the largest.
 
 const dashes = ["", "7 3", "2 3", "9 3 2 3", "5 5", "1 4"];
 
@@ -148,7 +148,7 @@ function nearest(points, step) {
   return points[low];
 }
 
-// Where the keys and the pointer move the cursor to, and what is read out there.
+// The cursor position for keys and pointer, and the text of the value line.
 function walker(lines, marks, x, y, cursor, dots, say) {
   const all = lines.reduce((most, line) => (line.points.length > most.length ? line.points : most), lines[0].points);
   let place = -1;

@@ -1,4 +1,4 @@
-// The page from its data: sections in the order in which questions come.
+// Builds the page from its data, section by section.
 
 function section(id, title, ...parts) {
   return element("section", { id: `section-${id}`, "aria-labelledby": `heading-${id}` },
@@ -32,7 +32,7 @@ const report = JSON.parse(document.getElementById("data").textContent);
 startTheme(document.getElementById("theme"));
 showReport(report);
 drawCards();
-document.body.getBoundingClientRect();  // the layout is part of the time
+document.body.getBoundingClientRect();  // the measured time includes the layout
 document.documentElement.dataset.drawnMs = (performance.now() - started).toFixed(1);
 document.documentElement.dataset.charts = String(document.querySelectorAll("svg.plot").length);
 startReload(document.getElementById("reload"), report.reload_s);

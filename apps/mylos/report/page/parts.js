@@ -1,4 +1,4 @@
-// Where the time and the memory go, in which type each layer computes, and what happened.
+// The sections of time, memory, types of layers and events.
 
 const timeNames = { compute_s: "compute", communication_s: "communication", data_wait_s: "waiting for data", evaluation_s: "evaluation", checkpoints_s: "checkpoints", other_s: "other" };
 

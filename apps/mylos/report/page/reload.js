@@ -1,4 +1,4 @@
-// While a run goes on and the page is rewritten, it loads itself anew, and stands where it stood.
+// Reloads the page while the run continues and the page is rewritten, and keeps the scroll position.
 
 const placeKey = `mylos-place ${location.pathname}`;
 

@@ -1,4 +1,4 @@
-// Axes: from values to places, and where their ticks are.
+// Axes: maps values to positions, and places ticks.
 
 function niceStep(rough) {
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -20,7 +20,7 @@ function linearScale(least, largest, from, to, count) {
   return { least, largest, place, ticks, log: false };
 }
 
-// Of positive values; ticks are powers of `base`.
+// For positive values; ticks are powers of `base`.
 function logScale(least, largest, from, to, count, base = 10) {
   if (least === largest) return linearScale(least, largest, from, to, count);
   const logarithm = (value) => Math.log(value) / Math.log(base);
@@ -37,7 +37,7 @@ function logScale(least, largest, from, to, count, base = 10) {
   return { least, largest, place, ticks, log: true };
 }
 
-// Room for the labels of a vertical axis.
+// The width of the labels of a vertical axis.
 function labelWidth(labels) {
   return 12 + 6.6 * Math.max(2, ...labels.map((label) => label.length));
 }

@@ -14,6 +14,6 @@ function targetCards(runs) {
         element("div", { class: "caption" }, element("h3", { id: `${id}-title` }, title)),
         element("p", { class: "summary" }, `After step ${whole(step)}. A dash: the target is constant, or a prediction of it is not finite.`)),
       table({ columns: [{ title: "target" }, ...names.map((part) => ({ title: part, number: true }))], rows, label: title,
-        tall: targets.length > mostClassesShown }))];
+        tall: targets.length > maxClassesShown }))];
   });
 }

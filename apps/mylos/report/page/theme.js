@@ -1,4 +1,4 @@
-// Light, dark, or as the system says. #light and #dark at the end of the page's address choose, too.
+// Light, dark, or the system's setting. #light and #dark at the end of the page's address also select one.
 
 const themes = ["system", "light", "dark"];
 
