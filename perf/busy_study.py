@@ -157,10 +157,10 @@ def main():
     parser.add_argument("--types", nargs="+", choices=["fp32", "bf16", "fp16"], default=["fp32", "bf16", "fp16"])
     parser.add_argument("--loads", nargs="+", choices=["alone", "busy"], default=["alone", "busy"])
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--busy", type=int, default=os.cpu_count(), help="processes that compute beside it")
-    parser.add_argument("--seconds", type=float, default=3, help="of steps in a turn")
+    parser.add_argument("--busy", type=int, default=os.cpu_count(), help="number of busy processes")
+    parser.add_argument("--seconds", type=float, default=3, help="seconds of steps in a turn")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--variable", action="append", default=[], metavar="NAME=VALUE", help="of the environment of both")
+    parser.add_argument("--variable", action="append", default=[], metavar="NAME=VALUE", help="environment variable of both commands")
     arguments = parser.parse_args()
     commands = {"new": arguments.command.resolve()} | ({"old": arguments.older.resolve()} if arguments.older else {})
     for command in commands.values():

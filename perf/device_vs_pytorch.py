@@ -109,7 +109,7 @@ def main():
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--mylos", type=pathlib.Path, default=ROOT / "build/cuda/bin/mylos")
     parser.add_argument("--python", default="python3")
-    parser.add_argument("--set", nargs="+", default=[], help="what is set beside the deck, for Mylos")
+    parser.add_argument("--set", nargs="+", default=[], help="overrides of the deck, for Mylos")
     arguments = parser.parse_args()
     model = tomllib.loads(arguments.deck.read_text())["model"]
 

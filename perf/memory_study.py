@@ -102,10 +102,10 @@ def draw(points, what, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     turns.add_options(parser, "gpt_bench", steps=1)
-    parser.add_argument("--pairs", type=int, default=7, help="of a plan's step and the step that keeps all")
+    parser.add_argument("--pairs", type=int, default=7, help="pairs of a plan's step and the step that stores all activations")
     parser.add_argument("--type", choices=("fp32", "bf16", "fp16"), default="bf16")
-    parser.add_argument("--shape", choices=("deep", "medium", "small"), default="deep", help="of the GPT")
-    parser.add_argument("--plans", nargs="+", help="some of the plans only: save-50 every-2 ...")
+    parser.add_argument("--shape", choices=("deep", "medium", "small"), default="deep", help="shape of the GPT")
+    parser.add_argument("--plans", nargs="+", help="only these plans: save-50 every-2 ...")
     parser.add_argument("--plot", type=pathlib.Path, default=pathlib.Path("memory_study.png"))
     arguments = turns.read_options(parser)
 

@@ -25,16 +25,16 @@ TABLES = {
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=pathlib.Path, default=turns.ROOT / "build/host/bin", help="where the programs are")
+    parser.add_argument("--bin", type=pathlib.Path, default=turns.ROOT / "build/host/bin", help="folder of the programs")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
-    parser.add_argument("--write", type=pathlib.Path, help="a page with places for the tables, which are put there")
+    parser.add_argument("--write", type=pathlib.Path, help="a page in which the tables are replaced")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=5, help="steps of one turn; their median counts")
-    parser.add_argument("--seeds", type=int, default=3, help="of each configuration's runs")
-    parser.add_argument("--training-steps", type=int, default=300, help="of each of these")
+    parser.add_argument("--seeds", type=int, default=3, help="number of seeds for each configuration")
+    parser.add_argument("--training-steps", type=int, default=300, help="steps of each of these runs")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--patience", type=float, default=5, help="seconds that a turn waits for an idle machine")
-    parser.add_argument("--instructions", choices=turns.INSTRUCTIONS, help="hold the programs to them; default: the machine's")
+    parser.add_argument("--instructions", choices=turns.INSTRUCTIONS, help="limit the programs to these instructions; default: the machine's")
     arguments = parser.parse_args()
     for program in ("mylos", "gpt_bench", "step_bench", "product_error", "conversion_bench"):
         if not (arguments.bin / program).exists():

@@ -78,7 +78,7 @@ def build(name, network):
     if name.startswith("bf16-pure"):
         model, inputs = model.bfloat16(), inputs.bfloat16()
     model, inputs = model.to(memory_format=torch.channels_last), inputs.to(memory_format=torch.channels_last)
-    # As slow as Mylos' here: thousands of steps on one batch must not fit it.
+    # The same low learning rate as for Mylos: thousands of steps on one batch must not overfit.
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-7, weight_decay=0.01, fused=True)
     autocast = name.startswith("bf16-autocast")
 

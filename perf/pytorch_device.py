@@ -103,7 +103,7 @@ def main():
                 print(f"{rate_of(steps[batch], shape, count):.0f}", flush=True)
         except torch.OutOfMemoryError:
             print(0, flush=True)
-        torch.cuda.empty_cache()  # the device's memory is the other program's now
+        torch.cuda.empty_cache()  # frees the device's memory for the other program
 
 
 if __name__ == "__main__":

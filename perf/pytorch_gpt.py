@@ -141,12 +141,12 @@ def step_on_one_batch(name, shape, ranks):
     """A training step on this process' samples, as a function without arguments."""
     samples = shape.batch // ranks
     tokens = torch.arange(samples * (shape.context + 1)).view(samples, -1) * 7 % shape.vocabulary
-    # As slow as Mylos' here: thousands of steps on one batch must not fit it.
+    # The same low learning rate as for Mylos: thousands of steps on one batch must not overfit.
     training = Training(name, shape, ranks=ranks, lr=1e-7)
     return lambda: training.step(tokens[:, :-1], tokens[:, 1:])
 
 
-# The recipe of inputs/gpt_shakespeare_cpu.toml.
+# The settings of inputs/gpt_shakespeare_cpu.toml.
 LR, FINAL_LR, WARM_UP, CLIP_NORM, EVALUATE_EVERY = 1e-3, 1e-4, 100, 1.0, 500
 
 
@@ -240,12 +240,12 @@ def answer(rank, arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=2, help="of all processes together")
+    parser.add_argument("--threads", type=int, default=2, help="total threads of all processes")
     commands = parser.add_subparsers(dest="command", required=True)
     steps = commands.add_parser("steps")
     steps.add_argument("shape", choices=SHAPES)
     steps.add_argument("--ranks", type=int, default=1)
-    steps.add_argument("--batch", type=int, help="samples of a step, of all processes together")
+    steps.add_argument("--batch", type=int, help="samples of a step, over all processes")
     steps.add_argument("--no-compile", action="store_true")
     training = commands.add_parser("run")
     training.add_argument("name")

@@ -58,7 +58,7 @@ def main():
         times = []
         for step in steps[name]:
             first = milliseconds(step, clock)
-            repeats = int(count) if first < ONCE_MS else 0  # of seconds, the first step is as good as the next
+            repeats = int(count) if first < ONCE_MS else 0  # the first step suffices if it takes seconds
             times.append(statistics.median(milliseconds(step, clock) for _ in range(repeats)) if repeats else first)
         print(f"{min(times):.4f}\n", flush=True)
 

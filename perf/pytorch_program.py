@@ -8,7 +8,7 @@ import time
 from torch import distributed, multiprocessing
 
 
-# A variant whose first step takes so many times the shortest first step, and at least so long, is left out: without
+# A variant is skipped if its first step takes this multiple of the shortest first step, and at least this time: without
 # instructions for bfloat16 PyTorch multiplies it by reference code, on one thread.
 HOPELESS, HOPELESS_MS = 20, 5e3
 

@@ -49,7 +49,7 @@ def build(name, network, ranks):
         model, inputs = model.bfloat16(), inputs.bfloat16()
     if ranks > 1:
         model = nn.parallel.DistributedDataParallel(model)
-    # As slow as Mylos' here: thousands of steps on one batch must not fit it.
+    # The same low learning rate as for Mylos: thousands of steps on one batch must not overfit.
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-7, weight_decay=0.01, fused=True)
     autocast = name.startswith("bf16-autocast")
 
@@ -84,7 +84,7 @@ def answer(rank, arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--threads", type=int, default=2, help="of all processes together")
+    parser.add_argument("--threads", type=int, default=2, help="total threads of all processes")
     parser.add_argument("--network", choices=NETWORKS, default="wide")
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--no-compile", action="store_true")

@@ -127,21 +127,21 @@ def parser():
     run.add_argument("deck", type=pathlib.Path)
     run.add_argument("overrides", nargs="*", help="section.key=value, for every run")
     run.add_argument("--ranks", type=counts, default=[1, 2], help="such as 1,2,4 (default: 1,2)")
-    run.add_argument("--threads", type=counts, default=[1], help="of a rank, such as 1,8 (default: 1)")
+    run.add_argument("--threads", type=counts, default=[1], help="threads of a rank, such as 1,8 (default: 1)")
     run.add_argument("--weak", type=count, metavar="SAMPLES", help="samples of a rank: the batch grows with the ranks")
     run.add_argument("--strong", type=count, metavar="SAMPLES",
                      help="samples of all ranks (default, without --weak: the deck's data.batch)")
-    run.add_argument("--steps", type=count, default=30, help="that are timed (default: 30)")
+    run.add_argument("--steps", type=count, default=30, help="timed steps (default: 30)")
     run.add_argument("--warm-up", type=count, default=5, help="steps before them (default: 5)")
-    run.add_argument("--rounds", type=count, default=3, help="of all combinations, in turns (default: 3)")
+    run.add_argument("--rounds", type=count, default=3, help="rounds of all combinations, interleaved (default: 3)")
     run.add_argument("--launcher", default="mpirun",
                      help=f"{', '.join(runs.LAUNCHERS)}, or a command line with {{ranks}}, {{threads}}, {{nodes}}, "
                           "{ranks_on_node} in it (default: mpirun)")
     run.add_argument("--ranks-per-node", type=count, help="for {nodes} and {ranks_on_node} (default: all ranks)")
-    run.add_argument("--cores", type=count, default=machine.cores(), help="of a node (default: those of this process)")
-    run.add_argument("--machine", default="", help="what the table shall call it")
+    run.add_argument("--cores", type=count, default=machine.cores(), help="cores of a node (default: those of this process)")
+    run.add_argument("--machine", default="", help="name of the machine in the table")
     run.add_argument("--mylos", default=mylos)
-    run.add_argument("--folder", default=".", help="where run folders are made, and removed (default: here); all ranks see it")
+    run.add_argument("--folder", default=".", help="folder for run folders, which all ranks see (default: the current one)")
     run.add_argument("--out", type=pathlib.Path, default=pathlib.Path("scaling.csv"), help="the table (default: scaling.csv)")
     run.add_argument("--patience", type=float, default=1, help="seconds that a run waits for an idle machine")
     run.set_defaults(command=run_command)
@@ -155,16 +155,16 @@ def parser():
     predict = commands.add_parser("model", help="fit a table and predict")
     predict.add_argument("table", type=pathlib.Path)
     predict.add_argument("--allreduce", type=pathlib.Path, nargs="+", required=True,
-                         help="what `mylos bench allreduce --csv` wrote, on several rank counts")
-    predict.add_argument("--threads", type=count, help="of the study's (default: the first)")
-    predict.add_argument("--hold-out", type=counts, help="rank counts that the fit does not see")
-    predict.add_argument("--within", type=float, default=0.15, help="by which held-out rates may be off (default: 0.15)")
+                         help="files of `mylos bench allreduce --csv`, for several rank counts")
+    predict.add_argument("--threads", type=count, help="one of the study's numbers of threads (default: the first)")
+    predict.add_argument("--hold-out", type=counts, help="rank counts that are excluded from the fit")
+    predict.add_argument("--within", type=float, default=0.15, help="allowed error of held-out rates (default: 0.15)")
     predict.add_argument("--up-to", type=count, default=4096, help="ranks (default: 4096)")
-    predict.add_argument("--ranks-per-node", type=count, help="of the predictions (default: the study's most without oversubscription)")
+    predict.add_argument("--ranks-per-node", type=count, help="for the predictions (default: the study's maximum without oversubscription)")
     predict.add_argument("--wire", type=wire, metavar="US,GB/s",
-                         help="latency and rate of a node's network, where it was not measured")
+                         help="latency and rate of a node's network, if it was not measured")
     predict.add_argument("--fastest", action="store_true", help=fastest)
-    predict.add_argument("--deck", type=pathlib.Path, help="where the table's deck is now")
+    predict.add_argument("--deck", type=pathlib.Path, help="current path of the table's deck")
     predict.add_argument("--mylos", default=mylos)
     predict.add_argument("--out", type=pathlib.Path, help="predictions, as CSV")
     predict.add_argument("--plot", type=pathlib.Path, help="FILE.png or FILE.svg")
@@ -191,7 +191,7 @@ def main():
     except Trouble as trouble:
         print(f"scaling.py: {trouble}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

@@ -41,8 +41,8 @@ def main():
     turns.add_options(parser, "step_bench")
     turns.add_peer_options(parser)
     parser.add_argument("--network", choices=NETWORKS, default="wide")
-    parser.add_argument("--ranks", type=int, default=1, help="of step_bench and of one of PyTorch's programs")
-    parser.add_argument("--pairs", type=int, default=10, help="of steps with and without the loss scaler")
+    parser.add_argument("--ranks", type=int, default=1, help="ranks of step_bench and of one of PyTorch's programs")
+    parser.add_argument("--pairs", type=int, default=10, help="pairs of steps with and without the loss scaler")
     arguments = turns.read_options(parser)
     if arguments.network != "wide" or arguments.ranks > 1:
         arguments.floors = False  # they are those of a large network on one rank

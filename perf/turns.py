@@ -9,7 +9,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The threads of a process that has finished its turn wait actively for some milliseconds before they sleep.
 REST_S = 0.05
-# PyTorch's variants that are this much slower at first than its best of the same type, or of all, are not tried again.
+# Variants of PyTorch that are slower in the first round by this factor than its best of the same type, or of all, are skipped.
 HOPELESS, HOPELESS_OF_ALL = 1.5, 4
 
 
@@ -20,7 +20,7 @@ def limits(pytorch, compiled, onednn, mkl):
             "MKL_ENABLE_INSTRUCTIONS": mkl}
 
 
-# By the names that kernels.instructions has. avx512-bf16 leaves out the matrix unit (AMX) of processors that have one.
+# Keys are the names of kernels.instructions. avx512-bf16 excludes the matrix unit (AMX).
 INSTRUCTIONS = {
     "baseline": limits("default", "x86-64", "SSE41", "SSE4_2"),
     "avx2": limits("avx2", "x86-64-v3", "AVX2", "AVX2"),
@@ -33,7 +33,7 @@ def environment(threads, instructions=None):
     """The environment of interleaved programs and of complete runs."""
     result = dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_PROC_BIND="false",
                   OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    result.pop("OMP_WAIT_POLICY", None)  # "active" threads would compute against the other program
+    result.pop("OMP_WAIT_POLICY", None)  # "active" threads would disturb the other program
     return result | INSTRUCTIONS.get(instructions, {})
 
 
@@ -248,9 +248,9 @@ def add_options(parser, bench, steps=10):
     """Adds the options that all comparisons share; `bench` is the name of our program."""
     parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/host/bin" / bench)
     parser.add_argument("--steps", type=int, default=steps, help="steps of one turn; their median counts")
-    parser.add_argument("--threads", type=int, default=2, help="of a program, all its ranks together")
+    parser.add_argument("--threads", type=int, default=2, help="total threads of all ranks of a program")
     parser.add_argument("--patience", type=float, default=5, help="seconds that a turn waits for an idle machine")
-    parser.add_argument("--instructions", choices=INSTRUCTIONS, help="hold both sides to them; default: the machine's")
+    parser.add_argument("--instructions", choices=INSTRUCTIONS, help="limit both sides to these instructions; default: the machine's")
     parser.set_defaults(ranks=1)
 
 
@@ -259,8 +259,8 @@ def add_peer_options(parser):
     cache = pathlib.Path(os.environ.get("MYLOS_CACHE", cache))
     parser.add_argument("--python", type=pathlib.Path, default=cache / "peers/bin/python")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
-    parser.add_argument("--no-floors", dest="floors", action="store_false", help="leave the floors out")
+    parser.add_argument("--no-compile", action="store_true", help="omit torch.compile")
+    parser.add_argument("--no-floors", dest="floors", action="store_false", help="omit the floors")
     parser.add_argument("--older", type=pathlib.Path, help="the same program of an older build, interleaved; "
                         "--instructions sets only the variables of its libraries")
 

@@ -1,10 +1,10 @@
-# Sourced by scripts/bundle: which libraries go into a bundle, and whether all of them are there. It works on $target, of
-# which $build is the origin; $cuda_libraries is empty where CUDA's stay out, $cudnn
-# where cuDNN does.
+# Sourced by scripts/bundle: packs the libraries of a bundle and checks that none is missing. It works on $target, packed
+# from $build; $cuda_libraries is empty if CUDA's libraries are not packed, $cudnn
+# if cuDNN is not.
 # shellcheck shell=bash
 # shellcheck disable=SC2154
 
-# What a node has itself, as extended regular expressions of sonames. glibc's own libraries go with the node's loader.
+# Libraries of the node, as extended regular expressions of sonames. glibc's own libraries must match the node's loader.
 of_glibc='^(libc|libm|libmvec|libpthread|libdl|librt|libresolv|libutil|libanl|libnsl|libthread_db|ld-linux-x86-64|linux-vdso)\.so'
 of_driver='^(libcuda|libnvidia-ml)\.so'
 of_cuda='^(libcublasLt|libcublas|libcudart|libcupti|libnccl|libnvrtc|libnvJitLink|libcudnn(_[a-z_]*)?)\.so'
@@ -12,7 +12,7 @@ of_cuda='^(libcublasLt|libcublas|libcudart|libcupti|libnccl|libnvrtc|libnvJitLin
 # The folder names that Open MPI and PMIx were configured with: open_mpi_folder pkglibdir
 open_mpi_folder() { ompi_info --path "$1" --parsable | sed -n 's/^path:[^:]*://p'; }
 
-# mpirun, what it starts and what it loads. Left out: what speaks to networks other than TCP, and SHMEM.
+# mpirun, the programs that it starts and the plugins that it loads, without SHMEM and networks other than TCP.
 pack_open_mpi() {
   local plugins data pmix plugin
   plugins=$(open_mpi_folder pkglibdir)
@@ -29,7 +29,7 @@ pack_open_mpi() {
   done
   cp -L "$data"/*.txt "$target/share/openmpi/"
   cp -L "$(open_mpi_folder sysconfdir)"/openmpi-mca-params.conf "$target/etc/openmpi/"
-  if [ -e "$plugins/mca_pmix_ext3x.so" ]; then  # PMIx is a library of its own
+  if [ -e "$plugins/mca_pmix_ext3x.so" ]; then  # PMIx is a separate library
     pmix=$(dirname "$(path_of libpmix.so.2 "$plugins/mca_pmix_ext3x.so")")
     pmix=$(dirname "$(readlink -f "$pmix/libpmix.so.2")")
     cp -L "$pmix"/pmix/*.so "$target/lib/pmix/"
@@ -37,17 +37,17 @@ pack_open_mpi() {
   fi
 }
 
-# A portable build's libmylos.so, and its copies in the folders of which the node's loader takes the best.
+# A portable build's libmylos.so, and its copies in the folders from which the node's loader selects the best.
 pack_copies() {
   local copy
   for copy in "$build"/lib/libmylos.so.*.*.* "$build"/lib/glibc-hwcaps/*/libmylos.so.*.*.*; do
     copy=${copy#"$build/"}
     mkdir -p "$target/$(dirname "$copy")"
-    strip --strip-unneeded "$build/$copy" -o "$target/${copy%.*}" || return 1  # the name that programs ask for
+    strip --strip-unneeded "$build/$copy" -o "$target/${copy%.*}" || return 1  # the name that programs load
   done
 }
 
-# path_of SONAME FILE: where the loader finds SONAME for FILE; nothing where it does not.
+# path_of SONAME FILE: the path at which the loader finds SONAME for FILE; nothing if it does not.
 path_of() { ldd "$2" | awk -v name="$1" '$1 == name && $3 ~ "^/" { print $3 }'; }
 
 path_of_cublaslt() { ldd "$target/bin/mylos" | awk '$1 ~ "^libcublasLt" && $3 ~ "^/" { print $3; found = 1 } END { exit !found }'; }
@@ -58,7 +58,7 @@ stays_out() {
     { [ -z "$cuda_libraries" ] && grep -qE "$of_cuda" <<<"$1"; }
 }
 
-# What src/mylos/kernels/vendor/nvidia/cudnn_library.cpp looks for, where the build has cuDNN and the folder too: no program is linked with it.
+# The library that src/mylos/kernels/vendor/nvidia/cudnn_library.cpp loads, if the build has cuDNN and the folder too. No program is linked with it.
 pack_cudnn() {  # FOLDER
   local name names=(libcudnn.so.9)
   grep -q 'libcudnn\.so\.9' "$target/bin/mylos" || return 0
@@ -73,7 +73,7 @@ pack_cudnn() {  # FOLDER
   done
 }
 
-# All that programs and plugins load, and what those libraries load.
+# All libraries of programs and plugins, and the libraries of those.
 pack_libraries() {
   local name path version
   while read -r name path; do
@@ -82,7 +82,7 @@ pack_libraries() {
   if [ -z "$cuda_libraries" ]; then
     touch "$target/lib/without-cuda-libraries"
   elif path=$(path_of_cublaslt); then
-    # cuBLASLt loads the run-time compiler when it first wants it.
+    # cuBLASLt loads the run-time compiler at first use.
     cp -L "$(dirname "$path")"/libnvrtc.so.[0-9]* "$(dirname "$path")"/libnvrtc-builtins.so.[0-9]* "$target/lib/"
     [ -z "$cudnn" ] || pack_cudnn "$(dirname "$path")"
   fi
@@ -93,7 +93,7 @@ pack_libraries() {
 
 needed_by() { readelf --dynamic --wide "$1" 2>/dev/null | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
 
-# Every library that any packed file names is packed or the node's.
+# Checks that every library of a packed file is packed or belongs to the node.
 check_libraries() {
   local file name missing=0
   while read -r file; do
