@@ -73,25 +73,22 @@ struct CommandLine {
 void add_train(CLI::App& app, CommandLine& line) {
   CLI::App* train = app.add_subcommand("train", "Train the network that a deck describes");
   train->add_option("deck", line.train.deck, "The deck (TOML); `mylos manual` lists every key")->required();
-  train->add_option("overrides", line.train.overrides,
-                    "section.key=value: takes the place of what the deck says");
+  train->add_option("overrides", line.train.overrides, "section.key=value: overrides the deck");
   CLI::Option* restart = train->add_option(
       "--restart", line.train.restart,
-      "auto: from the newest valid checkpoint, else afresh; latest: it must exist; or a checkpoint file");
+      "auto: the newest valid checkpoint, or a new run; latest: it must exist; or a checkpoint file");
   train
       ->add_option("--stop-after", line.train.stop_after,
                    "Write a checkpoint and stop (exit code 85) after this many steps of this start")
       ->check(integer_from(1, max_counted));
-  CLI::Option* plan =
-      train->add_option("--plan", line.train.plan,
-                        "Run the operations of this file, which `mylos plan --json` wrote for the same deck");
-  train->add_option(
-      "--walltime", line.train.walltime,
-      "HH:MM:SS that the job may take: stop (exit code 85) with a checkpoint before it is over");
+  CLI::Option* plan = train->add_option(
+      "--plan", line.train.plan,
+      "Use the execution schedule of this file, which `mylos plan --json` wrote for the same deck");
+  train->add_option("--walltime", line.train.walltime,
+                    "HH:MM:SS of the job: stop (exit code 85) with a checkpoint before it ends");
   train
-      ->add_option(
-          "--debug-tensors", line.train.debug_tensors,
-          "Before each of the first N steps print type, shape and values of all its tensors on rank 0")
+      ->add_option("--debug-tensors", line.train.debug_tensors,
+                   "Print type, shape and values of all tensors on rank 0 before each of the first N steps")
       ->check(integer_from(1, max_counted));
   train
       ->add_flag(
@@ -114,10 +111,10 @@ void add_train(CLI::App& app, CommandLine& line) {
 }
 
 void add_plan(CLI::App& app, CommandLine& line) {
-  CLI::App* plan = app.add_subcommand("plan", "Say what a run will take, and what it computes again to fit");
+  CLI::App* plan =
+      app.add_subcommand("plan", "Print the memory and time of a run, and what it recomputes to fit");
   plan->add_option("deck", line.plan.deck, "The deck (TOML)")->required();
-  plan->add_option("overrides", line.plan.overrides,
-                   "section.key=value: takes the place of what the deck says");
+  plan->add_option("overrides", line.plan.overrides, "section.key=value: overrides the deck");
   plan->add_option("--ranks", line.plan.ranks, "Ranks of the run")
       ->check(integer_from(1, max_counted))
       ->capture_default_str();
@@ -128,10 +125,10 @@ void add_plan(CLI::App& app, CommandLine& line) {
                                      "Print JSON, as in a run's plan.json, which names engines too");
   CLI::Option* products =
       plan->add_flag("--products", line.plan.products,
-                     "Only list the matrix products of a step, and the engine that computes each here")
+                     "Only list the GEMMs of a step, and the engine of each on this machine")
           ->excludes(json);
   plan->add_option("--device", line.plan.device,
-                   "Predict the step's time by the peak rates of this device, which need not be here, and "
+                   "Predict the step's time by the peak rates of this device, which may be elsewhere, and "
                    "with memory.budget = \"auto\" plan for 0.9 of its memory: " +
                        mylos::known_device_names())
       ->excludes(products);
@@ -141,33 +138,33 @@ void add_plan(CLI::App& app, CommandLine& line) {
 void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   CLI::App* evaluate = app.add_subcommand("eval", "Loss and accuracy of a checkpoint");
   add_weights(*evaluate, line.evaluate.checkpoint);
-  auto* data = evaluate->add_option("--data", line.evaluate.data, "Dataset file, all of it");
-  evaluate->add_option("--split", line.evaluate.split, "Without --data: which part of the deck's data")
+  auto* data = evaluate->add_option("--data", line.evaluate.data, "Dataset file; all its samples");
+  evaluate->add_option("--split", line.evaluate.split, "Without --data: the part of the deck's data")
       ->excludes(data)
       ->check(CLI::IsMember({"test", "train", "validation"}))
       ->capture_default_str();
   evaluate
       ->add_option("--metrics", line.evaluate.metrics,
-                   "More of them, a,b: top5 and confusion (the matrix) of classes, r2 of targets")
+                   "Further metrics, a,b: top5 and confusion (the matrix) of classes, r2 of targets")
       ->delimiter(',')
       ->check(CLI::IsMember({"top5", "confusion", "r2"}));
   evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
 
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
   add_weights(*predict, line.predict.checkpoint);
-  predict->add_option("input", line.predict.input, "Dataset file; inputs alone will do")->required();
+  predict->add_option("input", line.predict.input, "Dataset file; only inputs are needed")->required();
   predict
       ->add_option("output", line.predict.output,
-                   "File for the outputs of each sample: HDF5 (/outputs), or CSV where it is called .csv")
+                   "File for the outputs of each sample: HDF5 (/outputs), or CSV if its name ends in .csv")
       ->required();
   predict->add_flag("--allow-nonfinite", line.predict.allow_nonfinite,
-                    "Write outputs that are inf or NaN, too; without it they end the command (exit code 1)");
+                    "Also write outputs that are inf or NaN; without it they end the command (exit code 1)");
   predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });
 
   CLI::App* info = app.add_subcommand("info", "Describe a checkpoint");
   add_checkpoint(*info, line.info);
   info->add_flag("--verify", line.verify,
-                 "Only say whether a file, of unknown origin even, is valid: read in a process of its own");
+                 "Only check whether a file is valid, also of unknown origin: read in a separate process");
   info->callback([&line] {
     line.command = [&line] { return line.verify ? verify_command(line.info) : info_command(line.info); };
   });
@@ -178,20 +175,22 @@ void add_sample(CLI::App& app, CommandLine& line) {
   add_weights(*sample, line.sample.checkpoint);
   sample
       ->add_option("--prompt", line.sample.prompt,
-                   "How the text begins; where tokens have no text, their numbers with spaces between them")
+                   "The beginning of the text; for tokens without text, numbers separated by spaces")
       ->required();
-  sample->add_option("--tokens", line.sample.tokens, "How many to add")
+  sample->add_option("--tokens", line.sample.tokens, "Number of tokens to add")
       ->check(integer_from(1, max_counted))
       ->capture_default_str();
   sample
       ->add_option("--temperature", line.sample.draw.temperature,
-                   "Below 1 likely tokens become likelier; 0: always the likeliest")
+                   "Below 1 likely tokens become more likely; 0: always the most likely")
       ->check(number_from_0())
       ->capture_default_str();
-  sample->add_option("--top-k", line.sample.draw.top_k, "Draw from so many of the likeliest tokens; 0: all")
+  sample
+      ->add_option("--top-k", line.sample.draw.top_k,
+                   "Draw from this number of the most likely tokens; 0: all")
       ->check(integer_from(0, max_counted))
       ->capture_default_str();
-  sample->add_option("--seed", line.sample.draw.seed, "Of the random numbers")
+  sample->add_option("--seed", line.sample.draw.seed, "Seed of the random numbers")
       ->check(integer_from(0, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
   sample->callback([&line] { line.command = [&line] { return sample_command(line.sample); }; });

@@ -17,10 +17,10 @@ constexpr std::int64_t max_message = 2 * gibibyte;  // MPI counts the floats of 
 constexpr std::int64_t max_state = 64 * tebibyte;
 
 void add_rounds(CLI::App& app, int& rounds, std::string& csv) {
-  app.add_option("--rounds", rounds, "Measurements of each number, in turns; the median is printed")
+  app.add_option("--rounds", rounds, "Measurements of each number, interleaved; the median is printed")
       ->check(integer_from(1, max_bench_rounds))
       ->capture_default_str();
-  app.add_option("--csv", csv, "Write every number to this file too, a line each, for programs");
+  app.add_option("--csv", csv, "Also write every number to this file, one per line, for programs");
 }
 
 void add_types(CLI::App& app, std::vector<std::string>& types) {
@@ -31,12 +31,12 @@ void add_types(CLI::App& app, std::vector<std::string>& types) {
 }
 
 void add_allreduce(CLI::App& bench, BenchAllreduceArguments& arguments, std::function<ExitCode()>& command) {
-  CLI::App* app = bench.add_subcommand(
-      "allreduce", "Sums of gradients over the ranks that it is started on, and their agreement");
+  CLI::App* app = bench.add_subcommand("allreduce",
+                                       "Sums of gradients over the ranks of this start, and their agreement");
   for (std::int64_t bytes = kibibyte; bytes <= 256 * mebibyte; bytes *= 4)
     arguments.sizes.push_back(std::to_string(bytes));
   app->add_option("--sizes", arguments.sizes,
-                  "Bytes of the messages, as 64KiB,1MiB (default: 1 KiB to 256 MiB by factors of 4)")
+                  "Bytes of the messages, such as 64KiB,1MiB (default: 1 KiB to 256 MiB by factors of 4)")
       ->delimiter(',')
       ->check(bytes_from(1, max_message));
   add_types(*app, arguments.types);
@@ -54,13 +54,14 @@ void add_allreduce(CLI::App& bench, BenchAllreduceArguments& arguments, std::fun
 }
 
 void add_gemm(CLI::App& bench, BenchGemmArguments& arguments, std::function<ExitCode()>& command) {
-  CLI::App* app = bench.add_subcommand("gemm", "The rate of every product engine of this build, by type");
-  app->add_option("--shapes", arguments.shapes,
-                  "Linear layers, as 512x784x2048: samples, inputs, outputs (default: squares, and layers as "
-                  "the decks in inputs/ have them)")
+  CLI::App* app = bench.add_subcommand("gemm", "The rate of every GEMM engine of this build, by type");
+  app->add_option(
+         "--shapes", arguments.shapes,
+         "Linear layers, such as 512x784x2048: samples, inputs, outputs (default: squares, and layers of "
+         "the decks in inputs/)")
       ->delimiter(',');
   add_types(*app, arguments.types);
-  app->add_option("--engines", arguments.engines, "Some of this build's, as onednn,tiles (default: all)")
+  app->add_option("--engines", arguments.engines, "Some of this build's, such as onednn,tiles (default: all)")
       ->delimiter(',');
   app->add_option("--instructions", arguments.instructions, "As kernels.instructions in decks");
   add_rounds(*app, arguments.rounds, arguments.csv);
@@ -74,14 +75,13 @@ void add_checkpoint(CLI::App& bench, BenchCheckpointArguments& arguments,
                     std::function<ExitCode()>& command) {
   CLI::App* app =
       bench.add_subcommand("checkpoint", "Writing a checkpoint between two steps, and reading it again");
-  app->add_option("folder", arguments.folder,
-                  "Where it is written, in a folder of its own, and removed again")
+  app->add_option("folder", arguments.folder, "Folder in which it is written, in a temporary folder")
       ->required();
   app->add_option("--size", arguments.size, "Bytes of the state")
       ->check(bytes_from(1, max_state))
       ->capture_default_str();
   app->add_flag("--sharded", arguments.sharded,
-                "Each rank holds a slice of the state; without it each holds all, as ranks do by default");
+                "Each rank has a slice of the state; by default each has the complete state");
   add_rounds(*app, arguments.rounds, arguments.csv);
   app->callback([&] { command = [&] { return bench_checkpoint_command(arguments); }; });
 }
@@ -90,7 +90,7 @@ void add_checkpoint(CLI::App& bench, BenchCheckpointArguments& arguments,
 
 void add_bench(CLI::App& app, BenchArguments& arguments, std::function<ExitCode()>& command) {
   CLI::App* bench =
-      app.add_subcommand("bench", "Measure this machine: network, products, disk, by what a run uses");
+      app.add_subcommand("bench", "Measure this machine with the code of a run: network, GEMMs, disk");
   bench->require_subcommand(1);
   add_allreduce(*bench, arguments.allreduce, command);
   add_gemm(*bench, arguments.gemm, command);

@@ -17,11 +17,11 @@ void add_convert(CLI::App& app, ConvertArguments& arguments, std::function<ExitC
       ->required();
   convert
       ->add_option("--heads", arguments.heads,
-                   "Attention heads, where no config.json beside the safetensors file says")
+                   "Attention heads, if no config.json beside the safetensors file has them")
       ->check(integer_from(1, 1 << 20));
   convert
       ->add_option("--pad-vocabulary", arguments.pad_vocabulary,
-                   "Into a checkpoint: pad the vocabulary to a multiple of this (128 makes products fast)")
+                   "Into a checkpoint: pad the vocabulary to a multiple of this (128 makes GEMMs fast)")
       ->check(integer_from(1, 1 << 16));
   convert
       ->add_option("--names", arguments.names,

@@ -3,16 +3,14 @@
 namespace mylos::app {
 
 void add_init(CLI::App& app, InitArguments& arguments, std::function<ExitCode()>& command) {
-  CLI::App* init = app.add_subcommand(
-      "init", "Write the weights that a run of a deck begins with, as a checkpoint of step 0");
+  CLI::App* init =
+      app.add_subcommand("init", "Write the initial weights of a run of a deck, as a checkpoint of step 0");
   init->add_option("deck", arguments.deck, "The deck (TOML)")->required();
   init->add_option("output", arguments.output, "The checkpoint to write, FILE.h5")->required();
-  init->add_option("overrides", arguments.overrides,
-                   "section.key=value: takes the place of what the deck says");
-  init->add_option(
-      "--from", arguments.from,
-      "Checkpoint or FILE.safetensors whose weights are taken, as run.initial and [initial] say; "
-      "without it they are drawn, or those of the deck's run.initial");
+  init->add_option("overrides", arguments.overrides, "section.key=value: overrides the deck");
+  init->add_option("--from", arguments.from,
+                   "Checkpoint or FILE.safetensors with the weights, as with run.initial and [initial]; "
+                   "without it they are drawn, or those of the deck's run.initial");
   init->footer(
       "The file is for run.initial, eval, predict, sample and convert. It holds no optimizer: no run "
       "restarts "

@@ -21,16 +21,16 @@ void add_prepare_tokens(CLI::App& prepare, PrepareArguments& arguments, Command&
       ->capture_default_str();
   text->add_option(
       "--vocabulary", arguments.text.vocabulary,
-      "Token file (as the training text's) whose characters are the vocabulary; default: the text's own");
+      "Token file (of the training text) with the vocabulary; default: the text's own characters");
   text->add_option("--out", arguments.text.output, "Token file to write")->required();
   text->callback([&] { command = [&] { return prepare_text_command(arguments.text); }; });
 
   CLI::App* tokens = prepare.add_subcommand(
       "tokens", "Streams of token numbers from a tokenizer (.bin), with llm.c's header or without one");
-  tokens->add_option("files", arguments.tokens.inputs, "Put one behind the other")->required();
+  tokens->add_option("files", arguments.tokens.inputs, "Concatenated in this order")->required();
   tokens
       ->add_option("--type", arguments.tokens.type,
-                   "uint16 or uint32, little-endian (default: as the header says, without header uint16)")
+                   "uint16 or uint32, little-endian (default: the header's, without header uint16)")
       ->check(CLI::IsMember({"uint16", "uint32"}));
   tokens
       ->add_option("--vocabulary", arguments.tokens.vocabulary,
@@ -43,25 +43,26 @@ void add_prepare_tokens(CLI::App& prepare, PrepareArguments& arguments, Command&
 void add_prepare_images(CLI::App& prepare, PrepareArguments& arguments, Command& command) {
   CLI::App* images = prepare.add_subcommand("images", "Folders of PNG and JPEG images, one folder per class");
   images
-      ->add_option("folder", arguments.images.folder, "Holds a folder per class; sorted by name: 0, 1, 2 ...")
+      ->add_option("folder", arguments.images.folder,
+                   "Contains a folder per class; sorted by name: 0, 1, 2 ...")
       ->required();
   images
       ->add_option("--channels", arguments.images.channels,
-                   "1 (grey) or 3 (colours; default: as the first image, and others are refused)")
+                   "1 (grey) or 3 (colours); default: those of the first image, and others are refused")
       ->check(CLI::IsMember({1, 3}));
   images->add_option(
       "--size", arguments.images.size,
-      "Height x width in pixels to which all are resized, 64x64 (default: as they are, all alike)");
+      "Height x width in pixels to which all are resized, 64x64 (default: no resizing, all must be equal)");
   images
       ->add_option("--on-corrupt", arguments.images.on_corrupt,
                    "When a file cannot be decoded: fail, or skip it (all are decoded twice then)")
       ->check(CLI::IsMember({"fail", "skip"}))
       ->capture_default_str();
   auto* unlabelled = images->add_flag("--unlabelled", arguments.images.unlabelled,
-                                      "The folder holds images itself: inputs alone, for `mylos predict`");
+                                      "The folder contains images: only inputs, for `mylos predict`");
   images
       ->add_option("--classes-of", arguments.images.classes_of,
-                   "Dataset file (as the training images') whose classes the folders are")
+                   "Dataset file (of the training images) with the classes")
       ->excludes(unlabelled);
   images->add_option("--out", arguments.images.output, "Dataset file to write")->required();
   images->callback([&] { command = [&] { return prepare_images_command(arguments.images); }; });
@@ -69,12 +70,11 @@ void add_prepare_images(CLI::App& prepare, PrepareArguments& arguments, Command&
 
 void add_prepare_fields(CLI::App& prepare, PrepareArguments& arguments, Command& command) {
   CLI::App* fields = prepare.add_subcommand(
-      "fields",
-      "Made-up sources on a periodic square and the solutions of -Laplace u = f, to try a U-Net on");
+      "fields", "Generated sources on a periodic square and the solutions of -Laplace u = f, for a U-Net");
   const auto number = [fields](const char* name, auto& value, std::int64_t least, const char* meaning) {
     fields->add_option(name, value, meaning)->check(integer_from(least, max_prepared))->capture_default_str();
   };
-  number("--samples", arguments.fields.samples, 1, "How many");
+  number("--samples", arguments.fields.samples, 1, "Number of samples");
   number("--size", arguments.fields.size, 4, "Points along both axes");
   number("--modes", arguments.fields.modes, 1, "Waves along an axis of the finest that sources have");
   number("--seed", arguments.fields.seed, 0, "Of the random numbers");
@@ -86,13 +86,13 @@ void add_prepare_fields(CLI::App& prepare, PrepareArguments& arguments, Command&
 
 void add_prepare(CLI::App& app, PrepareArguments& arguments, std::function<ExitCode()>& command) {
   CLI::App* prepare =
-      app.add_subcommand("prepare", "Turn raw data into a dataset or token file (HDF5), checking it once");
+      app.add_subcommand("prepare", "Check raw data and write a dataset or token file (HDF5)");
   prepare->require_subcommand(1);
   CLI::App* idx = prepare->add_subcommand("idx", "IDX images and labels (MNIST's format), plain or gzip");
   idx->add_option("images", arguments.idx.images)->required();
   auto* labels =
-      idx->add_option("labels", arguments.idx.labels, "Without them the file is for `mylos predict` alone");
-  idx->add_option("--classes", arguments.idx.classes, "How many there are (default: the largest label + 1)")
+      idx->add_option("labels", arguments.idx.labels, "Without them the file is only for `mylos predict`");
+  idx->add_option("--classes", arguments.idx.classes, "Number of classes (default: the largest label + 1)")
       ->check(integer_from(1, max_classes))
       ->needs(labels);
   idx->add_option("--out", arguments.idx.output, "Dataset file to write")->required();
@@ -100,7 +100,7 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, std::function<ExitC
 
   CLI::App* csv = prepare->add_subcommand(
       "csv",
-      "A table of numbers, perhaps with a header line; without --targets and --label, to predict from");
+      "A table of numbers, optionally with a header line; without --targets and --label, for predictions");
   csv->add_option("file", arguments.csv.input)->required();
   auto* targets =
       csv->add_option("--targets", arguments.csv.targets,
@@ -109,16 +109,16 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, std::function<ExitC
   auto* label =
       csv->add_option("--label", arguments.csv.label, "Column of class numbers 0, 1, ... (classification)");
   label->excludes(targets);
-  csv->add_option("--classes", arguments.csv.classes, "How many there are (default: the largest label + 1)")
+  csv->add_option("--classes", arguments.csv.classes, "Number of classes (default: the largest label + 1)")
       ->check(integer_from(1, max_classes))
       ->needs(label);
   auto* header = csv->add_flag("--header", arguments.csv.header,
-                               "The first line names the columns (default: where it is all words)");
+                               "The first line names the columns (default: if it has no numbers)");
   csv->add_flag("--no-header", arguments.csv.no_header,
-                "The first line is a sample (default: where it is all numbers)")
+                "The first line is a sample (default: if it has only numbers)")
       ->excludes(header);
   csv->add_option("--separator", arguments.csv.separator,
-                  "Of the columns: comma, semicolon or tab (default: as the first line shows)")
+                  "Separator of columns: comma, semicolon or tab (default: that of the first line)")
       ->check(CLI::IsMember({"comma", "semicolon", "tab"}));
   csv->add_option("--out", arguments.csv.output, "Dataset file to write")->required();
   csv->callback([&] { command = [&] { return prepare_csv_command(arguments.csv); }; });
@@ -127,7 +127,8 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, std::function<ExitC
   add_prepare_tokens(*prepare, arguments, command);
 
   CLI::App* stamp = prepare->add_subcommand(
-      "stamp", "Check a data file that was edited, or made elsewhere; write its statistics and digests anew");
+      "stamp",
+      "Check a data file that was edited, or made by other programs; rewrite its statistics and digests");
   stamp->add_option("file", arguments.stamp, "Dataset or token file")->required();
   stamp->callback([&] { command = [&] { return prepare_stamp_command(arguments.stamp); }; });
 }
