@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "mylos/train/health/fault_replay.hpp"
-#include "mylos/train/run/run_health.hpp"
+#include "mylos/train/run/components/run_health.hpp"
 #include "train/faulty_block.hpp"
 #include "train/synthetic.hpp"
 

@@ -1,5 +1,5 @@
 // What a run says of its steps, and what of it comes back from a checkpoint.
-#include "mylos/train/run/run_log.hpp"
+#include "mylos/train/run/components/run_log.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,8 +13,8 @@
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/train/evaluation/metric.hpp"
+#include "mylos/train/run/components/run_health.hpp"
 #include "mylos/train/run/run_check.hpp"
-#include "mylos/train/run/run_health.hpp"
 #include "mylos/train/start/initial_weights.hpp"
 #include "mylos/train/start/run_state.hpp"
 

@@ -1,4 +1,4 @@
-#include "mylos/train/run/run_log.hpp"
+#include "mylos/train/run/components/run_log.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "mylos/train/run/run_health.hpp"
+#include "mylos/train/run/components/run_health.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 
 #include <fmt/ranges.h>

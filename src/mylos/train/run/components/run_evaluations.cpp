@@ -1,4 +1,4 @@
-#include "mylos/train/run/run_evaluations.hpp"
+#include "mylos/train/run/components/run_evaluations.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "mylos/train/run/run_checkpoints.hpp"
+#include "mylos/train/run/components/run_checkpoints.hpp"
 
 #include <fmt/format.h>
 
