@@ -81,7 +81,7 @@ class StepRun {
     parts_.trainer->step(*batch_, false);
     parts_.trainer->execution().fence();
   }
-  void finish() { parts_.trainer->finish_update(); }
+  void finish() { parts_.trainer->quiesce(); }
   /// Throws Error if steps were skipped: they would be too fast.
   void expect_no_skips() const {
     const StepState state = parts_.trainer->read_state();

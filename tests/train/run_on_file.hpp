@@ -46,7 +46,7 @@ struct RunOnFile {
   }
   void steps(int count) {
     for (int i = 0; i < count; ++i) trainer->step(*batches, false);
-    trainer->finish_update();
+    trainer->quiesce();
   }
 
   TemporaryFolder folder;

@@ -131,7 +131,7 @@ struct SmallRun {
 
   StepState step() {
     trainer->step(*batches, false);
-    trainer->finish_update();
+    trainer->quiesce();
     return trainer->read_state();
   }
   /// All masters, in memory order.

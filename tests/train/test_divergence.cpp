@@ -69,7 +69,7 @@ double unexplained(DType compute, ScalerMode mode) {
   SmallRun run(options);
   SmallTargets batches(16384, compute);
   for (int i = 0; i < 400; ++i) run.trainer->step(batches, false);
-  run.trainer->finish_update();
+  run.trainer->quiesce();
   return run.trainer->read_state().record.loss / batches.variance();
 }
 
@@ -121,7 +121,7 @@ TEST_P(FaultReplay, NamesStepRankLayerAndTensor) {
     EXPECT_EQ(run.trainer->read_state().step, state.step) << "a halted trainer does nothing";
 
     run.batches->seek(state.step - 1);
-    const auto found = find_fault(*run.trainer, *run.batches);
+    const auto found = find_fault(run.trainer->quiesce(), *run.trainer, *run.batches);
     ASSERT_TRUE(found.has_value());
     EXPECT_EQ(found->rank, guilty);
     EXPECT_EQ(found->layer, fault.layer);
@@ -162,7 +162,7 @@ TEST(FaultReplay, SeesGradientsThatShareTheirMemoryWithLaterOnes) {
     while (state.halted == 0 && state.step < 20) state = run.step();
     EXPECT_TRUE(run.trainer->exhausted(state));
     run.batches->seek(state.step - 1);
-    const auto found = find_fault(*run.trainer, *run.batches);
+    const auto found = find_fault(run.trainer->quiesce(), *run.trainer, *run.batches);
     ASSERT_TRUE(found.has_value());
     EXPECT_EQ(found->rank, guilty);
     EXPECT_EQ(found->layer, block == 6 ? "head" : "hidden" + std::to_string(block + 1));
@@ -205,7 +205,7 @@ TEST(FaultReplay, DropsWhatTheStepDropped) {
       << "the steps must differ for this test to see any";
 
   run.batches->seek(state.step - 1);
-  const auto found = find_fault(*run.trainer, *run.batches);
+  const auto found = find_fault(run.trainer->quiesce(), *run.trainer, *run.batches);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->rank, 0);
   EXPECT_EQ(found->layer, "hidden1");
@@ -226,7 +226,7 @@ TEST(FaultReplay, AnInfiniteWeightIsNamedBeforeWhatItSpoils) {
   state = run.step();
   EXPECT_NE(state.halted, 0) << "bfloat16 without a scaler: non-finite steps are still seen and counted";
   run.batches->seek(state.step - 1);
-  const auto found = find_fault(*run.trainer, *run.batches);
+  const auto found = find_fault(run.trainer->quiesce(), *run.trainer, *run.batches);
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->layer, "hidden2");
   EXPECT_EQ(found->tensor, "weight");

@@ -167,7 +167,8 @@ TEST(HealthFaults, WhatIsNotFiniteAndOnWhichRank) {
     watched.step_to(step - 1);
     const StepState state = watched.step();
     watched.run.batches->seek(step - 1);
-    const RunEvent event = not_finite_event(state, find_fault(*watched.run.trainer, *watched.run.batches));
+    const RunEvent event = not_finite_event(
+        state, find_fault(watched.run.trainer->quiesce(), *watched.run.trainer, *watched.run.batches));
     EXPECT_EQ(event.step, step);
     EXPECT_EQ(event.subject, one.named_layer);
     EXPECT_NE(event.text.find("rank " + std::to_string(culprit)), std::string::npos) << event.text;

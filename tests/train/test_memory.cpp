@@ -135,7 +135,7 @@ TEST_P(Statement, HasRoomForTheCopyThatCheckpointsAreWrittenFrom) {
       const MemoryPlan plan = plan_memory(world.problem(plenty));
       const auto trainer = world.trainer(plan);
       RunState run;
-      const std::size_t taken = StateCopy::memory_bytes(full_state(*trainer, run));
+      const std::size_t taken = StateCopy::memory_bytes(full_state(trainer->quiesce(), *trainer, run));
       EXPECT_LE(taken, plan.checkpoint_copy);
       const int shard_owners = options.optimizer.shard_owners(world.communicator->size());
       // Of 12 bytes in the file, with Adam, memory holds 10 without masters.

@@ -102,7 +102,7 @@ TEST_P(AverageOfTypes, ChangesNothingElse) {
 void restore(SmallRun& run, const std::string& file) {
   const CheckpointReader reader(run.communicator->ranks(), file);
   RunState restored;
-  CheckpointState places = full_state(*run.trainer, restored);
+  CheckpointState places = full_state(run.trainer->quiesce(), *run.trainer, restored);
   reader.read(places);
   run.trainer->write_state(restored.step);
   run.trainer->refresh_weights();
@@ -122,7 +122,8 @@ TEST_P(AverageOfTypes, GoesOnBitForBitBehindARestartWithOtherCuts) {
       for (int i = 0; i < 3; ++i) first.step();
       RunState saved;
       saved.step = first.trainer->read_state();
-      write_checkpoint_file(first.communicator->ranks(), file, {}, full_state(*first.trainer, saved));
+      write_checkpoint_file(first.communicator->ranks(), file, {},
+                            full_state(first.trainer->quiesce(), *first.trainer, saved));
       for (const Shard shard : {Shard::state, Shard::none, Shard::gradients}) {
         options.optimizer.shard = shard;
         SmallRun whole(options);
@@ -150,7 +151,8 @@ TEST(Average, OfARunThatHadNoneBeginsWithItsWeights) {
   first.step();
   RunState saved;
   saved.step = first.trainer->read_state();
-  write_checkpoint_file(first.communicator->ranks(), file, {}, full_state(*first.trainer, saved));
+  write_checkpoint_file(first.communicator->ranks(), file, {},
+                        full_state(first.trainer->quiesce(), *first.trainer, saved));
   EXPECT_FALSE(has_average(CheckpointReader(first.communicator->ranks(), file)));
   options.optimizer.average = decay;
   SmallRun again(options);

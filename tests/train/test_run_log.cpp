@@ -62,7 +62,7 @@ TEST(RunLog, HasARowForEveryStepHoweverRarelyProgressIsShown) {
   RunClock clock;
   for (std::int64_t step = 1; step <= steps; ++step) {
     run.trainer->step(*run.batches, false);
-    run.trainer->finish_update();
+    run.trainer->quiesce();
     if (log.is_due(step)) log.write_rows(*run.trainer, step, position, clock);
   }
   EXPECT_EQ(log.written(), Trainer::record_capacity);

@@ -65,7 +65,8 @@ void write(SmallRun& run, const std::string& file, const ScalerState& scaler,
   options.model.inputs = options.model.outputs = 1;
   options.precision = precision;
   header.deck = resolve(options);
-  write_checkpoint_file(run.communicator->ranks(), file, header, full_state(*run.trainer, saved));
+  write_checkpoint_file(run.communicator->ranks(), file, header,
+                        full_state(run.trainer->quiesce(), *run.trainer, saved));
 }
 
 class RunStateInFile : public testing::Test {
@@ -81,7 +82,7 @@ TEST_F(RunStateInFile, EveryMemberOfTheScalerComesBack) {
   run_.step();
   write(run_, file_, some_state(), run_.options.precision);
   RunState restored;
-  CheckpointState places = full_state(*run_.trainer, restored);
+  CheckpointState places = full_state(run_.trainer->quiesce(), *run_.trainer, restored);
   reader().read(places);
   EXPECT_EQ(members_of(restored.step.scaler), members_of(some_state()));
   EXPECT_EQ(restored.step.step, 17u);
@@ -91,14 +92,14 @@ TEST_F(RunStateInFile, EveryMemberOfTheScalerComesBack) {
 TEST_F(RunStateInFile, ACheckpointOfABuildWithoutStatisticsIsTaken) {
   RunState saved;
   saved.step.scaler = some_state();
-  CheckpointState of_before = full_state(*run_.trainer, saved);
+  CheckpointState of_before = full_state(run_.trainer->quiesce(), *run_.trainer, saved);
   std::erase_if(of_before.arrays, [](const StateArray& array) { return array.may_be_missing; });
   EXPECT_EQ(std::count_if(of_before.arrays.begin(), of_before.arrays.end(),
                           [](const StateArray& array) { return array.path.starts_with("/scaler/"); }),
             9);
   write_checkpoint_file(run_.communicator->ranks(), file_, {}, of_before);
   RunState restored;
-  CheckpointState places = full_state(*run_.trainer, restored);
+  CheckpointState places = full_state(run_.trainer->quiesce(), *run_.trainer, restored);
   reader().read(places);
   ScalerState expected = some_state();
   expected.recent = {};

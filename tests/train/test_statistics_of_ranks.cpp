@@ -68,7 +68,7 @@ TEST_P(Statistics, AnErrorAtAnyMicroBatchReachesAllRanks) {
     bool has_failed = false;
     for (int step = 0; step < 4 && !has_failed; ++step) {
       run.trainer->step(batches, false);
-      run.trainer->finish_update();
+      run.trainer->quiesce();
       has_failed = run.trainer->read_state().halted != 0;
       if (step == 0 && has_failed) {
         EXPECT_EQ(statistics(run), before) << "a step that failed moves nothing";
@@ -76,7 +76,7 @@ TEST_P(Statistics, AnErrorAtAnyMicroBatchReachesAllRanks) {
     }
     ASSERT_TRUE(has_failed) << at;
     try {
-      run.trainer->throw_if_failed();
+      run.trainer->throw_if_failed(run.trainer->quiesce());
       FAIL() << "no error on rank " << run.communicator->rank();
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), testing::HasSubstr("train.h5: row 17, column 3 is NaN"));
@@ -91,7 +91,7 @@ TEST_P(Statistics, RanksWithoutSamplesTakePart) {
     TroubledBatches batches(*run.batches, is_last(run) ? Trouble::has_none : Trouble::none, at);
     const auto before = statistics(run);
     for (int step = 0; step < 3; ++step) run.trainer->step(batches, false);
-    run.trainer->finish_update();
+    run.trainer->quiesce();
     const StepState state = run.trainer->read_state();
     EXPECT_EQ(state.halted, 0);
     EXPECT_EQ(state.updates, 3u);
@@ -122,7 +122,7 @@ TEST_P(Statistics, AnObserverThatStopsOneRanksPassesLeavesTheOthersInStep) {
   }
   for (SmallRun* run : {&whole, &looked_at}) {
     run->trainer->step(*run->batches, false);
-    run->trainer->finish_update();
+    run->trainer->quiesce();
   }
   EXPECT_EQ(statistics(looked_at), statistics(whole));
 }

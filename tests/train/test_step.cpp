@@ -181,7 +181,7 @@ TEST(Step, AStopRequestReachesAllRanks) {
   SmallRun run(small_options(DType::bf16));
   const int last = run.communicator->size() - 1;
   run.trainer->step(*run.batches, run.communicator->rank() == last);
-  run.trainer->finish_update();
+  run.trainer->quiesce();
   EXPECT_EQ(run.trainer->read_state().record.stop, last + 1);
 }
 
@@ -204,7 +204,7 @@ TEST(Step, AStopRequestOfItsOwnTimeIsAgreedOnAtItsEnd) {
   SmallRun run(small_options(DType::bf16));
   SignallingBatches batches(*run.batches);
   run.trainer->step(batches, [&] { return batches.has_arrived(); });
-  run.trainer->finish_update();
+  run.trainer->quiesce();
   EXPECT_EQ(run.trainer->read_state().record.stop, run.communicator->size());  // the last rank that asked
 }
 
@@ -229,11 +229,11 @@ TEST(Step, AnErrorOfOneRankReachesAllAndNothingMoves) {
   for (int i = 0; i < 2; ++i) undisturbed.step();
   FailingBatches batches(*run.batches, run.communicator->rank() == last ? 2 : 1000);
   for (int i = 0; i < 3; ++i) run.trainer->step(batches, false);  // the third starts with gathers in flight
-  run.trainer->finish_update();
+  run.trainer->quiesce();
   EXPECT_NE(run.trainer->read_state().halted, 0);
   EXPECT_EQ(run.masters(), undisturbed.masters());
   try {
-    run.trainer->throw_if_failed();
+    run.trainer->throw_if_failed(run.trainer->quiesce());
     FAIL() << "no error on rank " << run.communicator->rank();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::bad_input);
@@ -249,11 +249,11 @@ TEST(Step, RanksWhoseLossScalesDifferHaltAndSayWhich) {
   if (run.communicator->rank() == run.communicator->size() - 1) state.scaler.scale = 2 * state.scaler.scale;
   run.trainer->write_state(state);
   run.trainer->step(*run.batches, false);
-  run.trainer->finish_update();
+  run.trainer->quiesce();
   EXPECT_NE(run.trainer->read_state().halted, 0);
   EXPECT_EQ(run.masters(), before);
   try {
-    run.trainer->throw_if_failed();
+    run.trainer->throw_if_failed(run.trainer->quiesce());
     FAIL() << "no error on rank " << run.communicator->rank();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(),

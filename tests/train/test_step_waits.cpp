@@ -35,7 +35,7 @@ StepWaits waits_of_steps(SmallRun& run, double sleep_s) {
   LateBatches batches(*run.batches, is_last ? sleep_s : 0);
   const StepWaits before = run.trainer->waits();
   for (int i = 0; i < steps; ++i) run.trainer->step(batches, false);
-  run.trainer->finish_update();
+  run.trainer->quiesce();
   run.communicator->synchronize(run.trainer->execution());  // ranks exchange something by MPI next
   const StepWaits after = run.trainer->waits();
   return {after.communication_s - before.communication_s, after.data_s - before.data_s};
@@ -71,9 +71,9 @@ TEST(StepWaits, ABatchThatCannotBeReadWasWaitedForToo) {
   SmallRun run(small_options(DType::fp32));
   Unreadable batches;
   run.trainer->step(batches, false);
-  run.trainer->finish_update();
+  run.trainer->quiesce();
   EXPECT_GE(run.trainer->waits().data_s, late_s);
-  EXPECT_THROW(run.trainer->throw_if_failed(), Error);
+  EXPECT_THROW(run.trainer->throw_if_failed(run.trainer->quiesce()), Error);
 }
 
 }  // namespace mylos::step_waits_test

@@ -72,7 +72,7 @@ struct Start {
     std::vector<double> losses;
     for (std::int64_t i = 0; i < compared; ++i) {
       trainer.step(batches, false);
-      trainer.finish_update();
+      trainer.quiesce();
       losses.push_back(trainer.read_state().record.loss);
     }
     return losses;

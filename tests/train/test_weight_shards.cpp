@@ -115,7 +115,7 @@ std::vector<StepRecord> records_of_steps(SmallRun& run, int count) {
     run.trainer->step(*run.batches, false);
     records.push_back(run.trainer->read_state().record);
   }
-  run.trainer->finish_update();
+  run.trainer->quiesce();
   return records;
 }
 
@@ -206,7 +206,7 @@ TEST(Replicas, OfCutMastersAreComparedByTheWeightsThatAllRead) {
   RunState kept;
   const auto compare = [&] {
     require_equal_replicas(run.communicator->ranks(), run.trainer->execution(),
-                           full_state(*run.trainer, kept));
+                           full_state(run.trainer->quiesce(), *run.trainer, kept));
   };
   EXPECT_NO_THROW(compare());
   if (run.communicator->rank() == run.communicator->size() - 1) {

@@ -48,17 +48,17 @@ class Trial {
   void step() { trainer_->step(*batches_, false); }
   /// Waits for all work.
   StepState finish() {
-    trainer_->finish_update();
+    const Quiesced quiet = trainer_->quiesce();
     StepState state = trainer_->read_state();
     if (state.halted != 0) {
-      trainer_->throw_if_failed();
+      trainer_->throw_if_failed(quiet);
       throw Error(ExitCode::diverged,
                   fmt::format("diverges: {} steps in a row are not finite up to its step {}",
                               state.scaler.skipped_in_a_row, state.step));
     }
     return state;
   }
-  [[nodiscard]] const Trainer& trainer() const { return *trainer_; }
+  [[nodiscard]] Trainer& trainer() { return *trainer_; }
   [[nodiscard]] const MemoryPlan& memory() const { return *memory_; }
 
  private:
@@ -122,9 +122,9 @@ void measure_stretch(Trial& trial, std::int64_t steps, const TrialLimits& limits
   if (std::isfinite(sum)) result.step_j.push_back(sum / count);
 }
 
-std::vector<GradientLoss> gradients_of(const Trainer& trainer, std::uint64_t step) {
+std::vector<GradientLoss> gradients_of(Trainer& trainer, std::uint64_t step) {
   std::vector<GradientLoss> result;
-  const std::vector<HealthRecord> looks = trainer.read_health(step - 1, step);
+  const std::vector<HealthRecord> looks = trainer.read_health(trainer.quiesce(), step - 1, step);
   const auto& slots = trainer.model().parameters().layout().slots;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const ParameterHealth& seen = looks.at(0).parameters[i];

@@ -68,7 +68,7 @@ void copy_name(std::array<char, N>& to, const std::string& from) {
 
 }  // namespace
 
-std::optional<Fault> find_fault(Trainer& trainer, BatchSource& batches) {
+std::optional<Fault> find_fault(const Quiesced& /*quiet*/, Trainer& trainer, BatchSource& batches) {
   RankGroup& ranks = trainer.communicator().ranks();
   const StepState after = trainer.read_state();
   StepState before = after;

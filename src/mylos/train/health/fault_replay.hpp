@@ -21,7 +21,7 @@ struct Fault {
 /// All ranks call it; `batches` gives the micro-batches of the step in question again. The fault of the
 /// lowest rank that has one, on every rank; empty where every rank's own gradients are finite (the sum over
 /// ranks overflowed).
-[[nodiscard]] std::optional<Fault> find_fault(Trainer& trainer, BatchSource& batches);
+[[nodiscard]] std::optional<Fault> find_fault(const Quiesced& quiet, Trainer& trainer, BatchSource& batches);
 
 /// That a step was skipped, although no lower loss scale would have helped, and where that began.
 [[nodiscard]] RunEvent not_finite_event(const StepState& state, const std::optional<Fault>& fault);

@@ -64,6 +64,7 @@ void OnlineTrainer::save(const std::string& path) {
   Trainer& trainer = *parts.assembly.trainer;
   RankGroup& ranks = parts.assembly.communicator->ranks();
   parts.assembly.communicator->synchronize(trainer.execution());
+  const Quiesced quiet = trainer.quiesce();
   RunState run;
   note_assembly(parts.assembly, run);
   run.step = trainer.read_state();
@@ -72,7 +73,7 @@ void OnlineTrainer::save(const std::string& path) {
   header.step = static_cast<std::int64_t>(run.step.step);
   header.code_version = code_version();
   header.deck = parts.deck;
-  CheckpointState state = full_state(trainer, run);
+  CheckpointState state = full_state(quiet, trainer, run);
   parts.record_steps(run.step.step);
   parts.history.save(state);
   require_equal_replicas(ranks, trainer.execution(), state);
@@ -94,7 +95,7 @@ void OnlineTrainer::load(const std::string& path) {
     require_same_run(reader, parts.assembly.options);
   });
   RunState run;
-  CheckpointState state = full_state(trainer, run);
+  CheckpointState state = full_state(trainer.quiesce(), trainer, run);
   run_on_all(ranks, [&] {
     parts.history.make_room(reader, state);
     RunEvents::make_room(reader, state);  // of a run; they are not gone on with

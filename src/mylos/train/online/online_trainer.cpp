@@ -157,7 +157,7 @@ StepReport OnlineTrainer::Parts::step() {
   if (diverged) throw *diverged;
   require_enough_samples();
   assembly.trainer->step(*batch, false);
-  assembly.trainer->finish_update();  // the program may use MPI now
+  assembly.trainer->quiesce();  // the program may use MPI now
   const StepState state = assembly.trainer->read_state();
   if (state.halted != 0) throw_cause(state);
   const StepRecord& record = state.record;
@@ -184,13 +184,15 @@ void OnlineTrainer::Parts::require_enough_samples() {
 
 /// Of a step that halted the trainer.
 void OnlineTrainer::Parts::throw_cause(StepState state) {
+  const Quiesced quiet = assembly.trainer->quiesce();
   if (!assembly.trainer->exhausted(state)) {
     state.halted = 0;  // nothing has moved: the program may go on
     assembly.trainer->write_state(state);
-    assembly.trainer->throw_if_failed();
+    assembly.trainer->throw_if_failed(quiet);
     fail_run("the trainer has halted, and no rank says why");
   }
-  diverged.emplace(ExitCode::diverged, describe_divergence(state, find_fault(*assembly.trainer, *batch)));
+  diverged.emplace(ExitCode::diverged,
+                   describe_divergence(state, find_fault(quiet, *assembly.trainer, *batch)));
   throw *diverged;
 }
 

@@ -5,7 +5,8 @@
 
 #include "mylos/config/options.hpp"
 #include "mylos/data/feed/epochs.hpp"
-#include "mylos/train/run/run.hpp"
+#include "mylos/data/run/run_data.hpp"
+#include "mylos/train/run/run_request.hpp"
 
 namespace mylos {
 

@@ -16,18 +16,18 @@ ExitCode train(RunRequest request, MPI_Comm ranks, std::unique_ptr<Run>& run) {
 
 std::optional<ExitCode> train(Run& run) {
   try {
-    if (run.wants_checkpoint()) run.write_checkpoint();
+    run.write_checkpoint_if_due();
     while (!run.finished()) {
       run.step();
-      run.poll_step();
-      if (!run.segment_is_over() && run.wants_evaluation()) run.evaluate();
-      if (run.wants_adaptation()) run.adapt();
+      run.after_step();
+      run.evaluate_if_due();
+      run.adapt_if_proposed();
       if (run.segment_is_over()) return std::nullopt;
-      if (run.wants_checkpoint()) run.write_checkpoint();
+      run.write_checkpoint_if_due();
     }
     return run.finish();
   } catch (...) {
-    if (memory_is_host) run.keep_history();  // a device may be what does not answer
+    if (memory_is_host) run.keep_history();  // a device may be what does not respond
     throw;
   }
 }

@@ -1,48 +1,45 @@
-// How a run is put together once its start is found out, and what it writes first.
+// How a run is put together from what its start has found, and the files that it writes first.
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 #include <vector>
 
 #include "mylos/base/errors/units.hpp"
-#include "mylos/base/version.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/config/keys/sizes.hpp"
 #include "mylos/model/memory/chain_flops.hpp"
 #include "mylos/train/adapt/scaler_restart.hpp"
 #include "mylos/train/plan/plan_document.hpp"
+#include "mylos/train/run/components/run_decks.hpp"
+#include "mylos/train/run/run.hpp"
 #include "mylos/train/run/run_start.hpp"
 
 namespace mylos {
 namespace {
 
-constexpr const char* written_by_us = "# Every key with its value. Each start of the run writes this file.";
-
-/// False where a file of this name is somebody else's: that stays as it is.
-bool write_resolved(const std::string& path, const std::string& deck) {
-  std::string first_line;
-  if (std::ifstream before(path); std::getline(before, first_line) && first_line != written_by_us)
-    return false;
-  std::ofstream file(path, std::ios::trunc);
-  file << written_by_us << '\n' << deck << std::flush;
-  if (!file) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
-  return true;
-}
-
-/// A run that goes back by the checkpoints of checkpoint.every keeps as many of these as a run that was never
-/// stopped in between.
+/// With health.on_divergence = "rewind", a run keeps as many checkpoints of checkpoint.every as a run that
+/// was never stopped in between.
 CheckpointOptions kept_checkpoints(const Options& options) {
   CheckpointOptions checkpoint = options.checkpoint;
   checkpoint.keep_last_regular = options.health.on_divergence == OnDivergence::rewind;
   return checkpoint;
 }
 
-/// Of a run whose trainer is made.
+/// Rank 0 watches file and walltime for all ranks.
+StopSources stop_sources(const RunRequest& request, const RunContext& run) {
+  StopSources stop = request.stop;
+  if (run.is_first_rank()) {
+    stop.file = run.file("stop");
+    stop.walltime_s = static_cast<double>(run.options().run.walltime_s);
+  }
+  return stop;
+}
+
+/// The work of a sample, once the trainer is made.
 RunWork work_of(const Assembly& parts, double peak_flops) {
   const Chain& chain = parts.trainer->model().chain();
   const bool has_tokens = parts.options.model.type == ModelType::gpt;
@@ -52,227 +49,28 @@ RunWork work_of(const Assembly& parts, double peak_flops) {
           .peak_is_measured = parts.options.run.peak_flops == 0};
 }
 
-}  // namespace
-
-Run::Run(RunStart&& start)
-    : amendments_(start.amendments),
-      lock_(std::move(start.lock)),
-      data_(std::move(start.data)),
-      parts_(std::move(start.parts)),
-      position_{.epochs = data_->epochs(), .total = start.steps, .max_of_start = start.request.stop_after},
-      debug_tensors_(start.request.debug_tensors),
-      log_(start.request.output, ranks().rank() == 0 ? file("history.csv") : "",
-           ranks().rank() == 0 ? file("events.jsonl") : "", position_.total),
-      evaluation_log_(ranks().rank() == 0 ? file("evaluations.csv") : "",
-                      BestEvaluation(watched_metric(options(), *data_), options().run.patience)),
-      checkpoints_(kept_checkpoints(options()), options().run.folder, *parts_.communicator,
-                   {.note = [this](const std::string& line) { log_.progress().note(line); },
-                    .trouble = [this](const Error& error) { on_io_error(error); },
-                    .free_ranks = [this] { finish_update(); }}) {
-  const MemoryPlan& memory = parts_.memory;  // planned for the network, and not taken yet
-  const double peak_flops = peak_flops_of(options().run, options().precision.compute, *parts_.gemm, ranks(),
-                                          memory.statement.network_bytes() + memory.arena_bytes());
-  run_on_all(ranks(), [&] { assemble(parts_, position_.total); });
-  log_.set_work(work_of(parts_, peak_flops));
-  health_ =
-      std::make_unique<RunHealth>(options(), *parts_.trainer, ranks().rank() == 0 ? file("health.csv") : "");
-  state_.data_identity = std::move(start.identity);
-  state_.vocabulary = data_->vocabulary();
-  state_.normalizer = std::move(start.normalizer);
-  header_.code_version = code_version();
-  header_.deck = start.deck;
-  header_.world_size = ranks().size();
-  if (start.saved) restore(start);
-  if (start.initial) begin_with(*start.initial, start);
-  note_assembly(parts_, state_);
-  const EvaluationOptions evaluating{parts_.trainer->model().chain().input_type(), parts_.step.micro_batch,
-                                     ranks().rank(), ranks().size(), parts_.step.reproducible};
-  run_on_all(ranks(), [&] {
-    evaluations_ = std::make_unique<RunEvaluations>(*data_, state_.normalizer, evaluating, options().run);
-  });
-  open_folder(start);
-  if (!start.saved) record_first_choice();
-  prepare_checkpoints(start.request.output);
-  open_batches();
-  StopSources stop = start.request.stop;
-  if (ranks().rank() == 0) {  // one look for all
-    stop.file = file("stop");
-    stop.walltime_s = static_cast<double>(options().run.walltime_s);
-  }
-  stop_ = StopRequests(std::move(stop));
-  clock_.start();
-  if (start.request.earlier) go_on_from(*start.request.earlier);
-  request_ = std::move(start.request);
-}
-
-/// Of a run that starts afresh, by the clock of this start: another one is to go on with it.
-void Run::record_first_choice() {
-  for (const Amendment& amendment : amendments_) {
-    log_.record(amendment.decision);
-    checkpoints_.demand();
-  }
-}
-
-/// What the segment before this one hands on. After a return the first checkpoint says so before anything
-/// else happens: the one that was gone back to knows nothing of it. A run that is killed before comes here
-/// again, by the same steps.
-void Run::go_on_from(EarlierSegment& earlier) {
-  log_.go_on_from(earlier);
-  clock_ = earlier.clock;
-  clock_.change_trainer();
-  position_.continue_start(earlier.first, earlier.steps);
-  if (is_rewind(amendments_.back())) checkpoints_.demand();
-}
-
-/// After a restart has read how far they were consumed, and their normalisation.
-void Run::open_batches() {
-  const Chain& chain = parts_.trainer->model().chain();
-  const TrainingReader reading{.type = chain.input_type(),
-                               .micro_batch = options().data.micro_batch,
-                               .rank = ranks().rank(),
-                               .ranks = ranks().size(),
-                               .ranks_on_node = ranks().ranks_on_node(),
-                               .first_position = position_.samples()};
-  run_on_all(ranks(), [&] {
-    batches_ = std::make_unique<StagedBatches>(data_->training_batches(state_.normalizer, reading), chain,
-                                               parts_.step.micro_batch);
-  });
-}
-
-void Run::restore(const RunStart& start) {
-  const CheckpointReader& reader = *start.saved;
-  Trainer& trainer = *parts_.trainer;
-  CheckpointState state = full_state(trainer, state_);
-  run_on_all(ranks(), [&] {
-    log_.make_room(reader, state);
-    health_->make_room(reader, state);
-    evaluation_log_.make_room(reader, state);
-    make_room_for_amendments(reader, state);
-  });
-  reader.read(state);
-  const auto step = static_cast<std::int64_t>(state_.step.step);
-  if (step != reader.header().step)
-    fail_input("{}: /schedule/step is {}, but / says {}", reader.path(), step, reader.header().step);
-  std::string settled;
-  std::string rounding;
-  run_on_all(ranks(), [&] {
-    require_possible_scaler(state_.step.scaler, reader.path());
-    if (!start.request.earlier)
-      settled = settle_scaler(reader, options(), trainer.initial_scaler(), state_.step);
-    rounding = describe_rounding(reader, options());
-  });
-  if (start.request.earlier)
-    state_.step.scaler = scaler_after_return(state_.step.scaler, options(), amendments_.back());
-  trainer.write_state(state_.step);
-  trainer.refresh_weights();
-  const bool begins_average = trainer.optimizer().averages() && !has_average(reader);
-  if (begins_average) trainer.begin_average();
-  parts_.communicator->synchronize(trainer.execution());  // MPI and NCCL traffic are not in flight together
-  position_.step = position_.first = step;
-  checkpoints_.restarted_from(step);
-  std::vector<std::string> gaps;
-  run_on_all(ranks(), [&] {
-    health_->require_valid(reader.path());
-    evaluation_log_.require_valid(reader.path(), step);
-    gaps.push_back(log_.restore(state, reader.path(), step, clock_));
-    gaps.push_back(evaluation_log_.restore(step));
-    gaps.push_back(health_->restore(step));
-  });
-  start.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step, position_.total));
-  gaps.push_back(settled);
-  gaps.push_back(rounding);
-  if (begins_average)
-    gaps.push_back("optimizer.average: begins with the weights of this checkpoint, which has none");
-  for (const std::string& gap : gaps) {
-    if (!gap.empty()) start.line(gap);
-  }
-  start.note_changes(options(), position_, static_cast<std::int64_t>(state_.step.updates));
-}
-
-void Run::begin_with(InitialWeights& weights, const RunStart& start) {
-  weights.load(*parts_.trainer);
+void initialize_from(InitialWeights& weights, Trainer& trainer, const RunStart& start) {
+  weights.load(trainer);
   for (const std::string& text : weights.lines()) start.line(text);
 }
 
-/// A file of another name, or from elsewhere, may be of another branch of the run than the folder's own are:
-/// none of these is to be gone on from by the next start or return.
-bool Run::goes_on_from_own(const CheckpointReader& saved) {
+/// Whether the run resumes from a checkpoint of its own folder, under its own name. Another file may belong
+/// to another branch of the run than the folder's checkpoints: the next start or return must not resume from
+/// these.
+bool resumes_from_own(RankGroup& ranks, const CheckpointReader& saved, const std::string& own) {
   bool is_own = false;
-  run_on_first(ranks(), [&] {
+  run_on_first(ranks, [&] {
     std::error_code failure;
-    const std::string own = checkpoint_path(options().run.folder, position_.step);
     is_own = std::filesystem::equivalent(saved.path(), own, failure);
   });
-  ranks().broadcast(&is_own, sizeof is_own, 0);
+  ranks.broadcast(&is_own, sizeof is_own, 0);
   return is_own;
 }
 
-void Run::open_folder(const RunStart& start) {
-  const std::string& folder = options().run.folder;
-  const bool afresh = !start.saved;
-  const bool is_own = !afresh && goes_on_from_own(*start.saved);
-  const std::vector<std::string> aside = set_aside_newer(ranks(), folder, is_own ? position_.step : -1);
-  if (!afresh && !is_own) checkpoints_.demand();
-  const std::string resolved = file("resolved.toml");  // deck.toml is the user's
-  std::vector<std::string> notes;
-  run_on_all(ranks(), [&] {
-    if (ranks().rank() != 0) return;
-    std::error_code failure;
-    std::filesystem::create_directories(file("checkpoints"), failure);
-    if (failure) fail_run("{}: cannot be made: {}", file("checkpoints"), failure.message());
-    if (afresh) {
-      for (const std::string& before :
-           {log_.begin_anew(), evaluation_log_.begin_anew(), health_->begin_anew()}) {
-        if (before.empty()) continue;
-        notes.push_back(
-            fmt::format("the history of an earlier start, which has no checkpoint, is now {}", before));
-      }
-    }
-    if (const std::string lost = name_best_again(); !lost.empty()) notes.push_back(lost);
-    if (!write_resolved(resolved, with_sizes(start.request.deck.resolved, options().model)))
-      notes.push_back(resolved + " was not written by a run: left as it is");
-    for (std::string& note : write_amended_deck()) notes.push_back(std::move(note));
-    std::ofstream plan(file("plan.json"), std::ios::trunc);
-    plan << plan_document(options().run.name, parts_.memory) << std::flush;
-    if (!plan) fail_run("{}: the run's folder cannot be made or written: {}", folder, std::strerror(errno));
-    std::filesystem::remove(file("requeue"), failure);
-    std::filesystem::remove(file("summary.json"), failure);  // of an earlier start
-    if (start.request.earlier) return;                       // a stop is meant for this start
-    if (std::filesystem::remove(file("stop"), failure))      // meant for an earlier start
-      notes.push_back(fmt::format("removed {}, which was there before this start", file("stop")));
-  });
-  if (afresh && start.request.restart == "auto")
-    start.line(fmt::format("no valid checkpoint in {}/checkpoints: the run starts afresh", folder));
-  if (!aside.empty())
-    start.line(fmt::format("moved to {}/checkpoints/superseded: {}", folder, fmt::join(aside, ", ")));
-  for (const std::string& note : notes) start.line(note);
-  start.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; products by {}, {}",
-                         options().run.name, parts_.trainer->model().chain().parameter_count(),
-                         ranks().size(), ranks().size() == 1 ? "" : "s", options().data.batch,
-                         position_.total, parts_.gemm->name(), describe_instructions()));
-  if (const std::string note = note_on_shards(options(), ranks().size()); !note.empty()) start.line(note);
-  const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
-  const MemoryPlan& memory = parts_.memory;
-  start.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}", bytes(memory.rank_bytes()),
-                         bytes(memory.budget), bytes(memory.arena_bytes()), describe(memory)));
-}
-
-std::vector<std::string> Run::write_amended_deck() const {
-  const std::string path = file("amended.toml");
-  std::error_code failure;
-  if (amendments_.empty()) {
-    std::filesystem::remove(path, failure);
-  } else if (!write_resolved(path, with_sizes(header_.deck, options().model))) {
-    return {path + " was not written by a run: left as it is"};
-  }
-  return {};
-}
-
-/// On rank 0, after checkpoints were set aside. What is to be said; "": nothing.
-std::string Run::name_best_again() const {
-  const BestEvaluation& best = evaluation_log_.best();
-  const std::string& folder = options().run.folder;
-  if (!keeps_best() || name_best(folder, best.step())) return "";
+/// On rank 0, after checkpoints were set aside. Names the best checkpoint again. Returns a message; "": none.
+std::string name_best_again(const Options& options, const BestEvaluation& best) {
+  const std::string& folder = options.run.folder;
+  if (options.checkpoint.keep_best.empty() || name_best(folder, best.step())) return "";
   forget_best(folder);
   if (best.step() < 0) return "";
   return fmt::format(
@@ -280,10 +78,196 @@ std::string Run::name_best_again() const {
       best.text());
 }
 
-void Run::prepare_checkpoints(const Output& output) {
-  const bool fits = parts_.memory.checkpoint_copy > 0;
-  const std::string obstacle = checkpoints_.write_beside_steps(full_state(*parts_.trainer, state_), fits);
-  if (!obstacle.empty()) output.line("checkpoints are written between steps: " + obstacle);
+/// On rank 0. Writes the files of the folder that describe this start. Returns messages.
+std::vector<std::string> describe_start(const RunContext& run, const RunStart& start) {
+  std::vector<std::string> notes = write_resolved_deck(run, start.request.deck.resolved);
+  for (std::string& note : write_amended_deck(run)) notes.push_back(std::move(note));
+  std::ofstream plan(run.file("plan.json"), std::ios::trunc);
+  plan << plan_document(run.options().run.name, run.assembly.memory) << std::flush;
+  if (!plan)
+    fail_run("{}: the run's folder cannot be made or written: {}", run.options().run.folder,
+             std::strerror(errno));
+  std::error_code failure;
+  std::filesystem::remove(run.file("requeue"), failure);
+  std::filesystem::remove(run.file("summary.json"), failure);  // of an earlier start
+  if (start.request.earlier) return notes;                     // a stop is meant for this start
+  if (std::filesystem::remove(run.file("stop"), failure))      // meant for an earlier start
+    notes.push_back(fmt::format("removed {}, which was there before this start", run.file("stop")));
+  return notes;
+}
+
+/// Prints the network, the ranks, the engine and the memory.
+void print_assembly(const RunContext& run, const RunStart& start) {
+  const Options& options = run.options();
+  const int ranks = run.assembly.communicator->size();
+  start.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; products by {}, {}",
+                         options.run.name, run.trainer().model().chain().parameter_count(), ranks,
+                         ranks == 1 ? "" : "s", options.data.batch, run.position.total,
+                         run.assembly.gemm->name(), describe_instructions()));
+  if (const std::string note = note_on_shards(options, ranks); !note.empty()) start.line(note);
+  const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
+  const MemoryPlan& memory = run.assembly.memory;
+  start.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}", bytes(memory.rank_bytes()),
+                         bytes(memory.budget), bytes(memory.arena_bytes()), describe(memory)));
+}
+
+/// Opens the training batches, after a restart has read the position and the normalisation.
+void open_batches(RunContext& run, const Normalizer& normalizer) {
+  RankGroup& ranks = run.assembly.communicator->ranks();
+  const Chain& chain = run.trainer().model().chain();
+  const TrainingReader reading{.type = chain.input_type(),
+                               .micro_batch = run.options().data.micro_batch,
+                               .rank = ranks.rank(),
+                               .ranks = ranks.size(),
+                               .ranks_on_node = ranks.ranks_on_node(),
+                               .first_position = run.position.samples()};
+  run_on_all(ranks, [&] {
+    run.batches = std::make_unique<StagedBatches>(run.data->training_batches(normalizer, reading), chain,
+                                                  run.assembly.step.micro_batch);
+  });
+}
+
+/// Continues the start of an earlier segment.
+void continue_from(EarlierSegment& earlier, RunContext& run) {
+  run.log.go_on_from(earlier);
+  run.clock = earlier.clock;
+  run.clock.change_trainer();
+  run.position.continue_start(earlier.first, earlier.steps);
+}
+
+}  // namespace
+
+Run::Run(RunStart&& start)
+    : context_(start),
+      evaluations_(context_.file_of_first_rank("evaluations.csv"),
+                   BestEvaluation(watched_metric(context_.options(), *context_.data),
+                                  context_.options().run.patience)),
+      records_(evaluations_.log()),
+      checkpoints_(kept_checkpoints(context_.options()), context_.options().run.folder,
+                   *context_.assembly.communicator),
+      changes_(records_, checkpoints_),
+      faults_(changes_),
+      stop_(stop_sources(start.request, context_)) {
+  const Options& options = context_.options();
+  RankGroup& ranks = context_.assembly.communicator->ranks();
+  const MemoryPlan& memory = context_.assembly.memory;  // planned for the network, and not allocated yet
+  const double peak_flops = peak_flops_of(options.run, options.precision.compute, *context_.assembly.gemm,
+                                          ranks, memory.statement.network_bytes() + memory.arena_bytes());
+  run_on_all(ranks, [&] { assemble(context_.assembly, context_.position.total); });
+  context_.log.set_work(work_of(context_.assembly, peak_flops));
+  records_.open(context_);
+  state_.data_identity = std::move(start.identity);
+  state_.vocabulary = context_.data->vocabulary();
+  state_.normalizer = std::move(start.normalizer);
+  if (start.saved) restore(start);
+  if (start.initial) initialize_from(*start.initial, context_.trainer(), start);
+  note_assembly(context_.assembly, state_);
+  const StepPlan& plan = context_.assembly.step;
+  const EvaluationOptions evaluating{context_.trainer().model().chain().input_type(), plan.micro_batch,
+                                     ranks.rank(), ranks.size(), plan.reproducible};
+  const std::int64_t classes = state_.vocabulary ? state_.vocabulary->size() : 0;
+  run_on_all(ranks,
+             [&] { evaluations_.open(*context_.data, state_.normalizer, evaluating, options.run, classes); });
+  open_folder(start);
+  if (!start.saved) {  // the types of a new run were chosen by time: a restart must resume with them
+    for (const Amendment& amendment : context_.amendments) {
+      context_.log.record(amendment.decision);
+      checkpoints_.demand();
+    }
+  }
+  const std::string obstacle = checkpoints_.write_asynchronously(
+      full_state(context_.trainer().quiesce(), context_.trainer(), state_), memory.checkpoint_copy > 0);
+  if (!obstacle.empty()) start.line("checkpoints are written between steps: " + obstacle);
+  open_batches(context_, state_.normalizer);
+  context_.clock.start();
+  if (start.request.earlier) {
+    continue_from(*start.request.earlier, context_);
+    // After a return the first checkpoint records it before anything else happens: the checkpoint to which
+    // the run returned does not know of it. A run that is killed before returns again, by the same steps.
+    if (is_rewind(context_.amendments.back())) checkpoints_.demand();
+  }
+  context_.request = std::move(start.request);
+}
+
+void Run::restore(const RunStart& start) {
+  const CheckpointReader& reader = *start.saved;
+  const Options& options = context_.options();
+  Trainer& trainer = context_.trainer();
+  RankGroup& ranks = trainer.communicator().ranks();
+  CheckpointState state = full_state(trainer.quiesce(), trainer, state_);
+  run_on_all(ranks, [&] {
+    for (RunComponent* component : components()) component->make_room(context_, reader, state);
+  });
+  reader.read(state);
+  const auto step = static_cast<std::int64_t>(state_.step.step);
+  if (step != reader.header().step)
+    fail_input("{}: /schedule/step is {}, but / says {}", reader.path(), step, reader.header().step);
+  std::string settled;
+  std::string rounding;
+  run_on_all(ranks, [&] {
+    require_possible_scaler(state_.step.scaler, reader.path());
+    if (!start.request.earlier)
+      settled = settle_scaler(reader, options, trainer.initial_scaler(), state_.step);
+    rounding = describe_rounding(reader, options);
+  });
+  if (start.request.earlier)
+    state_.step.scaler = scaler_after_return(state_.step.scaler, options, context_.amendments.back());
+  trainer.write_state(state_.step);
+  trainer.refresh_weights();
+  const bool begins_average = trainer.optimizer().averages() && !has_average(reader);
+  if (begins_average) trainer.begin_average();
+  const Quiesced quiet = trainer.quiesce();
+  context_.position.step = context_.position.first = step;
+  std::vector<std::string> notes;
+  run_on_all(context_.ranks(quiet), [&] {
+    for (RunComponent* component : components()) {
+      for (std::string& note : component->restore(context_, state, reader.path()))
+        notes.push_back(std::move(note));
+    }
+  });
+  start.line(fmt::format("restarted from {} at step {} of {}", reader.path(), step, context_.position.total));
+  notes.push_back(settled);
+  notes.push_back(rounding);
+  if (begins_average)
+    notes.push_back("optimizer.average: begins with the weights of this checkpoint, which has none");
+  for (const std::string& note : notes) {
+    if (!note.empty()) start.line(note);
+  }
+  start.note_changes(options, context_.position, static_cast<std::int64_t>(state_.step.updates));
+}
+
+void Run::open_folder(const RunStart& start) {
+  const std::string& folder = context_.options().run.folder;
+  RankGroup& ranks = context_.assembly.communicator->ranks();
+  const std::int64_t step = context_.position.step;
+  const bool afresh = !start.saved;
+  const bool is_own = !afresh && resumes_from_own(ranks, *start.saved, checkpoint_path(folder, step));
+  const std::vector<std::string> aside = set_aside_newer(ranks, folder, is_own ? step : -1);
+  if (!afresh && !is_own) checkpoints_.demand();
+  std::vector<std::string> notes;
+  run_on_all(ranks, [&] {
+    if (!context_.is_first_rank()) return;
+    const std::string checkpoints = context_.file("checkpoints");
+    std::error_code failure;
+    std::filesystem::create_directories(checkpoints, failure);
+    if (failure) fail_run("{}: cannot be made: {}", checkpoints, failure.message());
+    if (afresh) {
+      for (const std::string& before : records_.begin_anew(context_)) {
+        if (before.empty()) continue;
+        notes.push_back(
+            fmt::format("the history of an earlier start, which has no checkpoint, is now {}", before));
+      }
+    }
+    if (const std::string lost = name_best_again(context_.options(), evaluations_.best()); !lost.empty())
+      notes.push_back(lost);
+    for (std::string& note : describe_start(context_, start)) notes.push_back(std::move(note));
+  });
+  if (afresh && start.request.restart == "auto")
+    start.line(fmt::format("no valid checkpoint in {}/checkpoints: the run starts afresh", folder));
+  if (!aside.empty())
+    start.line(fmt::format("moved to {}/checkpoints/superseded: {}", folder, fmt::join(aside, ", ")));
+  for (const std::string& note : notes) start.line(note);
+  print_assembly(context_, start);
 }
 
 }  // namespace mylos

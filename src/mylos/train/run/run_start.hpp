@@ -12,7 +12,8 @@
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/io/files/folder_lock.hpp"
 #include "mylos/train/plan/assembly.hpp"
-#include "mylos/train/run/run.hpp"
+#include "mylos/train/run/run_position.hpp"
+#include "mylos/train/run/run_request.hpp"
 #include "mylos/train/start/initial_weights.hpp"
 
 namespace mylos {

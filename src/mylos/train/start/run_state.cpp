@@ -180,7 +180,7 @@ bool has_average(const CheckpointReader& reader) {
   return reader.exists(average_group);
 }
 
-CheckpointState full_state(Trainer& trainer, RunState& run) {
+CheckpointState full_state(const Quiesced& /*quiet*/, Trainer& trainer, RunState& run) {
   const ParameterStore& parameters = trainer.model().parameters();
   const ParameterLayout& layout = parameters.layout();
   CheckpointState state = parameter_state(parameters);

@@ -58,7 +58,7 @@ void add_buffers(CheckpointState& state, const BufferStore& buffers);
 /// Their places and shapes without any memory, to compare with a file's.
 [[nodiscard]] CheckpointState parameter_shapes(const ParameterLayout& layout);
 /// All but the history, which its owner adds. The result points into `trainer` and `state`.
-[[nodiscard]] CheckpointState full_state(Trainer& trainer, RunState& state);
+[[nodiscard]] CheckpointState full_state(const Quiesced& quiet, Trainer& trainer, RunState& state);
 /// A line about the weights that a start without masters rounds as it reads them from `saved`, whose run kept
 /// them in another type; "": all are read as they were. The sizes in `options.model` are set.
 [[nodiscard]] std::string describe_rounding(const CheckpointReader& saved, const Options& options);

@@ -1,4 +1,4 @@
-// The instructions that all ranks have: replicas must compute the same bits.
+// Kernel options that all ranks agree on: replicas must compute the same bits.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,14 @@
 
 namespace mylos {
 
-/// What the engines of all ranks are made with. Where the deck leaves the instructions open and the ranks'
-/// processors differ, it is the best that all of them have. All ranks call it. Throws Error (bad input) that
-/// names a rank without the instructions that are asked for.
+/// All ranks. Returns the options for the GEMM engines of all ranks. If the deck leaves the instructions open
+/// and the ranks' processors differ, it selects the best instructions that all of them have. Throws Error
+/// (bad input) that names a rank without the requested instructions.
 [[nodiscard]] KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks);
 
-/// The engine by what is agreed. `line` is told where that is less than this deck leaves open, and of which
-/// ranks. Throws Error (bad input) where the ranks' products would be of other engines or instructions
-/// nevertheless.
+/// Makes the engine with the agreed options. `line` receives a message that names the ranks because of which
+/// this rank uses lesser instructions than it could. Throws Error (bad input) if the ranks' GEMMs would still
+/// use different engines or instructions.
 [[nodiscard]] std::unique_ptr<GemmEngine> make_agreed_engine(
     const KernelOptions& wanted, RankGroup& ranks,
     const std::function<void(const std::string&)>& line = [](const std::string&) {});

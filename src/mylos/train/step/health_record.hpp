@@ -1,4 +1,4 @@
-// What one step tells of every parameter, and of which parameters.
+// HealthRecord: statistics of every parameter at one step, and which parameters are watched.
 #pragma once
 
 #include <cmath>
@@ -26,11 +26,11 @@ struct WatchedParameter {
 [[nodiscard]] inline double weight_norm(const ParameterHealth& health) {
   return std::sqrt(health.weight_squares);
 }
-/// Of the update to the weights; 0 where these are all 0.
+/// Returns the ratio of the update's norm to that of the weights, or 0 if all weights are 0.
 [[nodiscard]] inline double update_ratio(const ParameterHealth& health) {
   return health.weight_squares > 0 ? std::sqrt(health.change_squares / health.weight_squares) : 0;
 }
-/// Of the gradients' elements.
+/// Returns the share of the gradient's elements that `part` is.
 [[nodiscard]] inline double share(std::int64_t part, const ParameterHealth& health) {
   return health.count > 0 ? static_cast<double>(part) / static_cast<double>(health.count) : 0;
 }

@@ -12,8 +12,8 @@ std::int64_t number_of(const void* address) {
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address));
 }
 
-/// Equal where a micro-batch's kernels are: gradients of those before it are added to, or not. Only dropout
-/// asks for its place in the global batch.
+/// Equal keys mean equal kernels of a micro-batch. They depend on whether gradients are added to those of
+/// previous micro-batches and, only with dropout, on the micro-batch's offset in the global batch.
 WorkRecorder::Key key_of(const MicroBatch& batch, bool accumulate, bool drops) {
   return {number_of(batch.inputs.data()),
           batch.inputs.rows(),
@@ -36,7 +36,7 @@ void Trainer::step(BatchSource& batches, const std::function<bool()>& stop_reque
   try {
     compute_gradients(batches, reduce_gradients_);
   } catch (const Error& error) {
-    error_ = error;  // the others wait for this rank in the reduction; they learn of it in the agreement
+    error_ = error;  // the other ranks wait in the reduction; the agreement passes the error on
   } catch (const std::exception& error) {
     error_ = Error(ExitCode::failed, error.what());
   }
@@ -93,7 +93,7 @@ void Trainer::forward_and_backward(const MicroBatch& batch, bool accumulate, con
                             .ranks = &statistics_};
   const LossSeed seed{loss_scale(), mean_.seed_factor(), accumulate};
   model_.forward(context, batch.inputs, observer, &await_weights_);
-  finish_update();  // the output's weights too
+  update_.finish(exec_);  // the output's weights too
   model_.loss_and_seed(context, batch.truth, seed, sums_.data(), observer);
   model_.backward(context, accumulate, block_done, observer);
 }
@@ -117,7 +117,7 @@ void Trainer::conclude(bool stop_requested) {
 }
 
 void Trainer::decide_and_update() {
-  finish_update();  // where no forward pass did
+  update_.finish(exec_);  // if no forward pass has
   timed(waits_.communication_s,
         [&] { input_.rows > 0 ? reduction_.finish(exec_) : reduction_.finish_with_zeros(exec_); });
   if (!model_.buffers().sums().empty()) statistics_.add_up(exec_, model_.buffers().sums());

@@ -1,4 +1,4 @@
-// Construction of a Trainer, and what the host reads from and writes to its device state.
+// Construction of a Trainer, and the host's access to its device state.
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,7 @@ ScalerMode scaler_mode(const Options& options, const Chain& chain) {
   return resolve_mode(options.precision.scaler.mode, chain.computes_in(DType::fp16));
 }
 
-/// Steps whose health there is room for.
+/// The number of steps whose health is stored.
 std::int64_t health_records(const HealthOptions& options) {
   return options.every > 0 ? Trainer::health_capacity : 0;
 }
@@ -34,13 +34,13 @@ StepRule make_rule(const Options& options, const Chain& chain, const BatchMean& 
   return rule;
 }
 
-/// Whether the place of a micro-batch in the global batch is a key of random numbers.
+/// Whether the offset of a micro-batch in the global batch is a key of random numbers.
 bool has_dropout(const ModelOptions& model) {
   const auto drops = [](const LayerOptions& layer) { return layer.dropout > 0; };
   return model.dropout > 0 || std::any_of(model.chain.begin(), model.chain.end(), drops);
 }
 
-/// They count for nothing: neither in the norm by which gradients are clipped, nor as overflows.
+/// Gradients of frozen parameters count neither in the norm for clipping nor as overflows.
 std::vector<std::vector<Tensor>> frozen_gradients(const OptimizerOptions& options,
                                                   const ParameterStore& parameters) {
   const ParameterLayout& layout = parameters.layout();
@@ -51,7 +51,7 @@ std::vector<std::vector<Tensor>> frozen_gradients(const OptimizerOptions& option
   return frozen;
 }
 
-/// Ranks hold parts of each parameter: sums of all, in the order of ranks.
+/// Parameters are sharded: adds up the parts of all ranks in the order of ranks.
 void add_over_ranks(RankGroup& ranks, std::vector<HealthRecord>& records) {
   for (HealthRecord& record : records) {
     const std::size_t parameters = record.parameters.size();
@@ -105,7 +105,7 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
       drops_(has_dropout(options.model)),
       recorder_(options.kernels.graphs && communicator.size() == 1 && !plan.reproducible) {
   if (plan.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
-    fail_run("gradients that are cut over ranks are those of one micro-batch, not of {}", plan.micro_batches);
+    fail_run("sharded gradients are those of one micro-batch, not of {}", plan.micro_batches);
   reserve_team_scratch(exec_);
   StepState state;
   state.scaler = initial_scaler_;
@@ -114,8 +114,14 @@ Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communic
   begin_average();
 }
 
+Quiesced Trainer::quiesce() {
+  update_.finish(exec_);
+  if (communicator_.runs_on_device()) communicator_.synchronize(exec_);
+  return {};
+}
+
 StepState Trainer::read_state() const {
-  if constexpr (runs_on_host) return *state_.data();  // the step is over when its last kernel was launched
+  if constexpr (runs_on_host) return *state_.data();  // launching the last kernel ends the step
   StepState state;
   communicator_.synchronize(exec_);
   Kokkos::deep_copy(Kokkos::View<StepState, Kokkos::HostSpace>(&state), state_);
@@ -139,7 +145,8 @@ std::vector<StepRecord> Trainer::read_records(std::uint64_t from, std::uint64_t 
   return result;
 }
 
-std::vector<HealthRecord> Trainer::read_health(std::uint64_t from, std::uint64_t to) const {
+std::vector<HealthRecord> Trainer::read_health(const Quiesced& /*quiet*/, std::uint64_t from,
+                                               std::uint64_t to) const {
   std::vector<HealthRecord> result;
   for (std::uint64_t step = from + 1; step <= to; ++step) {
     const std::int32_t place = health_record(rule_, step);
@@ -150,7 +157,7 @@ std::vector<HealthRecord> Trainer::read_health(std::uint64_t from, std::uint64_t
   return result;
 }
 
-void Trainer::throw_if_failed() {
+void Trainer::throw_if_failed(const Quiesced& /*quiet*/) {
   const std::optional<Error> own = std::exchange(error_, std::nullopt);
   communicator_.synchronize(exec_);
   throw_if_any(communicator_.ranks(), own);

@@ -46,7 +46,7 @@ TensorFacts facts_of(const Tensor& tensor) {
   return facts;
 }
 
-void show_tensors(Trainer& trainer, BatchSource& batches,
+void show_tensors(const Quiesced& /*quiet*/, Trainer& trainer, BatchSource& batches,
                   const std::function<void(const std::string&)>& line) {
   line(fmt::format(row_format, "layer", "tensor", "type", "shape", "place", "least", "largest", "mean",
                    "zeros", "not finite"));

@@ -22,8 +22,8 @@ struct TensorFacts {
 
 /// Computes the gradients of this rank's next step, and gives `line` a heading and a line of each tensor:
 /// layer, name, type, shape, place, least, largest, mean, zeros. `batches` is to be put back afterwards.
-/// After Trainer::finish_update(); other ranks take no part.
-void show_tensors(Trainer& trainer, BatchSource& batches,
+/// Other ranks take no part.
+void show_tensors(const Quiesced& quiet, Trainer& trainer, BatchSource& batches,
                   const std::function<void(const std::string&)>& line);
 
 }  // namespace mylos

@@ -1,68 +1,88 @@
-// What a run with precision.adapt changes of itself between two steps (Adaptation): the loss scale's growth
-// in the trainer that it has; types by ending its segment.
-#include "mylos/train/adapt/adaptation.hpp"
+// What a run with precision.adapt changes between two steps (Adaptation): the growth of the loss scale in its
+// trainer, and types by ending its segment.
+#include <utility>
 
-#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/train/adapt/adaptation.hpp"
 #include "mylos/train/health/float_layers.hpp"
-#include "mylos/train/run/run.hpp"
+#include "mylos/train/run/components/run_changes.hpp"
+#include "mylos/train/run/components/run_context.hpp"
+#include "mylos/train/run/components/run_decks.hpp"
 
 namespace mylos {
+namespace {
 
-bool Run::polls_overflows() const {
-  const PrecisionOptions& precision = options().precision;
-  return precision.adapt && parts_.trainer->scale_is_dynamic() &&
-         position_.step % precision.adaptation.every == 0;
+bool polls_overflows(const RunContext& run) {
+  const PrecisionOptions& precision = run.options().precision;
+  return precision.adapt && run.trainer().scale_is_dynamic() &&
+         run.position.step % precision.adaptation.every == 0;
 }
 
-/// A device lets only log points see a step, and which steps those are may change with a restart: it waits
-/// until the run would be given up, which no later step undoes.
-bool Run::looks_for_float_layers() const {
-  return memory_is_host && options().precision.adapt && computes_in_half(options());
+/// Reports a change and applies it to the options.
+void amend(RunContext& run, const Amendment& change) {
+  run.log.record(change.decision);
+  run.amendments.push_back(change);
+  run.assembly.options = amended(std::move(run.assembly.options), {change});
+  run.deck = amended_deck(run.request.deck.resolved, run.amendments);
 }
 
-void Run::poll_overflows() {
-  const auto step = static_cast<std::uint64_t>(position_.step);
-  const ScalerOptions& deck = request_.deck.options.precision.scaler;
-  const RecentSteps recent = steps_since_change(log_.history(), amendments_);
-  if (const auto overflows = overflows_at_bounds(recent, options(), deck, step)) {
-    adaptation_ = adapt_types(*overflows, options(), amendments_, true, step);
-    return;
-  }
-  const ScalerState scaler = parts_.trainer->read_state().scaler;
-  const auto change = adapt_growth(recent, scaler, options(), deck, amendments_, step);
+}  // namespace
+
+bool RunChanges::wants_step(RunContext& run, const LastStep& /*step*/) {
+  return polls_overflows(run);
+}
+
+void RunChanges::after_step(RunContext& run, LastStep& /*step*/) {
+  if (polls_overflows(run) && !proposed_) poll_overflows(run);
+  if (const std::optional<Divergence> jump = records_.take_loss_jump()) go_back(run, *jump, true);
+}
+
+void RunChanges::save(RunContext& run, CheckpointState& state) {
+  save_amendments(run.amendments, state);
+}
+
+void RunChanges::make_room(RunContext& /*run*/, const CheckpointReader& saved, CheckpointState& state) {
+  make_room_for_amendments(saved, state);
+}
+
+/// On a device only log points read a step, and a restart may move them. So the run waits there until it
+/// would be given up: that does not depend on log points.
+bool RunChanges::looks_for_float_layers(const RunContext& run) {
+  return memory_is_host && run.options().precision.adapt && computes_in_half(run.options());
+}
+
+void RunChanges::propose_types(const RunContext& run, const Divergence& overflow, bool persists,
+                               std::uint64_t step) {
+  proposed_ = adapt_types(overflow, run.options(), run.amendments, persists, step);
+}
+
+void RunChanges::poll_overflows(RunContext& run) {
+  const auto step = static_cast<std::uint64_t>(run.position.step);
+  const ScalerOptions& deck = run.request.deck.options.precision.scaler;
+  const RecentSteps recent = steps_since_change(run.log.history(), run.amendments);
+  if (const auto overflows = overflows_at_bounds(recent, run.options(), deck, step))
+    return propose_types(run, *overflows, true, step);
+  const ScalerState scaler = run.trainer().read_state().scaler;
+  const auto change = adapt_growth(recent, scaler, run.options(), deck, run.amendments, step);
   if (!change) return;
-  amend(*change);
-  const ScalerOptions& now = options().precision.scaler;
-  parts_.trainer->change_growth(now.growth_interval, now.growth_factor);
-  health_->take(options());
-  if (ranks().rank() != 0) return;
+  amend(run, *change);
+  const ScalerOptions& now = run.options().precision.scaler;
+  run.trainer().change_growth(now.growth_interval, now.growth_factor);
+  records_.take(run.options());
+  if (!run.is_first_rank()) return;
   try {
-    for (const std::string& note : write_amended_deck()) log_.warn(note);
+    for (const std::string& note : write_amended_deck(run)) run.log.warn(note);
   } catch (const Error& error) {
-    on_io_error(error);
+    run.on_io_error(error);
   }
 }
 
-void Run::amend(const Amendment& change) {
-  log_.record(change.decision);
-  amendments_.push_back(change);
-  parts_.options = amended(std::move(parts_.options), {change});
-  header_.deck = amended_deck(request_.deck.resolved, amendments_);
-}
-
-/// The next segment begins with the checkpoint that this one ends with, which has the change, and the loss
-/// scale that goes with it: a run that is killed here goes on from it by the same steps. Where it cannot be
-/// written, the run ends.
-void Run::adapt() {
-  finish_update();
-  amend(*std::exchange(adaptation_, std::nullopt));
-  StepState state = parts_.trainer->read_state();
-  state.scaler = scaler_behind_types(state.scaler, options());
+/// A scale that fell because of numbers that are floats from now on begins anew (scaler_behind_types).
+void RunChanges::adapt(const Quiesced& /*quiet*/, RunContext& run) {
+  amend(run, *std::exchange(proposed_, std::nullopt));
+  StepState state = run.trainer().read_state();
+  state.scaler = scaler_behind_types(state.scaler, run.options());
   state.halted = 0;
-  parts_.trainer->write_state(state);
-  write_checkpoint(true);
-  parts_.trainer->throw_if_failed();  // of one before, which has ended only now
-  end_segment(checkpoint_path(options().run.folder, position_.step));
+  run.trainer().write_state(state);
 }
 
 }  // namespace mylos

@@ -1,10 +1,9 @@
-// RunCheckpoints: when a run writes a checkpoint, and how: beside the steps from a copy, or between two of
-// them.
+// RunCheckpoints: when a run writes a checkpoint, and how: asynchronously from a copy of its state, or
+// between two steps.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -13,73 +12,69 @@
 #include "mylos/checkpoint/write/background_writer.hpp"
 #include "mylos/checkpoint/write/piece_writer.hpp"
 #include "mylos/comm/group/communicator.hpp"
+#include "mylos/train/run/components/run_component.hpp"
 
 namespace mylos {
 
-class RunCheckpoints {
+class RunCheckpoints final : public RunComponent {
  public:
-  /// What the run does on this rank when something was written, when something could not be written and the
-  /// run need not end at once, and before ranks exchange something between steps.
-  struct Listener {
-    std::function<void(const std::string& line)> note;
-    std::function<void(const Error& error)> trouble;
-    std::function<void()> free_ranks;
-  };
+  RunCheckpoints(const CheckpointOptions& options, std::string folder, Communicator& communicator);
 
-  RunCheckpoints(const CheckpointOptions& options, std::string folder, Communicator& communicator,
-                 Listener listener);
+  /// All ranks. Writes asynchronously from now on, if the deck asks for it. Returns why that is not possible;
+  /// "": it is. `fits`: memory was planned for the copy.
+  [[nodiscard]] std::string write_asynchronously(const CheckpointState& state, bool fits);
 
-  /// All ranks. From now on they are written beside the steps, where the deck wants that. Returns why not,
-  /// if it does; `fits`: memory was planned for the copy.
-  [[nodiscard]] std::string write_beside_steps(const CheckpointState& state, bool fits);
+  /// Decides whether a checkpoint is due after this step. In a regular step all ranks ask rank 0 for the
+  /// time.
+  bool wants_step(RunContext& run, const LastStep& step) override;
+  /// Handles an asynchronous write that has ended.
+  void after_step(RunContext& run, LastStep& step) override;
+  /// Notes that the run resumes from a checkpoint.
+  std::vector<std::string> restore(RunContext& run, const CheckpointState& state,
+                                   const std::string& source) override;
+  /// Waits for an asynchronous write.
+  void finish(RunContext& run, const Quiesced& quiet) override;
 
-  /// All ranks, once after each step. `log_point`: the run has time to ask rank 0 for the time of day.
-  /// `last`: no step follows, and the run's end writes one anyway.
-  void decide(std::int64_t step, bool log_point, bool last);
-  /// All ranks, after that: one is to be written now, whatever was decided.
+  /// All ranks, after wants_step(): a checkpoint is due now, whatever was decided.
   void demand() { due_ = true; }
-  /// As was decided last.
   [[nodiscard]] bool due() const { return due_; }
 
-  /// All ranks. Steps wait from here to the end of `write`; a write that was in flight has ended.
-  void begin();
-  /// All ranks, with nothing of the state in the making. The last one of a start is written at once, and what
-  /// it throws ends the run.
-  void write(const CheckpointHeader& header, const CheckpointState& state, const Execution& exec, bool last);
+  /// All ranks. Steps wait from here to the end of write(). Waits for an asynchronous write.
+  void begin(const Quiesced& quiet, RunContext& run);
+  /// All ranks. Writes the `last` checkpoint of a segment at once; its errors end the run.
+  void write(const Quiesced& quiet, RunContext& run, const CheckpointHeader& header,
+             const CheckpointState& state, bool last);
+  /// All ranks. Waits for an asynchronous write.
+  void wait(const Quiesced& quiet, RunContext& run);
 
-  /// Hears of a write in flight that has ended.
-  void poll();
-  /// All ranks. Waits for its end.
-  void wait();
-
-  /// That a file holds which was written between steps or restarted from; -1: none.
+  /// Returns the step of the last checkpoint that was written between steps or from which the run resumed;
+  /// -1: none.
   [[nodiscard]] std::int64_t saved_step() const { return saved_step_; }
-  void restarted_from(std::int64_t step) { saved_step_ = step; }
-  /// Of the longest write.
+  /// Returns the duration of the longest write.
   [[nodiscard]] double longest_s() const { return longest_s_; }
-  /// For the final table; `elapsed_s`: of this start.
+  /// Returns a line of the final table. `elapsed_s`: of this start.
   [[nodiscard]] std::string summary(double elapsed_s) const;
 
  private:
-  void write_between_steps(const CheckpointHeader& header, const CheckpointState& state, bool last);
-  void note_outcome(const CheckpointOutcome& outcome);
-  void note_file(const std::string& path);
+  void write_between_steps(RunContext& run, const CheckpointHeader& header, const CheckpointState& state,
+                           bool last);
+  void note_outcome(RunContext& run, const CheckpointOutcome& outcome);
+  void note_file(RunContext& run, const std::string& path);
 
   CheckpointOptions options_;
   std::string folder_;
   Communicator& communicator_;
-  Listener listener_;
-  // Of a run that writes beside the steps: on rank 0, or on all ranks where the state is cut over them.
+  // Of asynchronous writes: on rank 0, or on all ranks if the state is sharded.
   std::unique_ptr<BackgroundWriter> writer_;
   std::unique_ptr<PieceWriter> piece_writer_;
-  bool beside_steps_ = false;  // on all ranks of such a run
+  bool is_asynchronous_ = false;  // on all ranks
   bool due_ = false;
   std::chrono::steady_clock::time_point begun_;
   std::int64_t saved_step_ = -1;
   double longest_s_ = 0;
-  double held_s_ = 0;  // that steps waited
+  double stalled_s_ = 0;  // steps waited
   std::int64_t written_ = 0;
-  std::int64_t written_beside_steps_ = 0;
+  std::int64_t written_asynchronously_ = 0;
 };
 
 }  // namespace mylos

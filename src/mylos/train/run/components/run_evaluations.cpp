@@ -7,12 +7,16 @@
 #include "mylos/base/device/seconds_since.hpp"
 #include "mylos/train/evaluation/confusion_file.hpp"
 #include "mylos/train/evaluation/target_file.hpp"
+#include "mylos/train/run/components/run_context.hpp"
 
 namespace mylos {
 
-RunEvaluations::RunEvaluations(const RunData& data, const Normalizer& normalizer,
-                               const EvaluationOptions& options, const RunOptions& run)
-    : meaning_(data.meaning()), measures_(run.metrics), every_(run.evaluate_every) {
+void RunEvaluations::open(const RunData& data, const Normalizer& normalizer, const EvaluationOptions& options,
+                          const RunOptions& run, std::int64_t classes) {
+  meaning_ = data.meaning();
+  measures_ = run.metrics;
+  classes_ = classes;
+  every_ = run.evaluate_every;
   for (const DataPart part : judging_parts) {
     if (data.has(part)) parts_.push_back({part, data.pass_over(part, normalizer, options), ""});
   }
@@ -23,16 +27,25 @@ bool RunEvaluations::due(const RunPosition& position) const {
   return every_ > 0 ? position.step % every_ == 0 : position.ends_epoch();
 }
 
-std::vector<EvaluationRow> RunEvaluations::evaluate(const InferenceContext& context,
-                                                    Communicator& communicator, const RunPosition& position,
-                                                    const std::function<void(const std::string&)>& note) {
+bool RunEvaluations::wants_step(RunContext& run, const LastStep& /*step*/) {
+  return due(run.position);
+}
+
+bool RunEvaluations::evaluate(const Quiesced& quiet, RunContext& run) {
+  return record(quiet, run, evaluate_parts(quiet, run));
+}
+
+std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& /*quiet*/, RunContext& run) {
+  const InferenceContext context{run.trainer().execution(), *run.assembly.gemm, run.trainer().model(),
+                                 classes_};
+  const RunPosition& position = run.position;
   const auto start = std::chrono::steady_clock::now();
   std::vector<EvaluationRow> rows;
   for (Part& part : parts_) {
-    Evaluation found = mylos::evaluate(context, communicator, *part.pass, measures_);
+    Evaluation found = mylos::evaluate(context, *run.assembly.communicator, *part.pass, measures_);
     part.last = describe(found);
-    note(fmt::format("epoch {:.4g}, step {}: {} {}", position.passes(position.step), position.step,
-                     name_of(part.part), part.last));
+    run.log.progress().note(fmt::format("epoch {:.4g}, step {}: {} {}", position.passes(position.step),
+                                        position.step, name_of(part.part), part.last));
     EvaluationRow& row = rows.emplace_back();
     row.part = part.part;
     row.loss = found.loss;
@@ -45,6 +58,45 @@ std::vector<EvaluationRow> RunEvaluations::evaluate(const InferenceContext& cont
   }
   longest_s_ = std::max(longest_s_, seconds_since(start));
   return rows;
+}
+
+/// Rank 0's numbers decide on all ranks, to the last bit.
+bool RunEvaluations::record(const Quiesced& quiet, RunContext& run, std::vector<EvaluationRow> rows) {
+  rows.insert(rows.begin(), EvaluationRow{.part = DataPart::train, .loss = run.log.training_loss().take()});
+  for (EvaluationRow& row : rows) {
+    row.step = static_cast<std::uint64_t>(run.position.step);
+    row.epoch = run.position.passes(run.position.step);
+    row.elapsed_s = run.clock.elapsed_s();
+  }
+  run.ranks(quiet).broadcast(rows.data(), rows.size() * sizeof(EvaluationRow), 0);
+  const bool is_best = log_.judge(rows);
+  if (stopped_early(run.position)) {
+    run.log.record(
+        {static_cast<std::uint64_t>(run.position.step), "early_stop", "patience", "", describe_early_stop()});
+  }
+  try {
+    log_.write(rows);
+    if (run.is_first_rank() && has_confusion())
+      write_confusion(run.file("confusion.json"), run.position.step);
+    if (run.is_first_rank() && has_r2()) write_r2(run.file("targets.json"), run.position.step);
+    run.log.write_events();
+  } catch (const Error& error) {
+    run.on_io_error(error);
+  }
+  return is_best;
+}
+
+void RunEvaluations::finish(RunContext& run, const Quiesced& /*quiet*/) {
+  if (stopped_early(run.position) && run.position.of_start() == 0)
+    run.log.progress().note(fmt::format("step {}: {}", run.position.step, describe_early_stop()));
+}
+
+std::string RunEvaluations::describe_early_stop() const {
+  return fmt::format(
+      "stopped early, after {} evaluations without a better {} (run.patience); {}; a larger run.patience, or "
+      "0, and --restart latest go on",
+      best().without_improvement(), name_of(*best().metric()),
+      best().step() < 0 ? "none was a number" : "the best: " + best().text());
 }
 
 void RunEvaluations::write_confusion(const std::string& path, std::int64_t step) const {

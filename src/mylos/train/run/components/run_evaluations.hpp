@@ -1,55 +1,70 @@
-// RunEvaluations: the parts of the data by which a run is judged while it goes on: when, and what came of it.
+// RunEvaluations: when a run is evaluated, on which parts of the data, and with which results.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
-#include "mylos/train/evaluation/evaluation_rows.hpp"
+#include "mylos/train/evaluation/evaluation_log.hpp"
+#include "mylos/train/run/components/run_component.hpp"
 #include "mylos/train/run/run_position.hpp"
 
 namespace mylos {
 
-class RunEvaluations {
+class RunEvaluations final : public RunComponent {
  public:
-  /// `data` must outlive this object.
-  RunEvaluations(const RunData& data, const Normalizer& normalizer, const EvaluationOptions& options,
-                 const RunOptions& run);
+  /// `file` is the path of evaluations.csv, or "" on all ranks but the first.
+  RunEvaluations(std::string file, BestEvaluation best) : log_(std::move(file), std::move(best)) {}
+
+  /// Opens the parts of the data, which must outlive this object. `classes`: as in InferenceContext.
+  void open(const RunData& data, const Normalizer& normalizer, const EvaluationOptions& options,
+            const RunOptions& run, std::int64_t classes);
 
   [[nodiscard]] bool due(const RunPosition& position) const;
-  /// All ranks. A row for each part, of which `note` hears too.
-  [[nodiscard]] std::vector<EvaluationRow> evaluate(const InferenceContext& context,
-                                                    Communicator& communicator, const RunPosition& position,
-                                                    const std::function<void(const std::string&)>& note);
-  /// Whether the last evaluation has a confusion matrix.
-  [[nodiscard]] bool has_confusion() const { return !parts_.empty() && parts_.front().confusion.has_value(); }
-  /// Those of the last evaluation, after this step. Throws Error where it cannot be written.
-  void write_confusion(const std::string& path, std::int64_t step) const;
-  /// Likewise of the R2 of each target.
-  [[nodiscard]] bool has_r2() const { return !parts_.empty() && !parts_.front().r2.empty(); }
-  void write_r2(const std::string& path, std::int64_t step) const;
-  /// Seconds of the longest one, all parts together.
+  bool wants_step(RunContext& run, const LastStep& step) override;
+  /// All ranks. Evaluates every part, reports and records the results. Returns whether they are the best so
+  /// far.
+  [[nodiscard]] bool evaluate(const Quiesced& quiet, RunContext& run);
+  /// Reports that the run's patience was over before this start.
+  void finish(RunContext& run, const Quiesced& quiet) override;
+
+  [[nodiscard]] EvaluationLog& log() { return log_; }
+  [[nodiscard]] const BestEvaluation& best() const { return log_.best(); }
+  /// Whether run.patience ends the run before its last step.
+  [[nodiscard]] bool stopped_early(const RunPosition& position) const {
+    return best().patience_is_over() && !position.at_end();
+  }
+  /// Returns the duration of the longest evaluation of all parts together.
   [[nodiscard]] double longest_s() const { return longest_s_; }
 
   struct Part {
     DataPart part = DataPart::validation;
     std::unique_ptr<EvaluationPass> pass;
-    std::string last;  // of the last evaluation; "": there was none
+    std::string last;  // result of the last evaluation; "": there was none
     std::optional<ClassMeasures> confusion = {};
     std::vector<double> r2 = {};  // of each target
   };
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
-  /// What the training data say of their samples.
+  /// Returns the names that the training data have for classes and columns.
   [[nodiscard]] const SampleMeaning& meaning() const { return meaning_; }
 
  private:
+  [[nodiscard]] std::vector<EvaluationRow> evaluate_parts(const Quiesced& quiet, RunContext& run);
+  [[nodiscard]] bool record(const Quiesced& quiet, RunContext& run, std::vector<EvaluationRow> rows);
+  void write_confusion(const std::string& path, std::int64_t step) const;
+  void write_r2(const std::string& path, std::int64_t step) const;
+  [[nodiscard]] bool has_confusion() const { return !parts_.empty() && parts_.front().confusion.has_value(); }
+  [[nodiscard]] bool has_r2() const { return !parts_.empty() && !parts_.front().r2.empty(); }
+  [[nodiscard]] std::string describe_early_stop() const;
+
+  EvaluationLog log_;
   std::vector<Part> parts_;
   SampleMeaning meaning_;
   std::vector<Measure> measures_;
-  std::int64_t every_;  // steps; 0 = each epoch
+  std::int64_t classes_ = 0;
+  std::int64_t every_ = 0;  // steps; 0 = each epoch
   double longest_s_ = 0;
 };
 

@@ -1,17 +1,16 @@
 #include "mylos/train/run/components/run_health.hpp"
-#include "mylos/optim/update/parameter_groups.hpp"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
+#include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {
 namespace {
 
-bool is_meant(const std::string& pattern, const ParameterSlot& slot) {
+bool matches_slot(const std::string& pattern, const ParameterSlot& slot) {
   return matches_pattern(pattern, slot.layer) || matches_pattern(pattern, slot.path());
 }
 
@@ -21,12 +20,13 @@ std::vector<std::string> paths_of(const ParameterLayout& layout) {
   return paths;
 }
 
-/// Of what is frozen, nothing is to be said.
+/// Frozen and ignored parameters have an empty path: they are not reported.
 std::vector<WatchedParameter> watched_of(const Options& options, const ParameterLayout& layout) {
   std::vector<WatchedParameter> watched;
   for (const ParameterSlot& slot : layout.slots) {
-    const bool is_ignored = std::any_of(options.health.ignore.begin(), options.health.ignore.end(),
-                                        [&](const std::string& pattern) { return is_meant(pattern, slot); });
+    const bool is_ignored =
+        std::any_of(options.health.ignore.begin(), options.health.ignore.end(),
+                    [&](const std::string& pattern) { return matches_slot(pattern, slot); });
     const bool is_silent = is_ignored || settings_of(options.optimizer, slot).frozen;
     watched.push_back({is_silent ? "" : slot.path(), slot.spec.is_matrix});
   }
@@ -44,17 +44,17 @@ bool RunHealth::is_full(std::int64_t seen, std::int64_t now) const {
   return every_ > 0 && now / every_ - seen / every_ >= Trainer::health_capacity;
 }
 
-std::vector<RunEvent> RunHealth::poll(const Trainer& trainer, std::int64_t last) {
+std::vector<RunEvent> RunHealth::poll(Trainer& trainer, std::int64_t last) {
   const auto from = static_cast<std::uint64_t>(seen_);
   const auto to = static_cast<std::uint64_t>(last);
-  std::vector<HealthRecord> looks;
-  if (every_ > 0) looks = trainer.read_health(from, to);
+  std::vector<HealthRecord> health;
+  if (every_ > 0) health = trainer.read_health(trainer.quiesce(), from, to);
   std::vector<RunEvent> found;
-  auto look = looks.begin();
+  auto parameters = health.begin();
   for (const StepRecord& step : trainer.read_records(from, to)) {
-    const bool is_seen = look != looks.end() && look->step == step.step;
-    watch_.see(step, is_seen ? &*look : nullptr, found);
-    if (is_seen) rows_.add(*look++);
+    const bool is_seen = parameters != health.end() && parameters->step == step.step;
+    watch_.see(step, is_seen ? &*parameters : nullptr, found);
+    if (is_seen) rows_.add(*parameters++);
   }
   seen_ = last;
   return found;
@@ -78,7 +78,7 @@ std::string RunHealth::restore(std::int64_t step) {
 void require_ignored_layers(const HealthOptions& options, const Chain& chain) {
   const ParameterLayout layout = make_parameter_layout(chain, 0, 1);
   for (const std::string& pattern : options.ignore) {
-    const auto means = [&](const ParameterSlot& slot) { return is_meant(pattern, slot); };
+    const auto means = [&](const ParameterSlot& slot) { return matches_slot(pattern, slot); };
     if (std::any_of(layout.slots.begin(), layout.slots.end(), means)) continue;
     const bool is_parameter = pattern.find('/') != std::string::npos;
     std::vector<std::string> names;

@@ -1,5 +1,5 @@
-// RunHealth: what a run sees of its steps and parameters while it goes on: detectors (HealthWatch), and rows
-// of every parameter (HealthRows).
+// RunHealth: watches the steps and parameters of a run: detectors (HealthWatch), and rows of every parameter
+// (HealthRows).
 #pragma once
 
 #include <functional>
@@ -13,25 +13,25 @@ namespace mylos {
 
 class RunHealth {
  public:
-  /// `file`: the path of health.csv; "" on ranks but the first.
+  /// `file` is the path of health.csv, or "" on all ranks but the first.
   RunHealth(const Options& options, const Trainer& trainer, std::string file);
 
-  /// Whether there is no room for another look at parameters after step `now`, those up to `seen` being read.
+  /// Whether the trainer has no room for the health of a step after `now`, if it was read up to step `seen`.
   [[nodiscard]] bool is_full(std::int64_t seen, std::int64_t now) const;
-  /// All ranks, after Trainer::finish_update(). Of the steps behind those of the last call up to `last`,
-  /// which the trainer has made.
-  [[nodiscard]] std::vector<RunEvent> poll(const Trainer& trainer, std::int64_t last);
-  /// The options that advice goes by have changed.
+  /// All ranks. Watches the steps after those of the last call up to `last`, which the trainer has made, and
+  /// returns what it found. Quiesces the trainer if it reads parameters.
+  [[nodiscard]] std::vector<RunEvent> poll(Trainer& trainer, std::int64_t last);
+  /// Updates the options on which advice is based.
   void take(const Options& options) { watch_.take(options); }
-  /// Brings health.csv up to date. Throws Error where it cannot be written.
+  /// Writes new rows to health.csv. Throws Error where it cannot be written.
   void write() { rows_.write(); }
 
-  /// As of HealthRows.
+  /// As for HealthRows.
   [[nodiscard]] std::string begin_anew() { return rows_.begin_anew(); }
-  /// As of HealthWatch and HealthRows.
+  /// As for HealthWatch and HealthRows.
   void save(CheckpointState& state);
   void make_room(const CheckpointReader& saved, CheckpointState& state);
-  /// Before files are cut: as HealthWatch.
+  /// As for HealthWatch, before files are cut.
   void require_valid(const std::string& source) const { watch_.require_valid(source); }
   [[nodiscard]] std::string restore(std::int64_t step);
 
@@ -39,10 +39,10 @@ class RunHealth {
   std::int64_t every_;
   HealthWatch watch_;
   HealthRows rows_;
-  std::int64_t seen_ = 0;
+  std::int64_t seen_ = 0;  // steps
 };
 
-/// Throws Error (bad_input) that names the layers where a pattern of health.ignore is none of them.
+/// Throws Error (bad_input) that names the layers if a pattern of health.ignore matches none of them.
 void require_ignored_layers(const HealthOptions& options, const Chain& chain);
 
 }  // namespace mylos

@@ -1,85 +1,69 @@
-// How a run that has diverged leaves its segment: back to a checkpoint from before, with other types, or with
-// an error.
+// How a run that has diverged leaves its segment: it returns to an earlier checkpoint, changes types, or ends
+// with an error.
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "mylos/checkpoint/write/folder.hpp"
-#include "mylos/train/adapt/adaptation.hpp"
 #include "mylos/train/health/health_advice.hpp"
 #include "mylos/train/health/health_watch.hpp"
-#include "mylos/train/run/run.hpp"
+#include "mylos/train/run/components/run_changes.hpp"
+#include "mylos/train/run/components/run_context.hpp"
+#include "mylos/train/run/components/run_faults.hpp"
 
 namespace mylos {
 
-void Run::leave_halted(const StepState& state) {
-  finish_update();
-  poll_health(static_cast<std::int64_t>(state.step));
-  keep_history();
-  parts_.trainer->throw_if_failed();
-  const std::optional<Divergence> loss_jump = std::exchange(loss_jump_, std::nullopt);
-  if (loss_jump) go_back(*loss_jump, true);  // it came first
-  if (segment_is_over()) return;
-  const std::optional<Fault> fault = replay(static_cast<std::int64_t>(state.step));
-  const Divergence divergence{.first = first_of_last_skips(log_.history()),
+void RunChanges::leave_halted(RunContext& run, const StepState& state) {
+  const Quiesced quiet = run.quiesce();
+  records_.poll_health(run, static_cast<std::int64_t>(state.step));
+  records_.keep(run);
+  run.trainer().throw_if_failed(quiet);
+  const std::optional<Divergence> loss_jump = records_.take_loss_jump();
+  if (loss_jump) go_back(run, *loss_jump, true);  // it came first
+  if (run.next) return;
+  const std::optional<Fault> fault = replay_step(quiet, run, static_cast<std::int64_t>(state.step));
+  const Divergence divergence{.first = first_of_last_skips(run.log.history()),
                               .cause = health_cause::not_finite,
                               .fault = fault,
                               .text = describe_divergence(state, fault)};
-  if (options().precision.adapt)
-    adaptation_ = adapt_types(divergence, options(), amendments_, true, state.step);
-  if (!adaptation_) return go_back(divergence, false);
-  position_.step = static_cast<std::int64_t>(state.step);  // later ones have touched nothing
+  if (run.options().precision.adapt) propose_types(run, divergence, true, state.step);
+  if (!wants_adaptation()) return go_back(run, divergence, false);
+  run.position.step = static_cast<std::int64_t>(state.step);  // later steps have changed nothing
 }
 
-void Run::go_back(const Divergence& divergence, bool can_go_on) {
-  finish_update();
-  const ReturnPlan plan = plan_return(divergence, options(), amendments_,
-                                      [this](std::int64_t step) { return checkpoint_before(step); });
+void RunChanges::go_back(RunContext& run, const Divergence& divergence, bool can_continue) {
+  const Quiesced quiet = run.quiesce();
+  const ReturnPlan plan = plan_return(divergence, run.options(), run.amendments,
+                                      [&](std::int64_t step) { return checkpoint_before(quiet, run, step); });
   if (plan.amendment) {
-    log_.record(plan.amendment->decision);
-    amendments_.push_back(*plan.amendment);
-    return end_segment(plan.checkpoint);
+    run.log.record(plan.amendment->decision);
+    run.amendments.push_back(*plan.amendment);
+    return run.end_segment(plan.checkpoint);
   }
   const std::string& obstacle = plan.obstacle;
   const std::string layer = divergence.fault ? divergence.fault->layer : "";
-  if (can_go_on) {
+  if (can_continue) {
     RunEvent event{divergence.first, "warning", "no return", layer, "the run does not go back: " + obstacle};
-    if (log_.events().wants(event)) log_.record(std::move(event));
+    if (run.log.events().wants(event)) run.log.record(std::move(event));
     return;
   }
   const std::string text =
       divergence.text + (obstacle.empty() ? "" : "; the run does not go back: " + obstacle);
-  log_.keep({divergence.first, "divergence", divergence.cause, layer, text});
-  keep_history();
+  run.log.keep({divergence.first, "divergence", divergence.cause, layer, text});
+  records_.keep(run);
   throw Error(ExitCode::diverged,
-              text + "; " + HealthAdvice(options(), parts_.trainer->scale_is_dynamic()).on_divergence());
+              text + "; " + HealthAdvice(run.options(), run.trainer().scale_is_dynamic()).on_divergence());
 }
 
-void Run::end_segment(const std::string& checkpoint) {
-  next_ = std::move(request_);
-  next_->restart = checkpoint;
-  next_->plan_file.clear();  // that of the checkpoint is used again
-}
-
-/// One that is still being written counts.
-std::optional<CheckpointFile> Run::checkpoint_before(std::int64_t step) {
-  checkpoints_.wait();
-  parts_.trainer->throw_if_failed();
-  const RestartChoice choice = find_checkpoint(ranks(), options().run.folder, "auto", step);
-  for (const std::string& message : choice.messages) log_.progress().note(message);
+/// A checkpoint that is still being written counts.
+std::optional<CheckpointFile> RunChanges::checkpoint_before(const Quiesced& quiet, RunContext& run,
+                                                            std::int64_t step) {
+  checkpoints_.wait(quiet, run);
+  run.trainer().throw_if_failed(quiet);
+  const RestartChoice choice = find_checkpoint(run.ranks(quiet), run.options().run.folder, "auto", step);
+  for (const std::string& message : choice.messages) run.log.progress().note(message);
   if (!choice.path) return std::nullopt;
   return CheckpointFile{choice.step, *choice.path};
-}
-
-RunRequest Run::next_request() {
-  next_->earlier = EarlierSegment{.amendments = std::move(amendments_),
-                                  .events = log_.events().all(),
-                                  .lock = std::move(lock_),
-                                  .clock = clock_,
-                                  .first = position_.first,
-                                  .steps = position_.of_start(),
-                                  .skipped = log_.skipped()};
-  return *std::move(next_);
 }
 
 }  // namespace mylos
