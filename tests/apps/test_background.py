@@ -18,8 +18,8 @@ def check_same_bits(command, ranks):
     common = ["train", "deck.toml", "checkpoint.every=3"]
     beside = command.must(*common, f"run.folder=beside-{ranks}", ranks=ranks)
     between = command.must(*common, f"run.folder=between-{ranks}", "checkpoint.background=false", ranks=ranks)
-    assert "11 written, 10 of them beside the steps" in beside.stdout, beside.stdout
-    assert "11 written, 0 of them beside the steps" in between.stdout, between.stdout
+    assert "11 written, 10 of them asynchronously" in beside.stdout, beside.stdout
+    assert "11 written, 0 of them asynchronously" in between.stdout, between.stdout
     a, b = files(command, f"beside-{ranks}"), files(command, f"between-{ranks}")
     assert len(a) == 11 and a.keys() == b.keys(), (a, b)
     for name, path in a.items():

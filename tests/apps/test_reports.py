@@ -108,9 +108,9 @@ def check_held_up(command):
     """Checkpoints between steps take longer than steps this small; they cannot take more than all of the time."""
     output = command.must("train", "deck.toml", "run.folder=held", "checkpoint.every=1", "checkpoint.background=false",
                           "checkpoint.keep_last=2").stdout
-    share = float(re.search(r"they held the steps up for \S+ s \(([\d.]+) % of the time\)", output)[1])
+    share = float(re.search(r"they stalled training for \S+ s \(([\d.]+) % of the time\)", output)[1])
     assert 0 < share < 100, output
-    print(f"checkpoints held the steps up for {share} % of the time")
+    print(f"checkpoints stalled training for {share} % of the time")
 
 
 def output_on_terminal(command, columns, arguments, ranks):

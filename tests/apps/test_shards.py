@@ -80,7 +80,7 @@ def check_same_bits(command, name, ranks, shard=STATE):
     count = [compare(a[step], b[step], f"{name} on {ranks} ranks, {step}") for step in a][-1]
     assert history_without_times(command, plain) == history_without_times(command, cut), name
     assert evaluations(whole) == evaluations(sharded) and evaluations(whole), sharded
-    assert f"{len(b)} written, {len(b) - 1} of them beside the steps" in sharded, sharded
+    assert f"{len(b)} written, {len(b) - 1} of them asynchronously" in sharded, sharded
     command.must("info", last_checkpoint(command, cut), "--verify")
     judge = ["--split", "validation"] if "gpt" in name else []
     judged = [command.must("eval", folder, *judge).stdout.replace(folder, "") for folder in (plain, cut)]

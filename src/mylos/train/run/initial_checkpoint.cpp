@@ -21,7 +21,7 @@
 namespace mylos {
 namespace {
 
-/// Host memory is the node's, and its ranks share it.
+/// The ranks of a node share its host memory.
 void require_memory_of_rank(std::size_t bytes, int ranks_on_node) {
   const auto own = static_cast<std::int64_t>(bytes);
   const std::int64_t available =
@@ -33,9 +33,9 @@ void require_memory_of_rank(std::size_t bytes, int ranks_on_node) {
                           format_bytes(own), format_bytes(available)));
 }
 
-/// The deck's data, as far as initial weights depend on it.
+/// The part of the deck's data on which initial weights depend.
 struct DataOfDeck {
-  std::unique_ptr<RunData> data;  // null: the deck says the sizes itself
+  std::unique_ptr<RunData> data;  // null: the deck has the sizes
   RunState state;
 
   DataOfDeck(Options& options, RankGroup& ranks, const Places& places, const Output& output) {
@@ -104,7 +104,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   header.code_version = code_version();
   header.deck = deck.resolved;
   header.world_size = ranks.size();
-  communicator->synchronize(exec);  // MPI and NCCL traffic are not in flight together
+  communicator->synchronize(exec);  // MPI and NCCL traffic must not be in flight together
   write_checkpoint_file(ranks, path, header, state);
   return chain.parameter_count();
 }

@@ -39,7 +39,7 @@ void print_tensors(const Quiesced& quiet, RunContext& run) {
   }
 }
 
-/// On rank 0. Tells job scripts whether to start the run again, and removes the request to stop.
+/// On rank 0. Leaves the file `requeue` if job scripts must start the run again, and removes the file `stop`.
 void leave_folder(const RunContext& run, bool done) {
   const std::string requeue = run.file("requeue");
   std::error_code failure;

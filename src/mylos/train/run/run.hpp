@@ -61,7 +61,7 @@ class Run {
   void open_folder(const RunStart& start);
   /// All ranks. Writes the `last` checkpoint of a segment at once.
   void write_checkpoint(bool last);
-  /// Tells a start that waits for the folder that this one is ending.
+  /// Marks the lock of the folder when this start is ending, for a start that waits for it.
   void announce_end();
   /// Returns the seconds that the next step, a checkpoint and the end of the program may take.
   [[nodiscard]] double reserve_s() const;

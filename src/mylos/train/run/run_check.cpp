@@ -45,7 +45,7 @@ std::string machine_line(const MemoryPlan& plan) {
                      bytes(plan.rank_bytes()), bytes(plan.budget), describe(plan));
 }
 
-/// What a start finds there that may be gone by then, or that a restart is for.
+/// Describes what the folder contains now. It may be gone at the start, or the start may be a restart.
 std::string folder_lines(const std::string& folder) {
   std::string text;
   FolderLock lock(folder);
@@ -123,7 +123,7 @@ std::string check_run(RunRequest request, MPI_Comm mpi) {
   text += notes + machine_line(start.parts.memory);
   if (const std::string note = note_on_shards(options, ranks.size()); !note.empty())
     text += fmt::format("# {}\n", note);
-  std::string folder;  // of the first rank: the others' locks would be in its way
+  std::string folder;  // on the first rank alone: locks of other ranks would conflict
   run_on_first(ranks, [&] { folder = folder_lines(options.run.folder); });
   return text + folder + (folder.empty() ? "# in order" : "# in order, but for the folder");
 }

@@ -1,4 +1,4 @@
-// What can be said of a run without starting it: deck, data and model against each other.
+// Checks of a run that do not start it: deck, data and model must agree.
 #pragma once
 
 #include <string>
@@ -10,20 +10,19 @@
 
 namespace mylos {
 
-/// Steps of the run. Throws Error (bad_input) where the schedule does not fit into it.
+/// Returns the steps of the run. Throws Error (bad_input) if the learning-rate schedule does not fit into it.
 [[nodiscard]] std::int64_t run_length(const Options& options, const Epochs& epochs);
 
-/// Deck, data and network against each other, as every start checks them: `options` know the data's sizes.
-/// The steps of the run. Throws Error (bad_input).
+/// Checks deck, data and network against each other, as every start does. `options` has the data's sizes.
+/// Returns the steps of the run. Throws Error (bad_input).
 [[nodiscard]] std::int64_t require_consistent(const Options& options, const RunData& data,
                                               const Places& places);
 
-/// The resolved deck, and behind it, as comments of the deck, the shapes of the data, the model and the run,
-/// what it takes of this machine, and who or what is in its folder. All ranks call it. It goes the way of a
-/// run's start (RunStart): it reads deck and data, throws the same Errors, and stops where the run would take
-/// its memory. It compares no types by steps (precision.adapt), measures nothing and writes nothing. A folder
-/// that another run works in or has used is no Error: that may be another one at the start, or the start a
-/// restart.
+/// All ranks. Returns the resolved deck, followed by comments: the shapes of data, model and run, the
+/// resources on this machine, and the state of the run's folder. Follows the start of a run (RunStart): reads
+/// deck and data, throws the same Errors, and stops before the run would allocate memory. Compares no types
+/// by trials (precision.adapt), measures nothing and writes nothing. A folder that another run uses is no
+/// Error: it may be free when the run starts, or the start may be a restart.
 [[nodiscard]] std::string check_run(RunRequest request, MPI_Comm ranks);
 
 }  // namespace mylos

@@ -1,5 +1,5 @@
-// Who works in the run's folder: a start waits for the one before it, and chooses where to go on from when
-// nobody else can change that any more.
+// The lock of a run's folder: a start waits for the previous one. It chooses the checkpoint to resume from
+// when no other process can write checkpoints any more.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -17,10 +17,10 @@ namespace {
 using Attempt = FolderLock::Attempt;
 using Clock = std::chrono::steady_clock;
 
-// For one that was killed and may still be on its way out.
+// For a run that was killed and may not have ended yet.
 constexpr double patience_of_a_new_run_s = 5;
 
-// In between the ranks hear of each other, and of what asks them to stop.
+// After each round the ranks exchange their state, and requests to stop.
 constexpr double longest_round_s = 0.5;
 
 Attempt try_for_a_round(FolderLock& lock, bool make) {
@@ -41,15 +41,15 @@ std::vector<std::string> names_of_checkpoints(const std::string& folder) {
 
 }  // namespace
 
-/// A folder in which nobody has worked has no lock. It is made when nothing speaks against the start, and
-/// what others have written into it meanwhile counts.
+/// A new folder has no lock. The lock is made once nothing prevents the start. If another run has written
+/// checkpoints meanwhile, the choice is repeated.
 void RunStart::choose() {
   const std::string& folder = parts.options.run.folder;
   if (request.earlier) {
     lock = std::move(request.earlier->lock);
     return find_start();
   }
-  if (request.restart.empty()) require_unused_folder(ranks(), folder);  // no reason to wait
+  if (request.restart.empty()) require_unused_folder(ranks(), folder);  // fails without waiting
   const bool is_ours = take_folder(false);
   std::vector<std::string> before;
   if (!is_ours) run_on_first(ranks(), [&] { before = names_of_checkpoints(folder); });
@@ -62,19 +62,19 @@ void RunStart::choose() {
   if (has_changed != 0) find_start();
 }
 
-/// False where the folder has no lock and none is to be made. A restart waits for a run that goes on as long
-/// as ranks wait for each other, and for one that is ending as long as that takes.
+/// Returns false if the folder has no lock and none is to be made. A restart waits for a working run as long
+/// as ranks wait for each other (communication.timeout), and for a run that is ending as long as that takes.
 bool RunStart::take_folder(bool make) {
   RankGroup& all = ranks();
   const std::string& folder = parts.options.run.folder;
   const bool restarts = !request.restart.empty();
   const double patience_s = restarts ? parts.options.communication.timeout_s : patience_of_a_new_run_s;
   StopSources sources = request.stop;
-  sources.file.clear();  // it would be for the other run
+  sources.file.clear();  // that file is meant for the other run
   sources.walltime_s = static_cast<double>(parts.options.run.walltime_s);
   StopRequests asked(std::move(sources));
   if (all.rank() == 0 && !lock) lock = std::make_unique<FolderLock>(folder);
-  std::string waits;  // what was said of it
+  std::string waits;  // the last message
   auto since = Clock::now();
   for (;;) {
     Attempt attempt = Attempt::taken;
@@ -91,7 +91,7 @@ bool RunStart::take_folder(bool make) {
     all.broadcast(&attempt, sizeof attempt, 0);
     if (attempt != Attempt::held) {
       if (lock && attempt == Attempt::taken) lock->replace_dead_holder();
-      if (!waits.empty()) {  // what the run before it has left meanwhile says nothing of this start
+      if (!waits.empty()) {  // the previous run has left it, not this start
         std::error_code failure;
         std::filesystem::remove(folder + "/requeue", failure);
       }

@@ -1,5 +1,5 @@
-// Which list of operations a run takes: the one that it is given, that of its checkpoint, or a new one; and
-// with memory.on_oom = "shrink", for which micro-batch. Rank 0 chooses, all ranks take the same.
+// The execution schedule of a run: from a given plan, from its checkpoint, or new; and with memory.on_oom =
+// "shrink", the micro-batch that it is for. Rank 0 chooses for all ranks.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -27,7 +27,7 @@ std::string text_of_file(const std::string& path) {
   return text.str();
 }
 
-/// Why the plan in a checkpoint is not that of this start; empty where it may be.
+/// Returns why the plan in a checkpoint cannot be used by this start; "": it can.
 std::string difference_to(const CheckpointReader& saved, const Options& options, const RunPlace& place) {
   if (!saved.exists("/plan/list")) return "the checkpoint has none";
   if (saved.header().world_size != place.ranks) {
@@ -40,24 +40,24 @@ std::string difference_to(const CheckpointReader& saved, const Options& options,
   return is_free_to_shrink && !is_same ? "the deck's data.micro_batch has changed" : "";
 }
 
-/// 0 where its plan does not say.
+/// Returns 0 if the checkpoint's plan does not have it.
 std::int64_t micro_batch_of(const CheckpointReader& saved) {
   try {
     if (saved.exists("/plan/list")) return parse_plan(saved.text("/plan/list"), saved.path()).micro_batch;
-  } catch (const Error&) {  // a new plan is made, which says why
+  } catch (const Error&) {  // a new plan is made, and its message has the reason
   }
   return 0;
 }
 
 }  // namespace
 
-/// For data.micro_batch; the deck that goes into checkpoints still says its own.
+/// Sets data.micro_batch; the deck in checkpoints keeps its own value.
 void RunStart::take_micro_batch(std::int64_t samples) {
   parts.options.data.micro_batch = samples;
   parts.step = make_step_plan(parts.options, ranks().rank(), ranks().size());
 }
 
-/// The smaller micro-batch that a plan was made for, where the deck lets it be chosen.
+/// Takes the smaller micro-batch for which a plan was made, if the deck allows it.
 void RunStart::adopt(const StoredPlan& plan) {
   if (parts.options.memory.on_oom != OutOfMemory::shrink || !may_shrink(parts.options)) return;
   if (plan.micro_batch > 0 && plan.micro_batch < parts.step.micro_batch) take_micro_batch(plan.micro_batch);
@@ -75,8 +75,8 @@ std::string RunStart::earlier_list(const MemoryProblem& problem, const std::stri
   return list;
 }
 
-/// A reproducible run keeps the micro-batches of its checkpoint on any number of ranks: they decide how its
-/// sums are rounded.
+/// A reproducible run keeps the micro-batch of its checkpoint on any number of ranks, because it determines
+/// the rounding of sums.
 std::string RunStart::new_list(const MemoryProblem& problem, const ProductEngines& before) {
   const std::int64_t kept = saved && parts.step.reproducible ? micro_batch_of(*saved) : 0;
   if (problem.options.memory.on_oom == OutOfMemory::shrink && kept > 0 && kept < parts.step.micro_batch &&
@@ -95,7 +95,7 @@ std::string RunStart::new_list(const MemoryProblem& problem, const ProductEngine
                     "differently",
                     parts.step.micro_batch, kept));
   }
-  // By modelled times: what a run measures changes the order of its operations, not whether they fit.
+  // With modelled times: measured times change the order of the operations, not whether they fit.
   if (only_checks) return plan_json(mylos::plan_memory(problem));
   return new_plan(problem, before, request.output.line);
 }

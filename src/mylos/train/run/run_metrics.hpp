@@ -1,4 +1,4 @@
-// RunMetrics: where the time and the memory of a start went, over all its ranks (docs/metrics.md).
+// RunMetrics: the use of time and memory by a start, over all its ranks (docs/metrics.md).
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,15 @@
 
 namespace mylos {
 
-/// Of one rank.
+/// The metrics of one rank.
 struct RankMetrics {
   TimeParts time = {};
-  std::int64_t host_bytes = 0;       // in memory now
-  std::int64_t host_peak_bytes = 0;  // the most that ever were
-  std::int64_t device_bytes = 0;     // of its device, by all processes; 0 where memory is the host's
+  std::int64_t host_bytes = 0;       // resident now
+  std::int64_t host_peak_bytes = 0;  // the highest so far
+  std::int64_t device_bytes = 0;     // used on its device by all processes; 0 if memory is the host's
 };
 
-/// Of this rank, now.
+/// Returns the metrics of this rank now.
 [[nodiscard]] RankMetrics metrics_of_rank(const TimeParts& time);
 
 struct RunMetrics {
@@ -25,15 +25,15 @@ struct RunMetrics {
     double compute_s = 0;
   };
   TimeParts time = {};  // mean over ranks
-  Pace fastest = {};    // the least compute_s
-  Pace slowest = {};    // the most
-  // The most of a rank.
+  Pace fastest = {};    // the smallest compute_s
+  Pace slowest = {};    // the largest
+  // The maximum over ranks.
   std::int64_t host_bytes = 0;
   std::int64_t host_peak_bytes = 0;
   std::int64_t device_bytes = 0;
 };
 
-/// All ranks call it and get the same.
+/// All ranks. Returns the same on every rank.
 [[nodiscard]] RunMetrics gather_metrics(RankGroup& ranks, const RankMetrics& own);
 
 }  // namespace mylos

@@ -1,4 +1,4 @@
-// RunPosition: how far a run is, in steps, samples and passes over the training data.
+// RunPosition: the progress of a run in steps, samples and passes over the training data.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@ namespace mylos {
 struct RunPosition {
   Epochs epochs;
   std::int64_t total = 0;         // steps of the run
-  std::int64_t max_of_start = 0;  // steps of this start; 0: to the end
-  std::int64_t first = 0;         // step after which this start began
+  std::int64_t max_of_start = 0;  // max. steps of this start; 0: to the end
+  std::int64_t first = 0;         // the step after which this start began
   std::int64_t step = 0;          // steps begun
-  std::int64_t taken_back = 0;    // steps of this start behind which the run has gone back
+  std::int64_t taken_back = 0;    // steps of this start that the run has undone by returning to a checkpoint
 
-  /// Continues the start that began after step `start` and has made `steps` steps, those before a return
-  /// included.
+  /// Continues the start that began after step `start` and has made `steps` steps, including those before a
+  /// return.
   void continue_start(std::int64_t start, std::int64_t steps) {
     first = start;
     taken_back = steps - (step - start);
@@ -30,7 +30,7 @@ struct RunPosition {
   [[nodiscard]] std::int64_t samples() const { return step * epochs.batch; }
   [[nodiscard]] std::int64_t epoch() const { return epochs.of(samples()); }
   [[nodiscard]] bool ends_epoch() const { return epoch() != epochs.of(samples() - epochs.batch); }
-  /// Over the training data, after so many steps.
+  /// Returns the passes over the training data after `steps` steps.
   [[nodiscard]] double passes(std::int64_t steps) const {
     return static_cast<double>(steps * epochs.batch) / static_cast<double>(epochs.length);
   }

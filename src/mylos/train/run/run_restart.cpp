@@ -1,4 +1,4 @@
-// From which checkpoint a run goes on, whether it may, and how.
+// The checkpoint from which a run resumes, whether it may, and what changes.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 namespace mylos {
 namespace {
 
-/// Keys that define the run's mathematics: a checkpoint of other values is another run.
+/// Keys that define the run's mathematics: with other values it is another run.
 bool fixes_the_run(const std::string& key) {
   for (const char* fixed : {"run.seed", "data.batch", "data.validation", "data.normalize", "data.shuffle",
                             "data.last_batch", "data.window"}) {
@@ -24,7 +24,7 @@ bool fixes_the_run(const std::string& key) {
   return key.rfind("model.", 0) == 0;
 }
 
-/// Keys that may change at a restart without a word.
+/// Keys that may change at a restart without a message.
 bool is_free(const std::string& key) {
   if (key == "run.reproducible") return false;
   for (const char* section : {"run.", "initial.", "memory.", "checkpoint.", "communication.", "kernels.",
@@ -34,17 +34,17 @@ bool is_free(const std::string& key) {
   return false;
 }
 
-/// The moments in a checkpoint are those of its optimizer.
+/// Refuses an optimizer whose moments the checkpoint does not have.
 void require_same_moments(const std::string& path, const Options& written, const Options& options,
                           const KeyDifference& type) {
   if (Optimizer::share_moments(written.optimizer.type, options.optimizer.type)) return;
   fail_input(
       "{}: optimizer.type was {} when this run began, the deck says {}, which needs other moments than the "
-      "checkpoint has; go on with {}, or begin another run in another run.folder",
+      "checkpoint has; continue with {}, or begin another run in another run.folder",
       path, type.before, type.after, type.before);
 }
 
-/// By the decks alone, but for sizes that one of them leaves to the data, which `known` has.
+/// Compares the decks; `known` has the sizes that a deck leaves to the data.
 std::vector<KeyDifference> changes_since(Options written, const std::string& deck,
                                          const ModelOptions& known) {
   Options now = read_stored_deck(deck, "the deck").options;
@@ -53,7 +53,8 @@ std::vector<KeyDifference> changes_since(Options written, const std::string& dec
   return differing_keys(written, now);
 }
 
-/// A schedule that ends with the run is stretched or shortened with it: "" where that does not happen.
+/// A learning-rate schedule that ends with the run is stretched or shortened with it. Returns "" if it is
+/// not.
 std::string describe_schedule_change(const LearningRate& before, const LearningRate& now,
                                      std::int64_t updates, bool is_implicit) {
   if (!has_end(now.type) || before.steps == now.steps) return "";
@@ -68,14 +69,14 @@ std::string describe_schedule_change(const LearningRate& before, const LearningR
 
 void RunStart::open_checkpoint() {
   saved.reset();
-  if (only_checks) return;  // whether it is to be a restart is not known
+  if (only_checks) return;  // a check does not know whether the start will be a restart
   if (request.restart.empty()) return require_unused_folder(ranks(), parts.options.run.folder);
   const bool is_named = request.restart != "auto" && request.restart != "latest";
   if (is_named) require_no_other_run();
   const Chain chain = make_chain(parts.options.model, parts.options.precision, parts.options.run.seed, false);
   const CheckpointState shapes = parameter_shapes(
       make_parameter_layout(chain, parts.options.communication.bucket_bytes, ranks().size()));
-  std::optional<Error> refused;  // of the newest file that has the right digest, but cannot be gone on from
+  std::optional<Error> refused;  // of the newest file with a valid digest that cannot be resumed
   auto below = std::numeric_limits<std::int64_t>::max();
   while (!saved) {
     const RestartChoice choice = [&] {
@@ -86,7 +87,7 @@ void RunStart::open_checkpoint() {
         throw;
       }
     }();
-    if (!choice.path && refused) throw *refused;  // "auto" starts afresh where there is nothing, not here
+    if (!choice.path && refused) throw *refused;  // "auto" starts afresh only if there is no checkpoint
     for (const std::string& message : choice.messages) line(message);
     if (!choice.path) return;
     try {
@@ -106,7 +107,7 @@ void RunStart::open_checkpoint() {
   });
 }
 
-/// A file from elsewhere would mix two runs in a folder that has checkpoints of its own.
+/// A file of another folder would mix two runs in a folder that has checkpoints.
 void RunStart::require_no_other_run() const {
   namespace fs = std::filesystem;
   run_on_first(ranks(), [this] {
@@ -153,7 +154,7 @@ void RunStart::require_same_run() const {
 }
 
 void RunStart::note_changes(const Options& options, const RunPosition& now, std::int64_t updates) const {
-  if (request.earlier) return;  // the run has said so itself
+  if (request.earlier) return;  // the run has reported its changes
   const Options written = read_stored_deck(saved->header().deck, saved->path()).options;
   for (const KeyDifference& difference : changes_since(written, deck, given_.model)) {
     if (is_free(difference.key)) continue;

@@ -26,7 +26,7 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi, bool checks)
   parts.gemm = make_agreed_engine(options.kernels, ranks(), request.output.line);
   run_on_all(ranks(), [this] { open_data(); });
   identity =
-      agreed_identity(*data, options.data, ranks());  // before sizes that depend on the data are exchanged
+      agreed_identity(*data, options.data, ranks());  // before ranks exchange sizes that depend on the data
   run_on_all(ranks(), [&] { steps = require_consistent(options, *data, request.deck.places); });
   require_possible_folder(ranks(), options.run.folder, request.deck.places);
   given_ = options;
@@ -39,7 +39,7 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi, bool checks)
   if (lock) lock->name_holder(false);
 }
 
-/// The deck's options by what the run has changed of them so far.
+/// Applies the amendments of the run so far to the deck's options.
 void RunStart::amend() {
   if (request.earlier) {
     amendments = request.earlier->amendments;
@@ -64,7 +64,7 @@ void RunStart::amend() {
 void RunStart::open_data() {
   data = open_run_data(parts.options, Answers::needed, request.deck.places);
   data->complete(parts.options.model);
-  if (!request.earlier) {  // else they are known
+  if (!request.earlier) {  // else they were printed
     for (const std::string& note : data->notes()) line(note);
   }
   parts.step = make_step_plan(parts.options, ranks().rank(), ranks().size());
@@ -77,7 +77,7 @@ void RunStart::open_initial_weights() {
   initial.emplace(ranks(), options, model_chain(options), request.deck.places);
 }
 
-/// A checkpoint to go on from, and what depends on whether there is one.
+/// Finds a checkpoint to resume from, and what depends on it.
 void RunStart::find_start() {
   open_checkpoint();
   run_on_all(ranks(), [this] {

@@ -1,6 +1,6 @@
-// RunStart: what a start of a run, or a check of one, finds out before the run takes its memory or writes a
-// file: data (run_start.cpp), whether the folder is its own (run_folder.cpp), where to resume from
-// (run_restart.cpp), types (run_types.cpp), the memory plan (run_memory.cpp). Run takes it from there
+// RunStart: what a start of a run, or a check of one, determines before the run allocates memory or writes
+// files: data (run_start.cpp), the lock of the folder (run_folder.cpp), the checkpoint to resume from
+// (run_restart.cpp), types (run_types.cpp), the memory plan (run_memory.cpp). Run continues from there
 // (run_setup.cpp). Throws Error on all ranks.
 #pragma once
 
@@ -19,24 +19,24 @@
 namespace mylos {
 
 struct RunStart {
-  /// `checks`: it measures and writes nothing, and takes no checkpoint to resume from.
+  /// With `checks` it measures and writes nothing, and looks for no checkpoint.
   RunStart(RunRequest given, MPI_Comm ranks, bool checks = false);
 
   RunRequest request;
   bool only_checks;
-  Amendments amendments;  // of the checkpoint, or of the segment before this one
-  std::string deck;       // resolved, as amended
-  Assembly parts;         // without the trainer; their options are as amended
+  Amendments amendments;  // of the checkpoint or the previous segment
+  std::string deck;       // resolved and amended
+  Assembly parts;         // without the trainer; its options are amended
   std::unique_ptr<RunData> data;
   std::string identity;              // of the data
   std::int64_t steps = 0;            // of the run
   std::unique_ptr<FolderLock> lock;  // on rank 0
   std::optional<CheckpointReader> saved;
-  std::optional<InitialWeights> initial;  // of a start from none
-  Normalizer normalizer;                  // of a restart: room for the checkpoint's
+  std::optional<InitialWeights> initial;  // if the run starts afresh
+  Normalizer normalizer;                  // at a restart: room for the checkpoint's
 
   void line(const std::string& text) const { request.output.line(text); }
-  /// After a restart, whose `parts` and `data` the run has taken: what this deck says otherwise than the
+  /// At a restart, when the run has taken `parts` and `data`: prints how this deck differs from the
   /// checkpoint's.
   void note_changes(const Options& options, const RunPosition& now, std::int64_t updates) const;
 
@@ -61,9 +61,9 @@ struct RunStart {
   void take_micro_batch(std::int64_t samples);
   void adopt(const StoredPlan& plan);
 
-  Options given_;  // the deck's, with what the data add
+  Options given_;  // the deck's, with the sizes of the data
   std::optional<Amendment> first_choice_;
-  std::optional<RunPlace> place_before_trials_;  // whose leftovers are no part of the run
+  std::optional<RunPlace> place_before_trials_;  // memory that trials leave behind does not count
   std::size_t budget_before_trials_ = 0;
 };
 

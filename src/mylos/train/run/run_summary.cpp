@@ -12,9 +12,9 @@
 namespace mylos {
 namespace {
 
-using nlohmann::ordered_json;  // members stay in the order in which they are read best
+using nlohmann::ordered_json;  // members keep the order in which people read them
 
-/// Of the start, over all ranks.
+/// Returns the speed of the start, over all ranks.
 RunSpeed speed_of_start(const RunSummary& summary) {
   const auto samples = static_cast<double>(summary.position.of_start() * summary.batch);
   return speed_of(summary.work, samples, std::max(summary.metrics.time.training_s(), 1e-9));
@@ -40,7 +40,7 @@ std::string describe_speed(const RunSummary& summary, const RunSpeed& speed) {
   return text;
 }
 
-/// What the share of the peak is told of.
+/// Returns where the peak comes from.
 const char* origin_of_peak(const RunWork& work) {
   if (!work.peak_is_measured) return "deck";
   return work.peak_is_exceeded ? "steps" : "measured";
@@ -66,7 +66,7 @@ std::string describe_parts(const TimeParts& time) {
   return text;
 }
 
-/// What the plan said, and what of that memory is measured.
+/// Describes the planned and the measured memory.
 std::string describe_memory(const RunSummary& summary) {
   const std::string planned = format_bytes(summary.planned_bytes);
   const RunMetrics& metrics = summary.metrics;
@@ -78,7 +78,7 @@ std::string describe_memory(const RunSummary& summary) {
   }
 }
 
-/// Seconds of a step.
+/// Returns the seconds of a step.
 double pace_of(const RunSummary& summary, double compute_s) {
   const std::int64_t steps = std::max<std::int64_t>(1, summary.position.of_start());
   return compute_s / static_cast<double>(steps);
@@ -203,7 +203,7 @@ std::string document_of(const RunSummary& summary) {
     document["best"] = {{"metric", best.metric}, {"value", best.value}, {"step", best.step}};
   }
   if (summary.best || summary.stopped_early) document["stopped_early"] = summary.stopped_early;
-  // A name of the command line may be no UTF-8.
+  // Names from the command line may not be UTF-8.
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
 

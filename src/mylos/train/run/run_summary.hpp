@@ -1,4 +1,4 @@
-// RunSummary: what a run says at the end of a start: a table for people, summary.json for programs
+// RunSummary: the report at the end of a start: a table for people, summary.json for programs
 // (docs/metrics.md).
 #pragma once
 
@@ -33,22 +33,22 @@ struct RunSummary {
   bool stopped_early = false;  // by run.patience
   std::int64_t skipped = 0;    // steps of this start
   std::optional<double> loss = {};
-  std::vector<std::pair<std::string, std::string>> evaluations = {};  // part of the data; what came of it
-  std::optional<BestOfRun> best = {};  // where the deck asks for one, and there is one
+  std::vector<std::pair<std::string, std::string>> evaluations = {};  // part of the data, result
+  std::optional<BestOfRun> best = {};  // if the deck asks for one and there is one
   ScalerStatistics scaler = {};        // of all starts, or since it was reset
   RunWork work;
   RunMetrics metrics;
-  double elapsed_s = 0;  // of all starts; that of this one is the sum of its parts
+  double elapsed_s = 0;  // of all starts; metrics.time has that of this one
   std::string checkpoints;
   std::string memory_plan;
   std::int64_t budget_bytes = 0;   // of a rank
-  std::int64_t planned_bytes = 0;  // likewise
+  std::int64_t planned_bytes = 0;  // of a rank
 };
 
 [[nodiscard]] std::string table_of(const RunSummary& summary);
-/// JSON.
+/// Returns JSON.
 [[nodiscard]] std::string document_of(const RunSummary& summary);
-/// Puts the document there, whole or not at all. Throws Error where the disk refuses it.
+/// Writes the document atomically. Throws Error if the disk refuses it.
 void write_summary(const std::string& path, const RunSummary& summary);
 
 }  // namespace mylos

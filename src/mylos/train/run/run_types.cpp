@@ -1,4 +1,4 @@
-// In which type a run begins, where its deck lets some of its own steps decide (precision.adapt).
+// The type in which a run begins, if its deck lets trial steps decide (precision.adapt).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,8 +19,8 @@ Amendment amendment_of(DType type, std::string text) {
 
 }  // namespace
 
-/// Of a run that starts afresh. The choice goes by a clock: it is made once, and a checkpoint from the first
-/// moment on has it.
+/// Called if the run starts afresh. The choice depends on measured times, so it is made once, and the first
+/// checkpoint, written before the first step, has it.
 void RunStart::choose_first_type() {
   const PrecisionOptions& precision = parts.options.precision;
   if (!precision.adapt || request.earlier || first_choice_) return;

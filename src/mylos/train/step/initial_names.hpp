@@ -1,5 +1,5 @@
-// The tensors of a file of initial weights by the names that parameters have here, and what is said of those
-// that it lacks.
+// The tensors of a file of initial weights by the names of the network's parameters, and messages about those
+// that are missing.
 #pragma once
 
 #include <map>
@@ -15,13 +15,13 @@ namespace mylos {
 
 class NamesHere {
  public:
-  /// Throws Error (bad_input) where two tensors would be one parameter. All three outlive it.
+  /// Throws Error (bad_input) if two tensors would be one parameter. All arguments must outlive this object.
   NamesHere(const WeightFile& file, const InitialOptions& options, const Places& places);
 
-  /// Entry of the file, or nothing.
+  /// Returns the index of the file's entry, or nothing.
   [[nodiscard]] std::optional<std::size_t> find(const std::string& parameter) const;
   [[nodiscard]] std::vector<std::string> names() const;
-  /// Throws Error where a rule has renamed nothing, or to nothing that the network has.
+  /// Throws Error if a rule has renamed nothing, or only to names that the network does not have.
   void require_use(const std::vector<std::string>& parameters) const;
 
  private:
@@ -33,15 +33,15 @@ class NamesHere {
   const InitialOptions& options_;
   const Places& places_;
   std::map<std::string, std::size_t> entries_;
-  std::vector<std::vector<std::string>> used_;  // of each rule, what it made
-  std::vector<bool> overridden_;                // of each rule: a later one took what it matches
+  std::vector<std::vector<std::string>> used_;  // by rule: the names that it gave
+  std::vector<bool> overridden_;                // by rule: a later rule renamed what it matches
 };
 
-/// GPT-2 as others keep it has other names, and matrices the other way round: what to do with such a file, to
-/// stand behind a message; "" where it is none.
+/// Returns advice for files of GPT-2 in the layout of other programs, which have other names and transposed
+/// matrices, to be appended to a message; "" for other files.
 [[nodiscard]] std::string note_on_gpt2(const WeightFile& file);
 
-/// Throws Error (bad_input) that names parameters which the file lacks, and near names that it has.
+/// Throws Error (bad_input) that names the parameters that the file lacks, and similar names that it has.
 [[noreturn]] void refuse_missing(const WeightFile& file, const std::vector<std::string>& missing,
                                  const NamesHere& names);
 

@@ -1,4 +1,4 @@
-// StepPlan: how the samples of a step fall on ranks and micro-batches.
+// StepPlan: how the samples of a step are divided into ranks and micro-batches.
 #pragma once
 
 #include <fmt/ranges.h>
@@ -19,17 +19,19 @@ struct StepPlan {
   std::int64_t micro_batches = 0;      // of this rank in a step
   std::int64_t max_micro_batches = 0;  // of any rank
   bool accumulates = false;            // some rank has several micro-batches
-  bool reproducible = false;           // they are added up by a tree over those of all ranks
+  bool reproducible = false;           // a tree adds up the micro-batches of all ranks
 };
 
-/// The numbers of ranks of a reproducible run: powers of two that divide the micro-batches of a step.
+/// Returns the possible numbers of ranks of a reproducible run: powers of two that divide the number of
+/// micro-batches of a step.
 [[nodiscard]] inline std::vector<std::int64_t> reproducible_ranks(std::int64_t micro_batches) {
   std::vector<std::int64_t> counts;
   for (std::int64_t ranks = 1; micro_batches % ranks == 0; ranks *= 2) counts.push_back(ranks);
   return counts;
 }
 
-/// Throws Error (bad_input) if there are more ranks than samples. `micro_batch` = 0: a rank's whole share.
+/// `micro_batch` = 0 stands for a rank's whole local batch. Throws Error (bad_input) if there are more ranks
+/// than samples.
 [[nodiscard]] inline StepPlan make_step_plan(std::int64_t batch, std::int64_t micro_batch, int rank,
                                              int ranks) {
   const std::int64_t largest_share = batch_share(batch, 0, ranks).count;
@@ -43,8 +45,8 @@ struct StepPlan {
   return plan;
 }
 
-/// Whether so many ranks can share a step as run.reproducible wants it, where the deck says so: by whole
-/// micro-batches of `micro_batch` > 0 samples.
+/// Whether `ranks` ranks can share a step. With run.reproducible they must share whole micro-batches of
+/// `micro_batch` > 0 samples.
 [[nodiscard]] inline bool allows_ranks(const Options& options, std::int64_t micro_batch, int ranks) {
   if (!options.run.reproducible) return true;
   if (options.data.batch % micro_batch != 0) return false;
@@ -52,16 +54,16 @@ struct StepPlan {
   return std::find(counts.begin(), counts.end(), ranks) != counts.end();
 }
 
-/// Whether a deck cuts gradients over ranks of which one has several micro-batches in a step: these would
-/// have to be added up after the sums over ranks, with other bits than those of a run that does not cut them.
+/// Whether a deck shards gradients although a rank has several micro-batches in a step. They would have to be
+/// added up after the reduction over ranks, with other bits than those of a run without shards.
 [[nodiscard]] inline bool cuts_gradients_too_early(const Options& options, int ranks) {
   const std::int64_t share = batch_share(options.data.batch, 0, ranks).count;
   return options.optimizer.cuts_gradients(ranks) && micro_batch_count(share, options.data.micro_batch) > 1;
 }
 
-/// That of a deck whose keys check_options() has found in order: a reproducible one has a micro-batch > 0
-/// that divides the batch. Throws Error (bad_input) too if it does not allow so many ranks, with those that
-/// it does.
+/// Returns the plan of a deck that check_options() has accepted: with run.reproducible it has a micro-batch >
+/// 0 that divides the batch. Throws Error (bad_input) if the deck does not allow `ranks` ranks; the message
+/// names the numbers that it allows.
 [[nodiscard]] inline StepPlan make_step_plan(const Options& options, int rank, int ranks) {
   const std::int64_t micro_batch = options.data.micro_batch;
   StepPlan plan = make_step_plan(options.data.batch, micro_batch, rank, ranks);
@@ -84,7 +86,7 @@ struct StepPlan {
         counts.size() == 1 ? ". With a smaller data.micro_batch more can" : "");
   }
   plan.reproducible = true;
-  plan.accumulates = true;  // the same types on every number of ranks
+  plan.accumulates = true;  // the same types for every number of ranks
   return plan;
 }
 

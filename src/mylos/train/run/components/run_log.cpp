@@ -33,7 +33,7 @@ void RunLog::write_rows(const Trainer& trainer, std::int64_t last, const RunPosi
   events_.write();
 }
 
-/// Says once that steps are faster than the peak.
+/// Prints, once, that steps are faster than the peak.
 RunSpeed RunLog::speed_of_new_rows(std::int64_t last, double samples, double seconds) {
   const bool was_exceeded = work_.peak_is_exceeded;
   const double peak = work_.peak_flops;
@@ -112,9 +112,9 @@ std::string RunLog::restore(const CheckpointState& state, const std::string& sou
                             RunClock& clock) {
   written_ = step;
   events_.restore(state, source);
-  std::string said = history_.restore(static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(step));
+  std::string message = history_.restore(static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(step));
   if (!history_.tail().empty()) clock.go_on_from(history_.tail().back().elapsed_s);
-  return said;
+  return message;
 }
 
 void RunLog::go_on_from(EarlierSegment& earlier) {
