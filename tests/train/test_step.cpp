@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <type_traits>
 
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/model/network/mlp.hpp"
@@ -14,6 +15,9 @@
 namespace mylos::step_test {
 
 using namespace testing_support;  // NOLINT
+
+static_assert(!std::is_default_constructible_v<Quiesced> && !std::is_copy_constructible_v<Quiesced>,
+              "only Trainer::quiesce() proves that no exchange of a step is in flight");
 
 /// True on every rank if all ranks hold the same bytes.
 bool same_on_all_ranks(RankGroup& ranks, const std::vector<float>& values) {
