@@ -7,7 +7,7 @@
 
 #include "commands.hpp"
 #include "commands/trained_model.hpp"
-#include "commands/trained_samples.hpp"
+#include "mylos/inference/trained_samples.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"

@@ -10,7 +10,7 @@
 #include "commands.hpp"
 #include "commands/prediction_file.hpp"
 #include "commands/trained_model.hpp"
-#include "commands/trained_samples.hpp"
+#include "mylos/inference/trained_samples.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"

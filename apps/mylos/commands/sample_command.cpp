@@ -7,7 +7,7 @@
 #include "commands.hpp"
 #include "commands/trained_model.hpp"
 #include "mylos/base/errors/text.hpp"
-#include "mylos/train/evaluation/text_generator.hpp"
+#include "mylos/inference/text_generator.hpp"
 
 namespace mylos::app {
 namespace {

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "commands/trained_samples.hpp"
+#include "mylos/inference/trained_samples.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mylos/base/numbers/random.hpp"
-#include "mylos/train/step/draw_options.hpp"
+#include "mylos/inference/draw_options.hpp"
 
 namespace mylos {
 

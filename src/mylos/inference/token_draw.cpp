@@ -1,4 +1,4 @@
-#include "mylos/train/evaluation/token_draw.hpp"
+#include "mylos/inference/token_draw.hpp"
 
 #include <algorithm>
 #include <cmath>

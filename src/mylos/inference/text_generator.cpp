@@ -1,4 +1,4 @@
-#include "mylos/train/evaluation/text_generator.hpp"
+#include "mylos/inference/text_generator.hpp"
 
 #include <algorithm>
 

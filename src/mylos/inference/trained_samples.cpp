@@ -1,4 +1,4 @@
-#include "commands/trained_samples.hpp"
+#include "mylos/inference/trained_samples.hpp"
 
 #include <fmt/format.h>
 

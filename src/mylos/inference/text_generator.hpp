@@ -9,7 +9,7 @@
 
 #include "mylos/model/chain/key_value_cache.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
-#include "mylos/train/evaluation/token_draw.hpp"
+#include "mylos/inference/token_draw.hpp"
 
 namespace mylos {
 
