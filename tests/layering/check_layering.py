@@ -14,6 +14,7 @@ FLOORS = [
     ["model"],
     ["optim", "data", "planner"],
     ["config", "checkpoint"],
+    ["inference"],
     ["train"],
     ["interchange"],
     ["apps"],

@@ -7,10 +7,11 @@
 
 #include "commands.hpp"
 #include "commands/trained_model.hpp"
-#include "mylos/inference/trained_samples.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/inference/trained_samples.hpp"
+#include "mylos/train/evaluation/evaluation.hpp"
 
 namespace mylos::app {
 namespace {
@@ -80,7 +81,7 @@ void print_r2(const Output& output, const TargetMeasures& measures, const std::v
 
 /// In the order in which they were asked for.
 void print_measures(const Output& output, const std::vector<std::string>& wanted,
-                    const Evaluation& evaluation, const TrainedModel& trained) {
+                    const Evaluation& evaluation, const TrainedNetwork& trained) {
   for (const std::string& name : wanted) {
     if (name == name_of(Measure::top5)) print_classes(output, *evaluation.classes);
     if (name == name_of(Measure::confusion))
@@ -93,7 +94,7 @@ void print_measures(const Output& output, const std::vector<std::string>& wanted
 
 ExitCode evaluate_command(const EvaluateArguments& arguments) {
   DataPart part = part_of(arguments.split);
-  const auto trained = open_trained_model(arguments.checkpoint, [&](DataOptions& data) {
+  const auto choose = [&](DataOptions& data) {
     if (!arguments.data.empty()) {
       choose_whole_file(data, arguments.data);
     } else if (part == DataPart::test) {
@@ -106,30 +107,32 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
         fail_input("{}: its deck names no data.train; give --data FILE", arguments.checkpoint.path);
       data.test.clear();
     }
-  });
+  };
+  const auto trained = open_trained_model(arguments.checkpoint, {.choose = choose});
+  const TrainedNetwork& network = trained->network;
   if (!arguments.data.empty() || part == DataPart::test) part = DataPart::train;
-  if (!trained->data->has(part)) {
-    fail_input("{}: the run held nothing out for validation (data.validation = 0)", trained->data->path());
+  if (!network.data->has(part)) {
+    fail_input("{}: the run held nothing out for validation (data.validation = 0)", network.data->path());
   }
   const std::vector<Measure> measures = measures_of(arguments.metrics);
   run_on_all(trained->communicator->ranks(), [&] {
     const Chain& chain = trained->model->chain();
     for (const Measure measure : measures) {
       const std::string why = why_not_measured(measure, chain.loss(), judged_by(chain) == Judged::tokens);
-      if (!why.empty()) fail_input("{}: has no {}: {}", trained->path, name_of(measure), why);
+      if (!why.empty()) fail_input("{}: has no {}: {}", network.path, name_of(measure), why);
     }
   });
   const auto pass = trained->pass_over(part);
   Evaluation result = evaluate(trained->context(), *trained->communicator, *pass, measures);
-  const std::string outside = describe_outside(*trained, *pass, part);
+  const std::string outside = describe_outside(trained->communicator->ranks(), network, *pass, part);
   const Output output = standard_output(trained->communicator->rank());
   result.top5 = result.r2 = std::nullopt;  // on lines of their own
-  for (const std::string& note : trained->notes) output.line(note);
-  output.line(fmt::format("{} at step {}{} on {}: {}", trained->path, trained->step,
-                          arguments.checkpoint.average ? ", average of weights," : "", trained->data->path(),
+  for (const std::string& note : network.notes) output.line(note);
+  output.line(fmt::format("{} at step {}{} on {}: {}", network.path, network.step,
+                          arguments.checkpoint.average ? ", average of weights," : "", network.data->path(),
                           describe(result)));
   if (!outside.empty()) output.line(outside);
-  print_measures(output, arguments.metrics, result, *trained);
+  print_measures(output, arguments.metrics, result, network);
   return ExitCode::done;
 }
 

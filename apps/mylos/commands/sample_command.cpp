@@ -52,13 +52,13 @@ ExitCode sample_command(const SampleArguments& arguments) {
     data.test.clear();
   };
   std::vector<std::int32_t> prompt;
-  const auto read_prompt = [&](const TrainedModel& model) {
-    prompt = tokens_of(arguments.prompt, model.vocabulary.value());
+  const auto read_prompt = [&](const TrainedNetwork& network) {
+    prompt = tokens_of(arguments.prompt, network.vocabulary.value());
   };
-  const auto trained = open_trained_model(arguments.checkpoint, no_data, read_prompt);
-  const Vocabulary& vocabulary = trained->vocabulary.value();
+  const auto trained = open_trained_model(arguments.checkpoint, {.choose = no_data, .check = read_prompt});
+  const Vocabulary& vocabulary = trained->network.vocabulary.value();
   const bool has_text = vocabulary.kind() != TokenKind::tokens;
-  const ModelOptions& model = trained->deck.options.model;
+  const ModelOptions& model = trained->network.deck.options.model;
   TextGenerator generator(trained->context(), model, vocabulary.size(), prompt, arguments.draw);
   show(has_text ? arguments.prompt : fmt::format("{}", fmt::join(prompt, " ")));
   for (std::int64_t i = 0; i < arguments.tokens; ++i) {

@@ -1,62 +1,43 @@
-// TrainedModel: the network of a checkpoint, ready to run.
+// TrainedModel: the network of a checkpoint in this process, ready to run, with all that it runs on.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "commands.hpp"
 #include "launch/runtime.hpp"
 #include "mylos/comm/group/communicator.hpp"
-#include "mylos/config/deck.hpp"
-#include "mylos/data/run/run_data.hpp"
-#include "mylos/train/evaluation/evaluation.hpp"
+#include "mylos/inference/trained_network.hpp"
 
 namespace mylos::app {
 
 struct TrainedModel {
-  std::string path;  // of the checkpoint file
-  std::int64_t step = 0;
-  Deck deck;
-  Normalizer normalizer;
-  std::optional<Vocabulary> vocabulary;  // of a network of tokens
-  // Of its data, in the network's order, else of what it was trained on, where either has them.
-  std::vector<std::string> class_names;
-  std::vector<std::string> input_names;
-  std::vector<std::string> target_names;
-  std::vector<std::string> notes;  // on its data beside those, a line each
-  std::unique_ptr<RunData> data;
+  TrainedNetwork network;
   std::unique_ptr<KokkosRuntime> kokkos;  // outlives what follows
   std::optional<Execution> execution;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<GemmEngine> gemm;
-  std::unique_ptr<Model> model;
+  std::unique_ptr<InferenceModel> model;
 
-  [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part) const;
+  [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part) const {
+    return network.pass_over(part, *model, communicator->ranks());
+  }
   [[nodiscard]] InferenceContext context() const {
-    return {*execution, *gemm, *model, vocabulary ? vocabulary->size() : 0};
+    return {*execution, *gemm, model->passes(), network.known_classes()};
   }
 };
 
-/// For this process alone. The checkpoint that this run's folder names the best. Throws Error (bad_input)
-/// where there is none.
+/// For this process alone. Returns the checkpoint that this run's folder names the best. Throws Error
+/// (bad_input) where there is none.
 [[nodiscard]] std::string best_file(const std::string& path);
 
-/// All ranks call this. The file that it means; of a folder's, newer ones that are damaged are named on
-/// standard error. Throws Error (bad_input) where there is none.
+/// All ranks. Returns the file that a command line means. Newer files of a folder that are damaged are named
+/// on standard error. Throws Error (bad_input) where there is none.
 [[nodiscard]] std::string checkpoint_file(RankGroup& ranks, const NamedCheckpoint& checkpoint);
 
-/// Opens `checkpoint` and the data that `choose_data`
-/// leaves in the deck's options, if any; `answers` says whether samples must have theirs. `check` sees all
-/// but the network, before its memory is taken. Throws Error on all ranks.
-[[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(
-    const NamedCheckpoint& checkpoint, const std::function<void(DataOptions&)>& choose_data,
-    const std::function<void(const TrainedModel&)>& check = [](const TrainedModel&) {},
-    Answers answers = Answers::needed);
-
-/// All of `file`, whatever the deck says of parts and orders.
-void choose_whole_file(DataOptions& data, const std::string& file);
+/// All ranks. Starts Kokkos and opens the checkpoint with its data. Throws Error on all ranks.
+[[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoint,
+                                                               const NetworkData& data);
 
 }  // namespace mylos::app

@@ -21,7 +21,7 @@ TextGenerator::TextGenerator(const InferenceContext& context, const ModelOptions
       draw_(draw),
       cache_(options, context.model.chain()),
       on_host_(static_cast<std::size_t>(context.model.chain().outputs())) {
-  if (prompt.empty()) fail_input("the prompt is empty; give at least one token to go on from");
+  if (prompt.empty()) fail_input("the prompt is empty; give at least one token to continue");
   for (std::size_t i = 0; i < prompt.size(); ++i) {
     if (prompt[i] < 0 || prompt[i] >= vocabulary) {
       fail_input("token {} (counted from 0) of the prompt is {}, expected 0 to {}", i, prompt[i],

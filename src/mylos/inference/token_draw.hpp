@@ -1,4 +1,4 @@
-// TokenDraw: one token from the logits of the next.
+// TokenDraw: draws a token from its logits.
 //
 // A token's probability is softmax(logits / temperature) over the top_k largest logits. The random numbers
 // are counter-based: the n-th token of a text is a function of the seed, n and the logits alone.
@@ -18,8 +18,8 @@ class TokenDraw {
   /// Throws Error (bad_input) for a temperature or top_k below 0.
   explicit TokenDraw(const DrawOptions& options);
 
-  /// The token numbered `index` of a text. Of equal logits the lower token counts as the likelier. Throws
-  /// Error when a logit is not finite.
+  /// Returns the token numbered `index` of a text. Of equal logits the lower token is the likelier. Throws
+  /// Error where a logit is not finite.
   [[nodiscard]] std::int32_t operator()(std::span<const float> logits, std::uint64_t index);
 
  private:

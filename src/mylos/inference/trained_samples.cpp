@@ -8,25 +8,25 @@
 
 #include "mylos/base/errors/text.hpp"
 
-namespace mylos::app {
+namespace mylos {
 namespace {
 
 std::vector<std::string> stored_names(const CheckpointReader& reader, const char* path) {
   return reader.exists(path) ? names_of_text(reader.text(path)) : std::vector<std::string>();
 }
 
-constexpr const char* input_names = "/samples/input_names";
+constexpr const char* input_names_path = "/samples/input_names";
 
-/// What the checkpoint says of the samples that the network was trained on. Where it says nothing, as those
-/// of earlier builds, or the deck has given another grid, the file is asked, where it still lies where the
-/// deck has it; another may have taken its place.
+/// Returns what the checkpoint says of the samples that the network was trained on. Checkpoints of earlier
+/// builds say nothing, and those with a grid of the deck no grid of the file: then the training file is read,
+/// where it still lies where the deck has it. Another file may have taken its place.
 SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOptions& written,
                                   const ModelOptions& model) {
   SampleMeaning meaning{.data = fmt::format("the training data of {}", reader.path()),
                         .deck_grid = written.shape,
                         .class_names = stored_names(reader, "/samples/class_names"),
                         .file = written.train,
-                        .input_names = stored_names(reader, input_names),
+                        .input_names = stored_names(reader, input_names_path),
                         .target_names = stored_names(reader, "/samples/target_names")};
   constexpr const char* grid = "/samples/grid";
   if (written.shape.empty() && reader.exists(grid)) {
@@ -44,14 +44,14 @@ SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOpti
     if (!is_same) return meaning;
     if (meaning.grid.empty()) meaning.grid = file.grid();
     if (meaning.class_names.empty()) meaning.class_names = file.class_names();
-  } catch (const Error&) {  // it is not what is evaluated: what became of it is no matter of this command
+  } catch (const Error&) {  // the training file is not evaluated: nothing depends on it
   }
   return meaning;
 }
 
 }  // namespace
 
-void match_samples(const CheckpointReader& reader, const DataOptions& written, TrainedModel& trained) {
+void match_samples(const CheckpointReader& reader, const DataOptions& written, TrainedNetwork& trained) {
   SampleMeaning meaning = meaning_of_training(reader, written, trained.deck.options.model);
   require_same_meaning(meaning, Dataset(trained.data->path(), Answers::optional));
   trained.notes = trained.data->match_columns(meaning);
@@ -64,15 +64,15 @@ void match_samples(const CheckpointReader& reader, const DataOptions& written, T
   trained.target_names = known(meaning.target_names, own.target_names);
 }
 
-std::string names_of_inputs(const CheckpointReader& reader, const TrainedModel& trained) {
-  const std::vector<std::string> known = stored_names(reader, input_names);
+std::string names_of_inputs(const CheckpointReader& reader, const TrainedNetwork& trained) {
+  const std::vector<std::string> known = stored_names(reader, input_names_path);
   const std::vector<std::string> given = trained.data->meaning().input_names;
   if (known.empty() || given.empty()) return "";
   return fmt::format("; it has {}, the network {}", list_of_names(given), list_of_names(known));
 }
 
-std::string describe_outside(const TrainedModel& trained, const EvaluationPass& pass, DataPart part) {
-  RankGroup& ranks = trained.communicator->ranks();
+std::string describe_outside(RankGroup& ranks, const TrainedNetwork& trained, const EvaluationPass& pass,
+                             DataPart part) {
   const OutsideRange own = pass.outside_range();
   std::vector<OutsideRange> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof own);
@@ -95,4 +95,4 @@ std::string describe_outside(const TrainedModel& trained, const EvaluationPass& 
       static_cast<float>(range.maximum[channel]));
 }
 
-}  // namespace mylos::app
+}  // namespace mylos

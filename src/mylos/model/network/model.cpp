@@ -6,24 +6,9 @@
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/pointwise/residual.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
-#include "mylos/model/chain/key_value_cache.hpp"
 
 namespace mylos {
 namespace {
-
-void observe(const Observer* observer, std::size_t block, const char* tensor, const Tensor& value) {
-  const bool wanted = observer != nullptr && !value.empty() && value.type() != DType::int32;
-  if (wanted) (*observer)({block, tensor, value});
-}
-
-void observe_parameters(const Observer* observer, const Chain& chain, std::size_t stage,
-                        std::span<const NamedTensor> tensors, const char* suffix) {
-  if (observer == nullptr) return;
-  const auto specs = chain.stage_parameters(stage);
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    observe(observer, stage, (specs[i].name + suffix).c_str(), tensors[i]);
-  }
-}
 
 bool exchanges(const Chain& chain) {
   return std::any_of(chain.blocks.begin(), chain.blocks.end(),
@@ -46,8 +31,12 @@ Model::Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t b
   const auto is_loss = [](const Operation& operation) { return operation.kind == OperationKind::loss; };
   loss_ =
       static_cast<std::size_t>(std::find_if(schedule_.begin(), schedule_.end(), is_loss) - schedule_.begin());
-  evaluation_ = make_evaluation_layout(cost, placement_.bytes);
-  arena_ = Arena("activations", evaluation_.bytes);
+  EvaluationLayout layout = make_evaluation_layout(cost, placement_.bytes);
+  arena_ = Arena("activations", layout.bytes);
+  ForwardPass::StageWeights weights;
+  for (std::size_t stage = 0; stage <= chain_.blocks.size(); ++stage)
+    weights.push_back(parameters_.weights(stage));
+  evaluation_.emplace(chain_, std::move(weights), buffers_, samples, std::move(layout), arena_);
 }
 
 std::byte* Model::at(std::size_t offset) const {
@@ -99,25 +88,18 @@ void Model::run_forward(const StepContext& context, std::size_t operation, bool 
 
 void Model::forward(const StepContext& context, const Tensor& input, const Observer* observer,
                     const BeforeBlock* before_block) {
-  const Region region("forward");
-  if (input.rows() > samples_ * chain_.rows_per_sample || input.columns() != chain_.inputs()) {
-    fail_run("forward of [{}, {}] inputs: the model was planned for at most {} rows of {}", input.rows(),
-             input.columns(), samples_ * chain_.rows_per_sample, chain_.inputs());
-  }
-  if (context.cache != nullptr) {
-    context.cache->require_room(input.rows());
-  } else if (input.rows() % chain_.rows_per_sample != 0) {
-    fail_run("forward of {} rows: a sample has {}", input.rows(), chain_.rows_per_sample);
-  }
-  if (context.training && context.cache != nullptr) fail_run("a key-value cache is for evaluation");
-  if (context.training && schedule_.empty()) fail_run("this model was made for evaluation only");
   input_ = input;
   trains_ = context.training;
-  observe(observer, 0, "input", input);
   if (!trains_) {
-    evaluate(context, observer);
+    evaluation_->forward(context, input, observer);
+    output_ = evaluation_->output();
     return;
   }
+  const Region region("forward");
+  evaluation_->require_planned(context, input);
+  if (context.cache != nullptr) fail_run("a key-value cache is for evaluation");
+  if (schedule_.empty()) fail_run("this model was made for evaluation only");
+  observe(observer, 0, "input", input);
   progress_ = {};
   for (std::size_t i = 0; i < loss_; ++i) {
     const std::size_t block = schedule_[i].block;
@@ -132,27 +114,10 @@ void Model::forward(const StepContext& context, const Tensor& input, const Obser
   output_ = tensor_of(chain_.blocks.size(), placement_.operations[loss_].input);
 }
 
-void Model::evaluate(const StepContext& context, const Observer* observer) {
-  Tensor x = input_;
-  for (std::size_t i = 0; i < chain_.blocks.size(); ++i) {
-    observe_parameters(observer, chain_, i, parameters_.weights(i), "");
-    output_ = tensor_of(i + 1, evaluation_.output[i]);
-    chain_.blocks[i]->forward(context, {.weights = parameters_.weights(i),
-                                        .input = x,
-                                        .output = output_,
-                                        .skip = skip_of(i, evaluation_.skip[i]),
-                                        .buffers = buffers_.of(i),
-                                        .workspace = at(evaluation_.workspace[i])});
-    observe(observer, i, "output", output_);
-    x = output_;
-  }
-  if (context.cache != nullptr) context.cache->advance(input_.rows());
-}
-
 LossMemory Model::loss_memory() const {
-  const std::size_t workspace =
-      trains_ ? placement_.operations[loss_].workspace : evaluation_.workspace.back();
-  return {parameters_.weights(chain_.blocks.size()), output_, at(workspace), buffers_.constants()};
+  if (!trains_) return evaluation_->head_memory();
+  return {parameters_.weights(chain_.blocks.size()), output_, at(placement_.operations[loss_].workspace),
+          buffers_.constants()};
 }
 
 Tensor Model::head_outputs(const StepContext& context, std::int64_t first, std::int64_t count) {

@@ -11,19 +11,13 @@
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/chain/chain.hpp"
 #include "mylos/model/memory/placement.hpp"
+#include "mylos/model/network/forward_pass.hpp"
+#include "mylos/model/network/observer.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
 
 namespace mylos {
 
-/// An operation of a step and a tensor that it has written; observers are called after each, for checks.
-struct Observation {
-  std::size_t block = 0;    // stage of the chain
-  const char* tensor = "";  // "input", "weight", "output", "output gradient", "weight gradient", ...
-  Tensor value;
-};
-using Observer = std::function<void(const Observation&)>;
-
-/// Is called with a stage's index when the gradients of its parameters are complete.
+/// Called with a stage's index when the gradients of its parameters are complete.
 using BlockDone = std::function<void(std::size_t)>;
 
 /// Is called with a block's index before any operation of the block runs.
@@ -46,6 +40,8 @@ class Model {
   Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
         std::optional<Schedule> schedule = std::nullopt, int rank = 0, int shard_owners = 1,
         std::size_t window = 0);
+  Model(const Model&) = delete;  // passes refer to its members
+  Model& operator=(const Model&) = delete;
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
@@ -54,8 +50,10 @@ class Model {
   /// Returns the tensors that are not trained.
   [[nodiscard]] const BufferStore& buffers() const { return buffers_; }
   [[nodiscard]] std::size_t activation_bytes() const { return arena_.bytes(); }
-  /// Returns the maximum number of samples per micro-batch.
+  /// The max samples of a micro-batch.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
+  /// Passes in evaluation mode over this model's weights; the next forward() ends what they left.
+  [[nodiscard]] ForwardPass& evaluation() { return *evaluation_; }
 
   /// Must be called before the first micro-batch of a step: sets the sums that update the buffers' state to
   /// zero.
@@ -98,8 +96,7 @@ class Model {
   [[nodiscard]] BlockMemory memory_of(const Operation& operation, const OperationPlaces& places) const;
   [[nodiscard]] LossMemory loss_memory() const;
   [[nodiscard]] std::byte* at(std::size_t offset) const;
-  void evaluate(const StepContext& context, const Observer* observer);
-  void run_forward(const StepContext& context, std::size_t operation, bool is_recompute) const;
+  void run_forward(const StepContext& context, std::size_t operation, bool again) const;
   void run_backward(const StepContext& context, std::size_t operation, bool accumulate) const;
 
   Chain chain_;
@@ -110,11 +107,11 @@ class Model {
   std::int64_t samples_;
   Schedule schedule_;
   Placement placement_;
-  std::size_t loss_ = 0;  // index of the loss in the schedule
-  EvaluationLayout evaluation_;
+  std::size_t loss_ = 0;  // operation of the schedule
   Arena arena_;
-  bool trains_ = false;  // whether the last forward() was for training
-  /// The progress of a micro-batch's passes.
+  std::optional<ForwardPass> evaluation_;  // on the tensors above
+  bool trains_ = false;                    // the last forward()
+  /// How far the passes of a micro-batch are.
   struct Progress {
     std::size_t forward = 0;   // blocks that have run; recomputation does not count
     std::size_t backward = 0;  // stages whose gradients are complete, from the last one

@@ -9,13 +9,10 @@
 
 #include "mylos/base/numbers/exact_sum.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/kernels/convert.hpp"
-#include "mylos/train/step/staging.hpp"
+#include "mylos/inference/infer.hpp"
 
 namespace mylos {
 namespace {
-
-using AfterBatch = std::function<void(const StepContext&, const MicroBatch&, const Batch&)>;
 
 /// Over batches and ranks: without rounding, so that it does not matter who has which batch.
 struct JudgedSums {
@@ -37,41 +34,6 @@ void move_into(const Execution& exec, LossSums* batch, JudgedSums* sums) {
       });
 }
 
-/// Runs the network over the next batch of a pass, and `after` on it; false where there is none.
-bool run_next(const InferenceContext& context, const Staging& staging, EvaluationPass& pass,
-              const AfterBatch& after) {
-  const Batch* batch = pass.next();
-  if (batch == nullptr) return false;
-  const MicroBatch staged = staging.stage(context.exec, *batch);
-  if constexpr (!memory_is_host) context.exec.fence("staged batch");  // the pass fills its buffer again
-  const StepContext step{.exec = context.exec, .gemm = context.gemm, .training = false};
-  context.model.forward(step, staged.inputs);
-  after(step, staged, *batch);
-  return true;
-}
-
-/// The outputs of the batch that the network ran over last, as floats on the host.
-void copy_outputs(const StepContext& step, Model& model, const Tensor& floats, std::vector<float>& to) {
-  convert(step.exec, model.head_outputs(step, 0, floats.rows()), floats);
-  step.exec.fence("predictions");
-  to.resize(static_cast<std::size_t>(floats.size()));
-  Kokkos::deep_copy(Kokkos::View<float*, Kokkos::HostSpace>(to.data(), to.size()), floats.flat<float>());
-}
-
-std::size_t bytes_of_floats(const Chain& chain, std::int64_t samples) {
-  return aligned_bytes(static_cast<std::size_t>(samples * chain.outputs()) * sizeof(float));
-}
-
-/// MPI counts bytes in 32 bits.
-void broadcast_in_pieces(RankGroup& ranks, std::span<float> values, int root) {
-  constexpr std::size_t max_values = std::size_t{1} << 20;
-  while (!values.empty()) {
-    const auto piece = values.first(std::min(max_values, values.size()));
-    ranks.broadcast(piece.data(), piece.size_bytes(), root);
-    values = values.subspan(piece.size());
-  }
-}
-
 }  // namespace
 
 Judged judged_by(const Chain& chain) {
@@ -85,7 +47,7 @@ double Evaluation::perplexity() const {
 
 std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples, std::span<const Measure> measures) {
   return view_bytes(sizeof(LossSums)) + view_bytes(sizeof(JudgedSums)) +
-         Staging::memory_bytes(chain, samples) + (measures.empty() ? 0 : bytes_of_floats(chain, samples));
+         Staging::memory_bytes(chain, samples) + (measures.empty() ? 0 : float_output_bytes(chain, samples));
 }
 
 Evaluation evaluate(const InferenceContext& context, Communicator& communicator, EvaluationPass& pass,
@@ -108,7 +70,7 @@ Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
     const Kokkos::View<JudgedSums, Device> sums("evaluation sums");
     const Staging staging(chain, context.model.samples());
     const Arena floats("outputs as floats",
-                       measures->any() ? bytes_of_floats(chain, context.model.samples()) : 0);
+                       measures->any() ? float_output_bytes(chain, context.model.samples()) : 0);
     std::vector<float> outputs;
     const auto judge = [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
       if (measures->any()) {
@@ -123,7 +85,7 @@ Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
       own.rows += batch.rows;
     };
     pass.rewind();
-    while (run_next(context, staging, pass, judge)) {
+    while (run_next_batch(context, staging, pass, judge)) {
     }
     context.exec.fence("evaluation");
     Kokkos::deep_copy(Kokkos::View<JudgedSums, Kokkos::HostSpace>(&own.sums), sums);
@@ -149,38 +111,6 @@ Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
   result.loss = (total.loss.value() + total.not_finite) / static_cast<double>(result.count);
   result.accuracy = static_cast<double>(total.correct) / static_cast<double>(result.count);
   return result;
-}
-
-void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
-             const ConsumeOutputs& consume) {
-  const Chain& chain = context.model.chain();
-  const Arena memory("predictions", bytes_of_floats(chain, context.model.samples()));
-  const Staging staging(chain, context.model.samples());
-  std::vector<float> own;
-  std::vector<float> others;
-  std::vector<Share> shares(static_cast<std::size_t>(ranks.size()));
-  pass.rewind();
-  for (;;) {
-    Share share;
-    run_on_all(ranks, [&] {
-      run_next(context, staging, pass, [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
-        share = {batch.first_sample, batch.samples};
-        copy_outputs(step, context.model, memory.tensor(0, DType::fp32, batch.samples, chain.outputs()), own);
-      });
-    });
-    ranks.all_gather(&share, shares.data(), sizeof share);
-    if (std::all_of(shares.begin(), shares.end(), [](const Share& each) { return each.count == 0; })) return;
-    for (int rank = 0; rank < ranks.size(); ++rank) {
-      const Share& part = shares[static_cast<std::size_t>(rank)];
-      if (part.count == 0) continue;
-      std::vector<float>& values = rank == ranks.rank() ? own : others;
-      values.resize(static_cast<std::size_t>(part.count * chain.outputs()));
-      broadcast_in_pieces(ranks, values, rank);
-      run_on_all(ranks, [&] {
-        if (ranks.rank() == 0) consume(part, values);
-      });
-    }
-  }
 }
 
 std::string describe(const Evaluation& evaluation) {

@@ -2,12 +2,11 @@
 // data.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/data/feed/evaluation_pass.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/inference/context.hpp"
 #include "mylos/train/evaluation/measures.hpp"
 
 namespace mylos {
@@ -30,14 +29,6 @@ struct Evaluation {
   [[nodiscard]] double perplexity() const;  // e^loss
 };
 
-/// What a pass over data runs on.
-struct InferenceContext {
-  const Execution& exec;
-  GemmEngine& gemm;
-  Model& model;
-  std::int64_t classes = 0;  // that there are: outputs beyond them only pad the classifier. 0: none do
-};
-
 /// All ranks call it, each with a pass over its part; every rank gets the result over all of them. Throws
 /// Error (bad_input) for measures that such a network does not have.
 [[nodiscard]] Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
@@ -47,14 +38,6 @@ struct InferenceContext {
 /// on the host is Measures::memory_bytes().
 [[nodiscard]] std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples,
                                            std::span<const Measure> measures = {});
-
-/// Outputs [samples, outputs] of these samples, on the host.
-using ConsumeOutputs = std::function<void(const Share& samples, std::span<float> outputs)>;
-
-/// All ranks call it, each with a pass over its part. Rank 0 consumes the outputs of all of them, batch by
-/// batch, in no order across ranks. Throws Error on all ranks.
-void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
-             const ConsumeOutputs& consume);
 
 /// "loss 0.3312, accuracy 0.8947 (10000 samples)"; without accuracy for a regression, with perplexity for
 /// tokens, and with top-5 accuracy and R2 where they were measured.

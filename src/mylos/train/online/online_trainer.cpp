@@ -5,6 +5,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/config/deck/difference.hpp"
+#include "mylos/inference/infer.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
@@ -232,22 +233,25 @@ StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
 
 void OnlineTrainer::infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions) {
   require_outside_parallel_region("OnlineTrainer::infer");
-  Model& model = parts_->assembly.trainer->model();
-  const std::int64_t outputs = model.chain().outputs();
+  const Execution& exec = parts_->assembly.trainer->execution();
+  const InferenceContext context(exec, *parts_->assembly.gemm, parts_->assembly.trainer->model());
+  const Chain& chain = context.model.chain();
+  const std::int64_t outputs = chain.outputs();
   const auto samples = static_cast<std::int64_t>(inputs.extent(0));
   if (predictions.extent(0) != inputs.extent(0)) {
     fail_input("{} rows of inputs and {} of predictions", inputs.extent(0), predictions.extent(0));
   }
-  ViewBatch::require_rows(inputs, model.chain().inputs(), "inputs", "inputs");
+  ViewBatch::require_rows(inputs, chain.inputs(), "inputs", "inputs");
   ViewBatch::require_rows(predictions, outputs, "predictions", "outputs");
-  const Execution& exec = parts_->assembly.trainer->execution();
-  const StepContext context{.exec = exec, .gemm = *parts_->assembly.gemm, .training = false};
   const Tensor all(predictions.data(), DType::fp32, samples, outputs);
-  for (std::int64_t first = 0; first < samples; first += parts_->max_samples) {
-    const std::int64_t count = std::min(parts_->max_samples, samples - first);
-    model.forward(context, parts_->batch->inputs_of(exec, inputs, first, count));
-    convert(exec, model.head_outputs(context, 0, count), all.row_range(first, count));
-  }
+  infer_in_pieces(
+      context, samples, parts_->max_samples,
+      [&](std::int64_t first, std::int64_t count) {
+        return parts_->batch->inputs_of(exec, inputs, first, count);
+      },
+      [&](std::int64_t first, const Tensor& found) {
+        convert(exec, found, all.row_range(first, found.rows()));
+      });
   if constexpr (!memory_is_host) exec.fence("predictions");
 }
 

@@ -26,6 +26,7 @@
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/files/sample_meaning.hpp"
 #include "mylos/data/files/vocabulary.hpp"
+#include "mylos/inference/network_state.hpp"
 #include "mylos/train/plan/assembly.hpp"
 
 namespace mylos {
@@ -46,33 +47,19 @@ struct RunState {
   std::int64_t vocabulary_size = 0;
 };
 
-/// What is computed here and how: the seed, the engine, the plan.
+/// Sets what is computed here and how: the seed, the engine, the plan.
 void note_assembly(const Assembly& parts, RunState& state);
 
-/// The parameters alone, as evaluation and prediction read them; or their moving average in their place.
-[[nodiscard]] CheckpointState parameter_state(const ParameterStore& parameters, bool average = false);
-/// Adds what blocks keep beside their weights: /buffers.
-void add_buffers(CheckpointState& state, const BufferStore& buffers);
-/// Whether a checkpoint has the moving average of its weights.
-[[nodiscard]] bool has_average(const CheckpointReader& reader);
-/// Their places and shapes without any memory, to compare with a file's.
-[[nodiscard]] CheckpointState parameter_shapes(const ParameterLayout& layout);
-/// All but the history, which its owner adds. The result points into `trainer` and `state`.
+/// Returns all but the history, which its owner adds. The result points into `trainer` and `state`.
 [[nodiscard]] CheckpointState full_state(const Quiesced& quiet, Trainer& trainer, RunState& state);
-/// A line about the weights that a start without masters rounds as it reads them from `saved`, whose run kept
-/// them in another type; "": all are read as they were. The sizes in `options.model` are set.
+/// Returns a line about the weights that a start without masters rounds while it reads them from `saved`,
+/// whose run stored them in another type; "" where none is rounded. The sizes in `options.model` are set.
 [[nodiscard]] std::string describe_rounding(const CheckpointReader& saved, const Options& options);
-/// Its dimensions in the file: those of a matrix, or the one of a vector.
-[[nodiscard]] std::vector<std::int64_t> stored_dims(const ParameterSpec& spec);
-/// Adds what evaluation, prediction and sampling read beside the parameters: how far the data were read, the
+/// Adds what evaluation, prediction and sampling read besides the parameters: how far the data were read, the
 /// scaling and the range of inputs, the vocabulary.
 void add_data_state(CheckpointState& state, RunState& run);
-/// What later data must say, too, where they say it: the grid, names of classes and columns. No start goes on
-/// from it: it is read from the data anew.
+/// Adds what later data must agree with, where they say it: the grid, names of classes and columns. A resumed
+/// run does not read it: it comes from the data again.
 void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid, const SampleMeaning& meaning);
-/// The scaling of inputs and targets that a run was trained with.
-[[nodiscard]] Normalizer read_normalizer(const CheckpointReader& reader);
-/// What the tokens stand for that a run was trained on; nothing where it was not trained on tokens.
-[[nodiscard]] std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader);
 
 }  // namespace mylos

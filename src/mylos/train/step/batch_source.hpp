@@ -1,18 +1,9 @@
-// BatchSource: where a step gets its micro-batches from.
+// BatchSource: the interface from which a step takes its micro-batches.
 #pragma once
 
-#include <cstdint>
-
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/micro_batch.hpp"
 
 namespace mylos {
-
-/// Device memory that stays valid until the source is asked for the next one.
-struct MicroBatch {
-  Tensor inputs;  // [samples, features] in the chain's input type; without samples nothing is computed
-  Truth truth;
-  std::uint64_t first_sample = 0;  // index in the global batch of its first sample
-};
 
 class BatchSource {
  public:

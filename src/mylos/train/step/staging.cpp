@@ -1,63 +1,6 @@
 #include "mylos/train/step/staging.hpp"
 
 namespace mylos {
-namespace {
-
-[[maybe_unused]] void copy_to_device(const Execution& exec, void* to, const void* from, std::size_t bytes) {
-  using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-  const Kokkos::View<std::byte*, Device, Unmanaged> target(static_cast<std::byte*>(to), bytes);
-  const Kokkos::View<const std::byte*, Kokkos::HostSpace, Unmanaged> source(
-      static_cast<const std::byte*>(from), bytes);
-  Kokkos::deep_copy(exec, target, source);
-}
-
-std::size_t input_bytes(const Chain& chain, std::int64_t samples) {
-  const std::int64_t values = samples * chain.rows_per_sample * chain.inputs();
-  return aligned_bytes(static_cast<std::size_t>(values) * size_of(chain.input_type()));
-}
-
-std::int64_t answers_per_row(const Chain& chain) {
-  return chain.loss() == LossType::cross_entropy ? 1 : chain.outputs();
-}
-
-}  // namespace
-
-Staging::Staging(const Chain& chain, std::int64_t samples)
-    : features_(chain.inputs()), outputs_(answers_per_row(chain)) {
-  if constexpr (memory_is_host) return;
-  answers_ = input_bytes(chain, samples);
-  arena_ = Arena("staged batch", memory_bytes(chain, samples));
-}
-
-std::size_t Staging::memory_bytes(const Chain& chain, std::int64_t samples) {
-  if constexpr (memory_is_host) return 0;
-  const std::int64_t answers = samples * chain.rows_per_sample * answers_per_row(chain);
-  return input_bytes(chain, samples) + aligned_bytes(static_cast<std::size_t>(answers) * sizeof(float));
-}
-
-MicroBatch Staging::stage(const Execution& exec, const Batch& batch) const {
-  MicroBatch staged;
-  staged.first_sample = static_cast<std::uint64_t>(batch.first_sample);
-  if constexpr (memory_is_host) {
-    // The network only reads its input; Tensor has no const form.
-    staged.inputs = Tensor(const_cast<void*>(batch.inputs), batch.type, batch.rows, features_);
-    staged.truth = {batch.labels, batch.targets};
-  } else {
-    staged.inputs = arena_.tensor(0, batch.type, batch.rows, features_);
-    copy_to_device(exec, staged.inputs.data(), batch.inputs, staged.inputs.bytes());
-    std::byte* answers = arena_.data() + answers_;
-    const auto rows = static_cast<std::size_t>(batch.rows);
-    if (batch.labels != nullptr) {
-      copy_to_device(exec, answers, batch.labels, rows * sizeof(std::int32_t));
-      staged.truth.labels = reinterpret_cast<const std::int32_t*>(answers);
-    }
-    if (batch.targets != nullptr) {
-      copy_to_device(exec, answers, batch.targets, rows * static_cast<std::size_t>(outputs_) * sizeof(float));
-      staged.truth.targets = reinterpret_cast<const float*>(answers);
-    }
-  }
-  return staged;
-}
 
 StagedBatches::StagedBatches(std::unique_ptr<BatchReader> reader, const Chain& chain, std::int64_t samples)
     : reader_(std::move(reader)),

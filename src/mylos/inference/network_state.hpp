@@ -1,0 +1,63 @@
+// What a checkpoint holds of a network and of the data that it was trained on.
+//
+//   /model/<layer>/<parameter>           master weights; without masters the weights, as floats all the same
+//   /average/<layer>/<parameter>         the moving average of the weights, where the run has one
+//   /buffers/<layer>/<name>              statistics of normalisation layers
+//   /data/{position, epoch, identity}    samples consumed; which data
+//   /data/normalization/{inputs,targets}/{shift,scale}
+//   /input_range/{min,max}               of the training samples, of each input or each channel of a grid
+//   /vocabulary/{kind,size,characters}   what tokens stand for
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/checkpoint/file/state.hpp"
+#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/vocabulary.hpp"
+#include "mylos/model/chain/buffers.hpp"
+#include "mylos/model/parameters/parameter_store.hpp"
+
+namespace mylos {
+
+/// Returns the path of a parameter ("hidden1/weight"), or of its average.
+[[nodiscard]] std::string parameter_path(const std::string& parameter, bool average = false);
+/// Returns the dimensions that a parameter has in the file.
+[[nodiscard]] std::vector<std::int64_t> stored_dims(const ParameterSpec& spec);
+/// Adds what a rank holds of a parameter's masters, or of a moment of them.
+void add_held(CheckpointState& state, const ParameterLayout& layout, const std::string& path,
+              const HeldPart& part, std::vector<std::int64_t> dims);
+/// Returns all parameters, or their averages. `part_of` returns what this rank holds of a slot.
+[[nodiscard]] CheckpointState parameters_held(const ParameterLayout& layout, bool average,
+                                              const std::function<HeldPart(std::size_t slot)>& part_of);
+/// Returns the parameters of a training model, or where their average is to be read.
+[[nodiscard]] CheckpointState parameter_state(const ParameterStore& parameters, bool average = false);
+/// Returns paths and shapes without memory, to compare them with those of a file.
+[[nodiscard]] CheckpointState parameter_shapes(const ParameterLayout& layout);
+/// Adds the statistics of normalisation layers.
+void add_buffers(CheckpointState& state, const BufferStore& buffers);
+/// Returns whether a checkpoint has the moving average of its weights.
+[[nodiscard]] bool has_average(const CheckpointReader& reader);
+
+/// The variables in which a program has what a checkpoint says of the data.
+struct DataFields {
+  std::int64_t& position;
+  std::int64_t& epoch;
+  const std::string& identity;
+  Normalizer& normalizer;
+  const std::optional<Vocabulary>& vocabulary;
+  std::int64_t& vocabulary_size;
+};
+
+/// Adds what the checkpoint says of the data. The state points into `fields`.
+void add_data_fields(CheckpointState& state, const DataFields& fields);
+
+/// All ranks. Reads how inputs and targets were scaled in training, and the range of the inputs.
+[[nodiscard]] Normalizer read_normalizer(const CheckpointReader& reader);
+/// All ranks. Reads what tokens stand for; nothing for networks that read no tokens.
+[[nodiscard]] std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader);
+
+}  // namespace mylos

@@ -1,0 +1,94 @@
+#include "mylos/inference/predict.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/inference/infer.hpp"
+
+namespace mylos {
+namespace {
+
+/// MPI counts bytes in 32 bits.
+void broadcast_in_pieces(RankGroup& ranks, std::span<float> values, int root) {
+  constexpr std::size_t max_values = std::size_t{1} << 20;
+  while (!values.empty()) {
+    const auto piece = values.first(std::min(max_values, values.size()));
+    ranks.broadcast(piece.data(), piece.size_bytes(), root);
+    values = values.subspan(piece.size());
+  }
+}
+
+void softmax(std::span<float> row) {
+  const float largest = *std::max_element(row.begin(), row.end());
+  float sum = 0;
+  for (float& value : row) sum += value = std::exp(value - largest);
+  for (float& value : row) value /= sum;
+}
+
+}  // namespace
+
+void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
+             const ConsumeOutputs& consume) {
+  const Chain& chain = context.model.chain();
+  const Arena memory("predictions", float_output_bytes(chain, context.model.samples()));
+  const Staging staging(chain, context.model.samples());
+  std::vector<float> own;
+  std::vector<float> others;
+  std::vector<Share> shares(static_cast<std::size_t>(ranks.size()));
+  pass.rewind();
+  for (;;) {
+    Share share;
+    run_on_all(ranks, [&] {
+      run_next_batch(context, staging, pass,
+                     [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
+                       share = {batch.first_sample, batch.samples};
+                       copy_outputs(step, context.model,
+                                    memory.tensor(0, DType::fp32, batch.samples, chain.outputs()), own);
+                     });
+    });
+    ranks.all_gather(&share, shares.data(), sizeof share);
+    if (std::all_of(shares.begin(), shares.end(), [](const Share& each) { return each.count == 0; })) return;
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      const Share& part = shares[static_cast<std::size_t>(rank)];
+      if (part.count == 0) continue;
+      std::vector<float>& values = rank == ranks.rank() ? own : others;
+      values.resize(static_cast<std::size_t>(part.count * chain.outputs()));
+      broadcast_in_pieces(ranks, values, rank);
+      run_on_all(ranks, [&] {
+        if (ranks.rank() == 0) consume(part, values);
+      });
+    }
+  }
+}
+
+void interpret_outputs(LossType loss, std::int64_t width, const Normalizer& normalizer,
+                       std::span<float> values) {
+  if (loss == LossType::binary_cross_entropy) {
+    for (float& value : values) {
+      if (std::isfinite(value)) value = 1 / (1 + std::exp(-value));  // a user must see the others
+    }
+  } else if (loss == LossType::cross_entropy) {
+    const auto columns = static_cast<std::size_t>(width);
+    for (std::size_t row = 0; row < values.size(); row += columns) softmax(values.subspan(row, columns));
+  } else {
+    normalizer.undo_targets(values);
+  }
+}
+
+void NonFinite::count(std::int64_t first, std::span<const float> values, std::int64_t width) {
+  std::int64_t last_row = -1;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    const std::int64_t row = first + static_cast<std::int64_t>(i) / width;
+    if (outputs++ == 0 || row < first_row) {
+      first_row = row;
+      first_column = static_cast<std::int64_t>(i) % width;
+    }
+    if (row != last_row) ++rows;
+    last_row = row;
+  }
+}
+
+}  // namespace mylos

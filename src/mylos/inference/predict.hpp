@@ -1,0 +1,39 @@
+// Predictions: the outputs of a network for all samples of a data file, on any number of ranks, and what they
+// mean to a user.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/data/feed/evaluation_pass.hpp"
+#include "mylos/data/files/normalizer.hpp"
+#include "mylos/inference/context.hpp"
+
+namespace mylos {
+
+/// Receives the outputs [samples, outputs] of these samples, on the host.
+using ConsumeOutputs = std::function<void(const Share& samples, std::span<float> outputs)>;
+
+/// All ranks call it, each with a pass over its part. Rank 0 consumes the outputs of all of them batch by
+/// batch, in no order across ranks. Throws Error on all ranks.
+void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
+             const ConsumeOutputs& consume);
+
+/// Turns the outputs [rows, width] of a network into what its user reads, in place: probabilities for
+/// cross-entropies, else targets in their own units. inf and NaN stay what they are.
+void interpret_outputs(LossType loss, std::int64_t width, const Normalizer& normalizer,
+                       std::span<float> values);
+
+/// Counts outputs that are inf or NaN.
+struct NonFinite {
+  std::int64_t outputs = 0;
+  std::int64_t rows = 0;
+  std::int64_t first_row = 0;
+  std::int64_t first_column = 0;
+
+  /// Counts those of rows [first, first + values.size() / width); pieces may come in any order.
+  void count(std::int64_t first, std::span<const float> values, std::int64_t width);
+};
+
+}  // namespace mylos

@@ -1,0 +1,32 @@
+// Staging: brings a batch of the host to the memory that the network reads.
+#pragma once
+
+#include "mylos/base/device/arena.hpp"
+#include "mylos/data/feed/batch.hpp"
+#include "mylos/model/chain/chain.hpp"
+#include "mylos/model/network/micro_batch.hpp"
+
+namespace mylos {
+
+/// Device memory for one batch. In host-only builds the network reads the batch itself, and nothing is
+/// allocated.
+class Staging {
+ public:
+  /// For batches of at most `samples` samples of what `chain` reads.
+  Staging(const Chain& chain, std::int64_t samples);
+
+  /// Returns the batch in device memory, valid until the next call. On a device the copy is enqueued on
+  /// `exec`.
+  [[nodiscard]] MicroBatch stage(const Execution& exec, const Batch& batch) const;
+  [[nodiscard]] std::size_t bytes() const { return arena_.bytes(); }
+  /// Returns the bytes that such an object allocates.
+  [[nodiscard]] static std::size_t memory_bytes(const Chain& chain, std::int64_t samples);
+
+ private:
+  std::int64_t features_;  // of a row
+  std::int64_t outputs_;
+  std::size_t answers_ = 0;  // offset
+  Arena arena_;
+};
+
+}  // namespace mylos

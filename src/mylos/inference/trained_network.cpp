@@ -1,0 +1,193 @@
+#include "mylos/inference/trained_network.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/inference/network_state.hpp"
+#include "mylos/inference/trained_samples.hpp"
+#include "mylos/io/system/system_memory.hpp"
+#include "mylos/model/chain/key_value_cache.hpp"
+#include "mylos/model/network/make_chain.hpp"
+
+namespace mylos {
+namespace {
+
+/// Returns whether data with the vocabulary `given` are of the network's tokens. A network of numbered tokens
+/// does not know what they stand for: a part of the same text may have fewer.
+bool may_judge(const Vocabulary& known, const Vocabulary& given) {
+  return given == known || (known.kind() == TokenKind::tokens && given.size() <= known.size());
+}
+
+/// Throws unless the vocabulary of the checkpoint fits its network and the data.
+void check_vocabulary(const TrainedNetwork& trained) {
+  if (!trained.vocabulary) return;
+  const Vocabulary& known = *trained.vocabulary;
+  const std::int64_t classes = trained.deck.options.model.vocabulary;
+  if (known.size() > classes) {
+    fail_input("{}: its vocabulary has {} tokens, its network {}", trained.path, known.size(), classes);
+  }
+  const std::optional<Vocabulary> given = trained.data ? trained.data->vocabulary() : std::nullopt;
+  if (given && !may_judge(known, *given)) {
+    fail_input("{}: has {} {}, but {} was trained on {} {}{}", trained.data->path(), given->size(),
+               name_of(given->kind()), trained.path, known.size(), name_of(known.kind()),
+               given->size() == known.size() ? " that are others" : "");
+  }
+}
+
+/// Returns one of the dimensions of a layer's weights, [outputs, inputs].
+std::int64_t width_of(const CheckpointReader& reader, const std::string& layer, std::size_t dimension) {
+  const std::string path = "/model/" + layer + "/weight";
+  const std::vector<std::int64_t> dims = reader.dims(path);
+  if (dims.size() != 2 || dims[0] == 0 || dims[1] == 0)  // an empty one may claim any height
+    fail_input("{}: {} is no matrix [outputs, inputs]", reader.path(), path);
+  return dims[dimension];
+}
+
+void require_range(const std::string& path, const InputRange& range, std::int64_t inputs) {
+  const auto columns = static_cast<std::int64_t>(range.minimum.size());
+  if (columns == 0 || inputs % columns == 0) return;
+  fail_input("{}: /input_range has {} columns, its network {}", path, columns, inputs);
+}
+
+void require_columns(const std::string& path, const std::string& of, const ColumnScaling& scaling,
+                     std::int64_t columns) {
+  if (scaling.identity() || static_cast<std::int64_t>(scaling.shift.size()) == columns) return;
+  fail_input("{}: /data/normalization/{} has {} columns, its network {}", path, of, scaling.shift.size(),
+             columns);
+}
+
+/// Sets inputs and outputs by the weights: the deck may leave them to the data, and data without answers have
+/// no outputs. Throws where the data have other widths.
+void complete_widths(const CheckpointReader& reader, TrainedNetwork& trained) {
+  ModelOptions& model = trained.deck.options.model;
+  const std::int64_t inputs = width_of(reader, model.hidden.empty() ? "head" : "hidden1", 1);
+  const std::int64_t outputs = width_of(reader, "head", 0);
+  model.inputs = model.outputs = 0;
+  trained.data->complete(model);
+  if (model.inputs != inputs) {
+    fail_input("{}: has {} inputs per sample, but {} was trained on {}{}", trained.data->path(), model.inputs,
+               trained.path, inputs, names_of_inputs(reader, trained));
+  }
+  if (model.outputs != 0 && model.outputs != outputs) {
+    fail_input("{}: has {} {}, but {} was trained on {}", trained.data->path(), model.outputs,
+               model.loss == LossType::cross_entropy ? "classes" : "targets per sample", trained.path,
+               outputs);
+  }
+  model.outputs = outputs;
+  require_columns(trained.path, "inputs", trained.normalizer.inputs, inputs);
+  require_range(trained.path, trained.normalizer.input_range, inputs);
+  require_columns(trained.path, "targets", trained.normalizer.targets, outputs);
+}
+
+/// Does the same for layers that the deck lists, most of which give their outputs themselves.
+void complete_chain(const CheckpointReader& reader, TrainedNetwork& trained) {
+  ModelOptions& model = trained.deck.options.model;
+  const std::int64_t given = model.outputs;
+  model.inputs = model.outputs = 0;
+  trained.data->complete(model);
+  const std::size_t last = model.chain.size() - 1;
+  std::int64_t trained_on = given;
+  if (takes_outputs_of_data(model.chain, last)) {
+    const std::int64_t copies = model.chain[last].repeat;
+    const std::string name = layer_name(model.chain, last);
+    trained_on = width_of(reader, copies == 1 ? name : fmt::format("{}.{}", name, copies), 0);
+  }
+  if (model.outputs != 0 && trained_on != 0 && model.outputs != trained_on) {
+    fail_input("{}: has {} {}, but {} was trained on {}", trained.data->path(), model.outputs,
+               model.loss == LossType::cross_entropy ? "classes" : "targets per sample", trained.path,
+               trained_on);
+  }
+  if (trained_on != 0)
+    model.outputs = trained_on;  // else make_chain() compares the data's with the last layer's
+  require_columns(trained.path, "inputs", trained.normalizer.inputs, model.inputs);
+  require_range(trained.path, trained.normalizer.input_range, model.inputs);
+}
+
+/// `cache`: the bytes of keys and values, which the model does not count.
+void require_memory(const std::string& path, std::size_t network, std::size_t cache) {
+  const auto available = static_cast<std::size_t>(free_device_memory().value_or(available_host_memory()));
+  if (network + cache <= available) return;
+  const auto text = [](std::size_t bytes) { return format_bytes(static_cast<std::int64_t>(bytes)); };
+  throw Error(
+      ExitCode::does_not_fit,
+      fmt::format("{}: its network takes {} of memory{}, {} are available", path, text(network),
+                  cache == 0 ? "" : fmt::format(", its keys and values {}", text(cache)), text(available)));
+}
+
+}  // namespace
+
+std::unique_ptr<EvaluationPass> TrainedNetwork::pass_over(DataPart part, const InferenceModel& model,
+                                                          const RankGroup& ranks) const {
+  return data->pass_over(part, normalizer,
+                         EvaluationOptions{.type = model.chain().input_type(),
+                                           .max_samples = model.samples(),
+                                           .rank = ranks.rank(),
+                                           .ranks = ranks.size(),
+                                           .counts_outside = true});
+}
+
+void choose_whole_file(DataOptions& data, const std::string& file) {
+  data.train = file;
+  data.test.clear();
+  data.validation = 0;
+  data.batch = 1;
+  data.micro_batch = 0;
+}
+
+TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& reader,
+                                    const NetworkData& data) {
+  TrainedNetwork network;
+  network.path = reader.path();
+  network.step = reader.header().step;
+  network.deck = read_stored_deck(reader.header().deck, network.path);
+  network.normalizer = read_normalizer(reader);
+  network.vocabulary = read_vocabulary(reader);
+  Options& options = network.deck.options;
+  if (options.model.vocabulary == 0 && network.vocabulary)
+    options.model.vocabulary = network.vocabulary->size();
+  const DataOptions written = options.data;
+  data.choose(options.data);
+  if (options.data.train.empty() && !network.vocabulary) {
+    fail_input("{} is no network of tokens; `mylos predict` computes its outputs", network.path);
+  }
+  options.data.normalize = Normalize::none;  // the checkpoint's is used
+  options.data.augment = {};                 // of training alone
+  options.checkpoint.keep_best.clear();      // likewise
+  run_on_all(ranks, [&] {
+    if (!options.data.train.empty()) {
+      network.data = open_run_data(options, data.answers);
+      if (options.model.vocabulary > 0) check_vocabulary(network);  // its message says more than complete()'s
+      if (options.model.type == ModelType::gpt) network.data->complete(options.model);
+      if (options.model.type == ModelType::mlp) complete_widths(reader, network);
+      if (options.model.type == ModelType::chain) complete_chain(reader, network);
+      if (options.model.type != ModelType::gpt) match_samples(reader, written, network);
+    }
+    check_vocabulary(network);
+    data.check(network);
+  });
+  return network;
+}
+
+std::unique_ptr<InferenceModel> load_model(RankGroup& ranks, const CheckpointReader& reader,
+                                           const TrainedNetwork& network, GemmEngine& gemm, bool average) {
+  const Options& options = network.deck.options;
+  Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+  if (options.model.type == ModelType::chain)
+    require_columns(network.path, "targets", network.normalizer.targets, chain.outputs());
+  const bool has_data = network.data != nullptr;  // else it continues a text, token by token
+  const std::int64_t samples =
+      samples_per_piece(chain, gemm, has_data ? network.data->samples(DataPart::train) : 1);
+  run_on_all(ranks, [&] {
+    require_memory(network.path, InferenceModel::memory(chain, gemm, samples).total(),
+                   has_data ? 0 : KeyValueCache::memory_bytes(options.model, chain));
+  });
+  auto model = std::make_unique<InferenceModel>(std::move(chain), gemm, samples);
+  model->read(reader, average);
+  return model;
+}
+
+}  // namespace mylos
