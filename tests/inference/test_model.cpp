@@ -1,0 +1,232 @@
+// An inference model computes the bits of the training model, in the memory that it states.
+#include "mylos/inference/model.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "inference/networks.hpp"
+#include "io/support.hpp"
+#include "train/allocations.hpp"
+
+namespace mylos::inference_model_test {
+
+using test::SmallNetwork;
+using testing::HasSubstr;
+
+constexpr std::int64_t samples = 6;
+constexpr DType types[] = {DType::fp32, DType::bf16, DType::fp16};
+
+class InferenceModelTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::unique_ptr<Model> trained_model(const SmallNetwork& network) {
+    auto model = std::make_unique<Model>(network.chain(), *gemm, samples, 1 << 20, 1);
+    test::set_lively_state(*model);
+    return model;
+  }
+  std::vector<std::byte> outputs_of(ForwardPass& pass, const Tensor& inputs) {
+    const StepContext context{.exec = exec, .gemm = *gemm, .training = false};
+    pass.forward(context, inputs);
+    const Tensor outputs = pass.head_outputs(context, 0, inputs.rows());
+    exec.fence();
+    return test::bytes_of(outputs);
+  }
+  void expect_equal_outputs(InferenceModel& model, Model& trained, const std::string& name) {
+    const test::SmallInputs inputs(model.chain(), samples);
+    const auto expected = outputs_of(trained.evaluation(), inputs.tensor());
+    EXPECT_TRUE(outputs_of(model.passes(), inputs.tensor()) == expected) << name;
+  }
+  /// What reading the file says.
+  std::string refusal(InferenceModel& model, const std::string& path, bool average = false) {
+    try {
+      model.read(CheckpointReader(ranks, path), average);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_input);
+      return error.what();
+    }
+    return "";
+  }
+
+  Execution exec;
+  RankGroup ranks{MPI_COMM_WORLD, 60};
+  test::SharedFolder folder{ranks};
+  std::string file = folder.path() + "/network.h5";
+  std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
+};
+
+TEST_F(InferenceModelTest, CopiesGiveTheBitsOfTheTrainingModel) {
+  for (const DType type : types) {
+    for (const SmallNetwork& network : test::small_networks(type)) {
+      const auto trained = trained_model(network);
+      InferenceModel model(network.chain(), *gemm, samples);
+      model.copy(exec, *trained);
+      expect_equal_outputs(model, *trained, fmt::format("{} in {}", network.name, name_of(type)));
+    }
+  }
+}
+
+TEST_F(InferenceModelTest, CheckpointsGiveTheBitsOfTheTrainingModel) {
+  for (const DType type : types) {
+    for (const SmallNetwork& network : test::small_networks(type)) {
+      const auto trained = trained_model(network);
+      test::write_network(ranks, file, *trained);
+      InferenceModel model(network.chain(), *gemm, samples);
+      model.read(CheckpointReader(ranks, file));
+      expect_equal_outputs(model, *trained, fmt::format("{} in {}", network.name, name_of(type)));
+    }
+  }
+}
+
+TEST_F(InferenceModelTest, ReadsTheAverageWhereItIsWanted) {
+  const SmallNetwork network = test::small_networks(DType::bf16).front();
+  const auto trained = trained_model(network);
+  Model averaged(network.chain(), *gemm, samples, 1 << 20, 1);
+  averaged.parameters().initialize(exec, 11);
+  exec.fence();
+  test::write_network(ranks, file, *trained, {.average = &averaged.parameters()});
+  InferenceModel model(network.chain(), *gemm, samples);
+  model.read(CheckpointReader(ranks, file), true);
+  expect_equal_outputs(model, averaged, "average");
+  model.read(CheckpointReader(ranks, file));
+  expect_equal_outputs(model, *trained, "weights");
+}
+
+TEST_F(InferenceModelTest, AllocatesTheBytesThatItStates) {
+  for (const DType type : types) {
+    for (const SmallNetwork& network : test::small_networks(type)) {
+      Chain chain = network.chain();
+      const std::size_t stated = InferenceModel::memory(chain, *gemm, samples).total();
+      const testing_support::AllocationsByLabel allocations;
+      {
+        const InferenceModel model(std::move(chain), *gemm, samples);
+        EXPECT_EQ(model.bytes().total(), stated);
+        EXPECT_EQ(testing_support::AllocationsByLabel::total(), stated) << network.name;
+      }
+      EXPECT_EQ(testing_support::AllocationsByLabel::total(), 0u);
+    }
+  }
+}
+
+TEST_F(InferenceModelTest, InferAllocatesTheBytesThatItStates) {
+  for (const DType type : types) {
+    SmallNetwork network{"", test::perceptron_options(), {}};
+    network.precision.compute = type;
+    Chain chain = network.chain();
+    const testing_support::AllocationsByLabel allocations;
+    InferenceModel model(std::move(chain), *gemm, samples);
+    std::vector<float> outputs(10 * 4);
+    model.infer(exec, test::drawn_values(10 * 6, 3), outputs);
+    EXPECT_EQ(testing_support::AllocationsByLabel::peak(), model.bytes().total() + model.infer_bytes());
+    EXPECT_EQ(testing_support::AllocationsByLabel::total(), model.bytes().total());
+  }
+}
+
+TEST_F(InferenceModelTest, ALargeGptTakesTwoBytesForEachParameter) {
+  ModelOptions gpt2;
+  gpt2.type = ModelType::gpt;
+  gpt2.layers = gpt2.heads = 12;
+  gpt2.width = 768;
+  gpt2.context = 1024;
+  gpt2.vocabulary = 50257;
+  PrecisionOptions precision;
+  precision.compute = DType::bf16;
+  const Chain chain = make_chain(gpt2, precision, 1, false);
+  const InferenceBytes bytes = InferenceModel::memory(chain, *gemm, 1);
+  const auto parameters = static_cast<double>(chain.parameter_count());
+  EXPECT_GT(parameters, 124e6);
+  EXPECT_LT(static_cast<double>(bytes.weights + bytes.statistics), 1.01 * 2 * parameters);
+}
+
+/// Sets weights by which every sum is exact, whatever the order of its terms.
+void set_exact_weights(Model& model) {
+  int seed = 40;
+  for (const ParameterSlot& slot : model.parameters().layout().slots)
+    test::set_values(model.parameters().master(slot), test::drawn_values(slot.size(), ++seed, 1));
+  model.parameters().refresh_compute_weights(Execution());
+  Kokkos::fence();
+}
+
+TEST_F(InferenceModelTest, PiecesOfAnySizeGiveTheSameBits) {
+  constexpr std::int64_t rows = 7;
+  for (const DType type : types) {
+    SmallNetwork network{"", test::perceptron_options(), {}};
+    network.precision.compute = type;
+    Model trained(network.chain(), *gemm, samples, 1 << 20, 1);
+    set_exact_weights(trained);
+    const std::vector<float> inputs = test::drawn_values(rows * 6, 3);
+    std::vector<float> expected;
+    for (const std::int64_t piece : {7, 1, 2, 3, 6, 20}) {
+      InferenceModel model(network.chain(), *gemm, piece);
+      model.copy(exec, trained);
+      std::vector<float> outputs(rows * 4);
+      model.infer(exec, inputs, outputs);
+      if (expected.empty()) expected = outputs;
+      EXPECT_EQ(outputs, expected) << piece << " in " << name_of(type);
+    }
+    EXPECT_NE(expected, std::vector<float>(expected.size()));
+  }
+}
+
+TEST_F(InferenceModelTest, ScalesInputsAndTargetsAsInTraining) {
+  SmallNetwork network{"", test::perceptron_options(), {}};
+  Model trained(network.chain(), *gemm, samples, 1 << 20, 1);
+  set_exact_weights(trained);
+  const std::vector<double> shifts{1, 2, 3, 4, 5, 6};
+  const Normalizer normalizer{{shifts, std::vector<double>(6, 0.5)}, {{1, 2, 3, 4}, {0.25, 0.25, 0.5, 2}}};
+  test::write_network(ranks, file, trained, {.normalizer = normalizer});
+  InferenceModel model(network.chain(), *gemm, samples);
+  model.read(CheckpointReader(ranks, file));
+  EXPECT_EQ(model.normalizer(), normalizer);
+
+  const std::vector<float> scaled = test::drawn_values(samples * 6, 3);
+  std::vector<float> inputs;
+  for (std::size_t i = 0; i < scaled.size(); ++i)
+    inputs.push_back(2 * scaled[i] + static_cast<float>(i % 6 + 1));
+  InferenceModel unscaled(network.chain(), *gemm, samples);
+  unscaled.copy(exec, trained);
+  std::vector<float> expected(samples * 4);
+  unscaled.infer(exec, scaled, expected);
+  normalizer.undo_targets(expected);
+  std::vector<float> outputs(samples * 4);
+  model.infer(exec, inputs, outputs);
+  EXPECT_EQ(outputs, expected);
+}
+
+TEST_F(InferenceModelTest, RefusesFilesOfAnotherNetwork) {
+  SmallNetwork network{"", test::perceptron_options(), {}};
+  test::write_network(ranks, file, *trained_model(network));
+  SmallNetwork wider = network;
+  wider.model.hidden = {12, 9};
+  InferenceModel other(wider.chain(), *gemm, samples);
+  EXPECT_THAT(refusal(other, file), HasSubstr("/model/hidden1/weight is [11, 6]"));
+  SmallNetwork longer = network;
+  longer.model.hidden = {11, 9, 9};
+  InferenceModel deeper(longer.chain(), *gemm, samples);
+  EXPECT_THAT(refusal(deeper, file), HasSubstr("has no /model/hidden3/weight"));
+  InferenceModel same(network.chain(), *gemm, samples);
+  EXPECT_THAT(refusal(same, file, true), HasSubstr("has no /average/hidden1/weight"));
+  EXPECT_EQ(refusal(same, file), "");
+}
+
+TEST_F(InferenceModelTest, RefusesADamagedFile) {
+  const SmallNetwork network{"", test::perceptron_options(), {}};
+  test::write_network(ranks, file, *trained_model(network));
+  std::string bytes = testing_support::read_file(file);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
+  testing_support::write_file(file, bytes);
+  InferenceModel model(network.chain(), *gemm, samples);
+  EXPECT_THAT(refusal(model, file), HasSubstr(file));
+}
+
+TEST_F(InferenceModelTest, RefusesInputsThatDoNotFit) {
+  const SmallNetwork network{"", test::perceptron_options(), {}};
+  InferenceModel model(network.chain(), *gemm, samples);
+  std::vector<float> outputs(4);
+  EXPECT_THROW(model.infer(exec, std::vector<float>(7), outputs), Error);
+  EXPECT_THROW(model.infer(exec, std::vector<float>(12), outputs), Error);
+  InferenceModel tokens(test::small_networks(DType::fp32)[2].chain(), *gemm, 1);
+  EXPECT_THROW(tokens.infer(exec, std::vector<float>(5), outputs), Error);
+  const auto trained = trained_model(network);
+  EXPECT_THROW(tokens.copy(exec, *trained), Error);
+}
+
+}  // namespace mylos::inference_model_test

@@ -1,0 +1,134 @@
+// From a checkpoint and a data file to predictions.
+#include "mylos/inference/trained_network.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "data/builders.hpp"
+#include "inference/networks.hpp"
+#include "mylos/inference/predict.hpp"
+#include "mylos/inference/trained_samples.hpp"
+
+namespace mylos::trained_network_test {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t columns = 3;
+constexpr std::int64_t targets = 2;
+constexpr std::int64_t rows = 40;
+
+Options table_options() {
+  Options options;
+  options.run.steps = 10;
+  options.model.inputs = columns;
+  options.model.outputs = targets;
+  options.model.hidden = {8};
+  options.model.loss = LossType::mse;
+  options.precision.compute = DType::bf16;
+  return options;
+}
+
+/// The checkpoint of a network of table_options() and a file of samples for it.
+class TrainedNetworkTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const Options options = table_options();
+    Model model(make_chain(options.model, options.precision, 1, false), *gemm, rows, 1 << 20, 1);
+    int seed = 40;
+    for (const ParameterSlot& slot : model.parameters().layout().slots)
+      test::set_values(model.parameters().master(slot), test::drawn_values(slot.size(), ++seed, 1));
+    const Normalizer normalizer{
+        {{100, 110, 120}, {0.125, 0.125, 0.125}}, {{1, 2}, {0.25, 0.5}}, {{100, 110, 120}, {110, 120, 130}}};
+    test::write_network(ranks, checkpoint, model, {.deck = resolve(options), .normalizer = normalizer});
+    testing_support::write_table(table, rows, columns, targets);
+  }
+  [[nodiscard]] NetworkData whole(const std::string& file) const {
+    return {.choose = [file](DataOptions& data) { choose_whole_file(data, file); }};
+  }
+  [[nodiscard]] std::string refusal(const NetworkData& data) {
+    try {
+      const CheckpointReader reader(ranks, checkpoint);
+      static_cast<void>(open_trained_network(ranks, reader, data));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  Execution exec;
+  RankGroup ranks{MPI_COMM_WORLD, 60};
+  test::SharedFolder folder{ranks};
+  std::string checkpoint = folder.path() + "/network.h5";
+  std::string table = folder.path() + "/table.h5";
+  std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
+};
+
+TEST_F(TrainedNetworkTest, PredictsTheSamplesOfAFile) {
+  const CheckpointReader reader(ranks, checkpoint);
+  const TrainedNetwork network = open_trained_network(ranks, reader, whole(table));
+  EXPECT_EQ(network.step, 3);
+  EXPECT_EQ(network.known_classes(), 0);
+  const auto model = load_model(ranks, reader, network, *gemm, false);
+  EXPECT_EQ(model->samples(), rows);
+  const auto pass = network.pass_over(DataPart::train, *model, ranks);
+  std::vector<float> found(rows * targets);
+  predict({exec, *gemm, model->passes()}, ranks, *pass, [&](const Share& samples, std::span<float> outputs) {
+    interpret_outputs(model->chain().loss(), targets, network.normalizer, outputs);
+    std::copy(outputs.begin(), outputs.end(), found.begin() + samples.first * targets);
+  });
+  EXPECT_THAT(describe_outside(ranks, network, *pass, DataPart::train), HasSubstr("outside the range"));
+
+  std::vector<float> inputs;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) inputs.push_back(testing_support::measured(i, j));
+  }
+  std::vector<float> expected(rows * targets);
+  model->infer(exec, inputs, expected);
+  EXPECT_EQ(found, expected);
+}
+
+TEST_F(TrainedNetworkTest, RefusesDataOfAnotherWidth) {
+  const std::string wide = folder.path() + "/wide.h5";
+  testing_support::write_table(wide, rows, columns + 1, targets);
+  EXPECT_THAT(refusal(whole(wide)),
+              HasSubstr("has 4 inputs per sample, but " + checkpoint + " was trained on 3"));
+  testing_support::write_table(wide, rows, columns, targets + 1);
+  EXPECT_THAT(refusal(whole(wide)), HasSubstr("has 3 targets per sample"));
+  EXPECT_THAT(refusal({.choose = [](DataOptions& data) { data.train.clear(); }}),
+              HasSubstr("is no network of tokens"));
+}
+
+TEST_F(TrainedNetworkTest, TheCheckOfTheCallerRefusesBeforeMemoryIsTaken) {
+  NetworkData data = whole(table);
+  data.check = [](const TrainedNetwork& network) { fail_input("{} is not wanted", network.path); };
+  EXPECT_EQ(refusal(data), checkpoint + " is not wanted");
+}
+
+TEST(Predict, InterpretsOutputsByTheLoss) {
+  const Normalizer normalizer{{}, {{1, 2}, {0.5, 0.25}}};
+  std::vector<float> values{1, -1, 0, 0};
+  interpret_outputs(LossType::mse, 2, normalizer, values);
+  EXPECT_EQ(values, (std::vector<float>{3, -2, 1, 2}));
+  values = {0, std::numeric_limits<float>::infinity()};
+  interpret_outputs(LossType::binary_cross_entropy, 2, normalizer, values);
+  EXPECT_EQ(values, (std::vector<float>{0.5f, std::numeric_limits<float>::infinity()}));
+  values = {5, 5, -3, 1000};
+  interpret_outputs(LossType::cross_entropy, 2, normalizer, values);
+  EXPECT_EQ(values, (std::vector<float>{0.5f, 0.5f, 0, 1}));
+}
+
+TEST(Predict, CountsOutputsThatAreNotFiniteInAnyOrderOfPieces) {
+  const float nan = std::nanf("");
+  NonFinite found;
+  found.count(10, std::vector<float>{1, 2, nan, nan}, 2);
+  found.count(2, std::vector<float>{1, nan, 3, 4}, 2);
+  EXPECT_EQ(found.outputs, 3);
+  EXPECT_EQ(found.rows, 2);
+  EXPECT_EQ(found.first_row, 2);
+  EXPECT_EQ(found.first_column, 1);
+}
+
+}  // namespace mylos::trained_network_test
