@@ -48,6 +48,8 @@ CheckpointState ComputeWeights::state(bool average) const {
 }
 
 void ComputeWeights::copy(const Execution& exec, const ParameterStore& from) const {
+  if (const std::size_t stages = from.layout().slots_of_block.size(); stages != stages_.size())
+    fail_run("{} stages with weights here and {} in the model", stages_.size(), stages);
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     const std::span<const NamedTensor> source = from.weights(stage);
     if (source.size() != stages_[stage].size())
