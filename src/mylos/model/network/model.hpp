@@ -52,7 +52,8 @@ class Model {
   [[nodiscard]] std::size_t activation_bytes() const { return arena_.bytes(); }
   /// The max samples of a micro-batch.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
-  /// Passes in evaluation mode over this model's weights; the next forward() ends what they left.
+  /// Passes in evaluation mode over this model's weights. They share its activations: a pass ends the
+  /// micro-batch of an earlier forward().
   [[nodiscard]] ForwardPass& evaluation() { return *evaluation_; }
 
   /// Must be called before the first micro-batch of a step: sets the sums that update the buffers' state to
