@@ -7,8 +7,8 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/data/prepare/prepare_fields.hpp"
-#include "mylos/train/start/stop_requests.hpp"
 #include "mylos/inference/draw_options.hpp"
+#include "mylos/train/start/stop_requests.hpp"
 
 namespace mylos::app {
 

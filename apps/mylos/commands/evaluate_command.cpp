@@ -23,7 +23,7 @@ DataPart part_of(const std::string& name) {
   return DataPart::test;
 }
 
-/// By the names of their command line option.
+/// Returns the measures by the names of the command line option.
 std::vector<Measure> measures_of(const std::vector<std::string>& names) {
   std::vector<Measure> measures;
   for (const Measure measure : all_measures) {
@@ -79,7 +79,7 @@ void print_r2(const Output& output, const TargetMeasures& measures, const std::v
   }
 }
 
-/// In the order in which they were asked for.
+/// Prints the measures in the order of the command line.
 void print_measures(const Output& output, const std::vector<std::string>& wanted,
                     const Evaluation& evaluation, const TrainedNetwork& trained) {
   for (const std::string& name : wanted) {
@@ -126,7 +126,7 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   Evaluation result = evaluate(trained->context(), *trained->communicator, *pass, measures);
   const std::string outside = describe_outside(trained->communicator->ranks(), network, *pass, part);
   const Output output = standard_output(trained->communicator->rank());
-  result.top5 = result.r2 = std::nullopt;  // on lines of their own
+  result.top5 = result.r2 = std::nullopt;  // printed on separate lines
   for (const std::string& note : network.notes) output.line(note);
   output.line(fmt::format("{} at step {}{} on {}: {}", network.path, network.step,
                           arguments.checkpoint.average ? ", average of weights," : "", network.data->path(),

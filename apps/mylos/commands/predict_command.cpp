@@ -58,7 +58,7 @@ class Predictions {
   NonFinite nonfinite_;
 };
 
-/// "12 of 200 outputs, in 6 of 100 rows, are inf or NaN, ..."
+/// Returns "12 of 200 outputs, in 6 of 100 rows, are inf or NaN, ..."
 std::string text_of(const NonFinite& found, const TrainedModel& trained) {
   const std::int64_t rows = trained.network.data->samples(DataPart::train);
   const bool half = trained.network.deck.options.precision.compute == DType::fp16;

@@ -12,7 +12,7 @@
 namespace mylos::app {
 namespace {
 
-/// "17 4 9": for vocabularies of numbered tokens without text.
+/// Reads "17 4 9", for vocabularies of numbered tokens without text.
 std::vector<std::int32_t> token_numbers(const std::string& prompt, std::int64_t vocabulary) {
   std::vector<std::int32_t> tokens;
   std::istringstream words(prompt);
@@ -35,7 +35,7 @@ std::vector<std::int32_t> tokens_of(const std::string& prompt, const Vocabulary&
   return has_text ? vocabulary.encode(prompt, "--prompt") : token_numbers(prompt, vocabulary.size());
 }
 
-/// At once: a reader watches the text grow.
+/// Prints the text at once: a reader watches it grow.
 void show(const std::string& text) {
   fmt::print("{}", text);
   std::fflush(stdout);

@@ -14,7 +14,7 @@
 namespace mylos {
 namespace {
 
-/// Over batches and ranks: without rounding, so that it does not matter who has which batch.
+/// Sums over batches and ranks. They are exact, so the result does not depend on which rank has which batch.
 struct JudgedSums {
   ExactSum loss;
   double not_finite = 0;  // sum of the losses that are not

@@ -1,4 +1,4 @@
-// Evaluation: the mean loss, the accuracy or perplexity, and what else a deck asks for, over a part of the
+// Evaluation: the mean loss, the accuracy or perplexity, and the other measures of a deck, over a part of the
 // data.
 #pragma once
 
@@ -29,18 +29,18 @@ struct Evaluation {
   [[nodiscard]] double perplexity() const;  // e^loss
 };
 
-/// All ranks call it, each with a pass over its part; every rank gets the result over all of them. Throws
+/// All ranks call it, each with a pass over its part. Returns on every rank the result over all parts. Throws
 /// Error (bad_input) for measures that such a network does not have.
 [[nodiscard]] Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
                                   EvaluationPass& pass, std::span<const Measure> measures = {});
 
-/// Bytes beside the network that evaluate() takes while it runs, where the network lives. What measures take
-/// on the host is Measures::memory_bytes().
+/// Returns the bytes that evaluate() allocates while it runs, in the memory of the network.
+/// Measures::memory_bytes() counts those of the host.
 [[nodiscard]] std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples,
                                            std::span<const Measure> measures = {});
 
-/// "loss 0.3312, accuracy 0.8947 (10000 samples)"; without accuracy for a regression, with perplexity for
-/// tokens, and with top-5 accuracy and R2 where they were measured.
+/// Returns "loss 0.3312, accuracy 0.8947 (10000 samples)"; without accuracy for a regression, with perplexity
+/// for tokens, and with top-5 accuracy and R2 where they were measured.
 [[nodiscard]] std::string describe(const Evaluation& evaluation);
 
 }  // namespace mylos
