@@ -18,7 +18,7 @@ from .report import Failure, Skipped
 # Program, and the filter of its tests in a sample.
 PROGRAMS = [("test_kernels", "RmsNorm*:Gemm.*:Convert.Refuses*"), ("test_precision", "GradientCheckTest.*"),
             ("test_optim", ""), ("test_optim_ranks", ""), ("test_model", ""), ("test_comm_ranks", "Agreement.*"),
-            ("test_train", "")]
+            ("test_inference", ""), ("test_train", "")]
 SUBJECTS = {"attention": "attention forward, backward", "gemm": "GEMMs of every engine", "recompute": "recompute bitwise",
             "memory": "plan against allocations, to the byte", "steady_state": "steps allocate and wait for nothing"}
 LIST_SECONDS = 60
