@@ -14,7 +14,7 @@ namespace mylos {
 namespace {
 
 constexpr const char* stored_amendments = "/history/amendments";
-constexpr std::size_t longest_name = 100;  // of a layer
+constexpr std::size_t longest_name = 100;  // characters of a layer's name
 
 using nlohmann::ordered_json;
 
@@ -24,7 +24,8 @@ DType compute_type_of(const std::string& word) {
   fail_input("compute is {}", word);
 }
 
-/// A whole layer of the network, not a pattern or what a deck cannot hold.
+/// Returns whether `name` can be the name of one layer in a deck: it is not a pattern and has no control
+/// characters.
 bool is_layer_name(const std::string& name) {
   const auto is_odd = [](unsigned char c) { return c < 0x20 || c == 0x7f || c == '*'; };
   return name.size() <= longest_name && std::none_of(name.begin(), name.end(), is_odd);
@@ -130,7 +131,7 @@ Amendments read_amendments(std::string_view lines, const std::string& source) {
     try {
       if (amendments.size() == max_amendments) fail_input("there are more than {}", max_amendments);
       amendments.push_back(read_amendment(lines.substr(0, end)));
-    } catch (const std::exception& error) {  // of ours, and of the JSON reader
+    } catch (const std::exception& error) {  // an Error, or an exception of the JSON reader
       fail_input("{}: is no list of a run's amendments: {}", source, error.what());
     }
     lines.remove_prefix(std::min(end + 1, lines.size()));

@@ -1,12 +1,12 @@
-// Columns: rows that a run writes, as lines of a CSV file for people and as arrays of a checkpoint, one per
-// column. A table says once what its columns are:
+// Columns: the rows that a run writes, as lines of a CSV file and as arrays of a checkpoint, one array per
+// column. A table declares its columns once:
 //
 //   struct Table {
 //     using Row = ...;
 //     static constexpr const char* group = "/history/";  // of the arrays
-//     /// Calls `column` with each name, source, format in the file, and place in a row.
+//     /// Calls `column` with each column's name, source, format in the file, and accessor for a row.
 //     template <class Function> static void for_each_column(const Function& column);
-//     /// What the file says of a value, beside the table's own type of it.
+//     /// Converts a value to the type that is formatted in the file.
 //     template <class Value> static auto written(Value value);
 //   };
 #pragma once
@@ -31,12 +31,13 @@
 
 namespace mylos {
 
-/// Whether the same steps would give the same values again; added: they would, but earlier builds did not
-/// write them.
+/// The origin of a column's values. `computed`: repeating the steps gives the same values. `added`: the
+/// same, but earlier builds did not write the column. `clock`: measured, so repeated steps give other
+/// values.
 enum class ColumnSource { computed, added, clock };
 
-/// How a checkpoint holds a value of a row: floats as doubles, a choice by its number, a number that may be
-/// missing as NaN.
+/// Converts a row's value to its type in a checkpoint: floating-point numbers become double, enumerators
+/// their number, a missing optional number NaN.
 template <class Value>
 auto stored(const Value& value) {
   if constexpr (std::is_enum_v<Value>) {
@@ -59,7 +60,7 @@ void restore(Value& value, const Stored& stored) {
   }
 }
 
-/// The first line of the file.
+/// Returns the header line of the file.
 template <class Table>
 [[nodiscard]] std::string header_of() {
   std::string header;
@@ -70,7 +71,7 @@ template <class Table>
   return header + '\n';
 }
 
-/// A row's line in it.
+/// Returns a row's line in the file.
 template <class Table>
 [[nodiscard]] std::string line_of(const typename Table::Row& row) {
   std::string line;
@@ -81,7 +82,7 @@ template <class Table>
   return line + '\n';
 }
 
-/// The part of a line that no clock had a hand in.
+/// Returns the values of a line that do not come from a clock, separated by commas.
 template <class Table>
 [[nodiscard]] std::string computed_part_of(std::string_view line) {
   std::string part;
@@ -95,13 +96,13 @@ template <class Table>
   return part;
 }
 
-/// Rows as a checkpoint holds them: an array per column.
+/// Rows in a checkpoint's layout: an array per column.
 template <class Table>
 class Columns {
  public:
   using Row = typename Table::Row;
 
-  /// Room for so many rows.
+  /// Allocates columns for `rows` rows.
   explicit Columns(std::size_t rows = 0) {
     Table::for_each_column([&](const char* name, ColumnSource source, const char*, auto place) {
       columns_.push_back(
@@ -128,12 +129,13 @@ class Columns {
     return rows;
   }
 
-  /// `state` points into this object then.
+  /// Adds the arrays to `state`, which then points into this object.
   void add_to(CheckpointState& state) {
     for (Column& column : columns_) column.add_to(state);
   }
-  /// The same, to be read from this checkpoint: without columns that it does not have, as it was written by a
-  /// build that did not know them. They stay 0, or missing.
+  /// Adds the arrays that are to be read from `saved` to `state`, which then points into this object.
+  /// Columns that the build which wrote the checkpoint did not have are left out; their values stay 0, or
+  /// missing.
   void add_to(CheckpointState& state, const CheckpointReader& saved) {
     for (Column& column : columns_) {
       if (!column.may_be_missing || saved.exists(column.path)) column.add_to(state);
@@ -145,8 +147,8 @@ class Columns {
   using Array = std::vector<decltype(stored(*std::declval<Place>()(std::declval<const Row&>())))>;
 
   struct Column {
-    std::string path;             // in a checkpoint
-    bool may_be_missing = false;  // in files of earlier builds
+    std::string path;             // path in a checkpoint
+    bool may_be_missing = false;  // in checkpoints of earlier builds
     std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<std::uint64_t>,
                  std::vector<std::int32_t>>
         values;

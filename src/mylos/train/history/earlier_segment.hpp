@@ -1,6 +1,7 @@
-// A start of a run is one segment, unless the run changes its own deck on the way: then it ends, and another
-// segment goes on in the same process from a checkpoint, as after a restart.
-// EarlierSegment: what the one hands to the other that no checkpoint has.
+// EarlierSegment: what one segment of a run passes to the next besides the checkpoint.
+//
+// A start of a run has a single segment unless the run amends its own deck. In that case the segment ends,
+// and the next one resumes from a checkpoint in the same process, as after a restart.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,12 @@
 namespace mylos {
 
 struct EarlierSegment {
-  Amendments amendments;             // all: those of the checkpoint lack the last
-  std::vector<RunEvent> events;      // those too that lie behind the checkpoint
-  std::unique_ptr<FolderLock> lock;  // on rank 0: nobody comes between the two
+  Amendments amendments;             // of the whole run; the checkpoint lacks the last one
+  std::vector<RunEvent> events;      // including those after the checkpoint
+  std::unique_ptr<FolderLock> lock;  // on rank 0: the folder stays locked between segments
   RunClock clock;
-  std::int64_t first = 0;    // step after which the start began
-  std::int64_t steps = 0;    // of the start, those too that are made again
+  std::int64_t first = 0;    // step after which this start began
+  std::int64_t steps = 0;    // steps of this start, including repeated ones
   std::int64_t skipped = 0;  // likewise
 };
 

@@ -1,4 +1,4 @@
-// RowHistory: rows that a run writes as it goes on, in a CSV file for people and as a tail in checkpoints.
+// RowHistory: the rows that a run writes during training, in a CSV file and as a tail in checkpoints.
 // History: one row per step, in `history.csv`.
 #pragma once
 
@@ -14,21 +14,22 @@
 
 namespace mylos {
 
-/// `Table`: as of columns.hpp, and where its rows stand (HistoryTable).
+/// The history of a table's rows. `Table` is a table as in columns.hpp that also states the positions of its
+/// rows (see HistoryTable).
 template <class Table>
 class RowHistory {
  public:
   using Row = typename Table::Row;
-  /// Rows that a checkpoint keeps.
+  /// The number of rows that a checkpoint stores.
   static constexpr std::size_t tail_length = 1000;
 
-  /// Rows go to `path` too; an empty path writes no file (ranks but the first).
+  /// Writes the rows to `path` too. An empty path (all ranks but rank 0) writes no file.
   explicit RowHistory(std::string path)
       : file_(std::move(path),
               {header_of<Table>(), &Table::place_in, &computed_part_of<Table>, Table::counted}) {}
 
-  /// Appends rows to the file and to the tail. Throws Error where the file cannot be written; it is as before
-  /// then, and the rows are written with the next ones.
+  /// Appends rows to the file and to the tail. Throws Error if the file cannot be written: the file is then
+  /// unchanged, and the next call writes these rows too.
   void append(std::span<const Row> rows) {
     for (const Row& row : rows) {
       tail_.push_back(row);
@@ -39,13 +40,13 @@ class RowHistory {
       for (const Row& row : rows) lines += line_of<Table>(row);
     file_.append(lines);
   }
-  /// The last rows, oldest first.
+  /// Returns the last rows, oldest first.
   [[nodiscard]] const std::deque<Row>& tail() const { return tail_; }
-  /// Of a run that starts afresh: sets aside the file of an earlier one, which had no checkpoint to go on
-  /// from. Returns its new path; "": there was none.
+  /// Renames the file of an earlier run, which left no checkpoint to resume from. Called when a run starts
+  /// from scratch. Returns the new path, or "" if there was no file.
   std::string begin_anew() { return file_.begin_anew(); }
-  /// Goes on after a restart, with the tail of the checkpoint: RowFile::resume(). `expected`: rows up to
-  /// `step`.
+  /// Resumes after a restart with the checkpoint's tail (see RowFile::resume()). `expected`: number of rows
+  /// up to `step`.
   [[nodiscard]] std::string resume(std::deque<Row> tail, std::uint64_t step, std::uint64_t expected) {
     tail_ = std::move(tail);
     std::vector<PlacedLine> lines;
@@ -54,18 +55,18 @@ class RowHistory {
     return file_.resume(lines, step, expected);
   }
 
-  /// Adds the tail to what a checkpoint is to hold; `state` points into this object then.
+  /// Adds the tail to `state`, which then points into this object.
   void save(CheckpointState& state) {
     saved_ = Columns<Table>(tail_);
     saved_.add_to(state);
   }
-  /// Adds room for that of a checkpoint, which is read before restore(): as far as it has the columns that
-  /// builds before this one did not write. Throws Error where it has no such rows.
+  /// Adds the arrays of a checkpoint's tail to `state`, which is read before restore(). Columns that earlier
+  /// builds did not write may be missing. Throws Error if the checkpoint has no such rows.
   void make_room(const CheckpointReader& saved, CheckpointState& state) {
     saved_ = Columns<Table>(static_cast<std::size_t>(saved.length(std::string(Table::group) + "step")));
     saved_.add_to(state, saved);
   }
-  /// resume() with the tail that was read.
+  /// Calls resume() with the tail that was read.
   [[nodiscard]] std::string restore(std::uint64_t step, std::uint64_t expected) {
     return resume(saved_.rows(), step, expected);
   }
@@ -73,7 +74,7 @@ class RowHistory {
  private:
   RowFile file_;
   std::deque<Row> tail_;
-  Columns<Table> saved_;  // as a checkpoint holds them
+  Columns<Table> saved_;  // the tail in a checkpoint's layout
 };
 
 using History = RowHistory<HistoryTable>;

@@ -1,5 +1,4 @@
-// The columns of a run's history: those of history.csv, and the arrays of a checkpoint. A column is a line
-// below.
+// The columns of a run's history, in history.csv and in checkpoints. Each column is one line below.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +12,19 @@ namespace mylos {
 struct HistoryRow {
   StepRecord record = {};
   double epoch = 0;  // passes over the training data, after the step
-  // Mean over the steps since the log point before.
+  // Means over the steps since the previous log point.
   RunSpeed speed = {};
-  double communication_s = 0;  // of a step, on rank 0
+  double communication_s = 0;  // per step, on rank 0
   double data_wait_s = 0;      // likewise
-  double elapsed_s = 0;        // since the run was first started, restarts included
+  double elapsed_s = 0;        // since the run first started, including restarts
 };
 
 struct HistoryTable {
   using Row = HistoryRow;
   static constexpr const char* group = "/history/";
-  static constexpr const char* counted = "steps";  // a row for each
+  static constexpr const char* counted = "steps";  // the unit of the row count
 
-  /// An int32 is a rank + 1, 0 for none.
+  /// Calls `column` for each column. An int32 column holds rank + 1, or 0 for no rank.
   template <class Function>
   static void for_each_column(const Function& column) {
     using enum ColumnSource;
@@ -51,7 +50,7 @@ struct HistoryTable {
     column("elapsed_s", clock, "{:.3f}", [](auto& row) { return &row.elapsed_s; });
   }
 
-  /// What history.csv says of a rank + 1 is whether there was one.
+  /// Converts a value for history.csv. A rank + 1 becomes a flag: whether there was such a rank.
   template <class Value>
   static Value written(Value value) {
     if constexpr (std::is_same_v<Value, std::int32_t>) return value != 0 ? 1 : 0;
@@ -59,7 +58,7 @@ struct HistoryTable {
   }
 
   [[nodiscard]] static std::uint64_t step_of(const HistoryRow& row) { return row.record.step; }
-  /// Of the rows of a step, in their order: there is one.
+  /// Returns the row's index among the rows of its step. A step has one row.
   [[nodiscard]] static int place_of(const HistoryRow&) { return 0; }
   [[nodiscard]] static int place_in(std::string_view) { return 0; }
 };

@@ -20,14 +20,14 @@ std::string bar(std::uint64_t done, std::uint64_t total) {
   return text;
 }
 
-/// A part of a progress line. ASCII: as many columns as bytes.
+/// A field of a progress line. Its text is ASCII, so that bytes equal terminal columns.
 struct Field {
   enum Name : std::uint8_t { step, epoch, loss, lr, norm, scale, speed, share, remaining, skipped };
   Name name;
   std::string text;
 };
 
-/// What a narrow terminal does without, first to last.
+/// The fields that a narrow terminal omits, in order of omission.
 constexpr std::array dispensable{Field::scale, Field::norm,    Field::lr,   Field::share,
                                  Field::epoch, Field::skipped, Field::speed};
 
@@ -65,7 +65,7 @@ std::string progress_line(const HistoryRow& row, std::uint64_t total_steps, doub
 }
 
 std::string live_line(const HistoryRow& row, std::uint64_t total_steps, double remaining_s, int columns) {
-  // Text in the last column makes some terminals go on to the next line.
+  // Some terminals wrap to the next line when text reaches the last column.
   const auto room = static_cast<std::size_t>(std::max(columns - 1, 0));
   std::vector<Field> fields = fields_of(row, total_steps, remaining_s);
   std::string line = line_of(fields);

@@ -9,7 +9,8 @@
 namespace mylos {
 namespace {
 
-/// All ranks exchange, whatever they are to count.
+/// Returns whether this rank is the first one on its device. All ranks must call it, including ranks that
+/// count nothing.
 bool is_first_on_device(RankGroup& ranks) {
   if (memory_is_host) return false;
   const std::vector<DeviceId> devices = devices_of_ranks(ranks);

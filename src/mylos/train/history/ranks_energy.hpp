@@ -1,5 +1,5 @@
-// RanksEnergy: who of the ranks counts which joules, so that a node's processors and a device are counted
-// once.
+// RanksEnergy: assigns the counting of energy to ranks, so that each node's processors and each device are
+// counted once.
 #pragma once
 
 #include "mylos/comm/ranks/rank_group.hpp"
@@ -9,13 +9,15 @@ namespace mylos {
 
 class RanksEnergy {
  public:
-  /// All ranks make it together. The first rank of a node counts its processors, the first of a device that.
+  /// Assigns the counters: the first rank of a node counts its processors, the first rank of a device counts
+  /// the device. All ranks must call it together.
   explicit RanksEnergy(RankGroup& ranks);
 
-  /// Since construction, what this rank counts for others too; 0 where another one counts for it, NaN where
-  /// the machine does not say. A sum over ranks is then all of the energy, or NaN.
+  /// Returns the joules that this rank has counted since construction, including the energy of ranks that it
+  /// counts for. Returns 0 if another rank counts for this one, and NaN if the machine reports no energy.
+  /// The sum over ranks is therefore the total energy, or NaN.
   [[nodiscard]] double joules();
-  /// What this rank counts: as EnergyCounter::what().
+  /// Returns what this rank counts, as EnergyCounter::what() does.
   [[nodiscard]] std::string what() const { return counter_ ? counter_->what() : ""; }
 
  private:

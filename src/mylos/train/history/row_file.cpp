@@ -16,10 +16,11 @@
 namespace mylos {
 namespace {
 
-// Of a disk that stays full: some ten thousand rows, which are dropped together.
+// Bytes of rows stored while the disk is full, about ten thousand rows. Beyond this limit all of them are
+// dropped.
 constexpr std::size_t max_unwritten = std::size_t{4} << 20;
 
-/// The step in the first column; 0 for the header or what is no row.
+/// Returns the step in the first column; 0 for the header and for lines that are not rows.
 std::uint64_t step_of(const std::string& line) {
   std::uint64_t step = 0;
   std::from_chars(line.data(), line.data() + line.size(), step);
@@ -27,7 +28,7 @@ std::uint64_t step_of(const std::string& line) {
 }
 
 void write_or_fail(std::ofstream& file, const std::string& path, const std::string& text) {
-  if (file) errno = 0;  // else it says why the file could not be opened
+  if (file) errno = 0;  // if opening failed, errno has the reason
   file << text << std::flush;
   if (!file) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
 }
@@ -35,9 +36,9 @@ void write_or_fail(std::ofstream& file, const std::string& path, const std::stri
 }  // namespace
 
 struct RowFile::Found {
-  std::vector<std::string> shared;  // by the tail's rows; "": the file lacks it
-  std::uint64_t count = 0;          // of all
-  std::string why_aside;            // why the file cannot be gone on with; "": it can
+  std::vector<std::string> shared;  // lines that match the tail's rows; "": missing in the file
+  std::uint64_t count = 0;          // number of all rows
+  std::string why_aside;            // why the file cannot be continued; "": it can
 };
 
 void RowFile::append(const std::string& lines) {
@@ -80,7 +81,7 @@ RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t 
   const auto commas = std::count(format_.header.begin(), format_.header.end(), ',');
   std::ifstream file(path_);
   for (std::string line; std::getline(file, line);) {
-    if (file.eof()) break;  // half a row
+    if (file.eof()) break;  // incomplete row
     if (line.rfind("step,", 0) == 0 && line + '\n' != format_.header) rows.why_aside = "has other columns";
     if (std::count(line.begin(), line.end(), ',') != commas) continue;
     const RowPlace place{step_of(line), format_.place_in(line)};

@@ -1,5 +1,5 @@
-// RowFile: a CSV file of rows that a run writes as it goes on, in the order of its steps, and that a restart
-// cuts behind its checkpoint.
+// RowFile: a CSV file of rows that a run appends in the order of its steps. A restart truncates it after the
+// checkpoint's step.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace mylos {
 
-/// Where a row stands. Its step is the first column.
+/// The position of a row. The step is the row's first column.
 struct RowPlace {
   std::uint64_t step = 0;
-  int of_step = 0;  // of several rows of that step
+  int of_step = 0;  // index among the rows of that step
 
-  // Spelled out: nvcc 13 leaves the equality that comes with a defaulted order undefined.
+  // Defined explicitly: nvcc 13 does not define the equality operator that a defaulted ordering implies.
   friend bool operator==(const RowPlace& a, const RowPlace& b) {
     return a.step == b.step && a.of_step == b.of_step;
   }
@@ -26,13 +26,14 @@ struct RowPlace {
   }
 };
 
-/// What the file needs to know of its rows.
+/// The properties of rows that the file depends on.
 struct RowFormat {
   std::string header;
   std::function<int(std::string_view line)>
-      place_in;  // where the row stands among those of its step; -1: no row
-  std::function<std::string(std::string_view line)> computed_part;  // that no clock had a hand in
-  std::string counted;                                              // what there is a row for: "steps"
+      place_in;  // returns the row's index among the rows of its step; -1: not a row
+  std::function<std::string(std::string_view line)>
+      computed_part;    // returns the values that no clock measured
+  std::string counted;  // the unit of the row count, "steps"
 };
 
 struct PlacedLine {
@@ -42,34 +43,34 @@ struct PlacedLine {
 
 class RowFile {
  public:
-  /// An empty path writes no file (ranks but the first).
+  /// Creates a file at `path`. An empty path (all ranks but rank 0) writes no file.
   RowFile(std::string path, RowFormat format) : path_(std::move(path)), format_(std::move(format)) {}
 
   [[nodiscard]] bool is_written() const { return !path_.empty(); }
-  /// Whether it is there, from this start or an earlier one.
+  /// Returns whether the file exists, from this start or an earlier one.
   [[nodiscard]] bool exists() const { return std::filesystem::exists(path_); }
-  /// Throws Error where the file cannot be written; it is as before then, and the lines are written with the
-  /// next ones, or by a call without any.
+  /// Appends lines. Throws Error if the file cannot be written: the file is then unchanged, and the next
+  /// call, which may pass no lines, writes these lines too.
   void append(const std::string& lines);
-  /// Sets aside the file of an earlier run. Returns its new path; "": there was none.
+  /// Renames the file of an earlier run. Returns the new path, or "" if there was no file.
   std::string begin_anew();
-  /// Cuts the file behind `step`, and writes into it those of `tail`, the last rows, that it lacks. A file
-  /// whose rows are others than the tail's is of another run and set aside, and so is one of a build that
-  /// wrote other columns. Returns what there is to say of that, and of rows that neither has of the
-  /// `expected` ones; "": nothing.
+  /// Truncates the file after `step`, and adds those rows of `tail`, the last rows, that the file lacks. A
+  /// file whose rows differ from the tail's belongs to another run and is renamed. A file with the columns
+  /// of another build is renamed too. Returns a message about a renamed file, and about rows among the
+  /// `expected` ones that are in neither the file nor the tail; "" if there is nothing to report.
   [[nodiscard]] std::string resume(const std::vector<PlacedLine>& tail, std::uint64_t step,
                                    std::uint64_t expected);
 
  private:
   struct Found;
-  /// Writes the rows before the tail's to `earlier`, which may be many.
+  /// Reads the file. Writes the rows before the tail, which may be many, to `earlier`.
   [[nodiscard]] Found read(const std::vector<PlacedLine>& tail, std::uint64_t last,
                            std::ostream& earlier) const;
 
   std::string path_;
   RowFormat format_;
   std::string unwritten_;
-  bool begun_ = false;  // the file was there
+  bool begun_ = false;  // this start has created or read the file
 };
 
 }  // namespace mylos

@@ -1,4 +1,4 @@
-// RunClock: the seconds that a run has taken over all its starts, and where those of this start went.
+// RunClock: the seconds that a run has taken in all its starts, and the division of this start's time.
 #pragma once
 
 #include <chrono>
@@ -8,22 +8,22 @@
 
 namespace mylos {
 
-/// Where a rank's time went, in seconds: together all of it (docs/metrics.md).
+/// A rank's time by activity, in seconds. The parts add up to the elapsed time (docs/metrics.md).
 struct TimeParts {
-  double compute_s = 0;        // in steps, besides the next two
+  double compute_s = 0;        // in steps, except the next two
   double communication_s = 0;  // in steps
   double data_s = 0;           // in steps
   double evaluation_s = 0;
-  double checkpoints_s = 0;  // that steps waited for them, and the last one
+  double checkpoints_s = 0;  // stalls of steps by checkpoints, and the last checkpoint
   double other_s = 0;        // history, progress, the end of the run
 
   [[nodiscard]] double steps_s() const { return compute_s + communication_s + data_s; }
-  /// What training needs besides evaluations and checkpoints: speeds are of this time.
+  /// Returns the time of training: all but evaluations and checkpoints. Speeds refer to this time.
   [[nodiscard]] double training_s() const { return steps_s() + other_s; }
   [[nodiscard]] double sum_s() const;
 };
 
-/// Calls `part` with each one's name, key in summary.json, and place.
+/// Calls `part` with each part's name, key in summary.json, and member pointer.
 template <class Function>
 constexpr void for_each_part(const Function& part) {
   part("compute", "compute_s", &TimeParts::compute_s);
@@ -42,19 +42,19 @@ inline double TimeParts::sum_s() const {
 
 class RunClock {
  public:
-  /// Steps begin now.
+  /// Starts the clock. Called before the first step.
   void start() { started_ = counted_ = Clock::now(); }
-  /// After a restart: what earlier starts took.
+  /// Sets the time that earlier starts took. Called after a restart.
   void go_on_from(double elapsed_s) { earlier_s_ = elapsed_s; }
 
-  /// The steps to come are another trainer's, whose waits are counted from 0. What went by since the last
-  /// call of the next two is no part of them.
+  /// Prepares for another trainer, whose waits are counted from 0. The time since the last count is added to
+  /// `other_s`.
   void change_trainer() {
     count(&TimeParts::other_s);
     counted_waits_ = {};
   }
 
-  /// Counts what went by since the last call of these two as steps; `waits`: of the trainer, up to now.
+  /// Counts the time since the last count as step time. `waits`: total waits of the trainer so far.
   void count_steps(const StepWaits& waits) {
     const double communication_s = waits.communication_s - counted_waits_.communication_s;
     const double data_s = waits.data_s - counted_waits_.data_s;
@@ -63,14 +63,14 @@ class RunClock {
     parts_.data_s += data_s;
     parts_.compute_s += since_last_s() - communication_s - data_s;
   }
-  /// Counts it as this part.
+  /// Counts the time since the last count as `part`.
   void count(double TimeParts::*part) { parts_.*part += since_last_s(); }
 
-  /// What earlier starts took.
+  /// Returns the seconds of earlier starts.
   [[nodiscard]] double earlier_s() const { return earlier_s_; }
   [[nodiscard]] double elapsed_s() const { return earlier_s_ + of_start_s(); }
   [[nodiscard]] double of_start_s() const { return seconds_since(started_); }
-  /// Of this start, as counted so far.
+  /// Returns the parts of this start's time counted so far.
   [[nodiscard]] const TimeParts& parts() const { return parts_; }
 
  private:

@@ -99,7 +99,7 @@ void RunEvents::replace(std::vector<RunEvent> events) {
   write_anew();
 }
 
-/// The file may have events behind the checkpoint.
+/// Rewrites the file, which may contain events from after the checkpoint.
 void RunEvents::write_anew() {
   is_written_ = false;
   if (path_.empty()) return;

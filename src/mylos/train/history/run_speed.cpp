@@ -45,10 +45,10 @@ double peak_flops_of(const RunOptions& run, DType compute, GemmEngine& gemm, Ran
                      std::size_t max_bytes) {
   if (run.peak_flops > 0) return run.peak_flops * ranks.size();
   ProductStretches own;
-  ranks.barrier();  // those that share a node share its cores and memory while they are measured
+  ranks.barrier();  // ranks of a node measure at the same time, as they share its cores and memory
   const double start_s = steady_seconds();
   run_on_all(ranks, [&] { own = measure_product_stretches(Execution{}, gemm, compute, max_bytes); });
-  for (ProductStretch& stretch : own) stretch.end_s -= start_s;  // the nodes' clocks differ
+  for (ProductStretch& stretch : own) stretch.end_s -= start_s;  // clocks differ between nodes
   std::vector<ProductStretches> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof own);
   return best_rate(all);

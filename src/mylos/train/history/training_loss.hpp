@@ -11,20 +11,20 @@ namespace mylos {
 
 class TrainingLoss {
  public:
-  /// Of each step once, in their order: the sum is then the same whoever reads how many of them at a time. A
-  /// step that was skipped does not count.
+  /// Adds a step. Each step is added once, in order, so that the sum does not depend on how many records are
+  /// read at a time. Skipped steps do not count.
   void add(const StepRecord& record) {
     if (record.overflow != 0) return;
     sum_ += record.loss;
     steps_ += 1;
   }
-  /// The mean over those since the last call; NaN where there were none.
+  /// Returns the mean over the steps since the last call; NaN if there were none.
   [[nodiscard]] double take();
 
-  /// `state` points into this object then.
+  /// Adds the sum to `state`, which then points into this object.
   void save(CheckpointState& state);
-  /// Adds room for what the checkpoint has: nothing, where its build did not know of it. The mean is then of
-  /// the steps from there on.
+  /// Adds the checkpoint's entries to `state`. Checkpoints of earlier builds may have none; the mean then
+  /// covers the steps after the restart.
   void make_room(const CheckpointReader& saved, CheckpointState& state);
 
  private:
