@@ -27,7 +27,7 @@ bool can_become_float(const Options& options, const std::string& layer) {
     const Chain chain = chain_of(changed);
     require_rules_apply(chain, changed.precision);
     return compute_type_of(chain, layer) == DType::fp32;
-  } catch (const Error&) {  // rules do not speak of it, or others share its weights
+  } catch (const Error&) {  // the rules cannot apply to it, or other layers share its weights
     return false;
   }
 }

@@ -11,14 +11,14 @@ namespace {
 
 constexpr double usual_update_ratio = 1e-3;
 
-/// 0.0123 -> "0.01": advice has one digit.
+/// Rounds to one significant digit: 0.0123 -> "0.01".
 std::string one_digit(double value) {
   if (!std::isnormal(value)) return "1";
   const double unit = std::pow(10, std::floor(std::log10(std::fabs(value))));
   return fmt::format("{:g}", std::round(value / unit) * unit);
 }
 
-/// "try A, B or C"; what is empty is left out.
+/// Returns "try A, B or C" without the empty keys.
 std::string try_one_of(std::vector<std::string> keys) {
   std::erase(keys, "");
   std::string text = "try " + keys.front();

@@ -1,4 +1,4 @@
-// HealthAdvice: the keys that may help a run in trouble, with values that its deck does not have already.
+// HealthAdvice: suggests keys that may cure an unhealthy run, with values that differ from its deck's.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ class HealthAdvice {
  public:
   HealthAdvice(const Options& options, bool scale_is_dynamic);
 
-  // Each begins with "try".
+  // Each text contains "try" and the suggested keys.
 
   [[nodiscard]] std::string on_vanishing_gradients() const;
   [[nodiscard]] std::string on_vanishing_parameter() const;
-  /// `usual_norm`: the median of the last `steps` steps; 0: not known.
+  /// `usual_norm`: median gradient norm of the last `steps` steps; 0: unknown.
   [[nodiscard]] std::string on_large_gradients(double usual_norm, std::int64_t steps) const;
   [[nodiscard]] std::string on_dead_layer() const;
   [[nodiscard]] std::string on_dead_units() const;
@@ -30,13 +30,13 @@ class HealthAdvice {
   double lr_;
   double clip_norm_;
   ScalerOptions scaler_;
-  // Keys with values; "" where the deck has it already, or it would do nothing.
-  std::string live_activation_;  // that has a gradient everywhere
+  // Keys with values; "" if the deck already has the value, or the key would have no effect.
+  std::string live_activation_;  // an activation with a gradient everywhere
   std::string norm_;
   std::string larger_scale_;
   std::string lower_floor_;
   std::string slower_growth_;
-  std::string wider_type_;  // of a larger range, or of more digits
+  std::string wider_type_;  // a type with a larger range, or with more digits
 };
 
 }  // namespace mylos

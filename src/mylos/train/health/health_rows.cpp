@@ -33,7 +33,7 @@ std::string path_of(std::string_view column) {
   return "/history/health/" + std::string(column);
 }
 
-/// By which a line is found in a file: the parameter in its second column.
+/// Returns the format of lines that are identified by the parameter in their second column.
 RowFormat format_of(const std::vector<std::string>& parameters) {
   std::unordered_map<std::string, int> places;
   for (const std::string& parameter : parameters) places.emplace(parameter, static_cast<int>(places.size()));
@@ -119,7 +119,7 @@ std::string HealthRows::restore(std::uint64_t step) {
     for (std::size_t i = 0; i < parameters_.size(); ++i)
       lines.push_back({{look.step, static_cast<int>(i)}, line_of(look, i)});
   }
-  return file_.resume(lines, step, 0);  // how many looks there were, health.every of all starts would say
+  return file_.resume(lines, step, 0);  // 0: health.every may have changed, so the number is unknown
 }
 
 }  // namespace mylos

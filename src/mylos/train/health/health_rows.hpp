@@ -1,5 +1,6 @@
-// HealthRows: what was seen of every parameter, a row for each at each look: lines of `health.csv`, and the
-// last looks in checkpoints, /history/health/<column> [looks, parameters].
+// HealthRows: the statistics of every parameter, one row per parameter and inspection. They are lines of
+// `health.csv`; checkpoints store those of the last inspections, /history/health/<column> [inspections,
+// parameters].
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@ class HealthRows {
   static constexpr std::array<std::string_view, 8> columns = {
       "gradient_norm",  "weight_norm", "update_ratio", "largest_gradient",
       "largest_weight", "zeros",       "subnormals",   "non_finite"};
-  /// Looks that a checkpoint keeps.
+  /// The number of inspections that a checkpoint stores.
   static constexpr std::size_t tail_length = 100;
 
   struct Look {
@@ -30,27 +31,28 @@ class HealthRows {
     bool operator==(const Look&) const = default;
   };
 
-  /// `path`: of health.csv; "": no file (ranks but the first). `parameters`: the paths of all.
+  /// `path`: of health.csv; "" (all ranks but rank 0): no file. `parameters`: the paths of all parameters.
   HealthRows(std::string path, std::vector<std::string> parameters);
 
   void add(const HealthRecord& record);
-  /// Brings the file up to date. Throws Error where it cannot be written; what it lacks comes with the next
-  /// rows.
+  /// Appends new rows to the file. Throws Error if it cannot be written; the next call writes the missing
+  /// rows too.
   void write();
   [[nodiscard]] const std::deque<Look>& tail() const { return tail_; }
-  /// That so many parameters take at most: the last looks, and as a checkpoint holds them.
+  /// Returns an upper bound of the memory for `parameters` parameters: the last inspections, and their copy
+  /// in a checkpoint's layout.
   [[nodiscard]] static constexpr std::size_t memory_bytes(std::size_t parameters) {
     return 2 * tail_length * parameters * columns.size() * sizeof(double);
   }
 
-  /// Of a run that starts afresh: sets aside the file of an earlier one. Returns its new path; "": there was
-  /// none.
+  /// Renames the file of an earlier run. Called when a run starts from scratch. Returns the new path, or ""
+  /// if there was no file.
   std::string begin_anew() { return file_.begin_anew(); }
-  /// Adds the last looks to what a checkpoint is to hold; `state` points into this object then.
+  /// Adds the last inspections to `state`, which then points into this object.
   void save(CheckpointState& state);
-  /// Adds room for what save() wrote; nothing where the checkpoint has none.
+  /// Adds the checkpoint's entries to `state`, which is read before restore(). A checkpoint may have none.
   void make_room(const CheckpointReader& saved, CheckpointState& state);
-  /// After that was read: RowFile::resume().
+  /// Resumes the file with the inspections that were read (see RowFile::resume()).
   [[nodiscard]] std::string restore(std::uint64_t step);
 
  private:
@@ -60,7 +62,7 @@ class HealthRows {
   RowFile file_;
   std::deque<Look> tail_;
   std::string new_lines_;
-  // As a checkpoint holds them.
+  // The last inspections in a checkpoint's layout.
   std::vector<std::uint64_t> stored_steps_;
   std::array<std::vector<double>, columns.size()> stored_;
 };

@@ -10,21 +10,21 @@
 namespace mylos {
 namespace {
 
-// Steps, but where it says looks.
+// In steps; names with `looks` are in inspections.
 constexpr std::size_t loss_window = 200;
 constexpr std::size_t norm_window = 100;
 constexpr std::size_t skip_window = 200;
-constexpr std::int64_t smoothed = 5;          // losses of which the median is judged: one batch is no jump
-constexpr std::int64_t losses_to_judge = 40;  // before a jump can be told from the beginning
+constexpr std::int64_t smoothed = 5;  // losses whose median is judged, so that a single batch is no jump
+constexpr std::int64_t losses_to_judge = 40;  // before that, the fall at the start of training hides jumps
 constexpr std::int64_t skips_to_judge = 100;
 constexpr std::int64_t high_norm_steps = 100;
 constexpr std::int64_t vanishing_steps = 5;
 constexpr std::int64_t looks_in_a_row = 3;
-constexpr std::int64_t looks_at_units = 10;  // a unit may rest for a batch
+constexpr std::int64_t looks_at_units = 10;  // a unit may be inactive for a single batch
 constexpr std::int64_t looks_at_ratio = 10;
-constexpr double min_jump = 1.5;          // of the median: a loss that hardly varies may double no doubt
-constexpr double min_part_lost = 0.01;    // of what was learned: a network that has learned all trembles
-constexpr double calm_share_of_lr = 0.1;  // schedules end with small rates, and small updates
+constexpr double min_jump = 1.5;          // times the median: ignores doublings of a nearly constant loss
+constexpr double min_part_lost = 0.01;    // of the total reduction: ignores noise after convergence
+constexpr double calm_share_of_lr = 0.1;  // below it, learning-rate schedules end and updates are small
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void HealthWatch::see(const StepRecord& step, const HealthRecord* health, std::v
   see_norm(step, health, found);
   see_loss(step, found);
   if (health != nullptr) see_parameters(step, *health, found);
-  // What explodes is no measure of what is usual.
+  // Exploding gradients are excluded from the usual norm.
   if (std::isfinite(step.gradient_norm) &&
       (options_.exploding_norm == 0 || step.gradient_norm <= options_.exploding_norm))
     norms_.add(step.gradient_norm);
@@ -114,7 +114,7 @@ std::string HealthWatch::largest_of(const HealthRecord* health) const {
 
 void HealthWatch::see_scale(const StepRecord& step, const HealthRecord* health,
                             std::vector<RunEvent>& found) {
-  const bool has_begun = step.updates > 0;  // before, a scale that starts too high is on its way
+  const bool has_begun = step.updates > 0;  // an initial scale that is too high has been lowered by then
   if (has_begun) skips_.add(step.overflow != 0 ? 1 : 0);
   const auto skipped = std::count(skips_.values.begin(), skips_.values.begin() + skips_.count, 1.0);
   const double part =
@@ -123,7 +123,7 @@ void HealthWatch::see_scale(const StepRecord& step, const HealthRecord* health,
   if (health != nullptr && step.overflow != 0) {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (health->parameters[i].non_finite > 0)
-        where = parameters_[i].path;  // the last is the first backward
+        where = parameters_[i].path;  // the last one is the first in the backward pass
     }
   }
   if (has_begun && options_.skipped_share > 0 && skips_.count >= skips_to_judge &&
@@ -134,7 +134,7 @@ void HealthWatch::see_scale(const StepRecord& step, const HealthRecord* health,
                      100 * part, skips_.count, advice_.on_skipped_steps())});
   }
   if (!scale_is_dynamic_) return;
-  // Floats, as the scaler has them: 0.1 is more there.
+  // Compared as float, like the scaler's state: the float nearest to 0.1 is larger than 0.1.
   if (step.overflow != 0 && step.scale <= static_cast<float>(scaler_.min_scale)) {
     found.push_back({step.step, "warning", health_cause::floor, where,
                      fmt::format("gradients overflow{} although the loss scale is at its floor of {:g}; {}",
@@ -158,7 +158,7 @@ void HealthWatch::see_loss(const StepRecord& step, std::vector<RunEvent>& found)
   const std::int64_t before = losses_.count - smoothed;
   if (before < losses_to_judge) return;
   const double now = losses_.median(before, losses_.count);
-  // More than half of those before, or the jump is not min_jump times their median.
+  // A jump requires that more than half of the earlier losses are far below the current one.
   const auto is_far_below = [now](double loss) { return min_jump * loss < now; };
   if (std::count_if(losses_.values.begin(), losses_.values.begin() + before, is_far_below) <= before / 2)
     return;
@@ -171,7 +171,7 @@ void HealthWatch::see_loss(const StepRecord& step, std::vector<RunEvent>& found)
   Recent distances(loss_window);
   for (std::int64_t i = 0; i < before; ++i)
     distances.add(std::fabs(losses_.values[static_cast<std::size_t>(i)] - usual));
-  // That of a normal distribution is 0.6745 standard deviations.
+  // The median absolute deviation of a normal distribution is 0.6745 standard deviations.
   const double deviation = distances.median(0, before) / 0.6745;
   const double far = usual + options_.loss_deviations * deviation;
   const double high = options_.loss_factor * least;
@@ -180,14 +180,14 @@ void HealthWatch::see_loss(const StepRecord& step, std::vector<RunEvent>& found)
   if (!is_far && !is_high) return;
   const double limit = is_high ? high : far;
   std::int64_t first = before;
-  while (losses_.values[static_cast<std::size_t>(first)] <= limit) ++first;  // the median is above it
+  while (losses_.values[static_cast<std::size_t>(first)] <= limit) ++first;  // the median is above the limit
   found.push_back(
       {step.step - static_cast<std::uint64_t>(losses_.count - 1 - first), "warning", health_cause::loss, "",
        fmt::format(
            "the loss jumps to {:.4g}, {:.3g} times its recent least, from a median of {:.4g} with a robust "
            "deviation of {:.2g}; {}",
            now, now / least, usual, deviation, advice_.on_loss_jump())});
-  losses_.clear();  // what comes is judged by what comes
+  losses_.clear();  // later losses are compared with later ones only
 }
 
 void HealthWatch::see_parameters(const StepRecord& step, const HealthRecord& health,
@@ -270,7 +270,7 @@ void HealthWatch::require_valid(const std::string& source) const {
     if (!std::all_of(recent->values.begin(), recent->values.end(), [](double v) { return std::isfinite(v); }))
       fail_input("{}: /health: a window has a value that is not finite", source);
   }
-  // Each step or look adds one.
+  // Each step or inspection adds one.
   constexpr std::int64_t most = std::int64_t{1} << 60;
   const auto is_count = [](std::int64_t value) { return value >= -most && value <= most; };
   const auto is_valid = [&](const Streaks& streaks) {

@@ -1,8 +1,8 @@
-// HealthWatch: detectors of trouble in what steps and parameters tell of themselves. Each finding names what
-// is wrong, where, since which step, and the key that may help with a value for it.
+// HealthWatch: detectors of training problems in the records of steps and parameters. Each finding names the
+// problem, the place, the first step, and a key that may help with a value for it.
 //
-// Detectors see every step in order and are alike on all ranks. Their whole state is in checkpoints
-// (/health), so that a restart in their middle changes no finding.
+// Detectors process every step in order, identically on all ranks. Checkpoints contain their complete state
+// (/health), so that a restart changes no finding.
 #pragma once
 
 #include <limits>
@@ -19,7 +19,7 @@
 
 namespace mylos {
 
-/// The names of what went wrong, as events have them.
+/// The causes of warnings, as in events.
 namespace health_cause {
 inline constexpr const char* vanishing = "vanishing gradients";
 inline constexpr const char* exploding = "exploding gradients";
@@ -36,21 +36,21 @@ inline constexpr const char* not_finite = "not finite";
 
 class HealthWatch {
  public:
-  /// `parameters`: by slot; of those of which nothing is to be said an empty path.
+  /// `parameters`: by slot; an empty path excludes a parameter from warnings.
   HealthWatch(const Options& options, bool scale_is_dynamic, std::vector<WatchedParameter> parameters);
 
-  /// Advises by these from now on.
+  /// Uses these options for advice from now on.
   void take(const Options& options) { advice_ = HealthAdvice(options, scale_is_dynamic_); }
 
-  /// Steps in order; `health` where the step was looked at, else null. Findings are added to `found`: the
-  /// same one may come again at later steps.
+  /// Processes the next step in order. `health`: its inspection, or null if it was not inspected. Appends
+  /// findings to `found`; later steps may report the same finding again.
   void see(const StepRecord& step, const HealthRecord* health, std::vector<RunEvent>& found);
 
-  /// `state` points into this object then.
+  /// Adds the state to `state`, which then points into this object.
   void save(CheckpointState& state);
-  /// Adds room for what save() wrote; nothing where the checkpoint is of a build that did not watch.
+  /// Adds the checkpoint's entries to `state`. Checkpoints of earlier builds may have none.
   void make_room(const CheckpointReader& saved, CheckpointState& state);
-  /// Throws Error (bad_input) for what save() cannot have written.
+  /// Throws Error (bad_input) if save() cannot have written this state.
   void require_valid(const std::string& source) const;
 
  private:
@@ -61,16 +61,16 @@ class HealthWatch {
   [[nodiscard]] std::string clipping_advice() const;
   [[nodiscard]] std::string largest_of(const HealthRecord* health) const;
 
-  /// The last values, oldest first; a fixed room in checkpoints.
+  /// The last values, oldest first, with a constant size in checkpoints.
   struct Recent {
     std::vector<double> values;
-    std::int64_t count = 0;  // of the values that there are
+    std::int64_t count = 0;  // number of valid values
     explicit Recent(std::size_t most) : values(most) {}
     void add(double value);
     void clear() { count = 0; }
     [[nodiscard]] double median(std::int64_t first, std::int64_t past) const;
   };
-  /// Looks in a row that found something, of one parameter.
+  /// The numbers of consecutive inspections of a parameter with each finding.
   struct Streaks {
     std::int64_t vanishing = 0;
     std::int64_t dead = 0;
@@ -87,10 +87,10 @@ class HealthWatch {
   HealthAdvice advice_;
   std::vector<WatchedParameter> parameters_;
 
-  double first_loss_ = std::numeric_limits<double>::quiet_NaN();  // of the run
+  double first_loss_ = std::numeric_limits<double>::quiet_NaN();  // of the run's first step
   Recent losses_;
   Recent norms_;
-  Recent skips_;  // 1: skipped
+  Recent skips_;  // 1 for a skipped step
   std::int64_t vanishing_steps_ = 0;
   std::int64_t high_steps_ = 0;
   std::vector<Streaks> streaks_;  // by slot

@@ -85,7 +85,7 @@ std::optional<Divergence> loss_jump_of(const RunEvent& event, const HealthOption
   if (!leads_back || event.cause != health_cause::loss) return std::nullopt;
   return Divergence{.first = event.step,
                     .cause = event.cause,
-                    .text = event.text.substr(0, event.text.find("; try "))};  // the run tries it itself
+                    .text = event.text.substr(0, event.text.find("; try "))};  // without the advice
 }
 
 ReturnPlan plan_return(const Divergence& divergence, const Options& options, const Amendments& before,
