@@ -13,13 +13,13 @@ namespace mylos {
 namespace {
 
 constexpr std::int64_t steps_to_judge = 100;
-constexpr double frequent = 0.01;  // share of steps
+constexpr double frequent = 0.01;  // fraction of steps
 constexpr double unbearable = 0.05;
-constexpr std::int64_t longest_interval = 32;  // of the deck's
+constexpr std::int64_t longest_interval = 32;  // times the deck's
 constexpr double min_factor = 1.0625;
 constexpr std::int64_t calm_climbs = 4;
 
-/// The next one on its way to the bounds; the same at them.
+/// Returns the next larger interval within the bounds; the same one at the bounds.
 std::int64_t slower(std::int64_t interval, std::int64_t deck) {
   const std::int64_t most = std::min<std::int64_t>(std::numeric_limits<std::int32_t>::max(),  // of a deck
                                                    longest_interval * deck);
@@ -30,7 +30,7 @@ double slower(double factor) {
   return std::min(factor, std::max((1 + factor) / 2, min_factor));
 }
 
-/// Steps in which the scale climbs back what a backoff takes.
+/// Returns the number of steps in which the scale regains the loss of one backoff.
 double climb_of(const ScalerOptions& scaler) {
   const double growths = std::ceil(std::log(1 / scaler.backoff_factor) / std::log(scaler.growth_factor));
   return static_cast<double>(scaler.growth_interval) * growths;
@@ -64,7 +64,8 @@ bool is_slowed(const ScalerOptions& now, const ScalerOptions& deck) {
   return now.growth_interval > deck.growth_interval || now.growth_factor < deck.growth_factor;
 }
 
-/// As far as the scaler knows: it has the last 1,000 steps, and those since it lowered the scale.
+/// Returns whether the scaler saw no overflow for several climbs, as far as its records of the last 1,000
+/// steps and of the steps since the last backoff show.
 bool is_calm(const ScalerState& scaler, const ScalerOptions& now) {
   const double wanted = static_cast<double>(calm_climbs) * climb_of(now);
   return static_cast<double>(scaler.since_backoff) >= wanted &&
@@ -153,7 +154,7 @@ std::optional<Amendment> adapt_types(const Divergence& overflow, const Options& 
 ScalerState scaler_behind_types(ScalerState state, const Options& options) {
   const ScalerMode mode = scaler_mode_of(options);
   const ScalerState fresh = initial_scaler_state(options.precision.scaler, mode);
-  if (mode != ScalerMode::fixed) state.scale = fresh.scale;  // one that a return has lowered stays
+  if (mode != ScalerMode::fixed) state.scale = fresh.scale;  // a fixed scale keeps what a rewind has lowered
   state.good_steps = fresh.good_steps;
   state.hysteresis_left = fresh.hysteresis_left;
   state.skipped_in_a_row = fresh.skipped_in_a_row;

@@ -22,7 +22,7 @@ const char* name_of(ScalerMode mode) {
   }
 }
 
-/// The scale and what counts towards its next change; statistics go on.
+/// Copies the scale and the counters of its next change. Statistics continue.
 void begin_with_scale_of(const ScalerState& fresh, ScalerState& scaler) {
   scaler.scale = fresh.scale;
   scaler.good_steps = fresh.good_steps;
@@ -53,7 +53,7 @@ std::string settle_scaler(const CheckpointReader& saved, const Options& options,
         "statistics",
         state.step, fresh.scale, scale);
   }
-  Options written = options;  // with the sizes, which a stored deck may leave to the data
+  Options written = options;  // with the sizes, which a stored deck may take from the data
   written.precision = before;
   const ScalerMode mode = scaler_mode_of(options);
   if (const ScalerMode was = scaler_mode_of(written); mode != was) {

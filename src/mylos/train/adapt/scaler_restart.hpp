@@ -1,5 +1,4 @@
-// The loss scaler of a start that goes on from a checkpoint, whose deck may be another one than the run was
-// written with.
+// The loss scaler of a start that resumes from a checkpoint, whose deck may differ from the current one.
 #pragma once
 
 #include <string>
@@ -10,14 +9,18 @@
 
 namespace mylos {
 
-/// Throws Error (bad_input) where a scaler's state that was read from `source` is none.
+/// Throws Error (bad_input) if a state that was read from `source` is not possible for a scaler.
 void require_possible_scaler(const ScalerState& state, const std::string& source);
 
-/// Makes the scaler in `state`, which was read from `saved`, the one that `options` ask for. Theirs are a
-/// fresh one by precision.scaler.reset (once: a checkpoint whose own deck asked for it is of a run that had
-/// it); the scale that a run begins with where the mode is another one, or a static scale is; else the scale
-/// that was reached, within a min_scale and max_scale that were changed. `fresh`: of a run that begins. The
-/// sizes in `options.model` are set. Returns a line about it; "": it goes on as it was.
+/// Adjusts the scaler in `state`, which was read from `saved`, to `options`:
+///
+/// - precision.scaler.reset starts a fresh scaler, once: if the checkpoint's deck has the key too, the run
+///   has already been reset.
+/// - If the mode has changed, or the value of a static scale, the scale is the initial one.
+/// - Otherwise the scale stays, clamped to changed values of min_scale and max_scale.
+///
+/// `fresh`: the initial state of a run. The sizes in `options.model` are set. Returns a line that describes
+/// the change; "" if nothing changed.
 [[nodiscard]] std::string settle_scaler(const CheckpointReader& saved, const Options& options,
                                         const ScalerState& fresh, StepState& state);
 

@@ -14,7 +14,7 @@ bool has_run(const TrialResult& result) {
   return result.obstacle.empty();
 }
 
-/// Of the settings that recompute least: index in all results. The same order as in results.
+/// Returns the indices of the results that recompute least, in ascending order.
 std::vector<std::size_t> fastest_lists(const std::vector<TrialResult>& results) {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -34,7 +34,7 @@ std::string in_milliseconds(double seconds) {
   return fmt::format("{:.4g} ms", 1000 * seconds);
 }
 
-/// "34 % less", "3.1 % more": of `other`.
+/// Compares `value` with `other`: "34 % less", "3.1 % more".
 std::string against(double value, double other) {
   const double difference = value / other - 1;
   return fmt::format("{} {}", percent(std::abs(difference)), difference > 0 ? "more" : "less");
@@ -53,7 +53,7 @@ std::string loss_sentence(const TrialResult& base, const TrialResult& result, st
   return fmt::format("the loss of {} steps is {} from float's", steps, percent(gap, true));
 }
 
-/// Why one of the 16-bit types was left.
+/// Returns why a 16-bit type was not chosen.
 std::string reason_against(const TrialResult& result, const TrialResult& chosen, const TrialResult* base,
                            const TypeChoiceRule& rule, std::int64_t steps) {
   const std::string_view name = name_of(result.setting.compute);
@@ -72,7 +72,8 @@ std::string recomputation_sentence(const TrialResult& chosen, const TrialResult&
                      bytes_against(all, chosen));
 }
 
-/// Where the rounds differ by more than what decided between float and 16 bits; "": they are steady.
+/// Returns a warning if the rounds differ by more than the margin of the decision between float and 16 bits;
+/// "" if they are steady.
 std::string doubt(const TrialResult& base, const TrialResult& other, const TypeChoiceRule& rule) {
   const double gain = 1 - step_seconds(other) / step_seconds(base);
   const double widest = std::max(spread_of(base), spread_of(other));
@@ -113,7 +114,7 @@ std::vector<TrialSetting> settings_to_try(const Options& deck) {
 
 std::string percent(double share, bool plus) {
   const double value = 100 * share;
-  const bool is_large = std::abs(value) >= 99.5;  // two digits would be an exponent
+  const bool is_large = std::abs(value) >= 99.5;  // two digits would print an exponent
   if (plus) return is_large ? fmt::format("{:+.0f} %", value) : fmt::format("{:+.2g} %", value);
   return is_large ? fmt::format("{:.0f} %", value) : fmt::format("{:.2g} %", value);
 }
@@ -159,7 +160,7 @@ Options advised_options(const Options& deck, const std::vector<TrialResult>& res
                         const TypeChoiceRule& rule) {
   const TrialResult& taken = results.at(chosen);
   Options options = options_of(deck, {taken.setting.compute});
-  // The choice is made; what a run with precision.adapt looks at later stays.
+  // The type is chosen now; later checks of precision.adapt stay enabled.
   if (options.precision.adapt) options.precision.adaptation.types = {taken.setting.compute};
   options.run.folder += "-advised";
   RecomputeMode& recompute = options.memory.recompute;

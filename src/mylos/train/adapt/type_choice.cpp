@@ -20,7 +20,7 @@ bool ran(const TrialResult& result) {
   return result.obstacle.empty();
 }
 
-/// The fastest of those that `may`; results.size(): none.
+/// Returns the index of the fastest result for which `may` is true; results.size() if there is none.
 template <class May>
 std::size_t fastest(const std::vector<TrialResult>& results, const May& may) {
   std::size_t best = results.size();
@@ -31,7 +31,7 @@ std::size_t fastest(const std::vector<TrialResult>& results, const May& may) {
   return best;
 }
 
-/// Its loss is a number, and it has found its loss scale.
+/// Returns whether the losses are finite and the loss scale has settled.
 bool learns(const TrialResult& result) {
   return ran(result) && std::isfinite(late_loss(result)) && result.late_skips <= max_late_skips;
 }

@@ -17,11 +17,11 @@
 namespace mylos {
 namespace {
 
-// Of a stretch, not timed: pages are touched and caches filled.
+// Untimed steps at the start of a stretch, which touch pages and fill caches.
 constexpr std::int64_t warm_up_steps = 2;
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
-/// One setting's trainer with its data, at the first step of the run.
+/// A trainer with its data in one setting, at the run's first step.
 class Trial {
  public:
   Trial(const TrialSubject& subject, const MemoryProblem& start, const TrialSetting& setting,
@@ -64,7 +64,7 @@ class Trial {
  private:
   [[nodiscard]] RankGroup& ranks() const { return subject_.communicator.ranks(); }
 
-  /// As the start of a run does, without a word.
+  /// Plans memory as the start of a run does, but without messages.
   void plan_memory(const MemoryProblem& start) {
     MemoryProblem problem = start.with(options_);
     problem.starts = start.starts;
@@ -104,7 +104,7 @@ std::vector<double> of_all(RankGroup& ranks, double own) {
   return all;
 }
 
-/// The means of a step behind the warm-up, seconds and joules.
+/// Measures the mean seconds and joules of a step after the warm-up.
 void measure_stretch(Trial& trial, std::int64_t steps, const TrialLimits& limits, RankGroup& ranks,
                      TrialResult& result) {
   const auto joules = [&] { return limits.joules ? limits.joules() : no_number; };
@@ -134,7 +134,7 @@ std::vector<GradientLoss> gradients_of(Trainer& trainer, std::uint64_t step) {
   return result;
 }
 
-/// The loss scaler's state behind them.
+/// Returns the loss scaler's state after these steps.
 ScalerState note_compared_steps(Trial& trial, TrialResult& result) {
   const StepState state = trial.finish();
   const std::uint64_t late = state.step - std::max<std::uint64_t>(state.step / 4, 1);
@@ -153,7 +153,7 @@ ScalerState note_compared_steps(Trial& trial, TrialResult& result) {
   return state.scaler;
 }
 
-/// A setting, and what its next trial goes on with.
+/// A setting, and the state that its next trial starts with.
 struct Turn {
   TrialResult result;
   std::optional<ScalerState> scaler = std::nullopt;
@@ -173,7 +173,7 @@ void visit(const TrialSubject& subject, const MemoryProblem& start, const TrialL
                     subject.communicator.ranks(), result);
     if (is_first) turn.scaler = note_compared_steps(trial, result);
   } catch (const Error& error) {  // on all ranks
-    const bool may_be_the_type =  // of data that half has no room for
+    const bool may_be_the_type =  // because the data exceed the range of half
         error.code() == ExitCode::bad_input && result.setting.compute == DType::fp16;
     const bool is_of_the_setting =
         error.code() == ExitCode::does_not_fit || error.code() == ExitCode::diverged;
@@ -190,7 +190,7 @@ std::vector<TrialResult> run_type_trials(const TrialSubject& subject,
                                          const TrialLimits& limits) {
   std::vector<Turn> turns;
   for (const TrialSetting& setting : settings) turns.push_back({.result = {.setting = setting}});
-  // Of this moment: the process grows with each trial, and no setting is to have less room for it.
+  // Measured once: the process grows with each trial, and all settings must have the same room.
   const MemoryProblem start =
       shared_problem(subject.options, subject.gemm, subject.communicator.ranks(), &subject.data);
   for (int round = 0; round < limits.rounds; ++round) {
@@ -210,7 +210,7 @@ Options options_of(const Options& deck, const TrialSetting& setting) {
   const bool is_float = setting.compute == DType::fp32 &&
                         std::all_of(precision.rules.begin(), precision.rules.end(),
                                     [](const PrecisionRule& rule) { return rule.type == DType::fp32; });
-  if (is_float) precision.masters = MasterWeights::fp32;  // there is nothing that could be without
+  if (is_float) precision.masters = MasterWeights::fp32;  // fp32 layers always have masters
   if (setting.recompute) options.memory.recompute = *setting.recompute;
   return options;
 }
