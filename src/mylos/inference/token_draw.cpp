@@ -9,7 +9,8 @@
 namespace mylos {
 namespace {
 
-/// In [0, 1), with 53 random bits: 24 would be coarse beside the rare tokens of a large vocabulary.
+/// Returns a number in [0, 1) with 53 random bits: 24 bits are too coarse for rare tokens of a large
+/// vocabulary.
 double uniform(const RandomStream& random, std::uint64_t index) {
   const RandomBlock block = random.block(index, 0, 0);
   return ((block.word[0] >> 5) * 0x1p26 + (block.word[1] >> 6)) * 0x1p-53;
@@ -54,7 +55,8 @@ std::int32_t TokenDraw::operator()(std::span<const float> logits, std::uint64_t 
     const double below = static_cast<double>(logits[static_cast<std::size_t>(token)]) - *largest;
     sums_.push_back(sum += std::exp(below / options_.temperature));
   }
-  // The first sum above the drawn part; rounding may put that part at the whole sum, which none exceeds.
+  // Finds the first sum above the drawn fraction. Rounding may make it equal to the total, so the search
+  // ends at the last sum.
   const auto found = std::upper_bound(sums_.begin(), sums_.end() - 1, uniform(random_, index) * sum);
   return candidates_[static_cast<std::size_t>(found - sums_.begin())];
 }

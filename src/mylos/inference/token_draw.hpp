@@ -1,7 +1,7 @@
 // TokenDraw: draws a token from its logits.
 //
-// A token's probability is softmax(logits / temperature) over the top_k largest logits. The random numbers
-// are counter-based: the n-th token of a text is a function of the seed, n and the logits alone.
+// A token's probability is softmax(logits / temperature) over the top_k largest logits. Random numbers are
+// counter-based: the n-th token of a text depends only on the seed, n and the logits.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace mylos {
 
 class TokenDraw {
  public:
-  /// Throws Error (bad_input) for a temperature or top_k below 0.
+  /// Throws Error (bad_input) if temperature or top_k is below 0.
   explicit TokenDraw(const DrawOptions& options);
 
   /// Returns the token numbered `index` of a text. Of equal logits the lower token is the likelier. Throws
@@ -27,8 +27,8 @@ class TokenDraw {
 
   DrawOptions options_;
   RandomStream random_;
-  std::vector<std::int32_t> candidates_;  // rising
-  std::vector<double> sums_;              // of the candidates' weights, running
+  std::vector<std::int32_t> candidates_;  // ascending
+  std::vector<double> sums_;              // running sums of the candidates' weights
 };
 
 }  // namespace mylos

@@ -15,7 +15,7 @@ constexpr const char* group = "/evaluation/best";
 bool BestEvaluation::take(std::span<const EvaluationRow> rows) {
   if (!metric_) return false;
   const std::optional<double> value = value_in(rows, *metric_);
-  if (!value) return false;  // not measured: neither better nor worse
+  if (!value) return false;  // not measured: the evaluation does not count
   const bool improves = !std::isnan(*value) && (best_step_ < 0 || is_better(*metric_, *value, best_value_));
   if (!improves) {
     without_improvement_ += 1;
@@ -44,7 +44,7 @@ void BestEvaluation::make_room(const CheckpointReader& saved, CheckpointState& s
   if (!saved.exists(group)) return;
   saved_metric_ = saved.text(fmt::format("{}/metric", group));
   const std::optional<Metric> own = metric_;
-  metric_.emplace();  // room for any: the file says which it is
+  metric_.emplace();  // accepts any metric, as the file states which it is
   save(state);
   metric_ = own;
 }

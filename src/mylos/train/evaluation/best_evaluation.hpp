@@ -1,4 +1,4 @@
-// BestEvaluation: which evaluation of a run was the best so far, and for how many there was none better.
+// BestEvaluation: the best evaluation of a run so far, and the number of evaluations since then.
 #pragma once
 
 #include <cmath>
@@ -16,35 +16,35 @@ namespace mylos {
 
 class BestEvaluation {
  public:
-  /// No metric: nothing is the best. `patience`: evaluations without improvement that end the run; 0: none
-  /// do.
+  /// Compares evaluations by `metric`; without a metric there is no best one. `patience`: evaluations
+  /// without improvement after which the run ends; 0: it does not end.
   explicit BestEvaluation(std::optional<Metric> metric = {}, std::int64_t patience = 0)
       : metric_(metric), patience_(patience) {}
 
-  /// The rows of one evaluation. True if it is the best so far: of equals, the first. An evaluation that did
-  /// not measure the metric does not count.
+  /// Takes the rows of one evaluation. Returns true if it is the best so far; among equals the first is the
+  /// best. Ignores an evaluation that did not measure the metric.
   bool take(std::span<const EvaluationRow> rows);
 
   [[nodiscard]] const std::optional<Metric>& metric() const { return metric_; }
-  /// -1: none yet.
+  /// Returns the step of the best evaluation; -1: none yet.
   [[nodiscard]] std::int64_t step() const { return best_step_; }
   [[nodiscard]] double value() const { return best_value_; }
-  /// Evaluations since the best one.
+  /// Returns the number of evaluations since the best one.
   [[nodiscard]] std::int64_t without_improvement() const { return without_improvement_; }
   [[nodiscard]] bool patience_is_over() const { return patience_ > 0 && without_improvement_ >= patience_; }
-  /// "validation.loss 0.3122 at step 200"; "" where there is none.
+  /// Returns "validation.loss 0.3122 at step 200"; "" if there is none.
   [[nodiscard]] std::string text() const;
 
-  /// `state` points into this object then.
+  /// Adds the state to `state`, which then points into this object.
   void save(CheckpointState& state);
-  /// Adds room for what the checkpoint has of it.
+  /// Adds the checkpoint's entries to `state`.
   void make_room(const CheckpointReader& saved, CheckpointState& state);
-  /// Whether a run that is at `now` can have come to what was read.
+  /// Returns whether the state that was read is possible for a run at step `now`.
   [[nodiscard]] bool is_possible(std::int64_t now) const {
     return best_step_ >= -1 && best_step_ <= now && !std::isnan(best_value_) && without_improvement_ >= 0;
   }
-  /// After that was read, with the last rows: where the run went by another metric before, or by none, the
-  /// best of those rows is the best.
+  /// Restores the state that was read. `rows`: the last rows. If the checkpoint used another metric or none,
+  /// the best one of these rows becomes the best evaluation.
   void restore(const std::deque<EvaluationRow>& rows);
 
  private:
@@ -53,7 +53,7 @@ class BestEvaluation {
   double best_value_ = 0;
   std::int64_t best_step_ = -1;
   std::int64_t without_improvement_ = 0;
-  std::string saved_metric_;  // of the checkpoint; "": it has none
+  std::string saved_metric_;  // of the checkpoint; "": it has no metric
 };
 
 }  // namespace mylos

@@ -22,7 +22,7 @@ void write_confusion_file(const std::string& path, std::int64_t step, std::vecto
         row.push_back(measures->confused(label, predicted));
     }
   }
-  // Names are bytes of folders' names, which need not be UTF-8.
+  // Names come from folder names, whose bytes need not be UTF-8.
   publish_text(path, document.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + '\n');
 }
 

@@ -2,7 +2,7 @@
 //
 //   {format, version, step, classes: [name, ...], parts: {validation|test: [[count, ...], ...]}}
 //
-// where row i, column j counts the samples of class i that were taken for class j.
+// Row i, column j is the number of samples of class i that were classified as class j.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace mylos {
 
-/// Of at least one part of the data. Classes without a name go by their numbers. Throws Error where it cannot
-/// be written; an older one stays as it is then.
+/// Writes the matrices of at least one part of the data. Classes without a name are named by their numbers.
+/// Throws Error if the file cannot be written; an older file is then unchanged.
 void write_confusion_file(const std::string& path, std::int64_t step, std::vector<std::string> class_names,
                           std::span<const std::pair<DataPart, const ClassMeasures*>> parts);
 

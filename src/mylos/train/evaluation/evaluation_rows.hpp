@@ -1,6 +1,5 @@
-// What evaluations found, as rows: those of evaluations.csv, and the arrays of a checkpoint. At each
-// evaluation there is a row for the training loss since the one before, and one for each evaluated part of
-// the data.
+// The results of evaluations as rows of evaluations.csv and as arrays of a checkpoint. Each evaluation has a
+// row for the training loss since the previous evaluation, and a row for each evaluated part of the data.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +16,19 @@ struct EvaluationRow {
   std::uint64_t step = 0;
   double epoch = 0;  // passes over the training data, after the step
   DataPart part = DataPart::train;
-  double loss = 0;  // of the training data: mean over the applied steps since the evaluation before
-  std::optional<double> accuracy = {};  // of evaluated classes and tokens
-  std::optional<double> top5 = {};      // where run.metrics asks for it
+  double loss = 0;  // training data: mean over the applied steps since the previous evaluation
+  std::optional<double> accuracy = {};  // for classes and tokens
+  std::optional<double> top5 = {};      // if run.metrics contains it
   std::optional<double> r2 = {};        // likewise
-  double elapsed_s = 0;                 // since the run was first started, restarts included
+  double elapsed_s = 0;                 // since the run first started, including restarts
 };
 
 struct EvaluationTable {
   using Row = EvaluationRow;
   static constexpr const char* group = "/history/evaluations/";
-  static constexpr const char* counted = "evaluated parts";  // a row for each
+  static constexpr const char* counted = "evaluated parts";  // the unit of the row count
 
-  /// Losses and accuracies as they are, to the last bit: they are compared.
+  /// Calls `column` for each column. Losses and accuracies are written exactly, as they are compared.
   template <class Function>
   static void for_each_column(const Function& column) {
     using enum ColumnSource;
@@ -55,7 +54,7 @@ struct EvaluationTable {
   }
 
   [[nodiscard]] static std::uint64_t step_of(const EvaluationRow& row) { return row.step; }
-  /// Of the rows of a step, in their order.
+  /// Returns the row's index among the rows of its step.
   [[nodiscard]] static int place_of(const EvaluationRow& row) { return static_cast<int>(row.part); }
   [[nodiscard]] static int place_in(std::string_view line);
 };

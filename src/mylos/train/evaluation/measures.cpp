@@ -11,7 +11,7 @@
 namespace mylos {
 namespace {
 
-// Sums of 4 GiB.
+// Limit: their sums take 4 GiB.
 constexpr std::int64_t max_measured_targets = std::int64_t{1} << 22;
 constexpr double undefined_r2 = std::numeric_limits<double>::quiet_NaN();
 
@@ -70,7 +70,7 @@ void TargetMeasures::add(std::span<const float> predictions, std::span<const flo
       ++of.not_finite;
     }
     if (!std::isfinite(target)) continue;
-    of.value.add(target);  // whatever was predicted: whether a target varies is not the network's doing
+    of.value.add(target);  // independent of predictions: whether a target varies is a property of the data
     of.square.add(target * target);
   }
 }
@@ -86,7 +86,7 @@ void TargetMeasures::add_up(RankGroup& ranks) {
     numbers.clear();
     for (Sums& of : part) {
       for (ExactSum* sum : {&of.error, &of.value, &of.square}) {
-        sum->carry();  // digits of up to 2^47 ranks add up
+        sum->carry();  // makes the sum over up to 2^47 ranks exact
         numbers.insert(numbers.end(), std::begin(sum->digits), std::end(sum->digits));
       }
       numbers.push_back(of.not_finite);

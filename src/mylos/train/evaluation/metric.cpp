@@ -85,7 +85,7 @@ std::optional<Metric> watched_metric(const Options& options, const RunData& data
                why_not_measured(wanted, data), names_of(measured));
   }
   if (options.run.patience == 0) return std::nullopt;
-  if (measured.size() > 1) return measured[1];  // behind the training loss: the validation's, else the test's
+  if (measured.size() > 1) return measured[1];  // the validation loss, else the test loss
   fail_input(
       "run.patience = {}: nothing is evaluated in this run; give data.validation or data.test, or go by "
       "checkpoint.keep_best = \"train.loss\"",

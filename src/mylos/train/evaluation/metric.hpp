@@ -1,4 +1,4 @@
-// Metric: a number by which the evaluations of a run are compared, "validation.loss".
+// Metric: the number by which evaluations of a run are compared, such as "validation.loss".
 #pragma once
 
 #include <optional>
@@ -21,17 +21,17 @@ struct Metric {
 
 [[nodiscard]] std::string name_of(const Metric& metric);
 
-/// Of the rows of an evaluation; nothing where it was not measured.
+/// Returns the metric's value in the rows of an evaluation; nothing if it was not measured.
 [[nodiscard]] std::optional<double> value_in(std::span<const EvaluationRow> rows, const Metric& metric);
-/// A tie is no improvement, and neither is NaN.
+/// Returns whether `value` is better than `than`. An equal value is not better, and neither is NaN.
 [[nodiscard]] bool is_better(const Metric& metric, double value, double than);
 
-/// What the evaluations of a run of this deck measure.
+/// Returns the metrics that evaluations of a run with this deck measure.
 [[nodiscard]] std::vector<Metric> measured_metrics(const Options& options, const RunData& data);
 
-/// By which checkpoint.keep_best and run.patience go: the metric of keep_best, else the loss of the
-/// validation data, else that of the test data; nothing where the deck asks for neither. Throws Error
-/// (bad_input) where the run does not measure it, with what it measures.
+/// Returns the metric for checkpoint.keep_best and run.patience: that of keep_best, else the validation
+/// loss, else the test loss; nothing if the deck uses neither key. Throws Error (bad_input) that lists the
+/// measured metrics if the run does not measure it.
 [[nodiscard]] std::optional<Metric> watched_metric(const Options& options, const RunData& data);
 
 }  // namespace mylos

@@ -2,7 +2,7 @@
 //
 //   {format, version, step, targets: [name, ...], parts: {validation|test: [R2, ...]}}
 //
-// null where a target has none: it is constant, or a prediction of it is not finite.
+// R2 is null for a target that is constant, or that has a prediction which is not finite.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,12 @@
 
 namespace mylos {
 
-/// Of more than these, as of the points of a grid, there is no such file.
+/// The maximum number of targets of a file. With more targets, such as the points of a grid, no file is
+/// written.
 inline constexpr std::int64_t max_targets_of_file = 200;
 
-/// Of at least one part of the data. Targets without a name go by their numbers. Throws Error where it cannot
-/// be written; an older one stays as it is then.
+/// Writes the R2 of at least one part of the data. Targets without a name are named by their numbers. Throws
+/// Error if the file cannot be written; an older file is then unchanged.
 void write_target_file(const std::string& path, std::int64_t step, std::vector<std::string> names,
                        std::span<const std::pair<DataPart, std::vector<double>>> parts);
 
