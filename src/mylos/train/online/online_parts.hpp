@@ -1,4 +1,4 @@
-// What an OnlineTrainer is made of.
+// The components of an OnlineTrainer.
 #pragma once
 
 #include <optional>
@@ -15,26 +15,26 @@ struct OnlineTrainer::Parts {
   Parts(const Options& given, MPI_Comm ranks, const std::function<void(const std::string&)>& message);
 
   StepReport step();
-  /// All ranks. Throws Error (bad_input) where they have fewer samples than a layer needs that normalises
-  /// over all of them.
+  /// Throws Error (bad_input) if all ranks together have fewer samples than a layer needs that normalises
+  /// over the samples of all ranks. All ranks must call it.
   void require_enough_samples();
-  /// As a checkpoint says that products were computed, as far as that is possible here.
+  /// Selects the GEMM engines that a checkpoint names, if they are available.
   void go_on_with_engines(const ProductEngines& before, const std::string& path);
   [[noreturn]] void throw_cause(StepState state);
-  /// Puts the steps up to `last` into the history, as far as the trainer still has their records.
+  /// Adds the steps up to `last` to the history, if the trainer still has their records.
   void record_steps(std::uint64_t last);
 
-  std::function<void(const std::string&)> line;  // tells the program, on rank 0
-  std::string deck;                              // what a checkpoint's says
-  Assembly assembly;                             // its options: every step is a full one
+  std::function<void(const std::string&)> line;  // prints a message of the program, on rank 0
+  std::string deck;                              // the deck that checkpoints contain
+  Assembly assembly;                             // its options make every step a full one
   std::int64_t max_samples = 0;
   SampleNeeds needs;
   std::optional<ViewBatch> batch;
   std::optional<Error> diverged;
 
-  std::int64_t consumed = 0;   // samples of all steps, those of earlier starts included
-  History history{""};         // of all steps, without a file
-  std::uint64_t recorded = 0;  // steps that it has
+  std::int64_t consumed = 0;   // samples of all steps, including earlier starts
+  History history{""};         // all steps, without a file
+  std::uint64_t recorded = 0;  // last step in the history
 };
 
 }  // namespace mylos

@@ -5,8 +5,8 @@
 namespace mylos {
 namespace {
 
-// Where data of a Kokkos::View lie; less would make product engines choose other kernels than in training on
-// files.
+// The alignment of a Kokkos::View's data. With a smaller alignment, GEMM engines would choose other kernels
+// than in training from files.
 constexpr std::size_t view_alignment = 64;
 
 std::int64_t extent(std::size_t count) {

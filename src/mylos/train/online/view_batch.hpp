@@ -1,4 +1,4 @@
-// ViewBatch: the caller's views as the one micro-batch of a step.
+// ViewBatch: the caller's views as the single micro-batch of a step.
 #pragma once
 
 #include "mylos/base/device/arena.hpp"
@@ -10,22 +10,22 @@ namespace mylos {
 
 class ViewBatch final : public BatchSource {
  public:
-  /// For at most `max_samples` of what `chain` reads; samples of this rank are numbered from `first_sample`
-  /// on.
+  /// `max_samples`: the maximum that next() returns, in the types that `chain` reads. This rank's samples
+  /// are numbered from `first_sample`.
   ViewBatch(const Chain& chain, std::int64_t max_samples, std::uint64_t first_sample);
 
   void set(const SampleRows<const float>& inputs, const SampleRows<const float>& targets);
   void set(const SampleRows<const float>& inputs, const SampleValues<const std::int32_t>& labels);
-  /// What was set. Throws Error (bad_input) where it does not fit the network.
+  /// Returns the views that were set. Throws Error (bad_input) if they do not fit the network.
   MicroBatch next(const Execution& exec) override;
-  /// What was set, of this rank.
+  /// Returns the number of samples that were set on this rank.
   [[nodiscard]] std::int64_t samples() const { return static_cast<std::int64_t>(inputs_.extent(0)); }
 
-  /// Rows [first, first + count) in the chain's input type: where they lie, or as a copy that is valid until
-  /// the next call.
+  /// Returns rows [first, first + count) in the chain's input type: a view of `inputs`, or a copy that is
+  /// valid until the next call.
   [[nodiscard]] Tensor inputs_of(const Execution& exec, const SampleRows<const float>& inputs,
                                  std::int64_t first, std::int64_t count) const;
-  /// Throws Error (bad_input) unless `view` has `columns` columns and nothing between its rows.
+  /// Throws Error (bad_input) unless `view` has `columns` columns and contiguous rows.
   static void require_rows(const SampleRows<const float>& view, std::int64_t columns, const char* name,
                            const char* key);
 
