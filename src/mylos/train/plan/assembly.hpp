@@ -1,5 +1,5 @@
-// Assembly: a trainer and all that it stands on, put together in one way for a run, for a program that embeds
-// the library, and for measurements.
+// Assembly: a trainer and the components that it depends on, assembled in the same way for runs, for
+// programs that embed the library, and for measurements.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace mylos {
 
-/// The parts in the order in which they are found out; who assembles them fills all but the last.
+/// The components in the order of their construction. The caller sets all but the last.
 struct Assembly {
-  Options options;  // complete: with the sizes that the data say
+  Options options;  // complete, including the sizes that the data determine
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<GemmEngine> gemm;
   StepPlan step;
@@ -19,7 +19,8 @@ struct Assembly {
   std::unique_ptr<Trainer> trainer;
 };
 
-/// Makes the trainer of the other parts, which takes all memory. `run_steps`: for the schedule.
+/// Constructs the trainer from the other components, which allocates all memory. `run_steps`: length of the
+/// learning-rate schedule.
 void assemble(Assembly& parts, std::int64_t run_steps);
 
 }  // namespace mylos

@@ -10,27 +10,28 @@
 namespace mylos {
 namespace {
 
-/// Of the differences of times that were taken in the same round: a machine that is slower for a while
-/// is so for both.
+/// Returns the median of the differences between times of the same round. A machine that is slower for a
+/// while slows both times.
 double median_difference(const std::vector<double>& times, const std::vector<double>& without) {
   std::vector<double> differences;
   for (std::size_t i = 0; i < times.size(); ++i) differences.push_back(times[i] - without[i]);
   return median(std::move(differences));
 }
 
-/// Milliseconds.
+/// Times of a block shape in milliseconds.
 struct ShapeTimes {
-  std::vector<double> forward;                // whatever it keeps
+  std::vector<double> forward;                // of all variants
   std::vector<std::vector<double>> backward;  // [variant]
 };
 
 struct Times {
-  std::vector<ShapeTimes> shapes;  // by the shape's first block
+  std::vector<ShapeTimes> shapes;  // index: the shape's first block
   std::vector<double> loss;
   std::vector<double> update;
 };
 
-/// Blocks in turns, always in the same order: between two uses of a block lie all the others.
+/// Times each block in turn, always in the same order, so that all other blocks run between two uses of a
+/// block.
 void run_round(Rehearsal& rehearsal, const std::vector<std::size_t>& shape_of, const ChainCost& cost,
                Times& times) {
   const std::size_t blocks = rehearsal.chain().blocks.size();

@@ -1,9 +1,10 @@
-// Calibration: the times of a chain's operations, measured on the real kernels before the run takes its
-// memory.
+// Calibration: the times of a chain's operations, measured with the real kernels before the run allocates
+// its memory.
 //
-// Blocks of one shape are timed on a few copies, which run in turns, as in a step: weights and what forward
-// saved come from memory, what the operation before wrote comes from the caches. Each variant of backward is
-// timed, the head, and check and update of the weights, which also clear the caches between rounds.
+// For each block shape, a few copies are timed. Copies are interleaved, as in a step, so that weights and
+// saved activations come from memory and the output of the previous operation comes from the caches. Also
+// timed are each variant of backward, the head, and the check and update of weights, which also clear the
+// caches between rounds.
 #pragma once
 
 #include <chrono>
@@ -17,7 +18,7 @@
 
 namespace mylos {
 
-/// Milliseconds since any fixed moment. A test's own makes measured times exact.
+/// Returns milliseconds since a fixed moment. A test can pass its own clock to make measured times exact.
 using CalibrationClock = std::function<double()>;
 
 inline double steady_milliseconds() {
@@ -26,27 +27,28 @@ inline double steady_milliseconds() {
 }
 
 struct CalibrationLimits {
-  double seconds = 1.0;     // rounds end then; but one warms up, and one is measured, however long they take
-  std::size_t rounds = 15;  // that are measured, at most
-  // Between two uses of a block: more than caches hold, so that more copies are of no use.
+  double seconds = 1.0;     // time limit, except that one warm-up and one measured round always run
+  std::size_t rounds = 15;  // maximum number of measured rounds
+  // Bytes accessed between two uses of a block. They exceed the caches, so that more copies have no effect.
   std::size_t cold_bytes = std::size_t{64} << 20;
   CalibrationClock clock = steady_milliseconds;
 };
 
 struct Calibration {
-  ChainCost cost;  // that of the statement, with measured times
+  ChainCost cost;  // the statement's cost with measured times
   std::size_t shapes = 0;
-  std::size_t copies = 0;  // of a shape, at most
-  std::size_t bytes = 0;   // that it took
+  std::size_t copies = 0;  // maximum per shape
+  std::size_t bytes = 0;   // allocated bytes
   double seconds = 0;
 };
 
-/// Of `statement`, which is that of the options. Empty where one copy of each shape takes more than `room`
-/// bytes; nothing has been taken then. All memory is given back. Only this process takes part.
+/// Measures the times of `statement`, which belongs to `options`. Returns nothing, and allocates nothing, if
+/// one copy of each shape takes more than `room` bytes. Releases all memory before it returns. Only the
+/// calling process takes part.
 [[nodiscard]] std::optional<Calibration> calibrate(const Options& options, GemmEngine& gemm,
                                                    const MemoryStatement& statement, std::size_t room,
                                                    const CalibrationLimits& limits = {});
-/// The same for the chain that `chain` makes, again and again.
+/// Measures the times of the chain that `chain` returns. `chain` is called several times.
 [[nodiscard]] std::optional<Calibration> calibrate(const Options& options,
                                                    const std::function<Chain()>& chain, GemmEngine& gemm,
                                                    const MemoryStatement& statement, std::size_t room,

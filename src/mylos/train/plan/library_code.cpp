@@ -11,7 +11,7 @@
 namespace mylos {
 namespace {
 
-/// The different numbers of samples in the micro-batches that a rank runs.
+/// Returns the distinct numbers of samples in the micro-batches of a rank.
 std::set<std::int64_t> micro_batch_sizes(const MemoryProblem& problem, const StepPlan& step,
                                          const EvaluationOptions& evaluation) {
   std::set<std::int64_t> sizes;

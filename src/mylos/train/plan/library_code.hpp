@@ -10,7 +10,7 @@
 
 namespace mylos {
 
-/// Returns the bytes of the rank that takes the most. `evaluation`: the run's, of any rank.
+/// Returns the maximum over ranks, in bytes. `evaluation`: the run's evaluation on any rank.
 [[nodiscard]] std::size_t library_code_bytes(const Chain& chain, const MemoryProblem& problem,
                                              const StepPlan& step, EvaluationOptions evaluation);
 

@@ -26,25 +26,26 @@
 namespace mylos {
 namespace {
 
-// Of a micro-batch: libraries of products count them in 32 bits.
+// The maximum number of rows of a micro-batch: GEMM libraries count them in 32 bits.
 constexpr std::int64_t max_rows = (std::int64_t{1} << 31) - 1;
 
-// Buffers of a reader that works ahead of the step.
+// The number of buffers of a reader that runs ahead of the step.
 constexpr std::int64_t batches_ahead = 4;
 
-// What the process grows by once it runs, beside all that is stated here: pages of libraries and code that
-// oneDNN makes for GEMMs, stacks of threads, buffers of MPI and HDF5, the history. Seen: 3 to 13 MiB, more of
-// it with oneDNN's kernels for GPTs in bfloat16. The rest is for other processors, and to be lent.
+// The growth of the process during the run, besides the stated memory: pages of libraries, code that oneDNN
+// generates for GEMMs, stacks of threads, buffers of MPI and HDF5, the history. Observed: 3 to 13 MiB, where
+// oneDNN's bfloat16 kernels for GPTs take the most. The rest is a reserve for other processors, from which
+// reserve_for_process() takes.
 constexpr std::size_t library_bytes = std::size_t{20} << 20;
 constexpr const char* library_name = "libraries while running";
 
-/// Of an evaluation on a device. On hosts its sums are among what the process grows by.
+/// Returns the bytes of an evaluation on a device. On hosts, library_bytes includes its sums.
 std::size_t device_evaluation_bytes(const Chain& chain, std::int64_t samples,
                                     std::span<const Measure> measures) {
   return memory_is_host && measures.empty() ? 0 : evaluation_bytes(chain, samples, measures);
 }
 
-/// Of the batches of a run that has no data file yet.
+/// Returns the bytes of batches for a run that has no data file yet.
 std::size_t batch_bytes(const Chain& chain, std::int64_t samples) {
   const std::int64_t answers = chain.loss() == LossType::cross_entropy ? 1 : chain.outputs();
   const std::int64_t row = chain.inputs() * static_cast<std::int64_t>(size_of(chain.input_type())) +
@@ -52,7 +53,7 @@ std::size_t batch_bytes(const Chain& chain, std::int64_t samples) {
   return static_cast<std::size_t>(batches_ahead * samples * chain.rows_per_sample * row);
 }
 
-/// Of the passes that evaluations make; a run keeps each of them from its start on.
+/// Returns the bytes of the data passes of evaluations, which a run holds from its start.
 std::size_t evaluation_data_bytes(const RunData& data, const EvaluationOptions& options) {
   std::int64_t bytes = 0;
   for (const DataPart part : judging_parts) {
@@ -61,7 +62,8 @@ std::size_t evaluation_data_bytes(const RunData& data, const EvaluationOptions& 
   return static_cast<std::size_t>(bytes);
 }
 
-/// A run keeps a matrix of each part of the data, beside those of the evaluation that is made.
+/// Returns the bytes of the measures: those of the current evaluation, and the matrices that the run stores
+/// for each part of the data.
 std::size_t measure_bytes(const Chain& chain, std::int64_t samples, std::span<const Measure> measures,
                           const RunData* data) {
   const std::size_t kept = Measures::kept_bytes(measures, chain.outputs());
@@ -72,8 +74,9 @@ std::size_t measure_bytes(const Chain& chain, std::int64_t samples, std::span<co
   return bytes;
 }
 
-/// Reads gradients, reads and writes masters and moments, writes compute weights, which it reads where there
-/// are no masters: of what a rank holds. Lamb reads weights and moments twice.
+/// Returns the modelled time of the update on a rank, from its memory traffic. It reads gradients, reads and
+/// writes masters and moments, and writes compute weights, which it also reads if there are no masters. Lamb
+/// reads weights and moments twice.
 double update_time_of(const OptimizerOptions& options, const ParameterLayout& layout,
                       std::size_t moment_bytes, const MachineRates& rates) {
   const auto shard_owners = static_cast<std::size_t>(layout.shard_owners);
@@ -87,7 +90,7 @@ double update_time_of(const OptimizerOptions& options, const ParameterLayout& la
   return static_cast<double>(bytes) / rates.bytes;
 }
 
-/// Of the weights that updates move, what a rank holds, with padding where they are cut over ranks.
+/// Returns a rank's bytes of the weights that updates change, including padding if they are sharded.
 std::size_t moved_bytes(const ParameterLayout& layout) {
   std::size_t bytes = 0;
   std::vector<std::size_t> widest(layout.buckets.size());
@@ -103,7 +106,8 @@ std::size_t moved_bytes(const ParameterLayout& layout) {
   return bytes;
 }
 
-/// Sums over the samples of a step have the order of micro-batches and ranks.
+/// Throws Error if a reproducible run would have sums whose order depends on the micro-batches and ranks of
+/// a step.
 void require_no_moving_order(const Chain& chain, bool reproducible) {
   if (!reproducible || BufferStore::sum_bytes(chain) == 0) return;
   fail_input(
@@ -116,7 +120,7 @@ ParameterLayout layout_of(const Options& options, const Chain& chain, int ranks,
                                gradient_window(options.optimizer, ranks));
 }
 
-/// What depends on how masters, moments and gradients are cut over ranks.
+/// The memory that depends on the sharding of masters, moments and gradients.
 struct WeightMemory {
   WeightMemory(const Options& options, const Chain& chain, int ranks)
       : layout(layout_of(options, chain, ranks, options.communication.bucket_bytes)),
@@ -130,30 +134,30 @@ struct WeightMemory {
         reduction.copied_bytes() + staging_bytes(options.communication, ranks, reduction.exchanged);
   }
   [[nodiscard]] std::size_t bytes() const { return layout.bytes() + moments + communication; }
-  /// Of weights and moments, what a rank of a network of so many parameters holds.
+  /// Returns a rank's bytes of weights and moments of a network with `parameters` parameters.
   [[nodiscard]] std::size_t held_bytes(std::int64_t parameters) const {
     const auto of_one = static_cast<std::size_t>(parameters) * sizeof(float);
     return moved_bytes(layout) + (layout.shard_owners == 1 ? moment_count * of_one : moments);
   }
 
   ParameterLayout layout;
-  std::size_t moment_count;  // of each parameter, with the average
-  std::size_t moments;       // bytes, with the average
-  std::size_t average;       // of these
+  std::size_t moment_count;  // arrays per parameter, including the average
+  std::size_t moments;       // bytes, including the average
+  std::size_t average;       // bytes, included in `moments`
   std::size_t communication;
 };
 
-/// By how many bytes a rank has less than one that holds all masters and moments.
+/// Returns the bytes that a rank saves compared with storing all masters and moments.
 std::size_t saved_by_shards(const Options& options, const Chain& chain, int ranks,
                             const WeightMemory& memory) {
   if (memory.layout.shard_owners == 1) return 0;
   Options plain = options;
   plain.optimizer.shard = Shard::none;
   const std::size_t uncut = WeightMemory(plain, chain, ranks).bytes();
-  return uncut - std::min(uncut, memory.bytes());  // padding may be more than a small network's moments
+  return uncut - std::min(uncut, memory.bytes());  // padding may exceed the moments of a small network
 }
 
-/// By how many bytes a rank has less than one that keeps masters beside 16-bit weights.
+/// Returns the bytes that a rank saves compared with masters for its 16-bit weights.
 std::size_t saved_by_masters(const Options& options, const StepPlan& step, int ranks,
                              const WeightMemory& memory) {
   if (memory.layout.keeps_masters) return 0;
@@ -164,7 +168,8 @@ std::size_t saved_by_masters(const Options& options, const StepPlan& step, int r
   return with_masters - std::min(with_masters, memory.bytes());
 }
 
-/// The largest power of two of which buckets make a rank's gradients take less memory cut than whole.
+/// Returns the largest power of two of a bucket size with which sharded gradients take less memory than
+/// complete ones.
 std::optional<std::int64_t> cutting_bucket(const Options& options, const Chain& chain, int ranks,
                                            const ParameterLayout& whole) {
   for (std::size_t bytes = std::bit_floor(whole.gradient_bytes); bytes > 0; bytes /= 2) {
@@ -174,7 +179,7 @@ std::optional<std::int64_t> cutting_bucket(const Options& options, const Chain& 
   return std::nullopt;
 }
 
-/// Where the deck wants gradients to be cut over ranks, and they are not.
+/// Returns a note if the deck requests sharded gradients and they are not sharded; "" otherwise.
 std::string note_on_whole_gradients(const Options& options, int ranks) {
   const StepPlan step = make_step_plan(options, 0, ranks);
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);

@@ -1,9 +1,9 @@
-// A memory plan as JSON text, of which stored_plan.hpp says what is read again.
+// A memory plan as JSON text. stored_plan.hpp describes the members that are read again.
 //
-// The document of a run is plan.json in its folder, and what `mylos plan --json` prints: {"run": name,
+// The document of a run is plan.json in its folder, and the output of `mylos plan --json`: {"run": name,
 // "ranks": …, "micro_batch": …, "budget_bytes": …, "rank_bytes": …, "memory": [{"name": …, "bytes": …}, …],
-// …}, and where times are modelled by stated rates "rates": {"measured": …, "flops_per_s": {"bf16": …},
-// "bytes_per_s": …}, with the "device" whose peaks they are, if any.
+// …}. If times are modelled with given rates, it also has "rates": {"measured": …, "flops_per_s": {"bf16":
+// …}, "bytes_per_s": …}, including the "device" of these peak rates, if any.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 
 namespace mylos {
 
-/// What is read again, and no more: the copy in the checkpoint, and what rank 0 tells the others. Times that
-/// are no finite numbers become null, which is not read again.
+/// Returns only the members that are read again, for the copy in the checkpoint and for the other ranks.
+/// Times that are not finite become null, and are not read again.
 [[nodiscard]] std::string plan_json(const MemoryPlan& plan);
 
-/// The same behind what people and tools want to know of the run.
+/// Returns these members after a description of the run for users and tools.
 [[nodiscard]] std::string plan_document(const std::string& run, const MemoryPlan& plan,
                                         const std::optional<StatedRates>& rates = std::nullopt);
 

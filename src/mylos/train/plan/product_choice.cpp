@@ -12,12 +12,13 @@
 namespace mylos {
 namespace {
 
-/// A device's, which this processor's instructions have no part in.
+/// Returns whether an engine is an algorithm of a device's library, which does not depend on the host
+/// processor's instructions.
 bool is_library_algorithm(const std::string& engine) {
   return engine.starts_with("cublaslt/");
 }
 
-/// Of a micro-batch of the run.
+/// The chain of the run, and the rows of a micro-batch.
 struct RunChain {
   explicit RunChain(const MemoryProblem& problem)
       : RunChain(problem.options, make_step_plan(problem.options, 0, problem.place.ranks)) {}
@@ -31,7 +32,8 @@ struct RunChain {
         rows(step.micro_batch * chain.rows_per_sample) {}
 };
 
-/// A device's library goes by no threads of the host.
+/// Returns whether a library on the host computes sums. A device's library does not depend on the number of
+/// host threads.
 bool sums_by_host_library(const Chain& chain, const GemmEngine& gemm) {
   return memory_is_host && std::any_of(chain.blocks.begin(), chain.blocks.end(),
                                        [&](const auto& block) { return block->sums_by_library(gemm); });
@@ -79,8 +81,8 @@ std::string choose_engines(const MemoryProblem& problem, const ProductEngines& k
 void take_engines(GemmEngine& gemm, const ProductEngines& chosen) {
   if (gemm.alternatives().empty()) return;
   for (const auto& [problem, engine] : chosen.products) {
-    // Another device, or another version of the library, has others: it goes by its own first, as ranks
-    // compute different samples.
+    // Another device, or another version of the library, has other algorithms. It then uses its own choice,
+    // since ranks compute different samples anyway.
     if (!gemm.choose(problem, engine) && !is_library_algorithm(engine))
       fail_run("a product is to be computed by {}, which is not here", engine);
   }
@@ -89,7 +91,7 @@ void take_engines(GemmEngine& gemm, const ProductEngines& chosen) {
 ProductEngines engines_of(const CheckpointReader& saved) {
   try {
     if (saved.exists("/plan/list")) return parse_plan(saved.text("/plan/list"), saved.path()).engines;
-  } catch (const Error&) {  // a new plan is made, which says why
+  } catch (const Error&) {  // making a new plan reports the reason
   }
   return {};
 }

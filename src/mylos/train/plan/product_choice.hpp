@@ -1,5 +1,5 @@
-// Which engine computes each product of a run: as the deck says, as the table says, or as is measured before
-// the run takes its memory.
+// The GEMM engine of each matrix product of a run: chosen by the deck, by the table, or by measurements
+// before the run allocates its memory.
 #pragma once
 
 #include <string>
@@ -12,32 +12,34 @@
 
 namespace mylos {
 
-/// Of a micro-batch of the run.
+/// Returns the GEMMs of a micro-batch of the run.
 [[nodiscard]] std::vector<ChainProduct> products_of_run(const MemoryProblem& problem);
 
-/// As they are computed now.
+/// Returns the engines that compute the GEMMs now.
 [[nodiscard]] ProductEngines engines_in_use(const MemoryProblem& problem);
 
-/// Null where it is not among them.
+/// Returns the entry of `problem`, or null if there is none.
 [[nodiscard]] const ProductEngine* find_product(const ProductEngines& engines, const GemmProblem& problem);
 
-/// For kernels.gemm = "measure", on one rank: takes the engines that were measured by the same instructions,
-/// and measures the products that are not among them. Returns a line about it; empty where nothing was
+/// Chooses engines for kernels.gemm = "measure", on one rank. Reuses engines that were measured with the
+/// same instructions, and measures the other GEMMs. Returns a line about the measurement; "" if nothing was
 /// measured.
 [[nodiscard]] std::string choose_engines(const MemoryProblem& problem, const ProductEngines& known);
 
-/// The same choice on another rank, or at another time. Throws Error where an engine is not here.
+/// Applies a choice that was made on another rank or at another time. Throws Error if an engine is not
+/// available.
 void take_engines(GemmEngine& gemm, const ProductEngines& chosen);
 
-/// Of a checkpoint: what the text of its plan says; nothing where it has none, or one that cannot be
-/// understood.
+/// Returns the engines in the text of a checkpoint's plan; nothing if it has none, or one that cannot be
+/// parsed.
 [[nodiscard]] ProductEngines engines_of(const CheckpointReader& saved);
 
-/// Why sums may be rounded differently now than before: other instructions, or other engines for products
-/// that were there before. Empty where nothing differs, or nothing is known of before.
+/// Returns why sums may be rounded differently than before: other instructions, or other engines for the
+/// same GEMMs. Returns "" if nothing differs, or if nothing is known about the earlier run.
 [[nodiscard]] std::string rounding_note(const ProductEngines& before, const ProductEngines& now);
 
-/// The same of another number of threads, by which oneDNN cuts sums; other engines round alike on any.
+/// Returns why sums may be rounded differently with another number of threads: oneDNN divides sums by
+/// threads. Other engines round alike with any number.
 [[nodiscard]] std::string thread_note(const ProductEngines& before, const ProductEngines& now);
 
 }  // namespace mylos

@@ -9,7 +9,7 @@
 namespace mylos {
 namespace {
 
-// Gradients are sums over rows: noise of this size stays far from the end of half's range.
+// Gradients are sums over rows. With noise of this size they stay far below the maximum of half.
 constexpr float noise_bound = 0.01f;
 
 void draw_noise(const Execution& exec, float* values, std::int64_t count) {
@@ -21,7 +21,7 @@ void draw_noise(const Execution& exec, float* values, std::int64_t count) {
       });
 }
 
-/// Tokens or labels.
+/// Draws tokens or labels.
 void draw_choices(const Execution& exec, std::int32_t* values, std::int64_t count, std::int64_t choices) {
   const RandomStream stream(0, RandomPurpose::calibration, "choices");
   for_each_element(
@@ -77,7 +77,7 @@ RehearsalLayout layout_of(const Chain& chain, const GemmEngine& gemm, std::int64
   return layout;
 }
 
-/// One bucket: no other rank waits for a part of the gradients.
+/// Returns the layout with a single bucket: no other rank waits for a part of the gradients.
 ParameterLayout parameters_of(const Chain& chain) {
   return make_parameter_layout(chain, std::int64_t{1} << 40, 1);
 }
@@ -131,7 +131,7 @@ Rehearsal::Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std:
     const std::int64_t vocabulary = chain_.blocks.front()->parameters().front().rows;
     draw_choices(exec_, reinterpret_cast<std::int32_t*>(at(layout_.blocks.front().input)), rows, vocabulary);
   }
-  // Without a learning rate the weights stay as they are, and the pass over them is the same.
+  // A learning rate of 0 leaves the weights unchanged; the memory traffic is the same.
   set(control_, UpdateControl{.apply = 1, .gradient_factor = 1});
   set(scale_, 1.0f);
 }
@@ -158,7 +158,7 @@ void Rehearsal::copy_noise(const Tensor& target) const {
   convert(exec_, noise, target);
 }
 
-/// Milliseconds of work on the device.
+/// Returns the milliseconds of `work` on the device.
 template <class Work>
 double Rehearsal::time_of(const Work& work) const {
   exec_.fence("calibration");

@@ -1,5 +1,5 @@
-// Rehearsal: some blocks of a chain with their weights, moments and activations, whose operations run one by
-// one and are timed. What a block writes is not what the next one reads: every input is noise.
+// Rehearsal: some blocks of a chain with their weights, moments and activations, whose operations are run
+// and timed individually. Blocks do not read one another's outputs: every input is noise.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ struct RehearsalLayout {
     std::size_t skip = 0;
   };
   std::vector<BlockPlaces> blocks;
-  std::size_t variants = 1;  // the most of a block
+  std::size_t variants = 1;  // maximum over blocks
   // Shared by all blocks, as in a step.
   std::size_t noise = 0;  // floats, for inputs, gradients and targets
   std::int64_t noise_count = 0;
@@ -38,14 +38,14 @@ struct RehearsalLayout {
 
 class Rehearsal {
  public:
-  /// Takes memory_bytes(). `gemm` must outlive it. `accumulates`: as in a step of several micro-batches.
-  /// `clock`: milliseconds.
+  /// Allocates memory_bytes(). `gemm` must outlive it. `accumulates`: the step has several micro-batches.
+  /// `clock`: returns milliseconds.
   Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std::int64_t rows, bool accumulates,
             std::function<double()> clock);
   [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& optimizer, const Chain& chain,
                                                 const GemmEngine& gemm, std::int64_t rows);
-  /// What goes through the caches between a block's forward and its backward: activations, weights and
-  /// gradients of all.
+  /// Returns the bytes accessed between a block's forward and its backward: activations, weights and
+  /// gradients of all blocks.
   [[nodiscard]] static std::size_t bytes_between_uses(const Chain& chain, const GemmEngine& gemm,
                                                       std::int64_t rows);
 
@@ -53,11 +53,11 @@ class Rehearsal {
   [[nodiscard]] std::size_t variants() const { return layout_.variants; }
   [[nodiscard]] std::int64_t parameters() const { return parameters_.layout().elements; }
 
-  /// Milliseconds. A backward follows the block's forward of the same variant.
+  /// Return milliseconds. backward() requires a preceding forward() of the same block and variant.
   [[nodiscard]] double forward(std::size_t block, std::size_t variant);
   [[nodiscard]] double loss();
   [[nodiscard]] double backward(std::size_t block, std::size_t variant);
-  /// Of all weights.
+  /// Returns the milliseconds of check and update of all weights.
   [[nodiscard]] double check_and_update();
 
  private:

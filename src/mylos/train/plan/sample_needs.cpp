@@ -13,15 +13,15 @@
 namespace mylos {
 namespace {
 
-/// The last micro-batch of a rank, which is the smallest of its micro-batches.
+/// The last micro-batch of a rank, which is its smallest one.
 struct LastPart {
   int rank = 0;
-  std::int64_t number = 1;    // of the micro-batch in the step, from 1
-  std::int64_t samples = 0;   // of the rank
-  std::int64_t together = 0;  // of all ranks, in their micro-batches of this number
+  std::int64_t number = 1;    // its number in the step, from 1
+  std::int64_t samples = 0;   // on the rank
+  std::int64_t together = 0;  // on all ranks, in their micro-batches of this number
 };
 
-/// The samples of a local batch that are in micro-batch `number`, from 1.
+/// Returns the samples of a local batch in micro-batch `number`, from 1.
 std::int64_t samples_in(std::int64_t local_batch, std::int64_t micro_batch, std::int64_t number) {
   const std::int64_t most = micro_batch_samples(local_batch, micro_batch);
   return std::clamp<std::int64_t>(local_batch - (number - 1) * most, 0, most);
@@ -34,12 +34,13 @@ LastPart last_part(const StepPartition& step, int rank) {
   const auto all_of = [&](int one, std::int64_t ranks) {
     return ranks * samples_in(share_of(step.batch, one, step.ranks).count, step.micro_batch, part.number);
   };
-  const std::int64_t larger = step.batch % step.ranks;  // ranks with a sample more than the others
+  const std::int64_t larger = step.batch % step.ranks;  // ranks with one sample more than the others
   part.together = all_of(0, larger) + all_of(step.ranks - 1, step.ranks - larger);
   return part;
 }
 
-/// The first that lacks samples. Local batches have two sizes at most: those of the first and the last rank.
+/// Returns the first one with too few samples. Local batches have at most two sizes: those of the first and
+/// the last rank.
 std::optional<LastPart> find_lack(const SampleNeeds& needs, const StepPartition& step) {
   for (const int rank : {0, step.ranks - 1}) {
     const LastPart part = last_part(step, rank);
@@ -54,7 +55,7 @@ std::string describe(const StepPartition& step) {
   return fmt::format("{} on {} rank{}", text, step.ranks, step.ranks == 1 ? "" : "s");
 }
 
-/// The nearest values of single keys with which the step has enough samples.
+/// Returns, for single keys, the nearest values with which the step has enough samples.
 std::vector<std::string> find_cures(const SampleNeeds& needs, const StepPartition& step) {
   std::vector<std::string> cures;
   const auto is_enough = [&](const StepPartition& other) { return has_enough_samples(needs, other); };
@@ -92,7 +93,7 @@ SampleNeeds sample_needs(const Chain& chain) {
     const auto samples_on = [&](int ranks) {
       return (block->min_rows(ranks) + chain.rows_per_sample - 1) / chain.rows_per_sample;
     };
-    const std::int64_t with_others = samples_on(2);  // where another rank has samples, too
+    const std::int64_t with_others = samples_on(2);  // if another rank has samples, too
     const std::int64_t alone = samples_on(1);
     if (with_others > needs.own) {
       needs.own = with_others;

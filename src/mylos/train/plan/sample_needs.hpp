@@ -1,8 +1,8 @@
-// SampleNeeds: how many samples the layers of a network need in a micro-batch of a training step, and whether
-// a partition of the step has them.
+// SampleNeeds: the numbers of samples that the layers of a network need in a micro-batch of a training step,
+// and the check of a step's partition.
 //
-// Batch normalisation of a vector has one value of each channel per sample. Of a single sample the normalised
-// value is 0: the layer gives its bias whatever its input is, and nothing before it learns.
+// Batch normalisation of a vector has one value per channel and sample. The normalised value of a single
+// sample is 0, so that the layer returns its bias for any input, and no layer before it learns.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace mylos {
 
-/// The largest needs of all layers, each with the name of its layer; 1: every sample will do.
+/// The maximum needs over all layers, each with the name of its layer; 1: any number is enough.
 struct SampleNeeds {
   std::int64_t own = 1;        // samples in each micro-batch of each rank
   std::int64_t together = 1;   // samples in the micro-batches that all ranks compute together
@@ -22,21 +22,21 @@ struct SampleNeeds {
 
 [[nodiscard]] SampleNeeds sample_needs(const Chain& chain);
 
-/// How the samples of a step are divided: as StepPlan and the readers of the data do it.
+/// The division of a step's samples, as StepPlan and the data readers do it.
 struct StepPartition {
   std::int64_t batch = 1;        // samples of a step, at least one per rank
   std::int64_t micro_batch = 0;  // as data.micro_batch: 0 is the local batch of a rank
   int ranks = 1;
 };
 
-/// Whether every micro-batch of the step has the samples that the layers need.
+/// Returns whether every micro-batch of the step has the samples that the layers need.
 [[nodiscard]] bool has_enough_samples(const SampleNeeds& needs, const StepPartition& step);
 
-/// Throws Error (bad_input) where one has not, with the layer, the micro-batch, and the values of the keys
-/// that would do.
+/// Throws Error (bad_input) if a micro-batch has too few samples. The message names the layer, the
+/// micro-batch, and sufficient values of the keys.
 void require_enough_samples(const SampleNeeds& needs, const StepPartition& step);
 
-/// The Error of samples that a program brings itself: `samples` on this rank, or on all ranks together.
+/// Return the Error for samples that a program provides: `samples` on this rank, or on all ranks together.
 [[nodiscard]] Error too_few_own_samples(const SampleNeeds& needs, std::int64_t samples);
 [[nodiscard]] Error too_few_samples_together(const SampleNeeds& needs, std::int64_t samples);
 

@@ -15,18 +15,18 @@
 namespace mylos {
 namespace {
 
-/// Smaller than `own`, the largest first.
+/// Returns the sizes below `own` that divide the local batch evenly, in descending order.
 std::vector<std::int64_t> even_cuts(std::int64_t share, std::int64_t own) {
   std::vector<std::int64_t> sizes;
   const auto divide = [share](std::int64_t by) { return (share + by - 1) / by; };
   for (std::int64_t size = own; size > 1;) {
-    size = divide(divide(size - 1));  // of the fewest micro-batches that are smaller
+    size = divide(divide(size - 1));  // with the fewest micro-batches of a smaller size
     sizes.push_back(size);
   }
   return sizes;
 }
 
-/// The same of a reproducible run: all micro-batches are equally large, and its ranks can share them.
+/// Returns the sizes for a reproducible run: all micro-batches have the same size, and ranks can share them.
 std::vector<std::int64_t> reproducible_cuts(const MemoryProblem& problem, std::int64_t own) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = own - 1; size > 0; --size) {
@@ -55,7 +55,8 @@ std::optional<SmallerMicroBatch> smaller_micro_batch(const MemoryProblem& proble
     options.data.micro_batch = samples;
     return !fits_budget(smaller);
   };
-  // A reproducible run keeps more sums of micro-batches, the more there are: less need not fit better.
+  // A reproducible run stores more sums the more micro-batches it has, so a smaller size need not fit
+  // better.
   const auto found = problem.options.run.reproducible
                          ? std::find_if_not(sizes.begin(), sizes.end(), is_too_large)
                          : std::partition_point(sizes.begin(), sizes.end(), is_too_large);

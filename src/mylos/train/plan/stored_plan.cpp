@@ -16,16 +16,16 @@ namespace {
 
 using nlohmann::json;
 
-// Beyond these a text is hostile or foreign; they bound the memory that reading it takes.
+// Limits of a valid text, which bound the memory for reading it.
 constexpr std::size_t max_text_bytes = std::size_t{16} << 20;
 constexpr std::size_t max_blocks = 100'000;
 constexpr std::size_t max_operations = 1'000'000;
 constexpr std::size_t max_products = 100'000;
-constexpr std::size_t max_extent = (std::size_t{1} << 31) - 1;  // libraries of products count in 32 bits
+constexpr std::size_t max_extent = (std::size_t{1} << 31) - 1;  // GEMM libraries count in 32 bits
 constexpr std::size_t max_name_bytes = 200;
 constexpr std::size_t max_bytes = std::size_t{1} << 46;  // of one tensor; sums of all stay within 64 bits
 
-/// A JSON value and the way to it, "cost.blocks[3].output_bytes", for messages.
+/// A JSON value and its path for messages, such as "cost.blocks[3].output_bytes".
 class Node {
  public:
   Node(const json& value, const std::string& source, std::string path)
@@ -41,7 +41,7 @@ class Node {
 
   [[nodiscard]] bool has(const char* key) const { return value_.is_object() && value_.contains(key); }
 
-  /// Of these words the one that it is.
+  /// Returns the value that belongs to the node's text in `words`.
   template <class Range>
   [[nodiscard]] auto one_of(const Range& words, const char* what) const {
     const auto found = std::find_if(std::begin(words), std::end(words),
@@ -54,7 +54,7 @@ class Node {
     return {value_.at(index), source_, fmt::format("{}[{}]", path_, index)};
   }
 
-  /// The length of an array of 1 to `most` values.
+  /// Returns the length of an array of 1 to `most` values.
   [[nodiscard]] std::size_t length(std::size_t most) const {
     if (!value_.is_array()) refuse("is not an array");
     if (value_.empty() || value_.size() > most) refuse(fmt::format("must have 1 to {} values", most));
@@ -173,7 +173,8 @@ GemmProblem problem_of(const Node& node) {
   return problem;
 }
 
-/// One of cuBLASLt's, as src/mylos/kernels/vendor/nvidia/cublaslt_algorithm.hpp names them.
+/// Returns whether `engine` is an algorithm of cuBLASLt, as
+/// src/mylos/kernels/vendor/nvidia/cublaslt_algorithm.hpp names them.
 bool names_algorithm(const std::string& engine) {
   constexpr std::string_view library = "cublaslt/";
   return engine.starts_with(library) && engine.size() <= max_name_bytes &&
@@ -209,7 +210,7 @@ void compare(const std::string& source, const std::string& what, std::size_t sto
       source, what, stored, now);
 }
 
-/// Bytes decide; times differ between machines.
+/// Compares the bytes. Times are ignored, as they differ between machines.
 void compare(const std::string& source, const ChainCost& stored, const ChainCost& now) {
   compare(source, "the number of blocks", stored.blocks.size(), now.blocks.size());
   compare(source, "the input's bytes", stored.input_bytes, now.input_bytes);
@@ -266,7 +267,7 @@ Plan reuse_plan(const StoredPlan& stored, const ChainCost& cost, const std::stri
   } catch (const Error& error) {
     fail_input("{}: {}", source, error.what());
   }
-  // Fewer: the list was placed less tightly when it was written.
+  // The stored value may be larger, if an earlier build placed the tensors less tightly.
   if (plan.placement.bytes > stored.arena_bytes)
     compare(source, "arena_bytes", stored.arena_bytes, plan.placement.bytes);
   return plan;

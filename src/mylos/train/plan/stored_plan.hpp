@@ -1,5 +1,5 @@
-// StoredPlan: a plan that comes from JSON text: plan.json, `mylos plan --json`, the copy in the checkpoint,
-// and rank 0's for all ranks.
+// StoredPlan: a plan read from JSON text: plan.json, `mylos plan --json`, the copy in a checkpoint, or the
+// plan that rank 0 sends to all ranks.
 //
 // {"format": "mylos-plan", "version": 1, "micro_batch": …, "arena_bytes": …, "live_peak_bytes": …, "time_ms":
 // …,
@@ -8,7 +8,7 @@
 //  {"run": "backward", "block": 0, …}], "instructions": "avx512-bf16", "threads": 8, "products": [{"form":
 //  "dW", "m": …, "n": …, "k": …, "type": "bf16", "stored": "fp32", "engine": "tiles"}, …]}
 //
-// Other members are left alone, so that tools may add theirs.
+// Other members are ignored, so that tools can add theirs.
 #pragma once
 
 #include <cstddef>
@@ -21,36 +21,36 @@
 
 namespace mylos {
 
-/// What computes the products of a run: so that a restart can compute them the same way, or say that it does
-/// not.
+/// The engine of a GEMM of a run, so that a restart can use the same one, or report that it does not.
 struct ProductEngine {
   GemmProblem problem;  // sizes, form and types
-  std::string engine;   // by the name that decks use
+  std::string engine;   // its name in decks
 };
 
 struct ProductEngines {
-  std::string instructions;  // describe_instructions(); empty in plans that do not say
+  std::string instructions;  // describe_instructions(); empty in plans without it
   std::vector<ProductEngine> products;
-  int threads = 0;            // of a rank, on the host; 0 in plans that do not say
-  bool library_sums = false;  // some gradients are a library's of convolutions; no plan says it
+  int threads = 0;            // per rank, on the host; 0 in plans without it
+  bool library_sums = false;  // a library sums some convolution gradients; not in plans
 };
 
-/// What a text says; not yet that it can be executed.
+/// The contents of a plan's text, which may not be executable.
 struct StoredPlan {
   ChainCost cost;
   Schedule schedule;
   std::size_t arena_bytes = 0;
-  std::int64_t micro_batch = 0;  // samples; 0 in plans of versions that did not say
-  ProductEngines engines;        // empty in plans of versions that did not say
+  std::int64_t micro_batch = 0;  // samples; 0 in plans of earlier versions
+  ProductEngines engines;        // empty in plans of earlier versions
 };
 
-/// `source` names the text in messages: "plan.json". Throws bad input where the text is no JSON, no plan, of
-/// another version, or has a member of another type or beyond what any machine holds.
+/// Parses a plan. `source` names the text in messages, such as "plan.json". Throws Error (bad_input) if the
+/// text is not JSON or not a plan, has another version, or has a member of a wrong type or beyond any
+/// machine's memory.
 [[nodiscard]] StoredPlan parse_plan(std::string_view text, const std::string& source);
 
-/// The stored list, placed anew for the chain whose bytes are `cost`. The predicted times are made from those
-/// in the stored text, so that a restarted run predicts what the first one did. Throws bad input where the
-/// plan was made for a chain of other bytes, cannot be executed, or takes more bytes than it states.
+/// Places the stored schedule for the chain with the bytes of `cost`. Predicted times come from the stored
+/// text, so that a restarted run predicts the same times as the first one. Throws Error (bad_input) if the
+/// plan was made for a chain with other bytes, cannot be executed, or takes more bytes than it states.
 [[nodiscard]] Plan reuse_plan(const StoredPlan& stored, const ChainCost& cost, const std::string& source);
 
 }  // namespace mylos

@@ -9,7 +9,7 @@
 namespace mylos {
 namespace {
 
-/// "14 x 14 x 32", channels last; of a vector its length; "64 tokens x 128".
+/// Returns "14 x 14 x 32", channels last, for a grid, the length for a vector, or "64 tokens x 128".
 std::string shape_of(const Chain& chain, std::size_t stage) {
   const std::int64_t outputs = chain.signature(stage).outputs;
   const GridShape grid = stage < chain.grids.size() ? chain.grids[stage] : GridShape{.channels = outputs};
@@ -37,7 +37,7 @@ struct NetworkRow {
   std::string flops;
 };
 
-/// The head's outputs are in its workspace, if anywhere.
+/// Returns a stage's row. The head's outputs, if stored, are in its workspace.
 NetworkRow row_of(const Chain& chain, std::size_t stage, const GemmEngine& gemm, std::int64_t samples) {
   const Signature& signature = chain.signature(stage);
   const std::int64_t rows = samples * chain.rows_per_sample;

@@ -1,4 +1,4 @@
-// The layers of a chain as a table, for `mylos plan`: what each gives, in which type, and what it costs.
+// The table of a chain's layers for `mylos plan`: output, type and cost of each.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace mylos {
 
-/// A line for each block and the head: name, kind, output shape of a sample, type, parameters, bytes of the
-/// output for a micro-batch of `samples`, FLOPs of a sample forward and backward.
+/// Returns a line for each block and the head: name, kind, output shape of a sample, type, parameters, bytes
+/// of the output for a micro-batch of `samples`, forward and backward FLOPs of a sample.
 [[nodiscard]] std::string network_table(const Chain& chain, const GemmEngine& gemm, std::int64_t samples);
 
 }  // namespace mylos

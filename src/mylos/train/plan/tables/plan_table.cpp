@@ -16,7 +16,7 @@ std::string bytes(std::size_t count) {
   return format_bytes(static_cast<std::int64_t>(count));
 }
 
-/// What a plan does with a block.
+/// The use of a block by a plan.
 struct BlockUse {
   int forwards = 0;
   std::size_t variant = 0;

@@ -1,4 +1,4 @@
-// The memory plan of a run for people: what `mylos plan` prints.
+// The tables of a run's memory plan, which `mylos plan` prints.
 #pragma once
 
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace mylos {
 
-/// `stages`: the names of the blocks, and of the head behind them.
+/// Returns the table of the plan. `stages`: the names of the blocks, followed by the head.
 [[nodiscard]] std::string plan_table(const std::vector<std::string>& stages, const MemoryPlan& plan);
 
-/// Activations over the operations of a micro-batch, a bar for each, or for several that follow one another.
+/// Returns a chart of the activation bytes over the operations of a micro-batch, with a bar for each
+/// operation or for several consecutive ones.
 [[nodiscard]] std::string plan_picture(const std::vector<std::string>& stages, const MemoryPlan& plan);
 
-/// The matrix products of a rank's step, with the engine of each; equal ones of several layers share a line.
+/// Returns the GEMMs of a rank's step, with the engine of each. Equal GEMMs of several layers share a line.
 [[nodiscard]] std::string products_table(const std::vector<std::string>& stages,
                                          const MemoryProblem& problem);
 

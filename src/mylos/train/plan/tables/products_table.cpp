@@ -7,7 +7,7 @@
 namespace mylos {
 namespace {
 
-/// Products of the same kind and shape in several layers.
+/// GEMMs of the same kind and shape in several layers.
 struct Line {
   std::size_t first_stage;
   std::int64_t layers = 1;

@@ -1,4 +1,4 @@
-// Tensor table: what every operation of a step leaves, for people who look for where numbers go wrong.
+// Tensor table: statistics of all tensors of a step, for finding the origin of invalid numbers.
 #pragma once
 
 #include <functional>
@@ -8,16 +8,16 @@
 
 namespace mylos {
 
-/// What there is to say of a tensor's values.
+/// Statistics of a tensor's values.
 struct TensorFacts {
-  double least = 0;  // of the values that are numbers; 0 where there are none
+  double least = 0;  // minimum of the values that are numbers; 0 if there are none
   double largest = 0;
   double mean = 0;
   std::int64_t zeros = 0;
   std::int64_t non_finite = 0;
 };
 
-/// Waits for all kernels before. Takes as much host memory as the tensor.
+/// Computes the statistics. Waits for all kernels first, and takes as much host memory as the tensor.
 [[nodiscard]] TensorFacts facts_of(const Tensor& tensor);
 
 /// Computes the gradients of this rank's next step, and gives `line` a heading and a line of each tensor:
