@@ -13,10 +13,10 @@ namespace {
 constexpr std::size_t few_states = 4;  // of the search for the passing tensors' places; enough for most lists
 constexpr std::size_t many_states = 256;
 
-/// A way to look at the list. Where one leaves no room at any operation, another often does: a tensor that
-/// waits for a backward only a short while may as well pass, and going from the last operation to the first
-/// places others first. Of 10,000 lists for random chains the first view alone brings 195 above the live
-/// peak, all together one.
+/// A view of the execution schedule for the placement. If one view does not reach the live peak, another
+/// often does: a tensor that waits only briefly for its backward can count as passing, and the order from the
+/// last operation to the first places other tensors first. Of 10,000 schedules of random chains, the first
+/// view alone places 195 above the live peak, and all views together one.
 struct View {
   std::size_t shortest_kept = 0;  // tensors that live for fewer operations count as passing
   bool backwards = false;
