@@ -21,9 +21,10 @@ constexpr std::int64_t calm_climbs = 4;
 
 /// Returns the next larger interval within the bounds; the same one at the bounds.
 std::int64_t slower(std::int64_t interval, std::int64_t deck) {
-  const std::int64_t most = std::min<std::int64_t>(std::numeric_limits<std::int32_t>::max(),  // of a deck
-                                                   longest_interval * deck);
-  return 2 * interval <= most ? 2 * interval : interval;
+  const std::int64_t max_interval =
+      std::min<std::int64_t>(std::numeric_limits<std::int32_t>::max(),  // of a deck
+                             longest_interval * deck);
+  return 2 * interval <= max_interval ? 2 * interval : interval;
 }
 
 double slower(double factor) {

@@ -15,7 +15,7 @@ bool has_run(const TrialResult& result) {
 }
 
 /// Returns the indices of the results that recompute least, in ascending order.
-std::vector<std::size_t> fastest_lists(const std::vector<TrialResult>& results) {
+std::vector<std::size_t> automatic_recompute_indices(const std::vector<TrialResult>& results) {
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].setting.recompute == RecomputeMode::automatic) indices.push_back(i);
@@ -125,7 +125,7 @@ double spread_of(const TrialResult& result) {
 }
 
 TypeAdvice advise(const std::vector<TrialResult>& results, const TypeChoiceRule& rule, std::int64_t steps) {
-  const std::vector<std::size_t> indices = fastest_lists(results);
+  const std::vector<std::size_t> indices = automatic_recompute_indices(results);
   std::vector<TrialResult> types;
   for (const std::size_t index : indices) types.push_back(results[index]);
   const TypeChoice choice = choose_type(types, rule);

@@ -25,15 +25,15 @@ constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 class Trial {
  public:
   Trial(const TrialSubject& subject, const MemoryProblem& start, const TrialSetting& setting,
-        std::int64_t looked_at_step)
+        std::int64_t inspected_step)
       : subject_(subject), options_(options_of(subject.options, setting)) {
     plan_memory(start);
-    Options looked_at = options_;
-    looked_at.health.every = looked_at_step;
+    Options inspected = options_;
+    inspected.health.every = inspected_step;
     run_on_all(ranks(), [&] {
       const StepPlan& step = step_;
       trainer_.emplace(
-          looked_at, make_chain(options_.model, options_.precision, options_.run.seed, step.accumulates),
+          inspected, make_chain(options_.model, options_.precision, options_.run.seed, step.accumulates),
           subject_.gemm, subject_.communicator, step, subject_.run_steps, memory_->plan.schedule);
       open_batches();
     });

@@ -10,7 +10,7 @@
 namespace mylos {
 namespace {
 
-// In steps; names with `looks` are in inspections.
+// In steps; names with `inspections` are in inspections of the parameters.
 constexpr std::size_t loss_window = 200;
 constexpr std::size_t norm_window = 100;
 constexpr std::size_t skip_window = 200;
@@ -19,9 +19,9 @@ constexpr std::int64_t losses_to_judge = 40;  // before that, the fall at the st
 constexpr std::int64_t skips_to_judge = 100;
 constexpr std::int64_t high_norm_steps = 100;
 constexpr std::int64_t vanishing_steps = 5;
-constexpr std::int64_t looks_in_a_row = 3;
-constexpr std::int64_t looks_at_units = 10;  // a unit may be inactive for a single batch
-constexpr std::int64_t looks_at_ratio = 10;
+constexpr std::int64_t consecutive_inspections = 3;
+constexpr std::int64_t unit_inspections = 10;  // a unit may be inactive for a single batch
+constexpr std::int64_t ratio_inspections = 10;
 constexpr double min_jump = 1.5;          // times the median: ignores doublings of a nearly constant loss
 constexpr double min_part_lost = 0.01;    // of the total reduction: ignores noise after convergence
 constexpr double calm_share_of_lr = 0.1;  // below it, learning-rate schedules end and updates are small
@@ -43,8 +43,8 @@ HealthWatch::HealthWatch(const Options& options, bool scale_is_dynamic,
       streaks_(parameters_.size()) {}
 
 void HealthWatch::Recent::add(double value) {
-  const auto most = static_cast<std::int64_t>(values.size());
-  if (count == most) {
+  const auto capacity = static_cast<std::int64_t>(values.size());
+  if (count == capacity) {
     std::move(values.begin() + 1, values.end(), values.begin());
     values.back() = value;
   } else {
@@ -165,18 +165,18 @@ void HealthWatch::see_loss(const StepRecord& step, std::vector<RunEvent>& found)
   const double usual = losses_.median(0, before);
   if (now - usual <= min_part_lost * (first_loss_ - usual)) return;
 
-  double least = losses_.median(0, smoothed);
+  double min_loss = losses_.median(0, smoothed);
   for (std::int64_t i = 1; i + smoothed <= before; ++i)
-    least = std::min(least, losses_.median(i, i + smoothed));
+    min_loss = std::min(min_loss, losses_.median(i, i + smoothed));
   Recent distances(loss_window);
   for (std::int64_t i = 0; i < before; ++i)
     distances.add(std::fabs(losses_.values[static_cast<std::size_t>(i)] - usual));
   // The median absolute deviation of a normal distribution is 0.6745 standard deviations.
   const double deviation = distances.median(0, before) / 0.6745;
   const double far = usual + options_.loss_deviations * deviation;
-  const double high = options_.loss_factor * least;
+  const double high = options_.loss_factor * min_loss;
   const bool is_far = options_.loss_deviations > 0 && now > far;
-  const bool is_high = options_.loss_factor > 0 && least > 0 && now > high;
+  const bool is_high = options_.loss_factor > 0 && min_loss > 0 && now > high;
   if (!is_far && !is_high) return;
   const double limit = is_high ? high : far;
   std::int64_t first = before;
@@ -186,7 +186,7 @@ void HealthWatch::see_loss(const StepRecord& step, std::vector<RunEvent>& found)
        fmt::format(
            "the loss jumps to {:.4g}, {:.3g} times its recent least, from a median of {:.4g} with a robust "
            "deviation of {:.2g}; {}",
-           now, now / least, usual, deviation, advice_.on_loss_jump())});
+           now, now / min_loss, usual, deviation, advice_.on_loss_jump())});
   losses_.clear();  // later losses are compared with later ones only
 }
 
@@ -215,12 +215,12 @@ void HealthWatch::see_parameters(const StepRecord& step, const HealthRecord& hea
     streaks.ratio = too_large   ? std::max<std::int64_t>(streaks.ratio, 0) + 1
                     : too_small ? std::min<std::int64_t>(streaks.ratio, 0) - 1
                                 : 0;
-    if (streaks.dead == looks_in_a_row) {
+    if (streaks.dead == consecutive_inspections) {
       warn(health_cause::dead_layer, path,
            fmt::format("{} has had no gradient but zeros in {} looks: nothing behind it learns from it; {}",
                        path, streaks.dead, advice_.on_dead_layer()));
     }
-    if (streaks.vanishing == looks_in_a_row) {
+    if (streaks.vanishing == consecutive_inspections) {
       warn(health_cause::vanishing, path,
            fmt::format(
                "the gradients of {} vanish: their norm is {:.3g} (below health.vanishing_norm {:g}) in {} "
@@ -233,12 +233,12 @@ void HealthWatch::see_parameters(const StepRecord& step, const HealthRecord& hea
                "the gradients of {} explode: their norm is {:.3g} (above health.exploding_norm {:g}); {}",
                path, norm, options_.exploding_norm, clipping_advice()));
     }
-    if (streaks.dead_units == looks_at_units && !all_zero) {
+    if (streaks.dead_units == unit_inspections && !all_zero) {
       warn(health_cause::dead_units, path,
            fmt::format("{:.0f} % of the units behind {} have had no gradient in {} looks: dead units; {}",
                        100 * share(seen.zeros, seen), path, streaks.dead_units, advice_.on_dead_units()));
     }
-    if (std::abs(streaks.ratio) == looks_at_ratio) {
+    if (std::abs(streaks.ratio) == ratio_inspections) {
       warn(health_cause::update_ratio, path,
            fmt::format("an update changes {} by {:.2g} of its norm, where about 1e-3 is usual; {}", path,
                        ratio, advice_.on_update_ratio(ratio)));
@@ -271,8 +271,8 @@ void HealthWatch::require_valid(const std::string& source) const {
       fail_input("{}: /health: a window has a value that is not finite", source);
   }
   // Each step or inspection adds one.
-  constexpr std::int64_t most = std::int64_t{1} << 60;
-  const auto is_count = [](std::int64_t value) { return value >= -most && value <= most; };
+  constexpr std::int64_t max_count = std::int64_t{1} << 60;
+  const auto is_count = [](std::int64_t value) { return value >= -max_count && value <= max_count; };
   const auto is_valid = [&](const Streaks& streaks) {
     return is_count(streaks.vanishing) && is_count(streaks.dead) && is_count(streaks.dead_units) &&
            is_count(streaks.ratio);

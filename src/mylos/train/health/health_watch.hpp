@@ -65,7 +65,7 @@ class HealthWatch {
   struct Recent {
     std::vector<double> values;
     std::int64_t count = 0;  // number of valid values
-    explicit Recent(std::size_t most) : values(most) {}
+    explicit Recent(std::size_t capacity) : values(capacity) {}
     void add(double value);
     void clear() { count = 0; }
     [[nodiscard]] double median(std::int64_t first, std::int64_t past) const;

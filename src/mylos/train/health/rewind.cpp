@@ -123,9 +123,9 @@ ScalerState scaler_after_return(ScalerState state, const Options& options, const
     state.scale = initial_scaler_state(scaler, mode).scale;
     return state;
   }
-  const double least = std::min<double>(state.scale, scaler.min_scale);
+  const double min_scale = std::min<double>(state.scale, scaler.min_scale);
   const double scale = static_cast<double>(state.scale) * last.scale_factor;
-  state.scale = static_cast<float>(std::max(scale, least));
+  state.scale = static_cast<float>(std::max(scale, min_scale));
   if (last.scale_factor != 1) state.good_steps = 0;
   return state;
 }

@@ -43,7 +43,7 @@ struct PlacedLine {
 
 class RowFile {
  public:
-  /// Creates a file at `path`. An empty path (all ranks but rank 0) writes no file.
+  /// Uses the file `path`. An empty path (all ranks but rank 0) writes no file.
   RowFile(std::string path, RowFormat format) : path_(std::move(path)), format_(std::move(format)) {}
 
   [[nodiscard]] bool is_written() const { return !path_.empty(); }

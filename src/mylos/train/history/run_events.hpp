@@ -46,7 +46,7 @@ class RunEvents {
   [[nodiscard]] const std::vector<RunEvent>& all() const { return events_; }
   /// Removes the file of an earlier run. Called when a run starts from scratch.
   void begin_anew() const;
-  /// Writes events that the file lacks. Throws Error if it cannot be written.
+  /// Rewrites the file if it lacks events. Throws Error if it cannot be written.
   void write();
 
   /// Adds the events to a checkpoint's state.

@@ -108,7 +108,7 @@ std::size_t moved_bytes(const ParameterLayout& layout) {
 
 /// Throws Error if a reproducible run would have sums whose order depends on the micro-batches and ranks of
 /// a step.
-void require_no_moving_order(const Chain& chain, bool reproducible) {
+void require_reproducible_sums(const Chain& chain, bool reproducible) {
   if (!reproducible || BufferStore::sum_bytes(chain) == 0) return;
   fail_input(
       "run.reproducible: the running statistics of batch normalisation are sums whose last bits differ with "
@@ -153,8 +153,8 @@ std::size_t saved_by_shards(const Options& options, const Chain& chain, int rank
   if (memory.layout.shard_owners == 1) return 0;
   Options plain = options;
   plain.optimizer.shard = Shard::none;
-  const std::size_t uncut = WeightMemory(plain, chain, ranks).bytes();
-  return uncut - std::min(uncut, memory.bytes());  // padding may exceed the moments of a small network
+  const std::size_t unsharded = WeightMemory(plain, chain, ranks).bytes();
+  return unsharded - std::min(unsharded, memory.bytes());  // padding may exceed a small network's moments
 }
 
 /// Returns the bytes that a rank saves compared with masters for its 16-bit weights.
@@ -170,8 +170,8 @@ std::size_t saved_by_masters(const Options& options, const StepPlan& step, int r
 
 /// Returns the largest power of two of a bucket size with which sharded gradients take less memory than
 /// complete ones.
-std::optional<std::int64_t> cutting_bucket(const Options& options, const Chain& chain, int ranks,
-                                           const ParameterLayout& whole) {
+std::optional<std::int64_t> sharding_bucket(const Options& options, const Chain& chain, int ranks,
+                                            const ParameterLayout& whole) {
   for (std::size_t bytes = std::bit_floor(whole.gradient_bytes); bytes > 0; bytes /= 2) {
     const auto bucket = static_cast<std::int64_t>(bytes);
     if (layout_of(options, chain, ranks, bucket).cuts_gradients()) return bucket;
@@ -180,7 +180,7 @@ std::optional<std::int64_t> cutting_bucket(const Options& options, const Chain& 
 }
 
 /// Returns a note if the deck requests sharded gradients and they are not sharded; "" otherwise.
-std::string note_on_whole_gradients(const Options& options, int ranks) {
+std::string note_on_unsharded_gradients(const Options& options, int ranks) {
   const StepPlan step = make_step_plan(options, 0, ranks);
   const Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
   const ParameterLayout layout = layout_of(options, chain, ranks, options.communication.bucket_bytes);
@@ -192,7 +192,7 @@ std::string note_on_whole_gradients(const Options& options, int ranks) {
                         buckets == 1 ? "" : "s", buckets_in_flight)
           : fmt::format("{} of their {} buckets and a rank's slices of all would take no less memory",
                         buckets_in_flight, buckets);
-  const std::optional<std::int64_t> bucket = cutting_bucket(options, chain, ranks, layout);
+  const std::optional<std::int64_t> bucket = sharding_bucket(options, chain, ranks, layout);
   return fmt::format("optimizer.shard = \"gradients\": gradients stay whole, as with \"state\": {}; {}",
                      cause,
                      bucket ? fmt::format("communication.bucket = \"{}\" cuts them", format_bytes(*bucket))
@@ -204,7 +204,7 @@ std::string note_on_whole_gradients(const Options& options, int ranks) {
 std::string note_on_shards(const Options& options, int ranks) {
   const Shard shard = options.optimizer.shard;
   if (shard == Shard::none) return "";
-  if (ranks > 1) return shard == Shard::gradients ? note_on_whole_gradients(options, ranks) : "";
+  if (ranks > 1) return shard == Shard::gradients ? note_on_unsharded_gradients(options, ranks) : "";
   return fmt::format("optimizer.shard = \"{}\": one rank holds all masters and moments{}, as with \"none\"",
                      name_of(shard), shard == Shard::gradients ? " and gradients" : "");
 }
@@ -245,7 +245,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
         "{}",
         step.micro_batch, chain.rows_per_sample, max_rows, max_rows / chain.rows_per_sample);
   }
-  require_no_moving_order(chain, options.run.reproducible);
+  require_reproducible_sums(chain, options.run.reproducible);
   const WeightMemory weights(options, chain, place.ranks);
   const ParameterLayout& layout = weights.layout;
 

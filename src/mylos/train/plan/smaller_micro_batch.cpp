@@ -16,7 +16,7 @@ namespace mylos {
 namespace {
 
 /// Returns the sizes below `own` that divide the local batch evenly, in descending order.
-std::vector<std::int64_t> even_cuts(std::int64_t share, std::int64_t own) {
+std::vector<std::int64_t> even_sizes(std::int64_t share, std::int64_t own) {
   std::vector<std::int64_t> sizes;
   const auto divide = [share](std::int64_t by) { return (share + by - 1) / by; };
   for (std::int64_t size = own; size > 1;) {
@@ -27,7 +27,7 @@ std::vector<std::int64_t> even_cuts(std::int64_t share, std::int64_t own) {
 }
 
 /// Returns the sizes for a reproducible run: all micro-batches have the same size, and ranks can share them.
-std::vector<std::int64_t> reproducible_cuts(const MemoryProblem& problem, std::int64_t own) {
+std::vector<std::int64_t> reproducible_sizes(const MemoryProblem& problem, std::int64_t own) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = own - 1; size > 0; --size) {
     if (allows_ranks(problem.options, size, problem.place.ranks)) sizes.push_back(size);
@@ -48,7 +48,7 @@ std::optional<SmallerMicroBatch> smaller_micro_batch(const MemoryProblem& proble
   const std::int64_t share = batch_share(problem.options.data.batch, 0, problem.place.ranks).count;
   const std::int64_t own = micro_batch_samples(share, problem.options.data.micro_batch);
   const std::vector<std::int64_t> sizes =
-      problem.options.run.reproducible ? reproducible_cuts(problem, own) : even_cuts(share, own);
+      problem.options.run.reproducible ? reproducible_sizes(problem, own) : even_sizes(share, own);
   Options options = problem.options;
   const MemoryProblem smaller = problem.with(options);
   const auto is_too_large = [&](std::int64_t samples) {

@@ -48,9 +48,9 @@ struct StoredPlan {
 /// machine's memory.
 [[nodiscard]] StoredPlan parse_plan(std::string_view text, const std::string& source);
 
-/// Places the stored schedule for the chain with the bytes of `cost`. Predicted times come from the stored
-/// text, so that a restarted run predicts the same times as the first one. Throws Error (bad_input) if the
-/// plan was made for a chain with other bytes, cannot be executed, or takes more bytes than it states.
+/// Places the stored execution schedule for the chain with the bytes of `cost`. Predicted times come from the
+/// stored text, so that a restarted run predicts the same times as the first one. Throws Error (bad_input) if
+/// the plan was made for a chain with other bytes, cannot be executed, or takes more bytes than it states.
 [[nodiscard]] Plan reuse_plan(const StoredPlan& stored, const ChainCost& cost, const std::string& source);
 
 }  // namespace mylos
