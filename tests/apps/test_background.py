@@ -1,4 +1,4 @@
-"""Checkpoints that are written beside the steps hold the same bits as those for which the steps wait.
+"""Checkpoints that are written asynchronously hold the same bits as those for which the steps wait.
 
 usage: test_background.py MYLOS
 """
@@ -39,7 +39,7 @@ def check_budget(command):
     assert "copy for checkpoints" not in plan.stdout and "every block keeps all" in plan.stdout, plan.stdout
     run = command.must("train", "deck.toml", "model.hidden=[1024, 1024]", budget, "run.folder=tight")
     assert "between steps: a copy of the state does not fit memory.budget" in run.stdout, run.stdout
-    assert re.search(r"\d written, 0 of them beside", run.stdout), run.stdout
+    assert re.search(r"\d written, 0 of them asynchronously", run.stdout), run.stdout
     print(f"a copy of {copy[1]} MiB is left out where it does not fit")
 
 

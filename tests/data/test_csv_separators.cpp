@@ -62,7 +62,7 @@ TEST(CsvSeparators, QuotesThatAreNotClosedAndNamesThatAreNoTextAreRefused) {
   EXPECT_EQ(refusal("x,y\n1,\"2\n", {}),
             "data.csv:2: the quote before '2' is not closed; expected a cell that ends on its line");
   EXPECT_EQ(refusal("x,y\n1,\"2\"3\n", {}), "data.csv:2: column 2 (y) is '\"2\"3', expected a finite number");
-  EXPECT_EQ(refusal("x,caf\xe9\n1,2\n", {}).substr(0, 72),
+  EXPECT_EQ(refusal("x,caf\xe9\n1,2\n", {}).substr(0, 73),
             "data.csv:1: the name of column 2 is not UTF-8: 'caf\\xE9'; `iconv -f LATIN");
 }
 
