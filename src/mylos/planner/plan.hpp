@@ -16,6 +16,9 @@ struct Plan {
   std::size_t live_peak = 0;  // bytes alive at one time: no placement takes less
   double time = 0;            // milliseconds of the operations of one micro-batch
   double store_all_time = 0;  // of the list in which every block keeps all
+  // The most neighbouring blocks that were planned as one: more than 1 where the chain is too long for an
+  // exact search.
+  std::size_t group = 1;
 
   /// By how much recomputation lengthens the micro-batch: 0.05 = 5 %.
   [[nodiscard]] double overhead() const { return store_all_time > 0 ? time / store_all_time - 1 : 0; }
@@ -26,9 +29,9 @@ struct Plan {
 
 /// The plan that `options.recompute` asks for, if its placement takes at most `budget` bytes: those of the
 /// arena of one micro-batch, which holds boundary activations, what is saved, gradients of activations and
-/// workspace. `automatic`: the fastest that fits of Rotor's lists, of every k-th block and of the list of
-/// fewest bytes; chains of more than some 380 blocks are left to the latter two. Empty where none fits.
-/// Throws bad input where the groups are not those of a chain of this length.
+/// workspace. `automatic`: the fastest that fits of Rotor's lists (fastest_schedules.hpp), of every k-th
+/// block and of the list of fewest bytes. Empty where none fits. Throws bad input where the groups are not
+/// those of a chain of this length.
 [[nodiscard]] std::optional<Plan> make_plan(const ChainCost& cost, std::size_t budget,
                                             const MemoryOptions& options);
 

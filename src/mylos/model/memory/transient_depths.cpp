@@ -31,6 +31,7 @@ class DepthSearch {
   }
 
   std::optional<std::vector<std::size_t>> depths(std::size_t max_states) {
+    if (*std::max_element(live_.begin(), live_.end()) > bytes_) return std::nullopt;
     places_.assign(1, {});
     std::vector<State> states{{}};
     for (std::size_t at = 0; at < heights_.size(); ++at) {
@@ -189,7 +190,6 @@ class DepthSearch {
 std::optional<std::vector<std::size_t>> transient_depths(const std::vector<TensorLifetime>& tensors,
                                                          const std::vector<std::size_t>& heights,
                                                          std::size_t bytes, std::size_t max_states) {
-  if (*std::max_element(heights.begin(), heights.end()) > bytes) return std::nullopt;
   return DepthSearch(tensors, heights, bytes).depths(max_states);
 }
 
