@@ -32,7 +32,7 @@ void plan_of_gpt(benchmark::State& state) {
 }
 
 BENCHMARK(plan_of_gpt)
-    ->ArgsProduct({{12, 24, 48, 100}, {20, 50, 80}})
+    ->ArgsProduct({{12, 24, 48, 100, 150, 300, 500, 1000}, {20, 50, 80}})
     ->ArgNames({"layers", "budget"})
     ->Unit(benchmark::kMillisecond);
 

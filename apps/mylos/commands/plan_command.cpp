@@ -142,6 +142,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
         fmt::format("{}precision.adapt: a run that begins afresh chooses its type; this is the plan of {}",
                     note.empty() ? "" : "\n", name_of(options.precision.compute));
   }
+  if (const std::string search = note_on_search(plan); !search.empty())
+    note += (note.empty() ? "" : "\n") + search;
   if (device != nullptr) note += (note.empty() ? "" : "\n") + note_on_device(*device, options.memory);
   if (const std::string shards = note_on_shards(options, arguments.ranks); !shards.empty())
     note += (note.empty() ? "" : "\n") + shards;

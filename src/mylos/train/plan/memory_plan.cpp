@@ -6,7 +6,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/data/feed/share.hpp"
 #include "mylos/io/system/system_memory.hpp"
-#include "mylos/planner/rotor.hpp"
+#include "mylos/planner/min_memory.hpp"
 #include "mylos/train/evaluation/measures.hpp"
 #include "mylos/train/plan/calibration.hpp"
 #include "mylos/train/plan/product_choice.hpp"
@@ -291,6 +291,14 @@ std::string describe(const MemoryPlan& plan) {
   if (again == 0 && lean == 0) return "every block keeps all";
   return fmt::format("of {} blocks {} run forward again, {} keep less than all; {:.1f} % more time per step",
                      blocks, again, lean, 100 * plan.overhead());
+}
+
+std::string note_on_search(const MemoryPlan& plan) {
+  if (plan.plan.group == 1) return "";
+  return fmt::format(
+      "the plan is approximate: {} blocks, few of them equal, are too many for an exact search, so that up to "
+      "{} neighbouring blocks were planned as one",
+      plan.statement.cost.blocks.size(), plan.plan.group);
 }
 
 }  // namespace mylos

@@ -42,6 +42,7 @@ std::string new_plan(const MemoryProblem& problem, const ProductEngines& known,
     line(measured.note);
     chosen = std::move(measured.plan);
   }
+  if (const std::string note = note_on_search(chosen); !note.empty()) line(note);
   return plan_json(chosen);
 }
 
