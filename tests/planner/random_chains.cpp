@@ -39,6 +39,16 @@ ChainCost random_chain(std::mt19937_64& generator, const RandomChainShape& shape
   return cost;
 }
 
+ChainCost repeated_chain(const ChainCost& pattern, std::size_t blocks) {
+  ChainCost cost = pattern;
+  const std::size_t period = pattern.blocks.size();
+  for (std::size_t i = period; i < blocks; ++i) {
+    cost.blocks.push_back(pattern.blocks[i % period]);
+    if (cost.blocks[i].skip != no_skip) cost.blocks[i].skip += i - i % period;
+  }
+  return cost;
+}
+
 ChainCost gpt_chain(std::mt19937_64& generator, std::size_t layers, double width_bytes, double spread) {
   std::uniform_real_distribution<double> exponent(-1, 1);
   const auto bytes = [&](double widths) {

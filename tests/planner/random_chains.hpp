@@ -22,6 +22,9 @@ struct RandomChainShape {
 /// save less and take longer.
 [[nodiscard]] ChainCost random_chain(std::mt19937_64& generator, const RandomChainShape& shape);
 
+/// `blocks` blocks: those of `pattern` again and again. Skips stay within a repetition.
+[[nodiscard]] ChainCost repeated_chain(const ChainCost& pattern, std::size_t blocks);
+
 /// 2 · layers blocks with the proportions of a GPT's attention and MLP in 16 bits, of `width_bytes` per
 /// boundary activation; `spread` > 1 multiplies every tensor by a random number from 1/spread to spread.
 [[nodiscard]] ChainCost gpt_chain(std::mt19937_64& generator, std::size_t layers, double width_bytes,

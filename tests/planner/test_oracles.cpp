@@ -6,6 +6,7 @@
 
 #include "exhaustive_search.hpp"
 #include "mylos/base/device/arena.hpp"
+#include "mylos/planner/min_memory.hpp"
 #include "mylos/planner/plan.hpp"
 #include "mylos/planner/rotor.hpp"
 #include "random_chains.hpp"

@@ -9,8 +9,8 @@
 #include "mylos/base/error.hpp"
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/planner/lists.hpp"
+#include "mylos/planner/min_memory.hpp"
 #include "mylos/planner/plan.hpp"
-#include "mylos/planner/rotor.hpp"
 #include "random_chains.hpp"
 #include "support/cases.hpp"
 
@@ -155,6 +155,25 @@ TEST(Placement, EveryOperationFindsWhatItReads) {
         trace_lifetimes(cost, store_all(blocks)).live_peak() / 10 * static_cast<std::size_t>(3 + round % 7);
     if (const auto plan = make_plan(cost, budget, {})) CheckedRun(cost, plan->schedule).run();
     if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Placement, EveryOperationOfALongPlanFindsWhatItReads) {
+  std::mt19937_64 generator(6);
+  for (const std::size_t layers : {300u, 1000u}) {
+    for (const test::RandomChainShape& pattern :
+         {test::RandomChainShape{.blocks = 3, .max_variants = 3, .skips = 0.7},
+          test::RandomChainShape{.blocks = layers, .max_variants = 3}}) {
+      const ChainCost cost = test::repeated_chain(test::random_chain(generator, pattern), layers);
+      const std::size_t min = trace_lifetimes(cost, min_memory_schedule(cost)).live_peak();
+      const std::size_t max = trace_lifetimes(cost, store_all(cost.blocks.size())).live_peak();
+      for (const std::size_t budget : {min + (max - min) / 8, min + (max - min) / 2}) {
+        const auto plan = make_plan(cost, budget, {});
+        ASSERT_TRUE(plan.has_value()) << layers << " layers";
+        EXPECT_LE(CheckedRun(cost, plan->schedule).run(), budget);
+        if (HasFatalFailure()) return;
+      }
+    }
   }
 }
 
