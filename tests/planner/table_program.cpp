@@ -7,7 +7,7 @@
 namespace mylos::test {
 namespace {
 
-constexpr double never = std::numeric_limits<double>::infinity();
+constexpr double infeasible = std::numeric_limits<double>::infinity();
 
 class Table {
  public:
@@ -16,7 +16,7 @@ class Table {
     reader_.resize(blocks_ + 1, 0);
     for (std::size_t i = 0; i < blocks_; ++i)
       if (cost.blocks[i].skip != no_skip) reader_[cost.blocks[i].skip] = i;
-    times_.resize((blocks_ + 1) * (blocks_ + 1) * columns_, never);
+    times_.resize((blocks_ + 1) * (blocks_ + 1) * columns_, infeasible);
     for (std::size_t last = 0; last <= blocks_; ++last) {
       for (std::size_t first = last + 1; first-- > 0;) fill(first, last);
     }
@@ -71,9 +71,8 @@ class Table {
     const std::size_t kept = block.output_bytes + variant.saved_bytes;
     std::size_t written = first == 0 ? 0 : own(first);
     if (block.skip != no_skip && block.skip > 0 && reader_[block.skip] == first) written += own(block.skip);
-    const std::size_t need =
-        std::max(gradient(last) + kept + block.forward_workspace,
-                 gradient(first) + kept + written + variant.backward_workspace);
+    const std::size_t need = std::max(gradient(last) + kept + block.forward_workspace,
+                                      gradient(first) + kept + written + variant.backward_workspace);
     const double time = block.forward_time + block.backward_time + variant.recompute_time;
     double* best = row(first, last);
     for (std::size_t m = std::max(kept, need) / unit_; m < columns_; ++m) {
@@ -93,7 +92,7 @@ class Table {
 }  // namespace
 
 double table_time(const ChainCost& cost, std::size_t budget, std::size_t unit) {
-  if (budget < cost.input_bytes) return never;
+  if (budget < cost.input_bytes) return infeasible;
   return Table(cost, budget - cost.input_bytes, unit).best();
 }
 

@@ -77,9 +77,9 @@ TEST(LongChains, FewOfTheSegmentsOfARepeatedChainDiffer) {
   std::mt19937_64 generator(34);
   const ChainCost pattern = test::random_chain(generator, {.blocks = 3, .max_variants = 3, .skips = 0.5});
   const StageChain chain(test::repeated_chain(pattern, 300));
-  EXPECT_LT(chain.segments.kinds().size(), 5u * 301);
+  EXPECT_LT(chain.segments.kinds(), 8u * 301);
   const StageChain mixed(test::random_chain(generator, {.blocks = 60, .max_units = 100'000}));
-  EXPECT_EQ(mixed.segments.kinds().size(), 61u * 62 / 2);
+  EXPECT_EQ(mixed.segments.kinds(), 61u * 62 / 2);
 }
 
 void expect_valid(const ChainCost& cost, std::size_t budget, bool is_exact) {
@@ -117,8 +117,8 @@ TEST(LongChains, PlansOf300And1000EqualLayersStayWithinTheBudget) {
 
 TEST(LongChains, Of1000LayersThatAllDifferNeighboursArePlannedTogether) {
   std::mt19937_64 generator(36);
-  const ChainCost cost = test::random_chain(
-      generator, {.blocks = 1000, .max_variants = 3, .max_units = 1000, .skips = 0.02});
+  const ChainCost cost =
+      test::random_chain(generator, {.blocks = 1000, .max_variants = 3, .max_units = 1000, .skips = 0.02});
   for (const double part : {0.05, 0.4}) expect_valid(cost, budget_at(cost, part), false);
 }
 

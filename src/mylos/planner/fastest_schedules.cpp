@@ -84,7 +84,7 @@ Resolution resolution_of_long_chain(const StageChain& chain, std::size_t room, s
   for (std::size_t slots = max_slots; slots >= fewest_slots; slots = slots * 3 / 4) {
     const std::size_t slot = slot_bytes_for(chain.stages, room, slots);
     const std::size_t all = (room + slot - 1) / slot + slots_of_rounding(chain.stages, slot);
-    const bool is_affordable = all * chain.segments.kinds().size() <= entries_within(budget) &&
+    const bool is_affordable = all * chain.segments.kinds() <= entries_within(budget) &&
                                all * chain.segments.splits() <= max_work;
     if (is_affordable) return {slot, all};
   }

@@ -12,17 +12,13 @@ class MinMemory {
   explicit MinMemory(const StageChain& chain)
       : stages_(chain.stages),
         segments_(chain.segments),
-        best_(segments_.kinds().size()),
+        best_(segments_.kinds()),
         choices_(best_.size()),
         column_(stages_.size()) {
-    std::size_t next = 0;
     for (std::size_t k = 0; k < stages_.size(); ++k) {
       for (std::size_t i = k + 1; i-- > 0;) {
         const std::size_t kind = segments_.kind(i, k);
-        if (kind == next) {
-          choose(i, k, kind);
-          ++next;
-        }
+        if (segments_.is_example(i, k)) choose(i, k, kind);
         column_[i] = best_[kind];
       }
     }

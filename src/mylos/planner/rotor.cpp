@@ -32,9 +32,14 @@ void take_better(float* best, float time, const float* first, const float* secon
 
 Rotor::Rotor(StageChain chain, std::size_t slot_bytes, std::size_t slots)
     : chain_(std::move(chain)), slot_bytes_(slot_bytes), slots_(slots) {
-  table_.resize(segments_.kinds().size() * (slots_ + 1));
-  ranges_.resize(segments_.kinds().size());
-  for (const Segments::Segment& segment : segments_.kinds()) fill(segment.first, segment.last);
+  table_.resize(segments_.kinds() * (slots_ + 1));
+  ranges_.resize(segments_.kinds());
+  // Column by column: C(j, k), read for every j > i, then stays in the processor's cache.
+  for (std::size_t k = 0; k < stages_.size(); ++k) {
+    for (std::size_t i = k + 1; i-- > 0;) {
+      if (segments_.is_example(i, k)) fill(i, k);
+    }
+  }
 }
 
 void Rotor::fill(std::size_t i, std::size_t k) {

@@ -1,28 +1,10 @@
 #include "mylos/planner/segments.hpp"
 
 #include <algorithm>
-#include <unordered_map>
+#include <utility>
 
 namespace mylos {
 namespace {
-
-/// Numbers pairs of numbers below 2³², equal pairs alike.
-class PairNumbers {
- public:
-  [[nodiscard]] std::uint32_t of(std::size_t a, std::size_t b) {
-    const auto next = static_cast<std::uint32_t>(numbers_.size());
-    return numbers_.try_emplace(std::uint64_t{a} << 32 | b, next).first->second;
-  }
-
- private:
-  struct Mix {
-    std::size_t operator()(std::uint64_t key) const {
-      key *= 0x9e3779b97f4a7c15u;  // 2⁶⁴ over the golden ratio
-      return key ^ key >> 32;
-    }
-  };
-  std::unordered_map<std::uint64_t, std::uint32_t, Mix> numbers_;
-};
 
 /// Apart from what is carried past a stage, which has a different meaning at each place.
 bool are_equal(const Stage& a, const Stage& b) {
@@ -44,43 +26,55 @@ std::vector<std::size_t> stage_kinds(const std::vector<Stage>& stages) {
   return kinds;
 }
 
-/// Numbers for the bytes that are carried past x_k beside x_i.
-class CarriedNumbers {
- public:
-  [[nodiscard]] std::size_t of(const Stage& stage, std::size_t i) {
-    if (stage.carried.empty()) return 0;
-    return numbers_.try_emplace(stage.carried[i], numbers_.size()).first->second;
-  }
+/// Of the stages before x_k and x_m, as many as `most`, those beside which as much is carried past both.
+std::size_t equally_carried(const std::vector<Stage>& stages, std::size_t k, std::size_t m,
+                            std::size_t most) {
+  const auto carried = [&](std::size_t stage, std::size_t before) {
+    const std::vector<std::size_t>& bytes = stages[stage].carried;
+    return bytes.empty() ? 0 : bytes[stage - before];
+  };
+  if (stages[k].carried.empty() && stages[m].carried.empty()) return most;
+  std::size_t count = 0;
+  while (count < most && carried(k, count + 1) == carried(m, count + 1)) ++count;
+  return count;
+}
 
- private:
-  std::unordered_map<std::size_t, std::size_t> numbers_{{0, 0}};
+/// The longest segment that ends at a stage and is equal to one that ends earlier.
+struct Match {
+  std::size_t length = 0;
+  std::size_t last = 0;  // of the earlier one
 };
+
+std::vector<Match> longest_matches(const std::vector<Stage>& stages) {
+  const std::vector<std::size_t> kinds = stage_kinds(stages);
+  std::vector<Match> matches(stages.size());
+  std::vector<std::size_t> before(stages.size() + 1, 0);  // [m + 1]: equal stages up to k - 1 and up to m
+  std::vector<std::size_t> lengths(stages.size() + 1, 0);
+  for (std::size_t k = 0; k < stages.size(); ++k) {
+    for (std::size_t m = 0; m < k; ++m) {
+      lengths[m + 1] = kinds[m] == kinds[k] ? 1 + equally_carried(stages, k, m, before[m]) : 0;
+      if (lengths[m + 1] > matches[k].length) matches[k] = {lengths[m + 1], m};
+    }
+    std::swap(before, lengths);
+  }
+  return matches;
+}
 
 }  // namespace
 
 Segments::Segments(const std::vector<Stage>& stages) : count_(stages.size()) {
-  constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
-  const std::vector<std::size_t> stage_kind = stage_kinds(stages);
-  kind_of_.resize(count_ * (count_ + 1) / 2);
-  CarriedNumbers carried_numbers;
-  PairNumbers carried_lists;  // a list and a number behind it
-  PairNumbers beginnings;     // a stage and what is carried past those that follow
-  PairNumbers segments;       // a beginning and the segment that follows
-  std::vector<std::uint32_t> kind_of_number;
-  std::vector<std::size_t> carried(count_, 0);  // of each i, the list for the stages i + 1 … k
-  for (std::size_t k = 0; k < count_; ++k) {
-    std::size_t rest = 0;  // of (i + 1, k); 0: nothing follows
-    for (std::size_t i = k + 1; i-- > 0;) {
-      if (i < k) carried[i] = 1 + carried_lists.of(carried[i], carried_numbers.of(stages[k], i));
-      const std::uint32_t number = segments.of(beginnings.of(stage_kind[i], carried[i]), rest);
-      if (number >= kind_of_number.size()) kind_of_number.resize(number + 1, none);
-      if (kind_of_number[number] == none) {
-        kind_of_number[number] = static_cast<std::uint32_t>(kinds_.size());
-        kinds_.push_back({i, k});
-        splits_ += k - i;
+  const std::vector<Match> matches = longest_matches(stages);
+  kind_of_.reserve(count_ * (count_ + 1) / 2);
+  for (std::size_t i = 0; i < count_; ++i) {
+    for (std::size_t k = i; k < count_; ++k) {
+      const Match& match = matches[k];
+      if (k - i < match.length) {
+        kind_of_.push_back(static_cast<std::uint32_t>(kind(i - (k - match.last), match.last)));
+        continue;
       }
-      kind_of_[i * (2 * count_ - i + 1) / 2 + k - i] = kind_of_number[number];
-      rest = number + 1;
+      kind_of_.push_back(static_cast<std::uint32_t>(examples_.size()));
+      examples_.push_back({i, k});
+      splits_ += k - i;
     }
   }
 }

@@ -16,28 +16,34 @@ namespace mylos {
 
 class Segments {
  public:
-  struct Segment {
-    std::size_t first = 0;
-    std::size_t last = 0;  // inclusive
-  };
-
   explicit Segments(const std::vector<Stage>& stages);
 
-  /// One segment of each kind; the parts of a segment come before it.
-  [[nodiscard]] const std::vector<Segment>& kinds() const { return kinds_; }
-  /// The kind of segment (i, k): an index into kinds().
+  /// How many kinds there are.
+  [[nodiscard]] std::size_t kinds() const { return examples_.size(); }
+  /// The kind of segment (i, k), a number below kinds().
   [[nodiscard]] std::size_t kind(std::size_t i, std::size_t k) const { return *row(i, k); }
   /// The kinds of (i, k), (i, k + 1), …, side by side.
   [[nodiscard]] const std::uint32_t* row(std::size_t i, std::size_t k) const {
     return kind_of_.data() + i * (2 * count_ - i + 1) / 2 + k - i;
   }
+  /// Whether (i, k) is the one segment of its kind that a table is filled for. Its parts are equal to such
+  /// segments that end earlier, or at k and begin later.
+  [[nodiscard]] bool is_example(std::size_t i, std::size_t k) const {
+    const Segment& example = examples_[kind(i, k)];
+    return example.first == i && example.last == k;
+  }
   /// The splits of all kinds into two parts: what a program that tries each of them takes time for.
   [[nodiscard]] std::size_t splits() const { return splits_; }
 
  private:
+  struct Segment {
+    std::size_t first = 0;
+    std::size_t last = 0;  // inclusive
+  };
+
   std::size_t count_;  // of stages
   std::vector<std::uint32_t> kind_of_;
-  std::vector<Segment> kinds_;
+  std::vector<Segment> examples_;  // of each kind
   std::size_t splits_ = 0;
 };
 

@@ -296,7 +296,8 @@ std::string describe(const MemoryPlan& plan) {
 std::string note_on_search(const MemoryPlan& plan) {
   if (plan.plan.group == 1) return "";
   return fmt::format(
-      "the plan is approximate: {} blocks, few of them equal, are too many for an exact search, so that up to "
+      "the plan is approximate: {} blocks, few of them equal, are too many for an exact search, so that up "
+      "to "
       "{} neighbouring blocks were planned as one",
       plan.statement.cost.blocks.size(), plan.plan.group);
 }

@@ -70,8 +70,8 @@ struct MeasuredPlan {
 /// step".
 [[nodiscard]] std::string describe(const MemoryPlan& plan);
 
-/// A line on what the search for the plan approximated; empty where it was exact, and for a plan of an earlier
-/// time.
+/// A line on what the search for the plan approximated; empty where it was exact, and for a plan of an
+/// earlier time.
 [[nodiscard]] std::string note_on_search(const MemoryPlan& plan);
 
 }  // namespace mylos
