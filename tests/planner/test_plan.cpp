@@ -103,11 +103,12 @@ TEST(Plan, FollowsTheRuleThatTheUserGives) {
   EXPECT_THROW((void)list(by_rule(RecomputeMode::every, 0)), Error);
 }
 
-TEST(Plan, OfVeryLongChainsFallsBackToEqualGroups) {
+TEST(Plan, OfVeryLongChainsOfEqualBlocksIsNotApproximated) {
   const ChainCost cost{0, std::vector<StageCost>(600, {64, 0, {{"all", 640, 0, 0}}, 10, 20}), 0, 0};
   const auto plan = make_plan(cost, place(trace_lifetimes(cost, store_all(600))).bytes / 4, automatic);
   ASSERT_TRUE(plan.has_value());
   EXPECT_LT(plan->overhead(), 1.0 / 3);
+  EXPECT_EQ(plan->group, 1u);
 }
 
 }  // namespace mylos::plan_test

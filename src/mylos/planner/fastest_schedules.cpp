@@ -14,7 +14,7 @@ constexpr std::size_t max_slots = 2000;
 constexpr std::size_t fewest_slots = 100;  // where memory for the table is short
 constexpr std::size_t table_entries = std::size_t{1} << 23;
 constexpr std::size_t max_table_entries = std::size_t{1} << 26;  // 256 MiB
-// Splits of segments times slots, of which most are not looked at: some seconds.
+// Splits of segments times slots, most of which Rotor skips: some seconds.
 constexpr std::size_t max_work = std::size_t{1} << 33;
 constexpr std::size_t max_groups = 384;
 constexpr std::size_t min_groups = 8;
@@ -84,8 +84,8 @@ Resolution resolution_of_long_chain(const StageChain& chain, std::size_t room, s
   for (std::size_t slots = max_slots; slots >= fewest_slots; slots = slots * 3 / 4) {
     const std::size_t slot = slot_bytes_for(chain.stages, room, slots);
     const std::size_t all = (room + slot - 1) / slot + slots_of_rounding(chain.stages, slot);
-    const bool is_affordable = all * chain.segments.kinds() <= entries_within(budget) &&
-                               all * chain.segments.splits() <= max_work;
+    const bool is_affordable =
+        all * chain.segments.kinds() <= entries_within(budget) && all * chain.segments.splits() <= max_work;
     if (is_affordable) return {slot, all};
   }
   return {};

@@ -11,11 +11,11 @@ constexpr float never = std::numeric_limits<float>::infinity();
 
 constexpr std::size_t slots_at_once = 64;
 
-// Sums of floats along a chain may come out lower than they are by this part of them.
+// A bound on the relative error of a sum of floats along a chain.
 constexpr double rounding = 1e-3;
 
-/// best[m] = min(best[m], time + first[m] + second[m]) for m < end. All of them fall with m, so that of some
-/// slots at once the last candidate tells whether any can be better.
+/// best[m] = min(best[m], time + first[m] + second[m]) for m < end. No value rises with m: where the last
+/// candidate of some slots is not below the first of their best times, none of them is better.
 void take_better(float* best, float time, const float* first, const float* second, std::size_t end) {
   for (std::size_t begin = 0; begin < end; begin += slots_at_once) {
     const std::size_t stop = std::min(begin + slots_at_once, end);
@@ -81,7 +81,7 @@ void Rotor::fill_coming_back(std::size_t i, std::size_t k, std::size_t end) {
   for (std::size_t j = i + 1; j <= k; ++j) {
     pass_time += stages_[j - 1].forward_time;
     pass = std::max(pass, pass_bytes(stages_, i, k, j - 1));
-    // Who comes back runs the pass in vain: with so many slots what is there is faster, and stays so.
+    // Coming back takes at least the pass and the ideal time: from these slots on it is never faster.
     while (end > 0 && best[end - 1] <= pass_time + ideal) --end;
     const std::size_t kept = slots_for(stages_[j].input_beside(i));
     const std::size_t begin = std::max({slots_for(pass), kept + range(j, k).least, range(i, j - 1).least});

@@ -49,7 +49,7 @@ class Segments {
 
 /// A chain's stages with the kinds of its segments.
 struct StageChain {
-  StageChain(const ChainCost& cost) : StageChain(stages_of(cost)) {}  // NOLINT: the same chain in other words
+  StageChain(const ChainCost& cost) : StageChain(stages_of(cost)) {}
   explicit StageChain(std::vector<Stage> of) : stages(std::move(of)), segments(stages) {}
 
   std::vector<Stage> stages;
