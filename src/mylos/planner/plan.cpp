@@ -77,19 +77,42 @@ Plan plan_of_fewest_bytes(const ChainCost& cost, StageChain chain) {
   return best;
 }
 
-/// One above the last of the schedules whose bytes alive stay within the budget; of long chains by bisection,
-/// as if each took more than those before it.
-std::size_t end_of_fitting(const ChainCost& cost, const FastestSchedules& fastest, std::size_t budget) {
-  if (!fastest.is_long()) return fastest.count();
+/// One above the last of the schedules of which at most `bytes` are alive, by bisection: as if each took more
+/// than those before it.
+std::size_t end_of_fitting(const ChainCost& cost, const FastestSchedules& fastest, std::size_t bytes) {
   std::size_t fits = 0;
   std::size_t does_not = fastest.count() + 1;
   while (does_not - fits > 1) {
     const std::size_t middle = fits + (does_not - fits) / 2;
     const std::optional<Schedule> schedule = fastest.schedule(middle - 1);
-    const bool middle_fits = !schedule || trace_lifetimes(cost, *schedule).live_peak() <= budget;
+    const bool middle_fits = !schedule || trace_lifetimes(cost, *schedule).live_peak() <= bytes;
     (middle_fits ? fits : does_not) = middle;
   }
   return fits;
+}
+
+/// Considers the schedules of a long chain from the fastest on. Placing one takes time, so that after one
+/// that does not fit the next leaves a little room.
+void consider_some(Contest& contest, const ChainCost& cost, const FastestSchedules& fastest,
+                   std::size_t budget) {
+  std::size_t alive = budget;
+  for (int tries = 8; tries > 0; --tries) {
+    std::size_t end = end_of_fitting(cost, fastest, alive);
+    while (end > 1 && fastest.repeats(end - 1)) --end;  // as fast with less
+    if (end == 0) return;
+    std::optional<Schedule> schedule = fastest.schedule(end - 1);
+    if (!schedule || contest.consider(*std::move(schedule))) return;
+    alive -= alive / 128;
+  }
+}
+
+/// Considers the schedules of a short chain one by one, the fastest first; their exact bytes decide.
+void consider_all(Contest& contest, const FastestSchedules& fastest) {
+  for (std::size_t n = fastest.count(); n-- > 0;) {
+    if (fastest.repeats(n)) continue;  // as fast with less
+    std::optional<Schedule> schedule = fastest.schedule(n);
+    if (!schedule || contest.consider(*std::move(schedule))) return;
+  }
 }
 
 std::optional<Plan> fastest_plan(const ChainCost& cost, std::size_t budget) {
@@ -100,11 +123,10 @@ std::optional<Plan> fastest_plan(const ChainCost& cost, std::size_t budget) {
   Schedule min_memory = min_memory_schedule(chain);
   if (trace_lifetimes(cost, min_memory).live_peak() > budget) return std::nullopt;
   const FastestSchedules fastest(cost, chain, budget);
-  // The fastest first, whose exact bytes decide.
-  for (std::size_t n = end_of_fitting(cost, fastest, budget); n-- > 0;) {
-    if (fastest.repeats(n)) continue;  // as fast with less
-    std::optional<Schedule> schedule = fastest.schedule(n);
-    if (!schedule || contest.consider(*std::move(schedule))) break;
+  if (fastest.is_long()) {
+    consider_some(contest, cost, fastest, budget);
+  } else {
+    consider_all(contest, fastest);
   }
   // Longer groups come first: their schedules are faster.
   for (std::size_t k = blocks; --k > 0;) {
@@ -114,6 +136,7 @@ std::optional<Plan> fastest_plan(const ChainCost& cost, std::size_t budget) {
   if (!contest.decided()) {
     Plan smallest = plan_of_fewest_bytes(cost, chain);
     if (smallest.placement.bytes > budget) return std::nullopt;
+    smallest.group = fastest.group();
     return smallest;
   }
   Plan best = std::move(contest).best();
