@@ -167,12 +167,11 @@ TEST(Placement, EveryOperationOfALongPlanFindsWhatItReads) {
       const ChainCost cost = test::repeated_chain(test::random_chain(generator, pattern), layers);
       const std::size_t min = trace_lifetimes(cost, min_memory_schedule(cost)).live_peak();
       const std::size_t max = trace_lifetimes(cost, store_all(cost.blocks.size())).live_peak();
-      for (const std::size_t budget : {min + (max - min) / 8, min + (max - min) / 2}) {
-        const auto plan = make_plan(cost, budget, {});
-        ASSERT_TRUE(plan.has_value()) << layers << " layers";
-        EXPECT_LE(CheckedRun(cost, plan->schedule).run(), budget);
-        if (HasFatalFailure()) return;
-      }
+      const std::size_t budget = min + (max - min) / 3;
+      const auto plan = make_plan(cost, budget, {});
+      ASSERT_TRUE(plan.has_value()) << layers << " layers";
+      EXPECT_LE(CheckedRun(cost, plan->schedule).run(), budget);
+      if (HasFatalFailure()) return;
     }
   }
 }
