@@ -6,16 +6,6 @@
 
 namespace mylos {
 
-void infer_in_pieces(const InferenceContext& context, std::int64_t samples, std::int64_t piece,
-                     const InputsOfSamples& inputs_of, const TakeOutputs& take) {
-  const StepContext step{.exec = context.exec, .gemm = context.gemm, .training = false};
-  for (std::int64_t first = 0; first < samples; first += piece) {
-    const std::int64_t count = std::min(piece, samples - first);
-    context.model.forward(step, inputs_of(first, count));
-    take(first, context.model.head_outputs(step, 0, count));
-  }
-}
-
 bool run_next_batch(const InferenceContext& context, const Staging& staging, EvaluationPass& pass,
                     const AfterBatch& after) {
   const Batch* batch = pass.next();

@@ -1,6 +1,7 @@
 // Forward passes over any number of samples, piece by piece.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -10,18 +11,22 @@
 
 namespace mylos {
 
-/// Returns the inputs of samples [first, first + count) in the chain's input type, in device memory that
-/// stays valid until the next call.
-using InputsOfSamples = std::function<Tensor(std::int64_t first, std::int64_t count)>;
-
-/// Receives the outputs of the samples from `first` on, in the type of the head and in device memory that the
-/// next piece overwrites.
-using TakeOutputs = std::function<void(std::int64_t first, const Tensor& outputs)>;
-
 /// Runs the network over `samples` samples, at most `piece` at a time. For networks whose samples are one
-/// row.
+/// row. Allocates nothing.
+///
+/// inputs_of(first, count) returns the inputs of samples [first, first + count) in the chain's input type, in
+/// device memory that stays valid until its next call. take(first, outputs) receives the outputs of the
+/// samples from `first` on, in the type of the head and in device memory that the next piece overwrites.
+template <class InputsOf, class Take>
 void infer_in_pieces(const InferenceContext& context, std::int64_t samples, std::int64_t piece,
-                     const InputsOfSamples& inputs_of, const TakeOutputs& take);
+                     const InputsOf& inputs_of, const Take& take) {
+  const StepContext step{.exec = context.exec, .gemm = context.gemm, .training = false};
+  for (std::int64_t first = 0; first < samples; first += piece) {
+    const std::int64_t count = std::min(piece, samples - first);
+    context.model.forward(step, inputs_of(first, count));
+    take(first, context.model.head_outputs(step, 0, count));
+  }
+}
 
 using AfterBatch = std::function<void(const StepContext&, const MicroBatch&, const Batch&)>;
 
