@@ -1,5 +1,5 @@
-// Fault replay: finds where a step first becomes non-finite. The step is run again from its unchanged weights
-// and data, with a look at every tensor that an operation leaves, before anything is reduced over ranks.
+// Fault replay: finds where a step first becomes non-finite. It runs the step again from its unchanged
+// weights and data, and checks every tensor that an operation writes, before anything is reduced over ranks.
 #pragma once
 
 #include <optional>

@@ -78,7 +78,7 @@ std::string HealthAdvice::on_update_ratio(double ratio) const {
 
 std::string HealthAdvice::on_skipped_steps() const {
   if (!slower_growth_.empty()) return try_one_of({wider_type_, slower_growth_});
-  return "look at the data of those steps, or " +
+  return "inspect the data of those steps, or " +
          try_one_of({"optimizer.clip_norm", "a smaller optimizer.lr"});
 }
 

@@ -17,7 +17,7 @@
 namespace mylos {
 namespace {
 
-/// Sizes may be left to the data in the deck of `mylos train`; the weights' shapes tell them.
+/// Sizes may be left to the data in the deck of `mylos train`; the weights' shapes determine them.
 void require_same_run(const CheckpointReader& reader, const Options& options) {
   const Deck written = read_stored_deck(reader.header().deck, reader.path());
   const bool has_moments = Optimizer::share_moments(written.options.optimizer.type, options.optimizer.type);
@@ -98,7 +98,7 @@ void OnlineTrainer::load(const std::string& path) {
   CheckpointState state = full_state(trainer.quiesce(), trainer, run);
   run_on_all(ranks, [&] {
     parts.history.make_room(reader, state);
-    RunEvents::make_room(reader, state);  // of a run; they are not gone on with
+    RunEvents::make_room(reader, state);  // of a run; a library's trainer does not continue them
   });
   reader.read(state);
   if (static_cast<std::int64_t>(run.step.step) != reader.header().step)

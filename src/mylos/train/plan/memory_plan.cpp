@@ -161,9 +161,9 @@ std::string of_the_budget(const MemoryProblem& problem) {
 MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& statement) {
   statement.require_enough_samples();
   MemoryPlan result{.statement = statement, .plan = {}, .budget = problem.budget};
-  for (const std::size_t lent : {std::size_t{0}, problem.starts ? start_spread : 0}) {
+  for (const std::size_t reserve : {std::size_t{0}, problem.starts ? start_spread : 0}) {
     result.statement = statement;
-    result.statement.reserve_for_process(lent);
+    result.statement.reserve_for_process(reserve);
     const std::size_t room = room_for_activations(problem, result.statement);
     if (room == 0) continue;
     if (std::optional<Plan> plan = make_plan(statement.cost, room, problem.options.memory)) {
@@ -178,10 +178,10 @@ MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& stateme
 
 }  // namespace
 
-bool fits_budget(const MemoryProblem& problem, std::size_t lent) {
+bool fits_budget(const MemoryProblem& problem, std::size_t reserve) {
   if (cuts_gradients_too_early(problem.options, problem.place.ranks)) return false;
   MemoryStatement statement = state_memory(problem);
-  statement.reserve_for_process(lent);
+  statement.reserve_for_process(reserve);
   if (!statement.has_enough_samples()) return false;
   return min_bytes(statement, problem.options.memory) <= problem.budget;
 }

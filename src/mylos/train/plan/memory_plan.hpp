@@ -17,7 +17,7 @@ struct MemoryPlan {
   Plan plan;
   std::size_t budget = 0;
   ProductEngines engines = {};
-  // Of the state, on rank 0 or, where it is cut over ranks, on each; 0: steps wait while a checkpoint is
+  // Of the state, on rank 0 or, where it is sharded, on each; 0: steps wait while a checkpoint is
   // written.
   std::size_t checkpoint_copy = 0;
 
@@ -41,8 +41,8 @@ struct MemoryPlan {
 /// model.
 [[nodiscard]] MemoryPlan plan_memory(const MemoryProblem& problem);
 
-/// Whether that fits, with `lent` bytes taken from what is set aside for libraries.
-[[nodiscard]] bool fits_budget(const MemoryProblem& problem, std::size_t lent = 0);
+/// Returns whether that fits, with `reserve` bytes of the libraries' share given to the process.
+[[nodiscard]] bool fits_budget(const MemoryProblem& problem, std::size_t reserve = 0);
 
 /// Throws Error (does_not_fit) where a device has less than `plan` free for each of the ranks that share it.
 /// `free_bytes`: of the device, as of free_device_memory(); nothing where memory is the host's.

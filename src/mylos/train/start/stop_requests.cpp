@@ -14,8 +14,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A look at a busy parallel file system can take milliseconds: at most 1 % of the time goes into looking.
-constexpr int share_of_looking = 100;
+// Polling a busy parallel file system can take milliseconds: at most 1 % of the time is spent on it.
+constexpr int share_of_polling = 100;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ bool StopRequests::file_is_there() {
   const bool there = std::filesystem::exists(sources_.file, failure);
   const Clock::time_point after = Clock::now();
   shortest_look_ = std::min(shortest_look_, after - before);  // a longer one waited for a processor
-  next_look_ = after + share_of_looking * shortest_look_;
+  next_look_ = after + share_of_polling * shortest_look_;
   return there;
 }
 
