@@ -71,6 +71,18 @@ function(mylos_warnings target)
   endif()
 endfunction()
 
+# mylos_compile_test(TARGET [UNOPTIMISED]): a test program's warnings and precompiled headers. UNOPTIMISED: the test's own
+# code runs for a moment, and optimising it would take longer than that; the rooms that it calls are optimised as always.
+function(mylos_compile_test target)
+  mylos_warnings(${target})
+  if("UNOPTIMISED" IN_LIST ARGN AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT Mylos_HAVE_DEVICE)
+    target_compile_options(${target} PRIVATE -O0)
+    mylos_precompile(${target} mylos_unoptimised_headers)
+  else()
+    mylos_precompile(${target} mylos_test_support)
+  endif()
+endfunction()
+
 # Ends what hangs; no measure of speed.
 set(mylos_test_timeout 1200)
 if(Mylos_EMULATE_DEVICE)
@@ -93,16 +105,20 @@ if(Mylos_EMULATE_DEVICE)
   set(mylos_rank_threads 32)
 endif()
 
-# mylos_add_tests(ROOM SOURCES test_x.cpp ... [LINK ...] [LABELS ...] [DEVICE]): the GoogleTest program test_ROOM. One ctest
-# entry, ROOM.x, per file test_x.cpp: starting MPI and Kokkos for every single test would cost more than the tests.
+# mylos_add_tests(ROOM SOURCES test_x.cpp ... [LINK ...] [LABELS ...] [DEVICE] [UNOPTIMISED]): the GoogleTest program
+# test_ROOM. One ctest entry, ROOM.x, per file test_x.cpp: starting MPI and Kokkos for every single test would cost more than
+# the tests.
 # DEVICE: its kernels run where Kokkos' default execution space is, so they get the label device, and the preset cuda-tests
-# builds them for the device.
+# builds them for the device. UNOPTIMISED: as above.
 function(mylos_add_tests room)
-  cmake_parse_arguments(test "DEVICE" "" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(test "DEVICE;UNOPTIMISED" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(test_${room} ${test_SOURCES})
   target_link_libraries(test_${room} PRIVATE mylos_${room} mylos_test_support ${test_LINK})
-  mylos_warnings(test_${room})
-  mylos_precompile(test_${room} mylos_test_support)
+  set(unoptimised "")
+  if(test_UNOPTIMISED)
+    set(unoptimised UNOPTIMISED)
+  endif()
+  mylos_compile_test(test_${room} ${unoptimised})
   if(test_DEVICE)
     list(APPEND test_LABELS device)
     add_dependencies(device_tests test_${room})
@@ -127,9 +143,10 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(mylos_vector_targets neon:ALL sve:ALL)
 endif()
 
-# mylos_add_target_tests(ROOM [FILES test_x.cpp ...]): tests of test_ROOM, all or those of these files, once more by the
-# instructions of each of Highway's targets: ROOM@avx2 ... Those of targets that the processor lacks are skipped. They have
-# five threads: tests of thread counts compare the bits of one to five.
+# mylos_add_target_tests(ROOM FILES test_x.cpp ...): tests of test_ROOM, those of these files, once more by the instructions
+# of each of Highway's targets: ROOM@avx2 ... They are the tests of vector code; all other code is the same for every target.
+# A target that the processor lacks is skipped, and so is its best one, by which ROOM.x run. All have five threads: tests of
+# thread counts compare the bits of one to five. full.ROOM@avx2 ..., label full: all tests of test_ROOM.
 function(mylos_add_target_tests room)
   cmake_parse_arguments(test "" "" "FILES" ${ARGN})
   if(Mylos_HAVE_DEVICE)
@@ -140,16 +157,48 @@ function(mylos_add_target_tests room)
     string(REGEX MATCH "^(.*):(.*)$" target "${target}")
     set(entry ${room}@${CMAKE_MATCH_1})
     add_test(NAME ${entry} COMMAND test_${room} ${test_FILES})
-    set_tests_properties(${entry} PROPERTIES
-      LABELS "${room};unit;targets" PROCESSORS 2 TIMEOUT ${mylos_test_timeout} SKIP_RETURN_CODE 77
-      ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=5;MYLOS_TEST_INSTRUCTIONS=${CMAKE_MATCH_1};ONEDNN_MAX_CPU_ISA=${CMAKE_MATCH_2}")
+    add_test(NAME full.${entry} COMMAND test_${room})
+    set_tests_properties(${entry} full.${entry} PROPERTIES
+      LABELS "${room};unit;targets" PROCESSORS 2 COST 20 TIMEOUT ${mylos_test_timeout} SKIP_RETURN_CODE 77
+      ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=5;MYLOS_TEST_INSTRUCTIONS=${CMAKE_MATCH_1};MYLOS_TEST_BELOW_BEST=1;ONEDNN_MAX_CPU_ISA=${CMAKE_MATCH_2}")
+    set_property(TEST full.${entry} PROPERTY LABELS full targets)
   endforeach()
 endfunction()
 
-# mylos_add_rank_test(NAME COMMAND ... RANKS 1 2 3 4 [LABELS ...] [DEVICE]): the command under mpirun, one entry per rank
-# count. DEVICE: as above; in a build for devices several ranks need a device each, and so have the label multi-gpu.
+# mylos_add_thread_tests(ROOM PATTERN ...): tests of thread counts, those of test_ROOM with these GoogleTest patterns, with
+# five threads by the processor's best instructions: ROOM@threads.
+function(mylos_add_thread_tests room)
+  if(Mylos_HAVE_DEVICE)
+    return()
+  endif()
+  list(JOIN ARGN ":" pattern)
+  add_test(NAME ${room}@threads COMMAND test_${room} "--gtest_filter=${pattern}")
+  set_tests_properties(${room}@threads PROPERTIES
+    LABELS "${room};unit;targets" PROCESSORS 2 TIMEOUT ${mylos_test_timeout}
+    ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=5")
+endfunction()
+
+# mylos_files_of_ranks(OUTPUT FILES ...): --file=test_x.cpp for each of these test files that names what several ranks have:
+# MPI, a communicator, or one of the helpers that make one. The tests of the others are the same on any number of ranks.
+function(mylos_files_of_ranks output)
+  set(arguments "")
+  foreach(file IN LISTS ARGN)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
+    file(STRINGS "${file}" lines LIMIT_COUNT 1
+         REGEX "MPI_|[Cc]ommunicator|RankGroup|Trainer|SmallRun|memory_world[.]hpp|run_on_file[.]hpp|online[.]hpp")
+    get_filename_component(name "${file}" NAME)
+    if(lines AND name MATCHES "^test_")
+      list(APPEND arguments --file=${name})
+    endif()
+  endforeach()
+  set(${output} ${arguments} PARENT_SCOPE)
+endfunction()
+
+# mylos_add_rank_test(NAME COMMAND ... RANKS 1 2 3 4 [LABELS ...] [DEVICE] [WAITS]): the command under mpirun, one entry per
+# rank count. DEVICE: as above; in a build for devices several ranks need a device each, and so have the label multi-gpu.
+# WAITS: for the clock, and hardly computes, so that others run beside it.
 function(mylos_add_rank_test name)
-  cmake_parse_arguments(test "DEVICE" "" "COMMAND;RANKS;LABELS" ${ARGN})
+  cmake_parse_arguments(test "DEVICE;WAITS" "" "COMMAND;RANKS;LABELS" ${ARGN})
   list(POP_FRONT test_COMMAND program)
   if(TARGET ${program})
     if(test_DEVICE)
@@ -167,8 +216,12 @@ function(mylos_add_rank_test name)
     endif()
     add_test(NAME ${name}.ranks${ranks}
              COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -n ${ranks} ${program} ${test_COMMAND})
+    set(processors ${ranks})
+    if(test_WAITS)
+      set(processors 1)
+    endif()
     set_tests_properties(${name}.ranks${ranks} PROPERTIES
-      LABELS "ranks;${test_LABELS}" PROCESSORS ${ranks} TIMEOUT ${mylos_test_timeout}
+      LABELS "ranks;${test_LABELS}" PROCESSORS ${processors} COST 15 TIMEOUT ${mylos_test_timeout}
       ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=${mylos_rank_threads}")
   endforeach()
 endfunction()

@@ -17,6 +17,10 @@ bool choose_instructions() {
     std::printf("Skipped: this processor has no %s.\n", name);
     return false;
   }
+  if (std::getenv("MYLOS_TEST_BELOW_BEST") != nullptr && instructions == best_instructions()) {
+    std::printf("Skipped: by %s, this processor's best, run the tests without the variable.\n", name);
+    return false;
+  }
   use_instructions(instructions);
   std::printf("By the instructions %s.\n", name);
   return true;

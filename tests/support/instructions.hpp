@@ -9,7 +9,8 @@ inline constexpr int skipped = 77;
 
 /// Lets vector code run by the instructions that the environment variable MYLOS_TEST_INSTRUCTIONS names.
 /// False, and says why, where there is nothing to run by them: the processor lacks them, or they are its
-/// best, by which the tests run without the variable. Throws Error (bad input) for a name that is none.
+/// best, by which the tests run without the variable, and MYLOS_TEST_BELOW_BEST is set. Throws Error (bad
+/// input) for a name that is none.
 [[nodiscard]] bool choose_instructions();
 
 }  // namespace mylos::test

@@ -1,5 +1,6 @@
 // main() of every test program: starts MPI and Kokkos, runs the tests of some source files
-// (--file=test_x.cpp) or all. The first rank prints what GoogleTest prints; the others, their failures.
+// (--file=test_x.cpp, less those of --gtest_filter=-...) or all. The first rank prints what GoogleTest
+// prints; the others, their failures.
 #include <gtest/gtest.h>
 
 #include <Kokkos_Core.hpp>
@@ -48,7 +49,10 @@ int main(int argument_count, char** arguments) {
     }
     files += filter;
   }
-  if (!files.empty()) testing::GTEST_FLAG(filter) = files;
+  if (!files.empty()) {
+    const std::string& left_out = testing::GTEST_FLAG(filter);
+    testing::GTEST_FLAG(filter) = left_out.starts_with('-') ? files + left_out : files;
+  }
   if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();  // a list needs neither MPI nor a device
   try {
     if (const auto survey = mylos::survey_devices()) mylos::require_devices(*survey);
