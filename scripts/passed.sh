@@ -29,7 +29,8 @@ remember_passed() { printf '%s\n%s\n' "$2" "$(date '+%Y-%m-%d %H:%M')" >"$1"; }
 
 # require_listed BUILD PATH...: fails where the build has read a file of the repository that lies below none of these paths.
 require_listed() {
-  local build=$1 file path
+  local build=$1 file path here
+  here=$(realpath .)
   shift
   while read -r file; do
     for path in "$@"; do
@@ -37,5 +38,6 @@ require_listed() {
     done
     say "FAILED: $build reads $file, which is not among what its check looks at for changes."
     return 1
-  done < <(ninja -C "$build" -t deps | sed -n "s|^ *$PWD/||p" | grep -v '^build/' | LC_ALL=C sort -u)
+  done < <(ninja -C "$build" -t deps | sed -n 's/^    //p' | LC_ALL=C sort -u | (cd "$build" && xargs -d '\n' realpath -m --) |
+    sed -n "s|^$here/||p" | grep -v '^build/')
 }
