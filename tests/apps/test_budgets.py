@@ -190,7 +190,7 @@ def judge(program, deck):
         command = Command(os.path.abspath(program), folder)
         write_data(command, deck)
         (command.folder / "deck.toml").write_text(deck.text("run"), encoding="utf-8")
-        plan = json.loads(command.must("plan", "deck.toml", "--json", "--ranks", deck.ranks).stdout)
+        plan = json.loads(command.plan("deck.toml", "--json", "--ranks", deck.ranks).stdout)
         whole = plan["rank_bytes"] - plan["checkpoint_copy_bytes"]
         budget = whole + MARGIN
         result, peaks = peaks_of(command, deck, "train", "deck.toml", f'memory.budget="{budget} B"')

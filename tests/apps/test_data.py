@@ -31,7 +31,7 @@ context = 4
 
 def evaluation_bytes(command, *keys):
     """What the plan sets aside for the data of evaluations."""
-    plan = json.loads(command.must("plan", "deck.toml", "--json", *keys).stdout)
+    plan = json.loads(command.plan("deck.toml", "--json", *keys).stdout)
     return sum(entry["bytes"] for entry in plan["memory"] if entry["name"] == "evaluation data")
 
 

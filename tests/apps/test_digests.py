@@ -103,7 +103,7 @@ def check_stamp(command):
 
 
 def training_bytes(command, *keys):
-    plan = json.loads(command.must("plan", "gpt.toml", "--json", *keys).stdout)
+    plan = json.loads(command.plan("gpt.toml", "--json", *keys).stdout)
     return sum(entry["bytes"] for entry in plan["memory"] if entry["name"] == "training data")
 
 

@@ -21,7 +21,7 @@ from random_chains import draw
 from reference.deck_loop import results_of
 from reference.rounding import Amplified
 from reference.runs import write_data
-from small_problem import Command
+from small_problem import MODELLED, Command
 
 INTERNAL = ["std::", "terminate", "what()", "basic_string", "vector::", "Kokkos", "HDF5", "ssertion", "internal", "overflow",
             " nan", "MPI_"]  # nobody who wrote a deck can do anything with these
@@ -72,7 +72,7 @@ def run_deck(command, deck):
     test = {name: values if isinstance(values, int) else values[::-1][:7] for name, values in deck.arrays.items()}
     write_data(command.folder / "data.h5", deck.arrays)
     write_data(command.folder / "test.h5", test)
-    plan = command.run("plan", "deck.toml", "--json", "--ranks", deck.ranks)
+    plan = command.run("plan", "deck.toml", MODELLED, "--json", "--ranks", deck.ranks)
     train = command.run("train", "deck.toml", ranks=deck.ranks)
     if refused(deck, {"plan": plan, "train": train}):
         assert not (command.folder / "run/checkpoints").exists(), "a deck that is refused has checkpoints"

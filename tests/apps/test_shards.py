@@ -114,7 +114,7 @@ def check_averages(command):
     said, plain = (command.must("eval", folder, *more).stdout.splitlines()[0] for more in (["--average"], []))
     assert ", average of weights, on" in said and said.split(": ")[-1] != plain.split(": ")[-1], (said, plain)
     taken, none = ({entry["name"]: entry["bytes"] for entry in
-                    json.loads(command.must("plan", "deck.toml", *more, "--json").stdout)["memory"]}
+                    json.loads(command.plan("deck.toml", *more, "--json").stdout)["memory"]}
                    for more in (["optimizer.type=lion", "optimizer.average=0.9"], ["optimizer.type=lion"]))
     assert taken["average of weights"] == taken["optimizer moments"] > none["average of weights"] == 0, taken
     command.must("train", "deck.toml", "run.folder=no-average")
@@ -127,7 +127,7 @@ def check_averages(command):
 
 def check_plan(command):
     def plan(*arguments):
-        return json.loads(command.must("plan", *NETWORKS["gpt"], "--ranks", 4, "--json", *arguments).stdout)
+        return json.loads(command.plan(*NETWORKS["gpt"], "--ranks", 4, "--json", *arguments).stdout)
     whole, cut = plan(), plan(STATE)
     entries, before = ({entry["name"]: entry["bytes"] for entry in one["memory"] if "start-up" not in entry["name"]}
                        for one in (cut, whole))
@@ -135,9 +135,9 @@ def check_plan(command):
     saved = cut["saved_by_shards_bytes"]
     assert saved > 0 and saved == sum(before.values()) - sum(entries.values()), (saved, before, entries)
     assert whole["saved_by_shards_bytes"] == 0
-    table = command.must("plan", *NETWORKS["gpt"], "--ranks", 4, "--ranks-per-node", 2, STATE).stdout
+    table = command.plan(*NETWORKS["gpt"], "--ranks", 4, "--ranks-per-node", 2, STATE).stdout
     assert 'optimizer.shard = "state": ' in table and 'less per rank than "none", ' in table, table
-    alone = command.must("plan", *NETWORKS["gpt"], STATE).stdout
+    alone = command.plan(*NETWORKS["gpt"], STATE).stdout
     assert "one rank holds all masters and moments" in alone and "less per rank" not in alone, alone
     print(f"the plan states {saved} bytes less per rank")
 
@@ -147,7 +147,7 @@ def check_plan_of_gradients(command):
     deep = ["gpt.toml", "model.layers=24", "model.width=32", "model.tied=false", "communication.bucket=1"]
 
     def plan(shard):
-        return json.loads(command.must("plan", *deep, "--ranks", 4, "--json", shard).stdout)
+        return json.loads(command.plan(*deep, "--ranks", 4, "--json", shard).stdout)
     whole, state, cut = plan("optimizer.shard=none"), plan(STATE), plan(GRADIENTS)
     entries, before = ({entry["name"]: entry["bytes"] for entry in one["memory"] if "start-up" not in entry["name"]}
                        for one in (cut, state))
@@ -156,7 +156,7 @@ def check_plan_of_gradients(command):
     assert cut["saved_by_shards_bytes"] - state["saved_by_shards_bytes"] == \
         before["gradients"] - entries["gradients"] - entries["slices of gradients"], (cut, state)
     assert whole["saved_by_shards_bytes"] == 0
-    table = command.must("plan", *deep, "--ranks", 4, GRADIENTS).stdout
+    table = command.plan(*deep, "--ranks", 4, GRADIENTS).stdout
     assert 'optimizer.shard = "gradients": ' in table and "slices of gradients" in table, table
     print(f"gradients take {entries['gradients']} and {entries['slices of gradients']} bytes in place of {before['gradients']}")
 
@@ -166,7 +166,7 @@ def check_notes_on_whole_gradients(command):
     note = r'optimizer.shard = "gradients": gradients stay whole, as with "state": '
 
     def plan(*arguments):
-        return command.must("plan", *arguments, "--ranks", 4, GRADIENTS).stdout
+        return command.plan(*arguments, "--ranks", 4, GRADIENTS).stdout
 
     def slices(*arguments):
         entries = json.loads(plan(*arguments, "--json"))["memory"]
@@ -183,7 +183,7 @@ def check_notes_on_whole_gradients(command):
         assert "stay whole" not in plan(*deep, f"communication.bucket={right} KiB")
     shallow = note + "they are 3 buckets, .* no communication.bucket cuts them, as the network has too few layers\n"
     assert re.search(shallow, plan("deck.toml", "communication.bucket=1")), plan("deck.toml", "communication.bucket=1")
-    assert "stay whole" not in command.must("plan", *deep, "--ranks", 4, STATE).stdout
+    assert "stay whole" not in command.plan(*deep, "--ranks", 4, STATE).stdout
     train = ["train", "gpt.toml", "communication.bucket=25 MiB", GRADIENTS]
     checked = command.must(*train, "--check", ranks=2).stdout
     assert len(re.findall("^# " + note, checked, re.M)) == 1, checked

@@ -15,13 +15,13 @@ import tempfile
 REPOSITORY = pathlib.Path(sys.argv[2])
 sys.path[:0] = [str(REPOSITORY / "tests/apps"), str(REPOSITORY / "perf")]
 from scaling_study import runs  # noqa: E402: the path is set first
-from small_problem import Command, LAUNCHER, prepare  # noqa: E402
+from small_problem import Command, LAUNCHER, MODELLED, prepare  # noqa: E402
 
 TEMPLATE = " ".join(LAUNCHER) + " -n {ranks}"
 OPTIONS = ["--mylos", sys.argv[1], "--launcher", TEMPLATE, "--warm-up", 2, "--patience", 0]
-STUDY = ["run", "deck.toml", "model.hidden=[128, 128]", *OPTIONS]
+STUDY = ["run", "deck.toml", "model.hidden=[128, 128]", MODELLED, *OPTIONS]
 # So many buckets that on two ranks gradients take less memory cut.
-SHARDED = [f"model.hidden={12 * [128]}", "communication.bucket=4 KiB", "data.batch=24"]
+SHARDED = [MODELLED, f"model.hidden={12 * [128]}", "communication.bucket=4 KiB", "data.batch=24"]
 
 
 class Scaling:
