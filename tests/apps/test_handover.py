@@ -14,9 +14,9 @@ from processes import finish, ranks_of, require_none_left, wait_until
 from small_problem import Command, prepare
 
 DONE, BAD_INPUT, STOPPED = 0, 2, 85
-STEPS = 6000
+STEPS = 6000 if "--full" in sys.argv else 1500
 CHAIN = ["train", "deck.toml", f"run.steps={STEPS}", "run.log_every=100", "run.evaluate_every=1000000",
-         "checkpoint.every=1500"]
+         f"checkpoint.every={STEPS // 4}"]
 ENDLESS = ["train", "deck.toml", "run.epochs=1000000", "run.log_every=1000", "run.evaluate_every=1000000",
            "checkpoint.every=0"]
 
