@@ -241,7 +241,7 @@ def finished(source, numbers, layers, shape, inputs, outputs, batch, micro_batch
     data = {"train": "data.h5", "test": "test.h5", "batch": batch, "micro_batch": micro_batch, "normalize": normalize}
     if shape:
         data["shape"] = shape
-    sections = {"run": {"steps": 2, "seed": source.randrange(2 ** 63), "folder": "run"}, "data": data,
+    sections = {"run": {"peak_flops": 1e12, "steps": 2, "seed": source.randrange(2 ** 63), "folder": "run"}, "data": data,
                 "model": {"type": "chain", "loss": loss}, "precision": {"compute": compute},
                 "memory": {"recompute": "auto", "times": "model"}, "optimizer": {}, "checkpoint": {"every": 1, "keep_last": 0}}
     deck = Deck(sections, layers, arrays, ranks)
@@ -307,7 +307,7 @@ def short_form(source, numbers):
     batch = source.randint(2, 8)
     outputs = source.randint(2, 5) if form != "unet" else math.prod(extents)
     arrays = arrays_of(source, numbers, "mse", math.prod(shape), outputs, batch)
-    sections = {"run": {"steps": 2, "seed": 3, "folder": "run"},
+    sections = {"run": {"peak_flops": 1e12, "steps": 2, "seed": 3, "folder": "run"},
                 "data": {"train": "data.h5", "test": "test.h5", "batch": batch, "shape": shape, "normalize": "standard"},
                 "model": model, "precision": {"compute": source.choice(TYPES)},
                 "memory": {"recompute": source.choice(["auto", "all", "every 3"]), "times": "model"}, "optimizer": {"lr": 1e-3},

@@ -4,8 +4,8 @@ import random
 from small_problem import prepare, write_csv
 
 # The loss of this run is low long before the learning rate, which grows for half of the run, is too large.
-DECK = """
-[run]
+DECK = """[run]
+peak_flops = 1e12
 name = "rewind"
 epochs = 20
 [data]
@@ -37,8 +37,8 @@ rewind_lr_factor = 0.25
 
 
 # Targets that half has no room for: its head overflows at every loss scale, once it has learned enough.
-LARGE_TARGETS = """
-[run]
+LARGE_TARGETS = """[run]
+peak_flops = 1e12
 name = "large-targets"
 epochs = 20
 [data]

@@ -5,14 +5,15 @@ import random
 import subprocess
 import zlib
 
+# The decks of tests state peak_flops: to measure it takes as long as all steps together of networks so small.
 SCALER = """[precision.scaler]
 mode = "dynamic"  # in every type
 initial_scale = 1024
 growth_interval = 7
 """
 
-DECK = """
-[run]
+DECK = """[run]
+peak_flops = 1e12
 name = "small"
 epochs = 3
 log_every = 4
@@ -41,8 +42,8 @@ keep_last = 0
 """.replace("@SCALER@", SCALER)
 
 # Of tokens, in places for the lines that a test adds.
-GPT_DECK = """
-[run]
+GPT_DECK = """[run]
+peak_flops = 1e12
 name = "gpt"
 {run}
 [data]

@@ -19,8 +19,8 @@ from test_report import report
 ADAPT = ["precision.adapt=true", "precision.adaptation.types=[\"fp16\"]", "precision.compute=fp16"]
 
 # Inputs that half holds just so, and not their weighted sums, from the first step on.
-LARGE_INPUTS = """
-[run]
+LARGE_INPUTS = """[run]
+peak_flops = 1e12
 name = "large-inputs"
 epochs = 20
 [data]

@@ -13,8 +13,8 @@ from small_problem import Command, gpt_deck, prepare
 
 SETTINGS = [(compute, recompute) for compute in ("fp32", "bf16", "fp16") for recompute in ("auto", "all")]
 QUICK = ("--steps", 6, "--rounds", 2)
-MLP = """
-[run]
+MLP = """[run]
+peak_flops = 1e12
 name = "net"
 steps = 4
 [data]

@@ -17,8 +17,8 @@ from small_problem import Command
 
 SAMPLES, CHANNELS = 192, 3
 
-DECK = """
-[run]
+DECK = """[run]
+peak_flops = 1e12
 name = "normalised"
 steps = 20
 log_every = 1

@@ -15,8 +15,8 @@ from small_problem import Command
 
 WINDOW = 4  # buckets in flight
 WIDTH, INPUTS, CLASSES = 16, 32, 4
-MLP = f"""
-[run]
+MLP = f"""[run]
+peak_flops = 1e12
 name = "deep"
 steps = 4
 log_every = 1

@@ -18,8 +18,8 @@ from random_chains import Deck
 from reference.runs import write_data
 from small_problem import Command
 
-DECK = """
-[run]
+DECK = """[run]
+peak_flops = 1e12
 name = "chain"
 steps = 60
 evaluate_every = 60

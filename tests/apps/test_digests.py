@@ -13,8 +13,8 @@ from small_problem import DECK, Command, prepare
 
 SAMPLES = 5000  # of 8 floats: 2048 in a block
 
-GPT = """
-[run]
+GPT = """[run]
+peak_flops = 1e12
 name = "small-gpt"
 steps = 4
 [data]

@@ -14,8 +14,8 @@ from checkpoints import compare, last_checkpoint
 from random_data import prepare_random
 from small_problem import Command
 
-GPT = """
-[run]
+GPT = """[run]
+peak_flops = 1e12
 name = "gpt"
 steps = 8
 log_every = 1

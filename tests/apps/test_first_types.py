@@ -20,8 +20,8 @@ ADAPT = "precision.adapt=true"
 STEPS = 16
 SETTINGS = [ADAPT, f"precision.adaptation.steps={STEPS}"]
 GPT = gpt_deck(run="steps = 24\nlog_every = 4", data="batch = 8", tables="[schedule]\ntype = \"cosine\"\n[checkpoint]\nevery = 8\n")
-LARGE = """
-[run]
+LARGE = """[run]
+peak_flops = 1e12
 name = "large"
 steps = 12
 [data]

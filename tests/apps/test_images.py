@@ -22,8 +22,8 @@ except ImportError:
 
 FILL = 'crop_fill = "reflect"\n'
 
-DECK = """
-[run]
+DECK = """[run]
+peak_flops = 1e12
 name = "images"
 steps = 30
 evaluate_every = 15

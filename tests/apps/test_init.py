@@ -17,8 +17,8 @@ from checkpoints import datasets, last_checkpoint
 from small_problem import Command, gpt_deck, prepare
 
 # On a grid of 6 x 4 points and 2 channels: taps, groups and points that no other order of them has.
-NET = """
-[run]
+NET = """[run]
+peak_flops = 1e12
 name = "net"
 steps = 3
 [data]

@@ -17,8 +17,8 @@ from small_problem import DECK, Command, prepare
 
 SHAPE = dict(layers=2, width=48, context=32, vocabulary=65)
 
-TUNE = """
-[run]
+TUNE = """[run]
+peak_flops = 1e12
 name = "tune"
 initial = "gpt2.h5"
 steps = {steps}

@@ -15,8 +15,8 @@ import numpy
 from checkpoints import compare, last_checkpoint, replace_signed
 from small_problem import Command
 
-DECK = """
-[run]
+DECK = """[run]
+peak_flops = 1e12
 name = "losses"
 steps = 40
 evaluate_every = 40

@@ -16,8 +16,8 @@ import numpy
 from checkpoints import checkpoint_block, last_checkpoint
 from small_problem import Command
 
-DECK = """
-[run]
+DECK = """[run]
+peak_flops = 1e12
 name = "cloud"
 steps = 30
 metrics = ["r2"]

@@ -14,8 +14,8 @@ import numpy
 from checkpoints import last_checkpoint, replace_signed
 from small_problem import DECK, Command, prepare
 
-REGRESSION = """
-[run]
+REGRESSION = """[run]
+peak_flops = 1e12
 name = "flow"
 epochs = 2
 [data]
@@ -31,8 +31,8 @@ compute = "fp32"
 [optimizer]
 lr = 1e-2
 """
-WIDE = """
-[run]
+WIDE = """[run]
+peak_flops = 1e12
 name = "wide"
 steps = 1
 [data]

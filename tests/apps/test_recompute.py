@@ -11,8 +11,8 @@ import h5py
 from random_data import prepare_random
 from small_problem import Command
 
-GPT = """
-[run]
+GPT = """[run]
+peak_flops = 1e12
 name = "gpt"
 steps = 20
 log_every = 1
@@ -35,8 +35,8 @@ lr = 3e-3
 clip_norm = 1.0
 """
 
-MLP = """
-[run]
+MLP = """[run]
+peak_flops = 1e12
 name = "mlp"
 steps = 20
 log_every = 1
@@ -54,8 +54,8 @@ compute = "{compute}"
 """
 
 # Skips over one and over several blocks, of which a group holds an end only.
-CHAIN = """
-[run]
+CHAIN = """[run]
+peak_flops = 1e12
 name = "chain"
 steps = 20
 log_every = 1

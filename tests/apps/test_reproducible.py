@@ -13,8 +13,8 @@ from small_problem import DECK, Command, prepare
 
 REPRODUCIBLE = "[run]\nreproducible = true\nevaluate_every = 4\n"
 MLP = DECK.replace("[run]\n", REPRODUCIBLE).replace("batch = 48\n", "batch = 48\nmicro_batch = 3\n")
-GPT = """
-[run]
+GPT = """[run]
+peak_flops = 1e12
 reproducible = true
 name = "gpt"
 epochs = 1

@@ -10,8 +10,8 @@ import tempfile
 from checkpoints import compare, history_without_times, last_checkpoint
 from small_problem import Command, prepare
 
-GPT = """
-[run]
+GPT = """[run]
+peak_flops = 1e12
 name = "gpt"
 steps = 8
 log_every = 4

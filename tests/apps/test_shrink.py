@@ -17,8 +17,8 @@ from small_problem import Command
 MEBIBYTE = 1 << 20
 SHRINK = "memory.on_oom=shrink"
 # Decks whose activations are most of what a micro-batch decides; everything is kept, so that a budget names one micro-batch.
-MLP = """
-[run]
+MLP = """[run]
+peak_flops = 1e12
 name = "mlp"
 steps = 5
 log_every = 1
@@ -36,8 +36,8 @@ compute = "bf16"
 recompute = "none"
 times = "model"
 """
-GPT = """
-[run]
+GPT = """[run]
+peak_flops = 1e12
 name = "gpt"
 steps = 5
 log_every = 1

@@ -12,8 +12,8 @@ import numpy
 
 from small_problem import DECK, Command
 
-GPT = """
-[run]
+GPT = """[run]
+peak_flops = 1e12
 name = "gpt"
 steps = 2
 [data]

@@ -58,7 +58,7 @@ class OverflowDeck:
     def sections(self):
         return {
             "run": {"name": "overflows", "folder": "run", "seed": self.seed, "steps": self.steps,
-                    "log_every": self.log_every},
+                    "log_every": self.log_every, "peak_flops": 1e12},
             "data": self.data,
             "model": {"hidden": [], "loss": "mse"},
             "precision": {"compute": self.compute},

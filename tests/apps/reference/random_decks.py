@@ -78,7 +78,7 @@ def draw(seed, number, attempt=0):
     ranks = source.choice([1, 1, 2, 3])
     batch = source.randrange(max(2, ranks), 25)
     epochs = source.choice([None, None, 1, 2])
-    run = {"name": f"deck{number}", "folder": "run", "seed": source.randrange(2 ** 63),
+    run = {"name": f"deck{number}", "folder": "run", "seed": source.randrange(2 ** 63), "peak_flops": 1e12,
            "log_every": source.choice([1, 3, 10])}
     run.update({"epochs": epochs} if epochs else {"steps": source.randint(1, MOST_STEPS)})
     data = {"train": "data.h5", "batch": batch, "micro_batch": source.choice([0, 0, 1, 2, 3, 5]),
