@@ -39,7 +39,7 @@ times = "model"
 GPT = """[run]
 peak_flops = 1e12
 name = "gpt"
-steps = 5
+steps = 3
 log_every = 1
 [data]
 train = "tokens.h5"
