@@ -108,9 +108,9 @@ def state_of(folder):
 def check_case(command, name, text, groups, ranks):
     deck = f"{name}.toml"
     (command.folder / deck).write_text(text, encoding="utf-8")
-    keeping_all = json.loads(command.must("plan", deck, "--json", "--ranks", ranks, "memory.recompute=none").stdout)
+    keeping_all = json.loads(command.plan(deck, "--json", "--ranks", ranks, "memory.recompute=none").stdout)
     # A planned mixture of variants: what the least and the most bytes lie around.
-    smallest = json.loads(command.must("plan", deck, "--json", "--ranks", ranks, "memory.recompute=all").stdout)
+    smallest = json.loads(command.plan(deck, "--json", "--ranks", ranks, "memory.recompute=all").stdout)
     middle = keeping_all["fixed_bytes"] + (keeping_all["activation_bytes"] + smallest["activation_bytes"]) // 2
     settings = {
         "none": ["memory.recompute=none"],
