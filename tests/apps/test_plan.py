@@ -67,12 +67,12 @@ def gpt(layers, width, context, batch, compute, micro_batch=0):
 SAMPLE = {
     "mlp-bf16": (mlp(10, 1024, 512, "bf16"), 1),
     "mlp-fp32-2-ranks": (mlp(8, 1024, 768, "fp32"), 2),
-    "gpt-bf16": (gpt(6, 384, 64, 12, "bf16"), 1),
     "gpt-fp16-2-ranks": (gpt(4, 384, 64, 16, "fp16", micro_batch=4), 2),
     "deep-gpt-bf16": (gpt(64, 128, 64, 4, "bf16"), 1),  # a checkpoint of 2300 datasets
 }
 FULL = {
     **SAMPLE,
+    "gpt-bf16": (gpt(6, 384, 64, 12, "bf16"), 1),
     "mlp-fp16": (mlp(16, 1024, 2048, "fp16"), 1),
     "mlp-bf16-2-ranks": (mlp(10, 1024, 4096, "bf16"), 2),
     "gpt-fp32": (gpt(4, 384, 128, 8, "fp32"), 1),
@@ -197,7 +197,7 @@ def check_restart(command):
 
 
 def check_place(command):
-    (command.folder / "place.toml").write_text(SAMPLE["gpt-bf16"][0], encoding="utf-8")
+    (command.folder / "place.toml").write_text(FULL["gpt-bf16"][0], encoding="utf-8")
     for arguments, on_node in ([], 4), (["--ranks-per-node", 2], 2), (["--ranks-per-node", 8], 4):
         plan = json.loads(command.must("plan", "place.toml", "--json", "--ranks", 4, *arguments).stdout)
         assert plan["ranks"] == 4 and plan["ranks_on_node"] == on_node, plan["ranks_on_node"]

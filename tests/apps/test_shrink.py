@@ -192,10 +192,10 @@ def main():
         for name, deck in (("mlp.toml", MLP), ("gpt.toml", GPT)):
             (command.folder / name).write_text(deck, encoding="utf-8")
         check_bits(command, "mlp.toml", 1, 2048)
-        check_bits(command, "gpt.toml", 4, 3)
+        check_bits(command, "gpt.toml", 2, 6)
         if "--full" in sys.argv:
             check_bits(command, "mlp.toml", 3, 1024)
-            check_bits(command, "gpt.toml", 2, 6)
+            check_bits(command, "gpt.toml", 4, 3)
         for check in (check_restarts, check_plan_file, check_reproducible, check_refusals):
             check(command)
             print(f"{check.__name__} passed", flush=True)
