@@ -1,5 +1,5 @@
-# Sourced by checks that need not run again where nothing that they read has changed since they passed. What passed is known
-# by a digest of contents, kept beside the build.
+# Sourced by checks that need not run again where nothing that they read has changed since they passed. What passed is kept
+# as a digest of contents, beside the build.
 # shellcheck shell=bash
 
 # digest_of PATH...: one digest of these files and folders, and of what compiles and runs them.
@@ -36,7 +36,7 @@ require_listed() {
     for path in "$@"; do
       [[ $file == "$path" || $file == "$path"/* ]] && continue 2
     done
-    say "FAILED: $build reads $file, which is not among what its check looks at for changes."
+    say "FAILED: $build reads $file, which is not among the files of its digest."
     return 1
   done < <(ninja -C "$build" -t deps | sed -n 's/^    //p' | LC_ALL=C sort -u | (cd "$build" && xargs -d '\n' realpath -m --) |
     sed -n "s|^$here/||p" | grep -v '^build/')
