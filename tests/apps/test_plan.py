@@ -15,8 +15,8 @@ from small_problem import Command
 MEBIBYTE = 1 << 20
 HIDDEN_SLACK = 32 * MEBIBYTE  # by how much a process may pass its prediction
 
-MLP = """[run]
-peak_flops = 1e12
+MLP = """
+[run]
 name = "mlp"
 steps = 2
 log_every = 1
@@ -33,8 +33,8 @@ dropout = 0.1
 compute = "{compute}"
 """
 
-GPT = """[run]
-peak_flops = 1e12
+GPT = """
+[run]
 name = "gpt"
 steps = 3
 log_every = 1
@@ -84,8 +84,8 @@ FULL = {
     "large-gpt-bf16": (gpt(12, 256, 256, 48, "bf16"), 1),
     "large-gpt-fp32": (gpt(8, 256, 256, 32, "fp32"), 1),
 }
-SQUARE = """[run]
-peak_flops = 1e12
+SQUARE = """
+[run]
 name = "square"
 steps = 1
 [data]
