@@ -82,7 +82,8 @@ TEST(LongChains, FewOfTheSegmentsOfARepeatedChainDiffer) {
   EXPECT_EQ(mixed.segments.kinds(), 61u * 62 / 2);
 }
 
-void expect_valid(const ChainCost& cost, std::size_t budget, bool is_exact) {
+/// `min_group`, `max_group`: of the neighbouring blocks that are planned as one; 1: the search is exact.
+void expect_valid(const ChainCost& cost, std::size_t budget, std::size_t min_group, std::size_t max_group) {
   const auto plan = make_plan(cost, budget, {});
   ASSERT_TRUE(plan.has_value());
   EXPECT_LE(plan->placement.bytes, budget);
@@ -90,7 +91,8 @@ void expect_valid(const ChainCost& cost, std::size_t budget, bool is_exact) {
   EXPECT_EQ(live_peak(cost, plan->schedule), plan->live_peak);
   EXPECT_LE(plan->live_peak, budget);
   EXPECT_DOUBLE_EQ(plan->time, predicted_time(cost, plan->schedule));
-  EXPECT_EQ(plan->group == 1, is_exact);
+  EXPECT_GE(plan->group, min_group);
+  EXPECT_LE(plan->group, max_group);
   const std::size_t blocks = cost.blocks.size();
   for (std::size_t k = 1; k < blocks; k += 1 + k / 8) {
     const Schedule by_rule = recompute_every(blocks, static_cast<std::int64_t>(k));
@@ -109,8 +111,10 @@ TEST(LongChains, PlansOf300And1000EqualLayersStayWithinTheBudget) {
         layers);
     for (const double part : {0.02, 0.3}) {
       SCOPED_TRACE(std::to_string(layers) + " layers, " + std::to_string(part));
-      expect_valid(gpt, budget_at(gpt, part), true);
-      expect_valid(residual, budget_at(residual, part), true);
+      // Small budgets leave little memory for the table.
+      const std::size_t max_group = layers == 300 ? 1 : 8;
+      expect_valid(gpt, budget_at(gpt, part), 1, max_group);
+      expect_valid(residual, budget_at(residual, part), 1, max_group);
     }
   }
 }
@@ -119,7 +123,7 @@ TEST(LongChains, Of1000LayersThatAllDifferNeighboursArePlannedTogether) {
   std::mt19937_64 generator(36);
   const ChainCost cost =
       test::random_chain(generator, {.blocks = 1000, .max_variants = 3, .max_units = 1000, .skips = 0.02});
-  for (const double part : {0.05, 0.4}) expect_valid(cost, budget_at(cost, part), false);
+  for (const double part : {0.05, 0.4}) expect_valid(cost, budget_at(cost, part), 2, 1000 / 8);
 }
 
 TEST(LongChains, GroupsTakeNoMoreBytesThanTheyCountAndLittleMoreTime) {
