@@ -2,9 +2,9 @@
 bfloat16, its fused attention and its fused AdamW, gradients clipped by their norm.
 
   pytorch_device.py LAYERS HEADS WIDTH CONTEXT VOCABULARY    answers on its standard input
-      steps BATCH COUNT    by the median rate of so many steps in tokens/s, or 0 where memory does not suffice
+      steps BATCH COUNT    by the median rate of COUNT steps in tokens/s, or 0 where memory does not suffice
       product              by the rate of a square product of 8192 in bfloat16, in TFLOP/s
-      profile BATCH COUNT FILE   by the seconds of a step among so many under its profiler; FILE has its kernels as
+      profile BATCH COUNT FILE   by the seconds of a step among COUNT under its profiler; FILE has its kernels as
                                  kernel_trace.cpp writes ours
 """
 

@@ -166,7 +166,7 @@ void verify_as_child(const std::string& file);
 struct ReportArguments {
   std::vector<std::string> runs;  // their folders
   std::string output;             // "" = report.html in the folder of the only run, or here
-  std::int64_t watch_s = 0;       // write it again after so many seconds, as long as a run goes on; 0 = once
+  std::int64_t watch_s = 0;       // seconds until it is written again while a run continues; 0 = once
 };
 ExitCode report_command(const ReportArguments& arguments);
 /// Prints the history in a checkpoint as CSV; runs in a separate process, as above.

@@ -7,7 +7,7 @@ A reduce-scatter, and an all-gather likewise, of n bytes over p ranks takes
     tree   ceil(log2 p) alpha     + (p - 1)/p n beta     recursive halving and doubling
 
 (Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", Int. J. High Performance
-Computing Applications 19, 2005, sections 4.1, 4.3 and 4.4; both behind one another are its long-message allreduce, there
+Computing Applications 19, 2005, sections 4.1, 4.3 and 4.4; one after the other they are its long-message allreduce, there
 after Rabenseifner.) Summing is part of beta. Two things are added for ranks that share a node: its memory or network card
 carries the bytes of all of them, (p - 1)/p n times the ranks of the node, at a rate of its own; and where ranks have more
 threads than cores, each waits for the others' turns: alpha and beta are as many times as large as a core has threads.

@@ -41,7 +41,7 @@ TEST(RunClock, ThePartsAreAllOfTheTime) {
 
 TEST(RunClock, EarlierStartsCountForTheRunAndForNoPart) {
   RunClock clock;
-  clock.go_on_from(100);
+  clock.continue_from(100);
   clock.start();
   clock.count(&TimeParts::other_s);
   EXPECT_GE(clock.elapsed_s(), 100);

@@ -27,7 +27,7 @@ TEST(RunLog, GoesOnAfterARestartWhereTheCheckpointWasWritten) {
   const RunPosition position{.epochs = {.length = 64, .batch = 32}, .total = 10};
   for (int i = 0; i < 3; ++i) run.step();
   RunClock clock;
-  clock.go_on_from(100);  // seconds of earlier starts
+  clock.continue_from(100);  // seconds of earlier starts
   RunLog log({}, "", "", position.total);
   log.write_rows(*run.trainer, 3, position, clock);
   log.record({3, "warning", "loss", "", "jumps"});

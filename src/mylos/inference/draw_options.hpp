@@ -7,7 +7,7 @@ namespace mylos {
 
 struct DrawOptions {
   double temperature = 0.8;  // 0: always the likeliest token
-  std::int64_t top_k = 0;    // only so many of the likeliest tokens can be drawn; 0 = all
+  std::int64_t top_k = 0;    // tokens that can be drawn, the likeliest; 0 = all
   std::uint64_t seed = 1;
 };
 

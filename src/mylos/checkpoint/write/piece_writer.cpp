@@ -152,7 +152,7 @@ void PieceWriter::begin(const std::string& folder, const CheckpointHeader& heade
   if (ranks_.rank() == 0) now.task.start([&now] { now.create_file(); });
 }
 
-bool PieceWriter::wants_look() const {
+bool PieceWriter::is_poll_due() const {
   return write_ && (!write_->task.started() || write_->task.ended());
 }
 

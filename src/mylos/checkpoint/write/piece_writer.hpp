@@ -38,7 +38,7 @@ class PieceWriter {
   [[nodiscard]] std::optional<CheckpointOutcome> poll();
   /// Returns whether poll() may make progress: false while this rank's disk is at work, true also while
   /// another rank is awaited.
-  [[nodiscard]] bool wants_look() const;
+  [[nodiscard]] bool is_poll_due() const;
   /// Waits for a write in flight and returns its outcome on rank 0. All ranks call this.
   [[nodiscard]] std::optional<CheckpointOutcome> wait();
 

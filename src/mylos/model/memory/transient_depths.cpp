@@ -123,7 +123,7 @@ class DepthSearch {
     return intervals;
   }
 
-  /// Places the n-th beginning tensor and those behind it in every way that is worth trying.
+  /// Places the n-th beginning tensor and those after it in every way that is worth trying.
   void extend(std::size_t at, std::size_t n, const State& state,
               std::map<std::vector<std::size_t>, State>& next) {
     if (next.size() >= max_next_) return;

@@ -1,4 +1,4 @@
-// Observer: a function that inspects the tensors which the operations of a pass leave behind.
+// Observer: a function that inspects the tensors that the operations of a pass write.
 #pragma once
 
 #include <cstddef>

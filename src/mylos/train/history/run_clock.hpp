@@ -45,7 +45,7 @@ class RunClock {
   /// Starts the clock. Called before the first step.
   void start() { started_ = counted_ = Clock::now(); }
   /// Sets the time that earlier starts took. Called after a restart.
-  void go_on_from(double elapsed_s) { earlier_s_ = elapsed_s; }
+  void continue_from(double elapsed_s) { earlier_s_ = elapsed_s; }
 
   /// Prepares for another trainer, whose waits are counted from 0. The time since the last count is added to
   /// `other_s`.

@@ -19,7 +19,7 @@ struct OnlineTrainer::Parts {
   /// over the samples of all ranks. All ranks must call it.
   void require_enough_samples();
   /// Selects the GEMM engines that a checkpoint names, if they are available.
-  void go_on_with_engines(const ProductEngines& before, const std::string& path);
+  void continue_with_engines(const ProductEngines& before, const std::string& path);
   [[noreturn]] void throw_cause(StepState state);
   /// Adds the steps up to `last` to the history, if the trainer still has their records.
   void record_steps(std::uint64_t last);

@@ -45,7 +45,7 @@ void OnlineTrainer::Parts::record_steps(std::uint64_t last) {
   recorded = last;
 }
 
-void OnlineTrainer::Parts::go_on_with_engines(const ProductEngines& before, const std::string& path) {
+void OnlineTrainer::Parts::continue_with_engines(const ProductEngines& before, const std::string& path) {
   if (before.instructions == assembly.memory.engines.instructions) {
     for (ProductEngine& product : assembly.memory.engines.products) {
       if (const ProductEngine* stored = find_product(before, product.problem))
@@ -106,7 +106,7 @@ void OnlineTrainer::load(const std::string& path) {
   std::string settled;
   std::string rounding;
   run_on_all(ranks, [&] {
-    parts.go_on_with_engines(engines_of(reader), path);
+    parts.continue_with_engines(engines_of(reader), path);
     require_possible_scaler(run.step.scaler, path);
     settled = settle_scaler(reader, parts.assembly.options, trainer.initial_scaler(), run.step);
     rounding = describe_rounding(reader, parts.assembly.options);

@@ -129,7 +129,7 @@ void open_batches(RunContext& run, const Normalizer& normalizer) {
 
 /// Continues the start of an earlier segment.
 void continue_from(EarlierSegment& earlier, RunContext& run) {
-  run.log.go_on_from(earlier);
+  run.log.continue_from(earlier);
   run.clock = earlier.clock;
   run.clock.change_trainer();
   run.position.continue_start(earlier.first, earlier.steps);

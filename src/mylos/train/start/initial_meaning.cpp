@@ -186,7 +186,7 @@ class LayerComparison {
   void compare_between() {
     const std::map<std::size_t, std::size_t> taken = matched_;
     if (taken.empty()) return;
-    std::size_t own = 0;  // behind the last one that was compared
+    std::size_t own = 0;  // after the last one that was compared
     std::size_t other = 0;
     bool is_first = true;
     for (const auto& [next_own, next_other] : taken) {
@@ -198,7 +198,7 @@ class LayerComparison {
     compare_stretch(own, here_.size(), other, file_.size(), true);
   }
 
-  /// `is_open`: before the first or behind the last that is taken, where the file may have more.
+  /// `is_open`: before the first or after the last that is taken, where the file may have more.
   void compare_stretch(std::size_t own, std::size_t own_end, std::size_t other, std::size_t other_end,
                        bool is_open) {
     if (other > other_end) return;  // in another order there

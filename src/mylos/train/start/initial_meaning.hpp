@@ -1,5 +1,5 @@
 // What a file of initial weights says of the network that they were trained in, against the network that is
-// to begin with them. Weights of the same names and shapes mean something else behind another activation,
+// to begin with them. Weights of the same names and shapes mean something else after another activation,
 // under another stride, with other heads, or of inputs that were normalised otherwise.
 //
 // Compared are the decks, as far as the layers reach whose weights are taken: of an mlp model.activation and

@@ -46,7 +46,7 @@ void RunChanges::make_room(RunContext& /*run*/, const CheckpointReader& saved, C
 
 /// On a device only log points read a step, and a restart may move them. So the run waits there until it
 /// would be given up: that does not depend on log points.
-bool RunChanges::looks_for_float_layers(const RunContext& run) {
+bool RunChanges::may_use_float_layers(const RunContext& run) {
   return memory_is_host && run.options().precision.adapt && computes_in_half(run.options());
 }
 

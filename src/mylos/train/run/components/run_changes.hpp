@@ -30,7 +30,7 @@ class RunChanges final : public RunComponent {
   void leave_halted(RunContext& run, const StepState& state);
 
   /// Whether a skipped step may lead to fp32 in the layer that caused it.
-  [[nodiscard]] static bool looks_for_float_layers(const RunContext& run);
+  [[nodiscard]] static bool may_use_float_layers(const RunContext& run);
   /// Proposes other types after `step`, if they can help. `persists`: the run would be given up otherwise.
   void propose_types(const RunContext& run, const Divergence& overflow, bool persists, std::uint64_t step);
   /// Whether other types were proposed.

@@ -78,7 +78,7 @@ void RunCheckpoints::write_between_steps(RunContext& run, const CheckpointHeader
 void RunCheckpoints::after_step(RunContext& run, LastStep& /*step*/) {
   if (run.next) return;  // the next segment starts from an older checkpoint
   std::optional<CheckpointOutcome> outcome;
-  if (piece_writer_ && piece_writer_->wants_look()) {
+  if (piece_writer_ && piece_writer_->is_poll_due()) {
     const Quiesced quiet = run.quiesce();
     outcome = piece_writer_->poll();
   }

@@ -25,7 +25,7 @@ void RunFaults::after_step(RunContext& run, LastStep& step) {
   const StepState& state = step.state;
   const bool is_first = state.scaler.skipped_in_a_row == 1;
   if (state.record.overflow == 0 || !is_first) return;
-  const bool may_adapt = changes_.looks_for_float_layers(run);
+  const bool may_adapt = changes_.may_use_float_layers(run);
   if (replays_ == max_replays && !may_adapt) return;
   replays_ = std::min(replays_ + 1, max_replays);
   const Quiesced quiet = run.quiesce();

@@ -113,11 +113,11 @@ std::string RunLog::restore(const CheckpointState& state, const std::string& sou
   written_ = step;
   events_.restore(state, source);
   std::string message = history_.restore(static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(step));
-  if (!history_.tail().empty()) clock.go_on_from(history_.tail().back().elapsed_s);
+  if (!history_.tail().empty()) clock.continue_from(history_.tail().back().elapsed_s);
   return message;
 }
 
-void RunLog::go_on_from(EarlierSegment& earlier) {
+void RunLog::continue_from(EarlierSegment& earlier) {
   events_.replace(std::move(earlier.events));
   skipped_ = earlier.skipped;
   written_time_ = earlier.clock.parts();

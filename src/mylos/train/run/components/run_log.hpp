@@ -65,7 +65,7 @@ class RunLog {
   [[nodiscard]] std::string restore(const CheckpointState& state, const std::string& source,
                                     std::int64_t step, RunClock& clock);
   /// After restore(), in a later segment of a start: continues the events and counts of the earlier one.
-  void go_on_from(EarlierSegment& earlier);
+  void continue_from(EarlierSegment& earlier);
 
  private:
   [[nodiscard]] RunSpeed speed_of_new_rows(std::int64_t last, double samples, double seconds);
