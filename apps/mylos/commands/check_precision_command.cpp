@@ -71,12 +71,6 @@ Scaling scaling_of(RankGroup& ranks, const std::string& deck_file, Dataset& data
           .normalizer = training->normalizer([](const std::string&) {})};
 }
 
-void scale(const ColumnScaling& scaling, std::int64_t columns, std::span<float> values) {
-  if (scaling.identity()) return;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(scaling.normalised(values[i], i % static_cast<std::size_t>(columns)));
-}
-
 FilePrecision check_dataset(const Dataset& data, const Scaling& scaling) {
   FilePrecision file{.path = data.path(), .kind = "dataset", .normalize = scaling.method};
   const bool bytes = data.shape().input_type == DType::uint8;
@@ -91,7 +85,8 @@ FilePrecision check_dataset(const Dataset& data, const Scaling& scaling) {
     } else {
       data.read_inputs(first, count, values);
     }
-    scale(scaling.normalizer.inputs, data.features(), values_of(values, count, data.features()));
+    const std::span<float> read = values_of(values, count, data.features());
+    scaling.normalizer.inputs.apply(read, read);
   };
   const std::string input_type(hdf5::name_in_files(data.shape().input_type));
   file.arrays.push_back(
@@ -99,7 +94,8 @@ FilePrecision check_dataset(const Dataset& data, const Scaling& scaling) {
   if (data.task() == Task::regression) {
     const auto read_targets = [&](std::int64_t first, std::int64_t count, float* values) {
       data.read_targets(first, count, values);
-      scale(scaling.normalizer.targets, data.outputs(), values_of(values, count, data.outputs()));
+      const std::span<float> read = values_of(values, count, data.outputs());
+      scaling.normalizer.targets.apply(read, read);
     };
     file.arrays.push_back(
         {"/targets", "float32", safety_of<float>(data.samples(), data.outputs(), read_targets)});

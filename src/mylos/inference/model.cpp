@@ -36,17 +36,6 @@ struct InferTensors {
   Tensor outputs;  // as floats
 };
 
-/// Scales rows of inputs as in training.
-void scale_inputs(const ColumnScaling& scaling, std::span<const float> from, std::span<float> to) {
-  if (scaling.identity()) {
-    std::copy(from.begin(), from.end(), to.begin());
-    return;
-  }
-  const std::size_t columns = scaling.shift.size();
-  for (std::size_t i = 0; i < from.size(); ++i)
-    to[i] = static_cast<float>(scaling.normalised(from[i], i % columns));
-}
-
 template <class T>
 using HostFloats = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
@@ -104,7 +93,7 @@ void InferenceModel::infer(const Execution& exec, std::span<const float> inputs,
   std::vector<float> scaled(static_cast<std::size_t>(samples_) * columns);
   const auto inputs_of = [&](std::int64_t first, std::int64_t count) {
     const std::size_t values = static_cast<std::size_t>(count) * columns;
-    scale_inputs(scaling, inputs.subspan(static_cast<std::size_t>(first) * columns, values), scaled);
+    scaling.apply(inputs.subspan(static_cast<std::size_t>(first) * columns, values), scaled);
     const Tensor floats = tensors.floats.row_range(0, count);
     Kokkos::deep_copy(floats.flat<float>(), HostFloats<const float>(scaled.data(), values));
     const Tensor read = tensors.inputs.row_range(0, count);

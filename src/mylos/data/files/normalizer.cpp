@@ -112,6 +112,11 @@ std::vector<std::size_t> constant_columns(Normalize method, const ColumnStatisti
   return columns;
 }
 
+void ColumnScaling::apply(std::span<const float> from, std::span<float> to) const {
+  for (std::size_t i = 0; i < from.size(); ++i)
+    to[i] = identity() ? from[i] : static_cast<float>(normalised(from[i], i % shift.size()));
+}
+
 void Normalizer::undo_targets(std::span<float> predictions) const {
   const std::size_t columns = targets.shift.size();
   if (columns == 0) return;

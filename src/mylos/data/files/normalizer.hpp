@@ -30,6 +30,8 @@ struct ColumnScaling {
   [[nodiscard]] double normalised(float value, std::size_t column) const {
     return (static_cast<double>(value) - shift[column]) * scale[column];
   }
+  /// Writes the normalised values of rows [rows, columns] to `to`, which may be `from`.
+  void apply(std::span<const float> from, std::span<float> to) const;
   friend bool operator==(const ColumnScaling&, const ColumnScaling&) = default;
 };
 
