@@ -193,4 +193,13 @@ TEST(Normalizer, ComesFromTheTrainingFileAndItsTargetsOnlyInARegression) {
   EXPECT_EQ(normalizer_for(Normalize::none, table, {0, 64}), Normalizer{});
 }
 
+TEST(ColumnScaling, AppliesToTheColumnsOfEachRowAlsoInPlace) {
+  const ColumnScaling scaling{.shift = {1, 10}, .scale = {2, 0.5}};
+  std::vector<float> rows = {1, 10, 3, 14};
+  scaling.apply(rows, rows);
+  EXPECT_EQ(rows, (std::vector<float>{0, 0, 4, 2}));
+  ColumnScaling().apply(rows, rows);
+  EXPECT_EQ(rows, (std::vector<float>{0, 0, 4, 2}));
+}
+
 }  // namespace mylos::normalizer_test
