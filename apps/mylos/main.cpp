@@ -16,6 +16,7 @@
 #include "launch/stop_signals.hpp"
 #include "launch/usage.hpp"
 #include "launch/waiting_threads.hpp"
+#include "mylos/base/errors/error_table.hpp"
 #include "mylos/config/deck/manual.hpp"
 #include "mylos/kernels/rates/known_devices.hpp"
 #include "options/advise_options.hpp"
@@ -65,6 +66,7 @@ struct CommandLine {
   ReportArguments report;
   NamedCheckpoint info;
   bool verify = false;
+  bool list_errors = false;  // instead of the keys
   StopSources stop;
   bool saves_its_work = false;  // where it is asked to stop
   std::function<ExitCode()> command;
@@ -196,9 +198,15 @@ void add_sample(CLI::App& app, CommandLine& line) {
   sample->callback([&line] { line.command = [&line] { return sample_command(line.sample); }; });
 }
 
-ExitCode print_manual() {
-  fmt::print("{}", mylos::deck_manual());
-  return ExitCode::done;
+void add_manual(CLI::App& app, CommandLine& line) {
+  CLI::App* manual = app.add_subcommand("manual", "Print the list of all deck keys");
+  manual->add_flag("--errors", line.list_errors, "Print the names of all errors with cause and cure instead");
+  manual->callback([&line] {
+    line.command = [&line] {
+      fmt::print("{}", line.list_errors ? mylos::error_manual() : mylos::deck_manual());
+      return ExitCode::done;
+    };
+  });
 }
 
 /// True if the selected command computes no network and exchanges nothing with other ranks.
@@ -237,9 +245,7 @@ int main(int argument_count, char** arguments) {
   add_precision(app, line.precision, line.command);
   add_bench(app, line.bench, line.command);
   add_report(app, line.report, line.command);
-  app.add_subcommand("manual", "Print the list of all deck keys")->callback([&line] {
-    line.command = print_manual;
-  });
+  add_manual(app, line);
 
   std::optional<ExitCode> end;  // of a command line that is wrong, or asks for help alone
   const auto parse = [&] {

@@ -109,13 +109,14 @@ void read_in_child(const std::string& mode, const std::string& file,
                    const std::function<void(std::string_view)>& take) {
   const ChildEnd end = run_child(mode, file, take);
   if (WIFSIGNALED(end.status)) {
-    fail_input("{}: must not be opened: the process that read it was ended by \"{}\"", file,
+    fail_input(ErrorId::damaged, "{}: must not be opened: the process that read it was ended by \"{}\"", file,
                strsignal(WTERMSIG(end.status)));
   }
   if (WEXITSTATUS(end.status) == static_cast<int>(ExitCode::done)) return;
-  const std::string message = end.message.empty() ? file + ": cannot be read" : end.message.substr(1);
-  if (WEXITSTATUS(end.status) == static_cast<int>(ExitCode::bad_input)) fail_input("{}", message);
-  fail_run("{}", message);
+  const std::string message =
+      end.message.empty() ? file + ": cannot be read [cannot-read]" : end.message.substr(1);
+  const bool is_input = WEXITSTATUS(end.status) == static_cast<int>(ExitCode::bad_input);
+  throw Error::of_text(is_input ? ExitCode::bad_input : ExitCode::failed, message);
 }
 
 std::optional<int> work_as_child(int argument_count, char** arguments) {
@@ -131,8 +132,10 @@ std::optional<int> work_as_child(int argument_count, char** arguments) {
     fmt::print("{}{}", before_message, error.what());
     code = static_cast<int>(error.code());
   } catch (const std::exception& error) {  // memory beyond the limit
-    fmt::print("{}{}: is no checkpoint that can be read: {}", before_message, file, error.what());
-    code = static_cast<int>(ExitCode::bad_input);
+    const Error of_file(ExitCode::bad_input, ErrorId::damaged,
+                        fmt::format("{}: is no checkpoint that can be read: {}", file, error.what()));
+    fmt::print("{}{}", before_message, of_file.what());
+    code = static_cast<int>(of_file.code());
   }
   std::fflush(stdout);
   return code;

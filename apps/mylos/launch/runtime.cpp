@@ -92,10 +92,11 @@ ExitCode report(const Error& error) {
   if (others_have_spoken()) return error.code();
   announce_spoken(silent);
   const std::size_t shown = std::min<std::size_t>(silent.size(), 8);
-  print_error(fmt::format(
-      "mylos: rank {}: {} (ended with it: rank{} {}{})", rank, error.what(), silent.size() == 1 ? "" : "s",
+  const Error of_rank = error.with(fmt::format(
+      "rank {}: {} (ended with it: rank{} {}{})", rank, error.message(), silent.size() == 1 ? "" : "s",
       fmt::join(silent.begin(), silent.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
       shown < silent.size() ? ", ..." : ""));
+  print_error(fmt::format("mylos: {}", of_rank.what()));
   std::fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));
   return error.code();
@@ -109,10 +110,10 @@ ExitCode reporting_errors(const std::function<ExitCode()>& work) {
   } catch (const Error& error) {
     return report(error);
   } catch (const std::bad_alloc&) {
-    return report(
-        Error(ExitCode::failed, "out of memory; a smaller data.micro_batch or more ranks need less"));
+    return report(Error(ExitCode::failed, ErrorId::out_of_memory,
+                        "out of memory; a smaller data.micro_batch or more ranks need less"));
   } catch (const std::exception& error) {
-    return report(Error(ExitCode::failed, error.what()));
+    return report(Error(ExitCode::failed, ErrorId::internal, error.what()));
   }
 }
 

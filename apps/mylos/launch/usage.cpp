@@ -7,6 +7,7 @@
 
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/numbers/nearest.hpp"
@@ -50,7 +51,14 @@ std::string advice(const std::string& word, const std::vector<std::string>& righ
               : fmt::format("the {} are {}", kind, fmt::join(right, ", "));
 }
 
-std::string explain(const std::vector<const CLI::App*>& chain, const CLI::ParseError& error) {
+ErrorId id_of(const CLI::ParseError& error) {
+  if (dynamic_cast<const CLI::RequiredError*>(&error)) return ErrorId::missing_argument;
+  const bool is_conflict =
+      dynamic_cast<const CLI::ExcludesError*>(&error) || dynamic_cast<const CLI::RequiresError*>(&error);
+  return is_conflict ? ErrorId::arguments_conflict : ErrorId::bad_argument;
+}
+
+Error explain(const std::vector<const CLI::App*>& chain, const CLI::ParseError& error) {
   // CLI11 reports a missing command before it reports unknown words.
   const CLI::App& last = *chain.back();
   for (const CLI::App* app : chain) {
@@ -58,19 +66,23 @@ std::string explain(const std::vector<const CLI::App*>& chain, const CLI::ParseE
     if (unknown.empty()) continue;
     const std::string& word = unknown.front();
     if (word.starts_with('-')) {
-      return fmt::format("unknown option '{}'; {}", printable(word),
-                         advice(word, options_of(*app), "options"));
+      return {
+          ExitCode::bad_input, ErrorId::unknown_option,
+          fmt::format("unknown option '{}'; {}", printable(word), advice(word, options_of(*app), "options"))};
     }
     if (app == &last && !commands_of(last).empty()) {
-      return fmt::format("unknown command '{}'; {}", printable(word),
-                         advice(word, commands_of(last), "commands"));
+      return {ExitCode::bad_input, ErrorId::unknown_command,
+              fmt::format("unknown command '{}'; {}", printable(word),
+                          advice(word, commands_of(last), "commands"))};
     }
-    return fmt::format("'{}' is one argument too many", printable(word));
+    return {ExitCode::bad_input, ErrorId::extra_argument,
+            fmt::format("'{}' is one argument too many", printable(word))};
   }
   if (!commands_of(last).empty()) {
-    return fmt::format("a command is missing; the commands are {}", fmt::join(commands_of(last), ", "));
+    return {ExitCode::bad_input, ErrorId::missing_argument,
+            fmt::format("a command is missing; the commands are {}", fmt::join(commands_of(last), ", "))};
   }
-  return error.what();
+  return {ExitCode::bad_input, id_of(error), error.what()};
 }
 
 }  // namespace
@@ -128,7 +140,7 @@ ExitCode report_usage(const CLI::App& app, const CLI::ParseError& error) {
   if (rank == 0 && !asked_for) {
     const auto chain = understood(app);
     const std::string name = name_of(chain);
-    print_error(fmt::format("{}: {}\n`{} --help` says more.", name, explain(chain, error), name));
+    print_error(fmt::format("{}: {}\n`{} --help` says more.", name, explain(chain, error).what(), name));
   }
   return asked_for ? ExitCode::done : ExitCode::bad_input;
 }

@@ -5,7 +5,10 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "mylos/base/error_id.hpp"
 
 namespace mylos {
 
@@ -22,20 +25,44 @@ enum class ExitCode : int {
 /// The exception that reports every failure. The message says what is wrong, where, and what would be right.
 class Error : public std::runtime_error {
  public:
-  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  Error(ExitCode code, ErrorId id, std::string_view message);
+
+  Error(ExitCode code, const std::string& message) : Error(code, ErrorId::internal, message) {}  // TRANSITION
+
+  /// An Error from what() of another, which another rank or process threw.
+  [[nodiscard]] static Error of_text(ExitCode code, std::string_view what);
+
+  /// The same cause, reported with more context: `message` replaces message().
+  [[nodiscard]] Error with(std::string_view message) const { return {code_, id_, message}; }
+
   [[nodiscard]] ExitCode code() const noexcept { return code_; }
+  [[nodiscard]] ErrorId id() const noexcept { return id_; }
+  /// what() is this and the id's name: "deck.toml:3: unknown key 'run.step' [unknown-key]".
+  [[nodiscard]] std::string_view message() const noexcept { return {what(), length_}; }
 
  private:
   ExitCode code_;
+  ErrorId id_;
+  std::size_t length_;  // of the message, without the id's name
 };
 
 /// Throws Error with ExitCode::bad_input: the user can correct the cause (deck, file, command line).
 template <class... Arguments>
-[[noreturn]] void fail_input(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  throw Error(ExitCode::bad_input, fmt::format(format, std::forward<Arguments>(arguments)...));
+[[noreturn]] void fail_input(ErrorId id, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  throw Error(ExitCode::bad_input, id, fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
 /// Throws Error with ExitCode::failed: the run cannot continue (I/O, MPI, a library, a broken invariant).
+template <class... Arguments>
+[[noreturn]] void fail_run(ErrorId id, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  throw Error(ExitCode::failed, id, fmt::format(format, std::forward<Arguments>(arguments)...));
+}
+
+// TRANSITION
+template <class... Arguments>
+[[noreturn]] void fail_input(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  throw Error(ExitCode::bad_input, fmt::format(format, std::forward<Arguments>(arguments)...));
+}
 template <class... Arguments>
 [[noreturn]] void fail_run(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   throw Error(ExitCode::failed, fmt::format(format, std::forward<Arguments>(arguments)...));

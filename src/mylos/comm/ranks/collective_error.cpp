@@ -41,7 +41,8 @@ void throw_if_any(RankGroup& ranks, const std::optional<Error>& own) {
   if (failed == 0) return;
   const auto code = static_cast<ExitCode>(all[static_cast<std::size_t>(lowest)].code);
   const std::string cause = broadcast_text(ranks, message, lowest);
-  throw Error(code, same ? cause : fmt::format("rank {}: {}", lowest, cause));
+  const Error error = Error::of_text(code, cause);
+  throw same ? error : error.with(fmt::format("rank {}: {}", lowest, error.message()));
 }
 
 namespace {
@@ -52,7 +53,7 @@ std::optional<Error> error_of(const std::function<void()>& function) {
   } catch (const Error& error) {
     return error;
   } catch (const std::exception& error) {
-    return Error(ExitCode::failed, error.what());
+    return Error(ExitCode::failed, ErrorId::internal, error.what());
   }
   return std::nullopt;
 }
@@ -96,7 +97,7 @@ void run_on_first(RankGroup& ranks, const std::function<void()>& function) {
   std::int32_t code = error ? static_cast<std::int32_t>(error->code()) : 0;
   ranks.broadcast(&code, sizeof code, 0);
   if (code == 0) return;
-  throw Error(static_cast<ExitCode>(code), broadcast_text(ranks, error ? error->what() : ""));
+  throw Error::of_text(static_cast<ExitCode>(code), broadcast_text(ranks, error ? error->what() : ""));
 }
 
 std::string broadcast_text(RankGroup& ranks, const std::string& text, int root) {
