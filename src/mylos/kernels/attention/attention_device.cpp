@@ -1,7 +1,7 @@
 // Attention on devices: selects the implementation.
 #include <algorithm>
 
-#include "mylos/kernels/attention/attention_by_cudnn.hpp"
+#include "mylos/kernels/attention/attention_by_library.hpp"
 #include "mylos/kernels/attention/attention_ways.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/base/dispatch.hpp"
-#include "mylos/kernels/attention/attention_by_cudnn.hpp"
+#include "mylos/kernels/attention/attention_by_library.hpp"
 #include "mylos/kernels/attention/attention_mask.hpp"
 #include "mylos/kernels/attention/attention_score_rows.hpp"
 #include "mylos/kernels/attention/attention_ways.hpp"

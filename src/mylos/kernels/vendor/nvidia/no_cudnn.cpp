@@ -1,5 +1,5 @@
 // Replaces the files of cuDNN in builds without it.
-#include "mylos/kernels/attention/attention_by_cudnn.hpp"
+#include "mylos/kernels/attention/attention_by_library.hpp"
 #include "mylos/kernels/attention/fused_attention.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
 

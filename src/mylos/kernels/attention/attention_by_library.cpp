@@ -1,4 +1,4 @@
-#include "mylos/kernels/attention/attention_by_cudnn.hpp"
+#include "mylos/kernels/attention/attention_by_library.hpp"
 
 #include "mylos/kernels/attention/fused_attention.hpp"
 
