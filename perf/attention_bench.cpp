@@ -8,7 +8,7 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/kernels/attention/attention.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 
 namespace mylos {
 namespace {
@@ -21,7 +21,7 @@ double flops_of(const AttentionShape& shape, int products) {
 
 /// A batch with its results. Its numbers are small and differ; the time depends on nothing else.
 struct Batch {
-  Batch(GemmEngine& engine, const AttentionShape& of) : gemm(engine), shape(of) {
+  Batch(const Engines& all, const AttentionShape& of) : engines(all), shape(of) {
     dispatch(shape.type, [&]<class T>(TypeTag<T>) {
       const auto fill_with = [](const Tensor& tensor, int step) {
         const auto view = tensor.flat<T>();
@@ -35,10 +35,10 @@ struct Batch {
     });
   }
   void forward(const Dropout& dropout) const {
-    attention_forward(exec, gemm, shape, qkv, output, log_sums.as<float>(), dropout, workspace.data());
+    attention_forward(exec, engines, shape, qkv, output, log_sums.as<float>(), dropout, workspace.data());
   }
   void backward(const Dropout& dropout) const {
-    attention_backward(exec, gemm, shape, qkv, output, log_sums.as<float>(), d_output, d_qkv, dropout,
+    attention_backward(exec, engines, shape, qkv, output, log_sums.as<float>(), d_output, d_qkv, dropout,
                        workspace.data());
   }
   Tensor cut(std::int64_t columns) {
@@ -47,7 +47,7 @@ struct Batch {
     return tensor;
   }
 
-  GemmEngine& gemm;
+  Engines engines;
   AttentionShape shape;
   Execution exec;
   Arena memory{"batch", 9 * aligned_bytes(static_cast<std::size_t>(shape.rows() * shape.width()) * 4)};
@@ -58,13 +58,13 @@ struct Batch {
   Tensor d_output = cut(shape.width());
   Arena sums{"log sums", static_cast<std::size_t>(shape.rows() * shape.heads) * 4};
   Tensor log_sums = sums.tensor(0, DType::fp32, 1, shape.rows() * shape.heads);
-  Arena workspace{"workspace", std::max(attention_forward_workspace(gemm, shape),
-                                        attention_backward_workspace(gemm, shape))};
+  Arena workspace{"workspace", std::max(attention_forward_workspace(engines, shape),
+                                        attention_backward_workspace(engines, shape))};
 };
 
 void measure(benchmark::State& state, const AttentionShape& shape, bool backward, float probability) {
-  const auto gemm = make_gemm_engine({});
-  const Batch batch(*gemm, shape);
+  const auto engines = make_engines({});
+  const Batch batch(*engines, shape);
   const Kokkos::View<std::uint64_t, Device> step("step");
   const Dropout dropout{RandomStream(1, RandomPurpose::dropout, "attention1"), probability, step.data(), 0};
   batch.forward(dropout);

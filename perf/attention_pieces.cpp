@@ -2,7 +2,8 @@
 
 #include "mylos/kernels/attention/attention.hpp"
 #include "mylos/kernels/attention/fused_attention.hpp"
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/kernels/vendor/nvidia/nvidia_engines.hpp"
 #include "pieces.hpp"
 
 namespace mylos::pieces {
@@ -31,15 +32,15 @@ class AttentionLayer {
     return [pass] { (void)pass(); };
   }
 
-  [[nodiscard]] std::function<void()> networks_way(GemmEngine& gemm, bool backward) {
-    workspace_ = Arena("workspace", std::max(attention_forward_workspace(gemm, all_),
-                                             attention_backward_workspace(gemm, all_)));
-    return [this, &gemm, backward] {
+  [[nodiscard]] std::function<void()> networks_way(const Engines& engines, bool backward) {
+    workspace_ = Arena("workspace", std::max(attention_forward_workspace(engines, all_),
+                                             attention_backward_workspace(engines, all_)));
+    return [this, engines, backward] {
       if (backward) {
-        attention_backward(exec, gemm, all_, qkv_.tensor(), output_.tensor(), log_sums(), d_output_.tensor(),
-                           d_qkv_.tensor(), {}, workspace_.data());
+        attention_backward(exec, engines, all_, qkv_.tensor(), output_.tensor(), log_sums(),
+                           d_output_.tensor(), d_qkv_.tensor(), {}, workspace_.data());
       } else {
-        attention_forward(exec, gemm, all_, qkv_.tensor(), output_.tensor(), log_sums(), {},
+        attention_forward(exec, engines, all_, qkv_.tensor(), output_.tensor(), log_sums(), {},
                           workspace_.data());
       }
     };
@@ -59,19 +60,9 @@ class AttentionLayer {
     const std::int64_t rows = part.rows();
     const auto from = [&](const Matrix& matrix) { return matrix.tensor().row_range(row, rows).data(); };
     float* const sums = log_sums() + row * part.heads;
-    CUstream_st* const stream = stream_of(exec);
-    if (!backward) return library.forward(stream, part, {from(qkv_), from(output_), sums}, workspace_.data());
-    return library.backward(stream, part, {from(qkv_), from(output_), sums, from(d_output_), from(d_qkv_)},
+    if (!backward) return library.forward(exec, part, {from(qkv_), from(output_), sums}, workspace_.data());
+    return library.backward(exec, part, {from(qkv_), from(output_), sums, from(d_output_), from(d_qkv_)},
                             workspace_.data());
-  }
-
-  template <class Space>
-  static CUstream_st* stream_of(const Space& space) {
-    if constexpr (requires { space.cuda_stream(); }) {
-      return space.cuda_stream();
-    } else {
-      return nullptr;
-    }
   }
 
   const Subject& subject_;
@@ -95,17 +86,17 @@ std::string rate(const Subject& subject, bool backward, double milliseconds) {
 
 void measure_attention(const Subject& subject) {
   AttentionLayer layer(subject);
-  const auto gemm = make_gemm_engine({});
+  const auto engines = make_engines({});
   for (const bool backward : {false, true}) {
     const std::string piece = backward ? "attention backward" : "attention forward";
     // Forward first: backward reads its log sums.
     const double milliseconds =
-        milliseconds_of(layer.exec, subject.seconds, layer.networks_way(*gemm, backward));
+        milliseconds_of(layer.exec, subject.seconds, layer.networks_way(*engines, backward));
     print_line(piece, "as in networks", milliseconds, rate(subject, backward, milliseconds));
     layer.provide_workspace();
     for (const AttentionSums sums : {AttentionSums::fixed_order, AttentionSums::any_order}) {
       if (!backward && sums == AttentionSums::any_order) continue;
-      const auto library = make_fused_attention(sums);
+      const auto library = cudnn_attention(sums);
       const std::string order = !backward                            ? ""
                                 : sums == AttentionSums::fixed_order ? ", in a fixed order"
                                                                      : ", in any order";

@@ -9,6 +9,7 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 
 namespace {
 
@@ -70,7 +71,7 @@ void convolve(benchmark::State& state, const std::string& engine_name, DType typ
               Pass pass) {
   KernelOptions options;
   if (engine_name != "auto") options.gemm = gemm_engine_named(engine_name);
-  const auto engine = make_gemm_engine(options);
+  const auto engines = make_engines(options);
   const Convolution convolution(layer.shape, type);
   const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
     const Arena arena("matrix", static_cast<std::size_t>(rows * columns) * size_of(type));
@@ -82,7 +83,7 @@ void convolve(benchmark::State& state, const std::string& engine_name, DType typ
   const Arena x = matrix(layer.samples, inputs);
   const Arena y = matrix(layer.samples, outputs);
   const Arena weights = matrix(weight_rows(layer.shape), weight_columns(layer.shape));
-  const Arena workspace("workspace", convolution.workspace_bytes(*engine, layer.samples));
+  const Arena workspace("workspace", convolution.workspace_bytes(*engines, layer.samples));
   const Tensor of_x = x.tensor(0, type, layer.samples, inputs);
   const Tensor of_y = y.tensor(0, type, layer.samples, outputs);
   const Tensor of_weights = weights.tensor(0, type, weight_rows(layer.shape), weight_columns(layer.shape));
@@ -90,13 +91,13 @@ void convolve(benchmark::State& state, const std::string& engine_name, DType typ
   const auto run = [&] {
     switch (pass) {
       case Pass::forward:
-        convolution.forward(exec, *engine, of_x, of_weights, {}, of_y, workspace.data());
+        convolution.forward(exec, *engines, of_x, of_weights, {}, of_y, workspace.data());
         break;
       case Pass::input_gradient:
-        convolution.input_gradient(exec, *engine, of_y, of_weights, of_x, workspace.data());
+        convolution.input_gradient(exec, *engines, of_y, of_weights, of_x, workspace.data());
         break;
       case Pass::weight_gradient:
-        convolution.weight_gradient(exec, *engine, of_x, of_y, of_weights, {}, false, workspace.data());
+        convolution.weight_gradient(exec, *engines, of_x, of_y, of_weights, {}, false, workspace.data());
         break;
     }
     exec.fence();

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/kernels/pointwise/cross_entropy.hpp"
 #include "mylos/model/network/classifier.hpp"
 #include "pieces.hpp"
@@ -38,17 +39,17 @@ void measure_classifier(const Subject& subject, const std::int32_t* labels, std:
   options.input_type = options.type = subject.type;
   if (chunk_bytes > 0) options.chunk_bytes = chunk_bytes;
   const Classifier classifier(options);
-  const auto gemm = make_gemm_engine({});
+  const auto engines = make_engines({});
   const std::int64_t rows = subject.rows();
   const Matrix input(subject.type, rows, options.width, 1);
   const Matrix d_input(subject.type, rows, options.width, 2);
   const Matrix weight(subject.type, options.classes, options.width, 3);
   const Matrix d_weight(DType::fp32, options.classes, options.width, 4);
-  const Arena workspace("workspace", classifier.cost(*gemm, rows).workspace);
+  const Arena workspace("workspace", classifier.cost(*engines, rows).workspace);
   const OneValue<LossSums> sums(LossSums{});
   const OneValue<float> scale(1.0f);
   const Execution exec;
-  const StepContext context{.exec = exec, .gemm = *gemm};
+  const StepContext context{.exec = exec, .engines = *engines};
   const std::vector<NamedTensor> weights{{"weight", weight.tensor()}};
   const std::vector<NamedTensor> weight_gradients{{"weight", d_weight.tensor()}};
   const LossMemory memory{.weights = weights, .input = input.tensor(), .workspace = workspace.data()};
@@ -62,7 +63,7 @@ void measure_classifier(const Subject& subject, const std::int32_t* labels, std:
   const std::int64_t chunk = classifier.chunk_rows(rows);
   print_line("classifier and loss", fmt::format("{} rows of logits at a time", chunk), milliseconds,
              fmt::format("{} chunks; products at {:.1f} TFLOP/s if they were all", (rows + chunk - 1) / chunk,
-                         1e-9 * classifier.cost(*gemm, rows).flops / milliseconds));
+                         1e-9 * classifier.cost(*engines, rows).flops / milliseconds));
 }
 
 template <class T, class Exponential>

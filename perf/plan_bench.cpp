@@ -5,6 +5,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/model/network/make_chain.hpp"
@@ -24,8 +25,8 @@ void plan_of_gpt(benchmark::State& state) {
   model.vocabulary = 50304;
   PrecisionOptions precision;
   precision.compute = DType::bf16;
-  const std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
-  const ChainCost cost = chain_cost(make_chain(model, precision, 1, false), *gemm, 16 * model.context);
+  const auto engines = make_engines({});
+  const ChainCost cost = chain_cost(make_chain(model, precision, 1, false), *engines, 16 * model.context);
   const std::size_t all = place(trace_lifetimes(cost, store_all(cost.blocks.size()))).bytes;
   const std::size_t budget = all / 100 * static_cast<std::size_t>(state.range(1));
   for (auto iteration : state) benchmark::DoNotOptimize(make_plan(cost, budget, {}));

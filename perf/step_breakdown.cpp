@@ -6,6 +6,7 @@
 
 #include "mylos/base/device/timing.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 
 namespace mylos {
 namespace {
@@ -38,7 +39,8 @@ void end_kernel(std::uint64_t) {
 
 class TimedConvolution final : public LibraryConvolution {
  public:
-  explicit TimedConvolution(LibraryConvolution& library) : library_(library) {}
+  explicit TimedConvolution(std::shared_ptr<EngineSet> engines)
+      : engines_(std::move(engines)), library_(*engines_->libraries().convolution) {}
 
   [[nodiscard]] bool multiplies(DType type) const override { return library_.multiplies(type); }
   [[nodiscard]] bool adds_bias(ConvolutionPass pass, DType type) const override {
@@ -53,42 +55,56 @@ class TimedConvolution final : public LibraryConvolution {
   [[nodiscard]] std::size_t workspace_bytes(const LibraryPass& pass) override {
     return library_.workspace_bytes(pass);
   }
-  [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
+  [[nodiscard]] bool run(const Execution& exec, const LibraryPass& pass, const LibraryOperands& operands,
+                         void* workspace) override {
     Breakdown* const book = std::exchange(books().open, nullptr);  // not the kernels inside the pass
-    if (book == nullptr) return library_.run(pass, operands, workspace);
+    if (book == nullptr) return library_.run(exec, pass, operands, workspace);
     constexpr const char* names[] = {"y", "dx", "dW"};
     bool runs = false;
     (*book)[fmt::format("convolution {} to {} points of {}, {}", pass.map.from.channels, pass.map.to.points(),
                         pass.map.to.channels, names[static_cast<std::size_t>(pass.pass)])] +=
-        milliseconds([&] { runs = library_.run(pass, operands, workspace); });
+        milliseconds([&] { runs = library_.run(exec, pass, operands, workspace); });
     books().open = book;
     return runs;
   }
 
  private:
+  std::shared_ptr<EngineSet> engines_;
   LibraryConvolution& library_;
+};
+
+class TimedGemm final : public GemmEngine {
+ public:
+  explicit TimedGemm(std::shared_ptr<EngineSet> engines) : engines_(std::move(engines)) {}
+
+  [[nodiscard]] std::string_view name() const override { return engine_.name(); }
+  [[nodiscard]] bool sums_rows(const GemmProblem& problem) const override {
+    return engine_.sums_rows(problem);
+  }
+  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
+    return engine_.workspace_bytes(problem);
+  }
+  void run(const Execution& exec, const GemmProblem& problem, const GemmOperands& operands,
+           void* workspace) override {
+    Breakdown* const book = std::exchange(books().open, nullptr);  // not the kernels inside the product
+    if (book == nullptr) return engine_.run(exec, problem, operands, workspace);
+    (*book)[fmt::format("product {} x {} x {}", problem.m, problem.n, problem.k)] +=
+        milliseconds([&] { engine_.run(exec, problem, operands, workspace); });
+    books().open = book;
+  }
+
+ private:
+  std::shared_ptr<EngineSet> engines_;
+  GemmEngine& engine_ = engines_->gemm();
 };
 
 }  // namespace
 
-TimedGemm::TimedGemm() {
-  if (LibraryConvolution* const library = engine_->convolutions())
-    convolutions_ = std::make_unique<TimedConvolution>(*library);
-}
-
-TimedGemm::~TimedGemm() = default;
-
-LibraryConvolution* TimedGemm::convolutions() const {
-  return convolutions_.get();
-}
-
-void TimedGemm::run(const Execution& exec, const GemmProblem& problem, const GemmOperands& operands,
-                    void* workspace) {
-  Breakdown* const book = std::exchange(books().open, nullptr);  // not the kernels inside the product
-  if (book == nullptr) return engine_->run(exec, problem, operands, workspace);
-  (*book)[fmt::format("product {} x {} x {}", problem.m, problem.n, problem.k)] +=
-      milliseconds([&] { engine_->run(exec, problem, operands, workspace); });
-  books().open = book;
+std::unique_ptr<EngineSet> make_timed_engines() {
+  const std::shared_ptr<EngineSet> engines = make_engines({});
+  std::shared_ptr<LibraryConvolution> convolution;
+  if (engines->libraries().convolution != nullptr) convolution = std::make_shared<TimedConvolution>(engines);
+  return std::make_unique<EngineSet>(std::make_unique<TimedGemm>(engines), nullptr, std::move(convolution));
 }
 
 Booking::Booking(Breakdown& book) {

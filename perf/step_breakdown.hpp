@@ -5,34 +5,16 @@
 #include <memory>
 #include <string>
 
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 
 namespace mylos {
 
 /// Milliseconds by part of the step, summed over steps.
 using Breakdown = std::map<std::string, double>;
 
-/// Forwards GEMMs and convolutions to the deck's default engine, and records their times if there is a book.
-class TimedGemm final : public GemmEngine {
- public:
-  TimedGemm();
-  ~TimedGemm() override;
-
-  [[nodiscard]] std::string_view name() const override { return engine_->name(); }
-  [[nodiscard]] bool sums_rows(const GemmProblem& problem) const override {
-    return engine_->sums_rows(problem);
-  }
-  [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
-    return engine_->workspace_bytes(problem);
-  }
-  void run(const Execution& exec, const GemmProblem& problem, const GemmOperands& operands,
-           void* workspace) override;
-  [[nodiscard]] LibraryConvolution* convolutions() const override;
-
- private:
-  std::unique_ptr<GemmEngine> engine_ = make_gemm_engine({});
-  std::unique_ptr<LibraryConvolution> convolutions_;  // null where the engine's are
-};
+/// Returns engines that forward GEMMs and convolutions to the deck's default engines, and record their times
+/// if there is a book.
+[[nodiscard]] std::unique_ptr<EngineSet> make_timed_engines();
 
 /// During its lifetime, the times of GEMMs and of other kernels are recorded in the book. Kernels on a host
 /// are complete when they return. Only one may exist at a time.

@@ -10,6 +10,7 @@
 
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/gpt.hpp"
 #include "mylos/model/network/model.hpp"
 #include "mylos/train/start/run_state.hpp"
@@ -35,8 +36,9 @@ void run(const char* checkpoint, const char* tokens_path, const char* out_path) 
   precision.compute = DType::fp32;
   const std::vector<std::int32_t> tokens = read_tokens(tokens_path);
   const auto rows = static_cast<std::int64_t>(tokens.size());
-  const auto gemm = make_gemm_engine({});
-  Model model(make_gpt(options, precision, 1, false), *gemm, rows / options.context, 1 << 20, 1, Schedule{});
+  const auto engines = make_engines({});
+  Model model(make_gpt(options, precision, 1, false), *engines, rows / options.context, 1 << 20, 1,
+              Schedule{});
   CheckpointState parameters = parameter_state(model.parameters());
   reader.read(parameters);
 
@@ -45,7 +47,7 @@ void run(const char* checkpoint, const char* tokens_path, const char* out_path) 
   Arena arena("tokens", tokens.size() * sizeof(std::int32_t));
   test::copy_to_device(tokens.data(), arena.data(), arena.bytes());
   const StepContext context{
-      .exec = exec, .gemm = *gemm, .step = nullptr, .first_sample = 0, .training = false};
+      .exec = exec, .engines = *engines, .step = nullptr, .first_sample = 0, .training = false};
   model.forward(context, arena.tensor(0, DType::int32, rows, 1));
   const std::vector<float> logits = test::values_of(model.head_outputs(context, 0, rows));
   std::ofstream(out_path, std::ios::binary)

@@ -1,5 +1,6 @@
 // The resolved deck reads back to the options that it was written from, for all options.
 #include <gtest/gtest.h>
+#include <array>
 
 #include <cmath>
 #include <random>
@@ -83,7 +84,10 @@ class Draw {
                        positive(1e-9, 1e6)};
     o.checkpoint = {integer(0, 9999), fraction(),         integer(0, 9),
                     integer(0, 9999), integer(0, 1) == 0, one_of<OnError>(2)};
-    o.kernels.gemm = one_of<GemmChoice>(6);
+    o.kernels.gemm =
+        std::array{GemmChoice::automatic, GemmChoice::measure,  GemmChoice::onednn,
+                   GemmChoice::tiles,     GemmChoice::cublaslt, GemmChoice::kokkos}[static_cast<std::size_t>(
+            integer(0, 5))];
     const std::vector<Instructions> here = available_instructions();
     const auto instructions = static_cast<std::size_t>(integer(0, static_cast<std::int64_t>(here.size())));
     if (instructions < here.size()) o.kernels.instructions = here[instructions];

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "described_devices.hpp"
-#include "mylos/kernels/attention/fused_attention.hpp"
+#include "mylos/kernels/attention/fused_attention_shape.hpp"
 #include "mylos/kernels/vendor/nvidia/attention_cudnn.hpp"
+#include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
 
 namespace {
 
@@ -50,7 +51,7 @@ TEST(AttentionPlans, SayWhyThereIsNone) {
 }
 
 TEST(AttentionWithoutADevice, IsRefusedAndSaidOnce) {
-  const auto attention = make_fused_attention();
+  const auto attention = make_cudnn_attention();
   const AttentionShape shape{2, 128, 2, 64, DType::bf16};
   EXPECT_FALSE(attention->forward(nullptr, shape, {}, nullptr));
   EXPECT_NE(attention->take_refusals(), "");
@@ -59,7 +60,7 @@ TEST(AttentionWithoutADevice, IsRefusedAndSaidOnce) {
 }
 
 TEST(Version, IsThatOfTheLibraryThatIsHere) {
-  EXPECT_EQ(describe_fused_attention().substr(0, 8), "cuDNN 9.");
+  EXPECT_EQ(cudnn_version_text(open_cudnn().version).substr(0, 2), "9.");
 }
 
 }  // namespace

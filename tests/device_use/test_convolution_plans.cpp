@@ -229,9 +229,11 @@ TEST(ConvolutionWorkspace, IsBoundedAndGrowsWithTheSamples) {
 TEST(ConvolutionWithoutADevice, IsRefusedAndSaidOnce) {
   const auto library = make_cudnn_convolution();
   const LibraryPass pass = pass_of(served[0], apply, DType::bf16);
-  EXPECT_FALSE(library->run(pass, {.first = nullptr, .second = nullptr, .result = nullptr}, nullptr));
+  EXPECT_FALSE(
+      library->run(nullptr, pass, {.first = nullptr, .second = nullptr, .result = nullptr}, nullptr));
   EXPECT_NE(library->take_refusals(), "");
-  EXPECT_FALSE(library->run(pass, {.first = nullptr, .second = nullptr, .result = nullptr}, nullptr));
+  EXPECT_FALSE(
+      library->run(nullptr, pass, {.first = nullptr, .second = nullptr, .result = nullptr}, nullptr));
   EXPECT_EQ(library->take_refusals(), "");
 }
 

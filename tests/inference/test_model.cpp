@@ -6,6 +6,7 @@
 
 #include "inference/networks.hpp"
 #include "io/support.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "train/allocations.hpp"
 
 namespace mylos::inference_model_test {
@@ -19,12 +20,12 @@ constexpr DType types[] = {DType::fp32, DType::bf16, DType::fp16};
 class InferenceModelTest : public testing::Test {
  protected:
   [[nodiscard]] std::unique_ptr<Model> trained_model(const SmallNetwork& network) {
-    auto model = std::make_unique<Model>(network.chain(), *gemm, samples, 1 << 20, 1);
+    auto model = std::make_unique<Model>(network.chain(), *engines, samples, 1 << 20, 1);
     test::set_lively_state(*model);
     return model;
   }
   std::vector<std::byte> outputs_of(ForwardPass& pass, const Tensor& inputs) {
-    const StepContext context{.exec = exec, .gemm = *gemm, .training = false};
+    const StepContext context{.exec = exec, .engines = *engines, .training = false};
     pass.forward(context, inputs);
     const Tensor outputs = pass.head_outputs(context, 0, inputs.rows());
     exec.fence();
@@ -50,14 +51,14 @@ class InferenceModelTest : public testing::Test {
   RankGroup ranks{MPI_COMM_WORLD, 60};
   test::SharedFolder folder{ranks};
   std::string file = folder.path() + "/network.h5";
-  std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
+  std::unique_ptr<EngineSet> engines = make_engines({});
 };
 
 TEST_F(InferenceModelTest, CopiesGiveTheBitsOfTheTrainingModel) {
   for (const DType type : types) {
     for (const SmallNetwork& network : test::small_networks(type)) {
       const auto trained = trained_model(network);
-      InferenceModel model(network.chain(), *gemm, samples);
+      InferenceModel model(network.chain(), *engines, samples);
       model.copy(exec, *trained);
       expect_equal_outputs(model, *trained, fmt::format("{} in {}", network.name, name_of(type)));
     }
@@ -69,7 +70,7 @@ TEST_F(InferenceModelTest, CheckpointsGiveTheBitsOfTheTrainingModel) {
     for (const SmallNetwork& network : test::small_networks(type)) {
       const auto trained = trained_model(network);
       test::write_network(ranks, file, *trained);
-      InferenceModel model(network.chain(), *gemm, samples);
+      InferenceModel model(network.chain(), *engines, samples);
       model.read(CheckpointReader(ranks, file));
       expect_equal_outputs(model, *trained, fmt::format("{} in {}", network.name, name_of(type)));
     }
@@ -79,11 +80,11 @@ TEST_F(InferenceModelTest, CheckpointsGiveTheBitsOfTheTrainingModel) {
 TEST_F(InferenceModelTest, ReadsTheAverageWhereItIsWanted) {
   const SmallNetwork network = test::small_networks(DType::bf16).front();
   const auto trained = trained_model(network);
-  Model averaged(network.chain(), *gemm, samples, 1 << 20, 1);
+  Model averaged(network.chain(), *engines, samples, 1 << 20, 1);
   averaged.parameters().initialize(exec, 11);
   exec.fence();
   test::write_network(ranks, file, *trained, {.average = &averaged.parameters()});
-  InferenceModel model(network.chain(), *gemm, samples);
+  InferenceModel model(network.chain(), *engines, samples);
   model.read(CheckpointReader(ranks, file), true);
   expect_equal_outputs(model, averaged, "average");
   model.read(CheckpointReader(ranks, file));
@@ -94,10 +95,10 @@ TEST_F(InferenceModelTest, AllocatesTheBytesThatItStates) {
   for (const DType type : types) {
     for (const SmallNetwork& network : test::small_networks(type)) {
       Chain chain = network.chain();
-      const std::size_t stated = InferenceModel::memory(chain, *gemm, samples).total();
+      const std::size_t stated = InferenceModel::memory(chain, *engines, samples).total();
       const testing_support::AllocationsByLabel allocations;
       {
-        const InferenceModel model(std::move(chain), *gemm, samples);
+        const InferenceModel model(std::move(chain), *engines, samples);
         EXPECT_EQ(model.bytes().total(), stated);
         EXPECT_EQ(testing_support::AllocationsByLabel::total(), stated) << network.name;
       }
@@ -112,7 +113,7 @@ TEST_F(InferenceModelTest, InferAllocatesTheBytesThatItStates) {
     network.precision.compute = type;
     Chain chain = network.chain();
     const testing_support::AllocationsByLabel allocations;
-    InferenceModel model(std::move(chain), *gemm, samples);
+    InferenceModel model(std::move(chain), *engines, samples);
     std::vector<float> outputs(10 * 4);
     model.infer(exec, test::drawn_values(10 * 6, 3), outputs);
     EXPECT_EQ(testing_support::AllocationsByLabel::peak(), model.bytes().total() + model.infer_bytes());
@@ -130,7 +131,7 @@ TEST_F(InferenceModelTest, ALargeGptTakesTwoBytesForEachParameter) {
   PrecisionOptions precision;
   precision.compute = DType::bf16;
   const Chain chain = make_chain(gpt2, precision, 1, false);
-  const InferenceBytes bytes = InferenceModel::memory(chain, *gemm, 1);
+  const InferenceBytes bytes = InferenceModel::memory(chain, *engines, 1);
   const auto parameters = static_cast<double>(chain.parameter_count());
   EXPECT_GT(parameters, 124e6);
   EXPECT_LT(static_cast<double>(bytes.weights + bytes.statistics), 1.01 * 2 * parameters);
@@ -150,12 +151,12 @@ TEST_F(InferenceModelTest, PiecesOfAnySizeGiveTheSameBits) {
   for (const DType type : types) {
     SmallNetwork network{"", test::perceptron_options(), {}};
     network.precision.compute = type;
-    Model trained(network.chain(), *gemm, samples, 1 << 20, 1);
+    Model trained(network.chain(), *engines, samples, 1 << 20, 1);
     set_exact_weights(trained);
     const std::vector<float> inputs = test::drawn_values(rows * 6, 3);
     std::vector<float> expected;
     for (const std::int64_t piece : {7, 1, 2, 3, 6, 20}) {
-      InferenceModel model(network.chain(), *gemm, piece);
+      InferenceModel model(network.chain(), *engines, piece);
       model.copy(exec, trained);
       std::vector<float> outputs(rows * 4);
       model.infer(exec, inputs, outputs);
@@ -168,12 +169,12 @@ TEST_F(InferenceModelTest, PiecesOfAnySizeGiveTheSameBits) {
 
 TEST_F(InferenceModelTest, ScalesInputsAndTargetsAsInTraining) {
   SmallNetwork network{"", test::perceptron_options(), {}};
-  Model trained(network.chain(), *gemm, samples, 1 << 20, 1);
+  Model trained(network.chain(), *engines, samples, 1 << 20, 1);
   set_exact_weights(trained);
   const std::vector<double> shifts{1, 2, 3, 4, 5, 6};
   const Normalizer normalizer{{shifts, std::vector<double>(6, 0.5)}, {{1, 2, 3, 4}, {0.25, 0.25, 0.5, 2}}};
   test::write_network(ranks, file, trained, {.normalizer = normalizer});
-  InferenceModel model(network.chain(), *gemm, samples);
+  InferenceModel model(network.chain(), *engines, samples);
   model.read(CheckpointReader(ranks, file));
   EXPECT_EQ(model.normalizer(), normalizer);
 
@@ -181,7 +182,7 @@ TEST_F(InferenceModelTest, ScalesInputsAndTargetsAsInTraining) {
   std::vector<float> inputs;
   for (std::size_t i = 0; i < scaled.size(); ++i)
     inputs.push_back(2 * scaled[i] + static_cast<float>(i % 6 + 1));
-  InferenceModel unscaled(network.chain(), *gemm, samples);
+  InferenceModel unscaled(network.chain(), *engines, samples);
   unscaled.copy(exec, trained);
   std::vector<float> expected(samples * 4);
   unscaled.infer(exec, scaled, expected);
@@ -196,13 +197,13 @@ TEST_F(InferenceModelTest, RefusesFilesOfAnotherNetwork) {
   test::write_network(ranks, file, *trained_model(network));
   SmallNetwork wider = network;
   wider.model.hidden = {12, 9};
-  InferenceModel other(wider.chain(), *gemm, samples);
+  InferenceModel other(wider.chain(), *engines, samples);
   EXPECT_THAT(refusal(other, file), HasSubstr("/model/hidden1/weight is [11, 6]"));
   SmallNetwork longer = network;
   longer.model.hidden = {11, 9, 9};
-  InferenceModel deeper(longer.chain(), *gemm, samples);
+  InferenceModel deeper(longer.chain(), *engines, samples);
   EXPECT_THAT(refusal(deeper, file), HasSubstr("has no /model/hidden3/weight"));
-  InferenceModel same(network.chain(), *gemm, samples);
+  InferenceModel same(network.chain(), *engines, samples);
   EXPECT_THAT(refusal(same, file, true), HasSubstr("has no /average/hidden1/weight"));
   EXPECT_EQ(refusal(same, file), "");
 }
@@ -213,17 +214,17 @@ TEST_F(InferenceModelTest, RefusesADamagedFile) {
   std::string bytes = testing_support::read_file(file);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
   testing_support::write_file(file, bytes);
-  InferenceModel model(network.chain(), *gemm, samples);
+  InferenceModel model(network.chain(), *engines, samples);
   EXPECT_THAT(refusal(model, file), HasSubstr(file));
 }
 
 TEST_F(InferenceModelTest, RefusesInputsThatDoNotFit) {
   const SmallNetwork network{"", test::perceptron_options(), {}};
-  InferenceModel model(network.chain(), *gemm, samples);
+  InferenceModel model(network.chain(), *engines, samples);
   std::vector<float> outputs(4);
   EXPECT_THROW(model.infer(exec, std::vector<float>(7), outputs), Error);
   EXPECT_THROW(model.infer(exec, std::vector<float>(12), outputs), Error);
-  InferenceModel tokens(test::small_networks(DType::fp32)[2].chain(), *gemm, 1);
+  InferenceModel tokens(test::small_networks(DType::fp32)[2].chain(), *engines, 1);
   EXPECT_THROW(tokens.infer(exec, std::vector<float>(5), outputs), Error);
   const auto trained = trained_model(network);
   EXPECT_THROW(tokens.copy(exec, *trained), Error);

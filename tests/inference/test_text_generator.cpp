@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/small_gpt.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 
 namespace mylos::text_generator_test {
 
@@ -12,10 +13,10 @@ class TextGeneratorTest : public testing::Test {
  protected:
   void build(PositionType positions) {
     options.positions = positions;
-    model = std::make_unique<Model>(make_gpt(options, {}, 1, false), *gemm, 1, 1 << 20, 1, Schedule{});
+    model = std::make_unique<Model>(make_gpt(options, {}, 1, false), *engines, 1, 1 << 20, 1, Schedule{});
     test::set_lively_weights(model->parameters());
   }
-  [[nodiscard]] InferenceContext context() { return {exec, *gemm, *model}; }
+  [[nodiscard]] InferenceContext context() { return {exec, *engines, *model}; }
 
   std::vector<std::int32_t> generate(std::size_t count, const DrawOptions& draw) {
     TextGenerator generator(context(), options, vocabulary, prompt, draw);
@@ -35,7 +36,7 @@ class TextGeneratorTest : public testing::Test {
       std::vector<std::int32_t> filled = window;
       filled.resize(room, 0);  // attention looks back only: what lies behind the window does not matter
       const test::TokenArray array(filled);
-      const StepContext step{.exec = exec, .gemm = *gemm, .training = false};
+      const StepContext step{.exec = exec, .engines = *engines, .training = false};
       model->forward(step, array.tensor());
       const std::vector<float> logits =
           test::values_of(model->head_outputs(step, static_cast<std::int64_t>(window.size()) - 1, 1));
@@ -47,7 +48,7 @@ class TextGeneratorTest : public testing::Test {
   }
 
   Execution exec;
-  std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
+  std::unique_ptr<EngineSet> engines = make_engines({});
   ModelOptions options = test::small_gpt_options();
   std::int64_t vocabulary = options.vocabulary - 3;  // the model's is padded
   std::vector<std::int32_t> prompt{3, 1};

@@ -12,6 +12,7 @@
 #include "inference/networks.hpp"
 #include "mylos/inference/predict.hpp"
 #include "mylos/inference/trained_samples.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 
 namespace mylos::trained_network_test {
 
@@ -37,7 +38,7 @@ class TrainedNetworkTest : public testing::Test {
  protected:
   void SetUp() override {
     const Options options = table_options();
-    Model model(make_chain(options.model, options.precision, 1, false), *gemm, rows, 1 << 20, 1);
+    Model model(make_chain(options.model, options.precision, 1, false), *engines, rows, 1 << 20, 1);
     int seed = 40;
     for (const ParameterSlot& slot : model.parameters().layout().slots)
       test::set_values(model.parameters().master(slot), test::drawn_values(slot.size(), ++seed, 1));
@@ -64,7 +65,7 @@ class TrainedNetworkTest : public testing::Test {
   test::SharedFolder folder{ranks};
   std::string checkpoint = folder.path() + "/network.h5";
   std::string table = folder.path() + "/table.h5";
-  std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
+  std::unique_ptr<EngineSet> engines = make_engines({});
 };
 
 TEST_F(TrainedNetworkTest, PredictsTheSamplesOfAFile) {
@@ -72,14 +73,15 @@ TEST_F(TrainedNetworkTest, PredictsTheSamplesOfAFile) {
   const TrainedNetwork network = open_trained_network(ranks, reader, whole(table));
   EXPECT_EQ(network.step, 3);
   EXPECT_EQ(network.known_classes(), 0);
-  const auto model = load_model(ranks, reader, network, *gemm, false);
+  const auto model = load_model(ranks, reader, network, *engines, false);
   EXPECT_EQ(model->samples(), rows);
   const auto pass = network.pass_over(DataPart::train, *model, ranks);
   std::vector<float> found(rows * targets);
-  predict({exec, *gemm, model->passes()}, ranks, *pass, [&](const Share& samples, std::span<float> outputs) {
-    interpret_outputs(model->chain().loss(), targets, network.normalizer, outputs);
-    std::copy(outputs.begin(), outputs.end(), found.begin() + samples.first * targets);
-  });
+  predict({exec, *engines, model->passes()}, ranks, *pass,
+          [&](const Share& samples, std::span<float> outputs) {
+            interpret_outputs(model->chain().loss(), targets, network.normalizer, outputs);
+            std::copy(outputs.begin(), outputs.end(), found.begin() + samples.first * targets);
+          });
   EXPECT_THAT(describe_outside(ranks, network, *pass, DataPart::train), HasSubstr("outside the range"));
 
   std::vector<float> inputs;

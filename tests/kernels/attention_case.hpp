@@ -26,7 +26,7 @@ inline std::vector<bool> ways() {
 /// A batch with its results after forward and backward.
 struct AttentionCase {
   AttentionCase(const AttentionShape& batch_shape, float probability, bool batches, float size = 1.5f)
-      : gemm(std::make_unique<test::BatchingEngine>(batches)),
+      : gemm(batches),
         shape(batch_shape),
         dropout{RandomStream(5, RandomPurpose::dropout, "attention1"), probability, step_value.data(),
                 first_sample},
@@ -37,16 +37,16 @@ struct AttentionCase {
         output(shape.type, shape.rows(), shape.width()),
         d_qkv(shape.type, shape.rows(), 3 * shape.width()),
         log_sums(DType::fp32, 1, shape.rows() * shape.heads),
-        workspace("workspace", std::max(attention_forward_workspace(*gemm, shape),
-                                        attention_backward_workspace(*gemm, shape))) {}
+        workspace("workspace", std::max(attention_forward_workspace(gemm, shape),
+                                        attention_backward_workspace(gemm, shape))) {}
   void run(const Execution& exec = {}) const {
-    attention_forward(exec, *gemm, shape, qkv, output, log_sums.floats(), dropout, workspace.data());
-    attention_backward(exec, *gemm, shape, qkv, output, log_sums.floats(), d_output, d_qkv, dropout,
+    attention_forward(exec, gemm, shape, qkv, output, log_sums.floats(), dropout, workspace.data());
+    attention_backward(exec, gemm, shape, qkv, output, log_sums.floats(), d_output, d_qkv, dropout,
                        workspace.data());
     exec.fence();
   }
 
-  std::unique_ptr<GemmEngine> gemm;
+  mutable test::BatchingEngine gemm;
   test::DeviceValue<std::uint64_t> step_value{step};
   AttentionShape shape;
   Dropout dropout;

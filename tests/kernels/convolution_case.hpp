@@ -12,15 +12,17 @@
 #include "kernels/matrix.hpp"
 #include "kernels/reference_convolution.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 
 namespace mylos::test {
 
-/// Returns the engine of this name: "auto", another one of the build, or "products", the automatic engine
-/// without its library of convolutions.
-inline std::unique_ptr<GemmEngine> make_convolution_engine(const std::string& name) {
-  if (name == "auto") return make_gemm_engine({});
-  if (name == "products") return std::make_unique<BatchingEngine>(make_gemm_engine({})->batches());
-  return make_gemm_engine({.gemm = gemm_engine_named(name)});
+/// Returns the engines of this name: "auto", others of the build, or "products", the automatic engine without
+/// its library of convolutions.
+inline std::unique_ptr<EngineSet> make_convolution_engines(const std::string& name) {
+  if (name == "auto") return make_engines({});
+  if (name == "products")
+    return std::make_unique<EngineSet>(std::make_unique<BatchingEngine>(make_gemm_engine({})->batches()));
+  return make_engines({.gemm = gemm_engine_named(name)});
 }
 
 /// Returns the engines with a library of convolutions, if there is one, and by GEMMs alone.
@@ -32,15 +34,15 @@ inline std::vector<std::string> convolution_engines() {
 }
 
 struct ConvolutionCase {
-  /// engine_name: a name for make_convolution_engine().
+  /// engine_name: a name for make_convolution_engines().
   ConvolutionCase(const ConvolutionShape& shape, DType type, std::int64_t rows,
                   const std::string& engine_name = "auto")
-      : ConvolutionCase(shape, type, rows, make_convolution_engine(engine_name)) {}
+      : ConvolutionCase(shape, type, rows, make_convolution_engines(engine_name)) {}
 
   ConvolutionCase(const ConvolutionShape& shape, DType type, std::int64_t rows,
-                  std::unique_ptr<GemmEngine> of_products)
+                  std::unique_ptr<EngineSet> of_products)
       : samples(rows),
-        engine(std::move(of_products)),
+        engines(std::move(of_products)),
         convolution(shape, type),
         x(type, rows, shape.input.columns(), random_values(type, rows * shape.input.columns(), -1, 1, 1)),
         weights(type, weight_rows(shape), weight_columns(shape),
@@ -50,7 +52,7 @@ struct ConvolutionCase {
         dy(type, rows, convolution.output().columns(),
            random_values(type, rows * convolution.output().columns(), -1, 1, 4)),
         dx(type, rows, shape.input.columns()),
-        workspace_bytes(convolution.workspace_bytes(*engine, rows)),
+        workspace_bytes(convolution.workspace_bytes(*engines, rows)),
         arena("workspace", workspace_bytes + watched) {
     fill_watched();
   }
@@ -58,24 +60,24 @@ struct ConvolutionCase {
   [[nodiscard]] const ConvolutionShape& shape() const { return convolution.shape(); }
 
   void forward(const Execution& exec = {}) const {
-    convolution.forward(exec, *engine, x, weights, bias, y, arena.data());
+    convolution.forward(exec, *engines, x, weights, bias, y, arena.data());
     exec.fence();
     check_watched();
   }
   void input_gradient(const Execution& exec = {}) const {
-    convolution.input_gradient(exec, *engine, dy, weights, dx, arena.data());
+    convolution.input_gradient(exec, *engines, dy, weights, dx, arena.data());
     exec.fence();
     check_watched();
   }
   void weight_gradient(const Tensor& d_weights, const Tensor& d_bias, bool accumulate,
                        const Execution& exec = {}) const {
-    convolution.weight_gradient(exec, *engine, x, dy, d_weights, d_bias, accumulate, arena.data());
+    convolution.weight_gradient(exec, *engines, x, dy, d_weights, d_bias, accumulate, arena.data());
     exec.fence();
     check_watched();
   }
 
   std::int64_t samples;
-  std::unique_ptr<GemmEngine> engine;
+  std::unique_ptr<EngineSet> engines;
   Convolution convolution;
   Matrix x, weights, bias, y, dy, dx;
   std::size_t workspace_bytes;

@@ -3,12 +3,16 @@
 
 #include <memory>
 
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engines.hpp"
 
 namespace mylos::test {
 
 class OwnEngine : public GemmEngine {
  public:
+  operator Engines() {
+    GemmEngine& gemm = *this;
+    return Engines(gemm);
+  }
   [[nodiscard]] std::string_view name() const override { return own_->name(); }
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
     return own_->workspace_bytes(problem);

@@ -1,11 +1,11 @@
-// A GEMM engine with the machine's library of convolutions, which takes two samples at a time, does not
+// The machine's engines with its library of convolutions, which takes two samples at a time, does not
 // accumulate gradients, and refuses from its n-th run on, as a device's library may.
 #pragma once
 
 #include <algorithm>
 
-#include "kernels/own_engine.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 
 namespace mylos::test {
 
@@ -28,8 +28,9 @@ class RefusingLibrary final : public LibraryConvolution {
   [[nodiscard]] std::size_t workspace_bytes(const LibraryPass& pass) override {
     return library_.workspace_bytes(pass);
   }
-  [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
-    return runs_left_-- > 0 && library_.run(pass, operands, workspace);
+  [[nodiscard]] bool run(const Execution& exec, const LibraryPass& pass, const LibraryOperands& operands,
+                         void* workspace) override {
+    return runs_left_-- > 0 && library_.run(exec, pass, operands, workspace);
   }
 
  private:
@@ -37,14 +38,15 @@ class RefusingLibrary final : public LibraryConvolution {
   int runs_left_;
 };
 
-class RefusingEngine final : public OwnEngine {
+class RefusingEngines {
  public:
-  explicit RefusingEngine(int runs) : library_(*own().convolutions(), runs) {}
+  explicit RefusingEngines(int runs) : library_(*own_->libraries().convolution, runs) {}
 
-  [[nodiscard]] LibraryConvolution* convolutions() const override { return &library_; }
+  operator Engines() { return Engines(own_->gemm(), {.convolution = &library_}); }
 
  private:
-  mutable RefusingLibrary library_;
+  std::unique_ptr<EngineSet> own_ = make_engines({});
+  RefusingLibrary library_;
 };
 
 }  // namespace mylos::test

@@ -153,7 +153,7 @@ TEST(AttentionForward, DropsTheSameForAnySplitOfTheSamples) {
       const test::Matrix log_sums(DType::fp32, 1, one.rows() * one.heads);
       Dropout dropout = whole.dropout;
       dropout.first_sample += static_cast<std::uint64_t>(sample);
-      attention_forward(Execution{}, *whole.gemm, one, whole.qkv.tensor().row_range(sample * 33, 33), output,
+      attention_forward(Execution{}, whole.gemm, one, whole.qkv.tensor().row_range(sample * 33, 33), output,
                         log_sums.floats(), dropout, whole.workspace.data());
       const auto found = output.values();
       const auto expected = test::values_of(whole.output.tensor().row_range(sample * 33, 33));

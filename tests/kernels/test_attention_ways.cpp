@@ -35,9 +35,9 @@ TEST(AttentionWays, TakeHeadsBlockByBlock) {
   Dropout dropout = whole.dropout;
   dropout.first_sample += 1;
   const Execution exec;
-  attention_forward(exec, *whole.gemm, one, rows_of(whole.qkv), output, log_sums.floats(), dropout,
+  attention_forward(exec, whole.gemm, one, rows_of(whole.qkv), output, log_sums.floats(), dropout,
                     whole.workspace.data());
-  attention_backward(exec, *whole.gemm, one, rows_of(whole.qkv), output, log_sums.floats(),
+  attention_backward(exec, whole.gemm, one, rows_of(whole.qkv), output, log_sums.floats(),
                      rows_of(whole.d_output), d_qkv, dropout, whole.workspace.data());
   exec.fence();
   const auto expect_same = [&](const test::Matrix& found, const Tensor& expected) {

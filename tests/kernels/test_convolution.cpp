@@ -129,7 +129,7 @@ TEST(Convolution, OfOneSampleAtATimeIsThatOfTheBatch) {
   const test::Matrix y(DType::fp32, 1, whole.y.tensor().columns());
   const Arena workspace("workspace", whole.workspace_bytes);
   for (std::int64_t sample = 0; sample < 6; ++sample) {
-    whole.convolution.forward(Execution{}, *whole.engine, whole.x.tensor().row_range(sample, 1),
+    whole.convolution.forward(Execution{}, *whole.engines, whole.x.tensor().row_range(sample, 1),
                               whole.weights, whole.bias, y, workspace.data());
     const auto apart = y.values();
     for (std::size_t i = 0; i < apart.size(); ++i)
@@ -146,7 +146,7 @@ TEST(Convolution, WithoutBiasIsItsLinearPart) {
     const auto with = pictures.y.values();
     const auto bias = pictures.bias.values();
     const Arena workspace("workspace", pictures.workspace_bytes);
-    pictures.convolution.forward(Execution{}, *pictures.engine, pictures.x, pictures.weights, {}, pictures.y,
+    pictures.convolution.forward(Execution{}, *pictures.engines, pictures.x, pictures.weights, {}, pictures.y,
                                  workspace.data());
     const auto without = pictures.y.values();
     for (std::size_t i = 0; i < with.size(); ++i)
@@ -159,7 +159,7 @@ TEST(Convolution, RefusesTensorsOfOtherShapesOrTypes) {
   const test::Matrix narrow(DType::fp32, 2, 7);
   const test::Matrix other(DType::bf16, 2, of_pictures.input.columns());
   const auto forward = [&](const Tensor& x) {
-    pictures.convolution.forward(Execution{}, *pictures.engine, x, pictures.weights, pictures.bias,
+    pictures.convolution.forward(Execution{}, *pictures.engines, x, pictures.weights, pictures.bias,
                                  pictures.y, nullptr);
   };
   EXPECT_THROW(forward(narrow), Error);
@@ -168,13 +168,13 @@ TEST(Convolution, RefusesTensorsOfOtherShapesOrTypes) {
 }
 
 TEST(ConvolutionWorkspace, OfAMicroBatchServesARaggedOneAndIsBounded) {
-  const std::unique_ptr<GemmEngine> engine = make_gemm_engine({});
+  const std::unique_ptr<EngineSet> engines = make_engines({});
   for (const auto& named : test::convolutions()) {
     for (const DType type : test::all_types) {
       const Convolution convolution(named.shape, type);
       std::size_t before = 0;
       for (std::int64_t samples = 1; samples < 70; ++samples) {
-        const std::size_t bytes = convolution.workspace_bytes(*engine, samples);
+        const std::size_t bytes = convolution.workspace_bytes(*engines, samples);
         ASSERT_GE(bytes, before) << named.name << ", " << samples << " samples";
         before = bytes;
       }
@@ -182,7 +182,7 @@ TEST(ConvolutionWorkspace, OfAMicroBatchServesARaggedOneAndIsBounded) {
   }
   // Once the gathered rows are at their limit, more samples need no more workspace.
   const Convolution pictures(of_pictures, DType::bf16);
-  EXPECT_EQ(pictures.workspace_bytes(*engine, 1 << 20), pictures.workspace_bytes(*engine, 1 << 24));
+  EXPECT_EQ(pictures.workspace_bytes(*engines, 1 << 20), pictures.workspace_bytes(*engines, 1 << 24));
 }
 
 }  // namespace mylos::convolution_test

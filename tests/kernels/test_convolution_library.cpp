@@ -3,6 +3,7 @@
 #include "kernels/refusing_convolutions.hpp"
 #include "mylos/base/instructions.hpp"
 #include "mylos/kernels/convolution/convolution_by_library.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 
 namespace mylos::convolution_library_test {
 
@@ -12,13 +13,13 @@ constexpr ConvolutionShape pictures = {
 class ConvolutionLibrary : public testing::TestWithParam<DType> {
  protected:
   void SetUp() override {
-    if (engine_->convolutions() == nullptr) GTEST_SKIP() << "no library of convolutions here";
+    if (engines_->libraries().convolution == nullptr) GTEST_SKIP() << "no library of convolutions here";
   }
   [[nodiscard]] bool serves(const ConvolutionShape& shape, ConvolutionPass pass) const {
-    return ConvolutionByLibrary::find(*engine_, shape, pass, GetParam()).has_value();
+    return ConvolutionByLibrary::find(engines_->libraries(), shape, pass, GetParam()).has_value();
   }
 
-  std::unique_ptr<GemmEngine> engine_ = make_gemm_engine({});
+  std::unique_ptr<EngineSet> engines_ = make_engines({});
 };
 
 TEST_P(ConvolutionLibrary, HasThoseThatAreNoProductsWhateverLiesAround) {
@@ -31,7 +32,8 @@ TEST_P(ConvolutionLibrary, HasThoseThatAreNoProductsWhateverLiesAround) {
   }
   periodic.input.channels = 32;
   EXPECT_EQ(serves(periodic, ConvolutionPass::adjoint), memory_is_host);
-  const bool as_floats = GetParam() == DType::fp32 || !engine_->convolutions()->multiplies(GetParam());
+  const bool as_floats =
+      GetParam() == DType::fp32 || !engines_->libraries().convolution->multiplies(GetParam());
   EXPECT_EQ(serves(periodic, ConvolutionPass::weights), memory_is_host && as_floats)
       << "products of many channels are faster, unless it filters";
   const ConvolutionShape one_point = {.input = {{1, 12, 11}, 16}, .outputs = 32};
@@ -59,7 +61,7 @@ TEST_P(ConvolutionLibrary, RefusesNoneOfChannelsInMultiplesOfEight) {
   whole.forward();
   whole.input_gradient();
   whole.weight_gradient(d_weights, {}, false);
-  EXPECT_EQ(whole.engine->take_refusals(), "");
+  EXPECT_EQ(whole.engines->take_refusals(), "");
 }
 
 TEST_P(ConvolutionLibrary, ComputesFewerSamplesInTheWorkspaceOfMore) {
@@ -74,12 +76,12 @@ TEST_P(ConvolutionLibrary, ComputesFewerSamplesInTheWorkspaceOfMore) {
     const Convolution& convolution = whole.convolution;
     const Arena workspace("workspace", whole.workspace_bytes);
     for (const std::int64_t samples : {1, 3, 7, 12}) {
-      ASSERT_LE(convolution.workspace_bytes(*engine_, samples), whole.workspace_bytes);
+      ASSERT_LE(convolution.workspace_bytes(*engines_, samples), whole.workspace_bytes);
       const Tensor fewer_y = whole.y.tensor().row_range(0, samples);
       const Tensor fewer_dx = whole.dx.tensor().row_range(0, samples);
-      convolution.forward({}, *engine_, whole.x.tensor().row_range(0, samples), whole.weights, whole.bias,
+      convolution.forward({}, *engines_, whole.x.tensor().row_range(0, samples), whole.weights, whole.bias,
                           fewer_y, workspace.data());
-      convolution.input_gradient({}, *engine_, whole.dy.tensor().row_range(0, samples), whole.weights,
+      convolution.input_gradient({}, *engines_, whole.dy.tensor().row_range(0, samples), whole.weights,
                                  fewer_dx, workspace.data());
       const auto expect_same = [&](const std::vector<float>& found, const std::vector<float>& expected) {
         for (std::size_t i = 0; i < found.size(); ++i) {
@@ -109,7 +111,7 @@ TEST_P(ConvolutionLibrary, LeavesToProductsWhatItRefusesMidway) {
   const std::vector<float> before(static_cast<std::size_t>(whole.weights.tensor().size()), 1.0f);
   for (const int runs : {0, 1, 2, 1000}) {
     SCOPED_TRACE(runs);
-    test::RefusingEngine forward(runs), backward(runs);
+    test::RefusingEngines forward(runs), backward(runs);
     const Arena workspace("workspace", whole.convolution.workspace_bytes(forward, samples));
     whole.forward();
     const auto y = whole.y.values();
@@ -123,7 +125,7 @@ TEST_P(ConvolutionLibrary, LeavesToProductsWhatItRefusesMidway) {
       const test::Matrix own(gradient, weight_rows(pictures), weight_columns(pictures), before);
       const test::Matrix found(gradient, weight_rows(pictures), weight_columns(pictures), before);
       whole.weight_gradient(own, {}, true);
-      test::RefusingEngine of_weights(runs);
+      test::RefusingEngines of_weights(runs);
       whole.convolution.weight_gradient({}, of_weights, whole.x, whole.dy, found, {}, true, workspace.data());
       expect_same(found.values(), own.values(), gradient, before[0]);
     }

@@ -2,21 +2,14 @@
 #include "mylos/kernels/convolution/convolution_winograd.hpp"
 
 #include "kernels/convolution_case.hpp"
-#include "kernels/own_engine.hpp"
 #include "support/executions.hpp"
 
 namespace mylos::convolution_winograd_test {
 
 /// The machine's GEMMs, and Winograd convolution for all convolutions that it supports.
-class WinogradEngine final : public test::OwnEngine {
- public:
-  explicit WinogradEngine(const Execution& exec = {}) : winograd_(make_winograd_convolution(exec)) {}
-
-  [[nodiscard]] LibraryConvolution* convolutions() const override { return winograd_.get(); }
-
- private:
-  std::unique_ptr<LibraryConvolution> winograd_;
-};
+std::unique_ptr<EngineSet> winograd_engines() {
+  return std::make_unique<EngineSet>(make_gemm_engine({}), nullptr, make_winograd_convolution());
+}
 
 GridShape plane(std::int64_t rows, std::int64_t columns, std::int64_t channels) {
   return {{1, rows, columns}, channels};
@@ -71,8 +64,7 @@ class EveryFilter : public testing::TestWithParam<NamedAndType> {
   [[nodiscard]] DType type() const { return std::get<1>(GetParam()); }
   [[nodiscard]] const ConvolutionShape& shape() const { return std::get<0>(GetParam()).shape; }
 
-  test::ConvolutionCase case_{shape(), type(), std::get<0>(GetParam()).samples,
-                              std::make_unique<WinogradEngine>()};
+  test::ConvolutionCase case_{shape(), type(), std::get<0>(GetParam()).samples, winograd_engines()};
 };
 
 TEST_P(EveryFilter, IsTheConvolutionOfItsDefinition) {
@@ -121,25 +113,25 @@ struct Bits {
   friend bool operator==(const Bits&, const Bits&) = default;
 };
 
-Bits bits_of(const test::ConvolutionCase& run) {
+Bits bits_of(const test::ConvolutionCase& run, const Execution& exec = {}) {
   const test::Matrix d_weights(DType::fp32, weight_rows(run.shape()), weight_columns(run.shape()));
   const test::Matrix d_bias(DType::fp32, 1, run.shape().outputs);
-  run.forward();
-  run.input_gradient();
-  run.weight_gradient(d_weights, d_bias, false);
+  run.forward(exec);
+  run.input_gradient(exec);
+  run.weight_gradient(d_weights, d_bias, false, exec);
   return {run.y.bytes(), run.dx.bytes(), d_weights.bytes()};
 }
 
 TEST(WinogradConvolution, HasTheSameBitsForAnyNumberOfThreads) {
   const auto of = [](const Execution& exec) {
-    return bits_of({pictures, DType::fp32, 7, std::make_unique<WinogradEngine>(exec)});
+    return bits_of({pictures, DType::fp32, 7, winograd_engines()}, exec);
   };
   const Bits whole = of({});
   for (const Execution& exec : test::narrower_executions()) EXPECT_EQ(of(exec), whole) << exec.concurrency();
 }
 
 TEST(WinogradConvolution, OfASampleIsTheSameWhateverOthersThereAre) {
-  const test::ConvolutionCase whole(pictures, DType::fp32, 7, std::make_unique<WinogradEngine>());
+  const test::ConvolutionCase whole(pictures, DType::fp32, 7, winograd_engines());
   whole.forward();
   whole.input_gradient();
   const auto y = whole.y.values();
@@ -152,10 +144,10 @@ TEST(WinogradConvolution, OfASampleIsTheSameWhateverOthersThereAre) {
     EXPECT_EQ(row.values(), std::vector<float>(first, first + row.tensor().columns())) << sample;
   };
   for (std::int64_t sample = 0; sample < 7; ++sample) {
-    whole.convolution.forward({}, *whole.engine, whole.x.tensor().row_range(sample, 1), whole.weights,
+    whole.convolution.forward({}, *whole.engines, whole.x.tensor().row_range(sample, 1), whole.weights,
                               whole.bias, own_y, workspace.data());
-    whole.convolution.input_gradient({}, *whole.engine, whole.dy.tensor().row_range(sample, 1), whole.weights,
-                                     own_dx, workspace.data());
+    whole.convolution.input_gradient({}, *whole.engines, whole.dy.tensor().row_range(sample, 1),
+                                     whole.weights, own_dx, workspace.data());
     expect_row(own_y, y, sample);
     expect_row(own_dx, dx, sample);
   }
@@ -209,13 +201,13 @@ TEST(WinogradConvolution, TakesFiltersOfThreeByThreeAlone) {
 }
 
 TEST(WinogradConvolution, IsChosenWhereItsProductsOutweighItsTransforms) {
-  const auto engine = make_gemm_engine({});
-  if (engine->convolutions() == nullptr) GTEST_SKIP() << "no library of convolutions here";
+  const auto engines = make_engines({});
+  if (engines->libraries().convolution == nullptr) GTEST_SKIP() << "no library of convolutions here";
   const auto filters = [&](std::int64_t inputs, std::int64_t outputs, std::int64_t points,
                            ConvolutionPass of) {
     LibraryPass pass = pass_of(filter(plane(points, points, inputs), outputs, {0, 1, 1}));
     pass.pass = of;
-    return engine->convolutions()->uses_winograd(pass);
+    return engines->libraries().convolution->uses_winograd(pass);
   };
   for (const auto of : {ConvolutionPass::apply, ConvolutionPass::adjoint, ConvolutionPass::weights}) {
     EXPECT_TRUE(filters(32, 64, 28, of));

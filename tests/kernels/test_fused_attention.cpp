@@ -1,7 +1,7 @@
 // What a vendor's fused attention promises from shapes alone.
 #include <gtest/gtest.h>
 
-#include "mylos/kernels/attention/fused_attention.hpp"
+#include "mylos/kernels/attention/fused_attention_shape.hpp"
 
 namespace mylos::test_fused_attention {
 namespace {

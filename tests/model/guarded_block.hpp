@@ -108,7 +108,7 @@ class GuardedBlock {
 
   StepContext context(bool training) {
     return {.exec = exec_,
-            .gemm = gemm_,
+            .engines = gemm_,
             .step = step_.data(),
             .first_sample = first_sample,
             .training = training};

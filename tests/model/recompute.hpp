@@ -50,7 +50,7 @@ class RecomputeTest {
     };
     for (const bool second : {false, true}) {
       const StepContext context{
-          .exec = exec_, .gemm = gemm_, .step = step_.data(), .first_sample = second ? 900u : 100u};
+          .exec = exec_, .engines = gemm_, .step = step_.data(), .first_sample = second ? 900u : 100u};
       model.forward(context, test_.input, &observer);
       model.loss_and_seed(context, test_.truth, {scale_.data(), 1.0f / static_cast<float>(rows), second},
                           sums_.data(), &observer);

@@ -20,18 +20,18 @@ class ScribblingBlock final : public Block {
                   const std::int32_t* apply) const override {
     inner_->move_state(exec, buffers, apply);
   }
-  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override {
-    return inner_->cost(gemm, rows);
+  [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override {
+    return inner_->cost(engines, rows);
   }
   void forward(const StepContext& context, const BlockMemory& memory) const override {
     inner_->forward(context, memory);
-    const BlockCost cost = inner_->cost(context.gemm, memory.input.rows());
+    const BlockCost cost = inner_->cost(context.engines, memory.input.rows());
     scribble(context, memory.workspace, cost.forward_workspace);
   }
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override {
     inner_->backward(context, memory, gradients);
-    const SavedVariant variant = inner_->cost(context.gemm, memory.input.rows()).variants[memory.variant];
+    const SavedVariant variant = inner_->cost(context.engines, memory.input.rows()).variants[memory.variant];
     scribble(context, memory.workspace, variant.backward_workspace);
     scribble(context, memory.saved, variant.saved_bytes);
     scribble(context, memory.output.data(), memory.output.bytes());

@@ -2,7 +2,7 @@
 // one that passes gradients through GELU.
 #pragma once
 
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engines.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 #include "support/device_values.hpp"
 
@@ -11,6 +11,10 @@ namespace mylos::test {
 class ScribblingGemm final : public GemmEngine {
  public:
   explicit ScribblingGemm(bool passes_gelu = false) : passes_gelu_(passes_gelu) {}
+  operator Engines() {
+    GemmEngine& gemm = *this;
+    return Engines(gemm);
+  }
   [[nodiscard]] std::string_view name() const override { return "scribbling"; }
   [[nodiscard]] bool sums_rows(const GemmProblem& problem) const override {
     return engine_->sums_rows(problem);

@@ -5,6 +5,7 @@
 
 #include "mylos/model/grid/convolution_block.hpp"
 
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
 namespace mylos::chain_flops_test {
@@ -21,20 +22,20 @@ Schedule every_block_twice(std::size_t blocks) {
 
 class Mlp : public testing::Test {
  protected:
-  const std::unique_ptr<GemmEngine> gemm_ = make_gemm_engine({});
+  const std::unique_ptr<EngineSet> engines_ = make_engines({});
   const Chain chain_ = make_chain({.hidden = {2048, 2048}, .inputs = 784, .outputs = 10}, {}, 1, false);
   static constexpr double products = 2.0 * (784 * 2048 + 2048 * 2048 + 2048 * 10);
 };
 
 /// Three GEMMs of each layer, without the gradient of the data; the loss: 8 per output.
 TEST_F(Mlp, AStepIsThreeTimesItsProducts) {
-  const ChainFlops flops = flops_of_sample(chain_, *gemm_, store_all(chain_.blocks.size()));
+  const ChainFlops flops = flops_of_sample(chain_, *engines_, store_all(chain_.blocks.size()));
   EXPECT_DOUBLE_EQ(flops.model, 3 * products - 2.0 * 784 * 2048 + 8 * 10);
   EXPECT_EQ(flops.recomputed, 0);
 }
 
 TEST_F(Mlp, WhatIsComputedAgainIsNoneOfTheModels) {
-  const ChainFlops flops = flops_of_sample(chain_, *gemm_, every_block_twice(chain_.blocks.size()));
+  const ChainFlops flops = flops_of_sample(chain_, *engines_, every_block_twice(chain_.blocks.size()));
   EXPECT_DOUBLE_EQ(flops.model, 3 * products - 2.0 * 784 * 2048 + 8 * 10);
   EXPECT_DOUBLE_EQ(flops.recomputed, products);
 }
@@ -42,7 +43,7 @@ TEST_F(Mlp, WhatIsComputedAgainIsNoneOfTheModels) {
 class Gpt : public testing::Test {
  protected:
   static constexpr std::int64_t layers = 3, width = 32, context = 24, vocabulary = 50;
-  const std::unique_ptr<GemmEngine> gemm_ = make_gemm_engine({});
+  const std::unique_ptr<EngineSet> engines_ = make_engines({});
   const Chain chain_ = make_chain({.type = ModelType::gpt,
                                    .hidden = {},
                                    .layers = layers,
@@ -64,7 +65,7 @@ TEST_F(Gpt, ATokenTakesThreeTimesItsWeightsAndItsScores) {
   constexpr double layer = 3 * layer_products + 6 * scores + 2 * (22.0 * width) + 2 * gelu;
   constexpr double embedding = 3.0 * width;
   constexpr double head = 3 * 2.0 * width * vocabulary;
-  const ChainFlops flops = flops_of_sample(chain_, *gemm_, store_all(chain_.blocks.size()));
+  const ChainFlops flops = flops_of_sample(chain_, *engines_, store_all(chain_.blocks.size()));
   EXPECT_DOUBLE_EQ(flops.model, context * (layers * layer + embedding + 22.0 * width + head));
   EXPECT_DOUBLE_EQ(flops.recomputed, context * layers * scores);
 }
@@ -81,22 +82,23 @@ TEST_F(Gpt, AVariantThatKeepsTheInputAloneComputesAgainWhatLiesBehindIt) {
   }
   constexpr double attention = norm + 6.0 * width * width + 3 * scores;
   constexpr double mlp = norm + gelu + 8.0 * width * width;
-  EXPECT_DOUBLE_EQ(flops_of_sample(chain_, *gemm_, schedule).recomputed,
+  EXPECT_DOUBLE_EQ(flops_of_sample(chain_, *engines_, schedule).recomputed,
                    context * layers * (attention + mlp));
 }
 
 /// 24 channels to 32 on 9 x 7 points: 5 x 4 tiles of 16 products per pair of channels, where the definition
 /// has 9 for each of 63 points. The gradients of input and weights have the same numbers.
 TEST(MinimalFiltering, CountsWhatIsMultiplied) {
-  const std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
-  if (gemm->convolutions() == nullptr || !memory_is_host) GTEST_SKIP() << "no library that filters";
+  const std::unique_ptr<EngineSet> engines = make_engines({});
+  if (engines->libraries().convolution == nullptr || !memory_is_host)
+    GTEST_SKIP() << "no library that filters";
   const ConvolutionShape shape{.input = {.extent = {1, 9, 7}, .channels = 24},
                                .outputs = 32,
                                .kernel = {1, 3, 3},
                                .padding = {0, 1, 1}};
   constexpr double by_definition = 2.0 * 9 * 63 * 24 * 32;
   constexpr double multiplied = 2.0 * 16 * 20 * 24 * 32;
-  const SparedFlops spared = Convolution(shape, DType::fp32).spared_flops(*gemm);
+  const SparedFlops spared = Convolution(shape, DType::fp32).spared_flops(*engines);
   EXPECT_EQ(spared.forward, by_definition - multiplied);
   EXPECT_EQ(spared.input_gradient, by_definition - multiplied);
   EXPECT_EQ(spared.weight_gradient, by_definition - multiplied);
@@ -106,14 +108,14 @@ TEST(MinimalFiltering, CountsWhatIsMultiplied) {
     chain.blocks.clear();
     chain.blocks.push_back(std::make_unique<ConvolutionBlock>(
         ConvolutionOptions{.name = "conv", .shape = shape, .first = first}));
-    const ChainFlops flops = flops_of_sample(chain, *gemm, every_block_twice(1));
-    const double of_loss = chain.head->cost(*gemm, 1).flops;
+    const ChainFlops flops = flops_of_sample(chain, *engines, every_block_twice(1));
+    const double of_loss = chain.head->cost(*engines, 1).flops;
     EXPECT_EQ(flops.model, (first ? 2 : 3) * multiplied + of_loss);
     EXPECT_EQ(flops.recomputed, multiplied);
   }
   ConvolutionShape strided = shape;
   strided.stride = {1, 2, 2};
-  EXPECT_EQ(Convolution(strided, DType::fp32).spared_flops(*gemm).forward, 0)
+  EXPECT_EQ(Convolution(strided, DType::fp32).spared_flops(*engines).forward, 0)
       << "oneDNN's, by the definition";
 }
 

@@ -49,12 +49,12 @@ void expect_stated(Chain chain, std::int64_t samples, const Tensor& input, const
     EXPECT_LE(stage, chain.blocks.size());
   }
   RecordingGemm gemm;
-  Model model(std::move(chain), gemm, samples, 1 << 20, 1);
+  Model model(std::move(chain), Engines(gemm), samples, 1 << 20, 1);
   model.parameters().initialize(exec, 17);
   const test::DeviceValue<std::uint64_t> step{1};
   const test::DeviceValue<float> scale{1.0f};
   const test::DeviceValue<LossSums> sums;
-  const StepContext context{.exec = exec, .gemm = gemm, .step = step.data()};
+  const StepContext context{.exec = exec, .engines = Engines(gemm), .step = step.data()};
   model.forward(context, input);
   model.loss_and_seed(context, truth, {scale.data(), 1.0f / static_cast<float>(rows), false}, sums.data());
   model.backward(context, false, [](std::size_t) {});

@@ -25,6 +25,10 @@ ClassifierOptions options_of(DType input_type, DType type, std::size_t chunk_byt
 /// For statements of cost: computes nothing.
 class GemmWithoutWorkspace final : public GemmEngine {
  public:
+  operator Engines() {
+    GemmEngine& gemm = *this;
+    return Engines(gemm);
+  }
   [[nodiscard]] std::string_view name() const override { return "none"; }
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem&) const override { return 0; }
   void run(const Execution&, const GemmProblem&, const GemmOperands&, void*) override {
@@ -75,7 +79,7 @@ struct Bench {
       ASSERT_EQ(all[256 + bytes + i], guard);
     }
   }
-  StepContext context() { return {.exec = exec, .gemm = gemm}; }
+  StepContext context() { return {.exec = exec, .engines = gemm}; }
 
   static constexpr std::byte guard{0xc3};
   Execution exec;

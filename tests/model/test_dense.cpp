@@ -262,7 +262,7 @@ INSTANTIATE_TEST_SUITE_P(EveryActivationAndType, AccumulatedDenseGradients,
                          testing::ValuesIn(cases_with_float_gradients()));
 
 TEST(Dense, KeepsOnlyWhatBackwardCannotTakeFromTheOutput) {
-  const test::ScribblingGemm gemm;
+  test::ScribblingGemm gemm;
   struct Kept {
     Activation activation;
     double dropout;
@@ -292,7 +292,7 @@ TEST(Dense, KeepsOnlyWhatBackwardCannotTakeFromTheOutput) {
 }
 
 TEST(Dense, StatesItsWorkspaceFromShapesAlone) {
-  const test::ScribblingGemm gemm;
+  test::ScribblingGemm gemm;
   const Dense casts(options_of({Activation::relu, 0, DType::bf16, DType::fp32, DType::fp32}));
   const BlockCost cost = casts.cost(gemm, 100);
   const std::size_t copy = aligned_bytes(100 * inputs * sizeof(float));

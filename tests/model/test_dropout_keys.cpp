@@ -6,6 +6,7 @@
 #include <set>
 
 #include "model/small_gpt.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
 namespace mylos::dropout_keys_test {
@@ -38,7 +39,8 @@ class Network {
     }
     PrecisionOptions precision;
     precision.compute = DType::fp32;
-    model_ = std::make_unique<Model>(make_chain(options, precision, 9, false), *gemm_, samples, 1 << 20, 1);
+    model_ =
+        std::make_unique<Model>(make_chain(options, precision, 9, false), *engines_, samples, 1 << 20, 1);
     test::set_lively_weights(model_->parameters());
     const std::int64_t rows = samples * model_->chain().rows_per_sample;
     if (is_gpt_) {
@@ -65,7 +67,7 @@ class Network {
   void add_masks(std::int64_t first, std::int64_t count, Masks& masks) {
     const std::int64_t length = model_->chain().rows_per_sample;
     const StepContext context{.exec = exec_,
-                              .gemm = *gemm_,
+                              .engines = *engines_,
                               .step = step_.data(),
                               .first_sample = first_sample + static_cast<std::uint64_t>(first)};
     std::vector<float> before;
@@ -88,7 +90,7 @@ class Network {
 
   bool is_gpt_;
   Execution exec_;
-  std::unique_ptr<GemmEngine> gemm_ = make_gemm_engine({});
+  std::unique_ptr<EngineSet> engines_ = make_engines({});
   std::unique_ptr<Model> model_;
   std::vector<std::int32_t> tokens_;
   std::unique_ptr<test::TokenArray> token_array_;

@@ -5,6 +5,7 @@
 
 #include "model/reference_gpt.hpp"
 #include "model/small_gpt.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "support/cases.hpp"
 #include "support/rounding.hpp"
 
@@ -29,8 +30,8 @@ class GptTest : public testing::Test {
     PrecisionOptions precision;
     precision.compute = compute;
     precision.rules = rules;
-    model =
-        std::make_unique<Model>(make_gpt(options, precision, seed, accumulates), *gemm, samples, 1 << 20, 1);
+    model = std::make_unique<Model>(make_gpt(options, precision, seed, accumulates), *engines, samples,
+                                    1 << 20, 1);
     test::set_lively_weights(model->parameters());
     reference = {.model = options,
                  .seed = seed,
@@ -45,8 +46,11 @@ class GptTest : public testing::Test {
   }
 
   [[nodiscard]] StepContext context(std::uint64_t first = first_sample, bool training = true) {
-    return {
-        .exec = exec, .gemm = *gemm, .step = step_value.data(), .first_sample = first, .training = training};
+    return {.exec = exec,
+            .engines = *engines,
+            .step = step_value.data(),
+            .first_sample = first,
+            .training = training};
   }
   /// Gradients of 1024 · mean loss, in micro-batches of `count` samples.
   void run_step(std::int64_t count = samples) {
@@ -89,7 +93,7 @@ class GptTest : public testing::Test {
   }
 
   Execution exec;
-  std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
+  std::unique_ptr<EngineSet> engines = make_engines({});
   std::unique_ptr<Model> model;
   std::vector<std::int32_t> tokens = test::drawn_tokens(samples * 5, 11, 1);
   std::vector<std::int32_t> labels = test::drawn_tokens(samples * 5, 11, 2);
@@ -251,7 +255,7 @@ TEST_F(GptTest, EvaluationDropsNothingAndGivesTheLogits) {
 TEST_F(GptTest, ForwardTakesWholeSamplesOnly) {
   build(test::small_gpt_options(), DType::fp32);
   EXPECT_THROW(model->forward(context(), token_array.tensor().row_range(0, 6)), Error);
-  const Model evaluates(make_gpt(test::small_gpt_options(), {}, 1, false), *gemm, samples, 1 << 20, 1,
+  const Model evaluates(make_gpt(test::small_gpt_options(), {}, 1, false), *engines, samples, 1 << 20, 1,
                         Schedule{});
   EXPECT_LT(evaluates.activation_bytes(), model->activation_bytes());
 }

@@ -96,7 +96,7 @@ class Skips : public testing::TestWithParam<DType> {
 };
 
 TEST_P(Skips, GradientsAgreeWithCentralDifferencesInDouble) {
-  const StepContext context{.exec = exec, .gemm = gemm, .step = step.data()};
+  const StepContext context{.exec = exec, .engines = gemm, .step = step.data()};
   model->forward(context, input);
   model->loss_and_seed(context, {.labels = labels}, {scale.data()}, sums.data());
   model->backward(context, false, [](std::size_t) {});
@@ -118,7 +118,7 @@ TEST_P(Skips, GradientsAgreeWithCentralDifferencesInDouble) {
 }
 
 TEST_P(Skips, EvaluationComputesTheSame) {
-  StepContext context{.exec = exec, .gemm = gemm, .step = step.data()};
+  StepContext context{.exec = exec, .engines = gemm, .step = step.data()};
   model->forward(context, input);
   exec.fence();
   const std::vector<float> trained = test::values_of(model->output());
@@ -160,7 +160,7 @@ std::vector<float> added_to_skip(JoinType join, DType skip_type, const std::vect
   const Tensor skip = memory.tensor(3072, skip_type, rows, width);
   test::set_values(output, dy);
   test::set_values(skip, later);
-  const StepContext context{.exec = exec, .gemm = gemm};
+  const StepContext context{.exec = exec, .engines = gemm};
   block.backward(context,
                  {.weights = {}, .input = input, .output = output, .workspace = memory.data() + 4096},
                  {.weights = {}, .output = output, .input = {}, .skip = skip, .add_to_skip = true});

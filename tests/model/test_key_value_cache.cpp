@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/small_gpt.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/chain/key_value_cache.hpp"
 
 namespace mylos::key_value_cache_test {
@@ -12,19 +13,20 @@ class KeyValueCacheTest : public testing::Test {
   void build(const ModelOptions& options, DType type) {
     PrecisionOptions precision;
     precision.compute = type;
-    model = std::make_unique<Model>(make_gpt(options, precision, 1, false), *gemm, 1, 1 << 20, 1, Schedule{});
+    model =
+        std::make_unique<Model>(make_gpt(options, precision, 1, false), *engines, 1, 1 << 20, 1, Schedule{});
     test::set_lively_weights(model->parameters());
     cache = std::make_unique<KeyValueCache>(options, model->chain());
   }
   std::vector<float> logits(std::int64_t first, std::int64_t count, bool cached) {
     const StepContext context{
-        .exec = exec, .gemm = *gemm, .training = false, .cache = cached ? cache.get() : nullptr};
+        .exec = exec, .engines = *engines, .training = false, .cache = cached ? cache.get() : nullptr};
     model->forward(context, tokens.tensor().row_range(first, count));
     return test::values_of(model->head_outputs(context, 0, count));
   }
 
   Execution exec;
-  std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
+  std::unique_ptr<EngineSet> engines = make_engines({});
   std::unique_ptr<Model> model;
   std::unique_ptr<KeyValueCache> cache;
   test::TokenArray tokens{test::drawn_tokens(5, 13, 4)};
@@ -73,7 +75,7 @@ TEST_F(KeyValueCacheTest, RefusesMoreTokensThanTheContextAndTraining) {
   EXPECT_THROW((void)logits(0, 3, true), Error);
   cache->clear();
   EXPECT_NO_THROW((void)logits(0, 5, true));
-  const StepContext training{.exec = exec, .gemm = *gemm, .cache = cache.get()};
+  const StepContext training{.exec = exec, .engines = *engines, .cache = cache.get()};
   cache->clear();
   EXPECT_THROW(model->forward(training, tokens.tensor()), Error);
 }

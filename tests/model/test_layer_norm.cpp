@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(EveryType, AccumulatedLayerNormGradients,
                                          Types{DType::bf16, DType::fp32, DType::fp32}));
 
 TEST(LayerNorm, KeepsTwoFloatsPerRowAndStatesItsCopies) {
-  const test::ScribblingGemm gemm;
+  test::ScribblingGemm gemm;
   for (const std::int64_t count : {1, 16, 17, 1000}) {
     const auto row_vector = aligned_bytes(static_cast<std::size_t>(count) * 4);
     const BlockCost plain = block_of({DType::bf16, DType::bf16, DType::bf16}).cost(gemm, count);

@@ -7,6 +7,7 @@
 
 #include "model/guarded_block.hpp"
 #include "model/reference_mlp.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/model/network/model.hpp"
 
@@ -54,7 +55,7 @@ Numbers as_double(const Tensor& tensor) {
 class ModelTest : public testing::Test {
  protected:
   void build(const Network& network) {
-    model = std::make_unique<Model>(chain_of(network), *gemm, rows, 1 << 20, 1);
+    model = std::make_unique<Model>(chain_of(network), *engines, rows, 1 << 20, 1);
     model->parameters().initialize(exec, seed);
     input_arena = Arena("input", 4096);
     input = input_arena.tensor(0, model->chain().input_type(), rows, 6);
@@ -115,8 +116,11 @@ class ModelTest : public testing::Test {
   }
 
   [[nodiscard]] StepContext context(std::uint64_t first = first_sample, bool training = true) {
-    return {
-        .exec = exec, .gemm = *gemm, .step = step_value.data(), .first_sample = first, .training = training};
+    return {.exec = exec,
+            .engines = *engines,
+            .step = step_value.data(),
+            .first_sample = first,
+            .training = training};
   }
   [[nodiscard]] Truth truth(std::int64_t first_row = 0) const {
     if (model->chain().loss() == LossType::mse) {
@@ -157,7 +161,7 @@ class ModelTest : public testing::Test {
   }
 
   Execution exec;
-  std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
+  std::unique_ptr<EngineSet> engines = make_engines({});
   std::unique_ptr<Model> model;
   Arena input_arena, labels_arena, targets_arena;
   Tensor input;

@@ -5,6 +5,7 @@
 
 #include "model/guarded_block.hpp"
 #include "model/schedules.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/model/network/model.hpp"
 #include "support/device_values.hpp"
@@ -30,8 +31,8 @@ Result step(DType type, std::int64_t planned, std::int64_t rows, const std::opti
   options.activation = Activation::gelu;
   PrecisionOptions precision;
   precision.compute = type;
-  const std::unique_ptr<GemmEngine> gemm = make_gemm_engine({});
-  Model model(make_mlp(options, precision, 3, true), *gemm, planned, 1 << 30, 1, schedule);
+  const std::unique_ptr<EngineSet> engines = make_engines({});
+  Model model(make_mlp(options, precision, 3, true), *engines, planned, 1 << 30, 1, schedule);
   const Execution exec;
   model.parameters().initialize(exec, 17);
 
@@ -48,7 +49,7 @@ Result step(DType type, std::int64_t planned, std::int64_t rows, const std::opti
   const test::DeviceValue<float> scale{64.0f};
   test::DeviceValue<LossSums> sums;
   sums.set({});
-  const StepContext context{.exec = exec, .gemm = *gemm, .step = number.data(), .first_sample = 0};
+  const StepContext context{.exec = exec, .engines = *engines, .step = number.data(), .first_sample = 0};
   model.forward(context, input);
   model.loss_and_seed(context, {.labels = reinterpret_cast<const std::int32_t*>(labels)},
                       {scale.data(), 1.0f / static_cast<float>(rows), false}, sums.data());

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "model/small_gpt.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "support/executions.hpp"
@@ -21,11 +22,11 @@ struct Batch {
 };
 
 /// With one engine and its workspace, as in a run.
-Result run(Model& model, GemmEngine& gemm, const Batch& batch, const Execution& exec) {
+Result run(Model& model, const Engines& engines, const Batch& batch, const Execution& exec) {
   const test::DeviceValue<std::uint64_t> step(5);
   const test::DeviceValue<float> scale(64.0f);
   const test::DeviceValue<LossSums> sums;
-  const StepContext context{.exec = exec, .gemm = gemm, .step = step.data(), .first_sample = 100};
+  const StepContext context{.exec = exec, .engines = engines, .step = step.data(), .first_sample = 100};
   const auto rows = static_cast<float>(batch.samples * model.chain().rows_per_sample);
   model.forward(context, batch.input);
   model.loss_and_seed(context, {.labels = batch.labels}, {scale.data(), 1.0f / rows, false}, sums.data());
@@ -39,13 +40,13 @@ Result run(Model& model, GemmEngine& gemm, const Batch& batch, const Execution& 
 }
 
 void expect_same_bits(Chain chain, const Batch& batch) {
-  const auto gemm = make_gemm_engine({});
-  Model model(std::move(chain), *gemm, batch.samples, 1 << 20, 1);
+  const auto engines = make_engines({});
+  Model model(std::move(chain), *engines, batch.samples, 1 << 20, 1);
   model.parameters().initialize(Execution{}, 17);
-  const Result expected = run(model, *gemm, batch, Execution{});
+  const Result expected = run(model, *engines, batch, Execution{});
   ASSERT_TRUE(std::isfinite(expected.loss));
   for (const Execution& exec : test::narrower_executions())
-    EXPECT_EQ(run(model, *gemm, batch, exec), expected) << exec.concurrency() << " threads";
+    EXPECT_EQ(run(model, *engines, batch, exec), expected) << exec.concurrency() << " threads";
 }
 
 class ThreadCounts : public testing::TestWithParam<DType> {

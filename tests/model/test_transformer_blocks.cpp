@@ -125,7 +125,7 @@ TEST(TransformerBlocks, StateWhatTheirVariantsKeep) {
   PrecisionOptions precision;
   precision.compute = DType::bf16;
   const Chain chain = make_gpt(model, precision, 1, false);
-  const test::ScribblingGemm gemm;
+  test::ScribblingGemm gemm;
   const std::size_t row_vector = 128 * 4;
   const std::size_t matrix = 128 * 64 * 2;
   const BlockCost attention = chain.blocks[1]->cost(gemm, 128);

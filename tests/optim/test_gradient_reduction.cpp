@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/model/network/model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
@@ -228,7 +229,7 @@ TEST_F(Reduction, BucketsOfMixedTypesTravelInFloatEvenIfTheDeckSaysCompute) {
 
 TEST_F(Reduction, RanksThatShareABatchGetTheGradientsOfOneThatHasItAll) {
   constexpr std::int64_t batch = 11;
-  const auto gemm = make_gemm_engine({});
+  const auto engines = make_engines({});
   const test::DeviceValue<std::uint64_t> step(4);
   const test::DeviceValue<float> scale(256);
   const test::DeviceValue<LossSums> sums;
@@ -247,7 +248,7 @@ TEST_F(Reduction, RanksThatShareABatchGetTheGradientsOfOneThatHasItAll) {
 
   const auto backward = [&](Model& model, Share share, std::int64_t largest, const BlockDone& done) {
     const StepContext context{.exec = exec,
-                              .gemm = *gemm,
+                              .engines = *engines,
                               .step = step.data(),
                               .first_sample = static_cast<std::uint64_t>(share.first)};
     model.forward(context, input.row_range(share.first, share.count));
@@ -266,11 +267,11 @@ TEST_F(Reduction, RanksThatShareABatchGetTheGradientsOfOneThatHasItAll) {
     return make_mlp(options, precision, 77, false);
   };
 
-  Model whole(dropout_chain(), *gemm, batch, 1 << 20, 1);
+  Model whole(dropout_chain(), *engines, batch, 1 << 20, 1);
   whole.parameters().initialize(exec, 6);
   backward(whole, {0, batch}, batch, [](std::size_t) {});
   const std::int64_t largest = share_of(batch, ranks, 0).count;
-  Model shared(dropout_chain(), *gemm, largest, 1500, ranks);
+  Model shared(dropout_chain(), *engines, largest, 1500, ranks);
   shared.parameters().initialize(exec, 6);
   GradientReduction reduction(*communicator, shared.parameters(), ReduceType::automatic,
                               {batch, largest, 1, ranks});

@@ -31,8 +31,8 @@ class FaultyBlock final : public Block {
 
   [[nodiscard]] const Signature& signature() const override { return inner_->signature(); }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return inner_->parameters(); }
-  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override {
-    return inner_->cost(gemm, rows);
+  [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override {
+    return inner_->cost(engines, rows);
   }
   void forward(const StepContext& context, const BlockMemory& memory) const override {
     inner_->forward(context, memory);

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
 #include "train/synthetic.hpp"
@@ -25,16 +26,16 @@ inline Options small_gpt(DType compute) {
 struct World {
   Options options;
   std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<GemmEngine> gemm;
+  std::unique_ptr<EngineSet> engines;
 
   explicit World(const Options& given)
       : options(given),
         communicator(make_communicator(MPI_COMM_WORLD, given.communication)),
-        gemm(make_gemm_engine(given.kernels)) {}
+        engines(make_engines(given.kernels)) {}
 
   [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
     return {.options = options,
-            .gemm = *gemm,
+            .engines = *engines,
             .place = {communicator->size(), communicator->size(), 0},
             .data = nullptr,
             .budget = budget};
@@ -44,8 +45,8 @@ struct World {
     const StepPlan step = make_step_plan(options.data.batch, options.data.micro_batch, communicator->rank(),
                                          communicator->size());
     Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
-    return std::make_unique<Trainer>(options, std::move(chain), *gemm, *communicator, step, options.run.steps,
-                                     plan.plan.schedule);
+    return std::make_unique<Trainer>(options, std::move(chain), *engines, *communicator, step,
+                                     options.run.steps, plan.plan.schedule);
   }
 };
 

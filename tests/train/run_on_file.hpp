@@ -8,6 +8,7 @@
 #include "data/builders.hpp"
 #include "data/token_builders.hpp"
 #include "mylos/data/run/run_data.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/step/staging.hpp"
 #include "train/synthetic.hpp"
@@ -39,8 +40,8 @@ struct RunOnFile {
                                  .rank = rank,
                                  .ranks = ranks,
                                  .ranks_on_node = ranks};
-    trainer =
-        std::make_unique<Trainer>(options, std::move(chain), *gemm, *communicator, plan, options.run.steps);
+    trainer = std::make_unique<Trainer>(options, std::move(chain), *engines, *communicator, plan,
+                                        options.run.steps);
     batches = std::make_unique<StagedBatches>(data->training_batches({}, reading), trainer->model().chain(),
                                               plan.micro_batch);
   }
@@ -53,7 +54,7 @@ struct RunOnFile {
   Options options;
   std::unique_ptr<RunData> data;
   std::unique_ptr<Communicator> communicator = make_communicator(MPI_COMM_WORLD, options.communication);
-  std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
+  std::unique_ptr<EngineSet> engines = make_engines(options.kernels);
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<StagedBatches> batches;
 };

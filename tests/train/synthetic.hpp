@@ -7,6 +7,7 @@
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/step/trainer.hpp"
 #include "support/device_values.hpp"
@@ -107,7 +108,7 @@ inline std::vector<MasterWeights> masters_with(DType compute) {
 struct SmallRun {
   Options options;
   std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<GemmEngine> gemm;
+  std::unique_ptr<EngineSet> engines;
   StepPlan plan;
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<SyntheticBatches> batches;
@@ -116,14 +117,14 @@ struct SmallRun {
   template <class ChangeChain>
   SmallRun(const Options& given, ChangeChain&& change_chain) : options(given) {
     communicator = make_communicator(MPI_COMM_WORLD, options.communication);
-    gemm = make_gemm_engine(options.kernels);
+    engines = make_engines(options.kernels);
     plan = make_step_plan(options.data.batch, options.data.micro_batch, communicator->rank(),
                           communicator->size());
     Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
     const DType input_type = chain.input_type();
     change_chain(chain);
-    trainer =
-        std::make_unique<Trainer>(options, std::move(chain), *gemm, *communicator, plan, options.run.steps);
+    trainer = std::make_unique<Trainer>(options, std::move(chain), *engines, *communicator, plan,
+                                        options.run.steps);
     batches =
         std::make_unique<SyntheticBatches>(plan, communicator->rank(), communicator->size(), input_type);
   }

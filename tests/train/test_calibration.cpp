@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/chain/block_shapes.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/plan/calibration.hpp"
@@ -35,12 +36,12 @@ Options deep_gpt(DType compute, std::int64_t layers) {
 
 struct Machine {
   Options options;
-  std::unique_ptr<GemmEngine> gemm;
+  std::unique_ptr<EngineSet> engines;
 
-  explicit Machine(const Options& given) : options(given), gemm(make_gemm_engine(given.kernels)) {}
+  explicit Machine(const Options& given) : options(given), engines(make_engines(given.kernels)) {}
   [[nodiscard]] MemoryStatement statement() const { return state_memory(problem(0)); }
   [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
-    return {.options = options, .gemm = *gemm, .place = {}, .data = nullptr, .budget = budget};
+    return {.options = options, .engines = *engines, .place = {}, .data = nullptr, .budget = budget};
   }
 };
 
@@ -61,7 +62,7 @@ TEST(BlockShapes, AGptOfEqualLayersHasFour) {
   const Machine machine(deep_gpt(DType::bf16, 5));
   const Chain chain = make_chain(machine.options.model, machine.options.precision, 1, false);
   // embedding, five times attention and feed-forward, norm
-  EXPECT_EQ(first_of_shape(chain, *machine.gemm, 64),
+  EXPECT_EQ(first_of_shape(chain, *machine.engines, 64),
             (std::vector<std::size_t>{0, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 11}));
 }
 
@@ -70,13 +71,13 @@ TEST(BlockShapes, OfAnMlpDifferByWidthAndForItsFirstBlock) {
   options.model.hidden = {12, 12, 16, 12, 12};  // of 12 inputs: the first is as wide as the second
   const Machine machine(options);
   const Chain chain = make_chain(options.model, options.precision, 1, false);
-  EXPECT_EQ(first_of_shape(chain, *machine.gemm, 8), (std::vector<std::size_t>{0, 1, 2, 3, 1, 5}));
+  EXPECT_EQ(first_of_shape(chain, *machine.engines, 8), (std::vector<std::size_t>{0, 1, 2, 3, 1, 5}));
 }
 
 TEST(BlockShapes, APartOfAChainHasItsFirstCopiesAndItsHead) {
   const Machine machine(deep_gpt(DType::bf16, 5));
   Chain chain = make_chain(machine.options.model, machine.options.precision, 1, false);
-  const auto blocks = first_copies(chain, first_of_shape(chain, *machine.gemm, 64), 2);
+  const auto blocks = first_copies(chain, first_of_shape(chain, *machine.engines, 64), 2);
   EXPECT_EQ(blocks, (std::vector<std::size_t>{0, 1, 2, 3, 4, 11}));
   const Chain part = part_of(std::move(chain), blocks);
   EXPECT_EQ(part.blocks.size(), 6u);
@@ -96,7 +97,7 @@ TEST_P(Calibrated, TimesArePositiveAndThoseOfTheShape) {
       options.data.micro_batch = micro_batch;
       const Machine machine(options);
       const MemoryStatement statement = machine.statement();
-      const auto result = calibrate(options, *machine.gemm, statement, plenty, quick);
+      const auto result = calibrate(options, *machine.engines, statement, plenty, quick);
       ASSERT_TRUE(result);
       EXPECT_TRUE(result->cost.measured);
       EXPECT_FALSE(statement.cost.measured);
@@ -128,8 +129,8 @@ class SlowBlock final : public Block {
 
   [[nodiscard]] const Signature& signature() const override { return inner_->signature(); }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return inner_->parameters(); }
-  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override {
-    return inner_->cost(gemm, rows);
+  [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override {
+    return inner_->cost(engines, rows);
   }
   void forward(const StepContext& context, const BlockMemory& memory) const override {
     inner_->forward(context, memory);
@@ -155,7 +156,7 @@ TEST(Calibrated, TimesBelongToTheirBlockAndVariant) {
     return result;
   };
   const auto clock = [milliseconds] { return *milliseconds; };
-  const auto result = calibrate(machine.options, chain, *machine.gemm, machine.statement(), plenty,
+  const auto result = calibrate(machine.options, chain, *machine.engines, machine.statement(), plenty,
                                 {.rounds = 2, .clock = clock});
   ASSERT_TRUE(result);
   const StageCost& slow = result->cost.blocks[1];
@@ -176,7 +177,7 @@ TEST(Calibrated, TakesNoMoreThanItsRoomAndGivesItBack) {
   std::size_t copies = 100;
   for (std::size_t room = plenty; copies > 0;) {
     const AllocationsByLabel allocations;
-    const auto result = calibrate(machine.options, *machine.gemm, statement, room, quick);
+    const auto result = calibrate(machine.options, *machine.engines, statement, room, quick);
     EXPECT_EQ(AllocationsByLabel::total(), 0u);
     if (!result) {
       EXPECT_EQ(AllocationsByLabel::peak(), 0u);

@@ -11,6 +11,7 @@
 #include "data/builders.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/data/run/run_data.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
 #include "mylos/train/health/health_rows.hpp"
 #include "mylos/train/step/staging.hpp"
@@ -142,7 +143,7 @@ std::unique_ptr<Trainer> trainer_of(const World& world, const MemoryPlan& plan) 
   const Options& options = world.options;
   const StepPlan step = make_step_plan(options, world.communicator->rank(), world.communicator->size());
   Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
-  return std::make_unique<Trainer>(options, std::move(chain), *world.gemm, *world.communicator, step,
+  return std::make_unique<Trainer>(options, std::move(chain), *world.engines, *world.communicator, step,
                                    options.run.steps, plan.plan.schedule);
 }
 
@@ -188,7 +189,7 @@ TEST_P(Entries, OfAnEvaluationAreWhatItAllocates) {
   const AllocationsByLabel of_evaluation;
   const long before = peak_bytes_from_now();
   const Evaluation found =
-      evaluate({trainer->execution(), *world_.gemm, model}, *world_.communicator, pass, metrics);
+      evaluate({trainer->execution(), *world_.engines, model}, *world_.communicator, pass, metrics);
   const auto host = static_cast<std::size_t>(peak_bytes() - before);
   const std::size_t arrays = metrics.empty() && memory_is_host ? 0 : AllocationsByLabel::peak();
   EXPECT_EQ(stated(plan.statement, "evaluation on the device"), arrays);
@@ -226,7 +227,7 @@ TEST_P(Entries, OfAllPassesAreTheArenaOfAModelThatOnlyEvaluates) {
   const MemoryStatement statement = plan_memory(world_.problem(plenty)).statement;
   const StepPlan step = make_step_plan(world_.options, 0, world_.communicator->size());
   Chain chain = make_chain(world_.options.model, world_.options.precision, 1, step.accumulates);
-  const Model model(std::move(chain), *world_.gemm, step.micro_batch, 1 << 20, 1, Schedule{});
+  const Model model(std::move(chain), *world_.engines, step.micro_batch, 1 << 20, 1, Schedule{});
   EXPECT_EQ(model.activation_bytes(), statement.evaluation_bytes);
   EXPECT_GT(statement.evaluation_bytes, 0u);
 }
@@ -290,8 +291,8 @@ TEST(EntriesOfConvolutions, HaveTheCodeOfEachShapeAndNumberOfSamplesOnce) {
   options.data.batch = 12;
   options.model.chain.insert(options.model.chain.begin() + 1,
                              {.kind = LayerKind::conv, .outputs = 6, .kernel = {5}});
-  const auto engine = make_gemm_engine(options.kernels);
-  if (engine->convolutions() == nullptr) GTEST_SKIP() << "no library of convolutions here";
+  const auto engines = make_engines(options.kernels);
+  if (engines->libraries().convolution == nullptr) GTEST_SKIP() << "no library of convolutions here";
   const std::size_t once = code(options);
   EXPECT_GT(once, 0u);
   options.model.chain[1].repeat = 3;

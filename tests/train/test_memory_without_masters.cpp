@@ -1,6 +1,7 @@
 // What a rank takes less without master weights.
 #include <gtest/gtest.h>
 
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/train/plan/memory_statement.hpp"
 #include "train/synthetic.hpp"
 
@@ -9,8 +10,8 @@ namespace mylos::memory_without_masters_test {
 using namespace testing_support;  // NOLINT
 
 MemoryStatement statement_of(const Options& options, int ranks) {
-  const std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
-  return state_memory({.options = options, .gemm = *gemm, .place = {ranks, ranks, 0}});
+  const std::unique_ptr<EngineSet> engines = make_engines(options.kernels);
+  return state_memory({.options = options, .engines = *engines, .place = {ranks, ranks, 0}});
 }
 
 /// Of so many columns, four slices need no padding, on hosts and on devices.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 #include "train/engines.hpp"
 #include "train/synthetic.hpp"
@@ -16,11 +17,15 @@ using namespace testing_support;  // NOLINT
 
 struct Machine {
   Options options;
-  std::unique_ptr<GemmEngine> gemm;
+  std::unique_ptr<EngineSet> engines;
 
-  explicit Machine(const Options& given) : options(given), gemm(make_gemm_engine(given.kernels)) {}
+  explicit Machine(const Options& given) : options(given), engines(make_engines(given.kernels)) {}
   [[nodiscard]] MemoryProblem problem() const {
-    return {.options = options, .gemm = *gemm, .place = {}, .data = nullptr, .budget = std::size_t{1} << 30};
+    return {.options = options,
+            .engines = *engines,
+            .place = {},
+            .data = nullptr,
+            .budget = std::size_t{1} << 30};
   }
 };
 
@@ -61,7 +66,7 @@ TEST(ProductChoice, IsMeasuredOnceAndKept) {
   EXPECT_EQ(names_in(engines_in_use(second.problem())), names_in(chosen));
 
   const Machine third(measuring());
-  take_engines(*third.gemm, chosen);
+  take_engines(third.engines->gemm(), chosen);
   EXPECT_EQ(names_in(engines_in_use(third.problem())), names_in(chosen));
 }
 
@@ -91,7 +96,7 @@ TEST(ProductChoice, IsTheTablesUnlessTheDeckSaysMeasure) {
   const std::vector<std::string> before = names_in(engines_in_use(machine.problem()));
   const ProductEngines other = turned(engines_in_use(machine.problem()));
   EXPECT_EQ(choose_engines(machine.problem(), other), "");
-  take_engines(*machine.gemm, other);
+  take_engines(machine.engines->gemm(), other);
   EXPECT_EQ(names_in(engines_in_use(machine.problem())), before);
 }
 
@@ -161,9 +166,9 @@ TEST(ThreadNote, IsOfConvolutionsToo) {
   options.data.batch = 4;
   const auto engines_of = [&](GemmChoice gemm) {
     options.kernels.gemm = gemm;
-    const std::unique_ptr<GemmEngine> engine = make_gemm_engine(options.kernels);
-    const MemoryProblem problem{.options = options, .gemm = *engine, .place = {}, .data = nullptr};
-    return std::pair(engines_in_use(problem), engine->convolutions() != nullptr);
+    const std::unique_ptr<EngineSet> set = make_engines(options.kernels);
+    const MemoryProblem problem{.options = options, .engines = *set, .place = {}, .data = nullptr};
+    return std::pair(engines_in_use(problem), set->libraries().convolution != nullptr);
   };
   const auto [engines, has_library] = engines_of(GemmChoice::automatic);
   EXPECT_EQ(engines.library_sums, has_library && memory_is_host) << "its first layer sees one channel";

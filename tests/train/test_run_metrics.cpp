@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
 #include "mylos/train/history/run_speed.hpp"
 
@@ -93,12 +94,12 @@ constexpr std::size_t plenty = std::size_t{1} << 30;
 
 TEST(PeakFlops, AreThoseOfTheDeckForEachRankOrMeasuredOnEach) {
   RankGroup ranks(MPI_COMM_WORLD, 30);
-  const auto gemm = make_gemm_engine({});
+  const auto engines = make_engines({});
   RunOptions run;
   run.peak_flops = 5e11;
-  EXPECT_DOUBLE_EQ(peak_flops_of(run, DType::bf16, *gemm, ranks, plenty), 5e11 * ranks.size());
+  EXPECT_DOUBLE_EQ(peak_flops_of(run, DType::bf16, engines->gemm(), ranks, plenty), 5e11 * ranks.size());
   run.peak_flops = 0;
-  const double measured = peak_flops_of(run, DType::bf16, *gemm, ranks, plenty);
+  const double measured = peak_flops_of(run, DType::bf16, engines->gemm(), ranks, plenty);
   EXPECT_GT(measured, 1e6);
   std::vector<double> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&measured, all.data(), sizeof measured);

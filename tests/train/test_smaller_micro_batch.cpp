@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
 #include "mylos/train/step/step_plan.hpp"
 #include "train/synthetic.hpp"
@@ -21,7 +22,7 @@ constexpr std::size_t plenty = std::size_t{1} << 40;
 /// A run whose activations are most of its memory.
 struct Wide {
   Options options = small_options(DType::bf16);
-  std::shared_ptr<GemmEngine> gemm;
+  std::shared_ptr<EngineSet> engines;
   int ranks = 1;
 
   Wide(std::int64_t batch, std::int64_t micro_batch, int on_ranks = 1) : ranks(on_ranks) {
@@ -29,10 +30,10 @@ struct Wide {
     options.data.batch = batch;
     options.data.micro_batch = micro_batch;
     options.memory.on_oom = OutOfMemory::shrink;
-    gemm = make_gemm_engine(options.kernels);
+    engines = make_engines(options.kernels);
   }
   [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
-    return {.options = options, .gemm = *gemm, .place = {ranks, ranks, 0}, .budget = budget};
+    return {.options = options, .engines = *engines, .place = {ranks, ranks, 0}, .budget = budget};
   }
   [[nodiscard]] std::int64_t share() const { return batch_share(options.data.batch, 0, ranks).count; }
   /// Of a run with this micro-batch, the smallest budget that it starts with, to 64 KiB.

@@ -174,7 +174,7 @@ TEST(Step, RankCountDoesNotChangeTheMathematics) {
   const auto alone = make_communicator(MPI_COMM_SELF, options.communication);
   const StepPlan plan = make_step_plan(options.data.batch, 0, 0, 1);
   Chain chain = make_mlp(options.model, options.precision, options.run.seed, false);
-  Trainer trainer(options, std::move(chain), *run.gemm, *alone, plan, 100);
+  Trainer trainer(options, std::move(chain), *run.engines, *alone, plan, 100);
   SyntheticBatches batches(plan, 0, 1, DType::fp32);
   for (int i = 0; i < 20; ++i) trainer.step(batches, false);
   // Twenty updates by gradients that are sums over at most 32 samples.

@@ -9,6 +9,7 @@
 
 #include "data/builders.hpp"
 #include "mylos/comm/group/communicator.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/step/staging.hpp"
 #include "mylos/train/step/trainer.hpp"
@@ -38,7 +39,7 @@ struct Start {
   Options options;
   std::unique_ptr<RunData> data;
   std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<GemmEngine> gemm;
+  std::unique_ptr<EngineSet> engines;
   Normalizer normalizer;
 
   explicit Start(std::int64_t budget = 0) {
@@ -52,12 +53,12 @@ struct Start {
     data = open_run_data(options);
     data->complete(options.model);
     communicator = make_communicator(MPI_COMM_WORLD, options.communication);
-    gemm = make_gemm_engine(options.kernels);
+    engines = make_engines(options.kernels);
     normalizer = data->normalizer([](const std::string&) {});
   }
   std::vector<TrialResult> run(const std::vector<TrialSetting>& settings, TrialLimits limits) {
     limits.steps = compared;
-    return run_type_trials({options, *data, normalizer, *communicator, *gemm, options.run.steps}, settings,
+    return run_type_trials({options, *data, normalizer, *communicator, *engines, options.run.steps}, settings,
                            limits);
   }
   /// Of the same steps, made by a trainer of our own.
@@ -68,7 +69,7 @@ struct Start {
     const TrainingReader reading{
         .type = chain.input_type(), .rank = communicator->rank(), .ranks = communicator->size()};
     StagedBatches batches(data->training_batches(normalizer, reading), chain, plan.micro_batch);
-    Trainer trainer(options, std::move(chain), *gemm, *communicator, plan, options.run.steps);
+    Trainer trainer(options, std::move(chain), *engines, *communicator, plan, options.run.steps);
     std::vector<double> losses;
     for (std::int64_t i = 0; i < compared; ++i) {
       trainer.step(batches, false);

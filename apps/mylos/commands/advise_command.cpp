@@ -13,7 +13,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/agreed_data.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/history/ranks_energy.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
@@ -44,7 +44,7 @@ struct Subject {
   Subject(const Deck& deck, const Output& output)
       : options(deck.options), communicator(make_communicator(MPI_COMM_WORLD, options.communication)) {
     RankGroup& ranks = communicator->ranks();
-    gemm = make_agreed_engine(options.kernels, ranks, output.line);
+    engines = make_agreed_engines(options.kernels, ranks, output.line);
     run_on_all(ranks, [&] {
       data = open_run_data(options, Answers::needed, deck.places);
       data->complete(options.model);
@@ -65,7 +65,7 @@ struct Subject {
 
   Options options;
   std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<GemmEngine> gemm;
+  std::unique_ptr<EngineSet> engines;
   std::unique_ptr<RunData> data;
   std::optional<InitialWeights> initial;
   Normalizer normalizer;
@@ -93,7 +93,7 @@ std::vector<std::int64_t> max_micro_batches(const Subject& subject,
                                             const std::vector<TrialSetting>& settings) {
   std::vector<std::int64_t> sizes;
   RankGroup& ranks = subject.communicator->ranks();
-  const MemoryProblem problem = shared_problem(subject.options, *subject.gemm, ranks, subject.data.get());
+  const MemoryProblem problem = shared_problem(subject.options, *subject.engines, ranks, subject.data.get());
   const std::int64_t most = std::min(micro_batch_limit, max_rows / subject.rows_per_sample);
   run_on_all(ranks, [&] {
     for (const TrialSetting& setting : settings) {
@@ -155,7 +155,7 @@ ExitCode advise_command(const AdviseArguments& arguments) {
   report.largest = max_micro_batches(subject, settings);
   report.results =
       run_type_trials({subject.options, *subject.data, subject.normalizer, *subject.communicator,
-                       *subject.gemm, subject.steps, subject.initial ? &*subject.initial : nullptr},
+                       *subject.engines, subject.steps, subject.initial ? &*subject.initial : nullptr},
                       settings,
                       {.steps = arguments.steps,
                        .rounds = arguments.rounds,

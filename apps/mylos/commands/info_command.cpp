@@ -9,7 +9,7 @@
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
-#include "mylos/kernels/attention/fused_attention.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos::app {

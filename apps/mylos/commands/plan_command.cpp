@@ -12,6 +12,7 @@
 #include "launch/standard_output.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/io/system/system_memory.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
@@ -56,8 +57,8 @@ std::vector<std::string> stage_names(const Chain& chain) {
 
 /// A start uses fixed rates, so that its default plan does not depend on a clock. `device`: null = this
 /// machine.
-StatedRates rates_for(const MemoryOptions& memory, GemmEngine& gemm, const Chain& chain, std::size_t budget,
-                      const KnownDevice* device) {
+StatedRates rates_for(const MemoryOptions& memory, const Engines& engines, const Chain& chain,
+                      std::size_t budget, const KnownDevice* device) {
   StatedRates stated;
   for (const DType type : {DType::fp32, DType::bf16, DType::fp16})
     if (chain.computes_in(type)) stated.types.push_back(type);
@@ -67,7 +68,8 @@ StatedRates rates_for(const MemoryOptions& memory, GemmEngine& gemm, const Chain
     return stated;
   }
   stated.measured = memory.times == TimesSource::automatic;
-  stated.rates = stated.measured ? measure_rates(Execution{}, gemm, stated.types, budget) : fixed_rates();
+  stated.rates =
+      stated.measured ? measure_rates(Execution{}, engines.gemm, stated.types, budget) : fixed_rates();
   return stated;
 }
 
@@ -92,12 +94,12 @@ ExitCode plan_command(const PlanArguments& arguments) {
   const int on_node =
       arguments.ranks_per_node > 0 ? std::min(arguments.ranks_per_node, arguments.ranks) : arguments.ranks;
   const KokkosRuntime kokkos(options.run.threads, on_node);
-  const std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
+  const std::unique_ptr<EngineSet> engines = make_engines(options.kernels);
   const std::unique_ptr<RunData> data = data_of(options, deck.places);
   const Chain chain = chain_of(options, deck.places);
   const std::vector<std::string> stages = stage_names(chain);
 
-  MemoryProblem problem{.options = options, .gemm = *gemm, .place = {}, .data = data.get()};
+  MemoryProblem problem{.options = options, .engines = *engines, .place = {}, .data = data.get()};
   problem.place = {arguments.ranks, on_node, bytes_of_rank(arguments.ranks)};
   problem.budget = device == nullptr ? memory_budget(options.memory, problem.place, 1)
                                      : budget_on(*device, options.memory);
@@ -106,15 +108,15 @@ ExitCode plan_command(const PlanArguments& arguments) {
     options.data.micro_batch = smaller->samples;
     note = smaller->note;
   }
-  if (const std::string engines = choose_engines(problem, {}); !engines.empty())
-    note += (note.empty() ? "" : "\n") + engines;
+  if (const std::string choice = choose_engines(problem, {}); !choice.empty())
+    note += (note.empty() ? "" : "\n") + choice;
   const Output output = standard_output(0);
   if (arguments.products) {
     output.line(products_table(stages, problem));
     if (!note.empty()) output.line(note);
     return ExitCode::done;
   }
-  const StatedRates rates = rates_for(options.memory, *gemm, chain, problem.budget, device);
+  const StatedRates rates = rates_for(options.memory, *engines, chain, problem.budget, device);
   problem.rates = rates.rates;
   MemoryPlan plan = plan_memory(problem);
   if (options.memory.times == TimesSource::measure) {
@@ -134,7 +136,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
                           arguments.ranks == 1 ? "" : "s", plan.statement.micro_batches,
                           plan.statement.micro_batches == 1 ? "" : "es", plan.statement.micro_batch,
                           describe(plan)));
-  output.line(network_table(chain, *gemm, plan.statement.micro_batch));
+  output.line(network_table(chain, *engines, plan.statement.micro_batch));
   output.line(plan_table(stages, plan));
   if (!plan.statement.cost.measured) output.line(fmt::format("modelled times are of {}\n", describe(rates)));
   if (options.precision.adapt) {

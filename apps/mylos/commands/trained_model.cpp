@@ -93,9 +93,9 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
   trained->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);
   trained->execution.emplace();
   trained->communicator = make_communicator(MPI_COMM_WORLD, communication);
-  trained->gemm = make_agreed_engine(usable_on_all(options.kernels, ranks), ranks);
+  trained->engines = make_agreed_engines(usable_on_all(options.kernels, ranks), ranks);
   note_other_instructions(reader, ranks);
-  trained->model = load_model(ranks, reader, trained->network, *trained->gemm, checkpoint.average);
+  trained->model = load_model(ranks, reader, trained->network, *trained->engines, checkpoint.average);
   return trained;
 }
 

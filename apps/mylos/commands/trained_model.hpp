@@ -9,6 +9,7 @@
 #include "launch/runtime.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/inference/trained_network.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 
 namespace mylos::app {
 
@@ -17,14 +18,14 @@ struct TrainedModel {
   std::unique_ptr<KokkosRuntime> kokkos;  // outlives what follows
   std::optional<Execution> execution;
   std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<GemmEngine> gemm;
+  std::unique_ptr<EngineSet> engines;
   std::unique_ptr<InferenceModel> model;
 
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part) const {
     return network.pass_over(part, *model, communicator->ranks());
   }
   [[nodiscard]] InferenceContext context() const {
-    return {*execution, *gemm, model->passes(), network.known_classes()};
+    return {*execution, *engines, model->passes(), network.known_classes()};
   }
 };
 

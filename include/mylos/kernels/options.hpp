@@ -3,14 +3,28 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "mylos/base/instructions.hpp"
 
 namespace mylos {
 
-/// The GEMM engine that a deck selects. `automatic` chooses by a table of earlier measurements
-/// (src/mylos/kernels/gemm/tiles/gemm_table.cpp); `measure` chooses by measuring at the start of the run.
-enum class GemmChoice { automatic, measure, onednn, cublaslt, kokkos, tiles };
+/// The GEMM engine that a deck selects, by its name there. `automatic` chooses by a table of earlier
+/// measurements (src/mylos/kernels/gemm/tiles/gemm_table.cpp); `measure` chooses by measuring at the start of
+/// the run. Not every build has all engines.
+struct GemmChoice {
+  std::string_view name;  // of static storage
+
+  static const GemmChoice automatic, measure, onednn, tiles, cublaslt, kokkos;
+
+  bool operator==(const GemmChoice&) const = default;
+};
+inline constexpr GemmChoice GemmChoice::automatic{"auto"};
+inline constexpr GemmChoice GemmChoice::measure{"measure"};
+inline constexpr GemmChoice GemmChoice::onednn{"onednn"};
+inline constexpr GemmChoice GemmChoice::tiles{"tiles"};
+inline constexpr GemmChoice GemmChoice::cublaslt{"cublaslt"};
+inline constexpr GemmChoice GemmChoice::kokkos{"kokkos"};
 
 enum class Activation { none, relu, gelu, gelu_tanh, tanh, silu };
 

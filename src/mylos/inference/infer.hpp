@@ -20,7 +20,7 @@ namespace mylos {
 template <class InputsOf, class Take>
 void infer_in_pieces(const InferenceContext& context, std::int64_t samples, std::int64_t piece,
                      const InputsOf& inputs_of, const Take& take) {
-  const StepContext step{.exec = context.exec, .gemm = context.gemm, .training = false};
+  const StepContext step{.exec = context.exec, .engines = context.engines, .training = false};
   for (std::int64_t first = 0; first < samples; first += piece) {
     const std::int64_t count = std::min(piece, samples - first);
     context.model.forward(step, inputs_of(first, count));

@@ -17,8 +17,8 @@ constexpr std::int64_t max_inference_rows = 1024;
 /// Of a piece's activations, unless one sample takes more.
 constexpr std::size_t max_activation_bytes = std::size_t{1} << 30;
 
-EvaluationLayout layout_for(const Chain& chain, const GemmEngine& gemm, std::int64_t samples) {
-  return make_evaluation_layout(chain_cost(chain, gemm, samples * chain.rows_per_sample), 0);
+EvaluationLayout layout_for(const Chain& chain, const Engines& engines, std::int64_t samples) {
+  return make_evaluation_layout(chain_cost(chain, engines, samples * chain.rows_per_sample), 0);
 }
 
 /// The device memory of infer().
@@ -41,19 +41,19 @@ using HostFloats = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokk
 
 }  // namespace
 
-InferenceBytes InferenceModel::memory(const Chain& chain, const GemmEngine& gemm, std::int64_t samples) {
+InferenceBytes InferenceModel::memory(const Chain& chain, const Engines& engines, std::int64_t samples) {
   return {ComputeWeights::memory_bytes(chain), BufferStore::memory_bytes(chain),
-          layout_for(chain, gemm, samples).bytes};
+          layout_for(chain, engines, samples).bytes};
 }
 
-InferenceModel::InferenceModel(Chain chain, GemmEngine& gemm, std::int64_t samples)
+InferenceModel::InferenceModel(Chain chain, const Engines& engines, std::int64_t samples)
     : chain_(std::move(chain)),
-      gemm_(gemm),
+      engines_(engines),
       samples_(samples),
       weights_(chain_),
       buffers_(chain_),
-      activations_("activations", layout_for(chain_, gemm, samples).bytes),
-      pass_(chain_, weights_.of_stages(), buffers_, samples, layout_for(chain_, gemm, samples),
+      activations_("activations", layout_for(chain_, engines, samples).bytes),
+      pass_(chain_, weights_.of_stages(), buffers_, samples, layout_for(chain_, engines, samples),
             activations_) {}
 
 void InferenceModel::read(const CheckpointReader& reader, bool average) {
@@ -107,14 +107,14 @@ void InferenceModel::infer(const Execution& exec, std::span<const float> inputs,
     float* const to = outputs.data() + static_cast<std::size_t>(first) * width;
     Kokkos::deep_copy(HostFloats<float>(to, static_cast<std::size_t>(floats.size())), floats.flat<float>());
   };
-  infer_in_pieces({exec, gemm_, pass_}, static_cast<std::int64_t>(rows), samples_, inputs_of, take);
+  infer_in_pieces({exec, engines_, pass_}, static_cast<std::int64_t>(rows), samples_, inputs_of, take);
   normalizer_.undo_targets(outputs);
 }
 
-std::int64_t samples_per_piece(const Chain& chain, const GemmEngine& gemm, std::int64_t max_samples) {
+std::int64_t samples_per_piece(const Chain& chain, const Engines& engines, std::int64_t max_samples) {
   std::int64_t samples = std::max<std::int64_t>(1, max_inference_rows / chain.rows_per_sample);
   samples = std::min(samples, max_samples);
-  while (samples > 1 && layout_for(chain, gemm, samples).bytes > max_activation_bytes)
+  while (samples > 1 && layout_for(chain, engines, samples).bytes > max_activation_bytes)
     samples = (samples + 1) / 2;
   return samples;
 }

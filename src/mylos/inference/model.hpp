@@ -30,12 +30,12 @@ struct InferenceBytes {
 class InferenceModel {
  public:
   /// Returns what a model for pieces of at most `samples` samples allocates.
-  [[nodiscard]] static InferenceBytes memory(const Chain& chain, const GemmEngine& gemm,
+  [[nodiscard]] static InferenceBytes memory(const Chain& chain, const Engines& engines,
                                              std::int64_t samples);
 
   /// Allocates memory(). All weights are 0 and all statistics have their initial values; read() or copy()
-  /// sets them. `gemm` must outlive the model.
-  InferenceModel(Chain chain, GemmEngine& gemm, std::int64_t samples);
+  /// sets them. `engines` must outlive the model.
+  InferenceModel(Chain chain, const Engines& engines, std::int64_t samples);
   InferenceModel(const InferenceModel&) = delete;  // passes refer to its members
   InferenceModel& operator=(const InferenceModel&) = delete;
 
@@ -49,7 +49,7 @@ class InferenceModel {
   [[nodiscard]] const Chain& chain() const { return chain_; }
   /// The max samples of a piece.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
-  [[nodiscard]] InferenceBytes bytes() const { return memory(chain_, gemm_, samples_); }
+  [[nodiscard]] InferenceBytes bytes() const { return memory(chain_, engines_, samples_); }
   /// How samples were scaled in training; read() sets it.
   [[nodiscard]] const Normalizer& normalizer() const { return normalizer_; }
   [[nodiscard]] ForwardPass& passes() { return pass_; }
@@ -63,7 +63,7 @@ class InferenceModel {
 
  private:
   Chain chain_;
-  GemmEngine& gemm_;
+  Engines engines_;
   std::int64_t samples_;
   ComputeWeights weights_;
   BufferStore buffers_;
@@ -74,7 +74,7 @@ class InferenceModel {
 
 /// Returns the samples of an efficient piece, at most `max_samples`: about 1024 rows, and fewer where their
 /// activations would take more than 1 GiB. It is the same on ranks with the same threads and instructions.
-[[nodiscard]] std::int64_t samples_per_piece(const Chain& chain, const GemmEngine& gemm,
+[[nodiscard]] std::int64_t samples_per_piece(const Chain& chain, const Engines& engines,
                                              std::int64_t max_samples);
 
 }  // namespace mylos

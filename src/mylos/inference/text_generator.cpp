@@ -56,7 +56,8 @@ std::span<const float> TextGenerator::logits_of_next() {
   const Tensor tokens = tokens_.row_range(0, rows);
   Kokkos::deep_copy(tokens.flat<std::int32_t>(),
                     HostValues<const std::int32_t>(window_.data() + known, static_cast<std::size_t>(rows)));
-  const StepContext step{.exec = context_.exec, .gemm = context_.gemm, .training = false, .cache = &cache_};
+  const StepContext step{
+      .exec = context_.exec, .engines = context_.engines, .training = false, .cache = &cache_};
   context_.model.forward(step, tokens);
   convert(context_.exec, context_.model.head_outputs(step, rows - 1, 1), logits_);
   context_.exec.fence("logits of the next token");

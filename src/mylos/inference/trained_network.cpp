@@ -173,19 +173,20 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
 }
 
 std::unique_ptr<InferenceModel> load_model(RankGroup& ranks, const CheckpointReader& reader,
-                                           const TrainedNetwork& network, GemmEngine& gemm, bool average) {
+                                           const TrainedNetwork& network, const Engines& engines,
+                                           bool average) {
   const Options& options = network.deck.options;
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
   if (options.model.type == ModelType::chain)
     require_columns(network.path, "targets", network.normalizer.targets, chain.outputs());
   const bool has_data = network.data != nullptr;  // else it continues a text, token by token
   const std::int64_t samples =
-      samples_per_piece(chain, gemm, has_data ? network.data->samples(DataPart::train) : 1);
+      samples_per_piece(chain, engines, has_data ? network.data->samples(DataPart::train) : 1);
   run_on_all(ranks, [&] {
-    require_memory(network.path, InferenceModel::memory(chain, gemm, samples).total(),
+    require_memory(network.path, InferenceModel::memory(chain, engines, samples).total(),
                    has_data ? 0 : KeyValueCache::memory_bytes(options.model, chain));
   });
-  auto model = std::make_unique<InferenceModel>(std::move(chain), gemm, samples);
+  auto model = std::make_unique<InferenceModel>(std::move(chain), engines, samples);
   model->read(reader, average);
   return model;
 }

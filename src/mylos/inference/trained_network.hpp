@@ -55,8 +55,8 @@ struct NetworkData {
 /// samples_per_piece(). Throws Error on all ranks: does_not_fit where a rank has less memory free than the
 /// model takes, and as InferenceModel::read() does.
 [[nodiscard]] std::unique_ptr<InferenceModel> load_model(RankGroup& ranks, const CheckpointReader& reader,
-                                                         const TrainedNetwork& network, GemmEngine& gemm,
-                                                         bool average);
+                                                         const TrainedNetwork& network,
+                                                         const Engines& engines, bool average);
 
 /// Chooses all of `file`, whatever the deck says of parts and orders.
 void choose_whole_file(DataOptions& data, const std::string& file);

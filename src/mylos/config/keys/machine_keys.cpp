@@ -3,6 +3,7 @@
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/sections.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 namespace {
@@ -69,6 +70,15 @@ void add_checkpoint_keys(Schema& schema) {
   keys.only_with({"keep_every"}, with_more_than_0("checkpoint.keep_last"));
 }
 
+/// The words of kernels.gemm, also those of engines that this build lacks.
+Words<GemmChoice> gemm_words() {
+  Words<GemmChoice> words;
+  for (const GemmChoice choice : {GemmChoice::automatic, GemmChoice::measure})
+    words.emplace_back(choice.name, choice);
+  for (const std::string_view name : listed_gemm_engines()) words.emplace_back(name, GemmChoice{name});
+  return words;
+}
+
 }  // namespace
 
 void add_machine_keys(Schema& schema) {
@@ -77,13 +87,7 @@ void add_machine_keys(Schema& schema) {
   Keys keys(
       schema, "kernels", "The GEMM engine, its instruction set, and the launch of kernels.",
       [](auto& options) -> auto& { return options.kernels; });
-  keys.choice("gemm", &KernelOptions::gemm,
-              Words<GemmChoice>{{"auto", GemmChoice::automatic},
-                                {"measure", GemmChoice::measure},
-                                {"onednn", GemmChoice::onednn},
-                                {"tiles", GemmChoice::tiles},
-                                {"cublaslt", GemmChoice::cublaslt},
-                                {"kokkos", GemmChoice::kokkos}},
+  keys.choice("gemm", &KernelOptions::gemm, gemm_words(),
               "auto: the fastest engine that is built for this device, on hosts from a fixed table of "
               "measurements, so that every start makes the same choice. measure: the start times the "
               "engines, on NVIDIA devices cuBLASLt's algorithms, on each GEMM of the run (a second or two). "

@@ -17,30 +17,30 @@
 
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/attention/attention_shape.hpp"
+#include "mylos/kernels/engines/engines.hpp"
 #include "mylos/kernels/pointwise/dropout.hpp"
 
 namespace mylos {
 
-class GemmEngine;
-
-/// Return the bytes of workspace that attention_forward and attention_backward need with this engine.
-[[nodiscard]] std::size_t attention_forward_workspace(const GemmEngine& gemm, const AttentionShape& shape);
-[[nodiscard]] std::size_t attention_backward_workspace(const GemmEngine& gemm, const AttentionShape& shape);
+/// Return the bytes of workspace that attention_forward and attention_backward need with these engines.
+[[nodiscard]] std::size_t attention_forward_workspace(const Engines& engines, const AttentionShape& shape);
+[[nodiscard]] std::size_t attention_backward_workspace(const Engines& engines, const AttentionShape& shape);
 
 /// Computes attention. qkv: [rows, 3 width], output: [rows, width], both of the shape's type. Writes
 /// log_sums[(sample * heads + head) * length + i] = l_i for backward. dropout.first_sample is the first
 /// sample's index in the global batch; p_ij uses element j of the random counter's sample ((first_sample +
 /// sample) * heads + head) * length + i. The same operands give the same bits for any number of threads.
 ///
-/// On devices the engine computes the GEMMs if it has batches; hosts do not use it. With batches, a token's
-/// sum includes 0 times the values of later tokens: if these are infinite or NaN, the token becomes NaN too.
-void attention_forward(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape,
+/// On devices the GEMM engine computes the products if it has batches; hosts do not use it. With batches, a
+/// token's sum includes 0 times the values of later tokens: if these are infinite or NaN, the token becomes
+/// NaN too.
+void attention_forward(const Execution& exec, const Engines& engines, const AttentionShape& shape,
                        const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
                        void* workspace);
 
 /// Computes d_qkv [rows, 3 width], the gradient of qkv. Recomputes the probabilities from log_sums; output
 /// and log_sums are those of the forward pass. d_qkv must not overlap the others.
-void attention_backward(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape,
+void attention_backward(const Execution& exec, const Engines& engines, const AttentionShape& shape,
                         const Tensor& qkv, const Tensor& output, const float* log_sums,
                         const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout, void* workspace);
 

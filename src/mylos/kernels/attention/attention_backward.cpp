@@ -251,11 +251,11 @@ void run(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, 
 
 }  // namespace
 
-std::size_t attention_backward_workspace(const GemmEngine& /*gemm*/, const AttentionShape& shape) {
+std::size_t attention_backward_workspace(const Engines& /*engines*/, const AttentionShape& shape) {
   return dispatch(shape.type, [&]<class T>(TypeTag<T>) { return workspace_of<T>(shape); });
 }
 
-void attention_backward(const Execution& exec, GemmEngine& /*gemm*/, const AttentionShape& shape,
+void attention_backward(const Execution& exec, const Engines& /*engines*/, const AttentionShape& shape,
                         const Tensor& qkv, const Tensor& output, const float* log_sums,
                         const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
                         void* workspace) {

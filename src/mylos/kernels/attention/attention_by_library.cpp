@@ -2,37 +2,36 @@
 
 #include "mylos/kernels/attention/fused_attention.hpp"
 
-namespace mylos::attention_by_cudnn {
+namespace mylos::attention_by_library {
 namespace {
 
-bool may_support(const GemmEngine& gemm, const AttentionShape& shape) {
-  return !shape.drops && gemm.fused_attention() != nullptr && fused_attention::may_support(shape);
+bool may_support(const Libraries& libraries, const AttentionShape& shape) {
+  return !shape.drops && libraries.attention != nullptr && fused_attention::may_support(shape);
 }
 
 }  // namespace
 
-std::size_t forward_workspace(const GemmEngine& gemm, const AttentionShape& shape) {
-  return may_support(gemm, shape) ? fused_attention::forward_workspace(shape) : 0;
+std::size_t forward_workspace(const Libraries& libraries, const AttentionShape& shape) {
+  return may_support(libraries, shape) ? fused_attention::forward_workspace(shape) : 0;
 }
 
-std::size_t backward_workspace(const GemmEngine& gemm, const AttentionShape& shape) {
-  return may_support(gemm, shape) ? fused_attention::backward_workspace(shape) : 0;
+std::size_t backward_workspace(const Libraries& libraries, const AttentionShape& shape) {
+  return may_support(libraries, shape) ? fused_attention::backward_workspace(shape) : 0;
 }
 
-bool forward(const Execution& exec, const GemmEngine& gemm, const AttentionShape& shape, const Tensor& qkv,
-             const Tensor& output, float* log_sums, const Dropout& dropout, void* workspace) {
-  if (dropout.active() || !may_support(gemm, shape)) return false;
-  return gemm.fused_attention()->forward(exec.cuda_stream(), shape, {qkv.data(), output.data(), log_sums},
-                                         workspace);
+bool forward(const Execution& exec, const Libraries& libraries, const AttentionShape& shape,
+             const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
+             void* workspace) {
+  if (dropout.active() || !may_support(libraries, shape)) return false;
+  return libraries.attention->forward(exec, shape, {qkv.data(), output.data(), log_sums}, workspace);
 }
 
-bool backward(const Execution& exec, const GemmEngine& gemm, const AttentionShape& shape, const Tensor& qkv,
-              const Tensor& output, const float* log_sums, const Tensor& d_output, const Tensor& d_qkv,
-              const Dropout& dropout, void* workspace) {
-  if (dropout.active() || !may_support(gemm, shape)) return false;
-  return gemm.fused_attention()->backward(
-      exec.cuda_stream(), shape, {qkv.data(), output.data(), log_sums, d_output.data(), d_qkv.data()},
-      workspace);
+bool backward(const Execution& exec, const Libraries& libraries, const AttentionShape& shape,
+              const Tensor& qkv, const Tensor& output, const float* log_sums, const Tensor& d_output,
+              const Tensor& d_qkv, const Dropout& dropout, void* workspace) {
+  if (dropout.active() || !may_support(libraries, shape)) return false;
+  return libraries.attention->backward(
+      exec, shape, {qkv.data(), output.data(), log_sums, d_output.data(), d_qkv.data()}, workspace);
 }
 
-}  // namespace mylos::attention_by_cudnn
+}  // namespace mylos::attention_by_library

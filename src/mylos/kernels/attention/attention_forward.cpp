@@ -218,11 +218,11 @@ void run(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, 
 
 }  // namespace
 
-std::size_t attention_forward_workspace(const GemmEngine& /*gemm*/, const AttentionShape& shape) {
+std::size_t attention_forward_workspace(const Engines& /*engines*/, const AttentionShape& shape) {
   return dispatch(shape.type, [&]<class T>(TypeTag<T>) { return workspace_of<T>(shape); });
 }
 
-void attention_forward(const Execution& exec, GemmEngine& /*gemm*/, const AttentionShape& shape,
+void attention_forward(const Execution& exec, const Engines& /*engines*/, const AttentionShape& shape,
                        const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
                        void* workspace) {
   dispatch(shape.type,

@@ -13,33 +13,32 @@
 #include "mylos/kernels/attention/attention_mask.hpp"
 #include "mylos/kernels/attention/attention_score_rows.hpp"
 #include "mylos/kernels/attention/attention_ways.hpp"
-#include "mylos/kernels/gemm/gemm.hpp"
 
 namespace mylos {
 namespace {
 
 /// Returns the maximum number of scores in memory, unless one head has more: 1.5 GiB of floats on a device,
 /// which is sufficient for all heads of 32 samples of GPT-2 124M; 64 MiB on an emulated device. A sixth if
-/// cuDNN is expected to compute attention, because the planned workspace includes both.
-std::int64_t max_scores(const GemmEngine& gemm, const AttentionShape& shape) {
+/// a library is expected to compute attention, because the planned workspace includes both.
+std::int64_t max_scores(const Engines& engines, const AttentionShape& shape) {
   if constexpr (memory_is_host) return std::int64_t{1} << 24;
-  const bool expects_cudnn = attention_by_cudnn::forward_workspace(gemm, shape) > 0;
-  return expects_cudnn ? std::int64_t{1} << 26 : std::int64_t{3} << 27;
+  const bool expects_library = attention_by_library::forward_workspace(engines.libraries, shape) > 0;
+  return expects_library ? std::int64_t{1} << 26 : std::int64_t{3} << 27;
 }
 
 /// Twice this number is the largest batch that libraries support, as the third extent of a grid.
 constexpr std::int64_t max_heads = 32767;
 
-std::int64_t heads_of_a_block(const GemmEngine& gemm, const AttentionShape& shape) {
-  const std::int64_t fit = std::min(max_scores(gemm, shape) / (shape.length * shape.length), max_heads);
+std::int64_t heads_of_a_block(const Engines& engines, const AttentionShape& shape) {
+  const std::int64_t fit = std::min(max_scores(engines, shape) / (shape.length * shape.length), max_heads);
   return std::clamp<std::int64_t>(fit, 1, shape.samples * shape.heads);
 }
 
 /// Calls body(block) for all heads.
 template <class Body>
-void for_each_block_of_heads(const GemmEngine& gemm, const AttentionShape& shape, const Body& body) {
+void for_each_block_of_heads(const Engines& engines, const AttentionShape& shape, const Body& body) {
   const std::int64_t number = shape.samples * shape.heads;
-  const std::int64_t together = heads_of_a_block(gemm, shape);
+  const std::int64_t together = heads_of_a_block(engines, shape);
   for (std::int64_t first = 0; first < number; first += together)
     body(HeadBlock{first, std::min(together, number - first)});
 }
@@ -69,10 +68,10 @@ GemmBatch sums_over_columns(const AttentionShape& shape, std::int64_t count) {
       linear_weight_gradient(shape.length, shape.head_width, shape.length, shape.type, shape.type), count);
 }
 
-std::size_t product_workspace(const GemmEngine& gemm, const AttentionShape& shape) {
-  return std::max({gemm.workspace_bytes(scores_of(shape, 1).one),
-                   gemm.workspace_bytes(sums_over_rows(shape, 1).one),
-                   gemm.workspace_bytes(sums_over_columns(shape, 1).one)});
+std::size_t product_workspace(const Engines& engines, const AttentionShape& shape) {
+  return std::max({engines.gemm.workspace_bytes(scores_of(shape, 1).one),
+                   engines.gemm.workspace_bytes(sums_over_rows(shape, 1).one),
+                   engines.gemm.workspace_bytes(sums_over_columns(shape, 1).one)});
 }
 
 /// The workspace of a block.
@@ -80,14 +79,14 @@ template <class T>
 struct BlockMemory {
   /// head_matrices: the number of matrices [heads][length][head_width]; score_matrices: that of matrices
   /// [heads][length][length].
-  BlockMemory(const GemmEngine& gemm, const AttentionShape& shape, int head_matrices, int score_matrices,
+  BlockMemory(const Engines& engines, const AttentionShape& shape, int head_matrices, int score_matrices,
               void* workspace)
       : pieces(workspace),
-        by_head(pieces.take<T>(head_matrices * heads_of_a_block(gemm, shape) * head_elements(shape))),
-        scores(pieces.take<float>(score_matrices * heads_of_a_block(gemm, shape) * head_scores(shape))),
+        by_head(pieces.take<T>(head_matrices * heads_of_a_block(engines, shape) * head_elements(shape))),
+        scores(pieces.take<float>(score_matrices * heads_of_a_block(engines, shape) * head_scores(shape))),
         weights(place_of_weights(pieces, scores,
-                                 score_matrices * heads_of_a_block(gemm, shape) * head_scores(shape))),
-        product(pieces.take_bytes(product_workspace(gemm, shape))) {}
+                                 score_matrices * heads_of_a_block(engines, shape) * head_scores(shape))),
+        product(pieces.take_bytes(product_workspace(engines, shape))) {}
 
   Pieces pieces;
   T* by_head;
@@ -106,13 +105,13 @@ struct BlockMemory {
 };
 
 template <class T>
-BlockMemory<T> forward_memory(const GemmEngine& gemm, const AttentionShape& shape, void* workspace) {
-  return {gemm, shape, 3, 1, workspace};
+BlockMemory<T> forward_memory(const Engines& engines, const AttentionShape& shape, void* workspace) {
+  return {engines, shape, 3, 1, workspace};
 }
 
 template <class T>
-BlockMemory<T> backward_memory(const GemmEngine& gemm, const AttentionShape& shape, void* workspace) {
-  return {gemm, shape, 5, 2, workspace};
+BlockMemory<T> backward_memory(const Engines& engines, const AttentionShape& shape, void* workspace) {
+  return {engines, shape, 5, 2, workspace};
 }
 
 /// Returns the rows of q, k and v inside those of qkv.
@@ -127,22 +126,23 @@ struct QkvRows {
 };
 
 template <class T>
-void forward_by_products(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape,
+void forward_by_products(const Execution& exec, const Engines& engines, const AttentionShape& shape,
                          const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
                          void* workspace) {
-  const auto memory = forward_memory<T>(gemm, shape, workspace);
+  const auto memory = forward_memory<T>(engines, shape, workspace);
   const QkvRows<T> rows(shape, qkv);
   const DropoutMask mask = mask_of_scores(shape, dropout);
-  for_each_block_of_heads(gemm, shape, [&](const HeadBlock& block) {
+  for_each_block_of_heads(engines, shape, [&](const HeadBlock& block) {
     T* const q = memory.by_head;
     T* const k = q + block.count * head_elements(shape);
     T* const v = k + block.count * head_elements(shape);
     T* const o = q;  // q is not used after the scores
     to_heads(exec, shape, block, {rows.q, rows.k, rows.v}, q);
-    gemm.run_batched(exec, scores_of(shape, block.count), GemmOperands{q, k, memory.scores}, memory.product);
+    engines.gemm.run_batched(exec, scores_of(shape, block.count), GemmOperands{q, k, memory.scores},
+                             memory.product);
     find_weights(exec, ScoreRows(shape, block, mask), memory.scores, memory.weights, log_sums);
-    gemm.run_batched(exec, sums_over_rows(shape, block.count), GemmOperands{memory.weights, v, o},
-                     memory.product);
+    engines.gemm.run_batched(exec, sums_over_rows(shape, block.count), GemmOperands{memory.weights, v, o},
+                             memory.product);
     from_heads(exec, shape, block, o, {{output.as<T>(), shape.width()}});
   });
 }
@@ -150,15 +150,15 @@ void forward_by_products(const Execution& exec, GemmEngine& gemm, const Attentio
 /// Uses three batches: the products q·kᵀ and do·vᵀ are one batch, and so are the sums d_k and d_v, because
 /// their matrices are contiguous.
 template <class T>
-void backward_by_products(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape,
+void backward_by_products(const Execution& exec, const Engines& engines, const AttentionShape& shape,
                           const Tensor& qkv, const Tensor& output, const float* log_sums,
                           const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
                           void* workspace) {
-  const auto memory = backward_memory<T>(gemm, shape, workspace);
+  const auto memory = backward_memory<T>(engines, shape, workspace);
   const QkvRows<T> rows(shape, qkv);
   const QkvRows<T> d_rows(shape, d_qkv);
   const DropoutMask mask = mask_of_scores(shape, dropout);
-  for_each_block_of_heads(gemm, shape, [&](const HeadBlock& block) {
+  for_each_block_of_heads(engines, shape, [&](const HeadBlock& block) {
     const std::int64_t elements = block.count * head_elements(shape);
     const std::int64_t scores = block.count * head_scores(shape);
     T* const q_and_do = memory.by_head;
@@ -167,8 +167,8 @@ void backward_by_products(const Execution& exec, GemmEngine& gemm, const Attenti
     T* const d_q = k_and_v + 2 * elements;
     T* const d_products = memory.weights;  // of q·kᵀ; the weights follow
     to_heads(exec, shape, block, {rows.q, {d_output.as<T>(), shape.width()}, rows.k, rows.v}, q_and_do);
-    gemm.run_batched(exec, scores_of(shape, 2 * block.count), GemmOperands{q_and_do, k_and_v, memory.scores},
-                     memory.product);
+    engines.gemm.run_batched(exec, scores_of(shape, 2 * block.count),
+                             GemmOperands{q_and_do, k_and_v, memory.scores}, memory.product);
     find_weight_gradients(exec, ScoreRows(shape, block, mask),
                           WeightGradients<T>{.products = memory.scores,
                                              .d_weights = memory.scores + scores,
@@ -177,10 +177,10 @@ void backward_by_products(const Execution& exec, GemmEngine& gemm, const Attenti
                                              .d_output = q_and_do + elements,
                                              .d_products = d_products,
                                              .weights = memory.weights + scores});
-    gemm.run_batched(exec, sums_over_rows(shape, block.count), GemmOperands{d_products, k_and_v, d_q},
-                     memory.product);
-    gemm.run_batched(exec, sums_over_columns(shape, 2 * block.count),
-                     GemmOperands{d_products, q_and_do, d_k_and_d_v}, memory.product);
+    engines.gemm.run_batched(exec, sums_over_rows(shape, block.count), GemmOperands{d_products, k_and_v, d_q},
+                             memory.product);
+    engines.gemm.run_batched(exec, sums_over_columns(shape, 2 * block.count),
+                             GemmOperands{d_products, q_and_do, d_k_and_d_v}, memory.product);
     from_heads(exec, shape, block, d_k_and_d_v, {d_rows.k, d_rows.v, d_rows.q});
   });
 }
@@ -189,30 +189,30 @@ void backward_by_products(const Execution& exec, GemmEngine& gemm, const Attenti
 
 namespace attention_by_products {
 
-std::size_t forward_workspace(const GemmEngine& gemm, const AttentionShape& shape) {
+std::size_t forward_workspace(const Engines& engines, const AttentionShape& shape) {
   return dispatch(shape.type, [&]<class T>(TypeTag<T>) {
-    return forward_memory<T>(gemm, shape, nullptr).pieces.bytes();
+    return forward_memory<T>(engines, shape, nullptr).pieces.bytes();
   });
 }
 
-std::size_t backward_workspace(const GemmEngine& gemm, const AttentionShape& shape) {
+std::size_t backward_workspace(const Engines& engines, const AttentionShape& shape) {
   return dispatch(shape.type, [&]<class T>(TypeTag<T>) {
-    return backward_memory<T>(gemm, shape, nullptr).pieces.bytes();
+    return backward_memory<T>(engines, shape, nullptr).pieces.bytes();
   });
 }
 
-void forward(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape, const Tensor& qkv,
+void forward(const Execution& exec, const Engines& engines, const AttentionShape& shape, const Tensor& qkv,
              const Tensor& output, float* log_sums, const Dropout& dropout, void* workspace) {
   dispatch(shape.type, [&]<class T>(TypeTag<T>) {
-    forward_by_products<T>(exec, gemm, shape, qkv, output, log_sums, dropout, workspace);
+    forward_by_products<T>(exec, engines, shape, qkv, output, log_sums, dropout, workspace);
   });
 }
 
-void backward(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape, const Tensor& qkv,
+void backward(const Execution& exec, const Engines& engines, const AttentionShape& shape, const Tensor& qkv,
               const Tensor& output, const float* log_sums, const Tensor& d_output, const Tensor& d_qkv,
               const Dropout& dropout, void* workspace) {
   dispatch(shape.type, [&]<class T>(TypeTag<T>) {
-    backward_by_products<T>(exec, gemm, shape, qkv, output, log_sums, d_output, d_qkv, dropout, workspace);
+    backward_by_products<T>(exec, engines, shape, qkv, output, log_sums, d_output, d_qkv, dropout, workspace);
   });
 }
 

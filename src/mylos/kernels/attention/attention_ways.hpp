@@ -22,11 +22,11 @@ void backward(const Execution& exec, const AttentionShape& shape, const Tensor& 
 /// By batched GEMMs and separate kernels between them. Supports any type, shape and dropout.
 namespace attention_by_products {
 
-[[nodiscard]] std::size_t forward_workspace(const GemmEngine& gemm, const AttentionShape& shape);
-[[nodiscard]] std::size_t backward_workspace(const GemmEngine& gemm, const AttentionShape& shape);
-void forward(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape, const Tensor& qkv,
+[[nodiscard]] std::size_t forward_workspace(const Engines& engines, const AttentionShape& shape);
+[[nodiscard]] std::size_t backward_workspace(const Engines& engines, const AttentionShape& shape);
+void forward(const Execution& exec, const Engines& engines, const AttentionShape& shape, const Tensor& qkv,
              const Tensor& output, float* log_sums, const Dropout& dropout, void* workspace);
-void backward(const Execution& exec, GemmEngine& gemm, const AttentionShape& shape, const Tensor& qkv,
+void backward(const Execution& exec, const Engines& engines, const AttentionShape& shape, const Tensor& qkv,
               const Tensor& output, const float* log_sums, const Tensor& d_output, const Tensor& d_qkv,
               const Dropout& dropout, void* workspace);
 

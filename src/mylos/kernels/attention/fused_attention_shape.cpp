@@ -1,4 +1,4 @@
-#include "mylos/kernels/attention/fused_attention.hpp"
+#include "mylos/kernels/attention/fused_attention_shape.hpp"
 
 #include <algorithm>
 

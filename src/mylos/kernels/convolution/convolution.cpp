@@ -26,13 +26,13 @@ void check_bias(const ConvolutionShape& shape, const Tensor& bias, DType type) {
 }
 
 /// Applies the map or its adjoint.
-void run_map(const Execution& exec, GemmEngine& engine, const ConvolutionShape& shape, DType type,
+void run_map(const Execution& exec, const Engines& engines, const ConvolutionShape& shape, DType type,
              bool adjoint, const GatheredOperands& operands, std::int64_t samples, void* workspace) {
   const auto pass = adjoint ? ConvolutionPass::adjoint : ConvolutionPass::apply;
-  const auto way = ConvolutionByLibrary::find(engine, shape, pass, type);
+  const auto way = ConvolutionByLibrary::find(engines.libraries, shape, pass, type);
   if (way && way->run(exec, operands, samples, workspace)) return;
   const auto by_products = adjoint ? convolution_products::apply_adjoint : convolution_products::apply;
-  by_products(exec, engine, ConvolutionMap(shape), type, operands, samples, workspace);
+  by_products(exec, engines.gemm, ConvolutionMap(shape), type, operands, samples, workspace);
 }
 
 }  // namespace
@@ -43,22 +43,22 @@ Convolution::Convolution(const ConvolutionShape& shape, DType type) : shape_(sha
   output_ = output_grid(shape);
 }
 
-std::size_t Convolution::workspace_bytes(const GemmEngine& engine, std::int64_t samples) const {
+std::size_t Convolution::workspace_bytes(const Engines& engines, std::int64_t samples) const {
   const ConvolutionMap map(shape_);
   const auto bytes = [&](ConvolutionPass pass, auto products_workspace) {
-    const auto way = ConvolutionByLibrary::find(engine, shape_, pass, type_);
+    const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, pass, type_);
     const std::size_t library_bytes = way ? way->workspace_bytes(samples) : 0;
     if (way && !way->may_refuse()) return library_bytes;
-    return std::max(library_bytes, products_workspace(engine, map, type_, samples));
+    return std::max(library_bytes, products_workspace(engines.gemm, map, type_, samples));
   };
   return std::max({bytes(ConvolutionPass::apply, convolution_products::apply_workspace),
                    bytes(ConvolutionPass::adjoint, convolution_products::adjoint_workspace),
                    bytes(ConvolutionPass::weights, convolution_products::sum_workspace)});
 }
 
-SparedFlops Convolution::spared_flops(const GemmEngine& engine) const {
+SparedFlops Convolution::spared_flops(const Engines& engines) const {
   const auto spared = [&](ConvolutionPass pass) {
-    const auto way = ConvolutionByLibrary::find(engine, shape_, pass, type_);
+    const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, pass, type_);
     return way ? std::max(0.0, flops_of(shape_) - way->multiplied_flops(flops_of(shape_))) : 0.0;
   };
   const double apply = spared(ConvolutionPass::apply);
@@ -68,43 +68,43 @@ SparedFlops Convolution::spared_flops(const GemmEngine& engine) const {
           .weight_gradient = spared(ConvolutionPass::weights)};
 }
 
-std::size_t Convolution::code_bytes(const GemmEngine& engine, std::span<const std::int64_t> samples) const {
+std::size_t Convolution::code_bytes(const Engines& engines, std::span<const std::int64_t> samples) const {
   std::vector<LibraryPass> passes;
   for (const auto pass : {ConvolutionPass::apply, ConvolutionPass::adjoint, ConvolutionPass::weights}) {
-    const auto way = ConvolutionByLibrary::find(engine, shape_, pass, type_);
+    const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, pass, type_);
     if (!way) continue;
     for (const std::int64_t count : samples) way->note_passes(count, passes);
   }
   std::size_t bytes = 0;
-  for (const LibraryPass& pass : passes) bytes += engine.convolutions()->code_bytes(pass);
+  for (const LibraryPass& pass : passes) bytes += engines.libraries.convolution->code_bytes(pass);
   return bytes;
 }
 
-bool Convolution::sums_by_library(const GemmEngine& engine) const {
-  const auto way = ConvolutionByLibrary::find(engine, shape_, ConvolutionPass::weights, type_);
+bool Convolution::sums_by_library(const Engines& engines) const {
+  const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, ConvolutionPass::weights, type_);
   return way && !way->has_thread_independent_sums();
 }
 
-void Convolution::forward(const Execution& exec, GemmEngine& engine, const Tensor& x, const Tensor& weights,
-                          const Tensor& bias, const Tensor& y, void* workspace) const {
+void Convolution::forward(const Execution& exec, const Engines& engines, const Tensor& x,
+                          const Tensor& weights, const Tensor& bias, const Tensor& y, void* workspace) const {
   check_matrix("input", x, type_, x.rows(), shape_.input.columns());
   check_matrix("output", y, type_, x.rows(), output_.columns());
   check_weights("weights", shape_, weights, type_);
   check_bias(shape_, bias, type_);
   const GatheredOperands operands{x.data(), weights.data(), bias.data(), y.data()};
-  run_map(exec, engine, shape_, type_, shape_.transposed, operands, x.rows(), workspace);
+  run_map(exec, engines, shape_, type_, shape_.transposed, operands, x.rows(), workspace);
 }
 
-void Convolution::input_gradient(const Execution& exec, GemmEngine& engine, const Tensor& dy,
+void Convolution::input_gradient(const Execution& exec, const Engines& engines, const Tensor& dy,
                                  const Tensor& weights, const Tensor& dx, void* workspace) const {
   check_matrix("output's gradient", dy, type_, dy.rows(), output_.columns());
   check_matrix("input's gradient", dx, type_, dy.rows(), shape_.input.columns());
   check_weights("weights", shape_, weights, type_);
   const GatheredOperands operands{dy.data(), weights.data(), nullptr, dx.data()};
-  run_map(exec, engine, shape_, type_, !shape_.transposed, operands, dy.rows(), workspace);
+  run_map(exec, engines, shape_, type_, !shape_.transposed, operands, dy.rows(), workspace);
 }
 
-void Convolution::weight_gradient(const Execution& exec, GemmEngine& engine, const Tensor& x,
+void Convolution::weight_gradient(const Execution& exec, const Engines& engines, const Tensor& x,
                                   const Tensor& dy, const Tensor& d_weights, const Tensor& d_bias,
                                   bool accumulate, void* workspace) const {
   check_matrix("input", x, type_, x.rows(), shape_.input.columns());
@@ -114,10 +114,10 @@ void Convolution::weight_gradient(const Execution& exec, GemmEngine& engine, con
   check_bias(shape_, d_bias, d_bias.type());
   const Tensor& from = shape_.transposed ? dy : x;
   const Tensor& to = shape_.transposed ? x : dy;
-  const auto way = ConvolutionByLibrary::find(engine, shape_, ConvolutionPass::weights, type_);
+  const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, ConvolutionPass::weights, type_);
   if (!way || !way->sum_weights(exec, from, to, d_weights, accumulate, workspace)) {
-    convolution_products::sum_weights(exec, engine, ConvolutionMap(shape_), from, to, d_weights, accumulate,
-                                      workspace);
+    convolution_products::sum_weights(exec, engines.gemm, ConvolutionMap(shape_), from, to, d_weights,
+                                      accumulate, workspace);
   }
   if (d_bias.empty()) return;
   const Tensor points(dy.data(), type_, dy.rows() * output_.points(), shape_.outputs);

@@ -1,11 +1,11 @@
-// Convolutions on grids, forward and backward. The engine's library of convolutions computes a pass if it
+// Convolutions on grids, forward and backward. A library of convolutions computes a pass if there is one that
 // supports it. Otherwise GEMMs compute it: the points that the taps of a kernel see are gathered into the
 // rows of a matrix, some rows at a time, so that the workspace is bounded for any batch.
 //
 //   y = x * W + bias        dx = dy * W, by the adjoint        dW = sum over points of dy and what it saw
 //
 // For formulas, padding and groups see convolution_shape.hpp. Sums are in float and rounded to the result's
-// type once. Their order depends on the shape, the type and the engine; there are no atomics. If the engine's
+// type once. Their order depends on the shape, the type and the engines; there are no atomics. If the
 // GEMMs have the same bits for any number of threads, so have the results, except for dW by a vendor's
 // library.
 //
@@ -19,7 +19,7 @@
 
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/convolution/convolution_shape.hpp"
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engines.hpp"
 
 namespace mylos {
 
@@ -58,30 +58,30 @@ class Convolution {
   /// By a library, it holds the weights in the library's layout, the library's workspace, and, for at most
   /// that number of samples, float copies of types that the library does not multiply and grids extended
   /// beyond their edges. If the library may refuse a pass, the workspace is the larger of the two.
-  [[nodiscard]] std::size_t workspace_bytes(const GemmEngine& engine, std::int64_t samples) const;
+  [[nodiscard]] std::size_t workspace_bytes(const Engines& engines, std::int64_t samples) const;
 
-  /// Returns the bytes of host memory that the engine's library of convolutions keeps after the passes have
+  /// Returns the bytes of host memory that the library of convolutions keeps after the passes have
   /// run with each of these numbers of samples: it generates code for each of them.
-  [[nodiscard]] std::size_t code_bytes(const GemmEngine& engine, std::span<const std::int64_t> samples) const;
+  [[nodiscard]] std::size_t code_bytes(const Engines& engines, std::span<const std::int64_t> samples) const;
 
   /// Returns true if a vendor's library sums over samples; it may split the sums by the number of threads.
-  [[nodiscard]] bool sums_by_library(const GemmEngine& engine) const;
+  [[nodiscard]] bool sums_by_library(const Engines& engines) const;
 
-  /// Returns the operations that Winograd convolution saves with this engine.
-  [[nodiscard]] SparedFlops spared_flops(const GemmEngine& engine) const;
+  /// Returns the operations that Winograd convolution saves with these engines.
+  [[nodiscard]] SparedFlops spared_flops(const Engines& engines) const;
 
   /// Computes y. x: [samples, input columns], y: [samples, output columns], weights: [weight_rows,
   /// weight_columns], all of type(). bias: [1, outputs] of type(), or empty. The tensors must not overlap.
-  void forward(const Execution& exec, GemmEngine& engine, const Tensor& x, const Tensor& weights,
+  void forward(const Execution& exec, const Engines& engines, const Tensor& x, const Tensor& weights,
                const Tensor& bias, const Tensor& y, void* workspace) const;
 
   /// Computes dx: [samples, input columns] of type().
-  void input_gradient(const Execution& exec, GemmEngine& engine, const Tensor& dy, const Tensor& weights,
+  void input_gradient(const Execution& exec, const Engines& engines, const Tensor& dy, const Tensor& weights,
                       const Tensor& dx, void* workspace) const;
 
   /// Computes d_weights (shape of the weights, type() or fp32) and d_bias ([1, outputs] of any type, or
   /// empty). Adds to both if `accumulate`.
-  void weight_gradient(const Execution& exec, GemmEngine& engine, const Tensor& x, const Tensor& dy,
+  void weight_gradient(const Execution& exec, const Engines& engines, const Tensor& x, const Tensor& dy,
                        const Tensor& d_weights, const Tensor& d_bias, bool accumulate, void* workspace) const;
 
  private:

@@ -30,16 +30,6 @@ bool suits_library(const ConvolutionMap& map, ConvolutionPass pass, bool by_wino
   return !map.is_depthwise();
 }
 
-/// Returns the stream in which a vendor's library enqueues work after that of `exec`; null on hosts.
-template <class Space>
-CUstream_st* stream_of(const Space& exec) {
-  if constexpr (requires { exec.cuda_stream(); }) {
-    return exec.cuda_stream();
-  } else {
-    return nullptr;
-  }
-}
-
 /// Writes to = sums + bias, rounded.
 template <class T>
 void finish_points(const Execution& exec, std::int64_t rows, std::int64_t channels, const float* sums,
@@ -147,10 +137,10 @@ ConvolutionByLibrary::ConvolutionByLibrary(LibraryConvolution& library, const Co
   pass_.result = has_floats_as_result ? DType::fp32 : pass_.type;
 }
 
-std::optional<ConvolutionByLibrary> ConvolutionByLibrary::find(const GemmEngine& engine,
+std::optional<ConvolutionByLibrary> ConvolutionByLibrary::find(const Libraries& libraries,
                                                                const ConvolutionShape& shape,
                                                                ConvolutionPass pass, DType type) {
-  LibraryConvolution* const library = engine.convolutions();
+  LibraryConvolution* const library = libraries.convolution;
   if (library == nullptr) return std::nullopt;
   const ConvolutionByLibrary way(*library, shape, pass, type);
   if (!suits_library(way.map_, pass, library->uses_winograd(way.pass_))) return std::nullopt;
@@ -236,9 +226,8 @@ bool ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& op
         .first = adjoint ? values(exec, from, pieces.source) : input(exec, from, pieces.source),
         .second = weights,
         .result = sums,
-        .bias = pass.bias ? operands.bias : nullptr,
-        .stream = stream_of(exec)};
-    if (!library_->run(pass, library_operands, pieces.library_workspace)) return false;
+        .bias = pass.bias ? operands.bias : nullptr};
+    if (!library_->run(exec, pass, library_operands, pieces.library_workspace)) return false;
     if (!finishes() && !adds_bias) continue;
     dispatch(type_, [&]<class T>(TypeTag<T>) {
       const T* const bias = static_cast<const T*>(operands.bias);
@@ -267,9 +256,8 @@ bool ConvolutionByLibrary::sum_weights(const Execution& exec, const Tensor& from
         .first = input(exec, samples_of(from.data(), type_, first, count, map_.from), pieces.from),
         .second = values(exec, samples_of(d_to.data(), type_, first, count, map_.to), pieces.to),
         .result = direct ? d_weights.data() : (adds ? pieces.more : pieces.sums),
-        .accumulate = accumulates && (first > 0 || (direct && accumulate)),
-        .stream = stream_of(exec)};
-    if (!library_->run(pass, operands, pieces.library_workspace)) return false;
+        .accumulate = accumulates && (first > 0 || (direct && accumulate))};
+    if (!library_->run(exec, pass, operands, pieces.library_workspace)) return false;
     if (adds) add_sums(exec, pass_.map.weight_count(), pieces.more, pieces.sums);
   }
   if (direct) return true;

@@ -1,4 +1,4 @@
-// The passes of a convolution by a library of convolutions, if the engine has one that is faster than GEMMs:
+// The passes of a convolution by a library of convolutions, if there is one that is faster than GEMMs:
 // a vendor's library, or on hosts also our Winograd convolution.
 //
 // Such a library supports only zero padding. For other padding, hosts copy the grid with its padding; for the
@@ -16,13 +16,14 @@
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/convolution/gathered_product.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
+#include "mylos/kernels/engines/engines.hpp"
 
 namespace mylos {
 
 class ConvolutionByLibrary {
  public:
   /// Returns nothing if GEMMs compute the pass.
-  [[nodiscard]] static std::optional<ConvolutionByLibrary> find(const GemmEngine& engine,
+  [[nodiscard]] static std::optional<ConvolutionByLibrary> find(const Libraries& libraries,
                                                                 const ConvolutionShape& shape,
                                                                 ConvolutionPass pass, DType type);
 

@@ -49,8 +49,6 @@ bool is_filter(const ConvolutionMap& map) {
 /// Uses the instructions that were in use when it was created.
 class WinogradConvolution final : public LibraryConvolution {
  public:
-  explicit WinogradConvolution(const Execution& exec) : exec_(exec) {}
-
   [[nodiscard]] bool multiplies(DType type) const override { return type == DType::fp32; }
   [[nodiscard]] bool adds_bias(ConvolutionPass pass, DType /*type*/) const override {
     return pass == ConvolutionPass::apply;
@@ -64,21 +62,21 @@ class WinogradConvolution final : public LibraryConvolution {
     return uses_winograd(pass) ? pass.samples : 0;
   }
   [[nodiscard]] std::size_t workspace_bytes(const LibraryPass& pass) override { return bytes_(pass); }
-  [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
-    run_(exec_, pass, operands, workspace);
+  [[nodiscard]] bool run(const Execution& exec, const LibraryPass& pass, const LibraryOperands& operands,
+                         void* workspace) override {
+    run_(exec, pass, operands, workspace);
     return true;
   }
 
  private:
   decltype(HWY_DYNAMIC_POINTER(winograd_bytes)) bytes_ = HWY_DYNAMIC_POINTER(winograd_bytes);
   decltype(HWY_DYNAMIC_POINTER(run_winograd)) run_ = HWY_DYNAMIC_POINTER(run_winograd);
-  Execution exec_;
 };
 
 }  // namespace
 
-std::unique_ptr<LibraryConvolution> make_winograd_convolution(const Execution& exec) {
-  return std::make_unique<WinogradConvolution>(exec);
+std::unique_ptr<LibraryConvolution> make_winograd_convolution() {
+  return std::make_unique<WinogradConvolution>();
 }
 
 }  // namespace mylos

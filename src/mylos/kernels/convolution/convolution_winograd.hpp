@@ -11,13 +11,14 @@
 // become NaN. The bits depend neither on the number of threads nor, for a sample, on the other samples.
 #pragma once
 
-#include "mylos/base/execution.hpp"
+#include <memory>
+
 #include "mylos/kernels/convolution/library_convolution.hpp"
 
 namespace mylos {
 
 /// Returns a library for floats and for kernels of 3 x 3 points, or of planes of those, without stride,
-/// dilation and groups, and with less padding than kernel. Passes run on `exec`.
-[[nodiscard]] std::unique_ptr<LibraryConvolution> make_winograd_convolution(const Execution& exec = {});
+/// dilation and groups, and with less padding than kernel.
+[[nodiscard]] std::unique_ptr<LibraryConvolution> make_winograd_convolution();
 
 }  // namespace mylos

@@ -21,9 +21,6 @@
 
 namespace mylos {
 
-class FusedAttention;
-class LibraryConvolution;
-
 /// The description of one GEMM by shapes and types.
 struct GemmProblem {
   std::int64_t m = 0;        ///< rows of C
@@ -147,22 +144,13 @@ class GemmEngine {
   /// first. Throws Error as `run` does, and if the problem has an epilogue.
   virtual void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
                            void* workspace);
-
-  /// Returns the vendor library's attention kernel, owned by the engine; null if there is none.
-  [[nodiscard]] virtual FusedAttention* fused_attention() const { return nullptr; }
-
-  /// Returns the library of convolutions, owned by the engine; null if there is none.
-  [[nodiscard]] virtual LibraryConvolution* convolutions() const { return nullptr; }
-
-  /// Returns what these two have refused since the last call, with the reasons, in lines for users; usually
-  /// empty.
-  [[nodiscard]] virtual std::string take_refusals() { return {}; }
 };
 
 /// Returns the problem, with row sums if the engine supports them.
 [[nodiscard]] GemmProblem with_row_sums(const GemmEngine& engine, const GemmProblem& problem);
 
-/// Returns the engine that the deck selects. Also applies the instruction set that the deck selects to this
+/// Returns the engine that the deck selects, without the libraries that go with it (engines/engine_set.hpp).
+/// Also applies the instruction set that the deck selects to this
 /// process's vector code and to oneDNN. `automatic` and `measure` compute each problem with the fastest
 /// engine of this machine; until choose() is called, `measure` uses the same table as `automatic`. Throws
 /// Error (bad input) if the engine or the instruction set is not available, and lists the available ones.
@@ -180,7 +168,10 @@ class GemmEngine {
 /// Returns true if oneDNN would use the processor's matrix unit (AMX) for bfloat16, unless it is limited.
 [[nodiscard]] bool could_use_matrix_unit();
 
-/// Returns the engines of this build, by the names that decks use.
+/// Returns the engines of all builds, by the names that decks use.
+[[nodiscard]] std::vector<std::string_view> listed_gemm_engines();
+
+/// Returns those of this build.
 [[nodiscard]] std::vector<std::string> gemm_engine_names();
 
 /// Returns the engine of this name. Throws Error (bad input) that lists the engines if `name` is unknown.

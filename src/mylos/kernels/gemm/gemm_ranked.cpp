@@ -47,11 +47,6 @@ class RankedGemm final : public GemmEngine {
     engine_for(problem).run(execution, problem, operands, workspace);
   }
 
-  [[nodiscard]] FusedAttention* fused_attention() const override {
-    return engines_.front()->fused_attention();
-  }
-  [[nodiscard]] LibraryConvolution* convolutions() const override { return engines_.front()->convolutions(); }
-  [[nodiscard]] std::string take_refusals() override { return engines_.front()->take_refusals(); }
   [[nodiscard]] bool batches() const override { return engines_.front()->batches(); }
   void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
                    void* workspace) override {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engines.hpp"
 #include "mylos/model/block/buffer_spec.hpp"
 #include "mylos/model/block/parameter_tensors.hpp"
 #include "mylos/model/block/signature.hpp"
@@ -81,7 +81,7 @@ class KeyValueCache;
 /// The inputs that all operations of a step share.
 struct StepContext {
   const Execution& exec;
-  GemmEngine& gemm;
+  Engines engines;
   const std::uint64_t* step = nullptr;  // device memory: the step number, part of the random numbers' key
   std::uint64_t first_sample = 0;       // index in the global batch of the first sample
   bool training = true;                 // false: no dropout, nothing is saved for backward
@@ -125,10 +125,10 @@ class Block {
   [[nodiscard]] virtual bool exchanges_in_passes() const { return false; }
   /// Returns whether the gradients contain sums, apart from products(), whose order a library of the engine
   /// chooses.
-  [[nodiscard]] virtual bool sums_by_library(const GemmEngine& /*gemm*/) const { return false; }
+  [[nodiscard]] virtual bool sums_by_library(const Engines& /*engines*/) const { return false; }
   /// Returns the convolution that the block computes, or null.
   [[nodiscard]] virtual const Convolution* convolution() const { return nullptr; }
-  [[nodiscard]] virtual BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
+  [[nodiscard]] virtual BlockCost cost(const Engines& engines, std::int64_t rows) const = 0;
   /// Returns the GEMMs of forward and backward, without recomputation.
   [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }
 

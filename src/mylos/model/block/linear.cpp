@@ -43,21 +43,22 @@ std::size_t Linear::backward_workspace(const GemmEngine& gemm, std::int64_t rows
 void Linear::forward(const StepContext& context, const ParameterTensors& weights, const Tensor& x,
                      const Tensor& y, std::byte* workspace) const {
   const void* shift = bias ? weights.of(name)["bias"].data() : nullptr;
-  context.gemm.run(context.exec, output_product(x.rows()),
-                   {x.data(), weights.of(name)["weight"].data(), y.data(), shift}, workspace);
+  context.engines.gemm.run(context.exec, output_product(x.rows()),
+                           {x.data(), weights.of(name)["weight"].data(), y.data(), shift}, workspace);
 }
 
 void Linear::weight_gradient(const StepContext& context, const ParameterTensors& gradients, bool accumulate,
                              const Tensor& dy, const Tensor& x, std::byte* workspace) const {
   void* sums = bias ? gradients.of(name)["bias"].data() : nullptr;
-  context.gemm.run(context.exec, weight_product(context.gemm, x.rows(), accumulate),
-                   {dy.data(), x.data(), gradients.of(name)["weight"].data(), nullptr, sums}, workspace);
+  context.engines.gemm.run(context.exec, weight_product(context.engines.gemm, x.rows(), accumulate),
+                           {dy.data(), x.data(), gradients.of(name)["weight"].data(), nullptr, sums},
+                           workspace);
 }
 
 void Linear::input_gradient(const StepContext& context, const ParameterTensors& weights, const Tensor& dy,
                             const Tensor& dx, std::byte* workspace, bool add) const {
-  context.gemm.run(context.exec, input_product(dy.rows(), add),
-                   {dy.data(), weights.of(name)["weight"].data(), dx.data()}, workspace);
+  context.engines.gemm.run(context.exec, input_product(dy.rows(), add),
+                           {dy.data(), weights.of(name)["weight"].data(), dx.data()}, workspace);
 }
 
 bool Linear::passes_gelu(const GemmEngine& gemm, std::int64_t rows) const {
@@ -71,7 +72,7 @@ void Linear::gelu_input_gradient(const StepContext& context, const ParameterTens
   problem.gelu_derivative = true;
   GemmOperands operands{dy.data(), weights.of(name)["weight"].data(), dz.data()};
   operands.gelu_input = z.data();
-  context.gemm.run(context.exec, problem, operands, workspace);
+  context.engines.gemm.run(context.exec, problem, operands, workspace);
 }
 
 Tensor Linear::bias_gradient(const GemmEngine& gemm, const ParameterTensors& gradients,

@@ -64,7 +64,7 @@ class LossHead {
   [[nodiscard]] virtual std::optional<BorrowedParameter> borrows() const { return std::nullopt; }
   /// Returns the constants that the head reads (stored by BufferStore).
   [[nodiscard]] virtual std::span<const float> constants() const { return {}; }
-  [[nodiscard]] virtual LossCost cost(const GemmEngine& gemm, std::int64_t rows) const = 0;
+  [[nodiscard]] virtual LossCost cost(const Engines& engines, std::int64_t rows) const = 0;
   /// Returns the GEMMs of evaluate_and_seed.
   [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }
 

@@ -13,8 +13,8 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-Shape shape_of(const Block& block, const GemmEngine& gemm, std::int64_t rows) {
-  Shape shape{.signature = block.signature(), .parameters = {}, .cost = block.cost(gemm, rows)};
+Shape shape_of(const Block& block, const Engines& engines, std::int64_t rows) {
+  Shape shape{.signature = block.signature(), .parameters = {}, .cost = block.cost(engines, rows)};
   shape.signature.name.clear();
   for (const ParameterSpec& parameter : block.parameters()) {
     shape.parameters.push_back(parameter.rows);
@@ -25,11 +25,11 @@ Shape shape_of(const Block& block, const GemmEngine& gemm, std::int64_t rows) {
 
 }  // namespace
 
-std::vector<std::size_t> first_of_shape(const Chain& chain, const GemmEngine& gemm, std::int64_t rows) {
+std::vector<std::size_t> first_of_shape(const Chain& chain, const Engines& engines, std::int64_t rows) {
   std::vector<std::size_t> result;
   std::vector<Shape> shapes;
   for (std::size_t i = 0; i < chain.blocks.size(); ++i) {
-    shapes.push_back(shape_of(*chain.blocks[i], gemm, rows));
+    shapes.push_back(shape_of(*chain.blocks[i], engines, rows));
     std::size_t first = std::min<std::size_t>(i, 1);
     while (first < i && (result[first] != first || !(shapes[first] == shapes[i]))) ++first;
     result.push_back(first);

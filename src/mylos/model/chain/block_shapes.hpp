@@ -11,7 +11,7 @@ namespace mylos {
 /// Returns for each block the first block of the chain that agrees with it in everything that its time
 /// depends on: kind, widths, types, parameters, bytes and FLOPs for `rows` rows. The chain's first block
 /// agrees with no other, because it computes no gradient of its input.
-[[nodiscard]] std::vector<std::size_t> first_of_shape(const Chain& chain, const GemmEngine& gemm,
+[[nodiscard]] std::vector<std::size_t> first_of_shape(const Chain& chain, const Engines& engines,
                                                       std::int64_t rows);
 
 /// Returns the blocks that are among the first `copies` of their shape, and all blocks up to the one whose

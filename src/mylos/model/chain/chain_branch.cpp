@@ -1,5 +1,6 @@
 #include "mylos/model/chain/chain_branch.hpp"
 
+#include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/region.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/pointwise/residual.hpp"
@@ -17,7 +18,7 @@ ChainBranch::ChainBranch(ChainBranchOptions options)
                  .skip_inputs = options.skip_inputs,
                  .skip_type = options.skip_type} {}
 
-BlockCost ChainBranch::cost(const GemmEngine&, std::int64_t rows) const {
+BlockCost ChainBranch::cost(const Engines&, std::int64_t rows) const {
   BlockCost cost;
   cost.output_bytes =
       aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(signature_.output_type));

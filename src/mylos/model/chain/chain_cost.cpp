@@ -71,7 +71,7 @@ Skips ChainCost::skips() const {
   return Skips(std::move(sources));
 }
 
-std::size_t convolution_code_bytes(const Chain& chain, const GemmEngine& gemm,
+std::size_t convolution_code_bytes(const Chain& chain, const Engines& engines,
                                    std::span<const std::int64_t> samples) {
   std::vector<const Convolution*> counted;
   std::size_t bytes = 0;
@@ -83,22 +83,22 @@ std::size_t convolution_code_bytes(const Chain& chain, const GemmEngine& gemm,
     };
     if (std::any_of(counted.begin(), counted.end(), is_equal)) continue;
     counted.push_back(convolution);
-    bytes += convolution->code_bytes(gemm, samples);
+    bytes += convolution->code_bytes(engines, samples);
   }
   return bytes;
 }
 
-ChainCost chain_cost(const Chain& chain, const GemmEngine& gemm, std::int64_t rows,
+ChainCost chain_cost(const Chain& chain, const Engines& engines, std::int64_t rows,
                      const MachineRates& rates) {
   ChainCost cost;
   for (std::size_t i = 0; i < chain.blocks.size(); ++i) {
     const Block& block = *chain.blocks[i];
     require_countable(block.signature(), rows);
-    cost.blocks.push_back(stage_cost(block, block.cost(gemm, rows), rows, rates));
+    cost.blocks.push_back(stage_cost(block, block.cost(engines, rows), rows, rates));
     cost.blocks.back().skip = chain.skip_of(i);
   }
   require_countable(chain.head->signature(), rows);
-  const LossCost loss = chain.head->cost(gemm, rows);
+  const LossCost loss = chain.head->cost(engines, rows);
   cost.loss_workspace = loss.workspace;
   const double traffic = 2 * static_cast<double>(rows * chain.head->signature().inputs) *
                              static_cast<double>(size_of(chain.head->signature().input_type)) +

@@ -59,11 +59,11 @@ struct ChainCost {
 
 /// Returns the host memory of the code that a library generates for the chain's convolutions, for
 /// micro-batches of each of these numbers of samples. Equal convolutions share their code.
-[[nodiscard]] std::size_t convolution_code_bytes(const Chain& chain, const GemmEngine& gemm,
+[[nodiscard]] std::size_t convolution_code_bytes(const Chain& chain, const Engines& engines,
                                                  std::span<const std::int64_t> samples);
 
 /// Returns the cost for micro-batches of `rows` rows; the input lies outside the arena.
-[[nodiscard]] ChainCost chain_cost(const Chain& chain, const GemmEngine& gemm, std::int64_t rows,
+[[nodiscard]] ChainCost chain_cost(const Chain& chain, const Engines& engines, std::int64_t rows,
                                    const MachineRates& rates = {});
 
 }  // namespace mylos

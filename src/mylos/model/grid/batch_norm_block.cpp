@@ -44,7 +44,7 @@ std::vector<BufferSpec> BatchNormBlock::buffers() const {
       {.name = "rstd", .size = channels, .role = BufferRole::scratch}};
 }
 
-BlockCost BatchNormBlock::cost(const GemmEngine&, std::int64_t rows) const {
+BlockCost BatchNormBlock::cost(const Engines&, std::int64_t rows) const {
   return norm_cost(signature_, rows, Forward(*this, rows, nullptr).pieces.bytes(), 0,
                    backward_pieces(rows, nullptr).pieces.bytes());
 }

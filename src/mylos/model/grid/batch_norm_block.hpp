@@ -39,7 +39,7 @@ class BatchNormBlock final : public Block {
     return has_others ? 1 : 2;
   }
   [[nodiscard]] bool exchanges_in_passes() const override { return options_.over_ranks; }
-  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

@@ -14,11 +14,11 @@ constexpr std::size_t saves_pre_activation = 0;  // variant "all"
 }
 
 struct ConvolutionBlock::Forward {
-  Forward(const ConvolutionBlock& block, const GemmEngine& gemm, std::int64_t rows, std::byte* workspace)
+  Forward(const ConvolutionBlock& block, const Engines& engines, std::int64_t rows, std::byte* workspace)
       : pieces(workspace),
         input(
             take_copy(pieces, block.options_.input_type, block.options_.type, rows, block.signature_.inputs)),
-        products(pieces.take_bytes(block.convolution_.workspace_bytes(gemm, rows))) {}
+        products(pieces.take_bytes(block.convolution_.workspace_bytes(engines, rows))) {}
 
   Pieces pieces;
   Tensor input;
@@ -26,7 +26,7 @@ struct ConvolutionBlock::Forward {
 };
 
 struct ConvolutionBlock::Backward {
-  Backward(const ConvolutionBlock& block, const GemmEngine& gemm, std::int64_t rows, bool recomputes,
+  Backward(const ConvolutionBlock& block, const Engines& engines, std::int64_t rows, bool recomputes,
            std::byte* workspace)
       : pieces(workspace) {
     const ConvolutionOptions& options = block.options_;
@@ -34,7 +34,7 @@ struct ConvolutionBlock::Backward {
     if (recomputes) pre_activation = pieces.take_tensor(options.type, rows, block.signature_.outputs);
     if (!options.first)
       input_gradient = take_copy(pieces, options.input_type, options.type, rows, block.signature_.inputs);
-    products = pieces.take_bytes(block.convolution_.workspace_bytes(gemm, rows));
+    products = pieces.take_bytes(block.convolution_.workspace_bytes(engines, rows));
   }
 
   Pieces pieces;
@@ -90,22 +90,22 @@ bool ConvolutionBlock::needs_pre_activation() const {
   return options_.activation != Activation::none && !keeps_output(options_.activation, options_.dropout > 0);
 }
 
-BlockCost ConvolutionBlock::cost(const GemmEngine& gemm, std::int64_t rows) const {
+BlockCost ConvolutionBlock::cost(const Engines& engines, std::int64_t rows) const {
   BlockCost cost;
   cost.output_bytes =
       aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(options_.type));
-  cost.forward_workspace = Forward(*this, gemm, rows, nullptr).pieces.bytes();
+  cost.forward_workspace = Forward(*this, engines, rows, nullptr).pieces.bytes();
   const double product = static_cast<double>(rows) * flops_of(options_.shape);
   cost.forward_flops = product;
   cost.backward_flops = options_.first ? product : 2 * product;
-  const SparedFlops spared = convolution_.spared_flops(gemm);
+  const SparedFlops spared = convolution_.spared_flops(engines);
   const auto samples = static_cast<double>(rows);
   cost.spared_forward_flops = samples * spared.forward;
   cost.spared_backward_flops =
       samples * (spared.weight_gradient + (options_.first ? 0 : spared.input_gradient));
   const bool needs_z = needs_pre_activation();
   const auto backward_bytes = [&](bool recomputes) {
-    return Backward(*this, gemm, rows, recomputes, nullptr).pieces.bytes();
+    return Backward(*this, engines, rows, recomputes, nullptr).pieces.bytes();
   };
   cost.variants.push_back({"all", needs_z ? cost.output_bytes : 0, backward_bytes(false), 0});
   if (needs_z) cost.variants.push_back({"input", 0, backward_bytes(true), product});
@@ -120,14 +120,14 @@ Tensor ConvolutionBlock::by_points(const Tensor& output) const {
 
 void ConvolutionBlock::convolve(const StepContext& context, const ParameterTensors& weights, const Tensor& x,
                                 const Tensor& z, std::byte* workspace) const {
-  convolution_.forward(context.exec, context.gemm, x, weights["weight"],
+  convolution_.forward(context.exec, context.engines, x, weights["weight"],
                        options_.bias ? weights["bias"] : Tensor(), z, workspace);
 }
 
 void ConvolutionBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("conv forward");
   const std::int64_t rows = memory.input.rows();
-  const Forward own(*this, context.gemm, rows, memory.workspace);
+  const Forward own(*this, context.engines, rows, memory.workspace);
   const bool saves =
       needs_pre_activation() && memory.saved != nullptr && memory.variant == saves_pre_activation;
   const Tensor z = saves ? Tensor(memory.saved, options_.type, rows, signature_.outputs) : memory.output;
@@ -145,7 +145,7 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
   const std::int64_t rows = memory.input.rows();
   const bool needs_z = needs_pre_activation();
   const bool recomputes = needs_z && memory.variant != saves_pre_activation;
-  const Backward own(*this, context.gemm, rows, recomputes, memory.workspace);
+  const Backward own(*this, context.engines, rows, recomputes, memory.workspace);
 
   const Tensor input = cast(context.exec, memory.input, own.input);
   if (recomputes) convolve(context, memory.weights, input, own.pre_activation, own.products);
@@ -160,10 +160,11 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
   if (!gradients.input.empty()) {
     const bool casts = !own.input_gradient.empty();
     const Tensor dx = casts ? own.input_gradient : gradients.input;
-    convolution_.input_gradient(context.exec, context.gemm, dz, memory.weights["weight"], dx, own.products);
+    convolution_.input_gradient(context.exec, context.engines, dz, memory.weights["weight"], dx,
+                                own.products);
     if (casts) convert(context.exec, dx, gradients.input);
   }
-  convolution_.weight_gradient(context.exec, context.gemm, input, dz, gradients.weights["weight"], {},
+  convolution_.weight_gradient(context.exec, context.engines, input, dz, gradients.weights["weight"], {},
                                gradients.accumulate, own.products);
 }
 

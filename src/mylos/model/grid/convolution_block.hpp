@@ -33,11 +33,11 @@ class ConvolutionBlock final : public Block {
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
-  [[nodiscard]] bool sums_by_library(const GemmEngine& gemm) const override {
-    return convolution_.sums_by_library(gemm);
+  [[nodiscard]] bool sums_by_library(const Engines& engines) const override {
+    return convolution_.sums_by_library(engines);
   }
   [[nodiscard]] const Convolution* convolution() const override { return &convolution_; }
-  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

@@ -49,7 +49,7 @@ std::vector<ParameterSpec> GroupNormBlock::parameters() const {
   return weight_and_bias(options_, options_.grid.channels);
 }
 
-BlockCost GroupNormBlock::cost(const GemmEngine&, std::int64_t rows) const {
+BlockCost GroupNormBlock::cost(const Engines&, std::int64_t rows) const {
   Pieces saved_pieces(nullptr);
   static_cast<void>(GroupStatistics(options_, rows, saved_pieces));
   return norm_cost(

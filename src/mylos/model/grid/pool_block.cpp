@@ -29,7 +29,7 @@ PoolBlock::PoolBlock(PoolOptions options)
                  .output_type = options_.type,
                  .compute_type = options_.type} {}
 
-BlockCost PoolBlock::cost(const GemmEngine&, std::int64_t rows) const {
+BlockCost PoolBlock::cost(const Engines&, std::int64_t rows) const {
   BlockCost cost;
   cost.output_bytes =
       aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(options_.type));

@@ -24,7 +24,7 @@ UpsampleBlock::UpsampleBlock(UpsampleOptions options)
                  .output_type = options_.type,
                  .compute_type = options_.type} {}
 
-BlockCost UpsampleBlock::cost(const GemmEngine&, std::int64_t rows) const {
+BlockCost UpsampleBlock::cost(const Engines&, std::int64_t rows) const {
   BlockCost cost;
   cost.output_bytes =
       aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(options_.type));

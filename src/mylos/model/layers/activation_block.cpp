@@ -18,7 +18,7 @@ ActivationBlock::ActivationBlock(ActivationOptions options)
                  .compute_type = options_.type},
       dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name) {}
 
-BlockCost ActivationBlock::cost(const GemmEngine&, std::int64_t rows) const {
+BlockCost ActivationBlock::cost(const Engines&, std::int64_t rows) const {
   BlockCost cost;
   cost.output_bytes = aligned_bytes(static_cast<std::size_t>(rows * options_.width) * size_of(options_.type));
   cost.forward_flops = static_cast<double>(rows * options_.width);

@@ -58,11 +58,11 @@ struct AttentionBranch {
     return {samples,     branch.context,    options.heads, branch.width / options.heads,
             branch.type, branch.dropout > 0};
   }
-  [[nodiscard]] std::size_t forward_kernels(const GemmEngine& gemm, std::int64_t rows) const {
-    return attention_forward_workspace(gemm, shape_of(rows));
+  [[nodiscard]] std::size_t forward_kernels(const Engines& engines, std::int64_t rows) const {
+    return attention_forward_workspace(engines, shape_of(rows));
   }
-  [[nodiscard]] std::size_t backward_kernels(const GemmEngine& gemm, std::int64_t rows) const {
-    return attention_backward_workspace(gemm, shape_of(rows));
+  [[nodiscard]] std::size_t backward_kernels(const Engines& engines, std::int64_t rows) const {
+    return attention_backward_workspace(engines, shape_of(rows));
   }
 
   [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const {
@@ -102,7 +102,7 @@ struct AttentionBranch {
       attention_append(context.exec, of, inner.qkv, first_position, cache->keys(options.layer),
                        cache->values(options.layer), inner.output, cache->workspace());
     } else {
-      attention_forward(context.exec, context.gemm, of, inner.qkv, inner.output, inner.log_sums,
+      attention_forward(context.exec, context.engines, of, inner.qkv, inner.output, inner.log_sums,
                         dropout(context), workspace);
     }
   }
@@ -114,11 +114,11 @@ struct AttentionBranch {
   void backward(const StepContext& context, const ParameterTensors& weights, const BlockGradients& gradients,
                 const Tensor& normed, const Inner& inner, const Gradients& own, std::byte* workspace) const {
     const AttentionShape of = shape_of(normed.rows());
-    attention_backward(context.exec, context.gemm, of, inner.qkv, inner.output, inner.log_sums, own.output,
+    attention_backward(context.exec, context.engines, of, inner.qkv, inner.output, inner.log_sums, own.output,
                        own.qkv, dropout(context), workspace);
     if (options.rotary) rotary_backward(context.exec, own.qkv, of.length, of.heads, of.head_width, 0);
     residual_backward(context.exec, own.qkv, own.qkv,
-                      to_qkv().bias_gradient(context.gemm, gradients.weights, normed.rows()),
+                      to_qkv().bias_gradient(context.engines.gemm, gradients.weights, normed.rows()),
                       gradients.accumulate, {});
     to_qkv().weight_gradient(context, gradients.weights, gradients.accumulate, own.qkv, normed, workspace);
     to_qkv().input_gradient(context, weights, own.qkv, own.normed, workspace);

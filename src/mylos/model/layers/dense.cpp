@@ -29,10 +29,10 @@ bool needs_pre_activation(const DenseOptions& options) {
 }
 
 struct DenseForward {
-  DenseForward(const DenseOptions& options, const GemmEngine& gemm, std::int64_t rows, std::byte* workspace)
+  DenseForward(const DenseOptions& options, const Engines& engines, std::int64_t rows, std::byte* workspace)
       : pieces(workspace),
         input(take_copy(pieces, options.input_type, options.type, rows, options.inputs)),
-        products(pieces.take_bytes(linear_of(options).forward_workspace(gemm, rows))) {}
+        products(pieces.take_bytes(linear_of(options).forward_workspace(engines.gemm, rows))) {}
 
   Pieces pieces;
   Tensor input;
@@ -40,15 +40,15 @@ struct DenseForward {
 };
 
 struct DenseBackward {
-  DenseBackward(const DenseOptions& options, const GemmEngine& gemm, std::int64_t rows, bool recomputes,
+  DenseBackward(const DenseOptions& options, const Engines& engines, std::int64_t rows, bool recomputes,
                 std::byte* workspace)
       : pieces(workspace) {
     const Linear linear = linear_of(options);
-    std::size_t product_bytes = linear.backward_workspace(gemm, rows);
+    std::size_t product_bytes = linear.backward_workspace(engines.gemm, rows);
     input = take_copy(pieces, options.input_type, options.type, rows, options.inputs);
     if (recomputes) {
       pre_activation = pieces.take_tensor(options.type, rows, options.outputs);
-      product_bytes = std::max(product_bytes, linear.forward_workspace(gemm, rows));
+      product_bytes = std::max(product_bytes, linear.forward_workspace(engines.gemm, rows));
     }
     if (!options.first)
       input_gradient = take_copy(pieces, options.input_type, options.type, rows, options.inputs);
@@ -84,18 +84,18 @@ std::vector<ParameterSpec> Dense::parameters() const {
   return specs;
 }
 
-BlockCost Dense::cost(const GemmEngine& gemm, std::int64_t rows) const {
+BlockCost Dense::cost(const Engines& engines, std::int64_t rows) const {
   BlockCost cost;
   cost.output_bytes =
       aligned_bytes(static_cast<std::size_t>(rows * options_.outputs) * size_of(options_.type));
-  cost.forward_workspace = DenseForward(options_, gemm, rows, nullptr).pieces.bytes();
+  cost.forward_workspace = DenseForward(options_, engines, rows, nullptr).pieces.bytes();
   const double product = 2.0 * static_cast<double>(rows) * static_cast<double>(options_.inputs) *
                          static_cast<double>(options_.outputs);
   cost.forward_flops = product;
   cost.backward_flops = options_.first ? product : 2 * product;
   const bool needs_z = needs_pre_activation(options_);
   const auto backward_bytes = [&](bool recomputes) {
-    return DenseBackward(options_, gemm, rows, recomputes, nullptr).pieces.bytes();
+    return DenseBackward(options_, engines, rows, recomputes, nullptr).pieces.bytes();
   };
   cost.variants.push_back({"all", needs_z ? cost.output_bytes : 0, backward_bytes(false), 0});
   if (needs_z) cost.variants.push_back({"input", 0, backward_bytes(true), product});
@@ -109,7 +109,7 @@ std::vector<BlockProduct> Dense::products(std::int64_t rows) const {
 void Dense::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("dense forward");
   const std::int64_t rows = memory.input.rows();
-  const DenseForward own(options_, context.gemm, rows, memory.workspace);
+  const DenseForward own(options_, context.engines, rows, memory.workspace);
   const Tensor input = cast(context.exec, memory.input, own.input);
   const bool saves = needs_pre_activation(options_) && memory.saved != nullptr && memory.variant == saves_z;
   const Tensor z = saves ? Tensor(memory.saved, options_.type, rows, options_.outputs) : memory.output;
@@ -129,7 +129,7 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
   const std::int64_t rows = memory.input.rows();
   const bool needs_z = needs_pre_activation(options_);
   const bool recomputes = needs_z && memory.variant != saves_z;
-  const DenseBackward own(options_, context.gemm, rows, recomputes, memory.workspace);
+  const DenseBackward own(options_, context.engines, rows, recomputes, memory.workspace);
   const Linear linear = linear_of(options_);
 
   const Tensor input = cast(context.exec, memory.input, own.input);
@@ -138,8 +138,8 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
   const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
   const Tensor& dz = gradients.output;
   activation_backward(context.exec, options_.activation, derivative_source, gradients.output, dz,
-                      linear.bias_gradient(context.gemm, gradients.weights, rows), gradients.accumulate,
-                      token_dropout(context, dropout_stream_, options_.dropout, 1));
+                      linear.bias_gradient(context.engines.gemm, gradients.weights, rows),
+                      gradients.accumulate, token_dropout(context, dropout_stream_, options_.dropout, 1));
 
   if (!gradients.input.empty()) {
     const bool casts = !own.input_gradient.empty();

@@ -31,7 +31,7 @@ class Dense final : public Block {
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
-  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,

@@ -35,7 +35,7 @@ std::vector<ParameterSpec> Embedding::parameters() const {
   return {token, position};
 }
 
-BlockCost Embedding::cost(const GemmEngine&, std::int64_t rows) const {
+BlockCost Embedding::cost(const Engines&, std::int64_t rows) const {
   const std::int64_t elements = rows * options_.width;
   BlockCost cost;
   cost.output_bytes = aligned_bytes(static_cast<std::size_t>(elements) * size_of(options_.type));

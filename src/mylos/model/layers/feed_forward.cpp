@@ -63,10 +63,10 @@ struct FeedForwardBranch {
     Tensor branch, normed;
   };
 
-  [[nodiscard]] std::size_t forward_kernels(const GemmEngine& /*gemm*/, std::int64_t /*rows*/) const {
+  [[nodiscard]] std::size_t forward_kernels(const Engines& /*engines*/, std::int64_t /*rows*/) const {
     return 0;
   }
-  [[nodiscard]] std::size_t backward_kernels(const GemmEngine& /*gemm*/, std::int64_t /*rows*/) const {
+  [[nodiscard]] std::size_t backward_kernels(const Engines& /*engines*/, std::int64_t /*rows*/) const {
     return 0;
   }
 
@@ -111,7 +111,7 @@ struct FeedForwardBranch {
                 const Tensor& normed, const Inner& inner, const Gradients& own, std::byte* workspace) const {
     const Tensor& d_z = own.output;
     const auto bias_gradient = [&](const Linear& linear) {
-      return linear.bias_gradient(context.gemm, gradients.weights, normed.rows());
+      return linear.bias_gradient(context.engines.gemm, gradients.weights, normed.rows());
     };
     const auto weight_gradient = [&](const Linear& linear, const Tensor& dy) {
       linear.weight_gradient(context, gradients.weights, gradients.accumulate, dy, normed, workspace);
@@ -120,7 +120,7 @@ struct FeedForwardBranch {
       gated_backward(context.exec, inner.z, inner.u, own.output, d_z, own.u, bias_gradient(to_z()),
                      bias_gradient(up()), gradients.accumulate);
     } else {
-      const bool passed = !gelu_input(context.gemm, inner).empty();
+      const bool passed = !gelu_input(context.engines.gemm, inner).empty();
       activation_backward(context.exec, passed ? Activation::none : Activation::gelu_tanh, inner.z,
                           own.output, d_z, bias_gradient(to_z()), gradients.accumulate, {});
     }

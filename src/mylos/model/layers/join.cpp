@@ -59,7 +59,7 @@ Join::Join(JoinOptions options)
   }
 }
 
-BlockCost Join::cost(const GemmEngine&, std::int64_t rows) const {
+BlockCost Join::cost(const Engines&, std::int64_t rows) const {
   BlockCost cost;
   const std::size_t copies = JoinCopies(options_, rows, nullptr).pieces.bytes();
   cost.output_bytes =

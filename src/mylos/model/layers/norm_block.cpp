@@ -38,7 +38,7 @@ NormBlock::NormBlock(NormOptions options)
       signature_(
           norm_signature(options_, kind_of(options_.norm.type), options_.points * options_.norm.width)) {}
 
-BlockCost NormBlock::cost(const GemmEngine&, std::int64_t rows) const {
+BlockCost NormBlock::cost(const Engines&, std::int64_t rows) const {
   return norm_cost(signature_, rows, NormForward(signature_, options_, rows, nullptr, nullptr).pieces.bytes(),
                    options_.norm.statistics_bytes(rows * options_.points),
                    backward_pieces(signature_, options_, rows, nullptr).pieces.bytes());

@@ -24,7 +24,7 @@ class NormBlock final : public Block {
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override {
     return options_.norm.parameters("", options_.type, options_.gradient_type);
   }
-  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

@@ -17,7 +17,7 @@ OutputLoss::OutputLoss(const ModelOptions& model, std::int64_t outputs, DType ty
   }
 }
 
-LossCost OutputLoss::cost(const GemmEngine&, std::int64_t rows) const {
+LossCost OutputLoss::cost(const Engines&, std::int64_t rows) const {
   Pieces pieces(nullptr);
   const RowSums sums(pieces, rows);
   return {pieces.bytes(), 8.0 * static_cast<double>(rows) * static_cast<double>(signature_.outputs)};

@@ -28,7 +28,7 @@ class OutputLoss final : public LossHead {
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] LossType loss() const override { return loss_; }
   [[nodiscard]] std::span<const float> constants() const override { return class_weights_; }
-  [[nodiscard]] LossCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  [[nodiscard]] LossCost cost(const Engines& engines, std::int64_t rows) const override;
 
   void evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,
                 LossSums* sums) const override;

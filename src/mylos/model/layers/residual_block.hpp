@@ -73,7 +73,7 @@ class ResidualBlock final : public Block {
     return branch_.products(rows);
   }
 
-  [[nodiscard]] BlockCost cost(const GemmEngine& gemm, std::int64_t rows) const override {
+  [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override {
     const BranchFlops flops = branch_.flops(rows);
     const double norm = options().norm.forward_flops(rows);
     const double lean = norm + flops.activate;
@@ -81,12 +81,12 @@ class ResidualBlock final : public Block {
     BlockCost cost;
     cost.output_bytes =
         aligned_bytes(static_cast<std::size_t>(rows * options().width) * size_of(options().type));
-    cost.forward_workspace = Forward(branch_, gemm, rows, saves_input, nullptr, nullptr).pieces.bytes();
+    cost.forward_workspace = Forward(branch_, engines, rows, saves_input, nullptr, nullptr).pieces.bytes();
     cost.forward_flops = norm + flops.forward;
     cost.backward_flops = options().norm.backward_flops(rows) + flops.backward;
     cost.repeated_flops = flops.repeated;
     for (std::size_t variant = 0; variant < branch_variants; ++variant) {
-      const Backward backward(branch_, gemm, rows, variant, nullptr, nullptr);
+      const Backward backward(branch_, engines, rows, variant, nullptr, nullptr);
       cost.variants.push_back({branch_variant_names[variant], backward.activations.saved_bytes,
                                backward.pieces.bytes(), recompute[variant]});
     }
@@ -96,7 +96,7 @@ class ResidualBlock final : public Block {
   void forward(const StepContext& context, const BlockMemory& memory) const override {
     const Region region(Branch::forward_name);
     const std::size_t variant = memory.saved == nullptr ? std::size_t{saves_input} : memory.variant;
-    const Forward own(branch_, context.gemm, memory.input.rows(), variant, memory.saved, memory.workspace);
+    const Forward own(branch_, context.engines, memory.input.rows(), variant, memory.saved, memory.workspace);
     const Activations& activations = own.activations;
     const Tensor x = cast(context.exec, memory.input, own.input);
     options().norm.forward(context.exec, x, memory.weights.of("norm"), activations.normed,
@@ -111,7 +111,7 @@ class ResidualBlock final : public Block {
                 const BlockGradients& gradients) const override {
     const Region region(Branch::backward_name);
     const std::int64_t rows = memory.input.rows();
-    const Backward own(branch_, context.gemm, rows, memory.variant, memory.saved, memory.workspace);
+    const Backward own(branch_, context.engines, rows, memory.variant, memory.saved, memory.workspace);
     const Activations& activations = own.activations;
     const Tensor x = cast(context.exec, memory.input, own.input);
     if (memory.variant != saves_all) {
@@ -126,10 +126,11 @@ class ResidualBlock final : public Block {
     const Dropout drops = dropout(context);
     const Tensor d_branch = drops.active() ? own.gradients.branch : gradients.output;
     residual_backward(context.exec, gradients.output, d_branch,
-                      last.bias_gradient(context.gemm, gradients.weights, rows), gradients.accumulate, drops);
+                      last.bias_gradient(context.engines.gemm, gradients.weights, rows), gradients.accumulate,
+                      drops);
     last.weight_gradient(context, gradients.weights, gradients.accumulate, d_branch, activations.inner.output,
                          own.kernels);
-    if (const Tensor z = branch_.gelu_input(context.gemm, activations.inner); !z.empty()) {
+    if (const Tensor z = branch_.gelu_input(context.engines.gemm, activations.inner); !z.empty()) {
       last.gelu_input_gradient(context, memory.weights, d_branch, z, own.gradients.output, own.kernels);
     } else {
       last.input_gradient(context, memory.weights, d_branch, own.gradients.output, own.kernels);
@@ -166,16 +167,17 @@ class ResidualBlock final : public Block {
     std::size_t saved_bytes;
   };
 
-  static std::size_t forward_bytes(const Branch& branch, const GemmEngine& gemm, std::int64_t rows) {
-    std::size_t bytes = branch.forward_kernels(gemm, rows);
-    for (const Linear& linear : branch.linears) bytes = std::max(bytes, linear.forward_workspace(gemm, rows));
+  static std::size_t forward_bytes(const Branch& branch, const Engines& engines, std::int64_t rows) {
+    std::size_t bytes = branch.forward_kernels(engines, rows);
+    for (const Linear& linear : branch.linears)
+      bytes = std::max(bytes, linear.forward_workspace(engines.gemm, rows));
     return bytes;
   }
-  static std::size_t backward_bytes(const Branch& branch, const GemmEngine& gemm, std::int64_t rows) {
+  static std::size_t backward_bytes(const Branch& branch, const Engines& engines, std::int64_t rows) {
     std::size_t bytes =
-        std::max(branch.backward_kernels(gemm, rows), branch.options.branch.norm.backward_workspace(rows));
+        std::max(branch.backward_kernels(engines, rows), branch.options.branch.norm.backward_workspace(rows));
     for (const Linear& linear : branch.linears)
-      bytes = std::max(bytes, linear.backward_workspace(gemm, rows));
+      bytes = std::max(bytes, linear.backward_workspace(engines.gemm, rows));
     return bytes;
   }
   static Tensor take_input(Pieces& pieces, const BranchOptions& options, std::int64_t rows) {
@@ -183,12 +185,12 @@ class ResidualBlock final : public Block {
   }
 
   struct Forward {
-    Forward(const Branch& branch, const GemmEngine& gemm, std::int64_t rows, std::size_t variant,
+    Forward(const Branch& branch, const Engines& engines, std::int64_t rows, std::size_t variant,
             std::byte* saved, std::byte* workspace)
         : pieces(workspace),
           input(take_input(pieces, branch.options.branch, rows)),
           activations(branch, rows, variant, saved, pieces),
-          kernels(pieces.take_bytes(forward_bytes(branch, gemm, rows))) {}
+          kernels(pieces.take_bytes(forward_bytes(branch, engines, rows))) {}
 
     Pieces pieces;
     Tensor input;
@@ -197,15 +199,15 @@ class ResidualBlock final : public Block {
   };
 
   struct Backward {
-    Backward(const Branch& branch, const GemmEngine& gemm, std::int64_t rows, std::size_t variant,
+    Backward(const Branch& branch, const Engines& engines, std::int64_t rows, std::size_t variant,
              std::byte* saved, std::byte* workspace)
         : pieces(workspace),
           input(take_input(pieces, branch.options.branch, rows)),
           input_gradient(take_input(pieces, branch.options.branch, rows)),
           activations(branch, rows, variant, saved, pieces),
           gradients(branch, rows, variant, activations.inner, pieces) {
-      const std::size_t recompute = variant == saves_input ? forward_bytes(branch, gemm, rows) : 0;
-      kernels = pieces.take_bytes(std::max(recompute, backward_bytes(branch, gemm, rows)));
+      const std::size_t recompute = variant == saves_input ? forward_bytes(branch, engines, rows) : 0;
+      kernels = pieces.take_bytes(std::max(recompute, backward_bytes(branch, engines, rows)));
     }
 
     Pieces pieces;

@@ -4,12 +4,12 @@
 
 namespace mylos {
 
-ChainFlops flops_of_sample(const Chain& chain, const GemmEngine& gemm, const Schedule& schedule) {
+ChainFlops flops_of_sample(const Chain& chain, const Engines& engines, const Schedule& schedule) {
   const std::int64_t rows = chain.rows_per_sample;
-  ChainFlops flops{.model = chain.head->cost(gemm, rows).flops};
+  ChainFlops flops{.model = chain.head->cost(engines, rows).flops};
   std::vector<BlockCost> costs;
   for (const auto& block : chain.blocks) {
-    costs.push_back(block->cost(gemm, rows));
+    costs.push_back(block->cost(engines, rows));
     const BlockCost& cost = costs.back();
     flops.model += cost.forward_flops + cost.backward_flops - cost.repeated_flops -
                    cost.spared_forward_flops - cost.spared_backward_flops;

@@ -12,7 +12,7 @@ struct ChainFlops {
   double recomputed = 0;  // of what the schedule computes again, and attention's scores in backward
 };
 
-[[nodiscard]] ChainFlops flops_of_sample(const Chain& chain, const GemmEngine& gemm,
+[[nodiscard]] ChainFlops flops_of_sample(const Chain& chain, const Engines& engines,
                                          const Schedule& schedule);
 
 }  // namespace mylos

@@ -18,21 +18,22 @@ Linear logits_of(const ClassifierOptions& options) {
 }
 
 /// Returns the bytes of a chunk of at most `rows` rows.
-std::size_t product_bytes(const ClassifierOptions& options, const GemmEngine& gemm, std::int64_t rows) {
+std::size_t product_bytes(const ClassifierOptions& options, const Engines& engines, std::int64_t rows) {
   const Linear linear = logits_of(options);
-  return std::max(linear.forward_workspace(gemm, rows), linear.backward_workspace(gemm, rows));
+  return std::max(linear.forward_workspace(engines.gemm, rows),
+                  linear.backward_workspace(engines.gemm, rows));
 }
 
 struct ChunkMemory {
   /// Places the memory for `rows` rows in chunks of at most `chunk`.
-  ChunkMemory(const ClassifierOptions& options, const GemmEngine& gemm, std::int64_t rows, std::int64_t chunk,
+  ChunkMemory(const ClassifierOptions& options, const Engines& engines, std::int64_t rows, std::int64_t chunk,
               std::byte* workspace)
       : pieces(workspace),
         row_sums(pieces, rows),
         logits(pieces.take_tensor(options.type, chunk, options.classes)),
         input(take_copy(pieces, options.input_type, options.type, chunk, options.width)),
         input_gradient(take_copy(pieces, options.input_type, options.type, chunk, options.width)),
-        products(pieces.take_bytes(product_bytes(options, gemm, chunk))) {}
+        products(pieces.take_bytes(product_bytes(options, engines, chunk))) {}
 
   Pieces pieces;
   RowSums row_sums;
@@ -82,9 +83,9 @@ std::int64_t Classifier::chunk_rows(std::int64_t rows) const {
   return (rows + chunks - 1) / chunks;
 }
 
-LossCost Classifier::cost(const GemmEngine& gemm, std::int64_t rows) const {
+LossCost Classifier::cost(const Engines& engines, std::int64_t rows) const {
   const std::int64_t most = std::min(rows, max_chunk_rows());  // fewer rows may use larger chunks
-  return {ChunkMemory(options_, gemm, rows, most, nullptr).pieces.bytes(),
+  return {ChunkMemory(options_, engines, rows, most, nullptr).pieces.bytes(),
           6 * static_cast<double>(rows) * static_cast<double>(options_.width) *
               static_cast<double>(options_.classes)};
 }
@@ -113,7 +114,7 @@ void Classifier::evaluate_and_seed(const StepContext& context, const LossMemory&
   const Region region("classifier");
   const std::int64_t rows = memory.input.rows();
   const std::int64_t chunk = chunk_rows(rows);
-  const ChunkMemory own(options_, context.gemm, rows, chunk, memory.workspace);
+  const ChunkMemory own(options_, context.engines, rows, chunk, memory.workspace);
   const Linear linear = logits_of(options_);
   for (std::int64_t first = 0; first < rows; first += chunk) {
     const std::int64_t count = std::min(chunk, rows - first);
@@ -141,7 +142,7 @@ Tensor Classifier::outputs_of(const StepContext& context, const LossMemory& memo
   if (rows > max_chunk_rows()) {
     fail_run("logits of {} rows: at most {} at a time", rows, max_chunk_rows());
   }
-  const ChunkMemory own(options_, context.gemm, rows, rows, memory.workspace);
+  const ChunkMemory own(options_, context.engines, rows, rows, memory.workspace);
   const Tensor input = cast(context.exec, memory.input, own.input);
   logits_of(options_).forward(context, memory.weights, input, own.logits, own.products);
   return own.logits;

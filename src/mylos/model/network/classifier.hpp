@@ -34,7 +34,7 @@ class Classifier final : public LossHead {
   [[nodiscard]] LossType loss() const override { return LossType::cross_entropy; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] std::optional<BorrowedParameter> borrows() const override { return options_.tied; }
-  [[nodiscard]] LossCost cost(const GemmEngine& gemm, std::int64_t rows) const override;
+  [[nodiscard]] LossCost cost(const Engines& engines, std::int64_t rows) const override;
   [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const override;
 
   void evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,

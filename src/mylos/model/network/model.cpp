@@ -17,7 +17,7 @@ bool exchanges(const Chain& chain) {
 
 }  // namespace
 
-Model::Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
+Model::Model(Chain chain, const Engines& engines, std::int64_t samples, std::int64_t bucket_bytes, int world,
              std::optional<Schedule> schedule, int rank, int shard_owners, std::size_t window)
     : chain_(std::move(chain)),
       skips_(chain_.all_skips()),
@@ -26,7 +26,7 @@ Model::Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t b
       exchanges_in_passes_(exchanges(chain_)),
       samples_(samples),
       schedule_(schedule ? std::move(*schedule) : store_all(chain_.blocks.size())) {
-  const ChainCost cost = chain_cost(chain_, gemm, samples * chain_.rows_per_sample);
+  const ChainCost cost = chain_cost(chain_, engines, samples * chain_.rows_per_sample);
   if (!schedule_.empty()) placement_ = place(trace_lifetimes(cost, schedule_));
   const auto is_loss = [](const Operation& operation) { return operation.kind == OperationKind::loss; };
   loss_ =

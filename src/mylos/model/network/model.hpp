@@ -35,9 +35,9 @@ class Model {
  public:
   /// `samples`: the maximum per micro-batch. Without a schedule everything is saved; an empty schedule allows
   /// only forward passes without backward. `rank`, `shard_owners`: the slice of the masters that this rank
-  /// holds, and the number of ranks that share them. `window`: that of make_parameter_layout(). `gemm` must
-  /// outlive the model.
-  Model(Chain chain, GemmEngine& gemm, std::int64_t samples, std::int64_t bucket_bytes, int world,
+  /// holds, and the number of ranks that share them. `window`: that of make_parameter_layout(). `engines`
+  /// must outlive the model.
+  Model(Chain chain, const Engines& engines, std::int64_t samples, std::int64_t bucket_bytes, int world,
         std::optional<Schedule> schedule = std::nullopt, int rank = 0, int shard_owners = 1,
         std::size_t window = 0);
   Model(const Model&) = delete;  // passes refer to its members

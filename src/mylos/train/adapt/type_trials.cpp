@@ -34,7 +34,7 @@ class Trial {
       const StepPlan& step = step_;
       trainer_.emplace(
           inspected, make_chain(options_.model, options_.precision, options_.run.seed, step.accumulates),
-          subject_.gemm, subject_.communicator, step, subject_.run_steps, memory_->plan.schedule);
+          subject_.engines, subject_.communicator, step, subject_.run_steps, memory_->plan.schedule);
       open_batches();
     });
     if (subject.initial != nullptr) subject.initial->load(*trainer_);
@@ -192,7 +192,7 @@ std::vector<TrialResult> run_type_trials(const TrialSubject& subject,
   for (const TrialSetting& setting : settings) turns.push_back({.result = {.setting = setting}});
   // Measured once: the process grows with each trial, and all settings must have the same room.
   const MemoryProblem start =
-      shared_problem(subject.options, subject.gemm, subject.communicator.ranks(), &subject.data);
+      shared_problem(subject.options, subject.engines, subject.communicator.ranks(), &subject.data);
   for (int round = 0; round < limits.rounds; ++round) {
     for (Turn& turn : turns) visit(subject, start, limits, round, turn);
     std::reverse(turns.begin(), turns.end());

@@ -76,7 +76,7 @@ struct TrialSubject {
   const RunData& data;
   const Normalizer& normalizer;
   Communicator& communicator;
-  GemmEngine& gemm;
+  Engines engines;
   std::int64_t run_steps = 0;         // length of the learning-rate schedule
   InitialWeights* initial = nullptr;  // initial weights of the run; null: drawn at random
 };

@@ -49,8 +49,8 @@ void OnlineTrainer::Parts::continue_with_engines(const ProductEngines& before, c
   if (before.instructions == assembly.memory.engines.instructions) {
     for (ProductEngine& product : assembly.memory.engines.products) {
       if (const ProductEngine* stored = find_product(before, product.problem))
-        assembly.gemm->choose(product.problem, stored->engine);  // where it can
-      product.engine = assembly.gemm->engine_of(product.problem);
+        assembly.engines->gemm().choose(product.problem, stored->engine);  // where it can
+      product.engine = assembly.engines->gemm().engine_of(product.problem);
     }
     assembly.trainer->forget_recordings();
   }

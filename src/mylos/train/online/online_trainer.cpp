@@ -116,7 +116,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
   deck = resolve(options);
   max_samples = samples_of_rank(options.data, ranks.size());
   let_steps_be_full(options, max_samples, ranks.size());
-  assembly.gemm = make_agreed_engine(options.kernels, ranks);
+  assembly.engines = make_agreed_engines(options.kernels, ranks);
   run_on_all(ranks, [&] {
     const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
     require_weights(chain);
@@ -127,7 +127,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
   std::optional<InitialWeights> initial;
   if (!options.run.initial.empty())
     initial.emplace(ranks, options, make_chain(options.model, options.precision, options.run.seed, false));
-  const MemoryProblem problem = shared_problem(options, *assembly.gemm, ranks, nullptr);
+  const MemoryProblem problem = shared_problem(options, *assembly.engines, ranks, nullptr);
   assembly.memory =
       share_plan(problem, ranks, "the plan of rank 0", [&] { return new_plan(problem, {}, line); });
   run_on_all(ranks, [&] {
@@ -150,7 +150,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
       "{}: {} parameters, {} rank{}, at most {} samples each in a step; {} products; {} of memory on each "
       "rank, {} of them activations",
       options.run.name, memory.statement.parameters, ranks.size(), ranks.size() == 1 ? "" : "s", max_samples,
-      assembly.gemm->name(), bytes(memory.statement.network_bytes() + memory.arena_bytes()),
+      assembly.engines->gemm().name(), bytes(memory.statement.network_bytes() + memory.arena_bytes()),
       bytes(memory.arena_bytes())));
 }
 
@@ -234,7 +234,7 @@ StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
 void OnlineTrainer::infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions) {
   require_outside_parallel_region("OnlineTrainer::infer");
   const Execution& exec = parts_->assembly.trainer->execution();
-  const InferenceContext context(exec, *parts_->assembly.gemm, parts_->assembly.trainer->model());
+  const InferenceContext context(exec, *parts_->assembly.engines, parts_->assembly.trainer->model());
   const Chain& chain = context.model.chain();
   const std::int64_t outputs = chain.outputs();
   const auto samples = static_cast<std::int64_t>(inputs.extent(0));

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
 #include "mylos/train/step/trainer.hpp"
 
@@ -13,7 +14,7 @@ namespace mylos {
 struct Assembly {
   Options options;  // complete, including the sizes that the data determine
   std::unique_ptr<Communicator> communicator;
-  std::unique_ptr<GemmEngine> gemm;
+  std::unique_ptr<EngineSet> engines;
   StepPlan step;
   MemoryPlan memory;
   std::unique_ptr<Trainer> trainer;

@@ -68,36 +68,36 @@ struct Selection {
 
 }  // namespace
 
-std::optional<Calibration> calibrate(const Options& options, GemmEngine& gemm,
+std::optional<Calibration> calibrate(const Options& options, const Engines& engines,
                                      const MemoryStatement& statement, std::size_t room,
                                      const CalibrationLimits& limits) {
   const auto chain = [&] {
     return make_chain(options.model, options.precision, options.run.seed, statement.accumulates);
   };
-  return calibrate(options, chain, gemm, statement, room, limits);
+  return calibrate(options, chain, engines, statement, room, limits);
 }
 
 std::optional<Calibration> calibrate(const Options& options, const std::function<Chain()>& chain,
-                                     GemmEngine& gemm, const MemoryStatement& statement, std::size_t room,
-                                     const CalibrationLimits& limits) {
+                                     const Engines& engines, const MemoryStatement& statement,
+                                     std::size_t room, const CalibrationLimits& limits) {
   const double start = limits.clock();
   const bool accumulates = statement.accumulates;
   const Chain whole = chain();
   const std::int64_t rows = statement.micro_batch * whole.rows_per_sample;
-  const std::vector<std::size_t> shapes = first_of_shape(whole, gemm, rows);
+  const std::vector<std::size_t> shapes = first_of_shape(whole, engines, rows);
 
   Selection chosen;
   while (chosen.between_uses < limits.cold_bytes && chosen.blocks.size() < shapes.size()) {
     Selection more{.blocks = first_copies(whole, shapes, chosen.copies + 1), .copies = chosen.copies + 1};
     const Chain part = part_of(chain(), more.blocks);
-    more.bytes = Rehearsal::memory_bytes(options.optimizer, part, gemm, rows);
-    more.between_uses = Rehearsal::bytes_between_uses(part, gemm, rows);
+    more.bytes = Rehearsal::memory_bytes(options.optimizer, part, engines, rows);
+    more.between_uses = Rehearsal::bytes_between_uses(part, engines, rows);
     if (more.bytes > room) break;
     chosen = std::move(more);
   }
   if (chosen.copies == 0) return std::nullopt;
 
-  Rehearsal rehearsal(options, part_of(chain(), chosen.blocks), gemm, rows, accumulates, limits.clock);
+  Rehearsal rehearsal(options, part_of(chain(), chosen.blocks), engines, rows, accumulates, limits.clock);
   std::vector<std::size_t> shape_of;
   for (const std::size_t block : chosen.blocks) shape_of.push_back(shapes[block]);
   Times warm_up = empty_times(statement.cost);

@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "mylos/config/options.hpp"
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engines.hpp"
 #include "mylos/train/plan/memory_statement.hpp"
 
 namespace mylos {
@@ -45,13 +45,13 @@ struct Calibration {
 /// Measures the times of `statement`, which belongs to `options`. Returns nothing, and allocates nothing, if
 /// one copy of each shape takes more than `room` bytes. Releases all memory before it returns. Only the
 /// calling process takes part.
-[[nodiscard]] std::optional<Calibration> calibrate(const Options& options, GemmEngine& gemm,
+[[nodiscard]] std::optional<Calibration> calibrate(const Options& options, const Engines& engines,
                                                    const MemoryStatement& statement, std::size_t room,
                                                    const CalibrationLimits& limits = {});
 /// Measures the times of the chain that `chain` returns. `chain` is called several times.
 [[nodiscard]] std::optional<Calibration> calibrate(const Options& options,
-                                                   const std::function<Chain()>& chain, GemmEngine& gemm,
-                                                   const MemoryStatement& statement, std::size_t room,
-                                                   const CalibrationLimits& limits);
+                                                   const std::function<Chain()>& chain,
+                                                   const Engines& engines, const MemoryStatement& statement,
+                                                   std::size_t room, const CalibrationLimits& limits);
 
 }  // namespace mylos

@@ -36,7 +36,7 @@ std::size_t library_code_bytes(const Chain& chain, const MemoryProblem& problem,
     evaluation.rank = rank;
     const std::set<std::int64_t> sizes = micro_batch_sizes(problem, step, evaluation);
     const std::vector<std::int64_t> samples(sizes.begin(), sizes.end());
-    bytes = std::max(bytes, convolution_code_bytes(chain, problem.gemm, samples));
+    bytes = std::max(bytes, convolution_code_bytes(chain, problem.engines, samples));
   }
   return bytes;
 }

@@ -246,7 +246,7 @@ MeasuredPlan plan_by_measured_times(const MemoryProblem& problem, MemoryPlan by_
   std::optional<Calibration> measured;
   for (const std::size_t activations : {least, by_model.arena_bytes(), left}) {
     if (!measured)
-      measured = calibrate(problem.options, problem.gemm, by_model.statement, network + activations);
+      measured = calibrate(problem.options, problem.engines, by_model.statement, network + activations);
   }
   if (!measured) {
     return {std::move(by_model),

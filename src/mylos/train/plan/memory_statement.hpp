@@ -12,7 +12,7 @@
 
 #include "mylos/config/options.hpp"
 #include "mylos/data/run/run_data.hpp"
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engines.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
 #include "mylos/train/plan/sample_needs.hpp"
 
@@ -34,7 +34,7 @@ struct RunPlace {
 /// The requirements and limits of a memory plan.
 struct MemoryProblem {
   const Options& options;  // with a complete model
-  GemmEngine& gemm;
+  Engines engines;
   RunPlace place = {};
   const RunData* data = nullptr;  // null if there is no data file; only batches are counted then
   std::size_t budget = 0;         // bytes of a rank
@@ -43,7 +43,7 @@ struct MemoryProblem {
 
   /// Returns the problem with other options, for a run that does not start now.
   [[nodiscard]] MemoryProblem with(const Options& others) const {
-    return {others, gemm, place, data, budget, rates};
+    return {others, engines, place, data, budget, rates};
   }
 };
 

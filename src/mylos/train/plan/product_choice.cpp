@@ -34,9 +34,9 @@ struct RunChain {
 
 /// Returns whether a library on the host computes sums. A device's library does not depend on the number of
 /// host threads.
-bool sums_by_host_library(const Chain& chain, const GemmEngine& gemm) {
+bool sums_by_host_library(const Chain& chain, const Engines& engines) {
   return memory_is_host && std::any_of(chain.blocks.begin(), chain.blocks.end(),
-                                       [&](const auto& block) { return block->sums_by_library(gemm); });
+                                       [&](const auto& block) { return block->sums_by_library(engines); });
 }
 
 }  // namespace
@@ -58,22 +58,22 @@ ProductEngines engines_in_use(const MemoryProblem& problem) {
                          .products = {},
                          .threads = Kokkos::DefaultHostExecutionSpace().concurrency()};
   const RunChain run(problem);
-  engines.library_sums = sums_by_host_library(run.chain, problem.gemm);
+  engines.library_sums = sums_by_host_library(run.chain, problem.engines);
   for (const GemmProblem& product : distinct_problems(products_of(run.chain, run.rows)))
-    engines.products.push_back({product, std::string(problem.gemm.engine_of(product))});
+    engines.products.push_back({product, std::string(problem.engines.gemm.engine_of(product))});
   return engines;
 }
 
 std::string choose_engines(const MemoryProblem& problem, const ProductEngines& known) {
-  if (problem.gemm.alternatives().empty()) return "";
+  if (problem.engines.gemm.alternatives().empty()) return "";
   const bool same_instructions = known.instructions == describe_instructions();
   std::vector<GemmProblem> missing;
   for (const GemmProblem& product : distinct_problems(products_of_run(problem))) {
     const ProductEngine* before = find_product(known, product);
     const bool goes_here = before != nullptr && (same_instructions || is_library_algorithm(before->engine));
-    if (!goes_here || !problem.gemm.choose(product, before->engine)) missing.push_back(product);
+    if (!goes_here || !problem.engines.gemm.choose(product, before->engine)) missing.push_back(product);
   }
-  const GemmMeasurement measured = measure_products(Execution{}, problem.gemm, missing);
+  const GemmMeasurement measured = measure_products(Execution{}, problem.engines.gemm, missing);
   if (measured.products == 0) return "";
   return fmt::format("engines of {} products measured in {:.1f} s", measured.products, measured.seconds);
 }

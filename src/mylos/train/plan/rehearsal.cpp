@@ -35,21 +35,21 @@ std::size_t matrix_bytes(std::int64_t rows, std::int64_t columns, DType type) {
   return aligned_bytes(static_cast<std::size_t>(rows * columns) * size_of(type));
 }
 
-RehearsalLayout layout_of(const Chain& chain, const GemmEngine& gemm, std::int64_t rows) {
+RehearsalLayout layout_of(const Chain& chain, const Engines& engines, std::int64_t rows) {
   RehearsalLayout layout;
   std::size_t end = 0;
   const auto take = [&end](std::size_t bytes) {
     end += bytes;
     return end - bytes;
   };
-  std::size_t workspace = chain.head->cost(gemm, rows).workspace;
+  std::size_t workspace = chain.head->cost(engines, rows).workspace;
   std::size_t widest_output = 0;
   std::size_t widest_skip = 0;
   const Signature& head = chain.head->signature();
   std::size_t widest_input = matrix_bytes(rows, head.inputs, head.input_type);
   std::int64_t columns = std::max(head.inputs, head.outputs);
   for (const auto& block : chain.blocks) {
-    const BlockCost cost = block->cost(gemm, rows);
+    const BlockCost cost = block->cost(engines, rows);
     const Signature& signature = block->signature();
     const std::size_t input = matrix_bytes(rows, signature.inputs, signature.input_type);
     std::size_t saved = 0;
@@ -98,32 +98,32 @@ void set(const Kokkos::View<Value, Device>& view, Value value) {
 }  // namespace
 
 std::size_t Rehearsal::memory_bytes(const OptimizerOptions& optimizer, const Chain& chain,
-                                    const GemmEngine& gemm, std::int64_t rows) {
+                                    const Engines& engines, std::int64_t rows) {
   const ParameterLayout layout = parameters_of(chain);
   return layout.bytes() + BufferStore::memory_bytes(chain) + Optimizer::memory_bytes(optimizer, layout) +
-         Optimizer::list_bytes(optimizer, layout) + layout_of(chain, gemm, rows).bytes;
+         Optimizer::list_bytes(optimizer, layout) + layout_of(chain, engines, rows).bytes;
 }
 
-std::size_t Rehearsal::bytes_between_uses(const Chain& chain, const GemmEngine& gemm, std::int64_t rows) {
+std::size_t Rehearsal::bytes_between_uses(const Chain& chain, const Engines& engines, std::int64_t rows) {
   const ParameterLayout layout = parameters_of(chain);
-  return layout.compute_bytes + layout.gradient_bytes + layout_of(chain, gemm, rows).bytes;
+  return layout.compute_bytes + layout.gradient_bytes + layout_of(chain, engines, rows).bytes;
 }
 
-Rehearsal::Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std::int64_t rows,
+Rehearsal::Rehearsal(const Options& options, Chain chain, const Engines& engines, std::int64_t rows,
                      bool accumulates, std::function<double()> clock)
-    : gemm_(gemm),
+    : engines_(engines),
       chain_(std::move(chain)),
       rows_(rows),
       accumulates_(accumulates),
       clock_(std::move(clock)),
-      layout_(layout_of(chain_, gemm, rows)),
+      layout_(layout_of(chain_, engines, rows)),
       parameters_(parameters_of(chain_)),
       buffers_(chain_),
       divisors_(parameters_.layout().buckets.size(), 1.0f),
       optimizer_(options.optimizer, parameters_, divisors_),
       check_(all_gradients(parameters_), divisors_, 0),
       arena_("calibration", layout_.bytes),
-      context_{exec_, gemm_, step_.data()} {
+      context_{exec_, engines_, step_.data()} {
   parameters_.initialize(exec_, options.run.seed);
   draw_noise(exec_, reinterpret_cast<float*>(at(layout_.noise)), layout_.noise_count);
   draw_choices(exec_, reinterpret_cast<std::int32_t*>(at(layout_.labels)), rows, chain_.outputs());

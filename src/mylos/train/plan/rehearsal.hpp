@@ -7,7 +7,7 @@
 
 #include "mylos/comm/group/agreement.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engines.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
 #include "mylos/optim/update/optimizer.hpp"
@@ -38,15 +38,15 @@ struct RehearsalLayout {
 
 class Rehearsal {
  public:
-  /// Allocates memory_bytes(). `gemm` must outlive it. `accumulates`: the step has several micro-batches.
+  /// Allocates memory_bytes(). `engines` must outlive it. `accumulates`: the step has several micro-batches.
   /// `clock`: returns milliseconds.
-  Rehearsal(const Options& options, Chain chain, GemmEngine& gemm, std::int64_t rows, bool accumulates,
+  Rehearsal(const Options& options, Chain chain, const Engines& engines, std::int64_t rows, bool accumulates,
             std::function<double()> clock);
   [[nodiscard]] static std::size_t memory_bytes(const OptimizerOptions& optimizer, const Chain& chain,
-                                                const GemmEngine& gemm, std::int64_t rows);
+                                                const Engines& engines, std::int64_t rows);
   /// Returns the bytes accessed between a block's forward and its backward: activations, weights and
   /// gradients of all blocks.
-  [[nodiscard]] static std::size_t bytes_between_uses(const Chain& chain, const GemmEngine& gemm,
+  [[nodiscard]] static std::size_t bytes_between_uses(const Chain& chain, const Engines& engines,
                                                       std::int64_t rows);
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
@@ -69,7 +69,7 @@ class Rehearsal {
   [[nodiscard]] double time_of(const Work& work) const;
 
   Execution exec_;
-  GemmEngine& gemm_;
+  Engines engines_;
   Chain chain_;
   std::int64_t rows_;
   bool accumulates_;

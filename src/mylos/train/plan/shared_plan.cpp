@@ -12,14 +12,18 @@
 
 namespace mylos {
 
-MemoryProblem shared_problem(const Options& options, GemmEngine& gemm, RankGroup& ranks,
+MemoryProblem shared_problem(const Options& options, const Engines& engines, RankGroup& ranks,
                              const RunData* data) {
   struct Own {
     std::size_t process_bytes;
     std::size_t budget;
   };
-  MemoryProblem problem{
-      .options = options, .gemm = gemm, .place = {}, .data = data, .rates = fixed_rates(), .starts = true};
+  MemoryProblem problem{.options = options,
+                        .engines = engines,
+                        .place = {},
+                        .data = data,
+                        .rates = fixed_rates(),
+                        .starts = true};
   problem.place = {ranks.size(), ranks.ranks_on_node(), static_cast<std::size_t>(resident_memory())};
   const Own own{problem.place.process_bytes,
                 memory_budget(options.memory, problem.place, problem.place.ranks_on_node)};
@@ -65,7 +69,7 @@ MemoryPlan share_plan(const MemoryProblem& problem, RankGroup& ranks, const std:
   run_on_all(ranks, [&] {
     const StoredPlan stored = parse_plan(text, source);
     if (adopt) adopt(stored);
-    take_engines(problem.gemm, stored.engines);
+    take_engines(problem.engines.gemm, stored.engines);
     plan = plan_again(problem, stored, source);
     require_free_memory(*plan, free_device_memory(), on_device);
   });

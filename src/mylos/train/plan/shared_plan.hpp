@@ -10,8 +10,8 @@
 namespace mylos {
 
 /// Returns the problem of all ranks: the largest process and the smallest budget. All ranks must call it.
-/// `options` and `gemm` must outlive the result; `data` may be null.
-[[nodiscard]] MemoryProblem shared_problem(const Options& options, GemmEngine& gemm, RankGroup& ranks,
+/// `options` and `engines` must outlive the result; `data` may be null.
+[[nodiscard]] MemoryProblem shared_problem(const Options& options, const Engines& engines, RankGroup& ranks,
                                            const RunData* data);
 
 /// Returns the plan that the deck requests, as JSON, with measured engines and times if they are requested.

@@ -1,6 +1,6 @@
 #include "mylos/train/plan/stored_plan.hpp"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -182,12 +182,13 @@ bool names_algorithm(const std::string& engine) {
 }
 
 ProductEngine product_of(const Node& node) {
-  using Engine = std::pair<std::string_view, std::string_view>;
-  constexpr Engine engines[] = {
-      {"onednn", "onednn"}, {"tiles", "tiles"}, {"cublaslt", "cublaslt"}, {"kokkos", "kokkos"}};
   const Node engine = node.at("engine");
-  if (names_algorithm(engine.text())) return {problem_of(node), engine.text()};
-  return {problem_of(node), std::string(engine.one_of(engines, "engine: onednn, tiles, cublaslt, kokkos"))};
+  ProductEngine product{problem_of(node), engine.text()};
+  const std::vector<std::string_view> names = listed_gemm_engines();
+  if (!names_algorithm(product.engine) &&
+      std::find(names.begin(), names.end(), product.engine) == names.end())
+    engine.refuse(fmt::format("is no engine: {}", fmt::join(names, ", ")));
+  return product;
 }
 
 ProductEngines engines_of(const Node& root) {

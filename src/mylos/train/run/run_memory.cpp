@@ -121,7 +121,7 @@ std::string RunStart::chosen_list(const MemoryProblem& problem, ProductEngines& 
 }
 
 void RunStart::plan_memory() {
-  MemoryProblem problem = shared_problem(parts.options, *parts.gemm, ranks(), data.get());
+  MemoryProblem problem = shared_problem(parts.options, *parts.engines, ranks(), data.get());
   if (place_before_trials_) {
     problem.place = *place_before_trials_;
     problem.budget = budget_before_trials_;

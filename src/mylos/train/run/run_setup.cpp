@@ -44,7 +44,7 @@ RunWork work_of(const Assembly& parts, double peak_flops) {
   const Chain& chain = parts.trainer->model().chain();
   const bool has_tokens = parts.options.model.type == ModelType::gpt;
   return {.tokens_of_sample = has_tokens ? chain.rows_per_sample : 0,
-          .sample = flops_of_sample(chain, *parts.gemm, parts.memory.plan.schedule),
+          .sample = flops_of_sample(chain, *parts.engines, parts.memory.plan.schedule),
           .peak_flops = peak_flops,
           .peak_is_measured = parts.options.run.peak_flops == 0};
 }
@@ -103,7 +103,7 @@ void print_assembly(const RunContext& run, const RunStart& start) {
   start.line(fmt::format("{}: {} parameters, {} rank{}, batch {}, {} steps; products by {}, {}",
                          options.run.name, run.trainer().model().chain().parameter_count(), ranks,
                          ranks == 1 ? "" : "s", options.data.batch, run.position.total,
-                         run.assembly.gemm->name(), describe_instructions()));
+                         run.assembly.engines->gemm().name(), describe_instructions()));
   if (const std::string note = note_on_shards(options, ranks); !note.empty()) start.line(note);
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const MemoryPlan& memory = run.assembly.memory;
@@ -151,8 +151,9 @@ Run::Run(RunStart&& start)
   const Options& options = context_.options();
   RankGroup& ranks = context_.assembly.communicator->ranks();
   const MemoryPlan& memory = context_.assembly.memory;  // planned for the network, and not allocated yet
-  const double peak_flops = peak_flops_of(options.run, options.precision.compute, *context_.assembly.gemm,
-                                          ranks, memory.statement.network_bytes() + memory.arena_bytes());
+  const double peak_flops =
+      peak_flops_of(options.run, options.precision.compute, context_.assembly.engines->gemm(), ranks,
+                    memory.statement.network_bytes() + memory.arena_bytes());
   run_on_all(ranks, [&] { assemble(context_.assembly, context_.position.total); });
   context_.log.set_work(work_of(context_.assembly, peak_flops));
   records_.open(context_);

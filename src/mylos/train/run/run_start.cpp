@@ -23,7 +23,7 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi, bool checks)
   parts.options = request.deck.options;
   const Options& options = parts.options;
   parts.communicator = make_communicator(mpi, options.communication);
-  parts.gemm = make_agreed_engine(options.kernels, ranks(), request.output.line);
+  parts.engines = make_agreed_engines(options.kernels, ranks(), request.output.line);
   run_on_all(ranks(), [this] { open_data(); });
   identity =
       agreed_identity(*data, options.data, ranks());  // before ranks exchange sizes that depend on the data

@@ -46,7 +46,7 @@ Amendment RunStart::try_types() {
   }
   line(fmt::format("precision.adapt: comparing {} by {} steps of each", fmt::join(names, ", "),
                    adaptation.steps));
-  const MemoryProblem before = shared_problem(parts.options, *parts.gemm, ranks(), data.get());
+  const MemoryProblem before = shared_problem(parts.options, *parts.engines, ranks(), data.get());
   place_before_trials_ = before.place;
   budget_before_trials_ = before.budget;
   StopSources sources = request.stop;
@@ -60,7 +60,7 @@ Amendment RunStart::try_types() {
     });
   };
   const std::vector<TrialResult> results = run_type_trials(
-      {parts.options, *data, normalizer, *parts.communicator, *parts.gemm, steps,
+      {parts.options, *data, normalizer, *parts.communicator, *parts.engines, steps,
        initial ? &*initial : nullptr},
       settings, {.steps = adaptation.steps, .timed_steps = timed_steps, .rounds = rounds, .progress = go_on});
   const TypeChoice choice =

@@ -54,7 +54,7 @@ void add_compute_weights(CheckpointState& state, const Arena& weights) {
 
 void note_assembly(const Assembly& parts, RunState& state) {
   state.seed = parts.options.run.seed;
-  state.gemm_engine = parts.gemm->name();
+  state.gemm_engine = parts.engines->gemm().name();
   state.micro_batch = parts.step.micro_batch;
   state.arena_bytes = static_cast<std::int64_t>(parts.trainer->model().activation_bytes());
   state.rank_bytes = static_cast<std::int64_t>(parts.memory.rank_bytes());

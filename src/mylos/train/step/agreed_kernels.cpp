@@ -54,10 +54,11 @@ std::string best_of_this_rank() {
 
 /// A library may be held to less by a rank's environment (ONEDNN_MAX_CPU_ISA), or be in one node's build
 /// alone.
-void require_same_products(const GemmEngine& engine, RankGroup& ranks) {
+void require_same_products(const Libraries& libraries, RankGroup& ranks) {
   const auto products = values_of_ranks(
-      ranks, fmt::format("{} by {}{}", fmt::join(gemm_engine_names(), " or "), describe_instructions(),
-                         engine.fused_attention() != nullptr ? " with " + describe_fused_attention() : ""));
+      ranks,
+      fmt::format("{} by {}{}", fmt::join(gemm_engine_names(), " or "), describe_instructions(),
+                  libraries.attention != nullptr ? " with " + libraries.attention->description() : ""));
   if (products.size() == 1) return;
   fail_input(
       "the ranks would not compute alike: their products are of {}; start all with the same build and the "
@@ -88,18 +89,18 @@ KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks) {
   return agreed;
 }
 
-std::unique_ptr<GemmEngine> make_agreed_engine(const KernelOptions& wanted, RankGroup& ranks,
+std::unique_ptr<EngineSet> make_agreed_engines(const KernelOptions& wanted, RankGroup& ranks,
                                                const std::function<void(const std::string&)>& line) {
   const KernelOptions kernels = agreed_kernels(wanted, ranks);
   const std::string best = best_of_this_rank();  // before it is held to what all have
-  std::unique_ptr<GemmEngine> engine;
-  run_on_all(ranks, [&] { engine = make_gemm_engine(kernels); });
-  require_same_products(*engine, ranks);
+  std::unique_ptr<EngineSet> engines;
+  run_on_all(ranks, [&] { engines = make_engines(kernels); });
+  require_same_products(engines->libraries(), ranks);
   if (kernels != wanted) {
     line(fmt::format("the ranks' processors differ ({}): all compute by {}",
                      describe(values_of_ranks(ranks, best)), describe_instructions()));
   }
-  return engine;
+  return engines;
 }
 
 }  // namespace mylos

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "mylos/comm/ranks/rank_group.hpp"
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 
 namespace mylos {
 
@@ -15,10 +15,10 @@ namespace mylos {
 /// (bad input) that names a rank without the requested instructions.
 [[nodiscard]] KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks);
 
-/// Makes the engine with the agreed options. `line` receives a message that names the ranks because of which
+/// Makes the engines with the agreed options. `line` receives a message that names the ranks because of which
 /// this rank uses lesser instructions than it could. Throws Error (bad input) if the ranks' GEMMs would still
 /// use different engines or instructions.
-[[nodiscard]] std::unique_ptr<GemmEngine> make_agreed_engine(
+[[nodiscard]] std::unique_ptr<EngineSet> make_agreed_engines(
     const KernelOptions& wanted, RankGroup& ranks,
     const std::function<void(const std::string&)>& line = [](const std::string&) {});
 

@@ -69,7 +69,7 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
 
 void Trainer::join_collectives(std::int64_t first, std::int64_t last, const BlockDone& block_done) {
   if (!model_.exchanges_in_passes() || communicator_.size() == 1) return;
-  const StepContext context{.exec = exec_, .gemm = gemm_, .ranks = &statistics_};
+  const StepContext context{.exec = exec_, .engines = engines_, .ranks = &statistics_};
   for (std::int64_t i = first; i <= last; ++i) {
     const bool ends_step = i == passes_;
     model_.join_collectives(context, ends_step && input_.rows == 0, await_weights_,
@@ -87,7 +87,7 @@ void Trainer::pass_or_replay(const MicroBatch& batch, const BlockDone& block_don
 void Trainer::forward_and_backward(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
                                    const Observer* observer) {
   const StepContext context{.exec = exec_,
-                            .gemm = gemm_,
+                            .engines = engines_,
                             .step = &state_.data()->step,
                             .first_sample = batch.first_sample,
                             .ranks = &statistics_};

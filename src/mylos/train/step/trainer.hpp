@@ -34,8 +34,8 @@ class Trainer {
  public:
   /// Allocates all memory and draws the initial weights. `run_steps` is the length of the run, for the
   /// learning-rate schedule. `schedule` is the execution schedule of a micro-batch; without it every
-  /// activation is stored. `communicator` and `gemm` must outlive the trainer.
-  Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communicator& communicator,
+  /// activation is stored. `communicator` and `engines` must outlive the trainer.
+  Trainer(const Options& options, Chain chain, const Engines& engines, Communicator& communicator,
           const StepPlan& plan, std::int64_t run_steps, std::optional<Schedule> schedule = std::nullopt);
 
   /// Trains one step on the next micro-batches. The gradient is that of the mean loss over the samples of all
@@ -134,7 +134,7 @@ class Trainer {
 
   const Execution exec_;
   Communicator& communicator_;
-  GemmEngine& gemm_;
+  Engines engines_;
   StepPlan plan_;
   StepWaits waits_;
   Model model_;

@@ -66,12 +66,12 @@ void add_over_ranks(RankGroup& ranks, std::vector<HealthRecord>& records) {
 
 }  // namespace
 
-Trainer::Trainer(const Options& options, Chain chain, GemmEngine& gemm, Communicator& communicator,
+Trainer::Trainer(const Options& options, Chain chain, const Engines& engines, Communicator& communicator,
                  const StepPlan& plan, std::int64_t run_steps, std::optional<Schedule> schedule)
     : communicator_(communicator),
-      gemm_(gemm),
+      engines_(engines),
       plan_(plan),
-      model_(std::move(chain), gemm, plan.micro_batch, options.communication.bucket_bytes,
+      model_(std::move(chain), engines, plan.micro_batch, options.communication.bucket_bytes,
              communicator.size(), std::move(schedule), communicator.rank(),
              options.optimizer.shard_owners(communicator.size()),
              gradient_window(options.optimizer, communicator.size())),

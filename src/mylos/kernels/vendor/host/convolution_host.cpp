@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "mylos/kernels/convolution/convolution_winograd.hpp"
+#include "mylos/kernels/vendor/host/host_engines.hpp"
 
 namespace mylos {
 namespace {
@@ -26,8 +27,9 @@ class HostConvolution final : public LibraryConvolution {
   [[nodiscard]] std::size_t code_bytes(const LibraryPass& pass) override {
     return way_of(pass).code_bytes(pass);
   }
-  [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
-    return way_of(pass).run(pass, operands, workspace);
+  [[nodiscard]] bool run(const Execution& exec, const LibraryPass& pass, const LibraryOperands& operands,
+                         void* workspace) override {
+    return way_of(pass).run(exec, pass, operands, workspace);
   }
 
  private:

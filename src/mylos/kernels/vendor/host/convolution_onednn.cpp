@@ -19,6 +19,7 @@
 #include "mylos/kernels/convolution/library_convolution.hpp"
 #include "mylos/kernels/gemm/onednn_instructions.hpp"
 #include "mylos/kernels/vendor/host/convolution_onednn_code.hpp"
+#include "mylos/kernels/vendor/host/host_engines.hpp"
 
 namespace mylos {
 namespace {
@@ -151,7 +152,8 @@ class OneDnnConvolution final : public LibraryConvolution {
 
   [[nodiscard]] std::size_t code_bytes(const LibraryPass& pass) override { return known(pass).code_bytes; }
 
-  [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
+  [[nodiscard]] bool run(const Execution& /*exec*/, const LibraryPass& pass, const LibraryOperands& operands,
+                         void* workspace) override {
     Known& entry = known(pass);
     try {
       if (!entry.primitives) {

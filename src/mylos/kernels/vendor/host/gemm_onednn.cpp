@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/convolution/library_convolution.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/gemm_epilogue.hpp"
 #include "mylos/kernels/gemm/onednn_instructions.hpp"
+#include "mylos/kernels/vendor/host/host_engines.hpp"
 #include "mylos/kernels/vendor/host/onednn_versions.hpp"
 
 namespace mylos {
@@ -108,8 +108,6 @@ class OneDnnGemm final : public GemmEngine {
     if (problem.relu) apply_relu(execution, problem, operands.c);
   }
 
-  [[nodiscard]] LibraryConvolution* convolutions() const override { return convolutions_.get(); }
-
  private:
   [[nodiscard]] bool by_tiles(const GemmProblem& problem) const {
     return problem.a == DType::fp16 || (problem.a == DType::bf16 && !native_bfloat16_);
@@ -133,13 +131,12 @@ class OneDnnGemm final : public GemmEngine {
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
   std::vector<Product> products_;  // created at first use
-  std::unique_ptr<LibraryConvolution> convolutions_ = make_host_convolution();
 };
 
 }  // namespace
 
-MakeGemm onednn_gemm() {
-  return [] { return std::unique_ptr<GemmEngine>(std::make_unique<OneDnnGemm>()); };
+std::unique_ptr<GemmEngine> make_onednn_gemm() {
+  return std::make_unique<OneDnnGemm>();
 }
 
 }  // namespace mylos

@@ -1,15 +1,10 @@
 // Replaces the files of oneDNN in builds without it.
-#include "mylos/kernels/convolution/library_convolution.hpp"
-#include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/onednn_instructions.hpp"
+#include "mylos/kernels/vendor/host/host_engines.hpp"
 
 namespace mylos {
 
-MakeGemm onednn_gemm() {
-  return nullptr;
-}
-
-std::unique_ptr<LibraryConvolution> make_onednn_convolution() {
+MakeEngines onednn_engines() {
   return nullptr;
 }
 

@@ -1,10 +1,13 @@
-// GEMMs on hosts with oneDNN: oneDNN or the tiles compute each problem, according to the table or to
+// The engines of hosts with oneDNN: oneDNN or the tiles compute each GEMM, according to the table or to
 // measurements.
 #include <algorithm>
+#include <utility>
 
+#include "mylos/kernels/convolution/library_convolution.hpp"
 #include "mylos/kernels/gemm/chosen_products.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/tiles/gemm_table.hpp"
+#include "mylos/kernels/vendor/host/host_engines.hpp"
 
 namespace mylos {
 namespace {
@@ -51,10 +54,7 @@ class ChosenGemm final : public GemmEngine {
     engine_for(problem).run(execution, problem, operands, workspace);
   }
 
-  /// Null if oneDNN is limited to fewer instructions than the tiles, which then compute all GEMMs.
-  [[nodiscard]] LibraryConvolution* convolutions() const override {
-    return table_.onednn_has_all_instructions() ? onednn_->convolutions() : nullptr;
-  }
+  [[nodiscard]] bool onednn_has_all_instructions() const { return table_.onednn_has_all_instructions(); }
 
  private:
   [[nodiscard]] GemmEngine& engine_for(const GemmProblem& problem) const {
@@ -63,26 +63,23 @@ class ChosenGemm final : public GemmEngine {
   }
 
   bool measures_;
-  std::unique_ptr<GemmEngine> onednn_ = onednn_gemm()();
+  std::unique_ptr<GemmEngine> onednn_ = make_onednn_gemm();
   std::unique_ptr<GemmEngine> tiles_ = tiled_gemm()();
   GemmTable table_;
   ChosenProducts chosen_;
 };
 
-template <bool measures>
-MakeGemm chosen_gemm() {
-  if (onednn_gemm() == nullptr || tiled_gemm() == nullptr) return nullptr;
-  return [] { return std::unique_ptr<GemmEngine>(std::make_unique<ChosenGemm>(measures)); };
-}
-
 }  // namespace
 
-MakeGemm table_gemm() {
-  return chosen_gemm<false>();
-}
-
-MakeGemm measured_gemm() {
-  return chosen_gemm<true>();
+MakeEngines onednn_engines() {
+  return [](EngineUse use) {
+    if (use == EngineUse::named)
+      return std::make_unique<EngineSet>(make_onednn_gemm(), nullptr, make_host_convolution());
+    auto gemm = std::make_unique<ChosenGemm>(use == EngineUse::measured);
+    // If oneDNN is limited to fewer instructions than the tiles, these compute the convolutions as well.
+    auto convolution = gemm->onednn_has_all_instructions() ? make_host_convolution() : nullptr;
+    return std::make_unique<EngineSet>(std::move(gemm), nullptr, std::move(convolution));
+  };
 }
 
 }  // namespace mylos

@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/attention/fused_attention.hpp"
 #include "mylos/kernels/vendor/nvidia/cudnn_graph.hpp"
-#include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
 
 namespace mylos {
 namespace {
@@ -117,14 +115,15 @@ struct AttentionPlan {
   cudnn::Plan plan;
 };
 
-/// Returns the address of the matrix whose rows start `values` 16-bit values later.
+/// Returns the address of the matrix whose rows start `values` 16-bit values later. cuDNN's addresses are not
+/// const.
 void* offset_by(const void* address, std::int64_t values) {
   return const_cast<std::uint16_t*>(static_cast<const std::uint16_t*>(address) + values);
 }
 
-class CudnnAttention final : public FusedAttention {
+class CudnnAttentionPlans final : public CudnnAttention {
  public:
-  explicit CudnnAttention(AttentionSums order) : order_(order) {}
+  explicit CudnnAttentionPlans(AttentionSums order) : order_(order) {}
 
   bool forward(CUstream_st* stream, const AttentionShape& shape, const FusedForward& operands,
                void* workspace) override {
@@ -202,14 +201,8 @@ CudnnPlan plan_by_cudnn(const AttentionShape& shape, AttentionPass pass, const C
   return cudnn::plan_without_device(device, request_of(shape, pass));
 }
 
-std::unique_ptr<FusedAttention> make_fused_attention(AttentionSums sums) {
-  if (open_cudnn().handle == nullptr) return nullptr;
-  return std::make_unique<CudnnAttention>(sums);
-}
-
-std::string describe_fused_attention() {
-  const CudnnLibrary library = open_cudnn();
-  return library.handle != nullptr ? "cuDNN " + cudnn_version_text(library.version) : library.missing;
+std::unique_ptr<CudnnAttention> make_cudnn_attention(AttentionSums sums) {
+  return std::make_unique<CudnnAttentionPlans>(sums);
 }
 
 }  // namespace mylos

@@ -17,7 +17,6 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/vendor/nvidia/cudnn_graph.hpp"
-#include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
 
 namespace mylos {
 namespace {
@@ -180,25 +179,22 @@ cudnn::PlanRequest request_of(const LibraryPass& pass) {
   return request;
 }
 
-class CudnnConvolution final : public LibraryConvolution {
+class CudnnConvolutionPlans final : public CudnnConvolution {
  public:
-  [[nodiscard]] bool multiplies(DType /*type*/) const override { return true; }
   [[nodiscard]] bool adds_bias(ConvolutionPass pass, DType type) const override {
     return pass != ConvolutionPass::weights && type != DType::fp32;
   }
-  [[nodiscard]] bool accumulates() const override { return false; }
-  [[nodiscard]] bool may_refuse() const override { return true; }
-
-  [[nodiscard]] bool uses_winograd(const LibraryPass& /*pass*/) override { return false; }
-  [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) override {
+  [[nodiscard]] std::int64_t samples_at_a_time(const LibraryPass& pass) const override {
     return samples_together(pass);
   }
-  [[nodiscard]] std::size_t workspace_bytes(const LibraryPass& pass) override {
+  [[nodiscard]] std::size_t workspace_bytes(const LibraryPass& pass) const override {
     return static_cast<std::size_t>(planned_bytes(pass));
   }
 
-  [[nodiscard]] bool run(const LibraryPass& pass, const LibraryOperands& operands, void* workspace) override {
+  [[nodiscard]] bool run(CUstream_st* stream, const LibraryPass& pass, const LibraryOperands& operands,
+                         void* workspace) override {
     if (!session_.start()) return false;
+    // cuDNN's addresses are not const.
     std::array<void*, 4> addresses = {const_cast<void*>(operands.first), const_cast<void*>(operands.second),
                                       operands.result, const_cast<void*>(operands.bias)};
     if (std::any_of(addresses.begin(), addresses.end(), [](const void* address) {
@@ -209,7 +205,7 @@ class CudnnConvolution final : public LibraryConvolution {
     auto known = plans_.find(pass);
     if (known == plans_.end()) known = plans_.try_emplace(pass, session_.target(), request_of(pass)).first;
     cudnn::Plan& plan = known->second;
-    if (plan.run(session_.target().handle, operands.stream, addresses.data(), workspace)) return true;
+    if (plan.run(session_.target().handle, stream, addresses.data(), workspace)) return true;
     return refuse(pass, plan.refusal());
   }
 
@@ -241,9 +237,8 @@ CudnnPlan plan_by_cudnn(const LibraryPass& pass, const CudnnDevice& device) {
   return cudnn::plan_without_device(device, request_of(pass));
 }
 
-std::unique_ptr<LibraryConvolution> make_cudnn_convolution() {
-  if (open_cudnn().handle == nullptr) return nullptr;
-  return std::make_unique<CudnnConvolution>();
+std::unique_ptr<CudnnConvolution> make_cudnn_convolution() {
+  return std::make_unique<CudnnConvolutionPlans>();
 }
 
 }  // namespace mylos

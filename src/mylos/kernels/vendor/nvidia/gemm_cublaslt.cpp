@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mylos/base/error.hpp"
@@ -15,6 +16,7 @@
 #include "mylos/kernels/gemm/product_row_sums.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 #include "mylos/kernels/vendor/nvidia/cublaslt_product.hpp"
+#include "mylos/kernels/vendor/nvidia/nvidia_engines.hpp"
 
 namespace mylos {
 namespace {
@@ -91,15 +93,6 @@ class CublasLtGemm final : public GemmEngine {
     if (way == ProductWay::kokkos) GemmEngine::run_batched(execution, batch, first, workspace);
   }
 
-  [[nodiscard]] FusedAttention* fused_attention() const override { return fused_attention_.get(); }
-  [[nodiscard]] LibraryConvolution* convolutions() const override { return convolutions_.get(); }
-  [[nodiscard]] std::string take_refusals() override {
-    const std::string of_attention = fused_attention_ ? fused_attention_->take_refusals() : "";
-    const std::string of_convolutions = convolutions_ ? convolutions_->take_refusals() : "";
-    const bool both = !of_attention.empty() && !of_convolutions.empty();
-    return of_attention + (both ? "\n" : "") + of_convolutions;
-  }
-
  private:
   static void add_bias(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands) {
     GemmProblem rest = problem;
@@ -156,22 +149,23 @@ class CublasLtGemm final : public GemmEngine {
   mutable std::vector<std::unique_ptr<NamedAlgorithm>> algorithms_;  // those requested so far
   std::vector<std::unique_ptr<Product>> products_;
   std::unique_ptr<GemmEngine> kokkos_;  // for GEMMs that the library refuses
-  std::unique_ptr<FusedAttention> fused_attention_ = make_fused_attention();
-  std::unique_ptr<LibraryConvolution> convolutions_ = make_cudnn_convolution();
 };
+
+/// Returns the engine that uses the fastest algorithm according to measurements.
+std::unique_ptr<GemmEngine> measured_cublaslt_gemm() {
+  std::vector<std::unique_ptr<GemmEngine>> engines;
+  for (std::size_t rank = 0; rank < std::size_t{cublaslt::max_algorithms}; ++rank)
+    engines.push_back(std::make_unique<CublasLtGemm>(rank));
+  return make_ranked_gemm("measured: cublaslt", std::move(engines));
+}
 
 }  // namespace
 
-MakeGemm cublaslt_gemm() {
-  return [] { return std::unique_ptr<GemmEngine>(std::make_unique<CublasLtGemm>()); };
-}
-
-MakeGemm measured_cublaslt_gemm() {
-  return [] {
-    std::vector<std::unique_ptr<GemmEngine>> engines;
-    for (std::size_t rank = 0; rank < std::size_t{cublaslt::max_algorithms}; ++rank)
-      engines.push_back(std::make_unique<CublasLtGemm>(rank));
-    return make_ranked_gemm("measured: cublaslt", std::move(engines));
+MakeEngines cublaslt_engines() {
+  return [](EngineUse use) {
+    std::unique_ptr<GemmEngine> gemm =
+        use == EngineUse::measured ? measured_cublaslt_gemm() : std::make_unique<CublasLtGemm>();
+    return std::make_unique<EngineSet>(std::move(gemm), cudnn_attention(), cudnn_convolution());
   };
 }
 

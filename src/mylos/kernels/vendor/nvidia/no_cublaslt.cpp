@@ -1,13 +1,9 @@
 // Replaces gemm_cublaslt.cpp in builds without cuBLASLt.
-#include "mylos/kernels/gemm/gemm_engines.hpp"
+#include "mylos/kernels/vendor/nvidia/nvidia_engines.hpp"
 
 namespace mylos {
 
-MakeGemm cublaslt_gemm() {
-  return nullptr;
-}
-
-MakeGemm measured_cublaslt_gemm() {
+MakeEngines cublaslt_engines() {
   return nullptr;
 }
 

@@ -38,7 +38,7 @@ struct NetworkRow {
 };
 
 /// Returns a stage's row. The head's outputs, if stored, are in its workspace.
-NetworkRow row_of(const Chain& chain, std::size_t stage, const GemmEngine& gemm, std::int64_t samples) {
+NetworkRow row_of(const Chain& chain, std::size_t stage, const Engines& engines, std::int64_t samples) {
   const Signature& signature = chain.signature(stage);
   const std::int64_t rows = samples * chain.rows_per_sample;
   NetworkRow row{.layer = signature.name,
@@ -50,11 +50,11 @@ NetworkRow row_of(const Chain& chain, std::size_t stage, const GemmEngine& gemm,
                  .flops = ""};
   double flops = 0;
   if (stage < chain.blocks.size()) {
-    const BlockCost cost = chain.blocks[stage]->cost(gemm, rows);
+    const BlockCost cost = chain.blocks[stage]->cost(engines, rows);
     row.bytes = format_bytes(static_cast<std::int64_t>(cost.output_bytes));
     flops = cost.forward_flops + cost.backward_flops;
   } else {
-    flops = chain.head->cost(gemm, rows).flops;
+    flops = chain.head->cost(engines, rows).flops;
   }
   row.flops = fmt::format("{:.3f}", flops / static_cast<double>(samples) / 1e6);
   return row;
@@ -62,10 +62,10 @@ NetworkRow row_of(const Chain& chain, std::size_t stage, const GemmEngine& gemm,
 
 }  // namespace
 
-std::string network_table(const Chain& chain, const GemmEngine& gemm, std::int64_t samples) {
+std::string network_table(const Chain& chain, const Engines& engines, std::int64_t samples) {
   std::vector<NetworkRow> rows{
       {"layer", "kind", "output", "type", "parameters", "output bytes", "MFLOP of a sample"}};
-  for (std::size_t i = 0; i <= chain.blocks.size(); ++i) rows.push_back(row_of(chain, i, gemm, samples));
+  for (std::size_t i = 0; i <= chain.blocks.size(); ++i) rows.push_back(row_of(chain, i, engines, samples));
   std::size_t name = 0;
   std::size_t kind = 0;
   std::size_t shape = 0;

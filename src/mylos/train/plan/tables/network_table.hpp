@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/engines/engines.hpp"
 #include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 
 /// Returns a line for each block and the head: name, kind, output shape of a sample, type, parameters, bytes
 /// of the output for a micro-batch of `samples`, forward and backward FLOPs of a sample.
-[[nodiscard]] std::string network_table(const Chain& chain, const GemmEngine& gemm, std::int64_t samples);
+[[nodiscard]] std::string network_table(const Chain& chain, const Engines& engines, std::int64_t samples);
 
 }  // namespace mylos

@@ -52,8 +52,8 @@ std::string products_table(const std::vector<std::string>& stages, const MemoryP
     sum += gigaflops;
     text += fmt::format("  {:<24}{:<12}{:>7}{:>7}{:>7}  {:<14}{:<10}{:>6}{:>16.3f}\n", layers,
                         fmt::format("{:<3}{}", name_of(form_of(product)), line.product.linear), product.m,
-                        product.n, product.k, types_of(product), problem.gemm.engine_of(product), times,
-                        gigaflops);
+                        product.n, product.k, types_of(product), problem.engines.gemm.engine_of(product),
+                        times, gigaflops);
   }
   text += fmt::format("  {:<89}{:>16.3f}\n\n", "all, without what is computed again", sum);
   return text + fmt::format("  computed by {}\n", describe_instructions());

@@ -36,7 +36,7 @@ bool RunEvaluations::evaluate(const Quiesced& quiet, RunContext& run) {
 }
 
 std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& /*quiet*/, RunContext& run) {
-  const InferenceContext context{run.trainer().execution(), *run.assembly.gemm, run.trainer().model(),
+  const InferenceContext context{run.trainer().execution(), *run.assembly.engines, run.trainer().model(),
                                  classes_};
   const RunPosition& position = run.position;
   const auto start = std::chrono::steady_clock::now();

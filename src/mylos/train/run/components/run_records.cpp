@@ -34,7 +34,7 @@ void RunRecords::after_step(RunContext& run, LastStep& step) {
 /// Reports why attention and convolutions of a library are not used, and why steps are not captured. That is
 /// known after the first steps.
 void RunRecords::note_refusals(RunContext& run) {
-  const std::string text = run.assembly.gemm->take_refusals();
+  const std::string text = run.assembly.engines->take_refusals();
   if (!text.empty()) run.log.progress().note(text);
   const std::string refusal = run.trainer().take_recording_refusal();
   if (refusal.empty()) return;

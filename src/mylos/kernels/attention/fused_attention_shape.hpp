@@ -1,0 +1,57 @@
+// The shapes that a vendor's library may support for attention, its workspace, and its operands. Formulas,
+// matrices and log sums are those of attention.hpp.
+//
+// Nothing here includes Kokkos: the files of a vendor's library do not either.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "mylos/kernels/attention/attention_shape.hpp"
+
+namespace mylos {
+
+namespace fused_attention {
+
+/// Returns true if the library may support the shape: 16-bit types, heads of a multiple of 8 and at most 128
+/// values, samples of a multiple of 64 tokens, bounded workspace. Dropout is not supported; the caller checks
+/// it.
+[[nodiscard]] bool may_support(const AttentionShape& shape);
+
+/// Return the bytes of workspace that suffice for a shape that may_support(), and for any with fewer samples.
+/// They depend on the shape alone: if the library wants more, it is not used. The workspace must be aligned
+/// to 256 bytes.
+[[nodiscard]] std::size_t forward_workspace(const AttentionShape& shape);
+[[nodiscard]] std::size_t backward_workspace(const AttentionShape& shape);
+
+/// Returns the samples that one backward run processes, so that the workspace is bounded for any batch.
+[[nodiscard]] std::int64_t samples_at_a_time(const AttentionShape& shape);
+
+/// The distances, in values, between samples, heads, tokens and values of a head if the row of a token has
+/// `columns` values. For the log sums, a head has one value per token.
+using Strides = std::array<std::int64_t, 4>;
+[[nodiscard]] Strides strides(const AttentionShape& shape, std::int64_t columns);
+[[nodiscard]] Strides log_sum_strides(const AttentionShape& shape);
+
+}  // namespace fused_attention
+
+/// Device memory; every address must be a multiple of 16 bytes.
+struct FusedForward {
+  const void* qkv;
+  void* output;
+  float* log_sums;
+};
+struct FusedBackward {
+  const void* qkv;
+  const void* output;
+  const float* log_sums;
+  const void* d_output;
+  void* d_qkv;
+};
+
+/// The order in which a backward pass adds its sums. `any_order` may be faster, but the same operands may
+/// give different bits each time; networks never use it.
+enum class AttentionSums { fixed_order, any_order };
+
+}  // namespace mylos
