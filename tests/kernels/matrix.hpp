@@ -37,6 +37,7 @@ class Matrix {
   }
 
   operator const Tensor&() const { return tensor_; }  // NOLINT: a Matrix is a Tensor to the kernels
+  operator ConstTensor() const { return tensor_; }    // NOLINT
   [[nodiscard]] const Tensor& tensor() const { return tensor_; }
   [[nodiscard]] std::vector<float> values() const { return values_of(tensor_); }
   [[nodiscard]] std::vector<std::byte> bytes() const { return bytes_of(tensor_); }

@@ -14,7 +14,7 @@ enum class Overflow {
 /// Converts `from` to the type of `to`, or copies it if the types are equal. The tensors must have the same
 /// number of elements, must not overlap, and hold fp32, fp16 or bf16. Large tensors are written past the
 /// host's caches. Throws Error for other sizes or types, and inside an OpenMP parallel region.
-void convert(const Execution& exec, const Tensor& from, const Tensor& to,
+void convert(const Execution& exec, const ConstTensor& from, const Tensor& to,
              Overflow overflow = Overflow::infinite);
 
 /// Sets every element to `value`, rounded to the tensor's type.

@@ -10,18 +10,18 @@
 namespace mylos {
 namespace {
 
-void check_matrix(const char* what, const Tensor& tensor, DType type, std::int64_t rows,
+void check_matrix(const char* what, const ConstTensor& tensor, DType type, std::int64_t rows,
                   std::int64_t columns) {
   if (tensor.type() == type && tensor.rows() == rows && tensor.columns() == columns) return;
   fail_run("a convolution's {} is {} x {} of {}; it must be {} x {} of {}", what, tensor.rows(),
            tensor.columns(), name_of(tensor.type()), rows, columns, name_of(type));
 }
 
-void check_weights(const char* what, const ConvolutionShape& shape, const Tensor& weights, DType type) {
+void check_weights(const char* what, const ConvolutionShape& shape, const ConstTensor& weights, DType type) {
   check_matrix(what, weights, type, weight_rows(shape), weight_columns(shape));
 }
 
-void check_bias(const ConvolutionShape& shape, const Tensor& bias, DType type) {
+void check_bias(const ConvolutionShape& shape, const ConstTensor& bias, DType type) {
   if (!bias.empty()) check_matrix("bias", bias, type, 1, shape.outputs);
 }
 
@@ -85,8 +85,9 @@ bool Convolution::sums_by_library(const Engines& engines) const {
   return way && !way->has_thread_independent_sums();
 }
 
-void Convolution::forward(const Execution& exec, const Engines& engines, const Tensor& x,
-                          const Tensor& weights, const Tensor& bias, const Tensor& y, void* workspace) const {
+void Convolution::forward(const Execution& exec, const Engines& engines, const ConstTensor& x,
+                          const ConstTensor& weights, const ConstTensor& bias, const Tensor& y,
+                          void* workspace) const {
   check_matrix("input", x, type_, x.rows(), shape_.input.columns());
   check_matrix("output", y, type_, x.rows(), output_.columns());
   check_weights("weights", shape_, weights, type_);
@@ -95,8 +96,8 @@ void Convolution::forward(const Execution& exec, const Engines& engines, const T
   run_map(exec, engines, shape_, type_, shape_.transposed, operands, x.rows(), workspace);
 }
 
-void Convolution::input_gradient(const Execution& exec, const Engines& engines, const Tensor& dy,
-                                 const Tensor& weights, const Tensor& dx, void* workspace) const {
+void Convolution::input_gradient(const Execution& exec, const Engines& engines, const ConstTensor& dy,
+                                 const ConstTensor& weights, const Tensor& dx, void* workspace) const {
   check_matrix("output's gradient", dy, type_, dy.rows(), output_.columns());
   check_matrix("input's gradient", dx, type_, dy.rows(), shape_.input.columns());
   check_weights("weights", shape_, weights, type_);
@@ -104,7 +105,7 @@ void Convolution::input_gradient(const Execution& exec, const Engines& engines, 
   run_map(exec, engines, shape_, type_, !shape_.transposed, operands, dy.rows(), workspace);
 }
 
-void Convolution::weight_gradient(const Execution& exec, const Engines& engines, const Tensor& x,
+void Convolution::weight_gradient(const Execution& exec, const Engines& engines, const ConstTensor& x,
                                   const Tensor& dy, const Tensor& d_weights, const Tensor& d_bias,
                                   bool accumulate, void* workspace) const {
   check_matrix("input", x, type_, x.rows(), shape_.input.columns());
@@ -112,8 +113,8 @@ void Convolution::weight_gradient(const Execution& exec, const Engines& engines,
   check_weights("weights' gradient", shape_, d_weights,
                 d_weights.type() == DType::fp32 ? DType::fp32 : type_);
   check_bias(shape_, d_bias, d_bias.type());
-  const Tensor& from = shape_.transposed ? dy : x;
-  const Tensor& to = shape_.transposed ? x : dy;
+  const ConstTensor& from = shape_.transposed ? dy : x;
+  const ConstTensor& to = shape_.transposed ? x : dy;
   const auto way = ConvolutionByLibrary::find(engines.libraries, shape_, ConvolutionPass::weights, type_);
   if (!way || !way->sum_weights(exec, from, to, d_weights, accumulate, workspace)) {
     convolution_products::sum_weights(exec, engines.gemm, ConvolutionMap(shape_), from, to, d_weights,

@@ -72,16 +72,16 @@ class Convolution {
 
   /// Computes y. x: [samples, input columns], y: [samples, output columns], weights: [weight_rows,
   /// weight_columns], all of type(). bias: [1, outputs] of type(), or empty. The tensors must not overlap.
-  void forward(const Execution& exec, const Engines& engines, const Tensor& x, const Tensor& weights,
-               const Tensor& bias, const Tensor& y, void* workspace) const;
+  void forward(const Execution& exec, const Engines& engines, const ConstTensor& x,
+               const ConstTensor& weights, const ConstTensor& bias, const Tensor& y, void* workspace) const;
 
   /// Computes dx: [samples, input columns] of type().
-  void input_gradient(const Execution& exec, const Engines& engines, const Tensor& dy, const Tensor& weights,
-                      const Tensor& dx, void* workspace) const;
+  void input_gradient(const Execution& exec, const Engines& engines, const ConstTensor& dy,
+                      const ConstTensor& weights, const Tensor& dx, void* workspace) const;
 
   /// Computes d_weights (shape of the weights, type() or fp32) and d_bias ([1, outputs] of any type, or
   /// empty). Adds to both if `accumulate`.
-  void weight_gradient(const Execution& exec, const Engines& engines, const Tensor& x, const Tensor& dy,
+  void weight_gradient(const Execution& exec, const Engines& engines, const ConstTensor& x, const Tensor& dy,
                        const Tensor& d_weights, const Tensor& d_bias, bool accumulate, void* workspace) const;
 
  private:

@@ -58,15 +58,14 @@ std::int64_t sample_bytes(const GridShape& grid, DType type) {
 }
 
 /// Returns `samples` samples from `first` on.
-Tensor samples_of(const void* data, DType type, std::int64_t first, std::int64_t samples,
-                  const GridShape& grid) {
+ConstTensor samples_of(const void* data, DType type, std::int64_t first, std::int64_t samples,
+                       const GridShape& grid) {
   const auto offset = static_cast<std::size_t>(first * grid.columns()) * size_of(type);
-  return {const_cast<std::byte*>(static_cast<const std::byte*>(data)) + offset, type, samples,
-          grid.columns()};
+  return {static_cast<const std::byte*>(data) + offset, type, samples, grid.columns()};
 }
 
 /// Returns the tensor converted to float in `place`, or its own data if `place` is null.
-const void* values(const Execution& exec, const Tensor& tensor, std::byte* place) {
+const void* values(const Execution& exec, const ConstTensor& tensor, std::byte* place) {
   if (place == nullptr) return tensor.data();
   convert(exec, tensor, Tensor(place, DType::fp32, tensor.rows(), tensor.columns()));
   return place;
@@ -194,7 +193,8 @@ bool ConvolutionByLibrary::may_refuse() const {
   return library_->may_refuse();
 }
 
-const void* ConvolutionByLibrary::input(const Execution& exec, const Tensor& from, std::byte* place) const {
+const void* ConvolutionByLibrary::input(const Execution& exec, const ConstTensor& from,
+                                        std::byte* place) const {
   if (!pads()) return values(exec, from, place);
   dispatch(type_, [&]<class T>(TypeTag<T>) {
     if (converts()) return pad_grid(exec, map_, from.rows(), from.as<T>(), reinterpret_cast<float*>(place));
@@ -209,8 +209,7 @@ bool ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& op
   const GridShape& source = adjoint ? map_.to : map_.from;
   const GridShape& target = adjoint ? map_.from : map_.to;
   const MapPieces pieces(*this, samples, workspace);
-  const Tensor weight_matrix(const_cast<void*>(operands.weights), type_, map_.to.channels,
-                             map_.taps() * map_.group_from());
+  const ConstTensor weight_matrix(operands.weights, type_, map_.to.channels, map_.taps() * map_.group_from());
   const void* const weights = values(exec, weight_matrix, pieces.weights);
   const bool adds_bias =
       operands.bias != nullptr && (finishes() || !library_->adds_bias(pass_.pass, pass_.type));
@@ -219,8 +218,8 @@ bool ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& op
     LibraryPass pass = pass_of(std::min(pieces.samples, samples - first));
     pass.bias = operands.bias != nullptr && !adds_bias;
     count = pass.samples = library_->samples_at_a_time(pass);
-    const Tensor from = samples_of(operands.from, type_, first, count, source);
-    const Tensor to = samples_of(operands.target, type_, first, count, target);
+    const ConstTensor from = samples_of(operands.from, type_, first, count, source);
+    const Tensor to = Tensor(operands.target, type_, samples, target.columns()).row_range(first, count);
     float* const sums = finishes() ? pieces.result : static_cast<float*>(to.data());
     const LibraryOperands library_operands{
         .first = adjoint ? values(exec, from, pieces.source) : input(exec, from, pieces.source),
@@ -241,8 +240,9 @@ bool ConvolutionByLibrary::run(const Execution& exec, const GatheredOperands& op
   return true;
 }
 
-bool ConvolutionByLibrary::sum_weights(const Execution& exec, const Tensor& from, const Tensor& d_to,
-                                       const Tensor& d_weights, bool accumulate, void* workspace) const {
+bool ConvolutionByLibrary::sum_weights(const Execution& exec, const ConstTensor& from,
+                                       const ConstTensor& d_to, const Tensor& d_weights, bool accumulate,
+                                       void* workspace) const {
   const SumPieces pieces(*this, from.rows(), workspace);
   const bool accumulates = library_->accumulates();
   // Otherwise the sums are collected in the workspace: after a refusal midway everything is recomputed.

@@ -49,7 +49,7 @@ class ConvolutionByLibrary {
 
   /// Computes d_weights (+)= sum over to's points of d_to and what they see of `from`. Returns false if the
   /// library refuses; then d_weights is unchanged.
-  [[nodiscard]] bool sum_weights(const Execution& exec, const Tensor& from, const Tensor& d_to,
+  [[nodiscard]] bool sum_weights(const Execution& exec, const ConstTensor& from, const ConstTensor& d_to,
                                  const Tensor& d_weights, bool accumulate, void* workspace) const;
 
  private:
@@ -69,7 +69,7 @@ class ConvolutionByLibrary {
   /// Returns true if the library writes something else than our result. Not used for the weights' gradient.
   [[nodiscard]] bool finishes() const { return pass_.result != type_ || folds(); }
   /// Returns samples of the map's input in the form that the library reads, in `place` if it is not null.
-  [[nodiscard]] const void* input(const Execution& exec, const Tensor& from, std::byte* place) const;
+  [[nodiscard]] const void* input(const Execution& exec, const ConstTensor& from, std::byte* place) const;
 
   LibraryConvolution* library_;
   ConvolutionMap map_;  // the convolution's

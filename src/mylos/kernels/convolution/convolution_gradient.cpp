@@ -44,7 +44,7 @@ struct SumPieces {
   std::byte* engine_workspace;
 };
 
-void add_groups(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, const Tensor& d_to,
+void add_groups(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, const ConstTensor& d_to,
                 std::int64_t first, std::int64_t rows, const SumPieces& pieces) {
   dispatch(d_to.type(), [&]<class T>(TypeTag<T>) {
     split_groups(exec, d_to.as<T>() + first * map.to.channels, rows, map.groups, map.group_to(),
@@ -66,8 +66,9 @@ std::size_t sum_workspace(const GemmEngine& engine, const ConvolutionMap& map, D
   return SumPieces(engine, map, type, samples, nullptr).pieces.bytes();
 }
 
-void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, const Tensor& from,
-                 const Tensor& d_to, const Tensor& d_weights, bool accumulate, void* workspace) {
+void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map,
+                 const ConstTensor& from, const ConstTensor& d_to, const Tensor& d_weights, bool accumulate,
+                 void* workspace) {
   if (is_depthwise(map)) {
     return depthwise::sum_weights(exec, gather_of(map), from, d_to, d_weights, accumulate,
                                   static_cast<float*>(workspace));

@@ -15,8 +15,9 @@ void apply_adjoint(const Execution& exec, GemmEngine& engine, const ConvolutionM
                    const GatheredOperands& operands, std::int64_t samples, void* workspace);
 
 /// Computes d_weights (+)= sum over to's points of d_to and what they see of `from`.
-void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map, const Tensor& from,
-                 const Tensor& d_to, const Tensor& d_weights, bool accumulate, void* workspace);
+void sum_weights(const Execution& exec, GemmEngine& engine, const ConvolutionMap& map,
+                 const ConstTensor& from, const ConstTensor& d_to, const Tensor& d_weights, bool accumulate,
+                 void* workspace);
 
 [[nodiscard]] std::size_t apply_workspace(const GemmEngine& engine, const ConvolutionMap& map, DType type,
                                           std::int64_t samples);

@@ -178,8 +178,8 @@ std::int64_t sum_floats(const Gather& gather, std::int64_t samples) {
   return blocks * weight_floats(gather);
 }
 
-void sum_weights(const Execution& exec, const Gather& gather, const Tensor& from, const Tensor& d_to,
-                 const Tensor& d_weights, bool accumulate, float* sums) {
+void sum_weights(const Execution& exec, const Gather& gather, const ConstTensor& from,
+                 const ConstTensor& d_to, const Tensor& d_weights, bool accumulate, float* sums) {
   dispatch(from.type(), [&]<class T>(TypeTag<T>) {
     sum_blocks(exec, gather, from.rows(), from.as<T>(), d_to.as<T>(), sums);
   });

@@ -24,7 +24,7 @@ void run(const Execution& exec, const GatheredProduct& product, const GatheredOp
 [[nodiscard]] std::int64_t sum_floats(const Gather& gather, std::int64_t samples);
 
 /// Computes d_weights[channel][tap] (+)= sum over the targets of d_to and what the tap sees of `from`.
-void sum_weights(const Execution& exec, const Gather& gather, const Tensor& from, const Tensor& d_to,
-                 const Tensor& d_weights, bool accumulate, float* sums);
+void sum_weights(const Execution& exec, const Gather& gather, const ConstTensor& from,
+                 const ConstTensor& d_to, const Tensor& d_weights, bool accumulate, float* sums);
 
 }  // namespace mylos::depthwise

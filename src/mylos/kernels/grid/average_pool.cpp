@@ -53,8 +53,8 @@ void average_gradient_along(const Execution& exec, const PoolLine& line, std::in
 
 }  // namespace
 
-void average_pool_forward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
-                          void* workspace) {
+void average_pool_forward(const Execution& exec, const PoolShape& shape, const ConstTensor& x,
+                          const Tensor& y, void* workspace) {
   check_pool_matrices(shape, x, y);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
     const auto pool = [&](const PoolStages& stages, const PoolBuffers& buffers, std::int64_t first,
@@ -72,8 +72,8 @@ void average_pool_forward(const Execution& exec, const PoolShape& shape, const T
   });
 }
 
-void average_pool_backward(const Execution& exec, const PoolShape& shape, const Tensor& dy, const Tensor& dx,
-                           void* workspace) {
+void average_pool_backward(const Execution& exec, const PoolShape& shape, const ConstTensor& dy,
+                           const Tensor& dx, void* workspace) {
   check_pool_matrices(shape, dx, dy);
   dispatch(dy.type(), [&]<class T>(TypeTag<T>) {
     const auto pool = [&](const PoolStages& stages, const PoolBuffers& buffers, std::int64_t first,

@@ -6,7 +6,7 @@
 namespace mylos {
 namespace {
 
-void check_matrices(const GridShape& grid, const Tensor& points, const Tensor& averages) {
+void check_matrices(const GridShape& grid, const ConstTensor& points, const ConstTensor& averages) {
   if (points.rows() == averages.rows() && points.columns() == grid.columns() &&
       averages.columns() == grid.channels && points.type() == averages.type())
     return;
@@ -81,8 +81,8 @@ std::size_t global_average_workspace(const GridShape& grid, std::int64_t samples
   return static_cast<std::size_t>(sums) * sizeof(float);
 }
 
-void global_average_forward(const Execution& exec, const GridShape& grid, const Tensor& x, const Tensor& y,
-                            void* workspace) {
+void global_average_forward(const Execution& exec, const GridShape& grid, const ConstTensor& x,
+                            const Tensor& y, void* workspace) {
   check_matrices(grid, x, y);
   const PointBlocks blocks = PointBlocks::to_sum(x.rows(), grid.points());
   auto* const sums = static_cast<float*>(workspace);
@@ -92,7 +92,7 @@ void global_average_forward(const Execution& exec, const GridShape& grid, const 
   });
 }
 
-void global_average_backward(const Execution& exec, const GridShape& grid, const Tensor& dy,
+void global_average_backward(const Execution& exec, const GridShape& grid, const ConstTensor& dy,
                              const Tensor& dx) {
   check_matrices(grid, dx, dy);
   dispatch(dy.type(), [&]<class T>(TypeTag<T>) { spread(exec, grid, dy.rows(), dy.as<T>(), dx.as<T>()); });

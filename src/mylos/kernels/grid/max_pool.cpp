@@ -233,7 +233,7 @@ const T* values_before(std::size_t stage, const T* x, const PoolBuffers& buffers
 
 }  // namespace
 
-void max_pool_forward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
+void max_pool_forward(const Execution& exec, const PoolShape& shape, const ConstTensor& x, const Tensor& y,
                       void* workspace) {
   check_pool_matrices(shape, x, y);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
@@ -256,8 +256,8 @@ void max_pool_forward(const Execution& exec, const PoolShape& shape, const Tenso
   });
 }
 
-void max_pool_backward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
-                       const Tensor& dy, const Tensor& dx, void* workspace) {
+void max_pool_backward(const Execution& exec, const PoolShape& shape, const ConstTensor& x,
+                       const ConstTensor& y, const ConstTensor& dy, const Tensor& dx, void* workspace) {
   check_pool_matrices(shape, x, y);
   check_pool_matrices(shape, x, dy);
   check_pool_matrices(shape, dx, dy);

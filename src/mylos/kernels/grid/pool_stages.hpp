@@ -71,7 +71,7 @@ struct PoolBuffers {
 [[nodiscard]] bool takes_maxima_by_windows(const PoolShape& shape);
 
 /// Throws Error if the matrices are not an input and an output of such a pool.
-void check_pool_matrices(const PoolShape& shape, const Tensor& input, const Tensor& output);
+void check_pool_matrices(const PoolShape& shape, const ConstTensor& input, const ConstTensor& output);
 
 /// Returns how many of `samples` are pooled together, so that their workspace stays small.
 [[nodiscard]] std::int64_t samples_together(const PoolStages& stages, const PoolNeeds& needs,
@@ -94,14 +94,16 @@ void pool_samples(const PoolShape& shape, const PoolNeeds& needs, std::int64_t s
 template <class T, class Along>
 void pass_gradients(const PoolStages& stages, const PoolBuffers& buffers, const T* dy, T* dx,
                     const Along& along) {
-  const auto pass = [&](std::size_t stage, const auto* from) {
+  const auto pass = [&]<class From>(std::size_t stage, const From* from) {
     if (stage == 0) return along(stage, from, dx);
     along(stage, from, buffers.gradients[stage - 1]);
   };
   const std::size_t last = stages.count() - 1;
   pass(last, dy);
-  for (std::size_t stage = last; stage-- > 0;)
-    pass(stage, const_cast<const float*>(buffers.gradients[stage]));
+  for (std::size_t stage = last; stage-- > 0;) {
+    const float* const from = buffers.gradients[stage];
+    pass(stage, from);
+  }
 }
 
 }  // namespace mylos

@@ -93,7 +93,7 @@ std::int64_t samples_together(const PoolStages& stages, const PoolNeeds& needs, 
                     : std::clamp<std::int64_t>(static_cast<std::int64_t>(max_workspace / bytes), 1, all);
 }
 
-void check_pool_matrices(const PoolShape& shape, const Tensor& input, const Tensor& output) {
+void check_pool_matrices(const PoolShape& shape, const ConstTensor& input, const ConstTensor& output) {
   const std::int64_t columns = output_grid(shape).columns();
   if (input.rows() == output.rows() && input.columns() == shape.input.columns() &&
       output.columns() == columns && input.type() == output.type())

@@ -38,27 +38,27 @@ struct PoolWorkspace {
 
 /// Computes the maxima. x: [samples, input columns], y: [samples, output columns], of one type; they must not
 /// overlap. The maximum of a window with NaN is NaN.
-void max_pool_forward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
+void max_pool_forward(const Execution& exec, const PoolShape& shape, const ConstTensor& x, const Tensor& y,
                       void* workspace);
 
 /// Adds a window's gradient to the first of its maxima or, if it has NaN, to the first NaN. That point is
 /// found again from input and output, so that nothing else is stored.
-void max_pool_backward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
-                       const Tensor& dy, const Tensor& dx, void* workspace);
+void max_pool_backward(const Execution& exec, const PoolShape& shape, const ConstTensor& x,
+                       const ConstTensor& y, const ConstTensor& dy, const Tensor& dx, void* workspace);
 
-void average_pool_forward(const Execution& exec, const PoolShape& shape, const Tensor& x, const Tensor& y,
-                          void* workspace);
-void average_pool_backward(const Execution& exec, const PoolShape& shape, const Tensor& dy, const Tensor& dx,
-                           void* workspace);
+void average_pool_forward(const Execution& exec, const PoolShape& shape, const ConstTensor& x,
+                          const Tensor& y, void* workspace);
+void average_pool_backward(const Execution& exec, const PoolShape& shape, const ConstTensor& dy,
+                           const Tensor& dx, void* workspace);
 
 /// Returns the bytes of workspace that global_average_forward needs.
 [[nodiscard]] std::size_t global_average_workspace(const GridShape& grid, std::int64_t samples);
 
 /// Computes y: [samples, channels] = the average over all points of x: [samples, grid's columns]. The sums
 /// are in float, over blocks of points, in an order that depends on the grid alone.
-void global_average_forward(const Execution& exec, const GridShape& grid, const Tensor& x, const Tensor& y,
-                            void* workspace);
-void global_average_backward(const Execution& exec, const GridShape& grid, const Tensor& dy,
+void global_average_forward(const Execution& exec, const GridShape& grid, const ConstTensor& x,
+                            const Tensor& y, void* workspace);
+void global_average_backward(const Execution& exec, const GridShape& grid, const ConstTensor& dy,
                              const Tensor& dx);
 
 }  // namespace mylos

@@ -118,7 +118,7 @@ void backward(const Execution& exec, const UpsampleShape& shape, std::int64_t sa
       });
 }
 
-void check_matrices(const UpsampleShape& shape, const Tensor& coarse, const Tensor& fine) {
+void check_matrices(const UpsampleShape& shape, const ConstTensor& coarse, const ConstTensor& fine) {
   const std::int64_t columns = output_grid(shape).columns();
   if (coarse.rows() == fine.rows() && coarse.columns() == shape.input.columns() &&
       fine.columns() == columns && coarse.type() == fine.type())
@@ -148,12 +148,13 @@ GridShape output_grid(const UpsampleShape& shape) {
   return fine;
 }
 
-void upsample_forward(const Execution& exec, const UpsampleShape& shape, const Tensor& x, const Tensor& y) {
+void upsample_forward(const Execution& exec, const UpsampleShape& shape, const ConstTensor& x,
+                      const Tensor& y) {
   check_matrices(shape, x, y);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) { forward(exec, shape, x.rows(), x.as<T>(), y.as<T>()); });
 }
 
-void upsample_backward(const Execution& exec, const UpsampleShape& shape, const Tensor& dy,
+void upsample_backward(const Execution& exec, const UpsampleShape& shape, const ConstTensor& dy,
                        const Tensor& dx) {
   check_matrices(shape, dx, dy);
   dispatch(dy.type(), [&]<class T>(TypeTag<T>) { backward(exec, shape, dy.rows(), dy.as<T>(), dx.as<T>()); });

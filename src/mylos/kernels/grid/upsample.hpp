@@ -27,7 +27,9 @@ void check(const UpsampleShape& shape);
 
 /// Compute y and dx. x, dx: [samples, input columns], y, dy: [samples, output columns], of one type; they
 /// must not overlap.
-void upsample_forward(const Execution& exec, const UpsampleShape& shape, const Tensor& x, const Tensor& y);
-void upsample_backward(const Execution& exec, const UpsampleShape& shape, const Tensor& dy, const Tensor& dx);
+void upsample_forward(const Execution& exec, const UpsampleShape& shape, const ConstTensor& x,
+                      const Tensor& y);
+void upsample_backward(const Execution& exec, const UpsampleShape& shape, const ConstTensor& dy,
+                       const Tensor& dx);
 
 }  // namespace mylos

@@ -6,7 +6,7 @@ namespace mylos {
 namespace {
 
 template <class T>
-void copy(const Execution& exec, const Columns& source, const Columns& target, std::int64_t columns) {
+void copy(const Execution& exec, const ConstColumns& source, const Columns& target, std::int64_t columns) {
   const T* from = source.matrix.as<T>() + source.first;
   T* to = target.matrix.as<T>() + target.first;
   const std::int64_t from_stride = source.matrix.columns();
@@ -20,7 +20,7 @@ void copy(const Execution& exec, const Columns& source, const Columns& target, s
 }
 
 template <class T>
-void add(const Execution& exec, const Columns& source, const Columns& target, std::int64_t columns) {
+void add(const Execution& exec, const ConstColumns& source, const Columns& target, std::int64_t columns) {
   const T* from = source.matrix.as<T>() + source.first;
   T* to = target.matrix.as<T>() + target.first;
   const std::int64_t from_stride = source.matrix.columns();
@@ -41,7 +41,7 @@ void add(const Execution& exec, const Columns& source, const Columns& target, st
 
 }  // namespace
 
-void copy_columns(const Execution& exec, const Columns& from, const Columns& to, std::int64_t count,
+void copy_columns(const Execution& exec, const ConstColumns& from, const Columns& to, std::int64_t count,
                   bool adds) {
   if (from.matrix.rows() != to.matrix.rows() || from.first + count > from.matrix.columns() ||
       to.first + count > to.matrix.columns()) {

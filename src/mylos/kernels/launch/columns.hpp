@@ -10,10 +10,15 @@ struct Columns {
   Tensor matrix;
   std::int64_t first = 0;
 };
+/// One whose elements are only read.
+struct ConstColumns {
+  ConstTensor matrix;
+  std::int64_t first = 0;
+};
 
 /// Copies to[r, to.first + c] = from[r, from.first + c] for c in [0, count). If `adds`, adds instead and
 /// rounds once. Both matrices must have the same number of rows and the same type.
-void copy_columns(const Execution& exec, const Columns& from, const Columns& to, std::int64_t count,
+void copy_columns(const Execution& exec, const ConstColumns& from, const Columns& to, std::int64_t count,
                   bool adds = false);
 
 }  // namespace mylos

@@ -11,7 +11,7 @@ namespace mylos {
 namespace {
 
 template <class From, class To, Overflow overflow>
-void convert_as(const Execution& exec, const Tensor& from_tensor, const Tensor& to_tensor) {
+void convert_as(const Execution& exec, const ConstTensor& from_tensor, const Tensor& to_tensor) {
   const From* from = static_cast<const From*>(from_tensor.data());
   To* to = static_cast<To*>(to_tensor.data());
   for_each_tile(
@@ -20,7 +20,7 @@ void convert_as(const Execution& exec, const Tensor& from_tensor, const Tensor& 
       });
 }
 
-void convert_to_infinity(const Execution& exec, const Tensor& from, const Tensor& to) {
+void convert_to_infinity(const Execution& exec, const ConstTensor& from, const Tensor& to) {
   if (from.type() == to.type()) {  // copies the bits, including NaN payloads
     if (size_of(from.type()) == 4) {
       convert_as<std::uint32_t, std::uint32_t, Overflow::infinite>(exec, from, to);
@@ -38,7 +38,7 @@ void convert_to_infinity(const Execution& exec, const Tensor& from, const Tensor
   });
 }
 
-void convert_saturating(const Execution& exec, const Tensor& from, const Tensor& to) {
+void convert_saturating(const Execution& exec, const ConstTensor& from, const Tensor& to) {
   dispatch(from.type(), [&](auto from_type) {
     dispatch(to.type(), [&](auto to_type) {
       using From = typename decltype(from_type)::type;
@@ -57,7 +57,7 @@ void fill_elements(const Execution& exec, const Tensor& tensor, float value) {
 
 }  // namespace
 
-void convert(const Execution& exec, const Tensor& from, const Tensor& to, Overflow overflow) {
+void convert(const Execution& exec, const ConstTensor& from, const Tensor& to, Overflow overflow) {
   require_outside_parallel_region("convert");
   if (from.size() != to.size()) {
     fail_run("convert: {} elements into {}", from.size(), to.size());

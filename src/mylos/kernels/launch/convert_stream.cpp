@@ -143,7 +143,7 @@ struct Conversion {
 };
 
 template <class Kind>
-void convert_as(const Execution& exec, const Tensor& from_tensor, const Tensor& to_tensor) {
+void convert_as(const Execution& exec, const ConstTensor& from_tensor, const Tensor& to_tensor) {
   HWY_EXPORT_T(stream_table, stream_elements<Kind>);
   const auto* from = static_cast<const typename Kind::From*>(from_tensor.data());
   auto* to = static_cast<typename Kind::To*>(to_tensor.data());
@@ -155,7 +155,7 @@ void convert_as(const Execution& exec, const Tensor& from_tensor, const Tensor& 
 
 }  // namespace
 
-bool convert_streamed(const Execution& exec, const Tensor& from, const Tensor& to, Overflow overflow) {
+bool convert_streamed(const Execution& exec, const ConstTensor& from, const Tensor& to, Overflow overflow) {
   if (to.bytes() < streamed_bytes) return false;
   dispatch(from.type(), [&](auto from_type) {
     dispatch(to.type(), [&](auto to_type) {

@@ -10,7 +10,7 @@ point_norm::Shape shape_of(const GridShape& grid, std::int64_t samples) {
   return {1, samples, grid.points(), grid.channels, grid.channels};
 }
 
-void check_matrix(const GridShape& grid, const Tensor& x) {
+void check_matrix(const GridShape& grid, const ConstTensor& x) {
   if (x.columns() == grid.columns()) return;
   fail_run("batch normalisation of {} columns; the grid has {}", x.columns(), grid.columns());
 }
@@ -29,9 +29,10 @@ struct BatchNormPieces {
 };
 
 template <class T, class W>
-void input_gradient(const Execution& exec, const point_norm::Shape& shape, const Tensor& x, const Tensor& dy,
-                    const Tensor& gamma_tensor, const float* mean, const float* rstd, const double* sums,
-                    const Tensor& dx, const BatchNormPieces& workspace) {
+void input_gradient(const Execution& exec, const point_norm::Shape& shape, const ConstTensor& x,
+                    const ConstTensor& dy, const ConstTensor& gamma_tensor, const float* mean,
+                    const float* rstd, const double* sums, const Tensor& dx,
+                    const BatchNormPieces& workspace) {
   const std::int64_t channels = shape.channels;
   const W* const gamma = gamma_tensor.as<W>();
   float* const mean_g = workspace.mean_g;
@@ -52,7 +53,7 @@ std::size_t batch_norm_workspace(const GridShape& grid, std::int64_t samples) {
   return BatchNormPieces(grid, samples, nullptr).pieces.bytes();
 }
 
-void batch_norm_sum(const Execution& exec, const GridShape& grid, const Tensor& x, double* sums,
+void batch_norm_sum(const Execution& exec, const GridShape& grid, const ConstTensor& x, double* sums,
                     double* totals, void* workspace) {
   check_matrix(grid, x);
   const point_norm::Shape shape = shape_of(grid, x.rows());
@@ -108,8 +109,9 @@ void batch_norm_running_rstd(const Execution& exec, std::int64_t channels, const
       });
 }
 
-void batch_norm_apply(const Execution& exec, const GridShape& grid, const Tensor& x, const Tensor& gamma,
-                      const Tensor& beta, const float* mean, const float* rstd, const Tensor& y) {
+void batch_norm_apply(const Execution& exec, const GridShape& grid, const ConstTensor& x,
+                      const ConstTensor& gamma, const ConstTensor& beta, const float* mean, const float* rstd,
+                      const Tensor& y) {
   check_matrix(grid, x);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
     dispatch(gamma.type(), [&]<class W>(TypeTag<W>) {
@@ -119,9 +121,9 @@ void batch_norm_apply(const Execution& exec, const GridShape& grid, const Tensor
   });
 }
 
-void batch_norm_sum_gradients(const Execution& exec, const GridShape& grid, const Tensor& x, const Tensor& dy,
-                              const float* mean, const float* rstd, double* sums, const Tensor& dgamma,
-                              const Tensor& dbeta, bool accumulate, void* workspace) {
+void batch_norm_sum_gradients(const Execution& exec, const GridShape& grid, const ConstTensor& x,
+                              const ConstTensor& dy, const float* mean, const float* rstd, double* sums,
+                              const Tensor& dgamma, const Tensor& dbeta, bool accumulate, void* workspace) {
   check_matrix(grid, x);
   const point_norm::Shape shape = shape_of(grid, x.rows());
   const BatchNormPieces pieces(grid, x.rows(), workspace);
@@ -140,9 +142,9 @@ void batch_norm_sum_gradients(const Execution& exec, const GridShape& grid, cons
       });
 }
 
-void batch_norm_input_gradient(const Execution& exec, const GridShape& grid, const Tensor& x,
-                               const Tensor& dy, const Tensor& gamma, const float* mean, const float* rstd,
-                               const double* sums, const Tensor& dx, void* workspace) {
+void batch_norm_input_gradient(const Execution& exec, const GridShape& grid, const ConstTensor& x,
+                               const ConstTensor& dy, const ConstTensor& gamma, const float* mean,
+                               const float* rstd, const double* sums, const Tensor& dx, void* workspace) {
   check_matrix(grid, x);
   const BatchNormPieces pieces(grid, x.rows(), workspace);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {

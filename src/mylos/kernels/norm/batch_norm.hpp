@@ -32,7 +32,7 @@ namespace mylos {
 
 /// Writes sums = [channels] of x, [channels] of x^2, the number of points. Adds them to `totals`, of the same
 /// length, unless it is null.
-void batch_norm_sum(const Execution& exec, const GridShape& grid, const Tensor& x, double* sums,
+void batch_norm_sum(const Execution& exec, const GridShape& grid, const ConstTensor& x, double* sums,
                     double* totals, void* workspace);
 
 /// Computes mean and rstd from the sums.
@@ -51,18 +51,19 @@ void batch_norm_running_rstd(const Execution& exec, std::int64_t channels, const
                              float epsilon, float* rstd);
 
 /// Computes y from mean and rstd; y may be x. beta may be empty: 0.
-void batch_norm_apply(const Execution& exec, const GridShape& grid, const Tensor& x, const Tensor& gamma,
-                      const Tensor& beta, const float* mean, const float* rstd, const Tensor& y);
+void batch_norm_apply(const Execution& exec, const GridShape& grid, const ConstTensor& x,
+                      const ConstTensor& gamma, const ConstTensor& beta, const float* mean, const float* rstd,
+                      const Tensor& y);
 
 /// Writes sums = [channels] of dy, [channels] of dy n, the number of points. Writes this rank's dgamma and
 /// dbeta ([1, channels] of any type; dbeta may be empty), or adds to them if `accumulate`.
-void batch_norm_sum_gradients(const Execution& exec, const GridShape& grid, const Tensor& x, const Tensor& dy,
-                              const float* mean, const float* rstd, double* sums, const Tensor& dgamma,
-                              const Tensor& dbeta, bool accumulate, void* workspace);
+void batch_norm_sum_gradients(const Execution& exec, const GridShape& grid, const ConstTensor& x,
+                              const ConstTensor& dy, const float* mean, const float* rstd, double* sums,
+                              const Tensor& dgamma, const Tensor& dbeta, bool accumulate, void* workspace);
 
 /// Computes dx from the sums; dx may be dy.
-void batch_norm_input_gradient(const Execution& exec, const GridShape& grid, const Tensor& x,
-                               const Tensor& dy, const Tensor& gamma, const float* mean, const float* rstd,
-                               const double* sums, const Tensor& dx, void* workspace);
+void batch_norm_input_gradient(const Execution& exec, const GridShape& grid, const ConstTensor& x,
+                               const ConstTensor& dy, const ConstTensor& gamma, const float* mean,
+                               const float* rstd, const double* sums, const Tensor& dx, void* workspace);
 
 }  // namespace mylos

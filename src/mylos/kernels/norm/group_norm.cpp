@@ -23,7 +23,7 @@ struct GroupNormPieces {
   float* mean_gn;
 };
 
-void find_statistics(const Execution& exec, const point_norm::Shape& shape, const Tensor& x, float* mean,
+void find_statistics(const Execution& exec, const point_norm::Shape& shape, const ConstTensor& x, float* mean,
                      float* rstd, float epsilon, float* blocks) {
   dispatch(x.type(), [&]<class T>(TypeTag<T>) { point_norm::block_moments(exec, shape, x.as<T>(), blocks); });
   const auto count = static_cast<double>(shape.points() * shape.group_channels());
@@ -67,9 +67,9 @@ std::size_t group_norm_workspace(const GridShape& grid, std::int64_t groups, std
   return GroupNormPieces(shape_of(grid, groups, samples), nullptr).pieces.bytes();
 }
 
-void group_norm_forward(const Execution& exec, const GridShape& grid, std::int64_t groups, const Tensor& x,
-                        const Tensor& gamma, const Tensor& beta, const Tensor& y, float* mean, float* rstd,
-                        float epsilon, void* workspace) {
+void group_norm_forward(const Execution& exec, const GridShape& grid, std::int64_t groups,
+                        const ConstTensor& x, const ConstTensor& gamma, const ConstTensor& beta,
+                        const Tensor& y, float* mean, float* rstd, float epsilon, void* workspace) {
   const point_norm::Shape shape = shape_of(grid, groups, x.rows());
   find_statistics(exec, shape, x, mean, rstd, epsilon, GroupNormPieces(shape, workspace).blocks);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
@@ -80,10 +80,10 @@ void group_norm_forward(const Execution& exec, const GridShape& grid, std::int64
   });
 }
 
-void group_norm_backward(const Execution& exec, const GridShape& grid, std::int64_t groups, const Tensor& x,
-                         const Tensor& dy, const Tensor& gamma, const float* mean, const float* rstd,
-                         const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta, bool accumulate,
-                         void* workspace) {
+void group_norm_backward(const Execution& exec, const GridShape& grid, std::int64_t groups,
+                         const ConstTensor& x, const ConstTensor& dy, const ConstTensor& gamma,
+                         const float* mean, const float* rstd, const Tensor& dx, const Tensor& dgamma,
+                         const Tensor& dbeta, bool accumulate, void* workspace) {
   const point_norm::Shape shape = shape_of(grid, groups, x.rows());
   const GroupNormPieces pieces(shape, workspace);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {

@@ -23,15 +23,15 @@ void check_group_norm(const GridShape& grid, std::int64_t groups);
 /// Normalises each sample and group of x. x, y: [samples, grid's columns]; y may be x. gamma, beta: [1,
 /// channels]; beta may be empty: 0. Writes mean and rstd for backward: a float for each sample and group,
 /// [samples, groups].
-void group_norm_forward(const Execution& exec, const GridShape& grid, std::int64_t groups, const Tensor& x,
-                        const Tensor& gamma, const Tensor& beta, const Tensor& y, float* mean, float* rstd,
-                        float epsilon, void* workspace);
+void group_norm_forward(const Execution& exec, const GridShape& grid, std::int64_t groups,
+                        const ConstTensor& x, const ConstTensor& gamma, const ConstTensor& beta,
+                        const Tensor& y, float* mean, float* rstd, float epsilon, void* workspace);
 
 /// Computes dx, dgamma and dbeta; dx may be dy. Adds to dgamma and dbeta ([1, channels] of any type; dbeta
 /// may be empty) if `accumulate`.
-void group_norm_backward(const Execution& exec, const GridShape& grid, std::int64_t groups, const Tensor& x,
-                         const Tensor& dy, const Tensor& gamma, const float* mean, const float* rstd,
-                         const Tensor& dx, const Tensor& dgamma, const Tensor& dbeta, bool accumulate,
-                         void* workspace);
+void group_norm_backward(const Execution& exec, const GridShape& grid, std::int64_t groups,
+                         const ConstTensor& x, const ConstTensor& dy, const ConstTensor& gamma,
+                         const float* mean, const float* rstd, const Tensor& dx, const Tensor& dgamma,
+                         const Tensor& dbeta, bool accumulate, void* workspace);
 
 }  // namespace mylos

@@ -35,8 +35,8 @@ struct LayerNorm {
 
 }  // namespace
 
-void layernorm_forward(const Execution& exec, const Tensor& x, const Tensor& gamma, const Tensor& beta,
-                       const Tensor& y, float* mean, float* rstd, float epsilon) {
+void layernorm_forward(const Execution& exec, const ConstTensor& x, const ConstTensor& gamma,
+                       const ConstTensor& beta, const Tensor& y, float* mean, float* rstd, float epsilon) {
   norm_rows::forward<LayerNorm>(exec, "layernorm", x, gamma, beta, y, mean, rstd, epsilon);
 }
 
@@ -44,9 +44,10 @@ std::size_t layernorm_backward_workspace(std::int64_t rows, std::int64_t columns
   return norm_rows::backward_workspace<LayerNorm>(rows, columns);
 }
 
-void layernorm_backward(const Execution& exec, const Tensor& x, const Tensor& dy, const Tensor& gamma,
-                        const float* mean, const float* rstd, const Tensor& dx, const Tensor& dgamma,
-                        const Tensor& dbeta, bool accumulate, void* workspace, const Tensor& residual) {
+void layernorm_backward(const Execution& exec, const ConstTensor& x, const ConstTensor& dy,
+                        const ConstTensor& gamma, const float* mean, const float* rstd, const Tensor& dx,
+                        const Tensor& dgamma, const Tensor& dbeta, bool accumulate, void* workspace,
+                        const ConstTensor& residual) {
   norm_rows::backward<LayerNorm>(exec, "d_layernorm", "d_layernorm_sum", x, dy, gamma, mean, rstd, dx, dgamma,
                                  dbeta, accumulate, workspace, residual);
 }

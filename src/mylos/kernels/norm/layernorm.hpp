@@ -15,8 +15,8 @@ namespace mylos {
 /// Normalises each row of x. x, y: [rows, columns] of one type; y may be x. gamma, beta: [1, columns] of one
 /// type; beta may be empty: 0. Writes mean and rstd for backward: a float per row. Arithmetic and statistics
 /// are in float.
-void layernorm_forward(const Execution& exec, const Tensor& x, const Tensor& gamma, const Tensor& beta,
-                       const Tensor& y, float* mean, float* rstd, float epsilon);
+void layernorm_forward(const Execution& exec, const ConstTensor& x, const ConstTensor& gamma,
+                       const ConstTensor& beta, const Tensor& y, float* mean, float* rstd, float epsilon);
 
 /// Returns the bytes of workspace that layernorm_backward needs.
 [[nodiscard]] std::size_t layernorm_backward_workspace(std::int64_t rows, std::int64_t columns);
@@ -26,8 +26,9 @@ void layernorm_forward(const Execution& exec, const Tensor& x, const Tensor& gam
 /// if `accumulate`. residual (x's shape and type: the gradient that bypasses the norm) may be empty. dx may
 /// be dy or residual; dbeta may be empty. dgamma and dbeta may have any type. The sums are in float, in an
 /// order that depends on the shape alone.
-void layernorm_backward(const Execution& exec, const Tensor& x, const Tensor& dy, const Tensor& gamma,
-                        const float* mean, const float* rstd, const Tensor& dx, const Tensor& dgamma,
-                        const Tensor& dbeta, bool accumulate, void* workspace, const Tensor& residual = {});
+void layernorm_backward(const Execution& exec, const ConstTensor& x, const ConstTensor& dy,
+                        const ConstTensor& gamma, const float* mean, const float* rstd, const Tensor& dx,
+                        const Tensor& dgamma, const Tensor& dbeta, bool accumulate, void* workspace,
+                        const ConstTensor& residual = {});
 
 }  // namespace mylos

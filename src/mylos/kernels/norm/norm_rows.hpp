@@ -18,9 +18,9 @@ namespace mylos::norm_rows {
 
 /// `bias` may be empty.
 template <class Kind, class T, class W>
-void forward_rows(const Execution& exec, KernelName name, const Tensor& x_tensor, const Tensor& weight_tensor,
-                  const Tensor& bias_tensor, const Tensor& y_tensor, float* mean, float* rstd,
-                  float epsilon) {
+void forward_rows(const Execution& exec, KernelName name, const ConstTensor& x_tensor,
+                  const ConstTensor& weight_tensor, const ConstTensor& bias_tensor, const Tensor& y_tensor,
+                  float* mean, float* rstd, float epsilon) {
   const T* x = x_tensor.as<T>();
   T* y = y_tensor.as<T>();
   const W* weight = weight_tensor.as<W>();
@@ -61,8 +61,8 @@ void forward_rows(const Execution& exec, KernelName name, const Tensor& x_tensor
 }
 
 template <class Kind>
-void forward(const Execution& exec, KernelName name, const Tensor& x, const Tensor& weight,
-             const Tensor& bias, const Tensor& y, float* mean, float* rstd, float epsilon) {
+void forward(const Execution& exec, KernelName name, const ConstTensor& x, const ConstTensor& weight,
+             const ConstTensor& bias, const Tensor& y, float* mean, float* rstd, float epsilon) {
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
     dispatch(weight.type(), [&]<class W>(TypeTag<W>) {
       forward_rows<Kind, T, W>(exec, name, x, weight, bias, y, mean, rstd, epsilon);
@@ -231,10 +231,10 @@ void add_blocks(const Execution& exec, KernelName name, std::int64_t rows, std::
 
 /// d_bias may be empty.
 template <class Kind>
-void backward(const Execution& exec, KernelName name, KernelName sum_name, const Tensor& x, const Tensor& dy,
-              const Tensor& weight, const float* mean, const float* rstd, const Tensor& dx,
-              const Tensor& d_weight, const Tensor& d_bias, bool accumulate, void* workspace,
-              const Tensor& residual) {
+void backward(const Execution& exec, KernelName name, KernelName sum_name, const ConstTensor& x,
+              const ConstTensor& dy, const ConstTensor& weight, const float* mean, const float* rstd,
+              const Tensor& dx, const Tensor& d_weight, const Tensor& d_bias, bool accumulate,
+              void* workspace, const ConstTensor& residual) {
   auto* sums = static_cast<float*>(workspace);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
     dispatch(weight.type(), [&]<class W>(TypeTag<W>) {

@@ -34,7 +34,7 @@ struct RmsNorm {
 
 }  // namespace
 
-void rmsnorm_forward(const Execution& exec, const Tensor& x, const Tensor& weight, const Tensor& y,
+void rmsnorm_forward(const Execution& exec, const ConstTensor& x, const ConstTensor& weight, const Tensor& y,
                      float* rstd, float epsilon) {
   norm_rows::forward<RmsNorm>(exec, "rmsnorm", x, weight, {}, y, nullptr, rstd, epsilon);
 }
@@ -43,9 +43,9 @@ std::size_t rmsnorm_backward_workspace(std::int64_t rows, std::int64_t columns) 
   return norm_rows::backward_workspace<RmsNorm>(rows, columns);
 }
 
-void rmsnorm_backward(const Execution& exec, const Tensor& x, const Tensor& dy, const Tensor& weight,
-                      const float* rstd, const Tensor& dx, const Tensor& dweight, bool accumulate,
-                      void* workspace, const Tensor& residual) {
+void rmsnorm_backward(const Execution& exec, const ConstTensor& x, const ConstTensor& dy,
+                      const ConstTensor& weight, const float* rstd, const Tensor& dx, const Tensor& dweight,
+                      bool accumulate, void* workspace, const ConstTensor& residual) {
   norm_rows::backward<RmsNorm>(exec, "d_rmsnorm", "d_rmsnorm_sum", x, dy, weight, nullptr, rstd, dx, dweight,
                                {}, accumulate, workspace, residual);
 }

@@ -13,7 +13,7 @@ namespace mylos {
 
 /// Normalises each row of x. x, y: [rows, columns] of one type; y may be x. weight: [1, columns]. Writes rstd
 /// for backward: a float per row. Arithmetic and statistics are in float.
-void rmsnorm_forward(const Execution& exec, const Tensor& x, const Tensor& weight, const Tensor& y,
+void rmsnorm_forward(const Execution& exec, const ConstTensor& x, const ConstTensor& weight, const Tensor& y,
                      float* rstd, float epsilon);
 
 /// Returns the bytes of workspace that rmsnorm_backward needs.
@@ -23,8 +23,8 @@ void rmsnorm_forward(const Execution& exec, const Tensor& x, const Tensor& weigh
 /// sum of dy n over the rows, and adds to the old values if `accumulate`. residual (x's shape and type) may
 /// be empty. dx may be dy or residual. dweight may have any type. The sums are in float, in an order that
 /// depends on the shape alone.
-void rmsnorm_backward(const Execution& exec, const Tensor& x, const Tensor& dy, const Tensor& weight,
-                      const float* rstd, const Tensor& dx, const Tensor& dweight, bool accumulate,
-                      void* workspace, const Tensor& residual = {});
+void rmsnorm_backward(const Execution& exec, const ConstTensor& x, const ConstTensor& dy,
+                      const ConstTensor& weight, const float* rstd, const Tensor& dx, const Tensor& dweight,
+                      bool accumulate, void* workspace, const ConstTensor& residual = {});
 
 }  // namespace mylos

@@ -91,7 +91,7 @@ inline constexpr bool has_host_tile = (runs_on_host && std::is_same_v<Function, 
                                        !std::is_same_v<T, float>);
 
 template <class Function, class T>
-void forward(const Execution& exec, const Tensor& in_tensor, const Tensor& out_tensor,
+void forward(const Execution& exec, const ConstTensor& in_tensor, const Tensor& out_tensor,
              const Dropout& dropout) {
   const T* in = in_tensor.as<T>();
   T* out = out_tensor.as<T>();
@@ -124,7 +124,7 @@ void forward(const Execution& exec, const Tensor& in_tensor, const Tensor& out_t
 }
 
 template <class Function, class T>
-void backward(const Execution& exec, const Tensor& kept_tensor, const Tensor& d_out_tensor,
+void backward(const Execution& exec, const ConstTensor& kept_tensor, const ConstTensor& d_out_tensor,
               const Tensor& d_in_tensor, const Tensor& bias_gradient, bool accumulate,
               const Dropout& dropout) {
   const T* kept = Function::needs_kept ? kept_tensor.as<T>() : d_out_tensor.as<T>();
@@ -201,8 +201,8 @@ bool keeps_output(Activation activation, bool dropout) {
   return activation == Activation::relu || (activation == Activation::tanh && !dropout);
 }
 
-void activation_forward(const Execution& exec, Activation activation, const Tensor& in, const Tensor& out,
-                        const Dropout& dropout) {
+void activation_forward(const Execution& exec, Activation activation, const ConstTensor& in,
+                        const Tensor& out, const Dropout& dropout) {
   if (activation == Activation::none && !dropout.active() && in.data() == out.data()) return;
   dispatch_activation(activation, dropout.active(), [&](auto function) {
     dispatch(in.type(), [&](auto type) {
@@ -211,8 +211,8 @@ void activation_forward(const Execution& exec, Activation activation, const Tens
   });
 }
 
-void activation_backward(const Execution& exec, Activation activation, const Tensor& kept,
-                         const Tensor& d_out, const Tensor& d_in, const Tensor& bias_gradient,
+void activation_backward(const Execution& exec, Activation activation, const ConstTensor& kept,
+                         const ConstTensor& d_out, const Tensor& d_in, const Tensor& bias_gradient,
                          bool accumulate, const Dropout& dropout) {
   dispatch_activation(activation, dropout.active(), [&](auto function) {
     dispatch(d_out.type(), [&](auto type) {

@@ -19,8 +19,8 @@ namespace mylos {
 
 /// Computes out = dropout(activation(in)), rounded to out's type. Shapes and types must be equal; out may be
 /// in. On hosts, without dropout, gelu_tanh of 16-bit elements has a relative error of 7e-5 before rounding.
-void activation_forward(const Execution& exec, Activation activation, const Tensor& in, const Tensor& out,
-                        const Dropout& dropout);
+void activation_forward(const Execution& exec, Activation activation, const ConstTensor& in,
+                        const Tensor& out, const Dropout& dropout);
 
 /// Computes d_in = d_out * dropout * activation', rounded to its type, and bias_gradient = the sum of the
 /// rounded d_in over the rows. The sum is in float, in an order that depends on the shape alone; it is added
@@ -28,8 +28,8 @@ void activation_forward(const Execution& exec, Activation activation, const Tens
 /// (for Activation::none it may be empty). d_in may be d_out. bias_gradient ([1, columns], of any type) may
 /// be empty. Where forward computes gelu_tanh with reduced accuracy, its derivative has an absolute error of
 /// 4e-5.
-void activation_backward(const Execution& exec, Activation activation, const Tensor& kept,
-                         const Tensor& d_out, const Tensor& d_in, const Tensor& bias_gradient,
+void activation_backward(const Execution& exec, Activation activation, const ConstTensor& kept,
+                         const ConstTensor& d_out, const Tensor& d_in, const Tensor& bias_gradient,
                          bool accumulate, const Dropout& dropout);
 
 }  // namespace mylos

@@ -230,9 +230,9 @@ void read_once(const Execution& exec, std::int64_t rows, const CrossEntropy<T, E
 
 /// Implements softmax_cross_entropy() for logits of type T.
 template <class T, class Exponential = PortableExponential>
-void of_rows(const Execution& exec, const Tensor& logits, const std::int32_t* labels, const Tensor& d_logits,
-             const float* loss_scale, float inverse_count, float* row_loss, std::int32_t* row_correct,
-             std::int64_t counted, const ClassificationOptions& options) {
+void of_rows(const Execution& exec, const ConstTensor& logits, const std::int32_t* labels,
+             const Tensor& d_logits, const float* loss_scale, float inverse_count, float* row_loss,
+             std::int32_t* row_correct, std::int64_t counted, const ClassificationOptions& options) {
   const std::int64_t columns = logits.columns();
   const std::int64_t classes = counted > 0 ? counted : columns;
   const float of_other = options.smoothing / static_cast<float>(classes);

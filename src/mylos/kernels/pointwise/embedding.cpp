@@ -9,7 +9,7 @@ namespace {
 
 template <class T, class W>
 void forward(const Execution& exec, const std::int32_t* tokens, std::int64_t length,
-             const Tensor& token_tensor, const Tensor& position_tensor, const Tensor& output_tensor,
+             const ConstTensor& token_tensor, const ConstTensor& position_tensor, const Tensor& output_tensor,
              const Dropout& dropout) {
   const W* token_weight = token_tensor.as<W>();
   const W* position_weight = position_tensor.empty() ? nullptr : position_tensor.as<W>();
@@ -188,8 +188,8 @@ void add_positions(const Execution& exec, const Terms<T>& terms, std::int64_t ro
 }  // namespace
 
 void embedding_forward(const Execution& exec, const std::int32_t* tokens, std::int64_t length,
-                       const Tensor& token_weight, const Tensor& position_weight, const Tensor& output,
-                       const Dropout& dropout) {
+                       const ConstTensor& token_weight, const ConstTensor& position_weight,
+                       const Tensor& output, const Dropout& dropout) {
   dispatch(output.type(), [&](auto type) {
     dispatch(token_weight.type(), [&](auto weight_type) {
       forward<typename decltype(type)::type, typename decltype(weight_type)::type>(
@@ -205,7 +205,7 @@ std::size_t embedding_backward_workspace(std::int64_t rows, std::int64_t vocabul
 }
 
 void embedding_backward(const Execution& exec, const std::int32_t* tokens, std::int64_t length,
-                        const Tensor& d_output, const Tensor& d_token, const Tensor& d_position,
+                        const ConstTensor& d_output, const Tensor& d_token, const Tensor& d_position,
                         bool accumulate_token, bool accumulate_position, const Dropout& dropout,
                         void* workspace) {
   Pieces pieces(workspace);

@@ -13,8 +13,8 @@ namespace mylos {
 /// type, for every row of output [rows, width]. token_weight: [vocabulary, width]. position_weight: [length
 /// or more, width] of the same type, or empty. The row of a token outside the vocabulary is NaN.
 void embedding_forward(const Execution& exec, const std::int32_t* tokens, std::int64_t length,
-                       const Tensor& token_weight, const Tensor& position_weight, const Tensor& output,
-                       const Dropout& dropout);
+                       const ConstTensor& token_weight, const ConstTensor& position_weight,
+                       const Tensor& output, const Dropout& dropout);
 
 /// Returns the bytes of workspace that embedding_backward needs.
 [[nodiscard]] std::size_t embedding_backward_workspace(std::int64_t rows, std::int64_t vocabulary);
@@ -24,7 +24,7 @@ void embedding_forward(const Execution& exec, const std::int32_t* tokens, std::i
 /// in float in the order of the rows, are added to the old values if requested, and are rounded once. Both
 /// may have any type. A token outside the vocabulary adds nothing.
 void embedding_backward(const Execution& exec, const std::int32_t* tokens, std::int64_t length,
-                        const Tensor& d_output, const Tensor& d_token, const Tensor& d_position,
+                        const ConstTensor& d_output, const Tensor& d_token, const Tensor& d_position,
                         bool accumulate_token, bool accumulate_position, const Dropout& dropout,
                         void* workspace);
 

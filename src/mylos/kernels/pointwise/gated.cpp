@@ -9,7 +9,7 @@ namespace mylos {
 namespace {
 
 template <class T>
-void forward(const Execution& exec, const Tensor& gate_tensor, const Tensor& up_tensor,
+void forward(const Execution& exec, const ConstTensor& gate_tensor, const ConstTensor& up_tensor,
              const Tensor& y_tensor) {
   const T* gate = gate_tensor.as<T>();
   const T* up = up_tensor.as<T>();
@@ -26,8 +26,8 @@ void forward(const Execution& exec, const Tensor& gate_tensor, const Tensor& up_
 }
 
 template <class T>
-void backward(const Execution& exec, const Tensor& gate_tensor, const Tensor& up_tensor,
-              const Tensor& dy_tensor, const Tensor& d_gate_tensor, const Tensor& d_up_tensor) {
+void backward(const Execution& exec, const ConstTensor& gate_tensor, const ConstTensor& up_tensor,
+              const ConstTensor& dy_tensor, const Tensor& d_gate_tensor, const Tensor& d_up_tensor) {
   const T* gate = gate_tensor.as<T>();
   const T* up = up_tensor.as<T>();
   const T* dy = dy_tensor.as<T>();
@@ -69,13 +69,13 @@ void sum_rows_of(const Execution& exec, const Tensor& d_tensor, const Tensor& bi
 
 }  // namespace
 
-void gated_forward(const Execution& exec, const Tensor& gate, const Tensor& up, const Tensor& y) {
+void gated_forward(const Execution& exec, const ConstTensor& gate, const ConstTensor& up, const Tensor& y) {
   dispatch(y.type(), [&](auto type) { forward<typename decltype(type)::type>(exec, gate, up, y); });
 }
 
-void gated_backward(const Execution& exec, const Tensor& gate, const Tensor& up, const Tensor& dy,
-                    const Tensor& d_gate, const Tensor& d_up, const Tensor& gate_bias_gradient,
-                    const Tensor& up_bias_gradient, bool accumulate) {
+void gated_backward(const Execution& exec, const ConstTensor& gate, const ConstTensor& up,
+                    const ConstTensor& dy, const Tensor& d_gate, const Tensor& d_up,
+                    const Tensor& gate_bias_gradient, const Tensor& up_bias_gradient, bool accumulate) {
   dispatch(dy.type(), [&](auto type) {
     using T = typename decltype(type)::type;
     backward<T>(exec, gate, up, dy, d_gate, d_up);

@@ -16,7 +16,7 @@ void add_rows(const Execution& exec, const Value* values, std::int64_t count, Su
 
 }  // namespace
 
-void softmax_cross_entropy(const Execution& exec, const Tensor& logits, const std::int32_t* labels,
+void softmax_cross_entropy(const Execution& exec, const ConstTensor& logits, const std::int32_t* labels,
                            const Tensor& d_logits, const float* loss_scale, float inverse_count,
                            float* row_loss, std::int32_t* row_correct, std::int64_t classes,
                            const ClassificationOptions& options) {

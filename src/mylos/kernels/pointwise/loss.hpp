@@ -23,7 +23,7 @@ struct ClassificationOptions {
 /// row_correct[r] (may be null) = 1 if the label has the largest logit (among equal ones the first wins),
 /// else 0. A label outside the classes results in a NaN loss and gradient. Only the first `classes` columns
 /// are classes (0: all of them); the others have no probability, and their gradient is 0.
-void softmax_cross_entropy(const Execution& exec, const Tensor& logits, const std::int32_t* labels,
+void softmax_cross_entropy(const Execution& exec, const ConstTensor& logits, const std::int32_t* labels,
                            const Tensor& d_logits, const float* loss_scale, float inverse_count,
                            float* row_loss, std::int32_t* row_correct, std::int64_t classes = 0,
                            const ClassificationOptions& options = {});
@@ -31,30 +31,30 @@ void softmax_cross_entropy(const Execution& exec, const Tensor& logits, const st
 /// Computes row_loss[r] = mean over the columns of (predictions - targets)^2, and d_predictions = *loss_scale
 /// * inverse_count times its gradient. targets: [rows, columns] floats. d_predictions follows the rules of
 /// d_logits above. The same applies to the losses below.
-void mean_squared_error(const Execution& exec, const Tensor& predictions, const float* targets,
+void mean_squared_error(const Execution& exec, const ConstTensor& predictions, const float* targets,
                         const Tensor& d_predictions, const float* loss_scale, float inverse_count,
                         float* row_loss);
 
 /// Computes the mean of |predictions - targets|, whose gradient is 0 where they are equal.
-void mean_absolute_error(const Execution& exec, const Tensor& predictions, const float* targets,
+void mean_absolute_error(const Execution& exec, const ConstTensor& predictions, const float* targets,
                          const Tensor& d_predictions, const float* loss_scale, float inverse_count,
                          float* row_loss);
 
 /// Computes the mean of e^2 / 2 if |e| <= delta, else delta (|e| - delta / 2), with e = predictions - targets
 /// (Huber 1964, doi 10.1214/aoms/1177703732).
-void mean_huber_loss(const Execution& exec, const Tensor& predictions, const float* targets,
+void mean_huber_loss(const Execution& exec, const ConstTensor& predictions, const float* targets,
                      const Tensor& d_predictions, const float* loss_scale, float inverse_count,
                      float* row_loss, float delta);
 
 /// Computes the mean of -t log s - (1 - t) log(1 - s) with s = 1 / (1 + e^-logits) and t = targets, from 0 to
 /// 1; stable for any finite logits.
-void mean_binary_cross_entropy(const Execution& exec, const Tensor& logits, const float* targets,
+void mean_binary_cross_entropy(const Execution& exec, const ConstTensor& logits, const float* targets,
                                const Tensor& d_logits, const float* loss_scale, float inverse_count,
                                float* row_loss);
 
 /// Computes row_loss[r] = |predictions - targets| / |targets| with Euclidean norms over the columns, or
 /// |predictions - targets| if all targets are 0. Its gradient is 0 where predictions and targets are equal.
-void relative_l2_error(const Execution& exec, const Tensor& predictions, const float* targets,
+void relative_l2_error(const Execution& exec, const ConstTensor& predictions, const float* targets,
                        const Tensor& d_predictions, const float* loss_scale, float inverse_count,
                        float* row_loss);
 

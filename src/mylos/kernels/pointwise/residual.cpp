@@ -7,7 +7,7 @@ namespace mylos {
 namespace {
 
 template <class T>
-void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& branch_tensor,
+void forward(const Execution& exec, const ConstTensor& x_tensor, const ConstTensor& branch_tensor,
              const Tensor& y_tensor, const Dropout& dropout) {
   const T* x = x_tensor.as<T>();
   const T* branch = branch_tensor.as<T>();
@@ -35,12 +35,12 @@ void forward(const Execution& exec, const Tensor& x_tensor, const Tensor& branch
 
 }  // namespace
 
-void residual_forward(const Execution& exec, const Tensor& x, const Tensor& branch, const Tensor& y,
+void residual_forward(const Execution& exec, const ConstTensor& x, const ConstTensor& branch, const Tensor& y,
                       const Dropout& dropout) {
   dispatch(x.type(), [&](auto type) { forward<typename decltype(type)::type>(exec, x, branch, y, dropout); });
 }
 
-void residual_backward(const Execution& exec, const Tensor& dy, const Tensor& d_branch,
+void residual_backward(const Execution& exec, const ConstTensor& dy, const Tensor& d_branch,
                        const Tensor& bias_gradient, bool accumulate, const Dropout& dropout) {
   activation_backward(exec, Activation::none, {}, dy, d_branch, bias_gradient, accumulate, dropout);
 }

@@ -43,7 +43,7 @@ struct BinaryCrossEntropy {
 };
 
 template <class T, class Loss>
-void mean_of_columns(const Execution& exec, KernelName name, const Tensor& predictions_tensor,
+void mean_of_columns(const Execution& exec, KernelName name, const ConstTensor& predictions_tensor,
                      const float* targets, const Tensor& d_tensor, const float* loss_scale,
                      float inverse_count, float* row_loss, const Loss& loss) {
   const T* predictions = predictions_tensor.as<T>();
@@ -68,7 +68,7 @@ void mean_of_columns(const Execution& exec, KernelName name, const Tensor& predi
 }
 
 template <class Loss>
-void mean_of_columns_of(const Execution& exec, KernelName name, const Tensor& predictions,
+void mean_of_columns_of(const Execution& exec, KernelName name, const ConstTensor& predictions,
                         const float* targets, const Tensor& d_predictions, const float* loss_scale,
                         float inverse_count, float* row_loss, const Loss& loss) {
   dispatch(predictions.type(), [&](auto type) {
@@ -78,7 +78,7 @@ void mean_of_columns_of(const Execution& exec, KernelName name, const Tensor& pr
 }
 
 template <class T>
-void relative_error(const Execution& exec, const Tensor& predictions_tensor, const float* targets,
+void relative_error(const Execution& exec, const ConstTensor& predictions_tensor, const float* targets,
                     const Tensor& d_tensor, const float* loss_scale, float inverse_count, float* row_loss) {
   const T* predictions = predictions_tensor.as<T>();
   T* d_predictions = d_tensor.empty() ? nullptr : d_tensor.as<T>();
@@ -106,35 +106,35 @@ void relative_error(const Execution& exec, const Tensor& predictions_tensor, con
 
 }  // namespace
 
-void mean_squared_error(const Execution& exec, const Tensor& predictions, const float* targets,
+void mean_squared_error(const Execution& exec, const ConstTensor& predictions, const float* targets,
                         const Tensor& d_predictions, const float* loss_scale, float inverse_count,
                         float* row_loss) {
   mean_of_columns_of(exec, "squared_error", predictions, targets, d_predictions, loss_scale, inverse_count,
                      row_loss, SquaredError{});
 }
 
-void mean_absolute_error(const Execution& exec, const Tensor& predictions, const float* targets,
+void mean_absolute_error(const Execution& exec, const ConstTensor& predictions, const float* targets,
                          const Tensor& d_predictions, const float* loss_scale, float inverse_count,
                          float* row_loss) {
   mean_of_columns_of(exec, "absolute_error", predictions, targets, d_predictions, loss_scale, inverse_count,
                      row_loss, AbsoluteError{});
 }
 
-void mean_huber_loss(const Execution& exec, const Tensor& predictions, const float* targets,
+void mean_huber_loss(const Execution& exec, const ConstTensor& predictions, const float* targets,
                      const Tensor& d_predictions, const float* loss_scale, float inverse_count,
                      float* row_loss, float delta) {
   mean_of_columns_of(exec, "huber_loss", predictions, targets, d_predictions, loss_scale, inverse_count,
                      row_loss, HuberLoss{delta});
 }
 
-void mean_binary_cross_entropy(const Execution& exec, const Tensor& logits, const float* targets,
+void mean_binary_cross_entropy(const Execution& exec, const ConstTensor& logits, const float* targets,
                                const Tensor& d_logits, const float* loss_scale, float inverse_count,
                                float* row_loss) {
   mean_of_columns_of(exec, "binary_entropy", logits, targets, d_logits, loss_scale, inverse_count, row_loss,
                      BinaryCrossEntropy{});
 }
 
-void relative_l2_error(const Execution& exec, const Tensor& predictions, const float* targets,
+void relative_l2_error(const Execution& exec, const ConstTensor& predictions, const float* targets,
                        const Tensor& d_predictions, const float* loss_scale, float inverse_count,
                        float* row_loss) {
   dispatch(predictions.type(), [&](auto type) {

@@ -37,12 +37,10 @@ struct FloatCopies {
 /// Returns a row-major `rows` x `columns` matrix as floats: the matrix itself, or its conversion in `copy`.
 ConstFloatMatrix as_floats(const Execution& execution, DType type, const void* data, std::int64_t rows,
                            std::int64_t columns, float* copy) {
-  const Tensor stored(const_cast<void*>(data), type, rows, columns);  // not written
-  Tensor floats = stored;
-  if (type != DType::fp32) {
-    floats = Tensor(copy, DType::fp32, rows, columns);
-    convert(execution, stored, floats);
-  }
+  const ConstTensor stored(data, type, rows, columns);
+  if (type == DType::fp32) return stored.matrix<float>();
+  const Tensor floats(copy, DType::fp32, rows, columns);
+  convert(execution, stored, floats);
   return floats.matrix<float>();
 }
 

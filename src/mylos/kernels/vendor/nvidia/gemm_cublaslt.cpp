@@ -105,7 +105,7 @@ class CublasLtGemm final : public GemmEngine {
 
   static void multiply_by_gelu(const Execution& execution, const GemmProblem& problem,
                                const GemmOperands& operands) {
-    const Tensor input(const_cast<void*>(operands.gelu_input), problem.c, problem.m, problem.n);
+    const ConstTensor input(operands.gelu_input, problem.c, problem.m, problem.n);
     const Tensor gradient(operands.c, problem.c, problem.m, problem.n);
     activation_backward(execution, Activation::gelu_tanh, input, gradient, gradient, {}, false, {});
   }
