@@ -69,7 +69,7 @@ TEST(LibraryProduct, OfColumnMajorMatricesIsOurRowMajorProduct) {
 }
 
 TEST(LibraryProduct, AlignmentsAreThoseOfTheAddresses) {
-  alignas(512) const std::byte memory[1024] = {};
+  alignas(512) std::byte memory[1024] = {};
   EXPECT_EQ(alignment_of(memory), 256u) << "the library's largest";
   EXPECT_EQ(alignment_of(memory + 256), 256u);
   EXPECT_EQ(alignment_of(memory + 128), 128u) << "a Kokkos::View's data on a device";
@@ -78,7 +78,7 @@ TEST(LibraryProduct, AlignmentsAreThoseOfTheAddresses) {
   EXPECT_EQ(alignment_of(nullptr), 256u);
   for (std::uintptr_t offset = 0; offset < 512; ++offset)
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory + offset) % alignment_of(memory + offset), 0u);
-  void* const c = const_cast<std::byte*>(memory) + 16;
+  void* const c = memory + 16;
   const GemmOperands operands{.a = memory + 64, .b = memory + 32, .c = c, .bias = memory + 8};
   EXPECT_EQ(alignments_of(operands), (ProductAlignments{64, 32, 16, 8}));
   const GemmOperands with_sums{.a = memory + 64, .b = memory + 32, .c = c, .row_sums = c};
@@ -86,8 +86,8 @@ TEST(LibraryProduct, AlignmentsAreThoseOfTheAddresses) {
 }
 
 TEST(LibraryProduct, AlignmentsOfABatchAreThoseOfAllItsMatrices) {
-  alignas(512) const std::byte memory[1024] = {};
-  const GemmOperands first{.a = memory, .b = memory + 64, .c = const_cast<std::byte*>(memory) + 256};
+  alignas(512) std::byte memory[1024] = {};
+  const GemmOperands first{.a = memory, .b = memory + 64, .c = memory + 256};
   GemmProblem one = linear_output(32, 24, 33, DType::bf16);
   one.c = DType::fp32;
   EXPECT_EQ(alignments_of(batch_of(one, 1), first), alignments_of(first)) << "there is no stride";

@@ -31,7 +31,7 @@ class ScribblingGemm final : public GemmEngine {
     product.gelu_derivative = false;
     engine_->run(execution, product, operands, workspace);
     if (problem.gelu_derivative) {
-      const Tensor input(const_cast<void*>(operands.gelu_input), problem.c, problem.m, problem.n);
+      const ConstTensor input(operands.gelu_input, problem.c, problem.m, problem.n);
       const Tensor gradient(operands.c, problem.c, problem.m, problem.n);
       activation_backward(execution, Activation::gelu_tanh, input, gradient, gradient, {}, false, {});
     }

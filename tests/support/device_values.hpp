@@ -63,7 +63,7 @@ class DeviceValue {
   Arena arena_;
 };
 
-inline std::vector<std::byte> bytes_of(const Tensor& tensor) {
+inline std::vector<std::byte> bytes_of(const ConstTensor& tensor) {
   std::vector<std::byte> bytes(tensor.bytes());
   copy_to_host(tensor.data(), bytes.data(), bytes.size());
   return bytes;
@@ -78,7 +78,7 @@ inline void set_values(const Tensor& tensor, const std::vector<float>& values) {
   });
 }
 
-inline std::vector<float> values_of(const Tensor& tensor) {
+inline std::vector<float> values_of(const ConstTensor& tensor) {
   return dispatch(tensor.type(), [&]<class T>(TypeTag<T>) {
     std::vector<T> stored(static_cast<std::size_t>(tensor.size()));
     copy_to_host(tensor.data(), stored.data(), tensor.bytes());

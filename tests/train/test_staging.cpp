@@ -103,7 +103,7 @@ TEST(StagedBatches, ABatchIsWholeUntilTheNetworkHasReadIt) {
     const MicroBatch batch = batches.next(exec);
     take_time(exec, sum.data());
     convert(exec, batch.inputs, rows.row_range(2 * step, 1));
-    const Tensor targets(const_cast<float*>(batch.truth.targets), DType::fp32, 1, width);
+    const ConstTensor targets(batch.truth.targets, DType::fp32, 1, width);
     convert(exec, targets, rows.row_range(2 * step + 1, 1));
   }
   exec.fence();

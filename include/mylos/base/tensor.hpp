@@ -31,8 +31,10 @@ class BasicTensor {
   BasicTensor() = default;
   BasicTensor(Void* data, DType type, std::int64_t rows, std::int64_t columns)
       : data_(data), type_(type), rows_(rows), columns_(columns) {}
-  BasicTensor(const BasicTensor<void>& other)  // NOLINT: converts
-      requires std::is_const_v<Void>
+  /// Converts a Tensor to a ConstTensor.
+  template <class Other, class = std::enable_if_t<std::is_void_v<Other> && !std::is_same_v<Other, Void> &&
+                                                  std::is_const_v<Void>>>
+  BasicTensor(const BasicTensor<Other>& other)  // NOLINT: converts
       : BasicTensor(other.data(), other.type(), other.rows(), other.columns()) {}
 
   [[nodiscard]] DType type() const { return type_; }

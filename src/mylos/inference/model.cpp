@@ -100,7 +100,7 @@ void InferenceModel::infer(const Execution& exec, std::span<const float> inputs,
     if (read.type() != DType::fp32) convert(exec, floats, read);
     return read;
   };
-  const auto take = [&](std::int64_t first, const Tensor& found) {
+  const auto take = [&](std::int64_t first, const ConstTensor& found) {
     const Tensor floats = tensors.outputs.row_range(0, found.rows());
     convert(exec, found, floats);
     exec.fence("predictions");

@@ -39,12 +39,12 @@ MicroBatch Staging::stage(const Execution& exec, const Batch& batch) const {
   MicroBatch staged;
   staged.first_sample = static_cast<std::uint64_t>(batch.first_sample);
   if constexpr (memory_is_host) {
-    // The network only reads its input; Tensor has no const form.
-    staged.inputs = Tensor(const_cast<void*>(batch.inputs), batch.type, batch.rows, features_);
+    staged.inputs = ConstTensor(batch.inputs, batch.type, batch.rows, features_);
     staged.truth = {batch.labels, batch.targets};
   } else {
-    staged.inputs = arena_.tensor(0, batch.type, batch.rows, features_);
-    copy_to_device(exec, staged.inputs.data(), batch.inputs, staged.inputs.bytes());
+    const Tensor inputs = arena_.tensor(0, batch.type, batch.rows, features_);
+    copy_to_device(exec, inputs.data(), batch.inputs, inputs.bytes());
+    staged.inputs = inputs;
     std::byte* answers = arena_.data() + answers_;
     const auto rows = static_cast<std::size_t>(batch.rows);
     if (batch.labels != nullptr) {

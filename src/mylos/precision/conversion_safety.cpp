@@ -137,6 +137,15 @@ std::vector<Block<Source>> read_blocks(const T* values, std::int64_t count) {
   return blocks;
 }
 
+/// Returns the counts of the type, const or not.
+template <class Counts>
+auto& counts_of(Counts& all, DType type) {
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [type](const ConversionCounts& counts) { return counts.type == type; });
+  if (found == all.end()) fail_run("expected fp32, fp16 or bf16, got {}", name_of(type));
+  return *found;
+}
+
 }  // namespace
 
 std::string_view name_of(Verdict verdict) {
@@ -166,14 +175,11 @@ ConversionSafety::ConversionSafety()
 }
 
 const ConversionCounts& ConversionSafety::to(DType type) const {
-  const auto* const found = std::find_if(
-      types_.begin(), types_.end(), [type](const ConversionCounts& counts) { return counts.type == type; });
-  if (found == types_.end()) fail_run("expected fp32, fp16 or bf16, got {}", name_of(type));
-  return *found;
+  return counts_of(types_, type);
 }
 
 ConversionCounts& ConversionSafety::to(DType type) {
-  return const_cast<ConversionCounts&>(std::as_const(*this).to(type));
+  return counts_of(types_, type);
 }
 
 std::vector<ExponentCount> ConversionSafety::exponents() const {

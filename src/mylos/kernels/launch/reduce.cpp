@@ -63,20 +63,20 @@ std::size_t partial_sums_bytes(std::int64_t count) {
   return static_cast<std::size_t>(launch::ceiling_quotient(count, block_elements)) * sizeof(double);
 }
 
-void sum_of_squares(const Execution& exec, const Tensor& tensor, double* partial_sums, double* result) {
+void sum_of_squares(const Execution& exec, const ConstTensor& tensor, double* partial_sums, double* result) {
   dispatch(tensor.type(), [&](auto tag) {
     block_sums_of_squares(exec, tensor.as<typename decltype(tag)::type>(), tensor.size(), partial_sums);
   });
   add_partial_sums(exec, partial_sums, launch::ceiling_quotient(tensor.size(), block_elements), result);
 }
 
-void max_abs(const Execution& exec, const Tensor& tensor, float* result) {
+void max_abs(const Execution& exec, const ConstTensor& tensor, float* result) {
   dispatch(tensor.type(), [&](auto tag) {
     find_max_abs(exec, tensor.as<typename decltype(tag)::type>(), tensor.size(), result);
   });
 }
 
-void first_nonfinite(const Execution& exec, const Tensor& tensor, std::int64_t* index) {
+void first_nonfinite(const Execution& exec, const ConstTensor& tensor, std::int64_t* index) {
   dispatch(tensor.type(), [&](auto tag) {
     find_first_nonfinite(exec, tensor.as<typename decltype(tag)::type>(), tensor.size(), index);
   });

@@ -13,14 +13,14 @@ namespace mylos {
 
 /// Writes the sum of the squares of all elements to *result, in double. It is infinite or NaN if and only if
 /// an element is.
-void sum_of_squares(const Execution& exec, const Tensor& tensor, double* partial_sums, double* result);
+void sum_of_squares(const Execution& exec, const ConstTensor& tensor, double* partial_sums, double* result);
 
 /// Writes the largest magnitude of the elements that are not NaN to *result; 0 if there are none. Slow: uses
 /// only the threads of one row.
-void max_abs(const Execution& exec, const Tensor& tensor, float* result);
+void max_abs(const Execution& exec, const ConstTensor& tensor, float* result);
 
 /// Writes the index of the first element that is infinite or NaN to *index; -1 if there is none. For
 /// diagnosis only: as slow as max_abs.
-void first_nonfinite(const Execution& exec, const Tensor& tensor, std::int64_t* index);
+void first_nonfinite(const Execution& exec, const ConstTensor& tensor, std::int64_t* index);
 
 }  // namespace mylos

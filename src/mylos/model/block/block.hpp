@@ -93,9 +93,9 @@ struct StepContext {
 /// `saved` those of `variant`. Without `saved`, forward saves nothing.
 struct BlockMemory {
   ParameterTensors weights;  // compute weights
-  Tensor input;              // [rows, inputs]
+  ConstTensor input;         // [rows, inputs]
   Tensor output;             // [rows, outputs]
-  Tensor skip = {};          // [rows, skip_inputs]
+  ConstTensor skip = {};     // [rows, skip_inputs]
   ParameterTensors buffers = {};
   std::byte* saved = nullptr;
   std::byte* workspace = nullptr;

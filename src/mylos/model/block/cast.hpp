@@ -13,7 +13,7 @@ namespace mylos {
 }
 
 /// Casts `tensor` into `copy` and returns the copy; returns `tensor` if `copy` is empty.
-[[nodiscard]] inline Tensor cast(const Execution& exec, const Tensor& tensor, const Tensor& copy) {
+[[nodiscard]] inline ConstTensor cast(const Execution& exec, const ConstTensor& tensor, const Tensor& copy) {
   if (copy.empty()) return tensor;
   convert(exec, tensor, copy);
   return copy;

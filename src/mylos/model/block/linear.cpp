@@ -40,7 +40,7 @@ std::size_t Linear::backward_workspace(const GemmEngine& gemm, std::int64_t rows
   return needs_input_gradient ? std::max(bytes, gemm.workspace_bytes(input_product(rows, false))) : bytes;
 }
 
-void Linear::forward(const StepContext& context, const ParameterTensors& weights, const Tensor& x,
+void Linear::forward(const StepContext& context, const ParameterTensors& weights, const ConstTensor& x,
                      const Tensor& y, std::byte* workspace) const {
   const void* shift = bias ? weights.of(name)["bias"].data() : nullptr;
   context.engines.gemm.run(context.exec, output_product(x.rows()),
@@ -48,7 +48,7 @@ void Linear::forward(const StepContext& context, const ParameterTensors& weights
 }
 
 void Linear::weight_gradient(const StepContext& context, const ParameterTensors& gradients, bool accumulate,
-                             const Tensor& dy, const Tensor& x, std::byte* workspace) const {
+                             const Tensor& dy, const ConstTensor& x, std::byte* workspace) const {
   void* sums = bias ? gradients.of(name)["bias"].data() : nullptr;
   context.engines.gemm.run(context.exec, weight_product(context.engines.gemm, x.rows(), accumulate),
                            {dy.data(), x.data(), gradients.of(name)["weight"].data(), nullptr, sums},

@@ -30,11 +30,11 @@ struct Linear {
   [[nodiscard]] std::size_t forward_workspace(const GemmEngine& gemm, std::int64_t rows) const;
   [[nodiscard]] std::size_t backward_workspace(const GemmEngine& gemm, std::int64_t rows) const;
 
-  void forward(const StepContext& context, const ParameterTensors& weights, const Tensor& x, const Tensor& y,
-               std::byte* workspace) const;
+  void forward(const StepContext& context, const ParameterTensors& weights, const ConstTensor& x,
+               const Tensor& y, std::byte* workspace) const;
   /// Writes dW, and db if the engine computes it; adds to the present values if `accumulate`.
   void weight_gradient(const StepContext& context, const ParameterTensors& gradients, bool accumulate,
-                       const Tensor& dy, const Tensor& x, std::byte* workspace) const;
+                       const Tensor& dy, const ConstTensor& x, std::byte* workspace) const;
   /// Writes dx, or adds dy·W to it.
   void input_gradient(const StepContext& context, const ParameterTensors& weights, const Tensor& dy,
                       const Tensor& dx, std::byte* workspace, bool add = false) const;

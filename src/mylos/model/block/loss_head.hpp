@@ -40,7 +40,7 @@ struct LossCost {
 
 struct LossMemory {
   ParameterTensors weights;  // a borrowed one has the head's name
-  Tensor input;              // [rows, inputs]; not changed
+  ConstTensor input;         // [rows, inputs]
   std::byte* workspace = nullptr;
   const float* constants = nullptr;  // the values of constants(), in device memory
 };
@@ -76,7 +76,8 @@ class LossHead {
                                  const LossGradients& gradients, LossSums* sums) const = 0;
   /// Returns logits or predictions [rows, outputs] for the rows of memory.input; they may lie in the
   /// workspace. Throws Error if the rows exceed what the workspace holds.
-  [[nodiscard]] virtual Tensor outputs_of(const StepContext& context, const LossMemory& memory) const = 0;
+  [[nodiscard]] virtual ConstTensor outputs_of(const StepContext& context,
+                                               const LossMemory& memory) const = 0;
 };
 
 }  // namespace mylos

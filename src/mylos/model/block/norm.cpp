@@ -46,8 +46,8 @@ std::size_t Norm::backward_workspace(std::int64_t rows) const {
                                                    : rmsnorm_backward_workspace(rows, width));
 }
 
-void Norm::forward(const Execution& exec, const Tensor& x, const ParameterTensors& weights, const Tensor& y,
-                   std::byte* statistics) const {
+void Norm::forward(const Execution& exec, const ConstTensor& x, const ParameterTensors& weights,
+                   const Tensor& y, std::byte* statistics) const {
   const Statistics of(type, x.rows(), statistics);
   if (type == NormType::rmsnorm) {
     rmsnorm_forward(exec, x, weights["weight"], y, of.rstd, epsilon);
@@ -57,9 +57,10 @@ void Norm::forward(const Execution& exec, const Tensor& x, const ParameterTensor
                     epsilon);
 }
 
-void Norm::backward(const Execution& exec, const Tensor& x, const Tensor& dy, const ParameterTensors& weights,
-                    std::byte* statistics, const Tensor& dx, const ParameterTensors& weight_gradients,
-                    bool accumulate, std::byte* workspace, const Tensor& residual) const {
+void Norm::backward(const Execution& exec, const ConstTensor& x, const Tensor& dy,
+                    const ParameterTensors& weights, std::byte* statistics, const Tensor& dx,
+                    const ParameterTensors& weight_gradients, bool accumulate, std::byte* workspace,
+                    const Tensor& residual) const {
   const Statistics of(type, x.rows(), statistics);
   if (type == NormType::rmsnorm) {
     rmsnorm_backward(exec, x, dy, weights["weight"], of.rstd, dx, weight_gradients["weight"], accumulate,

@@ -29,12 +29,13 @@ struct Norm {
   [[nodiscard]] double backward_flops(std::int64_t rows) const { return 14.0 * elements(rows); }
 
   /// Computes y from x, which have the same type. `weights`: the norm's parameters.
-  void forward(const Execution& exec, const Tensor& x, const ParameterTensors& weights, const Tensor& y,
+  void forward(const Execution& exec, const ConstTensor& x, const ParameterTensors& weights, const Tensor& y,
                std::byte* statistics) const;
   /// Computes dx = gradient + residual (empty: none). dx may be dy or residual.
-  void backward(const Execution& exec, const Tensor& x, const Tensor& dy, const ParameterTensors& weights,
-                std::byte* statistics, const Tensor& dx, const ParameterTensors& weight_gradients,
-                bool accumulate, std::byte* workspace, const Tensor& residual) const;
+  void backward(const Execution& exec, const ConstTensor& x, const Tensor& dy,
+                const ParameterTensors& weights, std::byte* statistics, const Tensor& dx,
+                const ParameterTensors& weight_gradients, bool accumulate, std::byte* workspace,
+                const Tensor& residual) const;
 
  private:
   [[nodiscard]] double elements(std::int64_t rows) const { return static_cast<double>(rows * width); }

@@ -33,7 +33,9 @@ template <class Options>
 }
 
 /// Returns a view with one row per point.
-[[nodiscard]] inline Tensor by_points(const Tensor& matrix, std::int64_t points, std::int64_t channels) {
+template <class Void>
+[[nodiscard]] BasicTensor<Void> by_points(const BasicTensor<Void>& matrix, std::int64_t points,
+                                          std::int64_t channels) {
   return {matrix.data(), matrix.type(), matrix.rows() * points, channels};
 }
 

@@ -57,7 +57,7 @@ Tensor BatchNormBlock::points_of(const Tensor& matrix) const {
   return by_points(matrix, options_.grid.points(), options_.grid.channels);
 }
 
-void BatchNormBlock::take_statistics(const StepContext& context, const Tensor& x,
+void BatchNormBlock::take_statistics(const StepContext& context, const ConstTensor& x,
                                      const ParameterTensors& buffers, std::byte* workspace) const {
   const Tensor& sums = buffers["sums"];
   auto* const values = sums.as<double>();
@@ -70,7 +70,7 @@ void BatchNormBlock::take_statistics(const StepContext& context, const Tensor& x
 void BatchNormBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("norm forward");
   const Forward own(*this, memory.input.rows(), memory.workspace);
-  const Tensor x = cast(context.exec, memory.input, own.input);
+  const ConstTensor x = cast(context.exec, memory.input, own.input);
   const ParameterTensors& buffers = memory.buffers;
   const float* mean = buffers["mean"].as<float>();
   const float* rstd = buffers["rstd"].as<float>();
@@ -93,7 +93,7 @@ void BatchNormBlock::backward(const StepContext& context, const BlockMemory& mem
                               const BlockGradients& gradients) const {
   const Region region("norm backward");
   const NormBackward own = backward_pieces(memory.input.rows(), memory.workspace);
-  const Tensor x = cast(context.exec, memory.input, own.input);
+  const ConstTensor x = cast(context.exec, memory.input, own.input);
   const Tensor& sums = memory.buffers["sums"];
   const float* const mean = memory.buffers["mean"].as<float>();
   const float* const rstd = memory.buffers["rstd"].as<float>();

@@ -51,7 +51,7 @@ class BatchNormBlock final : public Block {
   struct Forward;
   [[nodiscard]] NormBackward backward_pieces(std::int64_t rows, std::byte* workspace) const;
   [[nodiscard]] Tensor points_of(const Tensor& matrix) const;
-  void take_statistics(const StepContext& context, const Tensor& x, const ParameterTensors& buffers,
+  void take_statistics(const StepContext& context, const ConstTensor& x, const ParameterTensors& buffers,
                        std::byte* workspace) const;
 
   BatchNormOptions options_;

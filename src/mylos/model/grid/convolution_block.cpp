@@ -118,8 +118,8 @@ Tensor ConvolutionBlock::by_points(const Tensor& output) const {
   return {output.data(), output.type(), output.rows() * grid.points(), grid.channels};
 }
 
-void ConvolutionBlock::convolve(const StepContext& context, const ParameterTensors& weights, const Tensor& x,
-                                const Tensor& z, std::byte* workspace) const {
+void ConvolutionBlock::convolve(const StepContext& context, const ParameterTensors& weights,
+                                const ConstTensor& x, const Tensor& z, std::byte* workspace) const {
   convolution_.forward(context.exec, context.engines, x, weights["weight"],
                        options_.bias ? weights["bias"] : Tensor(), z, workspace);
 }
@@ -147,7 +147,7 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
   const bool recomputes = needs_z && memory.variant != saves_pre_activation;
   const Backward own(*this, context.engines, rows, recomputes, memory.workspace);
 
-  const Tensor input = cast(context.exec, memory.input, own.input);
+  const ConstTensor input = cast(context.exec, memory.input, own.input);
   if (recomputes) convolve(context, memory.weights, input, own.pre_activation, own.products);
   const Tensor saved(memory.saved, options_.type, rows, signature_.outputs);
   const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;

@@ -47,8 +47,8 @@ class ConvolutionBlock final : public Block {
   struct Backward;
   [[nodiscard]] bool needs_pre_activation() const;
   [[nodiscard]] Tensor by_points(const Tensor& output) const;
-  void convolve(const StepContext& context, const ParameterTensors& weights, const Tensor& x, const Tensor& z,
-                std::byte* workspace) const;
+  void convolve(const StepContext& context, const ParameterTensors& weights, const ConstTensor& x,
+                const Tensor& z, std::byte* workspace) const;
 
   ConvolutionOptions options_;
   Convolution convolution_;

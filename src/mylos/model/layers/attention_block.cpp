@@ -87,7 +87,7 @@ struct AttentionBranch {
   }
 
   /// Computes the tensors from norm(x) to the attention's output.
-  void expand(const StepContext& context, const ParameterTensors& weights, const Tensor& normed,
+  void expand(const StepContext& context, const ParameterTensors& weights, const ConstTensor& normed,
               const Inner& inner, std::byte* workspace) const {
     const std::int64_t rows = normed.rows();
     const KeyValueCache* cache = context.cache;
@@ -112,7 +112,8 @@ struct AttentionBranch {
   [[nodiscard]] Tensor gelu_input(const GemmEngine& /*gemm*/, const Inner& /*inner*/) const { return {}; }
 
   void backward(const StepContext& context, const ParameterTensors& weights, const BlockGradients& gradients,
-                const Tensor& normed, const Inner& inner, const Gradients& own, std::byte* workspace) const {
+                const ConstTensor& normed, const Inner& inner, const Gradients& own,
+                std::byte* workspace) const {
     const AttentionShape of = shape_of(normed.rows());
     attention_backward(context.exec, context.engines, of, inner.qkv, inner.output, inner.log_sums, own.output,
                        own.qkv, dropout(context), workspace);

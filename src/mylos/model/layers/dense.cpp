@@ -110,7 +110,7 @@ void Dense::forward(const StepContext& context, const BlockMemory& memory) const
   const Region region("dense forward");
   const std::int64_t rows = memory.input.rows();
   const DenseForward own(options_, context.engines, rows, memory.workspace);
-  const Tensor input = cast(context.exec, memory.input, own.input);
+  const ConstTensor input = cast(context.exec, memory.input, own.input);
   const bool saves = needs_pre_activation(options_) && memory.saved != nullptr && memory.variant == saves_z;
   const Tensor z = saves ? Tensor(memory.saved, options_.type, rows, options_.outputs) : memory.output;
   const Linear linear = linear_of(options_);
@@ -132,7 +132,7 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
   const DenseBackward own(options_, context.engines, rows, recomputes, memory.workspace);
   const Linear linear = linear_of(options_);
 
-  const Tensor input = cast(context.exec, memory.input, own.input);
+  const ConstTensor input = cast(context.exec, memory.input, own.input);
   if (recomputes) linear.forward(context, memory.weights, input, own.pre_activation, own.products);
   const Tensor saved(memory.saved, options_.type, rows, options_.outputs);
   const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;

@@ -88,7 +88,7 @@ struct FeedForwardBranch {
   }
 
   /// Computes norm(x) to z (and u).
-  void expand(const StepContext& context, const ParameterTensors& weights, const Tensor& normed,
+  void expand(const StepContext& context, const ParameterTensors& weights, const ConstTensor& normed,
               const Inner& inner, std::byte* workspace) const {
     to_z().forward(context, weights, normed, inner.z, workspace);
     if (is_gated(options)) up().forward(context, weights, normed, inner.u, workspace);
@@ -108,7 +108,8 @@ struct FeedForwardBranch {
   }
 
   void backward(const StepContext& context, const ParameterTensors& weights, const BlockGradients& gradients,
-                const Tensor& normed, const Inner& inner, const Gradients& own, std::byte* workspace) const {
+                const ConstTensor& normed, const Inner& inner, const Gradients& own,
+                std::byte* workspace) const {
     const Tensor& d_z = own.output;
     const auto bias_gradient = [&](const Linear& linear) {
       return linear.bias_gradient(context.engines.gemm, gradients.weights, normed.rows());

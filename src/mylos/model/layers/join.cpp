@@ -23,13 +23,14 @@ struct JoinCopies {
 };
 
 /// Returns a view with one row per grid point.
-Tensor by_points(const Tensor& tensor, std::int64_t points) {
+template <class Void>
+BasicTensor<Void> by_points(const BasicTensor<Void>& tensor, std::int64_t points) {
   return {tensor.data(), tensor.type(), tensor.rows() * points, tensor.columns() / points};
 }
 
 /// Writes columns of a matrix by points to `target`. If the types differ, the result is computed in `copy`
 /// and converted.
-void pass_part(const Execution& exec, const Columns& part, const Tensor& copy, const Tensor& target,
+void pass_part(const Execution& exec, const ConstColumns& part, const Tensor& copy, const Tensor& target,
                bool adds) {
   const bool casts = !copy.empty();
   if (!casts) return copy_columns(exec, part, {target}, target.columns(), adds);
@@ -74,8 +75,8 @@ BlockCost Join::cost(const Engines&, std::int64_t rows) const {
 void Join::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("join forward");
   const JoinCopies own(options_, memory.input.rows(), memory.workspace);
-  const Tensor x = cast(context.exec, memory.input, own.input);
-  const Tensor s = cast(context.exec, memory.skip, own.skip);
+  const ConstTensor x = cast(context.exec, memory.input, own.input);
+  const ConstTensor s = cast(context.exec, memory.skip, own.skip);
   if (options_.join == JoinType::add) {
     residual_forward(context.exec, x, s, memory.output, {});
     return;

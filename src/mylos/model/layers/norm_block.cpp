@@ -27,7 +27,8 @@ NormBackward backward_pieces(const Signature& signature, const NormOptions& opti
 }
 
 /// Returns a view with one row per point, each normalised separately.
-Tensor by_points(const Tensor& matrix, const NormOptions& options) {
+template <class Void>
+BasicTensor<Void> by_points(const BasicTensor<Void>& matrix, const NormOptions& options) {
   return by_points(matrix, options.points, options.norm.width);
 }
 
@@ -47,7 +48,7 @@ BlockCost NormBlock::cost(const Engines&, std::int64_t rows) const {
 void NormBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("norm forward");
   const NormForward own(signature_, options_, memory.input.rows(), memory.saved, memory.workspace);
-  const Tensor x = cast(context.exec, memory.input, own.input);
+  const ConstTensor x = cast(context.exec, memory.input, own.input);
   options_.norm.forward(context.exec, by_points(x, options_), memory.weights,
                         by_points(memory.output, options_), own.statistics);
 }
@@ -56,7 +57,7 @@ void NormBlock::backward(const StepContext& context, const BlockMemory& memory,
                          const BlockGradients& gradients) const {
   const Region region("norm backward");
   const NormBackward own = backward_pieces(signature_, options_, memory.input.rows(), memory.workspace);
-  const Tensor x = cast(context.exec, memory.input, own.input);
+  const ConstTensor x = cast(context.exec, memory.input, own.input);
   const bool casts = !own.input_gradient.empty();
   // For the chain's first block dx is not needed and may overwrite dy.
   const Tensor wanted = casts ? own.input_gradient : gradients.input;

@@ -61,7 +61,7 @@ void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory&
   rows.add_to(context.exec, loss_, sums);
 }
 
-Tensor OutputLoss::outputs_of(const StepContext&, const LossMemory& memory) const {
+ConstTensor OutputLoss::outputs_of(const StepContext&, const LossMemory& memory) const {
   return memory.input;
 }
 

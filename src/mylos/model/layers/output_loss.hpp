@@ -34,7 +34,7 @@ class OutputLoss final : public LossHead {
                 LossSums* sums) const override;
   void evaluate_and_seed(const StepContext& context, const LossMemory& memory, const Truth& truth,
                          const LossGradients& gradients, LossSums* sums) const override;
-  [[nodiscard]] Tensor outputs_of(const StepContext& context, const LossMemory& memory) const override;
+  [[nodiscard]] ConstTensor outputs_of(const StepContext& context, const LossMemory& memory) const override;
 
  private:
   LossType loss_;

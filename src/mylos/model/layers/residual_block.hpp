@@ -98,7 +98,7 @@ class ResidualBlock final : public Block {
     const std::size_t variant = memory.saved == nullptr ? std::size_t{saves_input} : memory.variant;
     const Forward own(branch_, context.engines, memory.input.rows(), variant, memory.saved, memory.workspace);
     const Activations& activations = own.activations;
-    const Tensor x = cast(context.exec, memory.input, own.input);
+    const ConstTensor x = cast(context.exec, memory.input, own.input);
     options().norm.forward(context.exec, x, memory.weights.of("norm"), activations.normed,
                            activations.statistics);
     branch_.expand(context, memory.weights, activations.normed, activations.inner, own.kernels);
@@ -113,7 +113,7 @@ class ResidualBlock final : public Block {
     const std::int64_t rows = memory.input.rows();
     const Backward own(branch_, context.engines, rows, memory.variant, memory.saved, memory.workspace);
     const Activations& activations = own.activations;
-    const Tensor x = cast(context.exec, memory.input, own.input);
+    const ConstTensor x = cast(context.exec, memory.input, own.input);
     if (memory.variant != saves_all) {
       options().norm.forward(context.exec, x, memory.weights.of("norm"), activations.normed,
                              activations.statistics);

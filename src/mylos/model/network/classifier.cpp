@@ -118,7 +118,8 @@ void Classifier::evaluate_and_seed(const StepContext& context, const LossMemory&
   const Linear linear = logits_of(options_);
   for (std::int64_t first = 0; first < rows; first += chunk) {
     const std::int64_t count = std::min(chunk, rows - first);
-    const Tensor input = cast(context.exec, memory.input.row_range(first, count), rows_of(own.input, count));
+    const ConstTensor input =
+        cast(context.exec, memory.input.row_range(first, count), rows_of(own.input, count));
     const Tensor logits = rows_of(own.logits, count);
     linear.forward(context, memory.weights, input, logits, own.products);
     const bool seeds = !gradients.input.empty();
@@ -137,13 +138,13 @@ void Classifier::evaluate_and_seed(const StepContext& context, const LossMemory&
   own.row_sums.add_to(context.exec, LossType::cross_entropy, sums);
 }
 
-Tensor Classifier::outputs_of(const StepContext& context, const LossMemory& memory) const {
+ConstTensor Classifier::outputs_of(const StepContext& context, const LossMemory& memory) const {
   const std::int64_t rows = memory.input.rows();
   if (rows > max_chunk_rows()) {
     fail_run("logits of {} rows: at most {} at a time", rows, max_chunk_rows());
   }
   const ChunkMemory own(options_, context.engines, rows, rows, memory.workspace);
-  const Tensor input = cast(context.exec, memory.input, own.input);
+  const ConstTensor input = cast(context.exec, memory.input, own.input);
   logits_of(options_).forward(context, memory.weights, input, own.logits, own.products);
   return own.logits;
 }

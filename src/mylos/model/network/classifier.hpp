@@ -41,7 +41,7 @@ class Classifier final : public LossHead {
                 LossSums* sums) const override;
   void evaluate_and_seed(const StepContext& context, const LossMemory& memory, const Truth& truth,
                          const LossGradients& gradients, LossSums* sums) const override;
-  [[nodiscard]] Tensor outputs_of(const StepContext& context, const LossMemory& memory) const override;
+  [[nodiscard]] ConstTensor outputs_of(const StepContext& context, const LossMemory& memory) const override;
 
   /// Returns the rows of a chunk; only the last chunk may have fewer.
   [[nodiscard]] std::int64_t chunk_rows(std::int64_t rows) const;

@@ -28,14 +28,14 @@ Tensor ForwardPass::tensor_of(std::size_t boundary, std::size_t offset) const {
 }
 
 /// Returns what the block reads besides its input; an empty tensor where that is nothing.
-Tensor ForwardPass::skip_of(std::size_t block) const {
+ConstTensor ForwardPass::skip_of(std::size_t block) const {
   const std::size_t source = skips_.source(block);
   if (source == 0) return input_;
   const std::size_t offset = layout_.skip[block];
-  return offset == nowhere ? Tensor() : tensor_of(source, offset);
+  return offset == nowhere ? ConstTensor() : tensor_of(source, offset);
 }
 
-void ForwardPass::require_planned(const StepContext& context, const Tensor& input) const {
+void ForwardPass::require_planned(const StepContext& context, const ConstTensor& input) const {
   const std::int64_t max_rows = samples_ * chain_.rows_per_sample;
   if (input.rows() > max_rows || input.columns() != chain_.inputs()) {
     fail_run("forward of [{}, {}] inputs: the model was planned for at most {} rows of {}", input.rows(),
@@ -48,12 +48,12 @@ void ForwardPass::require_planned(const StepContext& context, const Tensor& inpu
   }
 }
 
-void ForwardPass::forward(const StepContext& context, const Tensor& input, const Observer* observer) {
+void ForwardPass::forward(const StepContext& context, const ConstTensor& input, const Observer* observer) {
   const Region region("forward");
   require_planned(context, input);
   input_ = input;
   observe(observer, 0, "input", input);
-  Tensor x = input;
+  ConstTensor x = input;
   for (std::size_t i = 0; i < chain_.blocks.size(); ++i) {
     observe_parameters(observer, chain_, i, weights_[i], "");
     output_ = tensor_of(i + 1, layout_.output[i]);
@@ -73,7 +73,8 @@ LossMemory ForwardPass::head_memory() const {
   return {weights_[chain_.blocks.size()], output_, at(layout_.workspace.back()), buffers_.constants()};
 }
 
-Tensor ForwardPass::head_outputs(const StepContext& context, std::int64_t first, std::int64_t count) const {
+ConstTensor ForwardPass::head_outputs(const StepContext& context, std::int64_t first,
+                                      std::int64_t count) const {
   LossMemory memory = head_memory();
   memory.input = output_.row_range(first, count);
   return chain_.head->outputs_of(context, memory);

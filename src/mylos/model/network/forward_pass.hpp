@@ -31,21 +31,22 @@ class ForwardPass {
 
   /// Throws Error where the pass was not planned for such an input, or the context's cache has no room for
   /// it.
-  void require_planned(const StepContext& context, const Tensor& input) const;
+  void require_planned(const StepContext& context, const ConstTensor& input) const;
   /// Runs all blocks on input [rows, inputs], which must stay valid until the outputs are read.
-  void forward(const StepContext& context, const Tensor& input, const Observer* observer = nullptr);
+  void forward(const StepContext& context, const ConstTensor& input, const Observer* observer = nullptr);
   /// Returns the last block's output for the rows of the last forward().
   [[nodiscard]] const Tensor& output() const { return output_; }
   /// Returns what the head reads after the last forward().
   [[nodiscard]] LossMemory head_memory() const;
   /// Returns the head's outputs (logits, predictions) for rows [first, first + count) of the last forward().
-  [[nodiscard]] Tensor head_outputs(const StepContext& context, std::int64_t first, std::int64_t count) const;
+  [[nodiscard]] ConstTensor head_outputs(const StepContext& context, std::int64_t first,
+                                         std::int64_t count) const;
   /// Adds the loss of the last forward() to `sums`.
   void loss(const StepContext& context, const Truth& truth, LossSums* sums) const;
 
  private:
   [[nodiscard]] Tensor tensor_of(std::size_t boundary, std::size_t offset) const;
-  [[nodiscard]] Tensor skip_of(std::size_t block) const;
+  [[nodiscard]] ConstTensor skip_of(std::size_t block) const;
   [[nodiscard]] std::byte* at(std::size_t offset) const;
 
   const Chain& chain_;
@@ -55,7 +56,7 @@ class ForwardPass {
   std::int64_t samples_;
   EvaluationLayout layout_;
   const Arena& activations_;
-  Tensor input_;  // of the last forward()
+  ConstTensor input_;  // of the last forward()
   Tensor output_;
 };
 

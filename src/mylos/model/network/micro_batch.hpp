@@ -10,7 +10,7 @@ namespace mylos {
 
 /// Device memory that stays valid until the source is asked for the next one.
 struct MicroBatch {
-  Tensor inputs;  // [rows, inputs] in the chain's input type; without rows nothing is computed
+  ConstTensor inputs;  // [rows, inputs] in the chain's input type; without rows nothing is computed
   Truth truth;
   std::uint64_t first_sample = 0;  // index in the global batch of its first sample
 };

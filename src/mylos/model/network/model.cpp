@@ -50,10 +50,10 @@ Tensor Model::tensor_of(std::size_t boundary, std::size_t offset) const {
 }
 
 /// Returns the skip tensor that the block reads; empty if there is none.
-Tensor Model::skip_of(std::size_t block, std::size_t offset) const {
+ConstTensor Model::skip_of(std::size_t block, std::size_t offset) const {
   const std::size_t source = skips_.source(block);
   if (source == 0) return input_;
-  return offset == nowhere ? Tensor() : tensor_of(source, offset);
+  return offset == nowhere ? ConstTensor() : tensor_of(source, offset);
 }
 
 BlockMemory Model::memory_of(const Operation& operation, const OperationPlaces& places) const {
@@ -86,7 +86,7 @@ void Model::run_forward(const StepContext& context, std::size_t operation, bool 
   chain_.blocks[now.block]->forward(context, memory);
 }
 
-void Model::forward(const StepContext& context, const Tensor& input, const Observer* observer,
+void Model::forward(const StepContext& context, const ConstTensor& input, const Observer* observer,
                     const BeforeBlock* before_block) {
   input_ = input;
   trains_ = context.training;
@@ -120,7 +120,7 @@ LossMemory Model::loss_memory() const {
           buffers_.constants()};
 }
 
-Tensor Model::head_outputs(const StepContext& context, std::int64_t first, std::int64_t count) {
+ConstTensor Model::head_outputs(const StepContext& context, std::int64_t first, std::int64_t count) {
   LossMemory memory = loss_memory();
   memory.input = output_.row_range(first, count);
   return chain_.head->outputs_of(context, memory);

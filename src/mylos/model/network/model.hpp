@@ -66,12 +66,12 @@ class Model {
   /// Runs all blocks on input [rows, inputs]: in training up to the schedule's loss, otherwise without saving
   /// anything. In training `before_block` is called for blocks in forward order; for a block that is
   /// recomputed before the loss it is called more than once.
-  void forward(const StepContext& context, const Tensor& input, const Observer* observer = nullptr,
+  void forward(const StepContext& context, const ConstTensor& input, const Observer* observer = nullptr,
                const BeforeBlock* before_block = nullptr);
   /// Returns the last block's output for the rows of the last forward().
   [[nodiscard]] const Tensor& output() const { return output_; }
   /// Returns the head's outputs (logits, predictions) for rows [first, first + count) of the last forward().
-  [[nodiscard]] Tensor head_outputs(const StepContext& context, std::int64_t first, std::int64_t count);
+  [[nodiscard]] ConstTensor head_outputs(const StepContext& context, std::int64_t first, std::int64_t count);
   /// Adds the loss of the last forward() to `sums`.
   void loss(const StepContext& context, const Truth& truth, LossSums* sums);
   /// Does the same, and writes the head's gradients; seeds backward().
@@ -93,7 +93,7 @@ class Model {
 
  private:
   [[nodiscard]] Tensor tensor_of(std::size_t boundary, std::size_t offset) const;
-  [[nodiscard]] Tensor skip_of(std::size_t block, std::size_t offset) const;
+  [[nodiscard]] ConstTensor skip_of(std::size_t block, std::size_t offset) const;
   [[nodiscard]] BlockMemory memory_of(const Operation& operation, const OperationPlaces& places) const;
   [[nodiscard]] LossMemory loss_memory() const;
   [[nodiscard]] std::byte* at(std::size_t offset) const;
@@ -118,7 +118,7 @@ class Model {
     std::size_t backward = 0;  // stages whose gradients are complete, from the last one
   };
   Progress progress_;
-  Tensor input_;  // of the last forward()
+  ConstTensor input_;  // of the last forward()
   Tensor output_;
 };
 

@@ -13,12 +13,13 @@ namespace mylos {
 struct Observation {
   std::size_t block = 0;    // stage of the chain
   const char* tensor = "";  // "input", "weight", "output", "output gradient", "weight gradient", ...
-  Tensor value;
+  ConstTensor value;
 };
 using Observer = std::function<void(const Observation&)>;
 
 /// Passes `value` to the observer, unless there is none, or the tensor is empty or holds tokens.
-inline void observe(const Observer* observer, std::size_t block, const char* tensor, const Tensor& value) {
+inline void observe(const Observer* observer, std::size_t block, const char* tensor,
+                    const ConstTensor& value) {
   const bool wanted = observer != nullptr && !value.empty() && value.type() != DType::int32;
   if (wanted) (*observer)({block, tensor, value});
 }

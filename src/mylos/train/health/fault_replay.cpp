@@ -19,7 +19,7 @@ struct FoundFault {
   Fault fault;
 };
 
-std::int64_t first_nonfinite_element(const Execution& exec, const Tensor& tensor) {
+std::int64_t first_nonfinite_element(const Execution& exec, const ConstTensor& tensor) {
   Kokkos::View<std::int64_t, Device> index("first non-finite");
   first_nonfinite(exec, tensor, index.data());
   std::int64_t result = -1;

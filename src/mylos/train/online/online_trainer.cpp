@@ -249,7 +249,7 @@ void OnlineTrainer::infer(const SampleRows<const float>& inputs, const SampleRow
       [&](std::int64_t first, std::int64_t count) {
         return parts_->batch->inputs_of(exec, inputs, first, count);
       },
-      [&](std::int64_t first, const Tensor& found) {
+      [&](std::int64_t first, const ConstTensor& found) {
         convert(exec, found, all.row_range(first, found.rows()));
       });
   if constexpr (!memory_is_host) exec.fence("predictions");

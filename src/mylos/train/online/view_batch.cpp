@@ -50,11 +50,10 @@ void ViewBatch::require_rows(const SampleRows<const float>& view, std::int64_t c
   }
 }
 
-Tensor ViewBatch::inputs_of(const Execution& exec, const SampleRows<const float>& inputs, std::int64_t first,
-                            std::int64_t count) const {
-  // The network only reads its input; Tensor has no const form.
-  auto* data = const_cast<float*>(inputs.data());
-  const Tensor rows = Tensor(data, DType::fp32, extent(inputs.extent(0)), features_).row_range(first, count);
+ConstTensor ViewBatch::inputs_of(const Execution& exec, const SampleRows<const float>& inputs,
+                                 std::int64_t first, std::int64_t count) const {
+  const ConstTensor all(inputs.data(), DType::fp32, extent(inputs.extent(0)), features_);
+  const ConstTensor rows = all.row_range(first, count);
   const bool aligned = reinterpret_cast<std::uintptr_t>(rows.data()) % view_alignment == 0;
   if (type_ == DType::fp32 && aligned) return rows;
   const Tensor copy = copies_.tensor(0, type_, count, features_);

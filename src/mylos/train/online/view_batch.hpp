@@ -23,8 +23,8 @@ class ViewBatch final : public BatchSource {
 
   /// Returns rows [first, first + count) in the chain's input type: a view of `inputs`, or a copy that is
   /// valid until the next call.
-  [[nodiscard]] Tensor inputs_of(const Execution& exec, const SampleRows<const float>& inputs,
-                                 std::int64_t first, std::int64_t count) const;
+  [[nodiscard]] ConstTensor inputs_of(const Execution& exec, const SampleRows<const float>& inputs,
+                                      std::int64_t first, std::int64_t count) const;
   /// Throws Error (bad_input) unless `view` has `columns` columns and contiguous rows.
   static void require_rows(const SampleRows<const float>& view, std::int64_t columns, const char* name,
                            const char* key);

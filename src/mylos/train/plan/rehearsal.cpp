@@ -169,9 +169,11 @@ double Rehearsal::time_of(const Work& work) const {
 }
 
 double Rehearsal::forward(std::size_t block, std::size_t variant) {
+  const Signature& now = chain_.signature(block);
+  const RehearsalLayout::BlockPlaces& places = layout_.blocks[block];
+  if (now.input_type != DType::int32) copy_noise(tensor(places.input, now.input_type, now.inputs));
+  if (now.skip_inputs != 0) copy_noise(tensor(places.skip, now.skip_type, now.skip_inputs));
   const BlockMemory memory = memory_of(block, variant);
-  if (memory.input.type() != DType::int32) copy_noise(memory.input);
-  if (!memory.skip.empty()) copy_noise(memory.skip);
   return time_of([&] { chain_.blocks[block]->forward(context_, memory); });
 }
 

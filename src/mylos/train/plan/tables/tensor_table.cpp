@@ -13,7 +13,7 @@ namespace {
 constexpr const char* row_format = "{:<16} {:<18} {:<5} {:>16} {:<8} {:>11} {:>11} {:>11} {:>9} {:>10}";
 
 template <class T>
-std::vector<T> on_host(const Tensor& tensor) {
+std::vector<T> on_host(const ConstTensor& tensor) {
   std::vector<T> values(static_cast<std::size_t>(tensor.size()));
   using Source = Kokkos::View<const T*, Device, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   Kokkos::deep_copy(Kokkos::View<T*, Kokkos::HostSpace>(values.data(), values.size()),
@@ -23,7 +23,7 @@ std::vector<T> on_host(const Tensor& tensor) {
 
 }  // namespace
 
-TensorFacts facts_of(const Tensor& tensor) {
+TensorFacts facts_of(const ConstTensor& tensor) {
   Kokkos::fence();
   TensorFacts facts;
   double sum = 0;

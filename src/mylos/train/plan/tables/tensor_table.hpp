@@ -18,7 +18,7 @@ struct TensorFacts {
 };
 
 /// Computes the statistics. Waits for all kernels first, and takes as much host memory as the tensor.
-[[nodiscard]] TensorFacts facts_of(const Tensor& tensor);
+[[nodiscard]] TensorFacts facts_of(const ConstTensor& tensor);
 
 /// Computes the gradients of this rank's next step, and gives `line` a heading and a line of each tensor:
 /// layer, name, type, shape, place, least, largest, mean, zeros. `batches` is to be put back afterwards.
