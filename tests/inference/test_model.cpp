@@ -27,7 +27,7 @@ class InferenceModelTest : public testing::Test {
   std::vector<std::byte> outputs_of(ForwardPass& pass, const Tensor& inputs) {
     const StepContext context{.exec = exec, .engines = *engines, .training = false};
     pass.forward(context, inputs);
-    const Tensor outputs = pass.head_outputs(context, 0, inputs.rows());
+    const ConstTensor outputs = pass.head_outputs(context, 0, inputs.rows());
     exec.fence();
     return test::bytes_of(outputs);
   }
