@@ -36,8 +36,9 @@ class SmallTargets final : public BatchSource {
         variance_ += 0x1p-24 * sum * sum / static_cast<double>(samples * classes);
       }
     }
-    batch_.inputs = inputs_.tensor(0, type, samples, features);
-    test::set_values(batch_.inputs, values);
+    const Tensor inputs = inputs_.tensor(0, type, samples, features);
+    test::set_values(inputs, values);
+    batch_.inputs = inputs;
     targets_ = test::on_device(targets);
     batch_.truth.targets = targets_.data();
   }

@@ -35,15 +35,14 @@ namespace mylos {
 /// token's sum includes 0 times the values of later tokens: if these are infinite or NaN, the token becomes
 /// NaN too.
 void attention_forward(const Execution& exec, const Engines& engines, const AttentionShape& shape,
-                       const ConstTensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
+                       const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
                        void* workspace);
 
 /// Computes d_qkv [rows, 3 width], the gradient of qkv. Recomputes the probabilities from log_sums; output
 /// and log_sums are those of the forward pass. d_qkv must not overlap the others.
 void attention_backward(const Execution& exec, const Engines& engines, const AttentionShape& shape,
-                        const ConstTensor& qkv, const ConstTensor& output, const float* log_sums,
-                        const ConstTensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
-                        void* workspace);
+                        const Tensor& qkv, const Tensor& output, const float* log_sums,
+                        const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout, void* workspace);
 
 /// Returns the bytes of workspace that attention_append needs for `rows` rows.
 [[nodiscard]] std::size_t attention_append_workspace(const AttentionShape& shape, std::int64_t rows);
@@ -52,7 +51,7 @@ void attention_backward(const Execution& exec, const Engines& engines, const Att
 /// their k and v in keys and values [length, width], which must contain those of all earlier tokens. Writes
 /// to output [rows, width] what attention_forward computes for these rows, up to rounding. first_position +
 /// rows <= length.
-void attention_append(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv_rows,
+void attention_append(const Execution& exec, const AttentionShape& shape, const Tensor& qkv_rows,
                       std::int64_t first_position, const Tensor& keys, const Tensor& values,
                       const Tensor& output, void* workspace);
 

@@ -78,7 +78,7 @@ void weigh_values(const Execution& exec, const Append<T>& append, std::int64_t r
 }
 
 template <class T>
-void append_rows(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv,
+void append_rows(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
                  std::int64_t first_position, const Tensor& keys, const Tensor& values, const Tensor& output,
                  void* workspace) {
   const Append<T> append{
@@ -95,7 +95,7 @@ std::size_t attention_append_workspace(const AttentionShape& shape, std::int64_t
   return static_cast<std::size_t>(std::min(rows, max_rows) * shape.heads * shape.length) * sizeof(float);
 }
 
-void attention_append(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv_rows,
+void attention_append(const Execution& exec, const AttentionShape& shape, const Tensor& qkv_rows,
                       std::int64_t first_position, const Tensor& keys, const Tensor& values,
                       const Tensor& output, void* workspace) {
   for (std::int64_t row = 0; row < qkv_rows.rows(); row += max_rows) {

@@ -202,8 +202,8 @@ std::size_t backward_bytes(const AttentionShape& shape) {
 }
 
 template <class T>
-void backward(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv_tensor,
-              const ConstTensor& output_tensor, const float* log_sums, const ConstTensor& d_output_tensor,
+void backward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv_tensor,
+              const Tensor& output_tensor, const float* log_sums, const Tensor& d_output_tensor,
               const Tensor& d_qkv_tensor, const Dropout& dropout, std::byte* workspace) {
   using Words = WordsOf<T>;
   const T* qkv = qkv_tensor.as<T>();
@@ -242,9 +242,9 @@ std::size_t workspace_of(const AttentionShape& shape) {
 }
 
 template <class T>
-void run(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv,
-         const ConstTensor& output, const float* log_sums, const ConstTensor& d_output, const Tensor& d_qkv,
-         const Dropout& dropout, void* workspace) {
+void run(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
+         const float* log_sums, const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
+         void* workspace) {
   HWY_EXPORT_AND_DYNAMIC_DISPATCH_T(backward<T>)
   (exec, shape, qkv, output, log_sums, d_output, d_qkv, dropout, static_cast<std::byte*>(workspace));
 }
@@ -256,8 +256,8 @@ std::size_t attention_backward_workspace(const Engines& /*engines*/, const Atten
 }
 
 void attention_backward(const Execution& exec, const Engines& /*engines*/, const AttentionShape& shape,
-                        const ConstTensor& qkv, const ConstTensor& output, const float* log_sums,
-                        const ConstTensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
+                        const Tensor& qkv, const Tensor& output, const float* log_sums,
+                        const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
                         void* workspace) {
   dispatch(shape.type, [&]<class T>(TypeTag<T>) {
     run<T>(exec, shape, qkv, output, log_sums, d_output, d_qkv, dropout, workspace);

@@ -20,15 +20,15 @@ std::size_t backward_workspace(const Libraries& libraries, const AttentionShape&
 }
 
 bool forward(const Execution& exec, const Libraries& libraries, const AttentionShape& shape,
-             const ConstTensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
+             const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
              void* workspace) {
   if (dropout.active() || !may_support(libraries, shape)) return false;
   return libraries.attention->forward(exec, shape, {qkv.data(), output.data(), log_sums}, workspace);
 }
 
 bool backward(const Execution& exec, const Libraries& libraries, const AttentionShape& shape,
-              const ConstTensor& qkv, const ConstTensor& output, const float* log_sums,
-              const ConstTensor& d_output, const Tensor& d_qkv, const Dropout& dropout, void* workspace) {
+              const Tensor& qkv, const Tensor& output, const float* log_sums, const Tensor& d_output,
+              const Tensor& d_qkv, const Dropout& dropout, void* workspace) {
   if (dropout.active() || !may_support(libraries, shape)) return false;
   return libraries.attention->backward(
       exec, shape, {qkv.data(), output.data(), log_sums, d_output.data(), d_qkv.data()}, workspace);

@@ -15,11 +15,11 @@ namespace mylos::attention_by_library {
 /// Compute attention_forward() and attention_backward(). Return false if another implementation must compute
 /// the complete pass.
 [[nodiscard]] bool forward(const Execution& exec, const Libraries& libraries, const AttentionShape& shape,
-                           const ConstTensor& qkv, const Tensor& output, float* log_sums,
-                           const Dropout& dropout, void* workspace);
+                           const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
+                           void* workspace);
 [[nodiscard]] bool backward(const Execution& exec, const Libraries& libraries, const AttentionShape& shape,
-                            const ConstTensor& qkv, const ConstTensor& output, const float* log_sums,
-                            const ConstTensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
+                            const Tensor& qkv, const Tensor& output, const float* log_sums,
+                            const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
                             void* workspace);
 
 }  // namespace mylos::attention_by_library

@@ -34,7 +34,7 @@ std::size_t attention_backward_workspace(const Engines& engines, const Attention
 }
 
 void attention_forward(const Execution& exec, const Engines& engines, const AttentionShape& shape,
-                       const ConstTensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
+                       const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
                        void* workspace) {
   if (attention_by_library::forward(exec, engines.libraries, shape, qkv, output, log_sums, dropout,
                                     workspace))
@@ -48,8 +48,8 @@ void attention_forward(const Execution& exec, const Engines& engines, const Atte
 }
 
 void attention_backward(const Execution& exec, const Engines& engines, const AttentionShape& shape,
-                        const ConstTensor& qkv, const ConstTensor& output, const float* log_sums,
-                        const ConstTensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
+                        const Tensor& qkv, const Tensor& output, const float* log_sums,
+                        const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
                         void* workspace) {
   if (attention_by_library::backward(exec, engines.libraries, shape, qkv, output, log_sums, d_output, d_qkv,
                                      dropout, workspace))

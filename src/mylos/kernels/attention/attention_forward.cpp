@@ -164,7 +164,7 @@ std::size_t forward_bytes(const AttentionShape& shape) {
 }
 
 template <class T>
-void forward(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv_tensor,
+void forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv_tensor,
              const Tensor& output_tensor, float* log_sums, const Dropout& dropout, std::byte* workspace) {
   using Words = WordsOf<T>;
   const T* qkv = qkv_tensor.as<T>();
@@ -210,7 +210,7 @@ std::size_t workspace_of(const AttentionShape& shape) {
 }
 
 template <class T>
-void run(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv, const Tensor& output,
+void run(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
          float* log_sums, const Dropout& dropout, void* workspace) {
   HWY_EXPORT_AND_DYNAMIC_DISPATCH_T(forward<T>)
   (exec, shape, qkv, output, log_sums, dropout, static_cast<std::byte*>(workspace));
@@ -223,7 +223,7 @@ std::size_t attention_forward_workspace(const Engines& /*engines*/, const Attent
 }
 
 void attention_forward(const Execution& exec, const Engines& /*engines*/, const AttentionShape& shape,
-                       const ConstTensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
+                       const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
                        void* workspace) {
   dispatch(shape.type,
            [&]<class T>(TypeTag<T>) { run<T>(exec, shape, qkv, output, log_sums, dropout, workspace); });

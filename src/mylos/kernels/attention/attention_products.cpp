@@ -117,7 +117,7 @@ BlockMemory<T> backward_memory(const Engines& engines, const AttentionShape& sha
 /// Returns the rows of q, k and v inside those of qkv.
 template <class T>
 struct QkvRows {
-  QkvRows(const AttentionShape& shape, const ConstTensor& qkv)
+  QkvRows(const AttentionShape& shape, const Tensor& qkv)
       : q{qkv.as<T>(), 3 * shape.width()},
         k{q.start + shape.width(), q.columns},
         v{k.start + shape.width(), q.columns} {}
@@ -127,8 +127,8 @@ struct QkvRows {
 
 template <class T>
 void forward_by_products(const Execution& exec, const Engines& engines, const AttentionShape& shape,
-                         const ConstTensor& qkv, const Tensor& output, float* log_sums,
-                         const Dropout& dropout, void* workspace) {
+                         const Tensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
+                         void* workspace) {
   const auto memory = forward_memory<T>(engines, shape, workspace);
   const QkvRows<T> rows(shape, qkv);
   const DropoutMask mask = mask_of_scores(shape, dropout);
@@ -151,8 +151,8 @@ void forward_by_products(const Execution& exec, const Engines& engines, const At
 /// their matrices are contiguous.
 template <class T>
 void backward_by_products(const Execution& exec, const Engines& engines, const AttentionShape& shape,
-                          const ConstTensor& qkv, const ConstTensor& output, const float* log_sums,
-                          const ConstTensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
+                          const Tensor& qkv, const Tensor& output, const float* log_sums,
+                          const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
                           void* workspace) {
   const auto memory = backward_memory<T>(engines, shape, workspace);
   const QkvRows<T> rows(shape, qkv);
@@ -201,17 +201,16 @@ std::size_t backward_workspace(const Engines& engines, const AttentionShape& sha
   });
 }
 
-void forward(const Execution& exec, const Engines& engines, const AttentionShape& shape,
-             const ConstTensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
-             void* workspace) {
+void forward(const Execution& exec, const Engines& engines, const AttentionShape& shape, const Tensor& qkv,
+             const Tensor& output, float* log_sums, const Dropout& dropout, void* workspace) {
   dispatch(shape.type, [&]<class T>(TypeTag<T>) {
     forward_by_products<T>(exec, engines, shape, qkv, output, log_sums, dropout, workspace);
   });
 }
 
-void backward(const Execution& exec, const Engines& engines, const AttentionShape& shape,
-              const ConstTensor& qkv, const ConstTensor& output, const float* log_sums,
-              const ConstTensor& d_output, const Tensor& d_qkv, const Dropout& dropout, void* workspace) {
+void backward(const Execution& exec, const Engines& engines, const AttentionShape& shape, const Tensor& qkv,
+              const Tensor& output, const float* log_sums, const Tensor& d_output, const Tensor& d_qkv,
+              const Dropout& dropout, void* workspace) {
   dispatch(shape.type, [&]<class T>(TypeTag<T>) {
     backward_by_products<T>(exec, engines, shape, qkv, output, log_sums, d_output, d_qkv, dropout, workspace);
   });

@@ -43,7 +43,7 @@ struct Heads {
 };
 
 template <class T>
-Heads<T> heads_from(const AttentionShape& shape, const ConstTensor& qkv, std::int64_t first_head) {
+Heads<T> heads_from(const AttentionShape& shape, const Tensor& qkv, std::int64_t first_head) {
   return {qkv.as<T>(),      shape.length, shape.heads,
           shape.head_width, first_head,   1.0f / std::sqrt(static_cast<float>(shape.head_width))};
 }
@@ -190,7 +190,7 @@ struct BackwardMemory {
 };
 
 template <class T>
-void forward_by_rows(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv,
+void forward_by_rows(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
                      const Tensor& output, float* log_sums, const Dropout& dropout, float* probabilities) {
   const DropoutMask mask = mask_of_scores(shape, dropout);
   const std::int64_t number = shape.samples * shape.heads;
@@ -204,8 +204,8 @@ void forward_by_rows(const Execution& exec, const AttentionShape& shape, const C
 }
 
 template <class T>
-void backward_by_rows(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv,
-                      const ConstTensor& output, const float* log_sums, const ConstTensor& d_output,
+void backward_by_rows(const Execution& exec, const AttentionShape& shape, const Tensor& qkv,
+                      const Tensor& output, const float* log_sums, const Tensor& d_output,
                       const Tensor& d_qkv, const Dropout& dropout, void* workspace) {
   const DropoutMask mask = mask_of_scores(shape, dropout);
   const BackwardMemory memory(shape, workspace);
@@ -233,7 +233,7 @@ std::size_t backward_workspace(const AttentionShape& shape) {
   return BackwardMemory(shape, nullptr).pieces.bytes();
 }
 
-void forward(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv, const Tensor& output,
+void forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
              float* log_sums, const Dropout& dropout, void* workspace) {
   dispatch(shape.type, [&](auto type) {
     forward_by_rows<typename decltype(type)::type>(exec, shape, qkv, output, log_sums, dropout,
@@ -241,9 +241,9 @@ void forward(const Execution& exec, const AttentionShape& shape, const ConstTens
   });
 }
 
-void backward(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv,
-              const Tensor& output, const float* log_sums, const ConstTensor& d_output, const Tensor& d_qkv,
-              const Dropout& dropout, void* workspace) {
+void backward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
+              const float* log_sums, const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
+              void* workspace) {
   dispatch(shape.type, [&](auto type) {
     backward_by_rows<typename decltype(type)::type>(exec, shape, qkv, output, log_sums, d_output, d_qkv,
                                                     dropout, workspace);

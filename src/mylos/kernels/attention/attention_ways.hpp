@@ -11,11 +11,11 @@ namespace attention_by_rows {
 
 [[nodiscard]] std::size_t forward_workspace(const AttentionShape& shape);
 [[nodiscard]] std::size_t backward_workspace(const AttentionShape& shape);
-void forward(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv, const Tensor& output,
+void forward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
              float* log_sums, const Dropout& dropout, void* workspace);
-void backward(const Execution& exec, const AttentionShape& shape, const ConstTensor& qkv,
-              const Tensor& output, const float* log_sums, const ConstTensor& d_output, const Tensor& d_qkv,
-              const Dropout& dropout, void* workspace);
+void backward(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, const Tensor& output,
+              const float* log_sums, const Tensor& d_output, const Tensor& d_qkv, const Dropout& dropout,
+              void* workspace);
 
 }  // namespace attention_by_rows
 
@@ -24,12 +24,11 @@ namespace attention_by_products {
 
 [[nodiscard]] std::size_t forward_workspace(const Engines& engines, const AttentionShape& shape);
 [[nodiscard]] std::size_t backward_workspace(const Engines& engines, const AttentionShape& shape);
-void forward(const Execution& exec, const Engines& engines, const AttentionShape& shape,
-             const ConstTensor& qkv, const Tensor& output, float* log_sums, const Dropout& dropout,
-             void* workspace);
-void backward(const Execution& exec, const Engines& engines, const AttentionShape& shape,
-              const ConstTensor& qkv, const ConstTensor& output, const float* log_sums,
-              const ConstTensor& d_output, const Tensor& d_qkv, const Dropout& dropout, void* workspace);
+void forward(const Execution& exec, const Engines& engines, const AttentionShape& shape, const Tensor& qkv,
+             const Tensor& output, float* log_sums, const Dropout& dropout, void* workspace);
+void backward(const Execution& exec, const Engines& engines, const AttentionShape& shape, const Tensor& qkv,
+              const Tensor& output, const float* log_sums, const Tensor& d_output, const Tensor& d_qkv,
+              const Dropout& dropout, void* workspace);
 
 }  // namespace attention_by_products
 
