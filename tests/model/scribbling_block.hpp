@@ -10,7 +10,7 @@ namespace mylos::test {
 
 class ScribblingBlock final : public Block {
  public:
-  explicit ScribblingBlock(std::unique_ptr<Block> inner) : inner_(std::move(inner)) {}
+  explicit ScribblingBlock(std::shared_ptr<const Block> inner) : inner_(std::move(inner)) {}
 
   [[nodiscard]] const Signature& signature() const override { return inner_->signature(); }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return inner_->parameters(); }
@@ -46,7 +46,7 @@ class ScribblingBlock final : public Block {
     copy_to_device(rubbish.data(), static_cast<std::byte*>(place), bytes);
   }
 
-  std::unique_ptr<Block> inner_;
+  std::shared_ptr<const Block> inner_;
 };
 
 inline void scribble_between_operations(Chain& chain) {

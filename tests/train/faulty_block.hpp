@@ -26,7 +26,7 @@ inline void poison(const Tensor& tensor, std::int64_t element) {
 
 class FaultyBlock final : public Block {
  public:
-  FaultyBlock(std::unique_ptr<Block> inner, FaultPlan plan)
+  FaultyBlock(std::shared_ptr<const Block> inner, FaultPlan plan)
       : inner_(std::move(inner)), plan_(std::move(plan)) {}
 
   [[nodiscard]] const Signature& signature() const override { return inner_->signature(); }
@@ -57,7 +57,7 @@ class FaultyBlock final : public Block {
     return step >= plan_.first_step && step <= plan_.last_step;
   }
 
-  std::unique_ptr<Block> inner_;
+  std::shared_ptr<const Block> inner_;
   FaultPlan plan_;
 };
 

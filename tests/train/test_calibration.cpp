@@ -124,7 +124,7 @@ TEST_P(Calibrated, TimesArePositiveAndThoseOfTheShape) {
 /// 0, 1 and 2. All else takes none.
 class SlowBlock final : public Block {
  public:
-  SlowBlock(std::unique_ptr<Block> inner, std::shared_ptr<double> milliseconds)
+  SlowBlock(std::shared_ptr<const Block> inner, std::shared_ptr<double> milliseconds)
       : inner_(std::move(inner)), milliseconds_(std::move(milliseconds)) {}
 
   [[nodiscard]] const Signature& signature() const override { return inner_->signature(); }
@@ -143,7 +143,7 @@ class SlowBlock final : public Block {
   }
 
  private:
-  std::unique_ptr<Block> inner_;
+  std::shared_ptr<const Block> inner_;
   std::shared_ptr<double> milliseconds_;
 };
 

@@ -48,12 +48,10 @@ std::vector<std::size_t> first_copies(const Chain& chain, const std::vector<std:
   return result;
 }
 
-Chain part_of(Chain chain, const std::vector<std::size_t>& blocks) {
+Chain part_of(const Chain& chain, const std::vector<std::size_t>& blocks) {
   Chain part;
-  for (const std::size_t block : blocks) {
-    part.blocks.push_back(std::move(chain.blocks[block]));
-  }
-  part.head = std::move(chain.head);
+  for (const std::size_t block : blocks) part.blocks.push_back(chain.blocks[block]);
+  part.head = chain.head;
   part.rows_per_sample = chain.rows_per_sample;
   return part;
 }

@@ -22,6 +22,6 @@ namespace mylos {
 
 /// Returns a chain of these blocks (ascending) and the head. A block's output need not match the next block's
 /// input.
-[[nodiscard]] Chain part_of(Chain chain, const std::vector<std::size_t>& blocks);
+[[nodiscard]] Chain part_of(const Chain& chain, const std::vector<std::size_t>& blocks);
 
 }  // namespace mylos

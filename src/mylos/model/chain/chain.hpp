@@ -1,6 +1,7 @@
 // Chain: a model as a sequence of blocks, followed by the head that computes the loss.
 //
-// The stages of a chain are its blocks and, after them, the head.
+// The stages of a chain are its blocks and, after them, the head. Blocks are stateless and never change:
+// copies of a chain share them.
 #pragma once
 
 #include <memory>
@@ -18,10 +19,10 @@
 namespace mylos {
 
 struct Chain {
-  std::vector<std::unique_ptr<Block>> blocks;
+  std::vector<std::shared_ptr<const Block>> blocks;
   std::vector<std::size_t> skips;  // of each block, as Skips takes them; missing entries: no_skip
   std::vector<GridShape> grids;    // of each block's output; empty if samples are not grids
-  std::unique_ptr<LossHead> head;
+  std::shared_ptr<const LossHead> head;
   std::int64_t rows_per_sample = 1;  // tokens per window
   MasterWeights masters = MasterWeights::fp32;
 
