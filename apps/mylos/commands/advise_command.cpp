@@ -14,12 +14,10 @@
 #include "mylos/data/run/agreed_data.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
-#include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/history/ranks_energy.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/run/run_check.hpp"
 #include "mylos/train/step/agreed_kernels.hpp"
-#include "mylos/train/step/step_plan.hpp"
 #include "tables/advise_report.hpp"
 
 namespace mylos::app {
@@ -42,8 +40,9 @@ void require_new(const std::string& file) {
 /// The data that a run's start determines before it plans its memory, without its folder.
 struct Subject {
   Subject(const Deck& deck, const Output& output)
-      : options(deck.options), communicator(make_communicator(MPI_COMM_WORLD, options.communication)) {
+      : communicator(make_communicator(MPI_COMM_WORLD, deck.options.communication)) {
     RankGroup& ranks = communicator->ranks();
+    Options options = deck.options;
     engines = make_agreed_engines(options.kernels, ranks, output.line);
     run_on_all(ranks, [&] {
       data = open_run_data(options, Answers::needed, deck.places);
@@ -52,26 +51,23 @@ struct Subject {
     });
     static_cast<void>(agreed_identity(*data, options.data, ranks));
     run_on_all(ranks, [&] {
-      steps = require_consistent(options, *data, deck.places);
-      const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
-      parameters = chain.parameter_count();
-      rows_per_sample = chain.rows_per_sample;
+      steps = run_length(options, data->epochs());
+      network = plan_network(options, ranks.rank(), ranks.size());
+      require_consistent(network, *data, deck.places);
       normalizer = data->normalizer([](const std::string&) {});
     });
     if (options.run.initial.empty()) return;
-    initial.emplace(ranks, options, make_chain(options.model, options.precision, options.run.seed, false),
-                    deck.places);
+    initial.emplace(ranks, options, network.chain, deck.places);
   }
+  [[nodiscard]] const Options& options() const { return network.options; }
 
-  Options options;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<EngineSet> engines;
   std::unique_ptr<RunData> data;
+  NetworkPlan network;
   std::optional<InitialWeights> initial;
   Normalizer normalizer;
   std::int64_t steps = 0;
-  std::int64_t parameters = 0;
-  std::int64_t rows_per_sample = 1;
 };
 
 /// Prints a line for each setting in the first round, which takes longest, and one for each later round.
@@ -93,12 +89,12 @@ std::vector<std::int64_t> max_micro_batches(const Subject& subject,
                                             const std::vector<TrialSetting>& settings) {
   std::vector<std::int64_t> sizes;
   RankGroup& ranks = subject.communicator->ranks();
-  const MemoryProblem problem = shared_problem(subject.options, *subject.engines, ranks, subject.data.get());
-  const std::int64_t most = std::min(micro_batch_limit, max_rows / subject.rows_per_sample);
+  const MemoryProblem problem = shared_problem(subject.network, *subject.engines, ranks, subject.data.get());
+  const std::int64_t most = std::min(micro_batch_limit, max_rows / subject.network.chain.rows_per_sample);
   run_on_all(ranks, [&] {
     for (const TrialSetting& setting : settings) {
-      const Options options = options_of(subject.options, setting);
-      sizes.push_back(max_micro_batch(problem.with(options), most));
+      NetworkPlan network = subject.network.with(options_of(subject.options(), setting));
+      sizes.push_back(max_micro_batch(problem.with(std::move(network)), most));
     }
   });
   return sizes;
@@ -139,22 +135,23 @@ ExitCode advise_command(const AdviseArguments& arguments) {
   RanksEnergy energy(ranks);
 
   AdviceReport report;
-  report.run = subject.options.run.name;
-  report.parameters = subject.parameters;
+  report.run = subject.options().run.name;
+  report.parameters = subject.network.chain.parameter_count();
   report.ranks = ranks.size();
-  report.batch = subject.options.data.batch;
+  report.batch = subject.options().data.batch;
   report.steps = arguments.steps;
   report.rounds = arguments.rounds;
   report.computed_by = describe_instructions();
   report.energy_of = energy.what();
   report.deck = file;
-  if (subject.options.model.type == ModelType::gpt) report.tokens_of_sample = subject.rows_per_sample;
-  report.rule = {.loss_gap = subject.options.precision.adaptation.loss_gap,
-                 .least_gain = subject.options.precision.adaptation.least_gain};
-  const std::vector<TrialSetting> settings = settings_to_try(subject.options);
+  if (subject.options().model.type == ModelType::gpt)
+    report.tokens_of_sample = subject.network.chain.rows_per_sample;
+  report.rule = {.loss_gap = subject.options().precision.adaptation.loss_gap,
+                 .least_gain = subject.options().precision.adaptation.least_gain};
+  const std::vector<TrialSetting> settings = settings_to_try(subject.options());
   report.largest = max_micro_batches(subject, settings);
   report.results =
-      run_type_trials({subject.options, *subject.data, subject.normalizer, *subject.communicator,
+      run_type_trials({subject.network, *subject.data, subject.normalizer, *subject.communicator,
                        *subject.engines, subject.steps, subject.initial ? &*subject.initial : nullptr},
                       settings,
                       {.steps = arguments.steps,

@@ -123,7 +123,10 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
     }
   });
   const auto pass = trained->pass_over(part);
-  Evaluation result = evaluate(trained->context(), *trained->communicator, *pass, measures);
+  const InferenceContext context = trained->context();
+  Communicator& communicator = *trained->communicator;
+  Evaluation result =
+      evaluate(Quiesced::without_trainer(communicator, context.exec), context, communicator, *pass, measures);
   const std::string outside = describe_outside(trained->communicator->ranks(), network, *pass, part);
   const Output output = standard_output(trained->communicator->rank());
   result.top5 = result.r2 = std::nullopt;  // printed on separate lines

@@ -13,7 +13,6 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
-#include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/train/plan/plan_document.hpp"
@@ -40,13 +39,13 @@ std::unique_ptr<RunData> data_of(Options& options, const Places& places) {
   return data;
 }
 
-Chain chain_of(const Options& options, const Places& places) {
-  Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
-  require_weights(chain, places);
-  require_rules_apply(chain, options.precision);
-  require_groups_match(chain, options.optimizer, places);
-  require_initial_rules_apply(chain, options.model, places);
-  return chain;
+NetworkPlan network_of(const Options& options, int ranks, const Places& places) {
+  NetworkPlan network = plan_network(options, 0, ranks);
+  require_weights(network.chain, places);
+  require_rules_apply(network.chain, options.precision);
+  require_groups_match(network.chain, options.optimizer, places);
+  require_initial_rules_apply(network.chain, options.model, places);
+  return network;
 }
 
 std::vector<std::string> stage_names(const Chain& chain) {
@@ -89,23 +88,26 @@ ExitCode plan_command(const PlanArguments& arguments) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > 1) fail_input("mylos plan runs on one rank; start it without mpirun and give --ranks {}", size);
   const Deck deck = read_deck(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
-  Options options = deck.options;
-  const KnownDevice* device = planned_device(arguments, options.memory);
+  Options given = deck.options;
+  const KnownDevice* device = planned_device(arguments, given.memory);
   const int on_node =
       arguments.ranks_per_node > 0 ? std::min(arguments.ranks_per_node, arguments.ranks) : arguments.ranks;
-  const KokkosRuntime kokkos(options.run.threads, on_node);
-  const std::unique_ptr<EngineSet> engines = make_engines(options.kernels);
-  const std::unique_ptr<RunData> data = data_of(options, deck.places);
-  const Chain chain = chain_of(options, deck.places);
-  const std::vector<std::string> stages = stage_names(chain);
+  const KokkosRuntime kokkos(given.run.threads, on_node);
+  const std::unique_ptr<EngineSet> engines = make_engines(given.kernels);
+  const std::unique_ptr<RunData> data = data_of(given, deck.places);
 
-  MemoryProblem problem{.options = options, .engines = *engines, .place = {}, .data = data.get()};
-  problem.place = {arguments.ranks, on_node, bytes_of_rank(arguments.ranks)};
+  MemoryProblem problem{.network = network_of(given, arguments.ranks, deck.places),
+                        .engines = *engines,
+                        .place = {on_node, bytes_of_rank(arguments.ranks)},
+                        .data = data.get()};
+  const NetworkPlan& network = problem.network;
+  const Options& options = network.options;
+  const std::vector<std::string> stages = stage_names(network.chain);
   problem.budget = device == nullptr ? memory_budget(options.memory, problem.place, 1)
                                      : budget_on(*device, options.memory);
   std::string note;
   if (const auto smaller = smaller_micro_batch(problem)) {
-    options.data.micro_batch = smaller->samples;
+    problem.network = network.with_micro_batch(smaller->samples);
     note = smaller->note;
   }
   if (const std::string choice = choose_engines(problem, {}); !choice.empty())
@@ -116,7 +118,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
     if (!note.empty()) output.line(note);
     return ExitCode::done;
   }
-  const StatedRates rates = rates_for(options.memory, *engines, chain, problem.budget, device);
+  const StatedRates rates = rates_for(options.memory, *engines, network.chain, problem.budget, device);
   problem.rates = rates.rates;
   MemoryPlan plan = plan_memory(problem);
   if (options.memory.times == TimesSource::measure) {
@@ -136,7 +138,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
                           arguments.ranks == 1 ? "" : "s", plan.statement.micro_batches,
                           plan.statement.micro_batches == 1 ? "" : "es", plan.statement.micro_batch,
                           describe(plan)));
-  output.line(network_table(chain, *engines, plan.statement.micro_batch));
+  output.line(network_table(network.chain, *engines, plan.statement.micro_batch));
   output.line(plan_table(stages, plan));
   if (!plan.statement.cost.measured) output.line(fmt::format("modelled times are of {}\n", describe(rates)));
   if (options.precision.adapt) {
@@ -147,7 +149,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
   if (const std::string search = note_on_search(plan); !search.empty())
     note += (note.empty() ? "" : "\n") + search;
   if (device != nullptr) note += (note.empty() ? "" : "\n") + note_on_device(*device, options.memory);
-  if (const std::string shards = note_on_shards(options, arguments.ranks); !shards.empty())
+  if (const std::string shards = note_on_shards(network); !shards.empty())
     note += (note.empty() ? "" : "\n") + shards;
   if (!note.empty()) output.line(note + '\n');
   output.line("activations over the operations of a micro-batch\n\n" + plan_picture(stages, plan));

@@ -17,11 +17,11 @@ bool exchanges(const Chain& chain) {
 
 }  // namespace
 
-Model::Model(Chain chain, const Engines& engines, std::int64_t samples, std::int64_t bucket_bytes, int world,
-             std::optional<Schedule> schedule, int rank, int shard_owners, std::size_t window)
+Model::Model(Chain chain, ParameterLayout layout, const Engines& engines, std::int64_t samples,
+             std::optional<Schedule> schedule, int rank)
     : chain_(std::move(chain)),
       skips_(chain_.all_skips()),
-      parameters_(make_parameter_layout(chain_, bucket_bytes, world, shard_owners, window), rank),
+      parameters_(std::move(layout), rank),
       buffers_(chain_),
       exchanges_in_passes_(exchanges(chain_)),
       samples_(samples),
@@ -31,12 +31,12 @@ Model::Model(Chain chain, const Engines& engines, std::int64_t samples, std::int
   const auto is_loss = [](const Operation& operation) { return operation.kind == OperationKind::loss; };
   loss_ =
       static_cast<std::size_t>(std::find_if(schedule_.begin(), schedule_.end(), is_loss) - schedule_.begin());
-  EvaluationLayout layout = make_evaluation_layout(cost, placement_.bytes);
-  arena_ = Arena("activations", layout.bytes);
+  EvaluationLayout evaluation = make_evaluation_layout(cost, placement_.bytes);
+  arena_ = Arena("activations", evaluation.bytes);
   ForwardPass::StageWeights weights;
   for (std::size_t stage = 0; stage <= chain_.blocks.size(); ++stage)
     weights.push_back(parameters_.weights(stage));
-  evaluation_.emplace(chain_, std::move(weights), buffers_, samples, std::move(layout), arena_);
+  evaluation_.emplace(chain_, std::move(weights), buffers_, samples, std::move(evaluation), arena_);
 }
 
 std::byte* Model::at(std::size_t offset) const {

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/chain/chain.hpp"
@@ -33,13 +34,15 @@ struct LossSeed {
 
 class Model {
  public:
-  /// `samples`: the maximum per micro-batch. Without a schedule everything is saved; an empty schedule allows
-  /// only forward passes without backward. `rank`, `shard_owners`: the slice of the masters that this rank
-  /// holds, and the number of ranks that share them. `window`: that of make_parameter_layout(). `engines`
-  /// must outlive the model.
-  Model(Chain chain, const Engines& engines, std::int64_t samples, std::int64_t bucket_bytes, int world,
-        std::optional<Schedule> schedule = std::nullopt, int rank = 0, int shard_owners = 1,
-        std::size_t window = 0);
+  /// `layout` belongs to `chain`. `samples`: the maximum per micro-batch. Without a schedule everything is
+  /// saved; an empty schedule allows only forward passes without backward. `rank`: the one whose slice of
+  /// sharded masters the model holds. `engines` must outlive the model.
+  Model(Chain chain, ParameterLayout layout, const Engines& engines, std::int64_t samples,
+        std::optional<Schedule> schedule = std::nullopt, int rank = 0);
+  /// Does the same with a layout for `world` ranks, none of which shards its masters.
+  Model(const Chain& chain, const Engines& engines, std::int64_t samples, std::int64_t bucket_bytes, int world,
+        std::optional<Schedule> schedule = std::nullopt)
+      : Model(chain, make_parameter_layout(chain, bucket_bytes, world), engines, samples, std::move(schedule)) {}
   Model(const Model&) = delete;  // passes refer to its members
   Model& operator=(const Model&) = delete;
 

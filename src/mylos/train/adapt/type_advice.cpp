@@ -171,12 +171,11 @@ Options advised_options(const Options& deck, const std::vector<TrialResult>& res
 }
 
 std::int64_t max_micro_batch(const MemoryProblem& problem, std::int64_t most) {
-  Options options = problem.options;
-  const MemoryProblem larger = problem.with(options);
+  Options options = problem.options();
   const auto fits = [&](std::int64_t samples) {
     options.data.micro_batch = samples;
-    options.data.batch = samples * problem.place.ranks;
-    return fits_budget(larger);
+    options.data.batch = samples * problem.network.ranks;
+    return would_fit(problem, options);
   };
   std::int64_t fitting = 0;
   std::int64_t too_large = most + 1;

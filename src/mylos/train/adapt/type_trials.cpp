@@ -8,8 +8,6 @@
 #include <numeric>
 
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/model/network/make_chain.hpp"
-#include "mylos/train/plan/assembly.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"
 #include "mylos/train/step/staging.hpp"
@@ -26,15 +24,13 @@ class Trial {
  public:
   Trial(const TrialSubject& subject, const MemoryProblem& start, const TrialSetting& setting,
         std::int64_t inspected_step)
-      : subject_(subject), options_(options_of(subject.options, setting)) {
-    plan_memory(start);
-    Options inspected = options_;
+      : subject_(subject) {
+    plan_memory(start, options_of(subject.network.options, setting));
+    Options inspected = network_.options;
     inspected.health.every = inspected_step;
     run_on_all(ranks(), [&] {
-      const StepPlan& step = step_;
-      trainer_.emplace(
-          inspected, make_chain(options_.model, options_.precision, options_.run.seed, step.accumulates),
-          subject_.engines, subject_.communicator, step, subject_.run_steps, memory_->plan.schedule);
+      trainer_.emplace(network_.with(inspected), subject_.engines, subject_.communicator, subject_.run_steps,
+                       memory_->plan.schedule);
       open_batches();
     });
     if (subject.initial != nullptr) subject.initial->load(*trainer_);
@@ -65,34 +61,36 @@ class Trial {
   [[nodiscard]] RankGroup& ranks() const { return subject_.communicator.ranks(); }
 
   /// Plans memory as the start of a run does, but without messages.
-  void plan_memory(const MemoryProblem& start) {
-    MemoryProblem problem = start.with(options_);
-    problem.starts = start.starts;
-    const auto choose = [&] {
-      if (const auto smaller = smaller_micro_batch(problem)) options_.data.micro_batch = smaller->samples;
-      return new_plan(problem, {}, [](const std::string&) {});
+  void plan_memory(const MemoryProblem& start, Options options) {
+    std::optional<MemoryProblem> problem;
+    run_on_all(ranks(), [&] { problem.emplace(start.with(start.network.with(std::move(options)))); });
+    problem->starts = start.starts;
+    const auto choose = [](MemoryProblem& own) {
+      if (const auto smaller = smaller_micro_batch(own))
+        own.network = own.network.with_micro_batch(smaller->samples);
+      return new_plan(own, {}, [](const std::string&) {});
     };
-    const auto adopt = [&](const StoredPlan& plan) {
-      if (options_.memory.on_oom == OutOfMemory::shrink) options_.data.micro_batch = plan.micro_batch;
+    const auto adopt = [](MemoryProblem& own, std::int64_t micro_batch) {
+      if (own.options().memory.on_oom == OutOfMemory::shrink)
+        own.network = own.network.with_micro_batch(micro_batch);
     };
-    memory_ = share_plan(problem, ranks(), "the plan of a trial", choose, adopt);
-    step_ = make_step_plan(options_, ranks().rank(), ranks().size());
+    memory_ = share_plan(*problem, ranks(), "the plan of a trial", {choose, adopt});
+    network_ = std::move(problem->network);
   }
 
   void open_batches() {
     const Chain& chain = trainer_->model().chain();
     const TrainingReader reading{.type = chain.input_type(),
-                                 .micro_batch = options_.data.micro_batch,
+                                 .micro_batch = network_.options.data.micro_batch,
                                  .rank = ranks().rank(),
                                  .ranks = ranks().size(),
                                  .ranks_on_node = ranks().ranks_on_node()};
     batches_ = std::make_unique<StagedBatches>(subject_.data.training_batches(subject_.normalizer, reading),
-                                               chain, step_.micro_batch);
+                                               chain, network_.step.micro_batch);
   }
 
   const TrialSubject& subject_;
-  Options options_;
-  StepPlan step_;
+  NetworkPlan network_;
   std::optional<MemoryPlan> memory_;
   std::optional<Trainer> trainer_;
   std::unique_ptr<StagedBatches> batches_;
@@ -192,7 +190,7 @@ std::vector<TrialResult> run_type_trials(const TrialSubject& subject,
   for (const TrialSetting& setting : settings) turns.push_back({.result = {.setting = setting}});
   // Measured once: the process grows with each trial, and all settings must have the same room.
   const MemoryProblem start =
-      shared_problem(subject.options, subject.engines, subject.communicator.ranks(), &subject.data);
+      shared_problem(subject.network, subject.engines, subject.communicator.ranks(), &subject.data);
   for (int round = 0; round < limits.rounds; ++round) {
     for (Turn& turn : turns) visit(subject, start, limits, round, turn);
     std::reverse(turns.begin(), turns.end());

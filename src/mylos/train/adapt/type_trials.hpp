@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "mylos/comm/group/communicator.hpp"
-#include "mylos/config/options.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/rates/product_rate.hpp"
 #include "mylos/train/start/initial_weights.hpp"
+#include "mylos/train/step/network_plan.hpp"
 
 namespace mylos {
 
@@ -72,7 +72,7 @@ struct TrialLimits {
 
 /// The components of a run's start that exist before its memory is planned. All must outlive the trials.
 struct TrialSubject {
-  const Options& options;  // complete, including what the data add
+  const NetworkPlan& network;  // in the deck's types
   const RunData& data;
   const Normalizer& normalizer;
   Communicator& communicator;

@@ -50,8 +50,8 @@ std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples, std::span
          Staging::memory_bytes(chain, samples) + (measures.empty() ? 0 : float_output_bytes(chain, samples));
 }
 
-Evaluation evaluate(const InferenceContext& context, Communicator& communicator, EvaluationPass& pass,
-                    std::span<const Measure> wanted) {
+Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, Communicator& communicator,
+                    EvaluationPass& pass, std::span<const Measure> wanted) {
   struct Part {
     JudgedSums sums;
     std::int64_t rows = 0;

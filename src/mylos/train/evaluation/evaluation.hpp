@@ -8,6 +8,7 @@
 #include "mylos/data/feed/evaluation_pass.hpp"
 #include "mylos/inference/context.hpp"
 #include "mylos/train/evaluation/measures.hpp"
+#include "mylos/train/step/quiesced.hpp"
 
 namespace mylos {
 
@@ -31,8 +32,9 @@ struct Evaluation {
 
 /// All ranks call it, each with a pass over its part. Returns on every rank the result over all parts. Throws
 /// Error (bad_input) for measures that such a network does not have.
-[[nodiscard]] Evaluation evaluate(const InferenceContext& context, Communicator& communicator,
-                                  EvaluationPass& pass, std::span<const Measure> measures = {});
+[[nodiscard]] Evaluation evaluate(const Quiesced& quiet, const InferenceContext& context,
+                                  Communicator& communicator, EvaluationPass& pass,
+                                  std::span<const Measure> measures = {});
 
 /// Returns the bytes that evaluate() allocates while it runs, in the memory of the network.
 /// Measures::memory_bytes() counts those of the host.

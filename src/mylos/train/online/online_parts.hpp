@@ -26,7 +26,7 @@ struct OnlineTrainer::Parts {
 
   std::function<void(const std::string&)> line;  // prints a message of the program, on rank 0
   std::string deck;                              // the deck that checkpoints contain
-  Assembly assembly;                             // its options make every step a full one
+  Assembly assembly;                             // its network makes every step a full one
   std::int64_t max_samples = 0;
   SampleNeeds needs;
   std::optional<ViewBatch> batch;

@@ -92,7 +92,7 @@ void OnlineTrainer::load(const std::string& path) {
     if (reader.exists("/data/normalization") || reader.exists("/vocabulary")) {
       fail_input("{}: was trained on normalised data or tokens, which views do not hold", path);
     }
-    require_same_run(reader, parts.assembly.options);
+    require_same_run(reader, parts.assembly.network.options);
   });
   RunState run;
   CheckpointState state = full_state(trainer.quiesce(), trainer, run);
@@ -108,8 +108,8 @@ void OnlineTrainer::load(const std::string& path) {
   run_on_all(ranks, [&] {
     parts.continue_with_engines(engines_of(reader), path);
     require_possible_scaler(run.step.scaler, path);
-    settled = settle_scaler(reader, parts.assembly.options, trainer.initial_scaler(), run.step);
-    rounding = describe_rounding(reader, parts.assembly.options);
+    settled = settle_scaler(reader, parts.assembly.network.options, trainer.initial_scaler(), run.step);
+    rounding = describe_rounding(reader, parts.assembly.network);
   });
   for (const std::string& text : {settled, rounding}) {
     if (!text.empty()) parts.line(text);

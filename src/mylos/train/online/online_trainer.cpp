@@ -7,7 +7,6 @@
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/train/health/fault_replay.hpp"
@@ -105,8 +104,7 @@ void let_steps_be_full(Options& options, std::int64_t max_samples, int ranks) {
 
 OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
                             const std::function<void(const std::string&)>& message) {
-  Options& options = assembly.options;
-  options = checked_on_all(given, require_started(mpi));
+  Options options = checked_on_all(given, require_started(mpi));
   assembly.communicator = make_communicator(mpi, options.communication);
   RankGroup& ranks = assembly.communicator->ranks();
   line = [message, rank = ranks.rank()](const std::string& text) {
@@ -118,20 +116,19 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
   let_steps_be_full(options, max_samples, ranks.size());
   assembly.engines = make_agreed_engines(options.kernels, ranks);
   run_on_all(ranks, [&] {
-    const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+    assembly.network = plan_network(options, ranks.rank(), ranks.size());
+    const Chain& chain = assembly.network.chain;
     require_weights(chain);
     require_rules_apply(chain, options.precision);
     require_groups_match(chain, options.optimizer);
     require_initial_rules_apply(chain, options.model);
   });
   std::optional<InitialWeights> initial;
-  if (!options.run.initial.empty())
-    initial.emplace(ranks, options, make_chain(options.model, options.precision, options.run.seed, false));
-  const MemoryProblem problem = shared_problem(options, *assembly.engines, ranks, nullptr);
-  assembly.memory =
-      share_plan(problem, ranks, "the plan of rank 0", [&] { return new_plan(problem, {}, line); });
+  if (!options.run.initial.empty()) initial.emplace(ranks, options, assembly.network.chain);
+  MemoryProblem problem = shared_problem(assembly.network, *assembly.engines, ranks, nullptr);
+  assembly.memory = share_plan(problem, ranks, "the plan of rank 0",
+                               {.choose = [&](const MemoryProblem& own) { return new_plan(own, {}, line); }});
   run_on_all(ranks, [&] {
-    assembly.step = make_step_plan(options, ranks.rank(), ranks.size());
     assemble(assembly, options.run.steps);
     const Trainer& trainer = *assembly.trainer;
     needs = sample_needs(trainer.model().chain());
@@ -143,7 +140,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
     initial->load(*assembly.trainer);
     for (const std::string& text : initial->lines()) line(text);
   }
-  if (const std::string note = note_on_shards(options, ranks.size()); !note.empty()) line(note);
+  if (const std::string note = note_on_shards(assembly.network); !note.empty()) line(note);
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const MemoryPlan& memory = assembly.memory;
   line(fmt::format(

@@ -12,10 +12,9 @@ namespace mylos {
 
 /// The components in the order of their construction. The caller sets all but the last.
 struct Assembly {
-  Options options;  // complete, including the sizes that the data determine
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<EngineSet> engines;
-  StepPlan step;
+  NetworkPlan network;
   MemoryPlan memory;
   std::unique_ptr<Trainer> trainer;
 };

@@ -4,7 +4,6 @@
 
 #include "mylos/base/device/timing.hpp"
 #include "mylos/model/chain/block_shapes.hpp"
-#include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/plan/rehearsal.hpp"
 
 namespace mylos {
@@ -68,28 +67,19 @@ struct Selection {
 
 }  // namespace
 
-std::optional<Calibration> calibrate(const Options& options, const Engines& engines,
+std::optional<Calibration> calibrate(const NetworkPlan& network, const Engines& engines,
                                      const MemoryStatement& statement, std::size_t room,
                                      const CalibrationLimits& limits) {
-  const auto chain = [&] {
-    return make_chain(options.model, options.precision, options.run.seed, statement.accumulates);
-  };
-  return calibrate(options, chain, engines, statement, room, limits);
-}
-
-std::optional<Calibration> calibrate(const Options& options, const std::function<Chain()>& chain,
-                                     const Engines& engines, const MemoryStatement& statement,
-                                     std::size_t room, const CalibrationLimits& limits) {
   const double start = limits.clock();
-  const bool accumulates = statement.accumulates;
-  const Chain whole = chain();
+  const Options& options = network.options;
+  const Chain& whole = network.chain;
   const std::int64_t rows = statement.micro_batch * whole.rows_per_sample;
   const std::vector<std::size_t> shapes = first_of_shape(whole, engines, rows);
 
   Selection chosen;
   while (chosen.between_uses < limits.cold_bytes && chosen.blocks.size() < shapes.size()) {
     Selection more{.blocks = first_copies(whole, shapes, chosen.copies + 1), .copies = chosen.copies + 1};
-    const Chain part = part_of(chain(), more.blocks);
+    const Chain part = part_of(whole, more.blocks);
     more.bytes = Rehearsal::memory_bytes(options.optimizer, part, engines, rows);
     more.between_uses = Rehearsal::bytes_between_uses(part, engines, rows);
     if (more.bytes > room) break;
@@ -97,7 +87,8 @@ std::optional<Calibration> calibrate(const Options& options, const std::function
   }
   if (chosen.copies == 0) return std::nullopt;
 
-  Rehearsal rehearsal(options, part_of(chain(), chosen.blocks), engines, rows, accumulates, limits.clock);
+  Rehearsal rehearsal(options, part_of(whole, chosen.blocks), engines, rows, statement.accumulates,
+                      limits.clock);
   std::vector<std::size_t> shape_of;
   for (const std::size_t block : chosen.blocks) shape_of.push_back(shapes[block]);
   Times warm_up = empty_times(statement.cost);
@@ -123,7 +114,7 @@ std::optional<Calibration> calibrate(const Options& options, const std::function
   }
   result.cost.loss_time = median(times.loss);
   const double updated = static_cast<double>(statement.parameters) /
-                         static_cast<double>(options.optimizer.shard_owners(statement.place.ranks));
+                         static_cast<double>(options.optimizer.shard_owners(statement.ranks));
   const double share = updated / static_cast<double>(rehearsal.parameters());
   result.cost.update_time = share * median(times.update);
   result.cost.measured = true;

@@ -42,16 +42,11 @@ struct Calibration {
   double seconds = 0;
 };
 
-/// Measures the times of `statement`, which belongs to `options`. Returns nothing, and allocates nothing, if
+/// Measures the times of `statement`, which belongs to `network`. Returns nothing, and allocates nothing, if
 /// one copy of each shape takes more than `room` bytes. Releases all memory before it returns. Only the
 /// calling process takes part.
-[[nodiscard]] std::optional<Calibration> calibrate(const Options& options, const Engines& engines,
+[[nodiscard]] std::optional<Calibration> calibrate(const NetworkPlan& network, const Engines& engines,
                                                    const MemoryStatement& statement, std::size_t room,
                                                    const CalibrationLimits& limits = {});
-/// Measures the times of the chain that `chain` returns. `chain` is called several times.
-[[nodiscard]] std::optional<Calibration> calibrate(const Options& options,
-                                                   const std::function<Chain()>& chain,
-                                                   const Engines& engines, const MemoryStatement& statement,
-                                                   std::size_t room, const CalibrationLimits& limits);
 
 }  // namespace mylos

@@ -35,9 +35,15 @@ std::size_t room_for_activations(const MemoryProblem& problem, const MemoryState
 
 /// Checkpoints are written from a copy where that costs nothing else: it never makes a run recompute.
 void add_checkpoint_copy(const MemoryProblem& problem, MemoryPlan& plan) {
-  if (!problem.options.checkpoint.background) return;
+  if (!problem.options().checkpoint.background) return;
   plan.checkpoint_copy = plan.statement.held_state_bytes + copy_of_the_rest;
   if (plan.rank_bytes() > plan.budget) plan.checkpoint_copy = 0;
+}
+
+/// Gives the process what the plan takes beyond the budget, of the reserve for libraries.
+void reserve_least(const MemoryProblem& problem, MemoryPlan& plan) {
+  if (plan.rank_bytes() > problem.budget)
+    plan.statement.reserve_for_process(plan.rank_bytes() - problem.budget);
 }
 
 /// The fewest bytes of a rank, with the list of operations that `options` allow.
@@ -49,54 +55,54 @@ std::size_t min_bytes(const MemoryStatement& statement, const MemoryOptions& opt
 /// The largest of the halves of the micro-batch that fits, or what a reproducible run allows below it; 0:
 /// none.
 std::int64_t fitting_micro_batch(const MemoryProblem& problem, std::int64_t samples) {
-  Options options = problem.options;
-  const MemoryProblem smaller = problem.with(options);
+  Options options = problem.options();
   while (samples > 1) {
     samples = (samples + 1) / 2;
-    while (!allows_ranks(options, samples, problem.place.ranks)) --samples;  // 1 is always allowed
+    while (!allows_ranks(options, samples, problem.network.ranks)) --samples;  // 1 is always allowed
     options.data.micro_batch = samples;
-    if (fits_budget(smaller)) return samples;
+    if (would_fit(problem, options)) return samples;
   }
   return 0;
 }
 
 /// The fewest of the doubles of the ranks that fit, each with as much memory; 0: none.
-int fitting_ranks(MemoryProblem problem) {
-  const DataOptions& data = problem.options.data;
-  int& ranks = problem.place.ranks;
+int fitting_ranks(const MemoryProblem& problem) {
+  const Options& options = problem.options();
+  const DataOptions& data = options.data;
+  int ranks = problem.network.ranks;
   const auto share = [&] {
     return micro_batch_samples(batch_share(data.batch, 0, ranks).count, data.micro_batch);
   };
   const auto may_double = [&] {
     return 2 * ranks <= std::min<std::int64_t>(data.batch, max_ranks) &&
-           allows_ranks(problem.options, data.micro_batch, 2 * ranks);
+           allows_ranks(options, data.micro_batch, 2 * ranks);
   };
   while (may_double()) {
     const std::int64_t before = share();
     ranks *= 2;
-    const bool takes_less = share() != before || problem.options.optimizer.shard != Shard::none;
-    if (takes_less && fits_budget(problem)) return ranks;
+    const bool takes_less = share() != before || options.optimizer.shard != Shard::none;
+    if (takes_less && would_fit(problem, options, ranks)) return ranks;
   }
   return 0;
 }
 
 /// The first that cuts more than the deck's, and fits.
 std::optional<Shard> fitting_shard(const MemoryProblem& problem) {
-  if (problem.place.ranks == 1) return std::nullopt;
-  Options options = problem.options;
+  if (problem.network.ranks == 1) return std::nullopt;
+  Options options = problem.options();
   for (const Shard shard : {Shard::state, Shard::gradients}) {
-    if (shard <= problem.options.optimizer.shard) continue;
+    if (shard <= problem.options().optimizer.shard) continue;
     options.optimizer.shard = shard;
-    if (fits_budget(problem.with(options))) return shard;
+    if (would_fit(problem, options)) return shard;
   }
   return std::nullopt;
 }
 
 /// Whether it is the matrix of an evaluation that does not fit.
 bool fits_without_confusion(const MemoryProblem& problem) {
-  Options options = problem.options;
+  Options options = problem.options();
   if (std::erase(options.run.metrics, Measure::confusion) == 0) return false;
-  return fits_budget(problem.with(options));
+  return would_fit(problem, options);
 }
 
 std::string in_mebibytes(std::size_t bytes) {
@@ -105,14 +111,14 @@ std::string in_mebibytes(std::size_t bytes) {
 }
 
 std::string of_the_budget(const MemoryProblem& problem) {
-  const bool given = problem.options.memory.budget_bytes > 0;
+  const bool given = problem.options().memory.budget_bytes > 0;
   return fmt::format("{}{}", format_bytes(static_cast<std::int64_t>(problem.budget)),
                      given ? "" : " (memory.budget = \"auto\")");
 }
 
 /// With what would help: computed, not guessed.
 [[noreturn]] void refuse(const MemoryProblem& problem, const MemoryStatement& statement) {
-  const MemoryOptions& memory = problem.options.memory;
+  const MemoryOptions& memory = problem.options().memory;
   const std::size_t least = min_bytes(statement, memory);
   const std::size_t fixed = statement.fixed_bytes();
   std::string message = fmt::format(
@@ -129,7 +135,7 @@ std::string of_the_budget(const MemoryProblem& problem) {
   const std::int64_t micro_batch = fitting_micro_batch(problem, statement.micro_batch);
   const int ranks = fitting_ranks(problem);
   if (memory.on_oom == OutOfMemory::shrink) {
-    const bool cuts_gradients = problem.options.optimizer.cuts_gradients(problem.place.ranks);
+    const bool cuts_gradients = problem.options().optimizer.cuts_gradients(problem.network.ranks);
     message +=
         statement.normalises_over_samples
             ? "; memory.on_oom = \"shrink\" takes no smaller micro-batch, as batch normalisation takes "
@@ -143,8 +149,8 @@ std::string of_the_budget(const MemoryProblem& problem) {
   if (fits_without_matrix) {
     message += fmt::format(
         "; run.metrics without \"confusion\" would fit, whose matrices of {} classes take {} each",
-        problem.options.model.outputs,
-        format_bytes(static_cast<std::int64_t>(Measures::matrix_bytes(problem.options.model.outputs))));
+        problem.options().model.outputs,
+        format_bytes(static_cast<std::int64_t>(Measures::matrix_bytes(problem.options().model.outputs))));
   }
   if (micro_batch > 0) {
     message +=
@@ -166,7 +172,7 @@ MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& stateme
     result.statement.reserve_for_process(reserve);
     const std::size_t room = room_for_activations(problem, result.statement);
     if (room == 0) continue;
-    if (std::optional<Plan> plan = make_plan(statement.cost, room, problem.options.memory)) {
+    if (std::optional<Plan> plan = make_plan(statement.cost, room, problem.options().memory)) {
       result.plan = *std::move(plan);
       result.engines = engines_in_use(problem);
       add_checkpoint_copy(problem, result);
@@ -179,11 +185,19 @@ MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& stateme
 }  // namespace
 
 bool fits_budget(const MemoryProblem& problem, std::size_t reserve) {
-  if (cuts_gradients_too_early(problem.options, problem.place.ranks)) return false;
   MemoryStatement statement = state_memory(problem);
   statement.reserve_for_process(reserve);
   if (!statement.has_enough_samples()) return false;
-  return min_bytes(statement, problem.options.memory) <= problem.budget;
+  return min_bytes(statement, problem.options().memory) <= problem.budget;
+}
+
+bool would_fit(const MemoryProblem& problem, const Options& options) {
+  return would_fit(problem, options, problem.network.ranks);
+}
+
+bool would_fit(const MemoryProblem& problem, const Options& options, int ranks) {
+  if (cuts_gradients_too_early(options, ranks)) return false;
+  return fits_budget(problem.with(problem.network.with(options, ranks)));
 }
 
 std::size_t MemoryPlan::arena_bytes() const {
@@ -246,7 +260,7 @@ MeasuredPlan plan_by_measured_times(const MemoryProblem& problem, MemoryPlan by_
   std::optional<Calibration> measured;
   for (const std::size_t activations : {least, by_model.arena_bytes(), left}) {
     if (!measured)
-      measured = calibrate(problem.options, problem.engines, by_model.statement, network + activations);
+      measured = calibrate(problem.network, problem.engines, by_model.statement, network + activations);
   }
   if (!measured) {
     return {std::move(by_model),
@@ -265,9 +279,7 @@ MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, co
   result.plan = reuse_plan(stored, result.statement.cost, source);
   result.statement.cost = stored.cost;
   result.engines = engines_in_use(problem);
-  if (result.rank_bytes() > problem.budget) {
-    result.statement.reserve_for_process(result.rank_bytes() - problem.budget);
-  }
+  reserve_least(problem, result);
   if (result.rank_bytes() > problem.budget) {
     throw Error(
         ExitCode::does_not_fit,
@@ -277,6 +289,15 @@ MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, co
   }
   add_checkpoint_copy(problem, result);
   return result;
+}
+
+MemoryPlan as_shared(const MemoryProblem& problem, MemoryPlan plan) {
+  plan.statement.return_reserve();
+  plan.checkpoint_copy = 0;
+  reserve_least(problem, plan);
+  add_checkpoint_copy(problem, plan);
+  plan.plan.group = 1;
+  return plan;
 }
 
 std::string describe(const MemoryPlan& plan) {

@@ -44,6 +44,10 @@ struct MemoryPlan {
 /// Returns whether that fits, with `reserve` bytes of the libraries' share given to the process.
 [[nodiscard]] bool fits_budget(const MemoryProblem& problem, std::size_t reserve = 0);
 
+/// Return whether it would fit with other options, on the same ranks or on `ranks` ones.
+[[nodiscard]] bool would_fit(const MemoryProblem& problem, const Options& options);
+[[nodiscard]] bool would_fit(const MemoryProblem& problem, const Options& options, int ranks);
+
 /// Throws Error (does_not_fit) where a device has less than `plan` free for each of the ranks that share it.
 /// `free_bytes`: of the device, as of free_device_memory(); nothing where memory is the host's.
 void require_free_memory(const MemoryPlan& plan, std::optional<std::int64_t> free_bytes, int ranks_on_device);
@@ -65,6 +69,10 @@ struct MeasuredPlan {
 /// micro-batch, and as plan_memory() where it does not fit.
 [[nodiscard]] MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored,
                                     const std::string& source);
+
+/// Returns a new plan as plan_again() makes it of its text, so that the rank that made it need not make it
+/// again.
+[[nodiscard]] MemoryPlan as_shared(const MemoryProblem& problem, MemoryPlan plan);
 
 /// "every block keeps all", "of 26 blocks 18 run forward again, 4 keep less than all; 3.1 % more time per
 /// step".

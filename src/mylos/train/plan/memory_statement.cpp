@@ -9,19 +9,12 @@
 
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
-#include "mylos/comm/group/communicator.hpp"
 #include "mylos/model/memory/placement.hpp"
-#include "mylos/model/network/make_chain.hpp"
-#include "mylos/model/parameters/parameter_layout.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
-#include "mylos/optim/gradients/micro_batch_tree.hpp"
-#include "mylos/optim/update/optimizer.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
 #include "mylos/train/health/health_rows.hpp"
 #include "mylos/train/plan/library_code.hpp"
 #include "mylos/train/step/staging.hpp"
-#include "mylos/train/step/step_plan.hpp"
-#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 namespace {
@@ -78,7 +71,7 @@ std::size_t measure_bytes(const Chain& chain, std::int64_t samples, std::span<co
 /// writes masters and moments, and writes compute weights, which it also reads if there are no masters. Lamb
 /// reads weights and moments twice.
 double update_time_of(const OptimizerOptions& options, const ParameterLayout& layout,
-                      std::size_t moment_bytes, const MachineRates& rates) {
+                      const TrainerMemory& memory, const MachineRates& rates) {
   const auto shard_owners = static_cast<std::size_t>(layout.shard_owners);
   std::size_t gradients = 0;
   for (const GradientBucket& bucket : layout.buckets)
@@ -86,113 +79,63 @@ double update_time_of(const OptimizerOptions& options, const ParameterLayout& la
   const std::size_t weights = (layout.keeps_masters ? 1 : 2) * layout.compute_bytes / shard_owners;
   const std::size_t passes = options.type == OptimizerType::lamb ? 3 : 2;
   const std::size_t bytes =
-      gradients / shard_owners + passes * (layout.master_bytes() + moment_bytes) + weights;
+      gradients / shard_owners + passes * (layout.master_bytes() + memory.moments + memory.average) + weights;
   return static_cast<double>(bytes) / rates.bytes;
-}
-
-/// Returns a rank's bytes of the weights that updates change, including padding if they are sharded.
-std::size_t moved_bytes(const ParameterLayout& layout) {
-  std::size_t bytes = 0;
-  std::vector<std::size_t> widest(layout.buckets.size());
-  for (const ParameterSlot& slot : layout.slots) {
-    const std::size_t width = size_of(layout.moved_type(slot));
-    bytes += static_cast<std::size_t>(slot.size()) * width;
-    widest[slot.bucket] = std::max(widest[slot.bucket], width);
-  }
-  if (layout.shard_owners == 1) return bytes;
-  bytes = 0;
-  for (std::size_t i = 0; i < widest.size(); ++i)
-    bytes += static_cast<std::size_t>(layout.buckets[i].count / layout.shard_owners) * widest[i];
-  return bytes;
 }
 
 /// Throws Error if a reproducible run would have sums whose order depends on the micro-batches and ranks of
 /// a step.
-void require_reproducible_sums(const Chain& chain, bool reproducible) {
-  if (!reproducible || BufferStore::sum_bytes(chain) == 0) return;
+void require_reproducible_sums(const NetworkPlan& network) {
+  if (!network.options.run.reproducible || network.memory.buffer_sums == 0) return;
   fail_input(
       "run.reproducible: the running statistics of batch normalisation are sums whose last bits differ with "
       "the number of ranks; norm = \"groupnorm\" and \"layernorm\" have none");
 }
 
-ParameterLayout layout_of(const Options& options, const Chain& chain, int ranks, std::int64_t bucket_bytes) {
-  return make_parameter_layout(chain, bucket_bytes, ranks, options.optimizer.shard_owners(ranks),
-                               gradient_window(options.optimizer, ranks));
+/// Returns the bytes that a rank saves compared with `other` options of masters, moments and gradients.
+std::size_t saved_against(const NetworkPlan& network, Options other) {
+  const std::size_t bytes = network.memory.sharded_bytes();
+  const std::size_t others = network.with(std::move(other)).memory.sharded_bytes();
+  return others - std::min(others, bytes);  // padding may exceed a small network's moments
 }
 
-/// The memory that depends on the sharding of masters, moments and gradients.
-struct WeightMemory {
-  WeightMemory(const Options& options, const Chain& chain, int ranks)
-      : layout(layout_of(options, chain, ranks, options.communication.bucket_bytes)),
-        moment_count(Optimizer::array_count(options.optimizer)),
-        moments(Optimizer::memory_bytes(options.optimizer, layout)),
-        average(options.optimizer.average > 0 ? moments / moment_count : 0) {
-    const ReductionMemory reduction =
-        reduction_memory(layout, options.communication.reduce_type, ranks, BufferStore::sum_bytes(chain),
-                         Optimizer::exchanged_bytes(options.optimizer, layout));
-    communication =
-        reduction.copied_bytes() + staging_bytes(options.communication, ranks, reduction.exchanged);
-  }
-  [[nodiscard]] std::size_t bytes() const { return layout.bytes() + moments + communication; }
-  /// Returns a rank's bytes of weights and moments of a network with `parameters` parameters.
-  [[nodiscard]] std::size_t held_bytes(std::int64_t parameters) const {
-    const auto of_one = static_cast<std::size_t>(parameters) * sizeof(float);
-    return moved_bytes(layout) + (layout.shard_owners == 1 ? moment_count * of_one : moments);
-  }
-
-  ParameterLayout layout;
-  std::size_t moment_count;  // arrays per parameter, including the average
-  std::size_t moments;       // bytes, including the average
-  std::size_t average;       // bytes, included in `moments`
-  std::size_t communication;
-};
-
 /// Returns the bytes that a rank saves compared with storing all masters and moments.
-std::size_t saved_by_shards(const Options& options, const Chain& chain, int ranks,
-                            const WeightMemory& memory) {
-  if (memory.layout.shard_owners == 1) return 0;
-  Options plain = options;
+std::size_t saved_by_shards(const NetworkPlan& network) {
+  if (network.layout.shard_owners == 1) return 0;
+  Options plain = network.options;
   plain.optimizer.shard = Shard::none;
-  const std::size_t unsharded = WeightMemory(plain, chain, ranks).bytes();
-  return unsharded - std::min(unsharded, memory.bytes());  // padding may exceed a small network's moments
+  return saved_against(network, std::move(plain));
 }
 
 /// Returns the bytes that a rank saves compared with masters for its 16-bit weights.
-std::size_t saved_by_masters(const Options& options, const StepPlan& step, int ranks,
-                             const WeightMemory& memory) {
-  if (memory.layout.keeps_masters) return 0;
-  Options plain = options;
+std::size_t saved_by_masters(const NetworkPlan& network) {
+  if (network.layout.keeps_masters) return 0;
+  Options plain = network.options;
   plain.precision.masters = MasterWeights::fp32;
-  const Chain chain = make_chain(plain.model, plain.precision, plain.run.seed, step.accumulates);
-  const std::size_t with_masters = WeightMemory(plain, chain, ranks).bytes();
-  return with_masters - std::min(with_masters, memory.bytes());
+  return saved_against(network, std::move(plain));
 }
 
 /// Returns the largest power of two of a bucket size with which sharded gradients take less memory than
 /// complete ones.
-std::optional<std::int64_t> sharding_bucket(const Options& options, const Chain& chain, int ranks,
-                                            const ParameterLayout& whole) {
-  for (std::size_t bytes = std::bit_floor(whole.gradient_bytes); bytes > 0; bytes /= 2) {
+std::optional<std::int64_t> sharding_bucket(const NetworkPlan& network) {
+  for (std::size_t bytes = std::bit_floor(network.layout.gradient_bytes); bytes > 0; bytes /= 2) {
     const auto bucket = static_cast<std::int64_t>(bytes);
-    if (layout_of(options, chain, ranks, bucket).cuts_gradients()) return bucket;
+    if (network_layout(network.options, network.chain, network.ranks, bucket).cuts_gradients()) return bucket;
   }
   return std::nullopt;
 }
 
 /// Returns a note if the deck requests sharded gradients and they are not sharded; "" otherwise.
-std::string note_on_unsharded_gradients(const Options& options, int ranks) {
-  const StepPlan step = make_step_plan(options, 0, ranks);
-  const Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
-  const ParameterLayout layout = layout_of(options, chain, ranks, options.communication.bucket_bytes);
-  if (layout.cuts_gradients()) return "";
-  const std::size_t buckets = layout.buckets.size();
+std::string note_on_unsharded_gradients(const NetworkPlan& network) {
+  if (network.layout.cuts_gradients()) return "";
+  const std::size_t buckets = network.layout.buckets.size();
   const std::string cause =
       buckets <= buckets_in_flight
           ? fmt::format("they are {} bucket{}, and {} are reduced at one time", buckets,
                         buckets == 1 ? "" : "s", buckets_in_flight)
           : fmt::format("{} of their {} buckets and a rank's slices of all would take no less memory",
                         buckets_in_flight, buckets);
-  const std::optional<std::int64_t> bucket = sharding_bucket(options, chain, ranks, layout);
+  const std::optional<std::int64_t> bucket = sharding_bucket(network);
   return fmt::format("optimizer.shard = \"gradients\": gradients stay whole, as with \"state\": {}; {}",
                      cause,
                      bucket ? fmt::format("communication.bucket = \"{}\" cuts them", format_bytes(*bucket))
@@ -201,16 +144,16 @@ std::string note_on_unsharded_gradients(const Options& options, int ranks) {
 
 }  // namespace
 
-std::string note_on_shards(const Options& options, int ranks) {
-  const Shard shard = options.optimizer.shard;
+std::string note_on_shards(const NetworkPlan& network) {
+  const Shard shard = network.options.optimizer.shard;
   if (shard == Shard::none) return "";
-  if (ranks > 1) return shard == Shard::gradients ? note_on_unsharded_gradients(options, ranks) : "";
+  if (network.ranks > 1) return shard == Shard::gradients ? note_on_unsharded_gradients(network) : "";
   return fmt::format("optimizer.shard = \"{}\": one rank holds all masters and moments{}, as with \"none\"",
                      name_of(shard), shard == Shard::gradients ? " and gradients" : "");
 }
 
 std::string describe_buckets(const MemoryStatement& statement) {
-  if (statement.place.ranks == 1) return "";
+  if (statement.ranks == 1) return "";
   return fmt::format("communication.bucket: {}; gradients are reduced in {} bucket{}",
                      format_bytes(statement.bucket_bytes), statement.buckets,
                      statement.buckets == 1 ? "" : "s");
@@ -234,75 +177,78 @@ void MemoryStatement::reserve_for_process(std::size_t bytes) {
   }
 }
 
+void MemoryStatement::return_reserve() {
+  for (MemoryEntry& entry : entries) {
+    if (entry.name == library_name) entry.bytes = library_bytes;
+  }
+}
+
 MemoryStatement state_memory(const MemoryProblem& problem) {
-  const Options& options = problem.options;
-  const RunPlace& place = problem.place;
-  const StepPlan step = make_step_plan(options, 0, place.ranks);
-  const Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
+  const NetworkPlan& network = problem.network;
+  const Options& options = network.options;
+  const StepPlan& step = network.step;
+  const Chain& chain = network.chain;
+  const ParameterLayout& layout = network.layout;
+  const TrainerMemory& memory = network.memory;
   if (step.micro_batch > max_rows / chain.rows_per_sample) {
     fail_input(
         "a micro-batch of {} samples of {} rows each is more than {} rows; set data.micro_batch to at most "
         "{}",
         step.micro_batch, chain.rows_per_sample, max_rows, max_rows / chain.rows_per_sample);
   }
-  require_reproducible_sums(chain, options.run.reproducible);
-  const WeightMemory weights(options, chain, place.ranks);
-  const ParameterLayout& layout = weights.layout;
+  require_reproducible_sums(network);
 
   MemoryStatement statement;
-  statement.place = place;
-  statement.cost =
-      chain_cost(chain, problem.engines, step.micro_batch * chain.rows_per_sample, problem.rates);
+  statement.ranks = network.ranks;
+  statement.place = problem.place;
+  statement.cost = chain_cost(chain, problem.engines, step.micro_batch * chain.rows_per_sample, problem.rates);
   statement.evaluation_bytes = make_evaluation_layout(statement.cost, 0).bytes;
   statement.micro_batch = step.micro_batch;
-  statement.micro_batches = step.micro_batches;
+  statement.micro_batches = step.max_micro_batches;
   statement.needs = sample_needs(chain);
-  statement.partition = {options.data.batch, options.data.micro_batch, place.ranks};
+  statement.partition = {options.data.batch, options.data.micro_batch, network.ranks};
   statement.accumulates = step.accumulates;
-  statement.normalises_over_samples = BufferStore::sum_bytes(chain) > 0;
+  statement.normalises_over_samples = memory.buffer_sums > 0;
   statement.parameters = chain.parameter_count();
-  statement.cost.update_time = update_time_of(options.optimizer, layout, weights.moments, problem.rates);
+  statement.cost.update_time = update_time_of(options.optimizer, layout, memory, problem.rates);
   statement.bucket_bytes = layout.bucket_bytes;
   statement.buckets = layout.buckets.size();
   statement.shard = options.optimizer.shard;
-  statement.saved_by_shards = saved_by_shards(options, chain, place.ranks, weights);
-  statement.saved_by_masters = saved_by_masters(options, step, place.ranks, weights);
-  const std::size_t arrays = 1 + weights.moment_count;
-  const std::size_t buffers = BufferStore::state_bytes(chain);
-  statement.checkpoint_bytes = statement.parameters * static_cast<std::int64_t>(arrays * sizeof(float)) +
-                               static_cast<std::int64_t>(buffers);
-  statement.held_state_bytes = weights.held_bytes(statement.parameters) + buffers;
+  statement.saved_by_shards = saved_by_shards(network);
+  statement.saved_by_masters = saved_by_masters(network);
+  statement.checkpoint_bytes =
+      statement.parameters * static_cast<std::int64_t>(memory.arrays * sizeof(float)) +
+      static_cast<std::int64_t>(memory.buffer_state);
+  statement.held_state_bytes = memory.held_state;
 
   std::size_t batches = batch_bytes(chain, step.micro_batch);
   std::size_t evaluation = 0;
-  const EvaluationOptions passes{chain.input_type(), step.micro_batch, 0, place.ranks, step.reproducible};
+  const EvaluationOptions passes{chain.input_type(), step.micro_batch, 0, network.ranks, step.reproducible};
   if (const RunData* data = problem.data) {
     const TrainingReader reader{.type = chain.input_type(),
                                 .micro_batch = options.data.micro_batch,
-                                .ranks = place.ranks,
-                                .ranks_on_node = place.ranks_on_node};
+                                .ranks = network.ranks,
+                                .ranks_on_node = problem.place.ranks_on_node};
     batches = static_cast<std::size_t>(data->reader_bytes(reader));
     evaluation = evaluation_data_bytes(*data, passes);
   }
-  const std::size_t sums =
-      step.reproducible ? MicroBatchTree::memory_bytes(layout, static_cast<int>(step.micro_batches)) : 0;
   statement.entries = {
-      {"process after start-up", place.process_bytes, false},
+      {"process after start-up", problem.place.process_bytes, false},
       {library_name, library_bytes, false},
-      {"code of convolutions", memory_is_host ? library_code_bytes(chain, problem, step, passes) : 0, false},
+      {"code of convolutions", memory_is_host ? library_code_bytes(problem, passes) : 0, false},
       {"master weights", layout.master_bytes()},
       {"compute weights", layout.compute_bytes},
       {"gradients", layout.gradient_bytes},
       {"slices of gradients", layout.slice_bytes},
-      {"optimizer moments", weights.moments - weights.average},
-      {"average of weights", weights.average},
-      {"statistics, class weights", BufferStore::memory_bytes(chain)},
-      {"communication", weights.communication},
-      {"check and records", Trainer::record_bytes(options.optimizer, layout, place.ranks, step.reproducible)},
-      {"health records", Trainer::health_bytes(options.health, layout)},
+      {"optimizer moments", memory.moments},
+      {"average of weights", memory.average},
+      {"statistics, class weights", memory.buffers},
+      {"communication", memory.communication},
+      {"check and records", memory.records},
+      {"health records", memory.health_records},
       {"rows of health.csv", options.health.every > 0 ? HealthRows::memory_bytes(layout.slots.size()) : 0,
        false},
-      {"sums of micro-batches", sums},
+      {"sums of micro-batches", memory.micro_batch_sums},
       {"training data", batches, false},
       {"staged batches", StagedBatches::memory_bytes(chain, step.micro_batch)},
       {"evaluation on the device", device_evaluation_bytes(chain, step.micro_batch, options.run.metrics)},

@@ -8,13 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "mylos/config/options.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/engines/engines.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
 #include "mylos/train/plan/sample_needs.hpp"
+#include "mylos/train/step/network_plan.hpp"
 
 namespace mylos {
 
@@ -24,26 +25,26 @@ struct MemoryEntry {
   bool with_network = true;  // in the network's memory; on host-only builds there is no other
 };
 
-/// The ranks and processes of a run.
+/// The processes of a run.
 struct RunPlace {
-  int ranks = 1;
   int ranks_on_node = 1;
   std::size_t process_bytes = 0;  // of one rank's process after start-up
 };
 
-/// The requirements and limits of a memory plan.
+/// What a memory plan is made of, and its limits.
 struct MemoryProblem {
-  const Options& options;  // with a complete model
-  Engines engines;
+  NetworkPlan network;  // on any of its ranks: memory is that of the largest local batch
+  const Engines& engines;
   RunPlace place = {};
   const RunData* data = nullptr;  // null if there is no data file; only batches are counted then
   std::size_t budget = 0;         // bytes of a rank
   MachineRates rates = {};        // rates for modelled times
   bool starts = false;            // the run starts now and must fit a budget that `mylos plan` accepted
 
-  /// Returns the problem with other options, for a run that does not start now.
-  [[nodiscard]] MemoryProblem with(const Options& others) const {
-    return {others, engines, place, data, budget, rates};
+  [[nodiscard]] const Options& options() const { return network.options; }
+  /// Returns the problem of another network, for a run that does not start now.
+  [[nodiscard]] MemoryProblem with(NetworkPlan other) const {
+    return {std::move(other), engines, place, data, budget, rates};
   }
 };
 
@@ -52,6 +53,7 @@ struct MemoryProblem {
 inline constexpr std::size_t start_spread = std::size_t{3} << 20;
 
 struct MemoryStatement {
+  int ranks = 1;
   RunPlace place;
   std::vector<MemoryEntry> entries;  // all but the activations
   ChainCost cost;                    // of a micro-batch; times are modelled, until measured ones replace them
@@ -81,17 +83,19 @@ struct MemoryStatement {
   /// Takes `bytes`, at most twice start_spread, from the reserve for libraries. Called if the process is
   /// larger after start-up than that of an earlier start or of `mylos plan`.
   void reserve_for_process(std::size_t bytes);
+  /// Undoes all calls of it.
+  void return_reserve();
 };
 
 /// Returns "communication.bucket: 1.25 MiB; gradients are reduced in 8 buckets"; "" on one rank.
 [[nodiscard]] std::string describe_buckets(const MemoryStatement& statement);
 
 /// Returns a note if the deck requests sharded state on one rank, or sharded gradients that would save no
-/// memory; "" otherwise. Throws as state_memory().
-[[nodiscard]] std::string note_on_shards(const Options& options, int ranks);
+/// memory; "" otherwise.
+[[nodiscard]] std::string note_on_shards(const NetworkPlan& network);
 
-/// Returns the statement, regardless of the budget. Throws Error (bad_input) if there are more ranks than
-/// samples in a batch.
+/// Returns the statement, regardless of the budget. Throws Error (bad_input) if a micro-batch has too many
+/// rows, or if a reproducible run has sums that are not.
 [[nodiscard]] MemoryStatement state_memory(const MemoryProblem& problem);
 
 }  // namespace mylos

@@ -118,7 +118,7 @@ std::string plan_document(const std::string& run, const MemoryPlan& plan,
   ordered_json document = {
       {"run", run},
       {"parameters", statement.parameters},
-      {"ranks", statement.place.ranks},
+      {"ranks", statement.ranks},
       {"ranks_on_node", statement.place.ranks_on_node},
       {"micro_batch", statement.micro_batch},
       {"micro_batches", statement.micro_batches},

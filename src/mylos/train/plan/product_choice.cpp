@@ -6,8 +6,6 @@
 
 #include "mylos/base/errors/text.hpp"
 #include "mylos/kernels/gemm/gemm_measure.hpp"
-#include "mylos/model/network/make_chain.hpp"
-#include "mylos/train/step/step_plan.hpp"
 
 namespace mylos {
 namespace {
@@ -17,20 +15,6 @@ namespace {
 bool is_library_algorithm(const std::string& engine) {
   return engine.starts_with("cublaslt/");
 }
-
-/// The chain of the run, and the rows of a micro-batch.
-struct RunChain {
-  explicit RunChain(const MemoryProblem& problem)
-      : RunChain(problem.options, make_step_plan(problem.options, 0, problem.place.ranks)) {}
-
-  Chain chain;
-  std::int64_t rows;
-
- private:
-  RunChain(const Options& options, const StepPlan& step)
-      : chain(make_chain(options.model, options.precision, options.run.seed, step.accumulates)),
-        rows(step.micro_batch * chain.rows_per_sample) {}
-};
 
 /// Returns whether a library on the host computes sums. A device's library does not depend on the number of
 /// host threads.
@@ -49,18 +33,17 @@ const ProductEngine* find_product(const ProductEngines& engines, const GemmProbl
 }
 
 std::vector<ChainProduct> products_of_run(const MemoryProblem& problem) {
-  const RunChain run(problem);
-  return products_of(run.chain, run.rows);
+  const NetworkPlan& network = problem.network;
+  return products_of(network.chain, network.step.micro_batch * network.chain.rows_per_sample);
 }
 
 ProductEngines engines_in_use(const MemoryProblem& problem) {
   ProductEngines engines{.instructions = describe_instructions(),
                          .products = {},
                          .threads = Kokkos::DefaultHostExecutionSpace().concurrency()};
-  const RunChain run(problem);
-  engines.library_sums = sums_by_host_library(run.chain, problem.engines);
-  for (const GemmProblem& product : distinct_problems(products_of(run.chain, run.rows)))
-    engines.products.push_back({product, std::string(problem.engines.gemm.engine_of(product))});
+  engines.library_sums = sums_by_host_library(problem.network.chain, problem.engines);
+  for (const GemmProblem& product : distinct_problems(products_of_run(problem)))
+    engines.products.push_back({product, std::string(problem.engines.engine_of(product))});
   return engines;
 }
 

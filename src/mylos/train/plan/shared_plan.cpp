@@ -12,21 +12,19 @@
 
 namespace mylos {
 
-MemoryProblem shared_problem(const Options& options, const Engines& engines, RankGroup& ranks,
-                             const RunData* data) {
+MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks, const RunData* data) {
   struct Own {
     std::size_t process_bytes;
     std::size_t budget;
   };
-  MemoryProblem problem{.options = options,
+  MemoryProblem problem{.network = std::move(network),
                         .engines = engines,
-                        .place = {},
+                        .place = {ranks.ranks_on_node(), static_cast<std::size_t>(resident_memory())},
                         .data = data,
                         .rates = fixed_rates(),
                         .starts = true};
-  problem.place = {ranks.size(), ranks.ranks_on_node(), static_cast<std::size_t>(resident_memory())};
   const Own own{problem.place.process_bytes,
-                memory_budget(options.memory, problem.place, problem.place.ranks_on_node)};
+                memory_budget(problem.options().memory, problem.place, problem.place.ranks_on_node)};
   std::vector<Own> all(static_cast<std::size_t>(ranks.size()), own);
   ranks.all_gather(&own, all.data(), sizeof(own));
   problem.budget = own.budget;
@@ -37,40 +35,45 @@ MemoryProblem shared_problem(const Options& options, const Engines& engines, Ran
   return problem;
 }
 
-std::string new_plan(const MemoryProblem& problem, const ProductEngines& known,
-                     const std::function<void(const std::string&)>& line) {
+MemoryPlan new_plan(const MemoryProblem& problem, const ProductEngines& known,
+                    const std::function<void(const std::string&)>& line) {
   if (const std::string note = choose_engines(problem, known); !note.empty()) line(note);
   MemoryPlan chosen = plan_memory(problem);
-  if (wants_measured_times(problem.options.memory, chosen)) {
+  if (wants_measured_times(problem.options().memory, chosen)) {
     MeasuredPlan measured = plan_by_measured_times(problem, std::move(chosen));
     line(measured.note);
     chosen = std::move(measured.plan);
   }
   if (const std::string note = note_on_search(chosen); !note.empty()) line(note);
-  return plan_json(chosen);
+  return chosen;
 }
 
-std::string earlier_plan(const MemoryProblem& problem, const StoredPlan& stored, const std::string& source,
-                         const std::function<void(const std::string&)>& line) {
+MemoryPlan earlier_plan(const MemoryProblem& problem, const StoredPlan& stored, const std::string& source,
+                        const std::function<void(const std::string&)>& line) {
   if (const std::string note = choose_engines(problem, stored.engines); !note.empty()) line(note);
-  return plan_json(plan_again(problem, stored, source));
+  return plan_again(problem, stored, source);
 }
 
-MemoryPlan share_plan(const MemoryProblem& problem, RankGroup& ranks, const std::string& source,
-                      const std::function<std::string()>& choose,
-                      const std::function<void(const StoredPlan&)>& adopt) {
+MemoryPlan share_plan(MemoryProblem& problem, RankGroup& ranks, const std::string& source,
+                      const PlanChoice& choice) {
+  const bool chooses = ranks.rank() == 0;
+  std::optional<MemoryPlan> plan;
   std::string text;
   run_on_all(ranks, [&] {
-    if (ranks.rank() == 0) text = choose();
+    if (!chooses) return;
+    plan = as_shared(problem, choice.choose(problem));
+    text = plan_json(*plan);
   });
   text = broadcast_text(ranks, text);
-  std::optional<MemoryPlan> plan;
   const int on_device = ranks_on_device(devices_of_ranks(ranks), ranks.rank());
   run_on_all(ranks, [&] {
-    const StoredPlan stored = parse_plan(text, source);
-    if (adopt) adopt(stored);
-    take_engines(problem.engines.gemm, stored.engines);
-    plan = plan_again(problem, stored, source);
+    std::optional<StoredPlan> stored;
+    if (!chooses) stored = parse_plan(text, source);
+    if (choice.adopt) choice.adopt(problem, chooses ? plan->statement.micro_batch : stored->micro_batch);
+    if (stored) {
+      take_engines(problem.engines, stored->engines);
+      plan = plan_again(problem, *stored, source);
+    }
     require_free_memory(*plan, free_device_memory(), on_device);
   });
   return *std::move(plan);

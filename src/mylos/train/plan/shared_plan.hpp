@@ -10,27 +10,35 @@
 namespace mylos {
 
 /// Returns the problem of all ranks: the largest process and the smallest budget. All ranks must call it.
-/// `options` and `engines` must outlive the result; `data` may be null.
-[[nodiscard]] MemoryProblem shared_problem(const Options& options, const Engines& engines, RankGroup& ranks,
+/// `engines` and `data` must outlive the result; `data` may be null.
+[[nodiscard]] MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks,
                                            const RunData* data);
 
-/// Returns the plan that the deck requests, as JSON, with measured engines and times if they are requested.
-/// Called on one rank. `line` receives messages about measurements. `known`: engines that were measured
+/// Returns the plan that the deck requests, with measured engines and times if they are requested. Called on
+/// one rank. `line` receives messages about measurements. `known`: engines that were measured
 /// earlier. Throws as plan_memory().
-[[nodiscard]] std::string new_plan(const MemoryProblem& problem, const ProductEngines& known,
-                                   const std::function<void(const std::string&)>& line);
+[[nodiscard]] MemoryPlan new_plan(const MemoryProblem& problem, const ProductEngines& known,
+                                  const std::function<void(const std::string&)>& line);
 
 /// Returns a plan that was made earlier, with engines chosen where it has none. Called on one rank. Throws
 /// as plan_again().
-[[nodiscard]] std::string earlier_plan(const MemoryProblem& problem, const StoredPlan& stored,
-                                       const std::string& source,
-                                       const std::function<void(const std::string&)>& line);
+[[nodiscard]] MemoryPlan earlier_plan(const MemoryProblem& problem, const StoredPlan& stored,
+                                      const std::string& source,
+                                      const std::function<void(const std::string&)>& line);
 
-/// Returns the plan that rank 0 chooses. All ranks must call it. `source` names the plan in messages.
-/// `adopt` is called on each rank before the plan's bytes are compared, and sets the options that the plan
-/// determines. Throws on all ranks if `choose` throws, and as plan_again().
-[[nodiscard]] MemoryPlan share_plan(const MemoryProblem& problem, RankGroup& ranks, const std::string& source,
-                                    const std::function<std::string()>& choose,
-                                    const std::function<void(const StoredPlan&)>& adopt = {});
+/// How ranks agree on a plan. Both functions may set problem.network to that of a smaller micro-batch.
+struct PlanChoice {
+  /// Called on rank 0. Returns its plan for `problem`.
+  std::function<MemoryPlan(MemoryProblem& problem)> choose;
+  /// Called on every rank with the micro-batch of that plan, on other ranks before they compare its bytes.
+  /// May be empty.
+  std::function<void(MemoryProblem& problem, std::int64_t micro_batch)> adopt = {};
+};
+
+/// Returns the plan that rank 0 chooses. All ranks must call it. Rank 0 keeps its plan as it is; the others
+/// receive it as text. `source` names the plan in messages. Throws on all ranks if `choose` throws, and as
+/// plan_again().
+[[nodiscard]] MemoryPlan share_plan(MemoryProblem& problem, RankGroup& ranks, const std::string& source,
+                                    const PlanChoice& choice);
 
 }  // namespace mylos

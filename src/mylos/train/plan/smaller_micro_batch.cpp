@@ -7,10 +7,7 @@
 
 #include "mylos/base/errors/units.hpp"
 #include "mylos/data/feed/share.hpp"
-#include "mylos/model/chain/buffers.hpp"
-#include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
-#include "mylos/train/step/step_plan.hpp"
 
 namespace mylos {
 namespace {
@@ -30,34 +27,33 @@ std::vector<std::int64_t> even_sizes(std::int64_t share, std::int64_t own) {
 std::vector<std::int64_t> reproducible_sizes(const MemoryProblem& problem, std::int64_t own) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = own - 1; size > 0; --size) {
-    if (allows_ranks(problem.options, size, problem.place.ranks)) sizes.push_back(size);
+    if (allows_ranks(problem.options(), size, problem.network.ranks)) sizes.push_back(size);
   }
   return sizes;
 }
 
 }  // namespace
 
-bool may_shrink(const Options& options) {
-  return BufferStore::sum_bytes(make_chain(options.model, options.precision, options.run.seed, true)) == 0;
+bool may_shrink(const NetworkPlan& network) {
+  return network.memory.buffer_sums == 0;
 }
 
 std::optional<SmallerMicroBatch> smaller_micro_batch(const MemoryProblem& problem) {
-  if (problem.options.memory.on_oom != OutOfMemory::shrink) return std::nullopt;
+  Options options = problem.options();
+  if (options.memory.on_oom != OutOfMemory::shrink) return std::nullopt;
   if (fits_budget(problem, problem.starts ? start_spread : 0)) return std::nullopt;
-  if (!may_shrink(problem.options)) return std::nullopt;
-  const std::int64_t share = batch_share(problem.options.data.batch, 0, problem.place.ranks).count;
-  const std::int64_t own = micro_batch_samples(share, problem.options.data.micro_batch);
+  if (!may_shrink(problem.network)) return std::nullopt;
+  const std::int64_t share = batch_share(options.data.batch, 0, problem.network.ranks).count;
+  const std::int64_t own = problem.network.step.micro_batch;
   const std::vector<std::int64_t> sizes =
-      problem.options.run.reproducible ? reproducible_sizes(problem, own) : even_sizes(share, own);
-  Options options = problem.options;
-  const MemoryProblem smaller = problem.with(options);
+      options.run.reproducible ? reproducible_sizes(problem, own) : even_sizes(share, own);
   const auto is_too_large = [&](std::int64_t samples) {
     options.data.micro_batch = samples;
-    return !fits_budget(smaller);
+    return !would_fit(problem, options);
   };
   // A reproducible run stores more sums the more micro-batches it has, so a smaller size need not fit
   // better.
-  const auto found = problem.options.run.reproducible
+  const auto found = options.run.reproducible
                          ? std::find_if_not(sizes.begin(), sizes.end(), is_too_large)
                          : std::partition_point(sizes.begin(), sizes.end(), is_too_large);
   if (found == sizes.end()) return std::nullopt;

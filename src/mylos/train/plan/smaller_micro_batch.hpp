@@ -11,8 +11,8 @@
 namespace mylos {
 
 /// Returns whether a smaller micro-batch leaves the computed function unchanged. It does not if a layer
-/// computes statistics over the micro-batch (batch normalisation). The model of `options` is complete.
-[[nodiscard]] bool may_shrink(const Options& options);
+/// computes statistics over the micro-batch (batch normalisation).
+[[nodiscard]] bool may_shrink(const NetworkPlan& network);
 
 struct SmallerMicroBatch {
   std::int64_t samples = 0;  // for data.micro_batch

@@ -10,13 +10,14 @@
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
-#include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/train/evaluation/metric.hpp"
 #include "mylos/train/run/components/run_health.hpp"
 #include "mylos/train/run/run_check.hpp"
 #include "mylos/train/start/initial_weights.hpp"
 #include "mylos/train/start/run_state.hpp"
+#include "mylos/train/step/network_plan.hpp"
+#include "mylos/train/step/quiesced.hpp"
 
 namespace mylos {
 namespace {
@@ -58,6 +59,11 @@ struct DataOfDeck {
   }
 };
 
+void write_file(const Quiesced& /*quiet*/, RankGroup& ranks, const std::string& path,
+                const CheckpointHeader& header, CheckpointState& state) {
+  write_checkpoint_file(ranks, path, header, state);
+}
+
 }  // namespace
 
 std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std::string& path,
@@ -75,9 +81,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
     require_groups_match(chain, options.optimizer, deck.places);
     require_initial_rules_apply(chain, options.model, deck.places);
     require_ignored_layers(options.health, chain);
-    layout = make_parameter_layout(chain, options.communication.bucket_bytes, ranks.size(),
-                                   options.optimizer.shard_owners(ranks.size()),
-                                   gradient_window(options.optimizer, ranks.size()));
+    layout = network_layout(options, chain, ranks.size());
     require_memory_of_rank(layout.bytes() + BufferStore::memory_bytes(chain), ranks.ranks_on_node());
   });
   std::optional<InitialWeights> initial;
@@ -104,8 +108,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   header.code_version = code_version();
   header.deck = deck.resolved;
   header.world_size = ranks.size();
-  communicator->synchronize(exec);  // MPI and NCCL traffic must not be in flight together
-  write_checkpoint_file(ranks, path, header, state);
+  write_file(Quiesced::without_trainer(*communicator, exec), ranks, path, header, state);
   return chain.parameter_count();
 }
 

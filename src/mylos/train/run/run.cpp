@@ -151,7 +151,7 @@ ExitCode Run::finish() {
   progress.clear();
   const bool done = position.at_end() || evaluations_.stopped_early(position);
   const RunSummary summary =
-      summarize(gather_metrics(context_.ranks(quiet), metrics_of_rank(context_.clock.parts())));
+      summarize(gather_metrics(quiet, context_.ranks(quiet), metrics_of_rank(context_.clock.parts())));
   if (context_.is_first_rank()) {
     leave_folder(context_, done);
     try {

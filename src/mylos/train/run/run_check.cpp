@@ -11,11 +11,11 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/keys/sizes.hpp"
 #include "mylos/io/files/folder_lock.hpp"
-#include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/train/evaluation/measures.hpp"
 #include "mylos/train/evaluation/metric.hpp"
+#include "mylos/train/run/components/run_health.hpp"
 #include "mylos/train/run/run_start.hpp"
 
 namespace mylos {
@@ -83,9 +83,9 @@ std::int64_t run_length(const Options& options, const Epochs& epochs) {
   return steps;
 }
 
-std::int64_t require_consistent(const Options& options, const RunData& data, const Places& places) {
-  const std::int64_t steps = run_length(options, data.epochs());
-  const Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
+void require_consistent(const NetworkPlan& network, const RunData& data, const Places& places) {
+  const Options& options = network.options;
+  const Chain& chain = network.chain;
   require_weights(chain, places);
   require_rules_apply(chain, options.precision);
   require_groups_match(chain, options.optimizer, places);
@@ -93,17 +93,16 @@ std::int64_t require_consistent(const Options& options, const RunData& data, con
   require_ignored_layers(options.health, chain);
   static_cast<void>(watched_metric(options, data));
   require_measurable(options.run.metrics, chain.outputs(), place_of(places, {"run.metrics"}));
-  return steps;
 }
 
 std::string check_run(RunRequest request, MPI_Comm mpi) {
   std::string notes;
   request.output = {.line = [&notes](const std::string& line) { notes += fmt::format("# {}\n", line); }};
   const RunStart start(std::move(request), mpi, true);
-  const Options& options = start.parts.options;
-  const StepPlan& plan = start.parts.step;
+  const Options& options = start.parts.network.options;
+  const StepPlan& plan = start.parts.network.step;
+  const Chain& chain = start.parts.network.chain;
   RankGroup& ranks = start.parts.communicator->ranks();
-  const Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
 
   std::string text =
       with_sizes(start.request.deck.resolved, options.model) + '\n' + data_line(options, *start.data) + '\n';
@@ -121,7 +120,7 @@ std::string check_run(RunRequest request, MPI_Comm mpi) {
       text += fmt::format("# {}\n", line);
   }
   text += notes + machine_line(start.parts.memory);
-  if (const std::string note = note_on_shards(options, ranks.size()); !note.empty())
+  if (const std::string note = note_on_shards(start.parts.network); !note.empty())
     text += fmt::format("# {}\n", note);
   std::string folder;  // on the first rank alone: locks of other ranks would conflict
   run_on_first(ranks, [&] { folder = folder_lines(options.run.folder); });

@@ -3,20 +3,18 @@
 
 #include <string>
 
-#include "mylos/config/options.hpp"
 #include "mylos/data/feed/epochs.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/train/run/run_request.hpp"
+#include "mylos/train/step/network_plan.hpp"
 
 namespace mylos {
 
 /// Returns the steps of the run. Throws Error (bad_input) if the learning-rate schedule does not fit into it.
 [[nodiscard]] std::int64_t run_length(const Options& options, const Epochs& epochs);
 
-/// Checks deck, data and network against each other, as every start does. `options` has the data's sizes.
-/// Returns the steps of the run. Throws Error (bad_input).
-[[nodiscard]] std::int64_t require_consistent(const Options& options, const RunData& data,
-                                              const Places& places);
+/// Checks deck, data and network against each other, as every start does. Throws Error (bad_input).
+void require_consistent(const NetworkPlan& network, const RunData& data, const Places& places);
 
 /// All ranks. Returns the resolved deck, followed by comments: the shapes of data, model and run, the
 /// resources on this machine, and the state of the run's folder. Follows the start of a run (RunStart): reads

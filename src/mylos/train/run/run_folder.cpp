@@ -44,7 +44,7 @@ std::vector<std::string> names_of_checkpoints(const std::string& folder) {
 /// A new folder has no lock. The lock is made once nothing prevents the start. If another run has written
 /// checkpoints meanwhile, the choice is repeated.
 void RunStart::choose() {
-  const std::string& folder = parts.options.run.folder;
+  const std::string& folder = options().run.folder;
   if (request.earlier) {
     lock = std::move(request.earlier->lock);
     return find_start();
@@ -66,12 +66,12 @@ void RunStart::choose() {
 /// as ranks wait for each other (communication.timeout), and for a run that is ending as long as that takes.
 bool RunStart::take_folder(bool make) {
   RankGroup& all = ranks();
-  const std::string& folder = parts.options.run.folder;
+  const std::string& folder = options().run.folder;
   const bool restarts = !request.restart.empty();
-  const double patience_s = restarts ? parts.options.communication.timeout_s : patience_of_a_new_run_s;
+  const double patience_s = restarts ? options().communication.timeout_s : patience_of_a_new_run_s;
   StopSources sources = request.stop;
   sources.file.clear();  // that file is meant for the other run
-  sources.walltime_s = static_cast<double>(parts.options.run.walltime_s);
+  sources.walltime_s = static_cast<double>(options().run.walltime_s);
   StopRequests asked(std::move(sources));
   if (all.rank() == 0 && !lock) lock = std::make_unique<FolderLock>(folder);
   std::string waits;  // the last message

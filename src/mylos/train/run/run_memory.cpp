@@ -28,9 +28,10 @@ std::string text_of_file(const std::string& path) {
 }
 
 /// Returns why the plan in a checkpoint cannot be used by this start; "": it can.
-std::string difference_to(const CheckpointReader& saved, const Options& options, const RunPlace& place) {
+std::string difference_to(const CheckpointReader& saved, const NetworkPlan& network) {
+  const Options& options = network.options;
   if (!saved.exists("/plan/list")) return "the checkpoint has none";
-  if (saved.header().world_size != place.ranks) {
+  if (saved.header().world_size != network.ranks) {
     return fmt::format("it was made for {} ranks", saved.header().world_size);
   }
   const Options written = read_stored_deck(saved.header().deck, saved.path()).options;
@@ -49,90 +50,91 @@ std::int64_t micro_batch_of(const CheckpointReader& saved) {
   return 0;
 }
 
-}  // namespace
-
 /// Sets data.micro_batch; the deck in checkpoints keeps its own value.
-void RunStart::take_micro_batch(std::int64_t samples) {
-  parts.options.data.micro_batch = samples;
-  parts.step = make_step_plan(parts.options, ranks().rank(), ranks().size());
+void take_micro_batch(MemoryProblem& problem, std::int64_t samples) {
+  problem.network = problem.network.with_micro_batch(samples);
 }
 
 /// Takes the smaller micro-batch for which a plan was made, if the deck allows it.
-void RunStart::adopt(const StoredPlan& plan) {
-  if (parts.options.memory.on_oom != OutOfMemory::shrink || !may_shrink(parts.options)) return;
-  if (plan.micro_batch > 0 && plan.micro_batch < parts.step.micro_batch) take_micro_batch(plan.micro_batch);
+void adopt(MemoryProblem& problem, std::int64_t micro_batch) {
+  if (problem.options().memory.on_oom != OutOfMemory::shrink || !may_shrink(problem.network)) return;
+  if (micro_batch > 0 && micro_batch < problem.network.step.micro_batch)
+    take_micro_batch(problem, micro_batch);
 }
 
-std::string RunStart::earlier_list(const MemoryProblem& problem, const std::string& text,
-                                   const std::string& source) {
+}  // namespace
+
+MemoryPlan RunStart::plan_of_text(MemoryProblem& problem, const std::string& text,
+                                  const std::string& source) const {
   const StoredPlan stored = parse_plan(text, source);
-  const std::int64_t own = parts.step.micro_batch;
-  adopt(stored);
-  std::string list = earlier_plan(problem, stored, source, request.output.line);
-  if (const std::int64_t taken = parts.step.micro_batch; taken != own)
+  const std::int64_t own = problem.network.step.micro_batch;
+  adopt(problem, stored.micro_batch);
+  MemoryPlan plan = earlier_plan(problem, stored, source, request.output.line);
+  if (const std::int64_t taken = problem.network.step.micro_batch; taken != own)
     line(fmt::format("memory.on_oom: micro-batches of {}, not {}, as the plan that is used again", taken,
                      own));
-  return list;
+  return plan;
 }
 
 /// A reproducible run keeps the micro-batch of its checkpoint on any number of ranks, because it determines
 /// the rounding of sums.
-std::string RunStart::new_list(const MemoryProblem& problem, const ProductEngines& before) {
-  const std::int64_t kept = saved && parts.step.reproducible ? micro_batch_of(*saved) : 0;
-  if (problem.options.memory.on_oom == OutOfMemory::shrink && kept > 0 && kept < parts.step.micro_batch &&
-      allows_ranks(problem.options, kept, problem.place.ranks)) {
-    const std::int64_t own = parts.options.data.micro_batch;
-    take_micro_batch(kept);
-    if (!fits_budget(problem)) take_micro_batch(own);
+MemoryPlan RunStart::new_run_plan(MemoryProblem& problem, const ProductEngines& before) const {
+  const NetworkPlan own = problem.network;
+  const std::int64_t kept = saved && own.step.reproducible ? micro_batch_of(*saved) : 0;
+  if (own.options.memory.on_oom == OutOfMemory::shrink && kept > 0 && kept < own.step.micro_batch &&
+      allows_ranks(own.options, kept, own.ranks)) {
+    take_micro_batch(problem, kept);
+    if (!fits_budget(problem)) problem.network = own;
   }
   if (const auto smaller = smaller_micro_batch(problem)) {
     line(smaller->note);
-    take_micro_batch(smaller->samples);
+    take_micro_batch(problem, smaller->samples);
   }
-  if (kept > 0 && kept != parts.step.micro_batch) {
+  if (const std::int64_t taken = problem.network.step.micro_batch; kept > 0 && kept != taken) {
     line(
         fmt::format("run.reproducible: micro-batches of {}, not {} as before this start: sums are rounded "
                     "differently",
-                    parts.step.micro_batch, kept));
+                    taken, kept));
   }
   // With modelled times: measured times change the order of the operations, not whether they fit.
-  if (only_checks) return plan_json(mylos::plan_memory(problem));
+  if (only_checks) return mylos::plan_memory(problem);
   return new_plan(problem, before, request.output.line);
 }
 
-std::string RunStart::chosen_list(const MemoryProblem& problem, ProductEngines& before) {
+MemoryPlan RunStart::choose_plan(MemoryProblem& problem, ProductEngines& before) const {
   if (saved) before = engines_of(*saved);
   if (const std::string& file = request.plan_file; !file.empty())
-    return earlier_list(problem, text_of_file(file), file);
+    return plan_of_text(problem, text_of_file(file), file);
   if (saved) {
-    const std::int64_t own = parts.options.data.micro_batch;
-    std::string reason = difference_to(*saved, parts.options, problem.place);
+    const NetworkPlan own = problem.network;
+    std::string reason = difference_to(*saved, own);
     if (reason.empty()) {
       try {
-        return earlier_list(problem, saved->text("/plan/list"), "it");
+        return plan_of_text(problem, saved->text("/plan/list"), "it");
       } catch (const Error& error) {
         reason = error.what();
       }
     }
-    take_micro_batch(own);
+    problem.network = own;
     line(fmt::format("the plan of the checkpoint is made anew: {}", reason));
   }
-  return new_list(problem, before);
+  return new_run_plan(problem, before);
 }
 
 void RunStart::plan_memory() {
-  MemoryProblem problem = shared_problem(parts.options, *parts.engines, ranks(), data.get());
+  MemoryProblem problem = shared_problem(parts.network, *parts.engines, ranks(), data.get());
   if (place_before_trials_) {
     problem.place = *place_before_trials_;
     problem.budget = budget_before_trials_;
   }
   const std::string source = request.plan_file.empty() ? "the plan of rank 0" : request.plan_file;
   ProductEngines before;
-  parts.memory = share_plan(
-      problem, ranks(), source, [&] { return chosen_list(problem, before); },
-      [this](const StoredPlan& plan) { adopt(plan); });
+  parts.memory =
+      share_plan(problem, ranks(), source,
+                 {.choose = [&](MemoryProblem& own) { return choose_plan(own, before); }, .adopt = adopt});
+  parts.network = std::move(problem.network);
   if (const std::string note = rounding_note(before, parts.memory.engines); !note.empty()) line(note);
-  if (!parts.options.run.reproducible) return;
+  if (!options().run.reproducible) return;
   if (const std::string note = thread_note(before, parts.memory.engines); !note.empty()) line(note);
 }
 

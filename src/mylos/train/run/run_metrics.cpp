@@ -14,7 +14,7 @@ RankMetrics metrics_of_rank(const TimeParts& time) {
           .device_bytes = used_device_memory().value_or(0)};
 }
 
-RunMetrics gather_metrics(RankGroup& ranks, const RankMetrics& own) {
+RunMetrics gather_metrics(const Quiesced& /*quiet*/, RankGroup& ranks, const RankMetrics& own) {
   std::vector<RankMetrics> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof own);
   RunMetrics run;

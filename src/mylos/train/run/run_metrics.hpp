@@ -5,6 +5,7 @@
 
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/train/history/run_clock.hpp"
+#include "mylos/train/step/quiesced.hpp"
 
 namespace mylos {
 
@@ -34,6 +35,6 @@ struct RunMetrics {
 };
 
 /// All ranks. Returns the same on every rank.
-[[nodiscard]] RunMetrics gather_metrics(RankGroup& ranks, const RankMetrics& own);
+[[nodiscard]] RunMetrics gather_metrics(const Quiesced& quiet, RankGroup& ranks, const RankMetrics& own);
 
 }  // namespace mylos

@@ -7,7 +7,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/config/keys/sizes.hpp"
-#include "mylos/model/network/make_chain.hpp"
+#include "mylos/inference/network_state.hpp"
 #include "mylos/model/parameters/parameter_layout.hpp"
 #include "mylos/train/run/run_check.hpp"
 #include "mylos/train/run/run_start.hpp"
@@ -70,18 +70,17 @@ std::string describe_schedule_change(const LearningRate& before, const LearningR
 void RunStart::open_checkpoint() {
   saved.reset();
   if (only_checks) return;  // a check does not know whether the start will be a restart
-  if (request.restart.empty()) return require_unused_folder(ranks(), parts.options.run.folder);
+  if (request.restart.empty()) return require_unused_folder(ranks(), options().run.folder);
   const bool is_named = request.restart != "auto" && request.restart != "latest";
   if (is_named) require_no_other_run();
-  const Chain chain = make_chain(parts.options.model, parts.options.precision, parts.options.run.seed, false);
   const CheckpointState shapes = parameter_shapes(
-      make_parameter_layout(chain, parts.options.communication.bucket_bytes, ranks().size()));
+      make_parameter_layout(parts.network.chain, options().communication.bucket_bytes, ranks().size()));
   std::optional<Error> refused;  // of the newest file with a valid digest that cannot be resumed
   auto below = std::numeric_limits<std::int64_t>::max();
   while (!saved) {
     const RestartChoice choice = [&] {
       try {
-        return find_checkpoint(ranks(), parts.options.run.folder, request.restart, below);
+        return find_checkpoint(ranks(), options().run.folder, request.restart, below);
       } catch (const Error&) {
         if (refused) throw *refused;
         throw;
@@ -111,16 +110,16 @@ void RunStart::open_checkpoint() {
 void RunStart::require_no_other_run() const {
   namespace fs = std::filesystem;
   run_on_first(ranks(), [this] {
-    const std::vector<CheckpointFile> own = list_checkpoints(parts.options.run.folder);
+    const std::vector<CheckpointFile> own = list_checkpoints(options().run.folder);
     if (own.empty()) return;
     const fs::path file = fs::weakly_canonical(request.restart);
-    const fs::path folder = fs::weakly_canonical(parts.options.run.folder);
+    const fs::path folder = fs::weakly_canonical(options().run.folder);
     const fs::path inside = file.lexically_relative(folder);
     if (!inside.empty() && *inside.begin() != "..") return;
     fail_input(
         "--restart {}: is another run's, and {} has checkpoints of its own (the newest: {}); give another "
         "run.folder",
-        request.restart, parts.options.run.folder, fs::path(own.back().path).filename().string());
+        request.restart, options().run.folder, fs::path(own.back().path).filename().string());
   });
 }
 
@@ -141,11 +140,11 @@ void RunStart::require_same_run() const {
                  difference.key, difference.before, difference.after);
     }
     if (difference.key == "optimizer.type")
-      require_same_moments(path, written.options, parts.options, difference);
+      require_same_moments(path, written.options, options(), difference);
   }
   if (reader.text("/data/identity") != identity) {
     fail_input("{} was trained on other data than {} holds; a restart needs the same contents", path,
-               parts.options.data.train);
+               options().data.train);
   }
   if (const std::int64_t step = reader.header().step; step > steps) {
     fail_input("{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs", path,

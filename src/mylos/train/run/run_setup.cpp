@@ -42,11 +42,11 @@ StopSources stop_sources(const RunRequest& request, const RunContext& run) {
 /// The work of a sample, once the trainer is made.
 RunWork work_of(const Assembly& parts, double peak_flops) {
   const Chain& chain = parts.trainer->model().chain();
-  const bool has_tokens = parts.options.model.type == ModelType::gpt;
+  const bool has_tokens = parts.network.options.model.type == ModelType::gpt;
   return {.tokens_of_sample = has_tokens ? chain.rows_per_sample : 0,
           .sample = flops_of_sample(chain, *parts.engines, parts.memory.plan.schedule),
           .peak_flops = peak_flops,
-          .peak_is_measured = parts.options.run.peak_flops == 0};
+          .peak_is_measured = parts.network.options.run.peak_flops == 0};
 }
 
 void initialize_from(InitialWeights& weights, Trainer& trainer, const RunStart& start) {
@@ -104,7 +104,7 @@ void print_assembly(const RunContext& run, const RunStart& start) {
                          options.run.name, run.trainer().model().chain().parameter_count(), ranks,
                          ranks == 1 ? "" : "s", options.data.batch, run.position.total,
                          run.assembly.engines->gemm().name(), describe_instructions()));
-  if (const std::string note = note_on_shards(options, ranks); !note.empty()) start.line(note);
+  if (const std::string note = note_on_shards(run.assembly.network); !note.empty()) start.line(note);
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const MemoryPlan& memory = run.assembly.memory;
   start.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}", bytes(memory.rank_bytes()),
@@ -123,7 +123,7 @@ void open_batches(RunContext& run, const Normalizer& normalizer) {
                                .first_position = run.position.samples()};
   run_on_all(ranks, [&] {
     run.batches = std::make_unique<StagedBatches>(run.data->training_batches(normalizer, reading), chain,
-                                                  run.assembly.step.micro_batch);
+                                                  run.assembly.network.step.micro_batch);
   });
 }
 
@@ -163,7 +163,7 @@ Run::Run(RunStart&& start)
   if (start.saved) restore(start);
   if (start.initial) initialize_from(*start.initial, context_.trainer(), start);
   note_assembly(context_.assembly, state_);
-  const StepPlan& plan = context_.assembly.step;
+  const StepPlan& plan = context_.assembly.network.step;
   const EvaluationOptions evaluating{context_.trainer().model().chain().input_type(), plan.micro_batch,
                                      ranks.rank(), ranks.size(), plan.reproducible};
   const std::int64_t classes = state_.vocabulary ? state_.vocabulary->size() : 0;
@@ -209,7 +209,7 @@ void Run::restore(const RunStart& start) {
     require_possible_scaler(state_.step.scaler, reader.path());
     if (!start.request.earlier)
       settled = settle_scaler(reader, options, trainer.initial_scaler(), state_.step);
-    rounding = describe_rounding(reader, options);
+    rounding = describe_rounding(reader, context_.assembly.network);
   });
   if (start.request.earlier)
     state_.step.scaler = scaler_after_return(state_.step.scaler, options, context_.amendments.back());

@@ -4,38 +4,32 @@
 
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/agreed_data.hpp"
-#include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/run/run_check.hpp"
 #include "mylos/train/start/shared_folder.hpp"
 #include "mylos/train/step/agreed_kernels.hpp"
 
 namespace mylos {
-namespace {
-
-Chain model_chain(const Options& options) {
-  return make_chain(options.model, options.precision, options.run.seed, false);
-}
-
-}  // namespace
 
 RunStart::RunStart(RunRequest given, MPI_Comm mpi, bool checks)
     : request(std::move(given)), only_checks(checks) {
-  parts.options = request.deck.options;
-  const Options& options = parts.options;
-  parts.communicator = make_communicator(mpi, options.communication);
-  parts.engines = make_agreed_engines(options.kernels, ranks(), request.output.line);
+  given_ = request.deck.options;
+  parts.communicator = make_communicator(mpi, given_.communication);
+  parts.engines = make_agreed_engines(given_.kernels, ranks(), request.output.line);
   run_on_all(ranks(), [this] { open_data(); });
   identity =
-      agreed_identity(*data, options.data, ranks());  // before ranks exchange sizes that depend on the data
-  run_on_all(ranks(), [&] { steps = require_consistent(options, *data, request.deck.places); });
-  require_possible_folder(ranks(), options.run.folder, request.deck.places);
-  given_ = options;
+      agreed_identity(*data, given_.data, ranks());  // before ranks exchange sizes that depend on the data
+  run_on_all(ranks(), [&] {
+    steps = run_length(given_, data->epochs());
+    parts.network = plan_network(given_, ranks().rank(), ranks().size());
+    require_consistent(parts.network, *data, request.deck.places);
+  });
+  require_possible_folder(ranks(), given_.run.folder, request.deck.places);
   if (only_checks) {
     find_start();
     return;
   }
   choose();
-  require_shared_folder(ranks(), options.run.folder);
+  require_shared_folder(ranks(), given_.run.folder);
   if (lock) lock->name_holder(false);
 }
 
@@ -49,12 +43,10 @@ void RunStart::amend() {
     amendments.clear();
     if (first_choice_) amendments.push_back(*first_choice_);
   }
-  parts.options = amended(given_, amendments);
   deck = amended_deck(request.deck.resolved, amendments);
-  if (amendments.empty()) return;
   try {
-    const Options& options = parts.options;
-    require_rules_apply(model_chain(options), options.precision);
+    parts.network = parts.network.with(amended(given_, amendments));
+    if (!amendments.empty()) require_rules_apply(parts.network.chain, options().precision);
   } catch (const Error& error) {
     fail_input("{}: /history/amendments do not fit this deck: {}", saved ? saved->path() : "the run",
                error.what());
@@ -62,19 +54,18 @@ void RunStart::amend() {
 }
 
 void RunStart::open_data() {
-  data = open_run_data(parts.options, Answers::needed, request.deck.places);
-  data->complete(parts.options.model);
+  data = open_run_data(given_, Answers::needed, request.deck.places);
+  data->complete(given_.model);
   if (!request.earlier) {  // else they were printed
     for (const std::string& note : data->notes()) line(note);
   }
-  parts.step = make_step_plan(parts.options, ranks().rank(), ranks().size());
+  static_cast<void>(make_step_plan(given_, ranks().rank(), ranks().size()));
 }
 
 void RunStart::open_initial_weights() {
   initial.reset();
-  const Options& options = parts.options;
-  if (options.run.initial.empty()) return;
-  initial.emplace(ranks(), options, model_chain(options), request.deck.places);
+  if (options().run.initial.empty()) return;
+  initial.emplace(ranks(), options(), parts.network.chain, request.deck.places);
 }
 
 /// Finds a checkpoint to resume from, and what depends on it.

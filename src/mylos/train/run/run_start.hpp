@@ -26,7 +26,7 @@ struct RunStart {
   bool only_checks;
   Amendments amendments;  // of the checkpoint or the previous segment
   std::string deck;       // resolved and amended
-  Assembly parts;         // without the trainer; its options are amended
+  Assembly parts;         // without the trainer; the options of its network are amended
   std::unique_ptr<RunData> data;
   std::string identity;              // of the data
   std::int64_t steps = 0;            // of the run
@@ -42,6 +42,7 @@ struct RunStart {
 
  private:
   [[nodiscard]] RankGroup& ranks() const { return parts.communicator->ranks(); }
+  [[nodiscard]] const Options& options() const { return parts.network.options; }
   void open_data();
   void choose();
   bool take_folder(bool make);
@@ -54,12 +55,10 @@ struct RunStart {
   void require_no_other_run() const;
   void require_same_run() const;
   void plan_memory();
-  [[nodiscard]] std::string chosen_list(const MemoryProblem& problem, ProductEngines& before);
-  [[nodiscard]] std::string earlier_list(const MemoryProblem& problem, const std::string& text,
-                                         const std::string& source);
-  [[nodiscard]] std::string new_list(const MemoryProblem& problem, const ProductEngines& before);
-  void take_micro_batch(std::int64_t samples);
-  void adopt(const StoredPlan& plan);
+  [[nodiscard]] MemoryPlan choose_plan(MemoryProblem& problem, ProductEngines& before) const;
+  [[nodiscard]] MemoryPlan plan_of_text(MemoryProblem& problem, const std::string& text,
+                                        const std::string& source) const;
+  [[nodiscard]] MemoryPlan new_run_plan(MemoryProblem& problem, const ProductEngines& before) const;
 
   Options given_;  // the deck's, with the sizes of the data
   std::optional<Amendment> first_choice_;

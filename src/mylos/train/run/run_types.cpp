@@ -22,7 +22,7 @@ Amendment amendment_of(DType type, std::string text) {
 /// Called if the run starts afresh. The choice depends on measured times, so it is made once, and the first
 /// checkpoint, written before the first step, has it.
 void RunStart::choose_first_type() {
-  const PrecisionOptions& precision = parts.options.precision;
+  const PrecisionOptions& precision = options().precision;
   if (!precision.adapt || request.earlier || first_choice_) return;
   const std::vector<DType>& types = precision.adaptation.types;
   if (types.size() > 1) {
@@ -37,7 +37,7 @@ void RunStart::choose_first_type() {
 }
 
 Amendment RunStart::try_types() {
-  const AdaptationOptions& adaptation = parts.options.precision.adaptation;
+  const AdaptationOptions& adaptation = options().precision.adaptation;
   std::vector<TrialSetting> settings;
   std::vector<std::string_view> names;
   for (const DType type : adaptation.types) {
@@ -46,11 +46,11 @@ Amendment RunStart::try_types() {
   }
   line(fmt::format("precision.adapt: comparing {} by {} steps of each", fmt::join(names, ", "),
                    adaptation.steps));
-  const MemoryProblem before = shared_problem(parts.options, *parts.engines, ranks(), data.get());
+  const MemoryProblem before = shared_problem(parts.network, *parts.engines, ranks(), data.get());
   place_before_trials_ = before.place;
   budget_before_trials_ = before.budget;
   StopSources sources = request.stop;
-  sources.walltime_s = static_cast<double>(parts.options.run.walltime_s);
+  sources.walltime_s = static_cast<double>(options().run.walltime_s);
   StopRequests asked(std::move(sources));
   const auto go_on = [&](int, const TrialSetting&) {
     run_on_all(ranks(), [&] {
@@ -60,7 +60,7 @@ Amendment RunStart::try_types() {
     });
   };
   const std::vector<TrialResult> results = run_type_trials(
-      {parts.options, *data, normalizer, *parts.communicator, *parts.engines, steps,
+      {parts.network, *data, normalizer, *parts.communicator, *parts.engines, steps,
        initial ? &*initial : nullptr},
       settings, {.steps = adaptation.steps, .timed_steps = timed_steps, .rounds = rounds, .progress = go_on});
   const TypeChoice choice =

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "mylos/config/deck.hpp"
-#include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 
 namespace mylos {
@@ -53,9 +52,9 @@ void add_compute_weights(CheckpointState& state, const Arena& weights) {
 }  // namespace
 
 void note_assembly(const Assembly& parts, RunState& state) {
-  state.seed = parts.options.run.seed;
+  state.seed = parts.network.options.run.seed;
   state.gemm_engine = parts.engines->gemm().name();
-  state.micro_batch = parts.step.micro_batch;
+  state.micro_batch = parts.network.step.micro_batch;
   state.arena_bytes = static_cast<std::int64_t>(parts.trainer->model().activation_bytes());
   state.rank_bytes = static_cast<std::int64_t>(parts.memory.rank_bytes());
   state.operations = plan_json(parts.memory);
@@ -111,14 +110,12 @@ CheckpointState full_state(const Quiesced& /*quiet*/, Trainer& trainer, RunState
   return state;
 }
 
-std::string describe_rounding(const CheckpointReader& saved, const Options& options) {
+std::string describe_rounding(const CheckpointReader& saved, const NetworkPlan& network) {
+  Options options = network.options;
   if (options.precision.masters == MasterWeights::fp32) return "";
-  const auto layout_with = [&](const PrecisionOptions& precision) {
-    return make_parameter_layout(make_chain(options.model, precision, options.run.seed, false), 0, 1);
-  };
-  const ParameterLayout before =
-      layout_with(read_stored_deck(saved.header().deck, saved.path()).options.precision);
-  const ParameterLayout now = layout_with(options.precision);
+  options.precision = read_stored_deck(saved.header().deck, saved.path()).options.precision;
+  const ParameterLayout before = network.with(std::move(options)).layout;
+  const ParameterLayout& now = network.layout;
   std::int64_t rounded = 0;
   for (std::size_t i = 0; i < now.slots.size(); ++i) {
     const DType type = now.moved_type(now.slots[i]);

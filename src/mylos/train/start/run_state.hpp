@@ -54,7 +54,7 @@ void note_assembly(const Assembly& parts, RunState& state);
 [[nodiscard]] CheckpointState full_state(const Quiesced& quiet, Trainer& trainer, RunState& state);
 /// Returns a line about the weights that a start without masters rounds while it reads them from `saved`,
 /// whose run stored them in another type; "" where none is rounded. The sizes in `options.model` are set.
-[[nodiscard]] std::string describe_rounding(const CheckpointReader& saved, const Options& options);
+[[nodiscard]] std::string describe_rounding(const CheckpointReader& saved, const NetworkPlan& network);
 /// Adds what evaluation, prediction and sampling read besides the parameters: how far the data were read, the
 /// scaling and the range of inputs, the vocabulary.
 void add_data_state(CheckpointState& state, RunState& run);

@@ -1,12 +1,14 @@
 // Quiesced: proof that no exchange of a training step is in flight.
 #pragma once
 
+#include "mylos/comm/group/communicator.hpp"
+
 namespace mylos {
 
 class Trainer;
 
-/// Returned by Trainer::quiesce() alone. Functions that read the network or exchange data over MPI outside
-/// the step take one, so that a call without quiesce() does not compile. It is valid until the next step.
+/// Returned by Trainer::quiesce(). Functions that read the network or exchange data over MPI outside the step
+/// take one, so that a call without quiesce() does not compile. It is valid until the next step.
 class Quiesced {
  public:
   Quiesced(Quiesced&&) noexcept = default;
@@ -14,6 +16,13 @@ class Quiesced {
   Quiesced(const Quiesced&) = delete;
   Quiesced& operator=(const Quiesced&) = delete;
   ~Quiesced() = default;
+
+  /// Returns one where there is no trainer: only what was enqueued on `exec` can be in flight, and it waits
+  /// for that.
+  static Quiesced without_trainer(Communicator& communicator, const Execution& exec) {
+    communicator.synchronize(exec);
+    return {};
+  }
 
  private:
   friend class Trainer;

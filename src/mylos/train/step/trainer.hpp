@@ -13,7 +13,6 @@
 
 #include "mylos/base/device/work_recorder.hpp"
 #include "mylos/comm/group/communicator.hpp"
-#include "mylos/config/options.hpp"
 #include "mylos/model/network/model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "mylos/optim/gradients/micro_batch_tree.hpp"
@@ -24,19 +23,20 @@
 #include "mylos/precision/gradient_check.hpp"
 #include "mylos/train/step/batch_source.hpp"
 #include "mylos/train/step/health_record.hpp"
+#include "mylos/train/step/network_plan.hpp"
 #include "mylos/train/step/quiesced.hpp"
-#include "mylos/train/step/step_plan.hpp"
 #include "mylos/train/step/step_waits.hpp"
 
 namespace mylos {
 
 class Trainer {
  public:
-  /// Allocates all memory and draws the initial weights. `run_steps` is the length of the run, for the
-  /// learning-rate schedule. `schedule` is the execution schedule of a micro-batch; without it every
-  /// activation is stored. `communicator` and `engines` must outlive the trainer.
-  Trainer(const Options& options, Chain chain, const Engines& engines, Communicator& communicator,
-          const StepPlan& plan, std::int64_t run_steps, std::optional<Schedule> schedule = std::nullopt);
+  /// Allocates all memory and draws the initial weights. `network` is that of the communicator's rank and
+  /// ranks. `run_steps` is the length of the run, for the learning-rate schedule. `schedule` is the execution
+  /// schedule of a micro-batch; without it every activation is stored. `communicator` and `engines` must outlive
+  /// the trainer.
+  Trainer(const NetworkPlan& network, const Engines& engines, Communicator& communicator, std::int64_t run_steps,
+          std::optional<Schedule> schedule = std::nullopt);
 
   /// Trains one step on the next micro-batches. The gradient is that of the mean loss over the samples of all
   /// ranks. A rank may have fewer samples than planned, or none. `stop_requested` is called after the

@@ -66,34 +66,33 @@ void add_over_ranks(RankGroup& ranks, std::vector<HealthRecord>& records) {
 
 }  // namespace
 
-Trainer::Trainer(const Options& options, Chain chain, const Engines& engines, Communicator& communicator,
-                 const StepPlan& plan, std::int64_t run_steps, std::optional<Schedule> schedule)
+Trainer::Trainer(const NetworkPlan& network, const Engines& engines, Communicator& communicator,
+                 std::int64_t run_steps, std::optional<Schedule> schedule)
     : communicator_(communicator),
       engines_(engines),
-      plan_(plan),
-      model_(std::move(chain), engines, plan.micro_batch, options.communication.bucket_bytes,
-             communicator.size(), std::move(schedule), communicator.rank(),
-             options.optimizer.shard_owners(communicator.size()),
-             gradient_window(options.optimizer, communicator.size())),
-      mean_(plan.batch, plan.micro_batch, model_.chain().rows_per_sample, communicator.size()),
-      tree_(plan.reproducible ? std::optional<MicroBatchTree>(std::in_place, model_.parameters(),
-                                                              static_cast<int>(plan.micro_batches))
-                              : std::nullopt),
-      reduction_(communicator, model_.parameters(), options.communication.reduce_type, mean_,
+      plan_(network.step),
+      model_(network.chain, network.layout, engines, plan_.micro_batch, std::move(schedule),
+             communicator.rank()),
+      mean_(plan_.batch, plan_.micro_batch, model_.chain().rows_per_sample, communicator.size()),
+      tree_(plan_.reproducible ? std::optional<MicroBatchTree>(std::in_place, model_.parameters(),
+                                                               static_cast<int>(plan_.micro_batches))
+                               : std::nullopt),
+      reduction_(communicator, model_.parameters(), network.options.communication.reduce_type, mean_,
                  BufferStore::sum_bytes(model_.chain()),
-                 Optimizer::exchanged_bytes(options.optimizer, model_.parameters().layout())),
+                 Optimizer::exchanged_bytes(network.options.optimizer, model_.parameters().layout())),
       statistics_(communicator, statistics_slot(model_.parameters().layout()), waits_.communication_s),
-      passes_(model_.exchanges_in_passes() ? plan.max_micro_batches : plan.micro_batches),
-      optimizer_(options.optimizer, model_.parameters(), reduction_.remaining_divisors(),
-                 communicator.size() > 1, health_records(options.health), options.run.seed),
+      passes_(model_.exchanges_in_passes() ? plan_.max_micro_batches : plan_.micro_batches),
+      optimizer_(network.options.optimizer, model_.parameters(), reduction_.remaining_divisors(),
+                 communicator.size() > 1, health_records(network.options.health), network.options.run.seed),
       update_(communicator, model_.parameters(), optimizer_, waits_.communication_s),
       check_(reduction_.own_slices(), reduction_.remaining_divisors(), communicator.rank(),
-             plan.reproducible ? std::optional<ExactSquares>(std::in_place, communicator,
-                                                             reduction_.own_slices(), waits_.communication_s)
-                               : std::nullopt),
+             plan_.reproducible ? std::optional<ExactSquares>(std::in_place, communicator,
+                                                              reduction_.own_slices(), waits_.communication_s)
+                                : std::nullopt),
       agreement_(communicator.rank(), communicator.size()),
-      rule_(make_rule(options, model_.chain(), mean_, run_steps)),
-      initial_scaler_(initial_scaler_state(options.precision.scaler, scaler_mode(options, model_.chain()))),
+      rule_(make_rule(network.options, model_.chain(), mean_, run_steps)),
+      initial_scaler_(initial_scaler_state(network.options.precision.scaler,
+                                           scaler_mode(network.options, model_.chain()))),
       step_input_("step input"),
       state_("step state"),
       sums_("loss sums"),
@@ -101,16 +100,16 @@ Trainer::Trainer(const Options& options, Chain chain, const Engines& engines, Co
       reduce_gradients_([this](std::size_t block) { reduce_gradients(block); }),
       keep_gradients_([](std::size_t) {}),
       await_weights_([this](std::size_t block) { await_weights(block); }),
-      frozen_gradients_(frozen_gradients(options.optimizer, model_.parameters())),
-      drops_(has_dropout(options.model)),
-      recorder_(options.kernels.graphs && communicator.size() == 1 && !plan.reproducible) {
-  if (plan.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
-    fail_run("sharded gradients are those of one micro-batch, not of {}", plan.micro_batches);
+      frozen_gradients_(frozen_gradients(network.options.optimizer, model_.parameters())),
+      drops_(has_dropout(network.options.model)),
+      recorder_(network.options.kernels.graphs && communicator.size() == 1 && !plan_.reproducible) {
+  if (plan_.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
+    fail_run("sharded gradients are those of one micro-batch, not of {}", plan_.micro_batches);
   reserve_team_scratch(exec_);
   StepState state;
   state.scaler = initial_scaler_;
   write_state(state);
-  model_.parameters().initialize(exec_, options.run.seed, options.model.initialize);
+  model_.parameters().initialize(exec_, network.options.run.seed, network.options.model.initialize);
   begin_average();
 }
 

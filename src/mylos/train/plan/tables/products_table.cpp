@@ -2,7 +2,6 @@
 
 #include "mylos/train/plan/product_choice.hpp"
 #include "mylos/train/plan/tables/plan_table.hpp"
-#include "mylos/train/step/step_plan.hpp"
 
 namespace mylos {
 namespace {
@@ -38,13 +37,12 @@ std::string types_of(const GemmProblem& problem) {
 }  // namespace
 
 std::string products_table(const std::vector<std::string>& stages, const MemoryProblem& problem) {
-  const StepPlan step = make_step_plan(problem.options, 0, problem.place.ranks);
   std::string text = fmt::format("  {:<24}{:<12}{:>7}{:>7}{:>7}  {:<14}{:<10}{:>6}{:>16}\n", "layer",
                                  "product", "m", "n", "k", "type", "engine", "times", "GFLOP of a step");
   double sum = 0;
   for (const Line& line : lines_of(products_of_run(problem))) {
     const GemmProblem& product = line.product.problem;
-    const std::int64_t times = line.layers * line.product.times * step.micro_batches;
+    const std::int64_t times = line.layers * line.product.times * problem.network.step.max_micro_batches;
     const double gigaflops = 1e-9 * static_cast<double>(times) * flops_of(product);
     const std::string layers = line.layers == 1
                                    ? stages[line.first_stage]

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "mylos/train/adapt/adaptation.hpp"
-#include "mylos/train/health/float_layers.hpp"
 #include "mylos/train/run/components/run_changes.hpp"
 #include "mylos/train/run/components/run_context.hpp"
 #include "mylos/train/run/components/run_decks.hpp"
@@ -21,7 +20,7 @@ bool polls_overflows(const RunContext& run) {
 void amend(RunContext& run, const Amendment& change) {
   run.log.record(change.decision);
   run.amendments.push_back(change);
-  run.assembly.options = amended(std::move(run.assembly.options), {change});
+  run.assembly.network = run.assembly.network.with(amended(run.options(), {change}));
   run.deck = amended_deck(run.request.deck.resolved, run.amendments);
 }
 
@@ -47,7 +46,8 @@ void RunChanges::make_room(RunContext& /*run*/, const CheckpointReader& saved, C
 /// On a device only log points read a step, and a restart may move them. So the run waits there until it
 /// would be given up: that does not depend on log points.
 bool RunChanges::may_use_float_layers(const RunContext& run) {
-  return memory_is_host && run.options().precision.adapt && computes_in_half(run.options());
+  return memory_is_host && run.options().precision.adapt &&
+         run.assembly.network.chain.computes_in(DType::fp16);
 }
 
 void RunChanges::propose_types(const RunContext& run, const Divergence& overflow, bool persists,

@@ -30,14 +30,14 @@ struct RunContext {
   std::string deck;                  // resolved and amended: TOML
   std::unique_ptr<FolderLock> lock;  // on rank 0
   std::unique_ptr<RunData> data;
-  Assembly assembly;  // its options are amended
+  Assembly assembly;  // the options of its network are amended
   RunPosition position;
   RunClock clock;
   RunLog log;
   std::unique_ptr<StagedBatches> batches;
   std::optional<RunRequest> next = {};  // the next segment's; set when this segment is over
 
-  [[nodiscard]] const Options& options() const { return assembly.options; }
+  [[nodiscard]] const Options& options() const { return assembly.network.options; }
   [[nodiscard]] Trainer& trainer() const { return *assembly.trainer; }
   [[nodiscard]] bool is_first_rank() const { return assembly.communicator->rank() == 0; }
   /// For exchanges outside the step.

@@ -35,14 +35,14 @@ bool RunEvaluations::evaluate(const Quiesced& quiet, RunContext& run) {
   return record(quiet, run, evaluate_parts(quiet, run));
 }
 
-std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& /*quiet*/, RunContext& run) {
+std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet, RunContext& run) {
   const InferenceContext context{run.trainer().execution(), *run.assembly.engines, run.trainer().model(),
                                  classes_};
   const RunPosition& position = run.position;
   const auto start = std::chrono::steady_clock::now();
   std::vector<EvaluationRow> rows;
   for (Part& part : parts_) {
-    Evaluation found = mylos::evaluate(context, *run.assembly.communicator, *part.pass, measures_);
+    Evaluation found = mylos::evaluate(quiet, context, *run.assembly.communicator, *part.pass, measures_);
     part.last = describe(found);
     run.log.progress().note(fmt::format("epoch {:.4g}, step {}: {} {}", position.passes(position.step),
                                         position.step, name_of(part.part), part.last));

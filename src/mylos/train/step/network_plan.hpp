@@ -1,0 +1,46 @@
+// NetworkPlan: what a set of options determines on a rank: the chain of blocks, the layout of its parameters,
+// the division of a step, and the bytes of its trainer.
+//
+// It is made once for a set of options and handed on: checks, memory plans, refusals, advice, the choice of
+// GEMM engines and the trainer read it. Other options, of what would fit the memory, say, make another plan,
+// which shares what they leave as it is. A copy shares the blocks.
+#pragma once
+
+#include "mylos/config/options.hpp"
+#include "mylos/model/chain/chain.hpp"
+#include "mylos/model/parameters/parameter_layout.hpp"
+#include "mylos/train/step/step_plan.hpp"
+#include "mylos/train/step/trainer_memory.hpp"
+
+namespace mylos {
+
+struct NetworkPlan {
+  Options options;  // complete, including the sizes that the data determine
+  int rank = 0;
+  int ranks = 1;
+  StepPlan step;           // of this rank
+  Chain chain;             // its gradients have the types that `step` needs
+  ParameterLayout layout;  // over these ranks
+  TrainerMemory memory;    // besides activations
+
+  /// Return the plan of other options, on the same ranks or as the first of `others`. They throw as
+  /// plan_network().
+  [[nodiscard]] NetworkPlan with(Options changed) const;
+  [[nodiscard]] NetworkPlan with(Options changed, int others) const;
+  /// Returns the plan with this data.micro_batch.
+  [[nodiscard]] NetworkPlan with_micro_batch(std::int64_t samples) const;
+};
+
+/// Returns the plan of a deck that check_options() has accepted. Throws Error (bad_input) as make_step_plan()
+/// and make_chain().
+[[nodiscard]] NetworkPlan plan_network(Options options, int rank, int ranks);
+
+/// Returns the layout of the parameters of `chain`, made by these options, over `ranks` ranks, with another
+/// size of buckets than that of the options.
+[[nodiscard]] ParameterLayout network_layout(const Options& options, const Chain& chain, int ranks,
+                                             std::int64_t bucket_bytes);
+[[nodiscard]] inline ParameterLayout network_layout(const Options& options, const Chain& chain, int ranks) {
+  return network_layout(options, chain, ranks, options.communication.bucket_bytes);
+}
+
+}  // namespace mylos
