@@ -30,7 +30,8 @@ std::int64_t number_behind(const std::string& name, const std::string& suffix) {
 
 /// Plans with measured times.
 MemoryPlan plan_of(const std::string& name, const Options& options, const Engines& engines) {
-  MemoryPlan result{state_memory({options, engines}), {}, 0};
+  const NetworkPlan network = plan_network(options, 0, 1);
+  MemoryPlan result{state_memory({network, engines}), {}, 0};
   ChainCost& cost = result.statement.cost;
   result.plan = plan_of_list(cost, store_all(cost.blocks.size()));
   MemoryOptions memory;
@@ -38,7 +39,7 @@ MemoryPlan plan_of(const std::string& name, const Options& options, const Engine
   memory.recompute = memory.every > 0 ? RecomputeMode::every : RecomputeMode::automatic;
   const std::int64_t saved_percent = number_behind(name, "-save-");
   if (memory.every == 0 && saved_percent == 0) return result;
-  if (!name.ends_with("-model")) cost = calibrate(options, engines, result.statement, SIZE_MAX)->cost;
+  if (!name.ends_with("-model")) cost = calibrate(network, engines, result.statement, SIZE_MAX)->cost;
   const auto share = static_cast<double>(100 - saved_percent) / 100;
   const auto budget = static_cast<std::size_t>(share * static_cast<double>(result.plan.placement.bytes));
   std::optional<Plan> plan = make_plan(cost, memory.every > 0 ? SIZE_MAX : budget, memory);
@@ -60,7 +61,7 @@ std::int64_t share_of(std::int64_t batch) {
 class StepRun {
  public:
   StepRun(const std::string& name, const StepSubject& subject) {
-    Options& options = parts_.options = subject.options(name);
+    Options options = subject.options(name);
     if (const std::int64_t batch = number_behind(name, "-batch-"); batch > 0) options.data.batch = batch;
     if (const std::int64_t kib = number_behind(name, "-bucket-"); kib > 0)
       options.communication.bucket_bytes = kib << 10;
@@ -69,10 +70,9 @@ class StepRun {
     const bool alone = name.find("-alone") != std::string::npos;
     if (alone) options.data.batch = share_of(options.data.batch);
     parts_.communicator = make_communicator(alone ? MPI_COMM_SELF : MPI_COMM_WORLD, options.communication);
-    parts_.engines = make_timed_engines();
-    parts_.step =
-        make_step_plan(options.data.batch, 0, parts_.communicator->rank(), parts_.communicator->size());
-    batch_ = subject.batch(options, parts_.step.own_samples);
+    parts_.engines = std::make_unique<TimedGemm>();
+    parts_.network = plan_network(options, parts_.communicator->rank(), parts_.communicator->size());
+    batch_ = subject.batch(options, parts_.network.step.own_samples);
     parts_.memory = plan_of(name, options, *parts_.engines);
     assemble(parts_, 1 << 20);
   }

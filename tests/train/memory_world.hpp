@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "mylos/kernels/engines/engine_set.hpp"
-#include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
 #include "train/synthetic.hpp"
 
@@ -33,20 +32,19 @@ struct World {
         communicator(make_communicator(MPI_COMM_WORLD, given.communication)),
         engines(make_engines(given.kernels)) {}
 
+  [[nodiscard]] NetworkPlan network() const {
+    return plan_network(options, communicator->rank(), communicator->size());
+  }
   [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
-    return {.options = options,
+    return {.network = network(),
             .engines = *engines,
-            .place = {communicator->size(), communicator->size(), 0},
+            .place = {communicator->size(), 0},
             .data = nullptr,
             .budget = budget};
   }
 
   [[nodiscard]] std::unique_ptr<Trainer> trainer(const MemoryPlan& plan) const {
-    const StepPlan step = make_step_plan(options.data.batch, options.data.micro_batch, communicator->rank(),
-                                         communicator->size());
-    Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
-    return std::make_unique<Trainer>(options, std::move(chain), *engines, *communicator, step,
-                                     options.run.steps, plan.plan.schedule);
+    return std::make_unique<Trainer>(network(), *engines, *communicator, options.run.steps, plan.plan.schedule);
   }
 };
 

@@ -33,17 +33,15 @@ struct RunOnFile {
     data = open_run_data(options, Answers::needed);
     const int rank = communicator->rank();
     const int ranks = communicator->size();
-    const StepPlan plan = make_step_plan(options.data.batch, options.data.micro_batch, rank, ranks);
-    Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
-    const TrainingReader reading{.type = chain.input_type(),
+    const NetworkPlan network = plan_network(options, rank, ranks);
+    const TrainingReader reading{.type = network.chain.input_type(),
                                  .micro_batch = options.data.micro_batch,
                                  .rank = rank,
                                  .ranks = ranks,
                                  .ranks_on_node = ranks};
-    trainer = std::make_unique<Trainer>(options, std::move(chain), *engines, *communicator, plan,
-                                        options.run.steps);
+    trainer = std::make_unique<Trainer>(network, *engines, *communicator, options.run.steps);
     batches = std::make_unique<StagedBatches>(data->training_batches({}, reading), trainer->model().chain(),
-                                              plan.micro_batch);
+                                              network.step.micro_batch);
   }
   void steps(int count) {
     for (int i = 0; i < count; ++i) trainer->step(*batches, false);

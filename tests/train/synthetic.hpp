@@ -118,13 +118,11 @@ struct SmallRun {
   SmallRun(const Options& given, ChangeChain&& change_chain) : options(given) {
     communicator = make_communicator(MPI_COMM_WORLD, options.communication);
     engines = make_engines(options.kernels);
-    plan = make_step_plan(options.data.batch, options.data.micro_batch, communicator->rank(),
-                          communicator->size());
-    Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
-    const DType input_type = chain.input_type();
-    change_chain(chain);
-    trainer = std::make_unique<Trainer>(options, std::move(chain), *engines, *communicator, plan,
-                                        options.run.steps);
+    NetworkPlan network = plan_network(options, communicator->rank(), communicator->size());
+    plan = network.step;
+    const DType input_type = network.chain.input_type();
+    change_chain(network.chain);
+    trainer = std::make_unique<Trainer>(network, *engines, *communicator, options.run.steps);
     batches =
         std::make_unique<SyntheticBatches>(plan, communicator->rank(), communicator->size(), input_type);
   }

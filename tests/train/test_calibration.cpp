@@ -40,8 +40,9 @@ struct Machine {
 
   explicit Machine(const Options& given) : options(given), engines(make_engines(given.kernels)) {}
   [[nodiscard]] MemoryStatement statement() const { return state_memory(problem(0)); }
+  [[nodiscard]] NetworkPlan network() const { return plan_network(options, 0, 1); }
   [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
-    return {.options = options, .engines = *engines, .place = {}, .data = nullptr, .budget = budget};
+    return {.network = network(), .engines = *engines, .place = {}, .data = nullptr, .budget = budget};
   }
 };
 
@@ -76,10 +77,10 @@ TEST(BlockShapes, OfAnMlpDifferByWidthAndForItsFirstBlock) {
 
 TEST(BlockShapes, APartOfAChainHasItsFirstCopiesAndItsHead) {
   const Machine machine(deep_gpt(DType::bf16, 5));
-  Chain chain = make_chain(machine.options.model, machine.options.precision, 1, false);
+  const Chain chain = make_chain(machine.options.model, machine.options.precision, 1, false);
   const auto blocks = first_copies(chain, first_of_shape(chain, *machine.engines, 64), 2);
   EXPECT_EQ(blocks, (std::vector<std::size_t>{0, 1, 2, 3, 4, 11}));
-  const Chain part = part_of(std::move(chain), blocks);
+  const Chain part = part_of(chain, blocks);
   EXPECT_EQ(part.blocks.size(), 6u);
   EXPECT_EQ(part.stage_name(5), "final_norm");
   EXPECT_EQ(part.head->signature().name, "head");
@@ -97,7 +98,7 @@ TEST_P(Calibrated, TimesArePositiveAndThoseOfTheShape) {
       options.data.micro_batch = micro_batch;
       const Machine machine(options);
       const MemoryStatement statement = machine.statement();
-      const auto result = calibrate(options, *machine.engines, statement, plenty, quick);
+      const auto result = calibrate(machine.network(), *machine.engines, statement, plenty, quick);
       ASSERT_TRUE(result);
       EXPECT_TRUE(result->cost.measured);
       EXPECT_FALSE(statement.cost.measured);
@@ -150,14 +151,11 @@ class SlowBlock final : public Block {
 TEST(Calibrated, TimesBelongToTheirBlockAndVariant) {
   const Machine machine(deep_gpt(DType::fp32, 1));
   const auto milliseconds = std::make_shared<double>(0);
-  const auto chain = [&] {
-    Chain result = make_chain(machine.options.model, machine.options.precision, 1, false);
-    result.blocks[1] = std::make_unique<SlowBlock>(std::move(result.blocks[1]), milliseconds);
-    return result;
-  };
+  NetworkPlan network = machine.network();
+  network.chain.blocks[1] = std::make_unique<SlowBlock>(network.chain.blocks[1], milliseconds);
   const auto clock = [milliseconds] { return *milliseconds; };
-  const auto result = calibrate(machine.options, chain, *machine.engines, machine.statement(), plenty,
-                                {.rounds = 2, .clock = clock});
+  const auto result =
+      calibrate(network, *machine.engines, machine.statement(), plenty, {.rounds = 2, .clock = clock});
   ASSERT_TRUE(result);
   const StageCost& slow = result->cost.blocks[1];
   EXPECT_EQ(slow.forward_time, 20);
@@ -177,7 +175,7 @@ TEST(Calibrated, TakesNoMoreThanItsRoomAndGivesItBack) {
   std::size_t copies = 100;
   for (std::size_t room = plenty; copies > 0;) {
     const AllocationsByLabel allocations;
-    const auto result = calibrate(machine.options, *machine.engines, statement, room, quick);
+    const auto result = calibrate(machine.network(), *machine.engines, statement, room, quick);
     EXPECT_EQ(AllocationsByLabel::total(), 0u);
     if (!result) {
       EXPECT_EQ(AllocationsByLabel::peak(), 0u);

@@ -18,8 +18,8 @@ TEST(Evaluation, ALossThatIsNotFiniteOnOneRankIsSoOnAll) {
   const bool is_last = run.communicator->rank() == run.communicator->size() - 1;
   const auto loss_with = [&](float value) {
     ConstantPass pass(model.samples(), DType::fp32, is_last ? value : 0.5f);
-    const Evaluation found =
-        evaluate({run.trainer->execution(), *run.engines, model}, *run.communicator, pass);
+    const Evaluation found = evaluate(run.trainer->quiesce(), {run.trainer->execution(), *run.engines, model},
+                                      *run.communicator, pass);
     EXPECT_EQ(found.count, 2 * model.samples() * run.communicator->size());
     return found.loss;
   };

@@ -16,7 +16,8 @@ TEST(EvaluationMemory, IsWhatIsStatedAndGivenBack) {
   Model& model = trainer->model();
   ConstantPass pass(model.samples(), model.chain().input_type());
   const AllocationsByLabel allocations;
-  const Evaluation found = evaluate({trainer->execution(), *world.engines, model}, *world.communicator, pass);
+  const Evaluation found =
+      evaluate(trainer->quiesce(), {trainer->execution(), *world.engines, model}, *world.communicator, pass);
   EXPECT_EQ(found.count, 2 * model.samples() * world.communicator->size());
   EXPECT_EQ(AllocationsByLabel::peak(), evaluation_bytes(model.chain(), model.samples()));
   EXPECT_EQ(AllocationsByLabel::total(), 0u);
@@ -29,8 +30,8 @@ TEST(EvaluationMemory, WithMeasuresIsWhatIsStated) {
   ConstantPass pass(model.samples(), model.chain().input_type());
   const std::vector measures{Measure::top5, Measure::confusion};
   const AllocationsByLabel allocations;
-  const Evaluation found =
-      evaluate({trainer->execution(), *world.engines, model}, *world.communicator, pass, measures);
+  const Evaluation found = evaluate(trainer->quiesce(), {trainer->execution(), *world.engines, model},
+                                    *world.communicator, pass, measures);
   EXPECT_EQ(AllocationsByLabel::peak(), evaluation_bytes(model.chain(), model.samples(), measures));
   EXPECT_EQ(AllocationsByLabel::total(), 0u);
   EXPECT_EQ(found.classes->rows(), found.count);

@@ -93,8 +93,8 @@ std::string reproducible_refusal(std::int64_t batch, std::int64_t micro_batch, i
   options.data.micro_batch = micro_batch;
   options.optimizer.shard = shard;
   const World world(options);
-  MemoryProblem problem = world.problem(plenty);
-  problem.place.ranks = problem.place.ranks_on_node = ranks;
+  MemoryProblem problem{
+      .network = plan_network(options, 0, ranks), .gemm = *world.gemm, .place = {ranks, 0}, .budget = plenty};
   const MemoryStatement statement = plan_memory(problem).statement;
   problem.budget = statement.fixed_bytes() + smallest_plan(statement.cost).placement.bytes / 10 * 9;
   try {

@@ -138,15 +138,6 @@ std::size_t stated(const MemoryStatement& statement, const std::string& name) {
   return 0;
 }
 
-/// As World::trainer(), also of a reproducible run.
-std::unique_ptr<Trainer> trainer_of(const World& world, const MemoryPlan& plan) {
-  const Options& options = world.options;
-  const StepPlan step = make_step_plan(options, world.communicator->rank(), world.communicator->size());
-  Chain chain = make_chain(options.model, options.precision, options.run.seed, step.accumulates);
-  return std::make_unique<Trainer>(options, std::move(chain), *world.engines, *world.communicator, step,
-                                   options.run.steps, plan.plan.schedule);
-}
-
 class Entries : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
@@ -167,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(Options, Entries, testing::ValuesIn(cases()), [](const 
 
 TEST_P(Entries, OfATrainerAreWhatItAllocates) {
   const MemoryPlan plan = plan_memory(world_.problem(plenty));
-  const auto trainer = trainer_of(world_, plan);
+  const auto trainer = world_.trainer(plan);
   std::map<std::string, std::size_t> held;
   for (const auto& [label, bytes] : AllocationsByLabel::held) held[entry_of(label)] += bytes;
   EXPECT_EQ(held["activations"], plan.arena_bytes());
@@ -181,15 +172,15 @@ TEST_P(Entries, OfATrainerAreWhatItAllocates) {
 
 TEST_P(Entries, OfAnEvaluationAreWhatItAllocates) {
   const MemoryPlan plan = plan_memory(world_.problem(plenty));
-  const auto trainer = trainer_of(world_, plan);
+  const auto trainer = world_.trainer(plan);
   Model& model = trainer->model();
   if (model.chain().rows_per_sample > 1) return;  // its batches are tokens
   const std::vector<Measure>& metrics = GetParam().options.run.metrics;
   ConstantPass pass(model.samples(), model.chain().input_type());
   const AllocationsByLabel of_evaluation;
   const long before = peak_bytes_from_now();
-  const Evaluation found =
-      evaluate({trainer->execution(), *world_.engines, model}, *world_.communicator, pass, metrics);
+  const Evaluation found = evaluate(trainer->quiesce(), {trainer->execution(), *world_.engines, model},
+                                    *world_.communicator, pass, metrics);
   const auto host = static_cast<std::size_t>(peak_bytes() - before);
   const std::size_t arrays = metrics.empty() && memory_is_host ? 0 : AllocationsByLabel::peak();
   EXPECT_EQ(stated(plan.statement, "evaluation on the device"), arrays);
@@ -210,7 +201,7 @@ TEST_P(Entries, OfHealthRowsAreWhatTheTailTakes) {
   const std::size_t bytes = stated(plan.statement, "rows of health.csv");
   EXPECT_EQ(bytes > 0, GetParam().options.health.every > 0);
   if (bytes == 0) return;
-  const auto trainer = trainer_of(world_, plan);
+  const auto trainer = world_.trainer(plan);
   const std::size_t parameters = trainer->model().parameters().layout().slots.size();
   const long before = held_bytes();
   HealthRows rows("", std::vector<std::string>(parameters, "p"));
@@ -225,9 +216,8 @@ TEST_P(Entries, OfHealthRowsAreWhatTheTailTakes) {
 
 TEST_P(Entries, OfAllPassesAreTheArenaOfAModelThatOnlyEvaluates) {
   const MemoryStatement statement = plan_memory(world_.problem(plenty)).statement;
-  const StepPlan step = make_step_plan(world_.options, 0, world_.communicator->size());
-  Chain chain = make_chain(world_.options.model, world_.options.precision, 1, step.accumulates);
-  const Model model(std::move(chain), *world_.engines, step.micro_batch, 1 << 20, 1, Schedule{});
+  const NetworkPlan network = world_.network();
+  const Model model(network.chain, *world_.engines, network.step.micro_batch, 1 << 20, 1, Schedule{});
   EXPECT_EQ(model.activation_bytes(), statement.evaluation_bytes);
   EXPECT_GT(statement.evaluation_bytes, 0u);
 }
@@ -245,10 +235,10 @@ TEST(EntriesOfData, AreWhatReadersTakeAndWhatCheckpointsAreWrittenBy) {
   const MemoryStatement without = state_memory(problem);
   problem.data = data.get();
   const MemoryStatement statement = state_memory(problem);
-  const StepPlan step = make_step_plan(options, world.communicator->rank(), world.communicator->size());
-  const Chain chain = make_chain(options.model, options.precision, 1, step.accumulates);
+  const NetworkPlan& network = problem.network;
+  const Chain& chain = network.chain;
   const std::int64_t row = features * static_cast<std::int64_t>(size_of(chain.input_type())) + 4;
-  EXPECT_GE(stated(without, "training data"), static_cast<std::size_t>(step.micro_batch * row));
+  EXPECT_GE(stated(without, "training data"), static_cast<std::size_t>(network.step.micro_batch * row));
   EXPECT_EQ(stated(without, "evaluation data"), 0u);
 
   const Normalizer normalizer = data->normalizer([](const std::string&) {});
@@ -271,10 +261,10 @@ TEST(EntriesOfData, AreWhatReadersTakeAndWhatCheckpointsAreWrittenBy) {
   EXPECT_GE(taken, stated(without, "training data") / 4);
 
   // A statement is that of the largest share.
-  const EvaluationOptions passes{chain.input_type(), step.micro_batch, 0, world.communicator->size()};
+  const EvaluationOptions passes{chain.input_type(), network.step.micro_batch, 0, world.communicator->size()};
   EXPECT_EQ(stated(statement, "evaluation data"),
             static_cast<std::size_t>(data->pass_bytes(DataPart::test, passes)));
-  EXPECT_GE(stated(statement, "evaluation data"), static_cast<std::size_t>(step.micro_batch * row));
+  EXPECT_GE(stated(statement, "evaluation data"), static_cast<std::size_t>(network.step.micro_batch * row));
 
   EXPECT_EQ(stated(statement, "checkpoint writing"), checkpoint_buffer_bytes());
   EXPECT_GT(stated(statement, "checkpoint writing"), 0u);

@@ -11,7 +11,7 @@ using namespace testing_support;  // NOLINT
 
 MemoryStatement statement_of(const Options& options, int ranks) {
   const std::unique_ptr<EngineSet> engines = make_engines(options.kernels);
-  return state_memory({.options = options, .engines = *engines, .place = {ranks, ranks, 0}});
+  return state_memory({.network = plan_network(options, 0, ranks), .engines = *engines, .place = {ranks, 0}});
 }
 
 /// Of so many columns, four slices need no padding, on hosts and on devices.

@@ -21,7 +21,7 @@ struct Machine {
 
   explicit Machine(const Options& given) : options(given), engines(make_engines(given.kernels)) {}
   [[nodiscard]] MemoryProblem problem() const {
-    return {.options = options,
+    return {.network = plan_network(options, 0, 1),
             .engines = *engines,
             .place = {},
             .data = nullptr,
@@ -105,12 +105,13 @@ TEST(ProductChoice, TravelsInThePlanToEveryRank) {
   const Machine machine(measuring());
   if (!has_onednn()) GTEST_SKIP() << "no oneDNN in this build";
   MemoryProblem problem = machine.problem();
-  problem.place.ranks = ranks.size();
+  problem.network = plan_network(machine.options, ranks.rank(), ranks.size());
   ProductEngines known = turned(engines_in_use(problem));
   int measured = 0;
   const auto line = [&](const std::string& text) { measured += text.find("measured") != std::string::npos; };
   const MemoryPlan plan =
-      share_plan(problem, ranks, "the plan of rank 0", [&] { return new_plan(problem, known, line); });
+      share_plan(problem, ranks, "the plan of rank 0",
+                 {.choose = [&](const MemoryProblem& own) { return new_plan(own, known, line); }});
   EXPECT_EQ(measured, 0);
   EXPECT_EQ(names_in(plan.engines), names_in(known));
   EXPECT_EQ(names_in(engines_in_use(problem)), names_in(known)) << "and computes by them";
@@ -166,9 +167,10 @@ TEST(ThreadNote, IsOfConvolutionsToo) {
   options.data.batch = 4;
   const auto engines_of = [&](GemmChoice gemm) {
     options.kernels.gemm = gemm;
-    const std::unique_ptr<EngineSet> set = make_engines(options.kernels);
-    const MemoryProblem problem{.options = options, .engines = *set, .place = {}, .data = nullptr};
-    return std::pair(engines_in_use(problem), set->libraries().convolution != nullptr);
+    const std::unique_ptr<Engines> engine = make_engines(options.kernels);
+    const MemoryProblem problem{
+        .network = plan_network(options, 0, 1), .engines = *engine, .place = {}, .data = nullptr};
+    return std::pair(engines_in_use(problem), engine->convolutions() != nullptr);
   };
   const auto [engines, has_library] = engines_of(GemmChoice::automatic);
   EXPECT_EQ(engines.library_sums, has_library && memory_is_host) << "its first layer sees one channel";

@@ -4,13 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "mylos/kernels/engines/engine_set.hpp"
+#include <memory>
 #include "mylos/kernels/gemm/gemm.hpp"
 #include "mylos/train/history/run_speed.hpp"
 
 namespace mylos::run_metrics_test {
 
 TEST(RunMetrics, AreTheMeanTheExtremesAndTheMostOfAllRanks) {
-  RankGroup ranks(MPI_COMM_WORLD, 30);
+  const std::unique_ptr<Communicator> communicator = make_communicator(MPI_COMM_WORLD, {});
+  RankGroup& ranks = communicator->ranks();
   const int size = ranks.size();
   // The last rank is the fastest, the first the slowest.
   const RankMetrics own{
@@ -18,7 +20,7 @@ TEST(RunMetrics, AreTheMeanTheExtremesAndTheMostOfAllRanks) {
       .host_bytes = 1000 + ranks.rank(),
       .host_peak_bytes = 2000 + ranks.rank(),
       .device_bytes = 3000 - ranks.rank()};
-  const RunMetrics run = gather_metrics(ranks, own);
+  const RunMetrics run = gather_metrics(Quiesced::without_trainer(*communicator, {}), ranks, own);
   EXPECT_DOUBLE_EQ(run.time.compute_s, 10 - 0.5 * (size - 1));
   EXPECT_DOUBLE_EQ(run.time.communication_s, size - 1);
   EXPECT_DOUBLE_EQ(run.time.other_s, 1);

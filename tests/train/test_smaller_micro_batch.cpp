@@ -32,8 +32,9 @@ struct Wide {
     options.memory.on_oom = OutOfMemory::shrink;
     engines = make_engines(options.kernels);
   }
+  [[nodiscard]] NetworkPlan network() const { return plan_network(options, 0, ranks); }
   [[nodiscard]] MemoryProblem problem(std::size_t budget) const {
-    return {.options = options, .engines = *engines, .place = {ranks, ranks, 0}, .budget = budget};
+    return {.network = network(), .engines = *engines, .place = {ranks, 0}, .budget = budget};
   }
   [[nodiscard]] std::int64_t share() const { return batch_share(options.data.batch, 0, ranks).count; }
   /// Of a run with this micro-batch, the smallest budget that it starts with, to 64 KiB.
@@ -132,7 +133,7 @@ TEST(SmallerMicroBatch, IsNoneWithBatchNormalisationWhichWouldBeOfFewerSamples) 
       run.options.model.chain = {hidden, {.kind = LayerKind::dense}};
       const std::size_t budget = run.min_budget(run.share() / 4);
       ASSERT_FALSE(run.has_plan(budget)) << "the deck's own micro-batch fits";
-      EXPECT_FALSE(may_shrink(run.options));
+      EXPECT_FALSE(may_shrink(run.network()));
       EXPECT_FALSE(smaller_micro_batch(run.problem(budget)));
       try {
         static_cast<void>(plan_memory(run.problem(budget)));
@@ -145,7 +146,7 @@ TEST(SmallerMicroBatch, IsNoneWithBatchNormalisationWhichWouldBeOfFewerSamples) 
                                    testing::HasSubstr("memory.on_oom = \"shrink\" takes no smaller")));
       }
       run.options.model.chain.front().norm = NormType::layernorm;
-      EXPECT_TRUE(may_shrink(run.options));
+      EXPECT_TRUE(may_shrink(run.network()));
       EXPECT_TRUE(smaller_micro_batch(run.problem(run.min_budget(run.share() / 4))));
     }
   }

@@ -172,10 +172,9 @@ TEST(Step, RankCountDoesNotChangeTheMathematics) {
   for (int i = 0; i < 20; ++i) loss = run.step().record.loss;
   // One rank alone, on the same samples: this process with a communicator of its own.
   const auto alone = make_communicator(MPI_COMM_SELF, options.communication);
-  const StepPlan plan = make_step_plan(options.data.batch, 0, 0, 1);
-  Chain chain = make_mlp(options.model, options.precision, options.run.seed, false);
-  Trainer trainer(options, std::move(chain), *run.engines, *alone, plan, 100);
-  SyntheticBatches batches(plan, 0, 1, DType::fp32);
+  const NetworkPlan network = plan_network(options, 0, 1);
+  Trainer trainer(network, *run.engines, *alone, 100);
+  SyntheticBatches batches(network.step, 0, 1, DType::fp32);
   for (int i = 0; i < 20; ++i) trainer.step(batches, false);
   // Twenty updates by gradients that are sums over at most 32 samples.
   EXPECT_NEAR(trainer.read_state().record.loss, loss, 20 * 32 * test::u * loss);

@@ -159,11 +159,11 @@ TEST(TypeAdvice, TriesTheDecksOwnRecomputationToo) {
 
 /// Of as many samples for each rank in one micro-batch.
 bool can_be_planned(const MemoryProblem& problem, std::int64_t samples) {
-  Options options = problem.options;
+  Options options = problem.options();
   options.data.micro_batch = samples;
-  options.data.batch = samples * problem.place.ranks;
+  options.data.batch = samples * problem.network.ranks;
   try {
-    static_cast<void>(plan_memory(problem.with(options)));
+    static_cast<void>(plan_memory(problem.with(problem.network.with(options))));
     return true;
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::does_not_fit);
@@ -174,10 +174,10 @@ bool can_be_planned(const MemoryProblem& problem, std::int64_t samples) {
 TEST(LargestMicroBatch, CanBePlannedAndOneSampleMoreCannot) {
   const testing_support::World world(testing_support::small_options(DType::bf16));
   const MemoryProblem plenty = world.problem(std::size_t{1} << 40);
-  Options one_sample = plenty.options;
+  Options one_sample = plenty.options();
   one_sample.data.micro_batch = 1;
-  one_sample.data.batch = plenty.place.ranks;
-  const std::size_t enough_for_one = plan_memory(plenty.with(one_sample)).rank_bytes();
+  one_sample.data.batch = plenty.network.ranks;
+  const std::size_t enough_for_one = plan_memory(plenty.with(plenty.network.with(one_sample))).rank_bytes();
   for (const std::size_t more : {std::size_t{20} << 10, std::size_t{1} << 20, std::size_t{5} << 20}) {
     const MemoryProblem problem = world.problem(enough_for_one + more);
     const std::int64_t found = max_micro_batch(problem, 1 << 20);

@@ -58,18 +58,19 @@ struct Start {
   }
   std::vector<TrialResult> run(const std::vector<TrialSetting>& settings, TrialLimits limits) {
     limits.steps = compared;
-    return run_type_trials({options, *data, normalizer, *communicator, *engines, options.run.steps}, settings,
+    const NetworkPlan network = plan_network(options, communicator->rank(), communicator->size());
+    return run_type_trials({network, *data, normalizer, *communicator, *engines, options.run.steps}, settings,
                            limits);
   }
   /// Of the same steps, made by a trainer of our own.
   std::vector<double> losses_of_run(DType type) {
     options.precision.compute = type;
-    const StepPlan plan = make_step_plan(options, communicator->rank(), communicator->size());
-    Chain chain = make_chain(options.model, options.precision, options.run.seed, plan.accumulates);
+    const NetworkPlan network = plan_network(options, communicator->rank(), communicator->size());
+    const Chain& chain = network.chain;
     const TrainingReader reading{
         .type = chain.input_type(), .rank = communicator->rank(), .ranks = communicator->size()};
-    StagedBatches batches(data->training_batches(normalizer, reading), chain, plan.micro_batch);
-    Trainer trainer(options, std::move(chain), *engines, *communicator, plan, options.run.steps);
+    StagedBatches batches(data->training_batches(normalizer, reading), chain, network.step.micro_batch);
+    Trainer trainer(network, *engines, *communicator, options.run.steps);
     std::vector<double> losses;
     for (std::int64_t i = 0; i < compared; ++i) {
       trainer.step(batches, false);

@@ -59,8 +59,8 @@ struct DataOfDeck {
   }
 };
 
-void write_file(const Quiesced& /*quiet*/, RankGroup& ranks, const std::string& path,
-                const CheckpointHeader& header, CheckpointState& state) {
+void write_initial_file(const Quiesced& /*quiet*/, RankGroup& ranks, const std::string& path,
+                        const CheckpointHeader& header, CheckpointState& state) {
   write_checkpoint_file(ranks, path, header, state);
 }
 
@@ -108,7 +108,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   header.code_version = code_version();
   header.deck = deck.resolved;
   header.world_size = ranks.size();
-  write_file(Quiesced::without_trainer(*communicator, exec), ranks, path, header, state);
+  write_initial_file(Quiesced::without_trainer(*communicator, exec), ranks, path, header, state);
   return chain.parameter_count();
 }
 
