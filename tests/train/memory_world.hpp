@@ -44,7 +44,8 @@ struct World {
   }
 
   [[nodiscard]] std::unique_ptr<Trainer> trainer(const MemoryPlan& plan) const {
-    return std::make_unique<Trainer>(network(), *engines, *communicator, options.run.steps, plan.plan.schedule);
+    return std::make_unique<Trainer>(network(), *engines, *communicator, options.run.steps,
+                                     plan.plan.schedule);
   }
 };
 

@@ -118,9 +118,10 @@ TEST(NetworkPlan, StatesTheMemoryOfTheLargestShareOnAnyRank) {
   Options options = small_gpt(DType::bf16);
   options.data.batch = 10;  // 4 samples on the first rank, 3 on the others
   options.data.micro_batch = 2;
-  const std::unique_ptr<GemmEngine> gemm = make_gemm_engine(options.kernels);
+  const std::unique_ptr<EngineSet> engines = make_engines(options.kernels);
   const auto statement_on = [&](int rank) {
-    return text_of(state_memory({.network = plan_network(options, rank, 3), .gemm = *gemm, .place = {3, 0}}));
+    return text_of(
+        state_memory({.network = plan_network(options, rank, 3), .engines = *engines, .place = {3, 0}}));
   };
   EXPECT_EQ(statement_on(2), statement_on(0));
   options.data.batch = 13;  // 5, 4 and 4: three micro-batches, and two

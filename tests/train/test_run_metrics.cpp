@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "mylos/kernels/engines/engine_set.hpp"
 #include <memory>
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
 #include "mylos/train/history/run_speed.hpp"
 

@@ -40,9 +40,10 @@ class Model {
   Model(Chain chain, ParameterLayout layout, const Engines& engines, std::int64_t samples,
         std::optional<Schedule> schedule = std::nullopt, int rank = 0);
   /// Does the same with a layout for `world` ranks, none of which shards its masters.
-  Model(const Chain& chain, const Engines& engines, std::int64_t samples, std::int64_t bucket_bytes, int world,
-        std::optional<Schedule> schedule = std::nullopt)
-      : Model(chain, make_parameter_layout(chain, bucket_bytes, world), engines, samples, std::move(schedule)) {}
+  Model(const Chain& chain, const Engines& engines, std::int64_t samples, std::int64_t bucket_bytes,
+        int world, std::optional<Schedule> schedule = std::nullopt)
+      : Model(chain, make_parameter_layout(chain, bucket_bytes, world), engines, samples,
+              std::move(schedule)) {}
   Model(const Model&) = delete;  // passes refer to its members
   Model& operator=(const Model&) = delete;
 

@@ -201,7 +201,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   MemoryStatement statement;
   statement.ranks = network.ranks;
   statement.place = problem.place;
-  statement.cost = chain_cost(chain, problem.engines, step.micro_batch * chain.rows_per_sample, problem.rates);
+  statement.cost =
+      chain_cost(chain, problem.engines, step.micro_batch * chain.rows_per_sample, problem.rates);
   statement.evaluation_bytes = make_evaluation_layout(statement.cost, 0).bytes;
   statement.micro_batch = step.micro_batch;
   statement.micro_batches = step.max_micro_batches;

@@ -43,7 +43,7 @@ ProductEngines engines_in_use(const MemoryProblem& problem) {
                          .threads = Kokkos::DefaultHostExecutionSpace().concurrency()};
   engines.library_sums = sums_by_host_library(problem.network.chain, problem.engines);
   for (const GemmProblem& product : distinct_problems(products_of_run(problem)))
-    engines.products.push_back({product, std::string(problem.engines.engine_of(product))});
+    engines.products.push_back({product, std::string(problem.engines.gemm.engine_of(product))});
   return engines;
 }
 

@@ -12,7 +12,8 @@
 
 namespace mylos {
 
-MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks, const RunData* data) {
+MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks,
+                             const RunData* data) {
   struct Own {
     std::size_t process_bytes;
     std::size_t budget;
@@ -71,7 +72,7 @@ MemoryPlan share_plan(MemoryProblem& problem, RankGroup& ranks, const std::strin
     if (!chooses) stored = parse_plan(text, source);
     if (choice.adopt) choice.adopt(problem, chooses ? plan->statement.micro_batch : stored->micro_batch);
     if (stored) {
-      take_engines(problem.engines, stored->engines);
+      take_engines(problem.engines.gemm, stored->engines);
       plan = plan_again(problem, *stored, source);
     }
     require_free_memory(*plan, free_device_memory(), on_device);

@@ -33,10 +33,10 @@ class Trainer {
  public:
   /// Allocates all memory and draws the initial weights. `network` is that of the communicator's rank and
   /// ranks. `run_steps` is the length of the run, for the learning-rate schedule. `schedule` is the execution
-  /// schedule of a micro-batch; without it every activation is stored. `communicator` and `engines` must outlive
-  /// the trainer.
-  Trainer(const NetworkPlan& network, const Engines& engines, Communicator& communicator, std::int64_t run_steps,
-          std::optional<Schedule> schedule = std::nullopt);
+  /// schedule of a micro-batch; without it every activation is stored. `communicator` and `engines` must
+  /// outlive the trainer.
+  Trainer(const NetworkPlan& network, const Engines& engines, Communicator& communicator,
+          std::int64_t run_steps, std::optional<Schedule> schedule = std::nullopt);
 
   /// Trains one step on the next micro-batches. The gradient is that of the mean loss over the samples of all
   /// ranks. A rank may have fewer samples than planned, or none. `stop_requested` is called after the
