@@ -147,7 +147,7 @@ def check_refused(command):
     expect("", "deck.toml", "needs layers")
     expect(layer('kind = "convolution"') + dense, "deck.toml:13", "convolution", "layer 1 with kind")
     expect(stem + layer('kind = "conv"\nkernl = 3') + dense, "layer 2 with 'kernl'; did you mean 'kernel'?")
-    expect(stem + layer('kind = "dense"\nkernel = 3'), "'kernel', which the kind \"dense\" does not have")
+    expect(stem + layer('kind = "dense"\nkernel = 3'), "'kernel', which only kind = \"conv\", \"max_pool\" or \"average_pool\" has")
     expect(layer('kind = "conv"\nkernel = 3') + dense, "layer 'conv1' needs 'outputs'")
     expect(stem + stem + dense, "layers 1 and 2 are both named 'stem'")
     expect(layer('kind = "conv"\noutputs = 8\nkernel = 13\npadding = 0') + dense, "layer 'conv1' cannot convolve", "10 x 12")

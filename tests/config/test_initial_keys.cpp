@@ -58,9 +58,9 @@ TEST(InitialKeys, AMistakeIsToldWithItsLine) {
   const std::vector<std::pair<std::string, std::string>> mistakes{
       {"from = 'a'", "a table without 'to'"},
       {"to = 'a'", "a table without 'from'"},
-      {"from = 3\nto = 'a'", "the integer 3 for 'from'"},
+      {"from = 3\nto = 'a'", "a table with from = 3, which must be a name, '*' for any characters"},
       {"from = 'a'\nto = 'b*'", "\"b*\" for 'to', which has more stars than 'from' = \"a\""},
-      {"from = 'a'\nto = 'b'\nas = 'c'", "a table with the unknown key 'as'"}};
+      {"from = 'a'\nto = 'b'\nas = 'c'", "a table with 'as', which is none of \"from\" or \"to\""}};
   for (const auto& [rule, found] : mistakes) {
     const std::string message = message_of(std::string(file) + "[[initial.rename]]\n" + rule);
     EXPECT_TRUE(message.starts_with("deck.toml:2: 'initial.rename' must be a list of tables")) << message;

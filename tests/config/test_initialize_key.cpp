@@ -43,19 +43,23 @@ TEST(InitializeKey, EveryKindIsWrittenAsItIsRead) {
 }
 
 TEST(InitializeKey, AMistakeIsToldWithTheLineOfItsTable) {
+  const std::string kinds =
+      "\"xavier_uniform\", \"xavier_normal\", \"he_uniform\", \"he_normal\", \"orthogonal\", \"normal\", "
+      "\"uniform\" or \"constant\"";
   const std::vector<std::pair<std::string, std::string>> mistakes{
       {"kind = 'orthogonal'", "a table without 'match'"},
-      {"match = 'a'", "a table without 'kind'"},
-      {"match = 'a'\nkind = 'he_norml'", "the string \"he_norml\" for 'kind' (did you mean \"he_normal\"?)"},
+      {"match = 'a'", "a table without 'kind', which is one of " + kinds},
+      {"match = 'a'\nkind = 'he_norml'",
+       "a table with kind = \"he_norml\", which must be " + kinds + "; did you mean \"he_normal\"?"},
       {"match = 'a'\nkind = 'normal'", "a table without 'std', which kind = \"normal\" needs"},
-      {"match = 'a'\nkind = 'normal'\nstd = 0", "the integer 0 for 'std', a number above 0 and at most 1000"},
+      {"match = 'a'\nkind = 'normal'\nstd = 0",
+       "a table with std = 0, which must be a number above 0 and at most 1000"},
       {"match = 'a'\nkind = 'normal'\nstd = 1\ngain = 1",
-       "a table with 'gain', which kind = \"normal\" does not have"},
-      {"match = 'a'\nkind = 'he_normal'\nstd = 1",
-       "a table with 'std', which kind = \"he_normal\" does not have"},
-      {"match = 'a'\nkind = 'he_normal'\ngai = 1",
-       "a table with the unknown key 'gai' (did you mean 'gain'?)"},
-      {"match = 3", "the integer 3 for 'match'"}};
+       "a table with 'gain', which only kind = \"xavier_uniform\", \"xavier_normal\", \"he_uniform\", "
+       "\"he_normal\" or \"orthogonal\" has"},
+      {"match = 'a'\nkind = 'he_normal'\nstd = 1", "a table with 'std', which only kind = \"normal\" has"},
+      {"match = 'a'\nkind = 'he_normal'\ngai = 1", "a table with 'gai'; did you mean 'gain'?"},
+      {"match = 3", "a table with match = 3, which must be a name or list of names, '*' for any characters"}};
   for (const auto& [rule, found] : mistakes) {
     const std::string message = message_of("[[model.initialize]]\n" + rule);
     EXPECT_TRUE(message.starts_with("deck.toml:1: 'model.initialize' must be a list of tables")) << message;

@@ -54,10 +54,10 @@ TEST(Layers, AreRefusedByNumberAndKey) {
   EXPECT_EQ(refused(layer("kind = \"dense\"\ndropout = 1")),
             place + "layer 1 with dropout = 1, which must be a number of at least 0 and below 1");
   EXPECT_EQ(refused(layer("kind = \"add\"\noutputs = 3")),
-            place + "layer 1 with 'outputs', which the kind \"add\" does not have");
+            place + "layer 1 with 'outputs', which only kind = \"dense\" or \"conv\" has");
   EXPECT_EQ(refused(layer("kind = \"conv\"\nkernl = 3")),
             place + "layer 1 with 'kernl'; did you mean 'kernel'?");
-  EXPECT_EQ(refused("layers = [3]"), place + "layer 1 as the integer 3");
+  EXPECT_EQ(refused("layers = [3]"), place + "the integer 3 in the list");
   EXPECT_EQ(refused("layers = []"),
             "deck.toml:4: the type \"chain\" needs layers, one table [[model.layers]] for each");
   EXPECT_EQ(

@@ -30,12 +30,20 @@ TEST(ParameterGroups, AMistakeIsToldWithTheLineOfItsGroup) {
       {"frozen = true", "a table without 'match'"},
       {"match = []\nfrozen = true", "a table without 'match'"},
       {"match = 'a'", "a table that says nothing but 'match'"},
-      {"match = 3", "the integer 3 for 'match'"},
-      {"match = ['a', '']", "the string \"\" for 'match'"},
-      {"match = 'a'\nfrozen = 1", "the integer 1 for 'frozen'"},
-      {"match = 'a'\nlr_factor = 0", "the integer 0 for 'lr_factor', a number above 0 and at most 1000"},
-      {"match = 'a'\nweight_decay = -1", "the integer -1 for 'weight_decay', a number from 0 to 1000"},
-      {"match = 'a'\nlr_facto = 1", "a table with the unknown key 'lr_facto' (did you mean 'lr_factor'?)"}};
+      {"match = 3", "a table with match = 3, which must be a name or list of names, '*' for any characters"},
+      {"match = ['a', '']",
+       "a table with 'match', which must be a name or list of names, '*' for any characters, not the "
+       "string \"\""},
+      {"match = 'a'\nfrozen = 1", "a table with frozen = 1, which must be true or false"},
+      {"match = 'a'\nlr_factor = 0",
+       "a table with lr_factor = 0, which must be a number above 0 and at most 1000"},
+      {"match = 'a'\nweight_decay = -1",
+       "a table with weight_decay = -1, which must be a number from 0 to 1000"},
+      {"match = 'a'\nlr_factor = 1e-50",
+       "a table with 'lr_factor', which must be a number above 0 and at most 1000, not the number 1e-50, "
+       "which "
+       "is 0 in float"},
+      {"match = 'a'\nlr_facto = 1", "a table with 'lr_facto'; did you mean 'lr_factor'?"}};
   const std::string good = "[[optimizer.groups]]\nmatch = 'x'\nfrozen = true\n";
   for (const auto& [group, found] : mistakes) {
     const std::string message = message_of(good + "[[optimizer.groups]]\n" + group);

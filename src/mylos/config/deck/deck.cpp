@@ -84,7 +84,7 @@ GivenPlaces places_of(const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
     given[entry.path] = entry.place;
     const Key* key = schema().find_key(entry.path);
-    if (key == nullptr || !key->is_table_list) continue;
+    if (key == nullptr || key->tables == nullptr) continue;
     if (!entry.replaces_all) {
       given[fmt::format("{}.{}", entry.path, ++tables[entry.path])] = entry.place;
       continue;
@@ -181,7 +181,7 @@ std::string resolve(const Options& options) {
       const auto value = key.effective(options);
       if (!value) continue;
       const auto* list = std::get_if<Value::List>(&value->held);
-      if (key.is_table_list && list != nullptr) {
+      if (key.tables != nullptr && list != nullptr) {
         tables += table_blocks(key, *list);
       } else {
         result += fmt::format("{} = {}\n", key.name, to_toml(*value));

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "mylos/config/keys/layer_keys.hpp"
 #include "mylos/config/schema/schema.hpp"
 
 namespace mylos {
@@ -33,39 +32,6 @@ A deck describes a run: the data, the network, the number types and the optimize
 - [formulas.md](formulas.md) defines networks, losses, updates and learning-rate schedules in formulas.
 )";
 
-constexpr const char* layers_introduction = R"(
-### [[model.layers]]
-
-The layers of `type = "chain"`, input first. A layer computes `dense` or `conv` (or `add`, `concat`), then `norm`,
-`activation` and `dropout`. Samples lie on a grid, channels last (`data.shape`, or what `mylos prepare idx`, `images` or
-`fields` wrote). A dense layer reads a grid as one vector.
-
-```toml
-[[model.layers]]
-kind = "conv"
-name = "stem"
-outputs = 32
-kernel = 3
-activation = "relu"
-
-[[model.layers]]
-kind = "conv"
-outputs = 32
-kernel = 3
-
-[[model.layers]]
-kind = "add"          # a residual connection: adds the output of "stem"
-skip_from = "stem"
-activation = "relu"
-
-[[model.layers]]
-kind = "dense"        # outputs: the number of classes or targets
-```
-
-| key | type | kinds | meaning |
-|---|---|---|---|
-{})";
-
 std::string row(const Key& key) {
   const std::string type = key.unit.empty() ? key.type : key.type + " (" + key.unit + ')';
   const bool is_value = key.default_text != "none";
@@ -76,6 +42,21 @@ std::string row(const Key& key) {
   }
   return fmt::format("| `{}` | {} | {} | {} |\n", key.name, type,
                      is_value ? '`' + key.default_text + '`' : key.default_text, key.meaning + conditions);
+}
+
+/// Returns the table of the keys of a section or of the tables of a list.
+std::string key_table(const std::deque<Key>& keys, const std::string& section) {
+  std::string table = "\n| key | type | default | meaning |\n|---|---|---|---|\n";
+  for (const Key& key : keys) {
+    if (key.section == section) table += row(key);
+  }
+  for (const Key& key : keys) {
+    if (key.section != section || key.tables == nullptr) continue;
+    table += fmt::format("\n### [[{}]]\n", key.path());
+    if (!key.tables->meaning.empty()) table += fmt::format("\n{}\n", key.tables->meaning);
+    table += key_table(key.tables->keys, key.path());
+  }
+  return table;
 }
 
 }  // namespace
@@ -132,12 +113,8 @@ std::string deck_overview() {
 std::string deck_manual() {
   std::string manual = fmt::format(introduction, example_deck());
   for (const Section& section : schema().sections) {
-    manual += fmt::format("\n## [{}]\n\n{}\n\n", section.name, section.meaning);
-    manual += "| key | type | default | meaning |\n|---|---|---|---|\n";
-    for (const Key& key : schema().keys) {
-      if (key.section == section.name) manual += row(key);
-    }
-    if (section.name == "model") manual += fmt::format(layers_introduction, layers_manual());
+    manual += fmt::format("\n## [{}]\n\n{}\n", section.name, section.meaning);
+    manual += key_table(schema().keys, section.name);
   }
   manual += "\nThis page is the output of `mylos manual`, generated from the schema in `src/mylos/config`.\n";
   return manual;

@@ -6,28 +6,6 @@
 namespace mylos {
 namespace {
 
-constexpr std::size_t max_patterns = 1000;
-
-void fill_ignore(Key& key) {
-  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
-    const auto* list = std::get_if<Value::List>(&value.held);
-    if (list == nullptr || list->size() > max_patterns) return describe(value);
-    std::vector<std::string> patterns;
-    for (const Value& entry : *list) {
-      const auto* pattern = std::get_if<std::string>(&entry.held);
-      if (pattern == nullptr || !is_path(*pattern)) return describe(entry) + " in the list";
-      patterns.push_back(*pattern);
-    }
-    options.health.ignore = std::move(patterns);
-    return std::nullopt;
-  };
-  key.write = [](const Options& options) -> std::optional<Value> {
-    Value::List list;
-    for (const std::string& pattern : options.health.ignore) list.push_back({pattern});
-    return Value{std::move(list)};
-  };
-}
-
 /// Returns the condition that a run writes checkpoints, to which it can rewind, before its end.
 Condition with_checkpoints() {
   return {"checkpoints to rewind to (checkpoint.every, every_minutes or keep_best)",
@@ -51,10 +29,11 @@ void add_health_keys(Schema& schema) {
       "every", &HealthOptions::every, {0, max_count}, "steps",
       "Interval between checks of the gradient, weights and update of every parameter, for `health.csv` and "
       "for warnings that name a layer. 0: never; the results of steps are monitored in any case.");
-  Key& ignore = keys.add("ignore", "list of names of layers or parameters, or of patterns with '*'", "a ",
-                         "Layers or parameters without warnings: `ignore = [\"embedding\", \"*/bias\"]`.");
-  fill_ignore(ignore);
-  keys.finish(ignore);
+  keys.add("ignore", &HealthOptions::ignore,
+           list_type(text_type(is_path, "name"),
+                     {.text = "list of names of layers or parameters, or of patterns with '*'",
+                      .max = max_patterns}),
+           "Layers or parameters without warnings: `ignore = [\"embedding\", \"*/bias\"]`.");
   keys.number("vanishing_norm", &HealthOptions::vanishing_norm, threshold, "",
               "Warns of vanishing gradients: the norm is below this for 5 steps, or that of a parameter in 3 "
               "checks. 0: no warning, here and for the keys below.");

@@ -16,10 +16,10 @@ void add_communication_keys(Schema& schema) {
   for (const std::string_view name : communication_backends) backends.emplace_back(name, name);
   keys.choice("backend", &CommunicationOptions::backend, backends,
               "auto: NCCL if this build has it and the memory is on a device, otherwise MPI.");
-  keys.bytes_or_auto("bucket", &CommunicationOptions::bucket_bytes, {1, std::int64_t{1} << 40}, "25 MiB",
-                     "Size of the buckets in which gradients are reduced during backward; the reduction of a "
-                     "step's last bucket is not overlapped. MPI takes staging memory for four buckets. auto: "
-                     "1/32 of the network's gradients, at least 1 MiB and at most 25 MiB.");
+  keys.add("bucket", &CommunicationOptions::bucket_bytes, bytes_type({1, std::int64_t{1} << 40}, "25 MiB"),
+           "Size of the buckets in which gradients are reduced during backward; the reduction of a step's "
+           "last bucket is not overlapped. MPI takes staging memory for four buckets. auto: 1/32 of the "
+           "network's gradients, at least 1 MiB and at most 25 MiB.");
   keys.choice(
       "reduce_type", &CommunicationOptions::reduce_type,
       Words<ReduceType>{

@@ -100,8 +100,8 @@ void add_memory_keys(Schema& schema) {
   Keys keys(
       schema, "memory", "The memory budget of a rank, and recomputation to stay within it.",
       [](auto& options) -> auto& { return options.memory; });
-  keys.bytes_or_auto(
-      "budget", &MemoryOptions::budget_bytes, {min_budget, max_budget}, "12 GiB",
+  keys.add(
+      "budget", &MemoryOptions::budget_bytes, bytes_type({min_budget, max_budget}, "12 GiB"),
       "Memory of one rank, everything included. auto: 0.9 of the machine's available memory, divided by its "
       "ranks. A run that cannot stay within the budget does not start (exit code 3).");
   Key& recompute =

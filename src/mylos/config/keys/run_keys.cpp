@@ -8,71 +8,21 @@
 namespace mylos {
 namespace {
 
-void add_shape(Key& key) {
-  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
-    const auto* list = std::get_if<Value::List>(&value.held);
-    if (list == nullptr) return describe(value);
-    if (list->size() < 2 || list->size() > 4) return fmt::format("a list of {}", list->size());
-    std::vector<std::int64_t> shape;
-    for (const Value& number : *list) {
-      const auto* extent = std::get_if<std::int64_t>(&number.held);
-      if (extent == nullptr || *extent < 1 || *extent > max_features)
-        return fmt::format("{} at place {}", describe(number), shape.size() + 1);
-      shape.push_back(*extent);
-    }
-    options.data.shape = std::move(shape);
-    return std::nullopt;
-  };
-  key.write = [](const Options& options) -> std::optional<Value> {
-    if (options.data.shape.empty()) return std::nullopt;
-    Value::List list;
-    for (const std::int64_t extent : options.data.shape) list.push_back({extent});
-    return Value{std::move(list)};
-  };
-  key.default_text = "none";
-}
-
-void fill_metrics(Key& key) {
-  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
-    const auto* list = std::get_if<Value::List>(&value.held);
-    if (list == nullptr) return describe(value);
-    std::vector<Measure> measures;
-    for (const Value& element : *list) {
-      const auto* word = std::get_if<std::string>(&element.held);
-      const auto found = std::find_if(std::begin(all_measures), std::end(all_measures), [&](Measure measure) {
-        return word != nullptr && *word == name_of(measure);
-      });
-      if (found == std::end(all_measures)) return describe(element) + " in the list";
-      if (std::find(measures.begin(), measures.end(), *found) != measures.end())
-        return fmt::format("{} twice in the list", describe(element));
-      measures.push_back(*found);
-    }
-    options.run.metrics = std::move(measures);
-    return std::nullopt;
-  };
-  key.write = [](const Options& options) -> std::optional<Value> {
-    if (options.run.metrics.empty()) return std::nullopt;
-    Value::List list;
-    for (const Measure measure : options.run.metrics) list.push_back({std::string(name_of(measure))});
-    return Value{std::move(list)};
-  };
-  key.default_text = "none";
-}
-
-void fill_walltime(Key& key) {
-  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
-    const auto* text = std::get_if<std::string>(&value.held);
-    const auto seconds = text == nullptr ? std::nullopt : parse_walltime(*text);
-    if (!seconds || *seconds == 0) return describe(value);
-    options.run.walltime_s = *seconds;
-    return std::nullopt;
-  };
-  key.write = [](const Options& options) -> std::optional<Value> {
-    const std::int64_t seconds = options.run.walltime_s;
-    if (seconds == 0) return std::nullopt;
-    return Value{fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)};
-  };
-  key.default_text = "none";
+ValueType<std::int64_t> walltime_type() {
+  return or_none<std::int64_t>({"time \"HH:MM:SS\" above 0",
+                                "a ",
+                                {},
+                                [](std::int64_t& target, const Value& value) -> Found {
+                                  const auto* text = std::get_if<std::string>(&value.held);
+                                  const auto seconds = text == nullptr ? std::nullopt : parse_walltime(*text);
+                                  if (!seconds || *seconds == 0) return describe(value);
+                                  target = *seconds;
+                                  return std::nullopt;
+                                },
+                                [](const std::int64_t& seconds) {
+                                  return std::optional(Value{fmt::format("{:02}:{:02}:{:02}", seconds / 3600,
+                                                                         seconds / 60 % 60, seconds % 60)});
+                                }});
 }
 
 }  // namespace
@@ -82,11 +32,11 @@ void add_run_keys(Schema& schema) {
       schema, "run", "The run's name, length and reports.",
       [](auto& options) -> auto& { return options.run; });
   keys.text("name", &RunOptions::name, is_name,
-            "name (1 to 100 bytes; no '/', no control characters, not '.' or '..')", "\"run\"",
-            "The name of this run.");
+            "name (1 to 100 bytes; no '/', no control characters, not '.' or '..')", "The name of this run.");
   keys.text("folder", &RunOptions::folder, is_path, "path (1 to 4096 bytes, no control characters)",
-            "\"runs/<name>\"", "The folder to which the run writes: resolved deck, history, checkpoints.");
-  keys.text("initial", &RunOptions::initial, is_path, "path (1 to 4096 bytes, no control characters)", "none",
+            "The folder to which the run writes: resolved deck, history, checkpoints.")
+      .default_text = "\"runs/<name>\"";
+  keys.text("initial", &RunOptions::initial, is_path, "path (1 to 4096 bytes, no control characters)",
             "Checkpoint (a file) or safetensors file from which the run's weights are initialised, as set in "
             "[initial]. Only weights are taken; optimizer, loss scale and schedule start anew. A run that "
             "resumes from its own checkpoint (--restart) ignores this key. `docs/initial.md`.");
@@ -106,24 +56,27 @@ void add_run_keys(Schema& schema) {
                "number of ranks that share them. Kokkos supports no more than the upper limit.");
   keys.integer("evaluate_every", &RunOptions::evaluate_every, {0, max_count}, "steps",
                "Interval between evaluations of the validation data and the test data. 0: after each epoch.");
-  Key& metrics = keys.add(
-      "metrics", "list of words from \"top5\", \"confusion\" and \"r2\"", "a ",
+  Words<Measure> measures;
+  for (const Measure measure : all_measures) measures.emplace_back(name_of(measure), measure);
+  keys.add(
+      "metrics", &RunOptions::metrics,
+      or_none(list_type(word_type(measures),
+                        {.text = "list of words from \"top5\", \"confusion\" and \"r2\"", .distinct = true})),
       "Metrics of evaluations besides loss and accuracy (`docs/metrics.md`). For model.loss = "
-      "\"cross_entropy\": top5, the fraction of samples whose label is among the five largest outputs, and "
-      "confusion, the number of samples of each class that were predicted as each class (`confusion.json`). "
-      "For a regression: r2, 1 - squared errors / squared deviations, the mean over targets.");
-  fill_metrics(metrics);
+      "\"cross_entropy\": top5, the fraction of samples whose label is among the five largest outputs, "
+      "and confusion, the number of samples of each class that were predicted as each class "
+      "(`confusion.json`). For a regression: r2, 1 - squared errors / squared deviations, the mean over "
+      "targets.");
   keys.integer("patience", &RunOptions::patience, {0, max_count}, "evaluations",
                "The run ends (exit code 0) after this number of evaluations without improvement, by the "
                "metric of `checkpoint.keep_best`, otherwise by the loss of the validation data, otherwise by "
                "that of the test data. 0: no early end.");
   keys.integer("log_every", &RunOptions::log_every, {1, max_count}, "steps",
                "Interval between printed progress lines. `history.csv` has every step regardless.");
-  Key& walltime = keys.add("walltime", "time \"HH:MM:SS\" above 0", "a ",
-                           "Time limit of the job, from the start of the program. Before the limit the run "
-                           "writes a checkpoint and stops (exit code 85).");
-  walltime.takes_any_text = true;
-  fill_walltime(walltime);
+  keys.add("walltime", &RunOptions::walltime_s, walltime_type(),
+           "Time limit of the job, from the start of the program. Before the limit the run writes a "
+           "checkpoint and stops (exit code 85).")
+      .takes_any_text = true;
   keys.number("peak_flops", &RunOptions::peak_flops, {0, true, 1e21, true}, "FLOP/s of a rank",
               "The peak rate to which the run's speed is compared (`docs/metrics.md`). 0: measured at the "
               "start, with a GEMM that all ranks compute at the same time.");
@@ -142,10 +95,10 @@ void add_data_keys(Schema& schema) {
       schema, "data", "The sources of samples and the composition of batches.",
       [](auto& options) -> auto& { return options.data; });
   const std::string file = "path (1 to 4096 bytes, no control characters)";
-  keys.text("train", &DataOptions::train, is_path, file, "none",
+  keys.text("train", &DataOptions::train, is_path, file,
             "HDF5 file with the training samples, as written by `mylos prepare`. The path is relative to the "
             "working directory.");
-  keys.text("test", &DataOptions::test, is_path, file, "none", "HDF5 file with the test samples.");
+  keys.text("test", &DataOptions::test, is_path, file, "HDF5 file with the test samples.");
   keys.number("validation", &DataOptions::validation, {0, true, 1, false}, "",
               "Fraction of the training samples, taken from their end, that is held out for validation.");
   keys.integer("batch", &DataOptions::batch, {1, max_count}, "samples",
@@ -176,11 +129,13 @@ void add_data_keys(Schema& schema) {
       Words<WindowOrder>{{"random", WindowOrder::random}, {"sequential", WindowOrder::sequential}},
       "Token data: start positions of the windows of a batch. random: anywhere; sequential: consecutive "
       "windows in file order. An epoch is the number of consecutive windows in the data.");
-  Key& shape =
-      keys.add("shape", "list of 2 to 4 integers from 1 to 268435456", "a ",
-               "chain, cnn, resnet, unet: the grid of a sample, its extents followed by the channels: [28, "
-               "28, 1]. Default: the grid in files of `mylos prepare idx`, `images` and `fields`.");
-  add_shape(shape);
+  keys.add(
+      "shape", &DataOptions::shape,
+      or_none(list_type(
+          integer_type({1, max_features}),
+          {.text = fmt::format("list of 2 to 4 integers from 1 to {}", max_features), .min = 2, .max = 4})),
+      "chain, cnn, resnet, unet: the grid of a sample, its extents followed by the channels: [28, 28, "
+      "1]. Default: the grid in files of `mylos prepare idx`, `images` and `fields`.");
   keys.limit_to_types(data_keys_of);
   keys.only_with({"test", "validation", "normalize", "shuffle", "last_batch", "window"},
                  with_given("data.train"));

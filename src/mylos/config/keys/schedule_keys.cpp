@@ -6,41 +6,6 @@
 namespace mylos {
 namespace {
 
-std::optional<std::string> read_milestones(Options& options, const Value& value) {
-  const auto* list = std::get_if<Value::List>(&value.held);
-  if (list == nullptr) return describe(value);
-  if (list->empty() || list->size() > max_milestones) return fmt::format("a list of {}", list->size());
-  std::vector<std::int64_t>& milestones = options.schedule.milestones;
-  milestones.clear();
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const auto* at = std::get_if<std::int64_t>(&(*list)[i].held);
-    const std::int64_t min_next = milestones.empty() ? 1 : milestones.back() + 1;
-    if (at == nullptr || *at < min_next || *at > max_count)
-      return fmt::format("{} at place {}", describe((*list)[i]), i + 1);
-    milestones.push_back(*at);
-  }
-  return std::nullopt;
-}
-
-std::optional<Value> write_milestones(const Options& options) {
-  if (options.schedule.milestones.empty()) return std::nullopt;
-  Value::List list;
-  for (const std::int64_t at : options.schedule.milestones) list.push_back({at});
-  return Value{std::move(list)};
-}
-
-template <class ScheduleKeys>
-void add_milestones(ScheduleKeys& keys) {
-  Key& key =
-      keys.add("milestones", fmt::format("ascending list of 1 to {} integers from 1", max_milestones), "an ",
-               "multistep: numbers of updates of the run, warm-up included, after which the learning rate is "
-               "multiplied by `factor`. Required.");
-  key.unit = "updates";
-  key.read = read_milestones;
-  key.write = write_milestones;
-  key.default_text = "none";
-}
-
 template <class ScheduleKeys>
 void add_keys_of_types(ScheduleKeys& keys) {
   keys.optional_integer("step_size", &ScheduleOptions::step_size, {1, max_count}, "updates",
@@ -49,7 +14,17 @@ void add_keys_of_types(ScheduleKeys& keys) {
   keys.number("factor", &ScheduleOptions::factor, {0, false, 1, true}, "",
               "step, multistep: factor of each reduction of the learning rate; exponential: factor of "
               "`step_size` updates.");
-  add_milestones(keys);
+  keys.add(
+      "milestones", &ScheduleOptions::milestones,
+      or_none(list_type(integer_type({1, max_count}),
+                        {.text = fmt::format("ascending list of 1 to {} integers from 1", max_milestones),
+                         .article = "an ",
+                         .min = 1,
+                         .max = max_milestones,
+                         .ascending = true})),
+      "multistep: numbers of updates of the run, warm-up included, after which the learning rate is "
+      "multiplied by `factor`. Required.",
+      "updates");
   keys.number("power", &ScheduleOptions::power, {0, false, 100, true}, "",
               "polynomial, wsd: the learning rate falls with this power of the fraction of updates that "
               "remain; 1: linearly.");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/value_type.hpp"
 
 namespace mylos {
 namespace {
@@ -12,10 +12,11 @@ std::optional<Value> value_in(const Options& options, const std::string& key) {
   return schema().find_key(key)->write(options);
 }
 
-/// Returns a value's text without quotes.
-std::string bare(const Value& value) {
-  const auto* word = std::get_if<std::string>(&value.held);
-  return word != nullptr ? *word : to_toml(value);
+/// Returns whether the value is one of these, as words without quotes or as TOML.
+bool is_one_of(const std::optional<Value>& value, const std::vector<std::string>& values) {
+  if (!value) return false;
+  const auto* word = std::get_if<std::string>(&value->held);
+  return std::find(values.begin(), values.end(), word != nullptr ? *word : to_toml(*value)) != values.end();
 }
 
 bool is_word(const std::string& value) {
@@ -38,8 +39,7 @@ ScalerMode mode_of(const PrecisionOptions& precision) {
 Condition with(std::string key, std::vector<std::string> values, std::string text) {
   Condition condition{std::move(text), {key}, {}};
   condition.holds = [key = std::move(key), values = std::move(values)](const Options& options) {
-    const auto value = value_in(options, key);
-    return value && std::find(values.begin(), values.end(), bare(*value)) != values.end();
+    return is_one_of(value_in(options, key), values);
   };
   return condition;
 }
@@ -47,6 +47,13 @@ Condition with(std::string key, std::vector<std::string> values, std::string tex
 Condition with(std::string key, std::vector<std::string> values) {
   std::string text = text_of(key, values);
   return with(std::move(key), std::move(values), std::move(text));
+}
+
+Condition with(const Key& key, std::vector<std::string> values) {
+  std::string text = text_of(key.name, values);
+  return {std::move(text), {}, [write = key.write, values = std::move(values)](const Options& options) {
+            return is_one_of(write(options), values);
+          }};
 }
 
 Condition with_more_than_0(std::string key) {

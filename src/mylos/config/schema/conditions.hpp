@@ -13,6 +13,8 @@ namespace mylos {
 [[nodiscard]] Condition with(std::string key, std::vector<std::string> values);
 /// The same condition with another text.
 [[nodiscard]] Condition with(std::string key, std::vector<std::string> values, std::string text);
+/// The same condition on another key of the same table of a list.
+[[nodiscard]] Condition with(const Key& key, std::vector<std::string> values);
 /// Holds if the key's number is above 0.
 [[nodiscard]] Condition with_more_than_0(std::string key);
 /// Holds if the deck gives the key, which has no default.

@@ -104,7 +104,7 @@ class Walk {
       const std::string path = above + (above.empty() ? "" : ".") + path_part(key.str());
       const auto* inner = node.as_table();
       const Key* known = schema().find_key(path);
-      if (inner == nullptr && known != nullptr && known->is_table_list && node.is_array()) {
+      if (inner == nullptr && known != nullptr && known->tables != nullptr && node.is_array()) {
         for (const toml::node& element : *node.as_array()) {
           add(key, path, {Value::List{value_of(element, lines_)}});
           found_.back().start = element.source().begin;
@@ -179,7 +179,7 @@ Entry entry_of_override(std::string_view override_text) {
   Entry entry{std::string(path), value_of_text(text), {command_line}};
   entry.as_typed = text;
   const Key* known = schema().find_key(path);
-  entry.replaces_all = known != nullptr && (known->has_entries || known->is_table_list);
+  entry.replaces_all = known != nullptr && (known->has_entries || known->tables != nullptr);
   return entry;
 }
 

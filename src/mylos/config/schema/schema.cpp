@@ -6,6 +6,7 @@
 
 #include "mylos/base/numbers/nearest.hpp"
 #include "mylos/config/schema/sections.hpp"
+#include "mylos/config/schema/value_type.hpp"
 
 namespace mylos {
 namespace {
@@ -81,6 +82,14 @@ std::optional<std::string> nearest_key(std::string_view path) {
   return *same_name;
 }
 
+/// Returns `; did you mean "bf16"?` if the value is nearly one of the key's words.
+std::string meant_word(const Key& key, const Value& value) {
+  const auto* word = std::get_if<std::string>(&value.held);
+  if (word == nullptr) return "";
+  const auto near = nearest(*word, key.choices, 1 + word->size() / 4);
+  return near ? fmt::format("; did you mean \"{}\"?", *near) : "";
+}
+
 std::string list_sections() {
   return "the sections are " + comma_separated(section_names());
 }
@@ -90,6 +99,17 @@ std::string list_sections() {
 const Schema& schema() {
   static const Schema the_schema = build();
   return the_schema;
+}
+
+Key& Key::limit(Condition condition) {
+  only_with.push_back(std::move(condition));
+  return *this;
+}
+
+Key& Key::require() {
+  is_required = true;
+  default_text = "none";
+  return *this;
 }
 
 const Condition* Key::unmet(const Options& options) const {
@@ -151,13 +171,24 @@ std::string explain_unknown_section(std::string_view name) {
 }
 
 std::string explain_refused_value(const Key& key, const Value& value, const std::string& found) {
-  std::string message = fmt::format("'{}' must be {}{}, not {}", key.path(), key.article, key.type, found);
-  const auto* word = std::get_if<std::string>(&value.held);
-  if (word == nullptr) return message;
-  if (const auto near = nearest(*word, key.choices, 1 + word->size() / 4)) {
-    return fmt::format("{}; did you mean \"{}\"?", message, *near);
-  }
-  return message;
+  return fmt::format("'{}' must be {}{}, not {}{}", key.path(), key.article, key.type, found,
+                     meant_word(key, value));
+}
+
+std::string explain_unknown_member(const TableList& list, const std::string& name) {
+  std::vector<std::string> names;
+  for (const Key& key : list.keys) names.push_back(key.name);
+  if (const auto near = nearest(name, names, 1 + name.size() / 4))
+    return fmt::format("'{}'; did you mean '{}'?", printable(name), *near);
+  return fmt::format("'{}', which is none of {}", printable(name), alternatives(names));
+}
+
+std::string explain_refused_member(const Key& key, const Value& value, const std::string& found) {
+  const bool shows_value = found == describe(value) && !std::holds_alternative<Value::Foreign>(value.held);
+  const std::string given = shows_value ? fmt::format("{} = {}", key.name, printable(to_toml(value), 200))
+                                        : fmt::format("'{}'", key.name);
+  return fmt::format("{}, which must be {}{}{}{}", given, key.article, key.type,
+                     shows_value ? "" : ", not " + found, meant_word(key, value));
 }
 
 }  // namespace mylos

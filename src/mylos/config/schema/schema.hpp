@@ -1,9 +1,10 @@
 // The closed schema of the deck: one table of keys, which drives reading, messages, the resolved deck and the
-// manual.
+// manual. The keys of a table in a list ([[model.layers]]) are keys like those of a section.
 #pragma once
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,8 +23,10 @@ struct Condition {
   std::string value{};  // the value of the key itself, as TOML, that has this condition; empty: all values
 };
 
+struct TableList;
+
 struct Key {
-  std::string section;  // "precision.scaler"
+  std::string section;  // "precision.scaler"; of a table in a list: the list, "model.layers"
   std::string name;     // "mode"
   std::string type;     // with its range: "integer from 0 to 65536"; `article` precedes it in messages
   std::string article;  // "a ", "an " or empty
@@ -32,23 +35,44 @@ struct Key {
   std::string default_text;          // as a deck would write it, or words if the default is not a value
   std::vector<std::string> choices;  // for a key that takes one of several words
   bool takes_any_text = false;       // on a command line its value never needs quotes
-  bool is_table_list = false;        // a list of tables, read table by table: [[optimizer.groups]]
+  bool is_required = false;          // a table of a list must give the key if the key has an effect
   bool has_entries = false;          // a table of the user's own names (precision.rules), read entry by entry
   std::vector<Condition> only_with;  // the key has an effect if all of them hold
+  std::shared_ptr<const TableList> tables = {};  // of a list of tables ([[optimizer.groups]]), otherwise none
 
   /// Stores the value in the options. If the value is not of `type`, returns a description of what was found.
   std::function<std::optional<std::string>(Options&, const Value&)> read;
   /// Returns the value in these options; nothing if the deck would not give the key.
   std::function<std::optional<Value>(const Options&)> write;
-  /// Removes all entries. Only for has_entries or is_table_list.
+  /// Removes all entries or tables. Only for has_entries or a list of tables.
   std::function<void(Options&)> clear;
 
   [[nodiscard]] std::string path() const { return section + '.' + name; }
+  /// Declares another condition under which the key has an effect.
+  Key& limit(Condition condition);
+  /// Makes the key one that every table of a list must give.
+  Key& require();
   /// Returns the first condition that does not hold; nullptr if the key has an effect.
   [[nodiscard]] const Condition* unmet(const Options& options) const;
   /// Returns the value in these options if it has an effect: the entry of a resolved deck.
   [[nodiscard]] std::optional<Value> effective(const Options& options) const;
 };
+
+/// The tables of a list: [[model.layers]].
+struct TableList {
+  std::string noun{};        // of one table in messages: "layer" gives "layer 3"; empty: "a table"
+  std::string meaning{};     // for the manual, as Markdown
+  std::deque<Key> keys{};    // they read and write the last table of the list in the options
+  Options one_by_default{};  // has one table
+  std::function<std::optional<std::string>(const Options&)> mistake{};  // of the last table as a whole
+};
+
+/// Reads a table into the last table of the list, its number `number`. Returns a description of a table that
+/// does not fit.
+[[nodiscard]] std::optional<std::string> read_table(const TableList& list, Options& options,
+                                                    std::size_t number, const Value& value);
+/// Returns the last table of the list: its required keys, and those that differ from their defaults.
+[[nodiscard]] Value written_table(const TableList& list, const Options& options);
 
 struct Section {
   std::string name;
@@ -81,5 +105,10 @@ struct Schema {
 
 /// Explains why `key` refused a value; `found` is the result of read().
 [[nodiscard]] std::string explain_refused_value(const Key& key, const Value& value, const std::string& found);
+
+/// The same two explanations for a key of a table in a list, worded to follow "layer 3 with".
+[[nodiscard]] std::string explain_unknown_member(const TableList& list, const std::string& name);
+[[nodiscard]] std::string explain_refused_member(const Key& key, const Value& value,
+                                                 const std::string& found);
 
 }  // namespace mylos

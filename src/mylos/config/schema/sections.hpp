@@ -26,6 +26,10 @@ void add_memory_keys(Schema& schema);
 void add_optimizer_keys(Schema& schema);
 void add_schedule_keys(Schema& schema);
 void add_health_keys(Schema& schema);
+/// Makes the key take the layers of a chain, [[model.layers]].
+void add_layer_keys(Key& layers);
+/// Makes the key take distributions of initial values, [[model.initialize]].
+void add_initialize_keys(Key& initialize);
 void add_machine_keys(Schema& schema);  // communication, checkpoint, kernels
 
 }  // namespace mylos

@@ -1,12 +1,32 @@
-// The words of a deck for compute types.
+// The words of a deck that several keys take.
 #pragma once
 
-#include "mylos/config/schema/keys.hpp"
+#include <initializer_list>
+#include "mylos/config/options.hpp"
+#include "mylos/config/schema/value_type.hpp"
 
 namespace mylos {
 
 [[nodiscard]] inline const Words<DType>& type_words() {
   static const Words<DType> words{{"bf16", DType::bf16}, {"fp16", DType::fp16}, {"fp32", DType::fp32}};
+  return words;
+}
+
+[[nodiscard]] inline Words<Padding> padding_words() {
+  return {{"zero", Padding::zero}, {"periodic", Padding::periodic}, {"reflect", Padding::reflect}};
+}
+
+[[nodiscard]] inline Words<Activation> activation_words() {
+  using enum Activation;
+  return {{"relu", relu}, {"gelu", gelu}, {"gelu_tanh", gelu_tanh},
+          {"tanh", tanh}, {"silu", silu}, {"none", none}};
+}
+
+/// The words of an enumeration whose values have names: name_of(value).
+template <class Enumeration>
+[[nodiscard]] Words<Enumeration> names_of(std::initializer_list<Enumeration> values) {
+  Words<Enumeration> words;
+  for (const Enumeration value : values) words.emplace_back(name_of(value), value);
   return words;
 }
 

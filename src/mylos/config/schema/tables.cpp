@@ -1,0 +1,84 @@
+// Reads and writes the tables of lists: [[model.layers]], [[optimizer.groups]].
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mylos/config/schema/schema.hpp"
+#include "mylos/config/schema/value_type.hpp"
+
+namespace mylos {
+namespace {
+
+const NamedValue* find_member(const Value::Table& table, std::string_view name) {
+  const auto found = std::find_if(table.begin(), table.end(),
+                                  [name](const NamedValue& member) { return member.name == name; });
+  return found == table.end() ? nullptr : &*found;
+}
+
+const Key* find_key(const TableList& list, std::string_view name) {
+  const auto found =
+      std::find_if(list.keys.begin(), list.keys.end(), [name](const Key& key) { return key.name == name; });
+  return found == list.keys.end() ? nullptr : &*found;
+}
+
+/// Stores the members in the options, or describes the first one that is not a key or has a wrong value.
+Found read_members(const TableList& list, Options& options, const Value::Table& table) {
+  for (const NamedValue& member : table) {
+    const Key* key = find_key(list, member.name);
+    if (key == nullptr) return "with " + explain_unknown_member(list, member.name);
+    if (const auto found = key->read(options, member.value))
+      return "with " + explain_refused_member(*key, member.value, *found);
+  }
+  return std::nullopt;
+}
+
+/// Describes a required key that is missing.
+Found missing_key(const TableList& list, const Options& options, const Value::Table& table) {
+  for (const Key& key : list.keys) {
+    if (!key.is_required || key.unmet(options) != nullptr) continue;
+    if (find_member(table, key.name) != nullptr && key.write(options)) continue;
+    if (!key.only_with.empty())
+      return fmt::format("without '{}', which {} needs", key.name, key.only_with.front().text);
+    const bool is_choice = !key.choices.empty();
+    return fmt::format("without '{}'{}", key.name, is_choice ? ", which is one of " + key.type : "");
+  }
+  return std::nullopt;
+}
+
+/// Describes a key that is given but has no effect.
+Found ineffective_key(const TableList& list, const Options& options, const Value::Table& table) {
+  for (const NamedValue& member : table) {
+    if (const Condition* unmet = find_key(list, member.name)->unmet(options))
+      return fmt::format("with '{}', which only {} has", member.name, unmet->text);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> read_table(const TableList& list, Options& options, std::size_t number,
+                                      const Value& value) {
+  const auto* table = std::get_if<Value::Table>(&value.held);
+  if (table == nullptr) return describe(value) + " in the list";
+  Found found = read_members(list, options, *table);
+  if (!found) found = missing_key(list, options, *table);
+  if (!found) found = ineffective_key(list, options, *table);
+  if (found)
+    return fmt::format("{} {}", list.noun.empty() ? "a table" : fmt::format("{} {}", list.noun, number),
+                       *found);
+  return list.mistake ? list.mistake(options) : std::nullopt;
+}
+
+Value written_table(const TableList& list, const Options& options) {
+  Value::Table table;
+  for (const Key& key : list.keys) {
+    auto value = key.effective(options);
+    if (!value) continue;
+    const auto usual = key.write(list.one_by_default);
+    if (key.is_required || !usual || to_toml(*usual) != to_toml(*value))
+      table.push_back({key.name, *std::move(value)});
+  }
+  return {std::move(table)};
+}
+
+}  // namespace mylos
