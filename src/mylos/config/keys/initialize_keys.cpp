@@ -23,7 +23,8 @@ void add_initialize_keys(Key& initialize) {
                                              {"constant", constant}},
                           "The distribution. Required.");
   kind.require();
-  keys.number("gain", &InitialRule::gain, positive, "", "Factor of the values. Default 1, for he sqrt(2).")
+  keys.number("gain", &InitialRule::gain, positive, "", "Factor of the values.")
+      .by_default("1, for he sqrt(2)")
       .limit(with(kind, {"xavier_uniform", "xavier_normal", "he_uniform", "he_normal", "orthogonal"}));
   keys.number("std", &InitialRule::std, positive, "", "Standard deviation. Required.")
       .limit(with(kind, {"normal"}))

@@ -74,15 +74,19 @@ void add_layer_keys(Key& layers) {
                         "conv: channels. Otherwise required.")
       .limit(of_kinds({dense, conv}));
   keys.boolean("bias", &LayerOptions::bias, "Adds a bias to each channel.").limit(of_kinds({conv}));
-  keys.add("kernel", &LayerOptions::kernel, axes_type({1, max_kernel}),
-           "Points along each axis. Default: conv 1, pools 2.")
+  keys.add("kernel", &LayerOptions::kernel, axes_type({1, max_kernel}), "Points along each axis.")
+      .by_default("conv 1, pools 2")
       .limit(of_kinds({conv, max_pool, average_pool}));
-  keys.add("stride", &LayerOptions::stride, axes_type({1, max_kernel}), "Default: conv 1, pools the kernel.")
+  keys.add("stride", &LayerOptions::stride, axes_type({1, max_kernel}),
+           "Distance between two positions of the kernel.")
+      .by_default("conv 1, pools the kernel")
       .limit(of_kinds({conv, max_pool, average_pool}));
-  keys.add("padding", &LayerOptions::padding, axes_type({0, max_kernel}),
-           "Points added at both edges. Default: conv (kernel - 1) * dilation / 2, pools 0.")
+  keys.add("padding", &LayerOptions::padding, axes_type({0, max_kernel}), "Points added at both edges.")
+      .by_default("conv (kernel - 1) * dilation / 2, pools 0")
       .limit(of_kinds({conv, max_pool, average_pool}));
-  keys.add("dilation", &LayerOptions::dilation, axes_type({1, max_kernel}), "Default 1.")
+  keys.add("dilation", &LayerOptions::dilation, axes_type({1, max_kernel}),
+           "Distance between two points of the kernel.")
+      .by_default("1")
       .limit(of_kinds({conv}));
   keys.choice("edges", &LayerOptions::edges, padding_words(), "Values outside the grid.")
       .limit(of_kinds({conv}));
@@ -93,7 +97,8 @@ void add_layer_keys(Key& layers) {
                "Computes the adjoint: a stride of 2 then doubles each extent.")
       .limit(of_kinds({conv}));
   keys.add("factor", &LayerOptions::factor, axes_type({1, max_kernel}),
-           "Factor by which the number of points grows along each axis. Default 2.")
+           "Factor by which the number of points grows along each axis.")
+      .by_default("2")
       .limit(of_kinds({upsample}));
   keys.choice("between", &LayerOptions::between,
               Words<Between>{{"nearest", Between::nearest}, {"linear", Between::linear}},

@@ -35,7 +35,7 @@ void add_run_keys(Schema& schema) {
             "name (1 to 100 bytes; no '/', no control characters, not '.' or '..')", "The name of this run.");
   keys.text("folder", &RunOptions::folder, is_path, "path (1 to 4096 bytes, no control characters)",
             "The folder to which the run writes: resolved deck, history, checkpoints.")
-      .default_text = "\"runs/<name>\"";
+      .by_default("\"runs/<name>\"");
   keys.text("initial", &RunOptions::initial, is_path, "path (1 to 4096 bytes, no control characters)",
             "Checkpoint (a file) or safetensors file from which the run's weights are initialised, as set in "
             "[initial]. Only weights are taken; optimizer, loss scale and schedule start anew. A run that "

@@ -112,6 +112,11 @@ Key& Key::require() {
   return *this;
 }
 
+Key& Key::by_default(std::string words) {
+  default_text = std::move(words);
+  return *this;
+}
+
 const Condition* Key::unmet(const Options& options) const {
   for (const Condition& condition : only_with) {
     if (condition.holds(options)) continue;

@@ -52,6 +52,8 @@ struct Key {
   Key& limit(Condition condition);
   /// Makes the key one that every table of a list must give.
   Key& require();
+  /// Describes a default that is not a value: "conv 1, pools 2".
+  Key& by_default(std::string words);
   /// Returns the first condition that does not hold; nullptr if the key has an effect.
   [[nodiscard]] const Condition* unmet(const Options& options) const;
   /// Returns the value in these options if it has an effect: the entry of a resolved deck.
