@@ -34,7 +34,8 @@ std::string output_file(const AdviseArguments& arguments) {
 void require_new(const std::string& file) {
   std::error_code failure;
   if (std::filesystem::symlink_status(file, failure).type() != std::filesystem::file_type::not_found)
-    fail_input("{} is there already; remove it, or name another file with --out", file);
+    fail_input(ErrorId::already_exists, "{} already exists; remove it, or name another file with --out",
+               file);
 }
 
 /// The data that a run's start determines before it plans its memory, without its folder.

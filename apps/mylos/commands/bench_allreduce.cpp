@@ -133,8 +133,8 @@ void AllreduceBench::require_mean(const Tensor& message) {
   Kokkos::deep_copy(host, value);
   const float expected = 0.5F * static_cast<float>(communicator_.size() + 1);
   if (std::abs(mean - expected) <= rounding * expected) return;
-  fail_run("a sum of {} over {} ranks is wrong: {} in place of {}", name_of(message.type()),
-           communicator_.size(), mean * static_cast<float>(communicator_.size()),
+  fail_run(ErrorId::communication_failed, "a sum of {} over {} ranks is wrong: {} instead of {}",
+           name_of(message.type()), communicator_.size(), mean * static_cast<float>(communicator_.size()),
            expected * static_cast<float>(communicator_.size()));
 }
 
@@ -244,7 +244,9 @@ ExitCode bench_allreduce_command(const BenchAllreduceArguments& arguments) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size == 1)
-    fail_input("one rank has nobody to sum with; start it on several: mpirun -n 2 mylos bench allreduce");
+    fail_input(ErrorId::wrong_rank_count,
+               "mylos bench allreduce needs several ranks, and there is 1; start it with mpirun -n 2 mylos "
+               "bench allreduce");
   const KokkosRuntime kokkos(0);
   const std::unique_ptr<Communicator> communicator = make_communicator(MPI_COMM_WORLD, options);
   const std::vector<std::size_t> sizes = whole_slices(arguments.sizes, size);

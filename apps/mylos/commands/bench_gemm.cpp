@@ -49,10 +49,10 @@ LayerShape shape_of(const std::string& text) {
     const auto outputs = side_of(view.substr(last + 1));
     if (samples && inputs && outputs) return {*samples, *inputs, *outputs};
   }
-  fail_input(
-      "--shapes: '{}' is no shape: samples, inputs and outputs of a layer, each from 1 to {}, as in "
-      "512x784x2048",
-      printable(text), longest_side);
+  fail_input(ErrorId::bad_argument,
+             "--shapes: '{}' is not a shape; expected samples, inputs and outputs of a layer, each from 1 to "
+             "{}, as in 512x784x2048",
+             printable(text), longest_side);
 }
 
 std::vector<LayerShape> shapes_of(const std::vector<std::string>& texts) {
@@ -167,7 +167,8 @@ std::vector<std::string> rate_cells(const EngineRival& rival, const NamedProduct
 ExitCode bench_gemm_command(const BenchGemmArguments& arguments) {
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
   if (ranks.size() > 1)
-    fail_input("mylos bench gemm measures one process; start it without mpirun, or with -n 1");
+    fail_input(ErrorId::wrong_rank_count,
+               "mylos bench gemm runs on one rank; start it without mpirun, or with -n 1");
   const std::vector<LayerShape> shapes = shapes_of(arguments.shapes);
   const KokkosRuntime kokkos(0);
   std::vector<EngineRival> rivals = engine_rivals(arguments.engines, arguments.instructions);

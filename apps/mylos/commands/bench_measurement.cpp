@@ -16,7 +16,8 @@ DType type_named(std::string_view name) {
   for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
     if (name_of(type) == name) return type;
   }
-  fail_input("'{}' is no type in which networks compute; they are fp32, bf16 and fp16", name);
+  fail_input(ErrorId::bad_argument, "networks do not compute in type '{}'; expected fp32, bf16 or fp16",
+             name);
 }
 
 void require_room(RankGroup& ranks, std::int64_t bytes, std::string_view what) {
@@ -25,11 +26,10 @@ void require_room(RankGroup& ranks, std::int64_t bytes, std::string_view what) {
     const std::int64_t on_host = available_host_memory() / on_node;
     const std::int64_t available = std::min(on_host, free_device_memory().value_or(on_host));
     if (bytes <= available) return;
-    throw Error(
-        ExitCode::does_not_fit,
-        fmt::format("{} would take {} of memory on every rank, and there are {} for each of the {} of "
-                    "this node; ask for less",
-                    what, format_bytes(bytes), format_bytes(available), on_node));
+    throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+                fmt::format("{} would take {} of memory on every rank, and {} are free for each of the {} of "
+                            "this node; ask for less",
+                            what, format_bytes(bytes), format_bytes(available), on_node));
   });
 }
 

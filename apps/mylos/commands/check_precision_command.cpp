@@ -58,12 +58,12 @@ Scaling scaling_of(RankGroup& ranks, const std::string& deck_file, Dataset& data
   const std::unique_ptr<RunData> training = open_run_data(options, Answers::optional, deck.places);
   const Dataset known(options.data.train, Answers::optional);  // whose sizes are compared
   if (options.model.type == ModelType::gpt || known.features() != data.features()) {
-    fail_input("{}: has {} features per sample, {} of {} has {}", data.path(), data.features(), known.path(),
-               deck_file, known.features());
+    fail_input(ErrorId::data_mismatch, "{}: has {} features per sample, {} of {} has {}", data.path(),
+               data.features(), known.path(), deck_file, known.features());
   }
   if (data.task() == Task::regression && known.outputs() != data.outputs()) {
-    fail_input("{}: has {} targets per sample, {} of {} has {}", data.path(), data.outputs(), known.path(),
-               deck_file, known.outputs());
+    fail_input(ErrorId::data_mismatch, "{}: has {} targets per sample, {} of {} has {}", data.path(),
+               data.outputs(), known.path(), deck_file, known.outputs());
   }
   static_cast<void>(match_columns(training->meaning(), data));
   return {.method = std::string(name_of(options.data.normalize)),
@@ -168,13 +168,15 @@ std::string note_on(const FilePrecision& file, const Scaling& scaling) {
 
 ExitCode check_precision_command(const CheckPrecisionArguments& arguments) {
   RankGroup ranks = ranks_of_start();
-  if (ranks.size() > 1) fail_input("mylos check-precision runs on one rank; start it without mpirun");
+  if (ranks.size() > 1)
+    fail_input(ErrorId::wrong_rank_count, "mylos check-precision runs on one rank; start it without mpirun");
   const std::string path = checkpoint_file(ranks, {.path = arguments.file});
   const Output output = standard_output(0);
   const bool is_checkpoint = looks_like_checkpoint(path);
   const bool is_tokens = !is_checkpoint && holds_tokens(path);
   if (!arguments.deck.empty() && (is_checkpoint || is_tokens)) {
-    fail_input("{}: holds {}; --deck is for datasets, whose numbers data.normalize scales", path,
+    fail_input(ErrorId::arguments_conflict,
+               "{}: holds {}; --deck is for datasets, whose numbers data.normalize scales", path,
                is_tokens ? "tokens" : "weights");
   }
   if (is_tokens) {

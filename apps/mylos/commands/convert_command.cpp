@@ -76,11 +76,13 @@ ExitCode to_own_names(RankGroup& ranks, const std::string& checkpoint, const Con
 /// Uses Hugging Face's names for a GPT, unless the command line sets other names.
 ExitCode to_safetensors(RankGroup& ranks, const std::string& checkpoint, const ConvertArguments& arguments) {
   if (!arguments.output.ends_with(weights_ending)) {
-    fail_input("{}: a checkpoint is converted into a file {}; end its name in that", arguments.output,
-               weights_ending);
+    fail_input(ErrorId::bad_argument, "{}: a checkpoint is converted into a file whose name ends in {}",
+               arguments.output, weights_ending);
   }
   if (arguments.heads != 0 || arguments.pad_vocabulary != 1) {
-    fail_input("--heads and --pad-vocabulary are for the way into a checkpoint; {} is one", checkpoint);
+    fail_input(ErrorId::arguments_conflict,
+               "--heads and --pad-vocabulary are for the conversion into a checkpoint; {} already is one",
+               checkpoint);
   }
   if (arguments.names == "own") return to_own_names(ranks, checkpoint, arguments);
   if (arguments.names == "gpt2") return to_huggingface(ranks, checkpoint, arguments);
@@ -91,23 +93,27 @@ ExitCode to_safetensors(RankGroup& ranks, const std::string& checkpoint, const C
 
 ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
   if (arguments.output.ends_with(weights_ending)) {
-    fail_input("{}: is no checkpoint, and {} would be none; one of the two must be", arguments.input.path,
-               arguments.output);
+    fail_input(ErrorId::wrong_format,
+               "{}: is not a checkpoint, and {} would not be one; one of the two must be",
+               arguments.input.path, arguments.output);
   }
   std::error_code failure;
   const auto there = std::filesystem::status(arguments.output, failure);
   if (failure && there.type() != std::filesystem::file_type::not_found) {
-    fail_input("{}: cannot be written: {}; name another file", printable(arguments.output),
-               failure.message());
+    fail_input(ErrorId::cannot_write, "{}: cannot be written: {}; name another file",
+               printable(arguments.output), failure.message());
   }
   if (std::filesystem::is_directory(there)) {
-    fail_input("{}: is a folder; give the checkpoint's file, {}/gpt2.h5", arguments.output, arguments.output);
+    fail_input(ErrorId::not_a_file, "{}: is a folder; give the checkpoint's file, {}/gpt2.h5",
+               arguments.output, arguments.output);
   }
   if (!arguments.names.empty()) {
-    fail_input("--names is for the way out of a checkpoint; GPT-2's are what is read");
+    fail_input(ErrorId::arguments_conflict,
+               "--names is for the conversion of a checkpoint; weights that become one have GPT-2's names");
   }
   if (!arguments.type.empty()) {
-    fail_input("--type is for the way out of a checkpoint; masters in a checkpoint are float always");
+    fail_input(ErrorId::arguments_conflict,
+               "--type is for the conversion of a checkpoint; masters in a checkpoint are always float");
   }
   GptWeights weights = read_huggingface(
       arguments.input.path, {.heads = arguments.heads, .pad_vocabulary = arguments.pad_vocabulary});
@@ -120,7 +126,8 @@ ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
 
 ExitCode convert_command(const ConvertArguments& arguments) {
   RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
-  if (ranks.size() > 1) fail_input("mylos convert runs on one rank; start it without mpirun");
+  if (ranks.size() > 1)
+    fail_input(ErrorId::wrong_rank_count, "mylos convert runs on one rank; start it without mpirun");
   const std::string input = checkpoint_file(ranks, arguments.input);
   require_other_file(input, arguments.output);
   return looks_like_checkpoint(input) ? to_safetensors(ranks, input, arguments)

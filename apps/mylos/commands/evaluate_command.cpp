@@ -99,12 +99,14 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
       choose_whole_file(data, arguments.data);
     } else if (part == DataPart::test) {
       if (data.test.empty())
-        fail_input("{}: its deck names no data.test; give --split validation or --data FILE",
+        fail_input(ErrorId::missing_argument,
+                   "{}: its deck names no data.test; give --split validation or --data FILE",
                    arguments.checkpoint.path);
       choose_whole_file(data, std::string(data.test));
     } else {
       if (data.train.empty())
-        fail_input("{}: its deck names no data.train; give --data FILE", arguments.checkpoint.path);
+        fail_input(ErrorId::missing_argument, "{}: its deck names no data.train; give --data FILE",
+                   arguments.checkpoint.path);
       data.test.clear();
     }
   };
@@ -112,14 +114,16 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   const TrainedNetwork& network = trained->network;
   if (!arguments.data.empty() || part == DataPart::test) part = DataPart::train;
   if (!network.data->has(part)) {
-    fail_input("{}: the run held nothing out for validation (data.validation = 0)", network.data->path());
+    fail_input(ErrorId::too_little_data,
+               "{}: the run held out no samples for validation (data.validation = 0)", network.data->path());
   }
   const std::vector<Measure> measures = measures_of(arguments.metrics);
   run_on_all(trained->communicator->ranks(), [&] {
     const Chain& chain = trained->model->chain();
     for (const Measure measure : measures) {
       const std::string why = why_not_measured(measure, chain.loss(), judged_by(chain) == Judged::tokens);
-      if (!why.empty()) fail_input("{}: has no {}: {}", network.path, name_of(measure), why);
+      if (!why.empty())
+        fail_input(ErrorId::not_measured, "{}: has no {}: {}", network.path, name_of(measure), why);
     }
   });
   const auto pass = trained->pass_over(part);

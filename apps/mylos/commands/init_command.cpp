@@ -22,15 +22,18 @@ namespace fs = std::filesystem;
 void require_possible_output(const InitArguments& arguments, const Options& options) {
   const std::string& output = arguments.output;
   if (output.ends_with(".safetensors")) {
-    fail_input("{}: `mylos init` writes a checkpoint; name it FILE.h5, of which `mylos convert` makes {}",
+    fail_input(ErrorId::bad_argument,
+               "{}: `mylos init` writes a checkpoint; name it FILE.h5, and let `mylos convert` make {} of it",
                printable(output), printable(output));
   }
   std::error_code failure;
   const fs::file_status there = fs::status(output, failure);
   if (failure && there.type() != fs::file_type::not_found)
-    fail_input("{}: cannot be written: {}; name another file", printable(output), failure.message());
+    fail_input(ErrorId::cannot_write, "{}: cannot be written: {}; name another file", printable(output),
+               failure.message());
   if (fs::is_directory(there))
-    fail_input("{}: is a folder; give the checkpoint's file, {}/init.h5", output, output);
+    fail_input(ErrorId::not_a_file, "{}: is a folder; give the checkpoint's file, {}/init.h5", output,
+               output);
   for (const std::string& input :
        {arguments.deck, options.run.initial, options.data.train, options.data.test}) {
     if (!input.empty() && fs::exists(input, failure)) require_other_file(input, output);

@@ -86,7 +86,9 @@ std::size_t bytes_of_rank(int ranks) {
 ExitCode plan_command(const PlanArguments& arguments) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size > 1) fail_input("mylos plan runs on one rank; start it without mpirun and give --ranks {}", size);
+  if (size > 1)
+    fail_input(ErrorId::wrong_rank_count,
+               "mylos plan runs on one rank; start it without mpirun and give --ranks {}", size);
   const Deck deck = read_deck(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
   Options given = deck.options;
   const KnownDevice* device = planned_device(arguments, given.memory);

@@ -17,6 +17,7 @@ const KnownDevice* planned_device(const PlanArguments& arguments, const MemoryOp
   const KnownDevice& device = known_device(arguments.device);
   if (memory.times == TimesSource::measure) {
     fail_input(
+        ErrorId::arguments_conflict,
         "--device {}: memory.times = \"measure\" measures this machine; leave one of the two out, or give "
         "memory.times=model",
         device.name);

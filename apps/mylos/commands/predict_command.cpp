@@ -71,8 +71,10 @@ std::string text_of(const NonFinite& found, const TrainedModel& trained) {
 
 void check(const TrainedNetwork& trained, const PredictArguments& arguments) {
   if (trained.vocabulary) {
-    fail_input("{} is a network of tokens; `mylos sample` lets it write, `mylos eval` judges it",
-               trained.path);
+    fail_input(
+        ErrorId::wrong_format,
+        "{} is a network of tokens; use `mylos sample` to generate text, or `mylos eval` to measure its loss",
+        trained.path);
   }
   for (const auto& input : {arguments.input, trained.path}) require_other_file(input, arguments.output);
 }
@@ -101,7 +103,7 @@ ExitCode predict_command(const PredictArguments& arguments) {
   ranks.broadcast(&nonfinite, sizeof nonfinite, 0);
   const std::string outside = describe_outside(ranks, trained->network, *pass, DataPart::train);
   if (nonfinite.outputs > 0 && !arguments.allow_nonfinite) {
-    fail_run("{}: is not written: {}; --allow-nonfinite writes them", arguments.output,
+    fail_run(ErrorId::not_finite, "{}: is not written: {}; --allow-nonfinite writes them", arguments.output,
              text_of(nonfinite, *trained));
   }
   on_rank_0([&] { predictions->file().close(); });

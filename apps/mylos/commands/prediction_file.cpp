@@ -115,7 +115,7 @@ class CsvPredictions final : public PredictionFile {
   }
 
   [[noreturn]] void refuse(const char* what) const {
-    fail_run("{}: cannot be {}: {}", pending_.temporary(), what, std::strerror(errno));
+    fail_run(ErrorId::cannot_write, "{}: cannot be {}: {}", pending_.temporary(), what, std::strerror(errno));
   }
   void put(std::string_view text, std::int64_t place) {
     while (!text.empty()) {
@@ -149,8 +149,9 @@ void require_hdf5_name(const std::string& path) {
                                          ".npz", ".nc",  ".toml", ".parquet", ".safetensors"};
   const std::string extension = extension_of(path);
   if (std::find(std::begin(others), std::end(others), extension) == std::end(others)) return;
-  fail_input("{}: would be an HDF5 file under the name of another kind; name it {}", path,
-             std::filesystem::path(path).replace_extension(".h5").string());
+  fail_input(ErrorId::bad_argument,
+             "{}: predictions are written as HDF5, and the name is that of another kind of file; name it {}",
+             path, std::filesystem::path(path).replace_extension(".h5").string());
 }
 
 std::unique_ptr<PredictionFile> make_prediction_file(const std::string& path, const PredictionShape& shape) {

@@ -22,7 +22,8 @@ namespace mylos::app {
 namespace {
 
 void require_one_rank() {
-  if (size_of_start() > 1) fail_input("mylos prepare runs on one rank; start it without mpirun");
+  if (size_of_start() > 1)
+    fail_input(ErrorId::wrong_rank_count, "mylos prepare runs on one rank; start it without mpirun");
 }
 
 /// On one rank, into a file of its own that is called as one of HDF5.
@@ -41,7 +42,8 @@ std::vector<std::string> names_between_commas(const std::vector<std::string>& wo
     std::size_t opened = 0;
     for (std::size_t i = 0; i <= word.size(); ++i) {
       if (i == word.size() || (word[i] == ',' && !is_quoted)) {
-        if (name.empty()) fail_input("--targets: has an empty name; expected columns, a,b,c");
+        if (name.empty())
+          fail_input(ErrorId::bad_argument, "--targets: has an empty name; expected columns, a,b,c");
         names.push_back(std::move(name));
         name.clear();
       } else if (word[i] == '"') {
@@ -53,7 +55,8 @@ std::vector<std::string> names_between_commas(const std::vector<std::string>& wo
       }
     }
     if (is_quoted)
-      fail_input("--targets: the quote before '{}' is not closed", printable(word.substr(opened + 1)));
+      fail_input(ErrorId::bad_argument, "--targets: the quote before '{}' is not closed",
+                 printable(word.substr(opened + 1)));
   }
   return names;
 }

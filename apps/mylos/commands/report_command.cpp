@@ -48,7 +48,8 @@ void require_no_other_file(const std::string& path) {
   std::error_code failure;
   const auto there = std::filesystem::status(path, failure);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
-    fail_input("--out {}: is there and is not a file; name another, or \"-\" for standard output",
+    fail_input(ErrorId::not_a_file,
+               "--out {}: exists and is not a file; name another, or \"-\" for standard output",
                printable(path, 300));
   }
   constexpr std::string_view begin = "<!DOCTYPE html>";
@@ -57,7 +58,9 @@ void require_no_other_file(const std::string& path) {
   if (!file.read(found.data(), 1)) return;
   file.read(found.data() + 1, static_cast<std::streamsize>(found.size()) - 1);
   if (found != begin)
-    fail_input("--out {}: there is a file that is no page; give another name", printable(path, 300));
+    fail_input(ErrorId::already_exists,
+               "--out {}: exists and is not a page of `mylos report`; give another name",
+               printable(path, 300));
 }
 
 constexpr std::size_t max_runs = 12;  // more curves are hard to distinguish
@@ -87,7 +90,8 @@ Page make_page(const std::vector<std::string>& folders, std::int64_t watch_s) {
 }
 
 ExitCode print_page(const std::vector<std::string>& folders, std::int64_t watch_s) {
-  if (watch_s > 0) fail_input("--out - prints one page; leave out --watch, or name a file");
+  if (watch_s > 0)
+    fail_input(ErrorId::arguments_conflict, "--out - prints one page; leave out --watch, or name a file");
   std::string text = make_page(folders, 0).text;
   if (text.ends_with('\n')) text.pop_back();
   standard_output(0).line(text);
@@ -97,9 +101,11 @@ ExitCode print_page(const std::vector<std::string>& folders, std::int64_t watch_
 }  // namespace
 
 ExitCode report_command(const ReportArguments& arguments) {
-  if (size_of_start() > 1) fail_input("mylos report runs on one rank; start it without mpirun");
+  if (size_of_start() > 1)
+    fail_input(ErrorId::wrong_rank_count, "mylos report runs on one rank; start it without mpirun");
   if (arguments.runs.size() > max_runs)
-    fail_input("a page shows at most {} runs, {} are named", max_runs, arguments.runs.size());
+    fail_input(ErrorId::extra_argument, "a page shows at most {} runs, and {} are given", max_runs,
+               arguments.runs.size());
   std::vector<std::string> folders;
   for (const std::string& run : arguments.runs) folders.push_back(open_run_folder(run));
   if (arguments.output == "-") return print_page(folders, arguments.watch_s);

@@ -21,6 +21,7 @@ std::vector<std::int32_t> token_numbers(const std::string& prompt, std::int64_t 
     const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), token);
     if (failure != std::errc() || end != word.data() + word.size() || token < 0 || token >= vocabulary) {
       fail_input(
+          ErrorId::bad_argument,
           "--prompt: '{}' at position {} (counted from 0): the network knows numbered tokens without text; "
           "expected numbers 0 to {} with spaces between them",
           printable(word), tokens.size(), vocabulary - 1);
@@ -46,7 +47,8 @@ void show(const std::string& text) {
 ExitCode sample_command(const SampleArguments& arguments) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size > 1) fail_input("mylos sample runs on one rank; start it without mpirun");
+  if (size > 1)
+    fail_input(ErrorId::wrong_rank_count, "mylos sample runs on one rank; start it without mpirun");
   const auto no_data = [](DataOptions& data) {
     data.train.clear();
     data.test.clear();

@@ -45,21 +45,23 @@ void note_other_instructions(const CheckpointReader& reader, const RankGroup& ra
 std::string best_file(const std::string& path) {
   std::error_code failure;
   if (!std::filesystem::is_directory(path, failure))
-    fail_input("{}: is a file; --best takes a run's folder", path);
+    fail_input(ErrorId::not_a_folder, "{}: is a file; --best takes a run's folder", path);
   if (const auto best = best_checkpoint(run_folder(path))) return best->path;
   const std::string name = run_folder(path) + "/" + checkpoints + "/best";
   if (std::filesystem::exists(name, failure))
-    fail_input("{}: names a checkpoint that is not there; the next one that is better gets its place", name);
-  fail_input(
-      "{}: has no best checkpoint, which {}/best would name; a run keeps one where its deck says "
-      "checkpoint.keep_best = \"validation.loss\", or another metric",
-      path, checkpoints);
+    fail_input(ErrorId::no_checkpoint,
+               "{}: names a checkpoint that does not exist; the next better one replaces it", name);
+  fail_input(ErrorId::no_checkpoint,
+             "{}: has no best checkpoint, which {}/best would name; a run keeps one if its deck has "
+             "checkpoint.keep_best = \"validation.loss\", or another metric",
+             path, checkpoints);
 }
 
 std::string checkpoint_file(RankGroup& ranks, const NamedCheckpoint& checkpoint) {
   const std::string& path = checkpoint.path;
   std::error_code failure;
-  if (!std::filesystem::exists(path, failure)) fail_input("{}: there is no such file or folder", path);
+  if (!std::filesystem::exists(path, failure))
+    fail_input(ErrorId::no_such_file, "{}: there is no such file or folder", path);
   if (checkpoint.best) {
     std::string best;
     run_on_first(ranks, [&] { best = best_file(path); });
@@ -73,7 +75,7 @@ std::string checkpoint_file(RankGroup& ranks, const NamedCheckpoint& checkpoint)
     }
     return *found.path;
   }
-  fail_input("{}: is a folder with no valid checkpoint in {}/{}{}", path, checkpoints,
+  fail_input(ErrorId::no_checkpoint, "{}: is a folder with no valid checkpoint in {}/{}{}", path, checkpoints,
              found.messages.empty() ? "" : ": ", fmt::join(found.messages, "; "));
 }
 
@@ -83,10 +85,10 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
   RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
   const CheckpointReader reader(ranks, checkpoint_file(ranks, checkpoint));
   if (checkpoint.average && !has_average(reader)) {
-    fail_input(
-        "{}: has no average of its weights, which a run keeps where its deck says optimizer.average = "
-        "0.999, or another decay; leave out --average",
-        reader.path());
+    fail_input(ErrorId::no_average,
+               "{}: has no average of its weights, which a run keeps if its deck has optimizer.average = "
+               "0.999, or another decay; leave out --average",
+               reader.path());
   }
   trained->network = open_trained_network(ranks, reader, data);
   const Options& options = trained->network.deck.options;

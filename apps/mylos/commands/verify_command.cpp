@@ -23,7 +23,8 @@ std::string chosen_file(const NamedCheckpoint& checkpoint) {
   std::error_code failure;
   if (!std::filesystem::is_directory(path, failure)) return path;
   const std::vector<CheckpointFile> files = list_checkpoints(run_folder(path));
-  if (files.empty()) fail_input("{}: is a folder with no checkpoint in checkpoints/", path);
+  if (files.empty())
+    fail_input(ErrorId::no_checkpoint, "{}: is a folder with no checkpoint in checkpoints/", path);
   return files.back().path;
 }
 

@@ -66,7 +66,8 @@ void keep_message(std::string& message, std::string_view piece) {
 ChildEnd run_child(const std::string& mode, const std::string& file,
                    const std::function<void(std::string_view)>& take) {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail_run("no pipe: {}", std::strerror(errno));
+  if (pipe2(ends.data(), O_CLOEXEC) != 0)
+    fail_run(ErrorId::system_failed, "a pipe cannot be opened: {}", std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -88,7 +89,9 @@ ChildEnd run_child(const std::string& mode, const std::string& file,
     take(piece);
   }
   close(ends[0]);
-  if (code != 0) fail_run("the process that reads {} cannot be started: {}", file, std::strerror(code));
+  if (code != 0)
+    fail_run(ErrorId::system_failed, "the process that reads {} cannot be started: {}", file,
+             std::strerror(code));
   while (waitpid(child, &end.status, 0) < 0 && errno == EINTR) {
   }
   return end;
@@ -133,7 +136,7 @@ std::optional<int> work_as_child(int argument_count, char** arguments) {
     code = static_cast<int>(error.code());
   } catch (const std::exception& error) {  // memory beyond the limit
     const Error of_file(ExitCode::bad_input, ErrorId::damaged,
-                        fmt::format("{}: is no checkpoint that can be read: {}", file, error.what()));
+                        fmt::format("{}: cannot be read as a checkpoint: {}", file, error.what()));
     fmt::print("{}{}", before_message, of_file.what());
     code = static_cast<int>(of_file.code());
   }

@@ -58,7 +58,8 @@ void require_same_start(int argument_count, char** arguments) {
   std::string before = "mylos";
   for (std::size_t i = 0; i < place; ++i) before += ' ' + lines.front()[i];
   fail_input(
-      "the ranks were given different command lines: behind `{}` there is {}; give all of them the same",
+      ErrorId::ranks_disagree,
+      "the ranks were given different command lines: after `{}` there is {}; give all of them the same",
       printable(before, 200), describe(given));
 }
 

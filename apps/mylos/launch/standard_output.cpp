@@ -118,8 +118,10 @@ Output standard_output(int rank) {
 }
 
 void flush_standard_output() {
-  if (std::fflush(stdout) != 0) fail_run("standard output cannot be written: {}", std::strerror(errno));
-  if (std::ferror(stdout) != 0) fail_run("standard output could not be written in full");
+  if (std::fflush(stdout) != 0)
+    fail_run(ErrorId::cannot_write, "standard output cannot be written: {}", std::strerror(errno));
+  if (std::ferror(stdout) != 0)
+    fail_run(ErrorId::cannot_write, "standard output could not be written in full");
 }
 
 Output run_log(int rank) {

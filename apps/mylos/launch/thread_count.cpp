@@ -33,6 +33,7 @@ int thread_count(int asked, const char* variable, const CoreShare& share, int ra
   const auto [read, status] = std::from_chars(first.data(), end, threads);
   if (status != std::errc() || read != end || threads < 1 || threads > max_threads) {
     fail_input(
+        ErrorId::bad_argument,
         "OMP_NUM_THREADS is '{}'; the threads of a rank are a number from 1 to {} (or a list that begins "
         "with one), and run.threads comes before this variable",
         printable(said), max_threads);

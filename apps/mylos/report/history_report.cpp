@@ -152,7 +152,7 @@ ordered_json history_of(const std::string& folder, const DeckLines& deck, bool r
       read_in_child(history_child_argument, file->path,
                     [&](std::string_view piece) { stored.rows().feed(piece); });
     } catch (const Error& error) {
-      notes.push_back(fmt::format("{} is not used: {}", name, printable(error.what(), 500)));
+      notes.push_back(fmt::format("{} is not used: {}", name, printable(error.message(), 500)));
       continue;
     }
     if (stored.rows().rows() == 0) continue;

@@ -22,6 +22,11 @@ void complete_shapes(ModelOptions& model) {
   if (model.vocabulary == 0) model.vocabulary = 1;
 }
 
+std::string unreadable_deck(std::string_view why) {
+  return fmt::format("types per layer: this version of Mylos cannot read the run's deck: {}",
+                     printable(why, 500));
+}
+
 }  // namespace
 
 ordered_json layers_of(const std::string& resolved, ordered_json& notes) {
@@ -43,9 +48,11 @@ ordered_json layers_of(const std::string& resolved, ordered_json& notes) {
                         {"input", std::string(name_of(signature.input_type))},
                         {"output", std::string(name_of(signature.output_type))}});
     }
+  } catch (const Error& error) {
+    notes.push_back(unreadable_deck(error.message()));
+    return nullptr;
   } catch (const std::exception& error) {
-    notes.push_back(fmt::format("types per layer: this version of Mylos cannot read the run's deck: {}",
-                                printable(error.what(), 500)));
+    notes.push_back(unreadable_deck(error.what()));
     return nullptr;
   }
   return layers;

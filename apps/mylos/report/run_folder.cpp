@@ -32,13 +32,14 @@ bool is_run(const std::string& folder) {
 std::string open_run_folder(const std::string& path) {
   std::error_code failure;
   if (!fs::exists(path, failure))
-    fail_input("{}: there is no such folder{}", printable(path, 300), current_folder_note(path));
+    fail_input(ErrorId::no_such_folder, "{}: there is no such folder{}", printable(path, 300),
+               current_folder_note(path));
   if (!fs::is_directory(path, failure))
-    fail_input("{}: is a file; name the run's folder", printable(path, 300));
+    fail_input(ErrorId::not_a_folder, "{}: is a file; name the run's folder", printable(path, 300));
   std::string folder = run_folder(path);
   if (!is_run(folder))
-    fail_input("{}: is no run's folder: it has none of {}, checkpoints/step-*.h5", printable(path, 300),
-               fmt::join(files_of_a_run, ", "));
+    fail_input(ErrorId::wrong_format, "{}: is not a run's folder: it has none of {}, checkpoints/step-*.h5",
+               printable(path, 300), fmt::join(files_of_a_run, ", "));
   return folder;
 }
 

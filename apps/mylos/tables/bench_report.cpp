@@ -15,7 +15,7 @@ namespace {
 void write(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   if (file << text << std::flush) return;
-  fail_run("{}: cannot be written: {}", path, std::strerror(errno));
+  fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
 }
 
 }  // namespace

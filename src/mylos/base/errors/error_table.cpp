@@ -19,12 +19,13 @@ constexpr std::array of_command_line{
     ErrorEntry{ErrorId::extra_argument, "extra-argument",
                "The command line has more arguments than the command takes.",
                "Remove it, or quote a name that has blanks."},
-    ErrorEntry{
-        ErrorId::bad_argument, "bad-argument",
-        "The value of an argument or option is not of the form or in the range that the message states.",
-        "Give a value of that form."},
+    ErrorEntry{ErrorId::bad_argument, "bad-argument",
+               "The value of an argument, option or environment variable is not of the form or in the range "
+               "that the message states.",
+               "Give a value of that form."},
     ErrorEntry{ErrorId::arguments_conflict, "arguments-conflict",
-               "Two options exclude each other, or one needs another that is missing.",
+               "Two arguments exclude each other, or one needs another that is missing; or an option does "
+               "not apply to the kind of the file or to a key of the deck.",
                "Leave one out, or add the other, as the message says."},
     ErrorEntry{ErrorId::wrong_rank_count, "wrong-rank-count",
                "The command runs on one rank, or on several, and was started otherwise; or the number of "
@@ -52,9 +53,10 @@ constexpr std::array of_deck{
                "Give a value of the kind that the message states."},
     ErrorEntry{ErrorId::keys_conflict, "keys-conflict", "Two keys, each of them valid, cannot be combined.",
                "Change one of the two; the message says which combinations are possible."},
-    ErrorEntry{ErrorId::key_without_effect, "key-without-effect",
-               "The key has no effect with the other keys of this deck.",
-               "Leave it out, or set the key that makes it effective."},
+    ErrorEntry{
+        ErrorId::key_without_effect, "key-without-effect",
+        "The key has no effect with the other keys of this deck, or in a program that provides the samples.",
+        "Leave it out, or set the key that makes it effective."},
     ErrorEntry{ErrorId::unknown_name, "unknown-name",
                "A name or pattern in the deck or on the command line matches nothing: no layer, parameter, "
                "tensor or metric.",
@@ -86,7 +88,8 @@ constexpr std::array of_files{
     ErrorEntry{ErrorId::already_exists, "already-exists", "A file of this name exists and would be replaced.",
                "Remove it, or name another file."},
     ErrorEntry{
-        ErrorId::wrong_format, "wrong-format", "The file is of another kind than the command reads.",
+        ErrorId::wrong_format, "wrong-format",
+        "The file or folder is of another kind than the command reads.",
         "Name a file of that kind; `mylos prepare` and `mylos convert` make files of other kinds readable."},
     ErrorEntry{ErrorId::unknown_version, "unknown-version",
                "The file was written by a newer version of the format than this program reads.",
@@ -131,7 +134,7 @@ constexpr std::array of_data{
                "Give each its own name, the same in all files."},
     ErrorEntry{ErrorId::not_finite, "not-finite",
                "A number is NaN or infinite, or too large for the type that holds it.",
-               "Remove or mend the value at the position in the message."},
+               "Mend the value that the message names, or the network that computed it."},
     ErrorEntry{ErrorId::unknown_column, "unknown-column", "The table has no such column.",
                "Name one of the columns that the message lists."},
     ErrorEntry{ErrorId::unknown_token, "unknown-token", "A character or token is not in the vocabulary.",
@@ -141,8 +144,9 @@ constexpr std::array of_data{
         "A file of data does not fit the network or another file: features, targets, classes or grid differ.",
         "Prepare both files in the same way."},
     ErrorEntry{ErrorId::too_little_data, "too-little-data",
-               "There are fewer samples than the batch, the ranks or the split need.",
-               "Lower `data.batch`, the number of ranks or `data.validation`."},
+               "There are fewer samples than the batch, the ranks, the split or a normalisation layer need.",
+               "Change what the message names: `data.batch`, `data.micro_batch`, the number of ranks or "
+               "`data.validation`."},
 };
 
 constexpr std::array of_runs{
@@ -164,12 +168,13 @@ constexpr std::array of_runs{
                "cannot change.",
                "Restore what the message names, or begin another run in another folder."},
     ErrorEntry{ErrorId::model_mismatch, "model-mismatch", "The weights are those of another network.",
-               "Change the model, or exclude the tensors with `initial.include` and `initial.ignore`."},
+               "Change the model, or select, rename or exclude tensors under `[initial]` "
+               "([initial.md](initial.md))."},
     ErrorEntry{ErrorId::plan_mismatch, "plan-mismatch",
-               "A stored memory plan is that of another network, micro-batch or machine, or is no plan.",
+               "A stored memory plan is that of another network, micro-batch or machine, or is not a plan.",
                "Make a new plan with `mylos plan`."},
     ErrorEntry{ErrorId::not_measured, "not-measured", "The metric or quantity is not measured in this run.",
-               "Use one that the message lists, or switch on its measurement."},
+               "Leave it out, use one that the message names, or switch on its measurement."},
     ErrorEntry{ErrorId::not_reproducible, "not-reproducible",
                "`run.reproducible` cannot be kept with these options or this number of ranks.",
                "Change what the message names, or leave out `run.reproducible`."},
@@ -178,15 +183,16 @@ constexpr std::array of_runs{
                "Lower the learning rate, or compute in bf16 or fp32; [health.md](health.md) shows how to "
                "find the layer."},
     ErrorEntry{ErrorId::stopped, "stopped",
-               "The run was asked to stop before its end and has saved its state.",
-               "Submit it again with `--restart auto`."},
+               "The command was asked to stop before its end; a run has saved its state.",
+               "Submit a run again with `--restart auto`; start other commands again."},
 };
 
 constexpr std::array of_memory{
-    ErrorEntry{ErrorId::does_not_fit, "does-not-fit",
-               "The run needs more memory than its budget or the machine has, also with recomputation.",
-               "Use what the message proposes: a smaller `data.micro_batch`, sharding, more ranks or a "
-               "larger `memory.budget`."},
+    ErrorEntry{
+        ErrorId::does_not_fit, "does-not-fit",
+        "The run or command needs more memory than its budget or the machine has, also with recomputation.",
+        "Use what the message proposes: a smaller `data.micro_batch`, sharding, more ranks or a "
+        "larger `memory.budget`."},
     ErrorEntry{ErrorId::out_of_memory, "out-of-memory", "The system gave no more memory.",
                "Use a smaller `data.micro_batch` or more ranks; state the true `memory.budget`."},
 };
@@ -211,7 +217,8 @@ constexpr std::array of_machine{
                "A library (HDF5, oneDNN, cuBLASLt, cuDNN) failed or has no routine for this case.",
                "See the library's reason in the message; another `kernels.gemm` may avoid it."},
     ErrorEntry{ErrorId::communication_failed, "communication-failed",
-               "An exchange between ranks failed: MPI or NCCL reported an error, or a rank did not answer.",
+               "An exchange between ranks failed: MPI or NCCL reported an error, a rank did not answer, or a "
+               "sum is wrong.",
                "Look for the first rank that failed; check the network and the launcher."},
     ErrorEntry{ErrorId::system_failed, "system-failed", "A call of the operating system failed.",
                "See the system's reason in the message: limits of processes, files or memory."},
@@ -245,12 +252,11 @@ std::span<const ErrorTopic> error_topics() {
 
 std::string error_manual() {
   std::string page =
-      "# Errors\n\n"
-      "Every refusal ends with the name of its cause in brackets. The message says what is wrong and where; "
-      "this page\n"
-      "explains each cause and its cure. Names stay the same between versions, the messages may change: "
-      "scripts should\n"
-      "compare the exit code and the name.\n";
+      "# Errors\n\nEvery refusal ends with the name of its cause in brackets. The message says what is wrong "
+      "and where; "
+      "this page\nexplains each cause and its cure. Names stay the same between versions, the messages may "
+      "change: "
+      "scripts should\ncompare the exit code and the name.\n";
   for (const ErrorTopic& topic : topics) {
     page += fmt::format("\n## {}\n\n| name | cause | cure |\n|---|---|---|\n", topic.title);
     for (const ErrorEntry& entry : topic.entries)

@@ -33,10 +33,11 @@ void begin_with_scale_of(const ScalerState& fresh, ScalerState& scaler) {
 
 void require_possible_scaler(const ScalerState& state, const std::string& source) {
   if (is_possible(state)) return;
-  fail_input(
-      "{}: /scaler is no state of a loss scaler: scale {:g}, {} steps, {} overflows, {} of them among the "
-      "last {}; precision.scaler.reset cannot help, as the file was changed; restart from another",
-      source, state.scale, state.steps, state.overflows, state.recent.overflows, state.recent.steps());
+  fail_input(ErrorId::damaged,
+             "{}: /scaler is not a possible state of a loss scaler: scale {:g}, {} steps, {} overflows, {} "
+             "of them among the last {}; precision.scaler.reset cannot help, as the file was changed; "
+             "restart from another",
+             source, state.scale, state.steps, state.overflows, state.recent.overflows, state.recent.steps());
 }
 
 std::string settle_scaler(const CheckpointReader& saved, const Options& options, const ScalerState& fresh,

@@ -48,7 +48,7 @@ class Trial {
     StepState state = trainer_->read_state();
     if (state.halted != 0) {
       trainer_->throw_if_failed(quiet);
-      throw Error(ExitCode::diverged,
+      throw Error(ExitCode::diverged, ErrorId::diverged,
                   fmt::format("diverges: {} steps in a row are not finite up to its step {}",
                               state.scaler.skipped_in_a_row, state.step));
     }
@@ -176,8 +176,9 @@ void visit(const TrialSubject& subject, const MemoryProblem& start, const TrialL
     const bool is_of_the_setting =
         error.code() == ExitCode::does_not_fit || error.code() == ExitCode::diverged;
     if (!is_of_the_setting && !may_be_the_type) throw;
-    result.obstacle = error.what();
+    result.obstacle = error.message();
     result.code = error.code();
+    result.cause = error.id();
   }
 }
 

@@ -39,13 +39,14 @@ struct GradientLoss {
 
 struct TrialResult {
   TrialSetting setting;
-  std::string obstacle = {};        // why it cannot run; "": it ran
-  ExitCode code = ExitCode::done;   // exit code of a run in this setting
-  std::vector<double> step_s = {};  // mean of a stretch on the slowest rank, [round]
-  std::vector<double> step_j = {};  // joules of all ranks per step, [round]; empty: not measured
-  std::vector<double> losses = {};  // over all ranks, [compared step]
-  std::int64_t skipped = 0;         // among the compared steps
-  double late_skips = 0;            // skipped fraction of the last quarter of them
+  std::string obstacle = {};          // why it cannot run; "": it ran
+  ExitCode code = ExitCode::done;     // exit code of a run in this setting
+  ErrorId cause = ErrorId::internal;  // of the obstacle
+  std::vector<double> step_s = {};    // mean of a stretch on the slowest rank, [round]
+  std::vector<double> step_j = {};    // joules of all ranks per step, [round]; empty: not measured
+  std::vector<double> losses = {};    // over all ranks, [compared step]
+  std::int64_t skipped = 0;           // among the compared steps
+  double late_skips = 0;              // skipped fraction of the last quarter of them
   std::vector<GradientLoss> gradients = {};
   std::int64_t micro_batch = 0;  // samples; less than the deck's if memory.on_oom shrinks it
   std::size_t rank_bytes = 0;    // total memory of a rank

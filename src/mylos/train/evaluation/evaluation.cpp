@@ -63,7 +63,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
   run_on_all(ranks, [&] {
     for (const Measure measure : wanted) {
       const std::string why = why_not_measured(measure, chain.loss(), judged_by(chain) == Judged::tokens);
-      if (!why.empty()) fail_input("{} is not measured: {}", name_of(measure), why);
+      if (!why.empty()) fail_input(ErrorId::not_measured, "{} is not measured: {}", name_of(measure), why);
     }
     measures.emplace(wanted, chain.outputs());
     const Kokkos::View<LossSums, Device> batch_sums("batch sums");

@@ -23,7 +23,8 @@ void EvaluationLog::make_room(const CheckpointReader& saved, CheckpointState& st
 
 void EvaluationLog::require_valid(const std::string& source, std::int64_t step) const {
   if (count_ < 0 || !best_.is_possible(step))
-    fail_input("{}: /evaluation is of no run that is at step {}: {} rows, the best at step {}", source, step,
+    fail_input(ErrorId::damaged,
+               "{}: /evaluation cannot be of a run at step {}: {} rows, the best at step {}", source, step,
                count_, best_.step());
 }
 

@@ -166,14 +166,15 @@ std::string why_not_measured(Measure measure, LossType loss, bool of_tokens) {
 void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, const std::string& place) {
   if (is_wanted(wanted, Measure::confusion) && outputs > ClassMeasures::max_matrix_classes) {
     fail_input(
-        "{}run.metrics: the matrix of \"confusion\" has 8 bytes for each pair of classes, and {} classes are "
-        "more "
-        "than the {} of which it is measured; leave it out, \"top5\" has no matrix",
+        ErrorId::not_measured,
+        "{}run.metrics: \"confusion\" has 8 bytes for each pair of classes; there are {} classes, and it is "
+        "measured for at most {}; leave it out, or use \"top5\", which has no matrix",
         place, outputs, ClassMeasures::max_matrix_classes);
   }
   if (is_wanted(wanted, Measure::r2) && outputs > max_measured_targets) {
-    fail_input("{}run.metrics: \"r2\" is measured of up to {} targets, and there are {}; leave it out", place,
-               max_measured_targets, outputs);
+    fail_input(ErrorId::not_measured,
+               "{}run.metrics: \"r2\" is measured for at most {} targets, and there are {}; leave it out",
+               place, max_measured_targets, outputs);
   }
 }
 

@@ -81,15 +81,16 @@ std::optional<Metric> watched_metric(const Options& options, const RunData& data
     const auto found = std::find_if(measured.begin(), measured.end(),
                                     [&](const Metric& metric) { return name_of(metric) == wanted; });
     if (found != measured.end()) return *found;
-    fail_input("checkpoint.keep_best = \"{}\" is not measured in this run: {}; measured are {}", wanted,
+    fail_input(ErrorId::not_measured,
+               "checkpoint.keep_best = \"{}\" is not measured in this run: {}; measured are {}", wanted,
                why_not_measured(wanted, data), names_of(measured));
   }
   if (options.run.patience == 0) return std::nullopt;
   if (measured.size() > 1) return measured[1];  // the validation loss, else the test loss
-  fail_input(
-      "run.patience = {}: nothing is evaluated in this run; give data.validation or data.test, or go by "
-      "checkpoint.keep_best = \"train.loss\"",
-      options.run.patience);
+  fail_input(ErrorId::not_measured,
+             "run.patience = {}: nothing is evaluated in this run; give data.validation or data.test, or set "
+             "checkpoint.keep_best = \"train.loss\"",
+             options.run.patience);
 }
 
 }  // namespace mylos

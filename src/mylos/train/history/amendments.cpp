@@ -21,7 +21,7 @@ using nlohmann::ordered_json;
 DType compute_type_of(const std::string& word) {
   for (const DType type : {DType::bf16, DType::fp16, DType::fp32})
     if (name_of(type) == word) return type;
-  fail_input("compute is {}", word);
+  fail_input(ErrorId::damaged, "compute is {}", word);
 }
 
 /// Returns whether `name` can be the name of one layer in a deck: it is not a pattern and has no control
@@ -34,14 +34,19 @@ bool is_layer_name(const std::string& name) {
 void require_sound(const Amendment& read) {
   const auto is_share = [](double factor) { return factor > 0 && factor <= 1; };
   if (read.decision.kind != "rewind" && read.decision.kind != "adaptation")
-    fail_input("kind is {}", read.decision.kind);
-  if (!is_share(read.lr_factor)) fail_input("lr_factor is {}", read.lr_factor);
-  if (!is_share(read.scale_factor)) fail_input("scale_factor is {}", read.scale_factor);
-  if (!is_layer_name(read.float_layer)) fail_input("float_layer is no layer's name");
+    fail_input(ErrorId::damaged, "kind is {}", read.decision.kind);
+  if (!is_share(read.lr_factor)) fail_input(ErrorId::damaged, "lr_factor is {}", read.lr_factor);
+  if (!is_share(read.scale_factor)) fail_input(ErrorId::damaged, "scale_factor is {}", read.scale_factor);
+  if (!is_layer_name(read.float_layer))
+    fail_input(ErrorId::damaged, "float_layer is not the name of a layer");
   if (read.growth_interval && *read.growth_interval < 1)
-    fail_input("growth_interval is {}", *read.growth_interval);
+    fail_input(ErrorId::damaged, "growth_interval is {}", *read.growth_interval);
   if (read.growth_factor && !(*read.growth_factor > 1 && *read.growth_factor <= 65536))
-    fail_input("growth_factor is {}", *read.growth_factor);
+    fail_input(ErrorId::damaged, "growth_factor is {}", *read.growth_factor);
+}
+
+[[noreturn]] void refuse_list(const std::string& source, std::string_view why) {
+  fail_input(ErrorId::damaged, "{}: is not a list of a run's amendments: {}", source, why);
 }
 
 Amendment read_amendment(std::string_view line) {
@@ -128,11 +133,14 @@ Amendments read_amendments(std::string_view lines, const std::string& source) {
   Amendments amendments;
   while (!lines.empty()) {
     const std::size_t end = std::min(lines.find('\n'), lines.size());
+    if (amendments.size() == max_amendments)
+      refuse_list(source, fmt::format("it has more than {}", max_amendments));
     try {
-      if (amendments.size() == max_amendments) fail_input("there are more than {}", max_amendments);
       amendments.push_back(read_amendment(lines.substr(0, end)));
-    } catch (const std::exception& error) {  // an Error, or an exception of the JSON reader
-      fail_input("{}: is no list of a run's amendments: {}", source, error.what());
+    } catch (const Error& error) {
+      refuse_list(source, error.message());
+    } catch (const std::exception& error) {
+      refuse_list(source, error.what());
     }
     lines.remove_prefix(std::min(end + 1, lines.size()));
   }

@@ -30,7 +30,7 @@ std::uint64_t step_of(const std::string& line) {
 void write_or_fail(std::ofstream& file, const std::string& path, const std::string& text) {
   if (file) errno = 0;  // if opening failed, errno has the reason
   file << text << std::flush;
-  if (!file) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
+  if (!file) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ void RowFile::append(const std::string& lines) {
   const auto before = failure ? 0 : found;
   if (failure && begun_) {
     begun_ = false;
-    fail_run("{}: is no longer there; was the run's folder deleted?", path_);
+    fail_run(ErrorId::no_such_file, "{}: no longer exists; was the run's folder deleted?", path_);
   }
   try {
     std::ofstream file(path_, std::ios::app);

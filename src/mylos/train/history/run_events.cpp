@@ -28,7 +28,7 @@ RunEvent read_event(std::string_view line, const std::string& source) {
             .subject = object.at("subject").get<std::string>(),
             .text = object.at("text").get<std::string>()};
   } catch (const nlohmann::json::exception& error) {
-    fail_input("{}: is no list of a run's events: {}", source, error.what());
+    fail_input(ErrorId::damaged, "{}: is not a list of a run's events: {}", source, error.what());
   }
 }
 
@@ -48,7 +48,7 @@ std::vector<RunEvent> read_events(std::string_view lines, const std::string& sou
   while (!lines.empty()) {
     const std::size_t end = std::min(lines.find('\n'), lines.size());
     if (events.size() == RunEvents::max_events)
-      fail_input("{}: has more than {} events", source, RunEvents::max_events);
+      fail_input(ErrorId::damaged, "{}: has more than {} events", source, RunEvents::max_events);
     events.push_back(read_event(lines.substr(0, end), source));
     lines.remove_prefix(std::min(end + 1, lines.size()));
   }

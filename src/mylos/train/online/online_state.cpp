@@ -23,13 +23,14 @@ void require_same_run(const CheckpointReader& reader, const Options& options) {
   const bool has_moments = Optimizer::share_moments(written.options.optimizer.type, options.optimizer.type);
   for (const KeyDifference& difference : differing_keys(written.options, options)) {
     if (difference.key == "optimizer.type" && !has_moments) {
-      fail_input("{}: optimizer.type was {}, the options say {}, which needs other moments", reader.path(),
+      fail_input(ErrorId::restart_mismatch,
+                 "{}: optimizer.type was {}, the options say {}, which needs other moments", reader.path(),
                  difference.before, difference.after);
     }
     const bool is_size = difference.key == "model.inputs" || difference.key == "model.outputs";
     if (is_size || difference.key.rfind("model.", 0) != 0) continue;
-    fail_input("{}: {} was {}, the options say {}", reader.path(), difference.key, difference.before,
-               difference.after);
+    fail_input(ErrorId::model_mismatch, "{}: {} was {}, the options say {}", reader.path(), difference.key,
+               difference.before, difference.after);
   }
 }
 
@@ -88,9 +89,11 @@ void OnlineTrainer::load(const std::string& path) {
   const CheckpointReader reader(ranks, path);
   run_on_all(ranks, [&] {
     if (!reader.exists("/schedule"))
-      fail_input("{}: holds weights alone (`mylos convert` or `mylos init` made it)", path);
+      fail_input(ErrorId::weights_only, "{}: holds only weights (`mylos convert` or `mylos init` made it)",
+                 path);
     if (reader.exists("/data/normalization") || reader.exists("/vocabulary")) {
-      fail_input("{}: was trained on normalised data or tokens, which views do not hold", path);
+      fail_input(ErrorId::restart_mismatch,
+                 "{}: was trained on normalised data or tokens, which views do not hold", path);
     }
     require_same_run(reader, parts.assembly.network.options);
   });
@@ -102,7 +105,8 @@ void OnlineTrainer::load(const std::string& path) {
   });
   reader.read(state);
   if (static_cast<std::int64_t>(run.step.step) != reader.header().step)
-    fail_input("{}: /schedule/step is {}, but / says {}", path, run.step.step, reader.header().step);
+    fail_input(ErrorId::damaged, "{}: /schedule/step is {}, but / says {}", path, run.step.step,
+               reader.header().step);
   std::string settled;
   std::string rounding;
   run_on_all(ranks, [&] {

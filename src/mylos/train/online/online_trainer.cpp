@@ -25,11 +25,13 @@ MPI_Comm require_started(MPI_Comm ranks) {
   MPI_Initialized(&started);
   MPI_Finalized(&over);
   if (started == 0 || over != 0)
-    fail_run("MPI is not running; an OnlineTrainer lives within MPI_Init and MPI_Finalize");
+    fail_run(ErrorId::bad_call,
+             "MPI is not running; an OnlineTrainer must live between MPI_Init and MPI_Finalize");
   if (!Kokkos::is_initialized())
-    fail_run("Kokkos is not running; an OnlineTrainer lives within its Kokkos::ScopeGuard");
+    fail_run(ErrorId::bad_call,
+             "Kokkos is not running; an OnlineTrainer must live within a Kokkos::ScopeGuard");
   if (ranks == MPI_COMM_NULL)
-    fail_input("an OnlineTrainer was given MPI_COMM_NULL: this rank is none of those that train");
+    fail_input(ErrorId::bad_call, "an OnlineTrainer was given MPI_COMM_NULL: this rank does not train");
   return ranks;
 }
 
@@ -37,29 +39,35 @@ MPI_Comm require_started(MPI_Comm ranks) {
 void require_online(const Options& options) {
   const ModelOptions& model = options.model;
   if (model.type == ModelType::gpt)
-    fail_input("model.type = \"gpt\" learns from token files, not from views; use \"mlp\" or \"chain\"");
+    fail_input(ErrorId::bad_value,
+               "model.type = \"gpt\" learns from token files, not from views; use \"mlp\" or \"chain\"");
   if (model.inputs < 1 || model.outputs < 1) {
-    fail_input("model.inputs and model.outputs must say how large a sample is");
+    fail_input(ErrorId::missing_key, "model.inputs and model.outputs are required: the sizes of a sample");
   }
   if (!options.data.train.empty() || !options.data.test.empty()) {
-    fail_input("data.train and data.test name files, but samples come from the program; leave them out");
+    fail_input(ErrorId::key_without_effect,
+               "data.train and data.test name files, but samples come from the program; leave them out");
   }
   if (options.run.reproducible)
     fail_input(
-        "run.reproducible needs samples from a data file: a program that shares them out itself decides");
+        ErrorId::not_reproducible,
+        "run.reproducible needs samples from a data file; here the program distributes them over the ranks");
   if (options.precision.adapt)
-    fail_input("precision.adapt compares types by the samples of a data file; leave it out and set compute");
+    fail_input(ErrorId::key_without_effect,
+               "precision.adapt compares types on the samples of a data file; leave it out and set compute");
   if (options.memory.on_oom == OutOfMemory::shrink) {
-    fail_input(
-        "memory.on_oom = \"shrink\" cuts a batch into smaller micro-batches, but a step takes the samples "
-        "that "
-        "the program gives it as one; leave it out and give fewer samples in a step");
+    fail_input(ErrorId::key_without_effect,
+               "memory.on_oom = \"shrink\" cuts a batch into smaller micro-batches, but a step "
+               "computes all samples that the program gives it at once; leave it out and give fewer samples "
+               "in a step");
   }
   if (options.data.normalize != Normalize::none) {
-    fail_input("data.normalize goes by the statistics of a data file; leave it out and scale the views");
+    fail_input(ErrorId::key_without_effect,
+               "data.normalize uses the statistics of a data file; leave it out and scale the views");
   }
   if (options.data.augment.any()) {
-    fail_input("data.augment moves samples of a data file; leave it out and move them in the views");
+    fail_input(ErrorId::key_without_effect,
+               "data.augment moves samples of a data file; leave it out and move them in the views");
   }
 }
 
@@ -83,7 +91,8 @@ void require_same(RankGroup& ranks, const Options& options) {
   run_on_all(ranks, [&] {
     const Options others = read_deck(first, "the options of rank 0", {}).options;
     for (const KeyDifference& difference : differing_keys(others, options)) {
-      fail_input("{} is {} here and {} on rank 0; options are the same on all ranks", difference.key,
+      fail_input(ErrorId::ranks_disagree,
+                 "{} is {} here and {} on rank 0; options must be the same on all ranks", difference.key,
                  difference.after, difference.before);
     }
   });
@@ -187,7 +196,7 @@ void OnlineTrainer::Parts::throw_cause(StepState state) {
     state.halted = 0;  // nothing has moved: the program may go on
     assembly.trainer->write_state(state);
     assembly.trainer->throw_if_failed(quiet);
-    fail_run("the trainer has halted, and no rank says why");
+    fail_run(ErrorId::internal, "the trainer has halted, and no rank has an error");
   }
   diverged.emplace(ExitCode::diverged,
                    describe_divergence(state, find_fault(quiet, *assembly.trainer, *batch)));
@@ -236,7 +245,8 @@ void OnlineTrainer::infer(const SampleRows<const float>& inputs, const SampleRow
   const std::int64_t outputs = chain.outputs();
   const auto samples = static_cast<std::int64_t>(inputs.extent(0));
   if (predictions.extent(0) != inputs.extent(0)) {
-    fail_input("{} rows of inputs and {} of predictions", inputs.extent(0), predictions.extent(0));
+    fail_input(ErrorId::bad_call, "{} rows of inputs and {} of predictions; both views need the same number",
+               inputs.extent(0), predictions.extent(0));
   }
   ViewBatch::require_rows(inputs, chain.inputs(), "inputs", "inputs");
   ViewBatch::require_rows(predictions, outputs, "predictions", "outputs");

@@ -161,7 +161,7 @@ std::string of_the_budget(const MemoryProblem& problem) {
   if (ranks > 0) message += fmt::format("; {} ranks with as much memory each would fit", ranks);
   if (micro_batch == 0 && ranks == 0 && !shard && !fits_without_matrix)
     message += "; neither a smaller data.micro_batch nor more ranks are enough";
-  throw Error(ExitCode::does_not_fit, message);
+  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit, message);
 }
 
 MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& statement) {
@@ -235,9 +235,9 @@ void require_free_memory(const MemoryPlan& plan, std::optional<std::int64_t> fre
   const auto needed = static_cast<std::int64_t>(plan.rank_bytes());
   const std::int64_t share = *free_bytes / ranks_on_device;
   if (needed <= share) return;
-  throw Error(ExitCode::does_not_fit,
+  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
               fmt::format("the plan takes {} of device memory per rank, and {} are free on the device{}. End "
-                          "what else runs there, or set memory.budget to less than that",
+                          "the other processes there, or set memory.budget to less than that",
                           format_bytes(needed), format_bytes(*free_bytes),
                           ranks_on_device == 1 ? ""
                                                : fmt::format(", which {} ranks share: {} each",
@@ -282,7 +282,7 @@ MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, co
   reserve_least(problem, result);
   if (result.rank_bytes() > problem.budget) {
     throw Error(
-        ExitCode::does_not_fit,
+        ExitCode::does_not_fit, ErrorId::does_not_fit,
         fmt::format("{} takes {} per rank, more than the budget of {}; it needs memory.budget = \"{}\"",
                     source, format_bytes(static_cast<std::int64_t>(result.rank_bytes())),
                     of_the_budget(problem), in_mebibytes(result.rank_bytes())));
@@ -318,8 +318,7 @@ std::string note_on_search(const MemoryPlan& plan) {
   if (plan.plan.group == 1) return "";
   return fmt::format(
       "the plan is approximate: {} blocks, few of them equal, are too many for an exact search, so that up "
-      "to "
-      "{} neighbouring blocks were planned as one",
+      "to {} neighbouring blocks were planned as one",
       plan.statement.cost.blocks.size(), plan.plan.group);
 }
 

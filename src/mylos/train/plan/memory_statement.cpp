@@ -88,6 +88,7 @@ double update_time_of(const OptimizerOptions& options, const ParameterLayout& la
 void require_reproducible_sums(const NetworkPlan& network) {
   if (!network.options.run.reproducible || network.memory.buffer_sums == 0) return;
   fail_input(
+      ErrorId::not_reproducible,
       "run.reproducible: the running statistics of batch normalisation are sums whose last bits differ with "
       "the number of ranks; norm = \"groupnorm\" and \"layernorm\" have none");
 }
@@ -192,6 +193,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   const TrainerMemory& memory = network.memory;
   if (step.micro_batch > max_rows / chain.rows_per_sample) {
     fail_input(
+        ErrorId::too_large,
         "a micro-batch of {} samples of {} rows each is more than {} rows; set data.micro_batch to at most "
         "{}",
         step.micro_batch, chain.rows_per_sample, max_rows, max_rows / chain.rows_per_sample);

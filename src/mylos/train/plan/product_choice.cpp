@@ -67,7 +67,7 @@ void take_engines(GemmEngine& gemm, const ProductEngines& chosen) {
     // Another device, or another version of the library, has other algorithms. It then uses its own choice,
     // since ranks compute different samples anyway.
     if (!gemm.choose(problem, engine) && !is_library_algorithm(engine))
-      fail_run("a product is to be computed by {}, which is not here", engine);
+      fail_run(ErrorId::not_in_build, "GEMM engine '{}' is not available in this build", engine);
   }
 }
 

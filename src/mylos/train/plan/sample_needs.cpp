@@ -116,6 +116,7 @@ void require_enough_samples(const SampleNeeds& needs, const StepPartition& step)
   if (!lack) return;
   const bool is_own = lack->samples < needs.own;
   fail_input(
+      ErrorId::too_little_data,
       "layer '{}' normalises each channel over the samples of {}, and micro-batch {} of a step has {} sample "
       "{}: the layer's output is constant ({}). Set {}",
       is_own ? needs.own_layer : needs.together_layer,

@@ -35,7 +35,8 @@ class Node {
     if (!value_.is_object()) refuse("is not an object");
     const auto found = value_.find(key);
     if (found == value_.end())
-      fail_input("{}: {} is missing", source_, path_.empty() ? key : path_ + "." + key);
+      fail_input(ErrorId::plan_mismatch, "{}: {} is missing", source_,
+                 path_.empty() ? key : path_ + "." + key);
     return {*found, source_, path_.empty() ? key : path_ + "." + key};
   }
 
@@ -87,7 +88,7 @@ class Node {
   }
 
   [[noreturn]] void refuse(const std::string& problem) const {
-    fail_input("{}: {} {}", source_, path_.empty() ? "the text" : path_, problem);
+    fail_input(ErrorId::plan_mismatch, "{}: {} {}", source_, path_.empty() ? "the text" : path_, problem);
   }
 
  private:
@@ -205,10 +206,10 @@ ProductEngines engines_of(const Node& root) {
 
 void compare(const std::string& source, const std::string& what, std::size_t stored, std::size_t now) {
   if (stored == now) return;
-  fail_input(
-      "{} was planned for another model, micro-batch, engine of products or number of threads: {} is {} "
-      "there and {} here",
-      source, what, stored, now);
+  fail_input(ErrorId::plan_mismatch,
+             "{} was planned for another model, micro-batch, GEMM engine or number of threads: {} is {} "
+             "there and {} here",
+             source, what, stored, now);
 }
 
 /// Compares the bytes. Times are ignored, as they differ between machines.
@@ -223,7 +224,8 @@ void compare(const std::string& source, const ChainCost& stored, const ChainCost
     compare(source, "output_bytes" + of_block, was.output_bytes, is.output_bytes);
     compare(source, "forward_workspace" + of_block, was.forward_workspace, is.forward_workspace);
     if (was.skip != is.skip)
-      fail_input("{} was planned for another model: other boundaries are carried to block {}", source, i);
+      fail_input(ErrorId::plan_mismatch,
+                 "{} was planned for another model: other skip tensors are live at block {}", source, i);
     compare(source, "the number of variants" + of_block, was.variants.size(), is.variants.size());
     for (std::size_t v = 0; v < is.variants.size(); ++v) {
       const std::string of_variant = " of variant " + is.variants[v].name + of_block;
@@ -237,12 +239,14 @@ void compare(const std::string& source, const ChainCost& stored, const ChainCost
 }  // namespace
 
 StoredPlan parse_plan(std::string_view text, const std::string& source) {
-  if (text.size() > max_text_bytes) fail_input("{}: a plan of more than {} bytes", source, max_text_bytes);
+  if (text.size() > max_text_bytes)
+    fail_input(ErrorId::plan_mismatch, "{}: is not a plan: it has more than {} bytes", source,
+               max_text_bytes);
   json document;
   try {
     document = json::parse(text);
   } catch (const json::exception& error) {
-    fail_input("{} is not JSON: {}", source, printable(error.what(), 200));
+    fail_input(ErrorId::plan_mismatch, "{} is not JSON: {}", source, printable(error.what(), 200));
   }
   const Node root(document, source, "");
   if (root.at("format").text() != "mylos-plan") root.at("format").refuse("is not \"mylos-plan\"");
@@ -266,7 +270,7 @@ Plan reuse_plan(const StoredPlan& stored, const ChainCost& cost, const std::stri
   try {
     plan = plan_of_list(stored.cost, stored.schedule);
   } catch (const Error& error) {
-    fail_input("{}: {}", source, error.what());
+    fail_input(ErrorId::plan_mismatch, "{}: {}", source, error.message());
   }
   // The stored value may be larger, if an earlier build placed the tensors less tightly.
   if (plan.placement.bytes > stored.arena_bytes)

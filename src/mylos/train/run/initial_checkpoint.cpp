@@ -28,10 +28,11 @@ void require_memory_of_rank(std::size_t bytes, int ranks_on_node) {
   const std::int64_t available =
       free_device_memory().value_or(available_host_memory() / std::max(1, ranks_on_node));
   if (own <= available) return;
-  throw Error(ExitCode::does_not_fit,
-              fmt::format("the weights of this network take {} of a rank, {} are available; more ranks with "
-                          "optimizer.shard = \"state\" take less each",
-                          format_bytes(own), format_bytes(available)));
+  throw Error(
+      ExitCode::does_not_fit, ErrorId::does_not_fit,
+      fmt::format("the weights of this network take {} per rank, and {} are available; with more ranks and "
+                  "optimizer.shard = \"state\" each takes less",
+                  format_bytes(own), format_bytes(available)));
 }
 
 /// The part of the deck's data on which initial weights depend.

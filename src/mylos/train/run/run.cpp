@@ -157,7 +157,7 @@ ExitCode Run::finish() {
     try {
       write_summary(context_.file("summary.json"), summary);
     } catch (const Error& error) {  // training itself has succeeded
-      context_.log.warn(error.what());
+      context_.log.warn(std::string(error.message()));
     }
   }
   progress.note(table_of(summary) +

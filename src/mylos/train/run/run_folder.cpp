@@ -84,7 +84,8 @@ bool RunStart::take_folder(bool make) {
       if (attempt != Attempt::held) return;
       holder = lock->holder();
       if ((!restarts || !holder.is_ending) && seconds_since(since) > patience_s) {
-        fail_input("{}: {} works in this folder; wait for its end, or give another run.folder", folder,
+        fail_input(ErrorId::folder_in_use,
+                   "{}: {} works in this folder; wait for its end, or give another run.folder", folder,
                    holder.name);
       }
     });
@@ -99,9 +100,10 @@ bool RunStart::take_folder(bool make) {
     }
     run_on_all(all, [&] {
       if (!asked.due(0)) return;
-      throw Error(ExitCode::requeue, fmt::format("{}: asked to stop by {} while it waited for the run that "
-                                                 "works in this folder",
-                                                 folder, asked.reason()));
+      throw Error(ExitCode::requeue, ErrorId::stopped,
+                  fmt::format("{}: asked to stop by {} while it waited for the run that "
+                              "works in this folder",
+                              folder, asked.reason()));
     });
     if (all.rank() != 0) continue;
     std::string now = holder.is_ending

@@ -19,9 +19,11 @@ constexpr std::uintmax_t longest_plan_file = std::uintmax_t{16} << 20;
 
 std::string text_of_file(const std::string& path) {
   std::error_code failure;
-  if (!std::filesystem::is_regular_file(path, failure)) fail_input("{}: there is no such file", path);
+  if (!std::filesystem::is_regular_file(path, failure))
+    fail_input(ErrorId::no_such_file, "{}: there is no such file", path);
   if (std::filesystem::file_size(path, failure) > longest_plan_file)
-    fail_input("{}: is no plan: longer than {} bytes", path, longest_plan_file);
+    fail_input(ErrorId::plan_mismatch, "{}: is not a plan: it has more than {} bytes", path,
+               longest_plan_file);
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
@@ -112,7 +114,7 @@ MemoryPlan RunStart::choose_plan(MemoryProblem& problem, ProductEngines& before)
       try {
         return plan_of_text(problem, saved->text("/plan/list"), "it");
       } catch (const Error& error) {
-        reason = error.what();
+        reason = error.message();
       }
     }
     problem.network = own;

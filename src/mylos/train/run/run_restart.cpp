@@ -39,6 +39,7 @@ void require_same_moments(const std::string& path, const Options& written, const
                           const KeyDifference& type) {
   if (Optimizer::share_moments(written.optimizer.type, options.optimizer.type)) return;
   fail_input(
+      ErrorId::restart_mismatch,
       "{}: optimizer.type was {} when this run began, the deck says {}, which needs other moments than the "
       "checkpoint has; continue with {}, or begin another run in another run.folder",
       path, type.before, type.after, type.before);
@@ -95,7 +96,7 @@ void RunStart::open_checkpoint() {
     } catch (const Error& error) {
       if (is_named || error.code() != ExitCode::bad_input) throw;
       if (!refused) refused = error;
-      line(fmt::format("skipped {}", error.what()));
+      line(fmt::format("skipped {}", error.message()));
       below = choice.step;
       saved.reset();
     }
@@ -117,7 +118,8 @@ void RunStart::require_no_other_run() const {
     const fs::path inside = file.lexically_relative(folder);
     if (!inside.empty() && *inside.begin() != "..") return;
     fail_input(
-        "--restart {}: is another run's, and {} has checkpoints of its own (the newest: {}); give another "
+        ErrorId::folder_has_checkpoints,
+        "--restart {}: is a checkpoint of another run, and {} has its own (the newest: {}); give another "
         "run.folder",
         request.restart, options().run.folder, fs::path(own.back().path).filename().string());
   });
@@ -128,26 +130,29 @@ void RunStart::require_same_run() const {
   const std::string& path = reader.path();
   if (!reader.exists("/schedule")) {
     fail_input(
-        "{}: holds weights alone (`mylos convert` or `mylos init` made it); it is for run.initial, eval, "
-        "predict, "
-        "sample and convert, not for --restart",
+        ErrorId::weights_only,
+        "{}: holds only weights (`mylos convert` or `mylos init` made it); it is for run.initial, eval, "
+        "predict, sample and convert, not for --restart",
         path);
   }
   const Deck written = read_stored_deck(reader.header().deck, path);
   for (const KeyDifference& difference : changes_since(written.options, deck, given_.model)) {
     if (fixes_the_run(difference.key)) {
-      fail_input("{}: {} was {} when this run began, the deck says {}; a restart cannot change it", path,
+      fail_input(ErrorId::restart_mismatch,
+                 "{}: {} was {} when this run began, the deck says {}; a restart cannot change it", path,
                  difference.key, difference.before, difference.after);
     }
     if (difference.key == "optimizer.type")
       require_same_moments(path, written.options, options(), difference);
   }
   if (reader.text("/data/identity") != identity) {
-    fail_input("{} was trained on other data than {} holds; a restart needs the same contents", path,
+    fail_input(ErrorId::restart_mismatch,
+               "{} was trained on other data than {} holds; a restart needs the same contents", path,
                options().data.train);
   }
   if (const std::int64_t step = reader.header().step; step > steps) {
-    fail_input("{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs", path,
+    fail_input(ErrorId::restart_mismatch,
+               "{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs", path,
                step, steps);
   }
 }

@@ -85,8 +85,8 @@ std::vector<std::string> describe_start(const RunContext& run, const RunStart& s
   std::ofstream plan(run.file("plan.json"), std::ios::trunc);
   plan << plan_document(run.options().run.name, run.assembly.memory) << std::flush;
   if (!plan)
-    fail_run("{}: the run's folder cannot be made or written: {}", run.options().run.folder,
-             std::strerror(errno));
+    fail_run(ErrorId::cannot_write, "{}: the run's folder cannot be made or written: {}",
+             run.options().run.folder, std::strerror(errno));
   std::error_code failure;
   std::filesystem::remove(run.file("requeue"), failure);
   std::filesystem::remove(run.file("summary.json"), failure);  // of an earlier start
@@ -202,7 +202,8 @@ void Run::restore(const RunStart& start) {
   reader.read(state);
   const auto step = static_cast<std::int64_t>(state_.step.step);
   if (step != reader.header().step)
-    fail_input("{}: /schedule/step is {}, but / says {}", reader.path(), step, reader.header().step);
+    fail_input(ErrorId::damaged, "{}: /schedule/step is {}, but / says {}", reader.path(), step,
+               reader.header().step);
   std::string settled;
   std::string rounding;
   run_on_all(ranks, [&] {
@@ -251,7 +252,7 @@ void Run::open_folder(const RunStart& start) {
     const std::string checkpoints = context_.file("checkpoints");
     std::error_code failure;
     std::filesystem::create_directories(checkpoints, failure);
-    if (failure) fail_run("{}: cannot be made: {}", checkpoints, failure.message());
+    if (failure) fail_run(ErrorId::cannot_write, "{}: cannot be made: {}", checkpoints, failure.message());
     if (afresh) {
       for (const std::string& before : records_.begin_anew(context_)) {
         if (before.empty()) continue;

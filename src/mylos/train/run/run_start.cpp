@@ -48,8 +48,8 @@ void RunStart::amend() {
     parts.network = parts.network.with(amended(given_, amendments));
     if (!amendments.empty()) require_rules_apply(parts.network.chain, options().precision);
   } catch (const Error& error) {
-    fail_input("{}: /history/amendments do not fit this deck: {}", saved ? saved->path() : "the run",
-               error.what());
+    fail_input(ErrorId::restart_mismatch, "{}: /history/amendments do not fit this deck: {}",
+               saved ? saved->path() : "the run", error.message());
   }
 }
 

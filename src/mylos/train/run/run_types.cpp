@@ -55,7 +55,7 @@ Amendment RunStart::try_types() {
   const auto go_on = [&](int, const TrialSetting&) {
     run_on_all(ranks(), [&] {
       if (!asked.due(0)) return;
-      throw Error(ExitCode::requeue,
+      throw Error(ExitCode::requeue, ErrorId::stopped,
                   fmt::format("asked to stop by {} while types were compared", asked.reason()));
     });
   };

@@ -324,18 +324,18 @@ std::vector<KeyDifference> require_same_network(const std::vector<KeyDifference>
     const std::string more = refused.size() > described.size()
                                  ? fmt::format("; and {} keys more", refused.size() - described.size())
                                  : "";
-    fail_input(
-        "{}{}: holds weights of a network that computes otherwise with them: {}{}. Change the deck, or take "
-        "the weights all the same: initial.ignore = [{}]",
-        place_of(places, {refused.front()->key, "run.initial"}), path, fmt::join(described, "; "), more,
-        fmt::join(quoted, ", "));
+    fail_input(ErrorId::model_mismatch,
+               "{}{}: holds weights of a network that uses them otherwise: {}{}. Change the deck, or use "
+               "the weights nevertheless: initial.ignore = [{}]",
+               place_of(places, {refused.front()->key, "run.initial"}), path, fmt::join(described, "; "),
+               more, fmt::join(quoted, ", "));
   }
   for (std::size_t i = 0; i < ignore.size(); ++i) {
     if (serves[i]) continue;
     const std::string what = keys.empty() ? "nothing differs that is compared"
                                           : fmt::format("what differs is {}{}", fmt::join(keys, ", "),
                                                         differences.size() > keys.size() ? ", ..." : "");
-    fail_input("{}initial.ignore: '{}' ignores nothing of {}: {}; leave it out",
+    fail_input(ErrorId::key_without_effect, "{}initial.ignore: '{}' ignores nothing of {}: {}; leave it out",
                place_of(places, {"initial.ignore"}), printable(ignore[i]), path, what);
   }
   return ignored;

@@ -34,7 +34,8 @@ void require_shape(const WeightFile& file, const WeightEntry& entry, const std::
   if (entry.dims == own.dims) return;
   const bool has_kernel = entry.dims.size() > 2 && own.dims.size() == 2;
   fail_input(
-      "{}: tensor '{}' is {}, but {} of this model is {}; change the model, or leave it to be drawn: "
+      ErrorId::model_mismatch,
+      "{}: tensor '{}' is {}, but {} of this model is {}; change the model, or have it drawn: "
       "initial.exclude = \"{}\"{}",
       file.path(), printable(entry.name), entry.shape(), path, own.shape(), path,
       has_kernel ? "; docs/initial.md shows how a convolution in PyTorch's order becomes one in ours" : "");
@@ -67,7 +68,7 @@ HeldPart held_of(const ParameterStore& parameters, const BufferStore& buffers, c
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {
     if (slots[slot].path() == path) return parameters.held_master(slot);
   }
-  fail_run("the network has no parameter {}", path);
+  fail_run(ErrorId::internal, "the network has no parameter {}", path);
 }
 
 /// What the network can compute with.
@@ -88,6 +89,7 @@ void require_values(const WeightFile& file, const WeightEntry& entry, std::int64
   });
   if (wrong == values.end()) return;
   fail_input(
+      ErrorId::bad_dataset,
       "{}: tensor '{}' has {} as its element {} (counted from 0); this model takes numbers from {} to {} "
       "there",
       file.path(), printable(entry.name), *wrong, first + (wrong - values.begin()), allowed.least,
@@ -212,8 +214,9 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
   if (!missing.empty() && initial.missing == MissingWeights::refuse) refuse_missing(file_, missing, names);
   if (taken_.empty()) {
     fail_input(
-        "{}: nothing of it is a parameter of this model that initial.include and initial.exclude "
-        "leave; leave out run.initial to draw all{}",
+        ErrorId::model_mismatch,
+        "{}: has no parameter of this model that initial.include and initial.exclude select; leave out "
+        "run.initial to draw all{}",
         file_.path(), note_on_gpt2(file_));
   }
   for (std::size_t i = 0; i < file_.entries().size(); ++i) {
@@ -236,7 +239,7 @@ void InitialWeights::compare_networks(const Options& options, const Places& plac
     try {
       written = read_stored_deck(file_.deck(), file_.path()).options;
     } catch (const Error& error) {  // of a version that had other keys: its weights are what is asked for
-      notes_.push_back(fmt::format("not compared with its deck, which cannot be read: {}", error.what()));
+      notes_.push_back(fmt::format("not compared with its deck, which cannot be read: {}", error.message()));
     }
     if (written) differences = differing_networks(*written, file_.grid(), options, layers);
   }

@@ -34,7 +34,7 @@ bool appears(const std::string& path, double patience_s) {
 void write_sign(const std::string& path) {
   std::ofstream sign(path);
   sign << "for the other ranks to see\n" << std::flush;
-  if (!sign) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
+  if (!sign) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
 }
 
 /// What is there of the path already: itself, or the nearest folder above it.
@@ -54,12 +54,13 @@ void require_possible(const std::string& folder, bool is_written, const Places& 
   const fs::path nearest = nearest_part(folder);
   const std::string place = place_of(places, {"run.folder"});
   if (!fs::is_directory(nearest, failure)) {
-    fail_input("{}run.folder: {} cannot be made: {}{}; give another run.folder", place, folder,
-               nearest.string(), failure ? ": " + failure.message() : " is no folder");
+    fail_input(failure ? ErrorId::cannot_write : ErrorId::not_a_folder,
+               "{}run.folder: {} cannot be made: {}{}; give another run.folder", place, folder,
+               nearest.string(), failure ? ": " + failure.message() : " is not a folder");
   }
   if (!is_written || ::access(nearest.c_str(), W_OK | X_OK) == 0) return;
-  fail_run("{}{}: the run's folder cannot be made or written: {}: {}", place, folder, nearest.string(),
-           std::strerror(errno));
+  fail_run(ErrorId::cannot_write, "{}{}: the run's folder cannot be made or written: {}: {}", place, folder,
+           nearest.string(), std::strerror(errno));
 }
 
 }  // namespace
@@ -84,10 +85,10 @@ void require_shared_folder(RankGroup& ranks, const std::string& folder) {
   if (ranks.rank() == 0) fs::remove(sign, failure);
   run_on_all(ranks, [&] {
     if (seen) return;
-    fail_input(
-        "run.folder = \"{}\" is not here what it is on rank 0: this rank runs in {}, rank 0 in {}; give the "
-        "whole path of a folder that all ranks see",
-        folder, fs::current_path(failure).string(), place);
+    fail_input(ErrorId::ranks_disagree,
+               "run.folder = \"{}\" is not the folder that it is on rank 0: this rank runs in {}, rank 0 in "
+               "{}; give the absolute path of a folder that all ranks see",
+               folder, fs::current_path(failure).string(), place);
   });
 }
 

@@ -43,8 +43,10 @@ void require(Instructions wanted) {
   if (is_available(wanted)) return;
   std::vector<std::string_view> names;
   for (const Instructions instructions : available_instructions()) names.push_back(name_of(instructions));
-  fail_input("kernels.instructions = \"{}\" is not on this processor or not in this build; there are {}",
-             name_of(wanted), fmt::join(names, ", "));
+  fail_input(
+      ErrorId::no_instructions,
+      "kernels.instructions = \"{}\" is not available on this processor or in this build; available are {}",
+      name_of(wanted), fmt::join(names, ", "));
 }
 
 std::string best_of_this_rank() {
@@ -61,7 +63,8 @@ void require_same_products(const Libraries& libraries, RankGroup& ranks) {
                   libraries.attention != nullptr ? " with " + libraries.attention->description() : ""));
   if (products.size() == 1) return;
   fail_input(
-      "the ranks would not compute alike: their products are of {}; start all with the same build and the "
+      ErrorId::ranks_disagree,
+      "the ranks would not compute alike: their GEMM engines are {}; start all with the same build and the "
       "same environment (ONEDNN_MAX_CPU_ISA), and with cuDNN on all nodes or on none",
       describe(products));
 }
@@ -84,7 +87,8 @@ KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks) {
     if (std::all_of(all.begin(), all.end(), has)) agreed.instructions = instructions;
   }
   run_on_all(ranks, [&] {
-    if (!agreed.instructions) fail_input("the ranks' processors have no instructions in common");
+    if (!agreed.instructions)
+      fail_input(ErrorId::no_instructions, "the ranks' processors have no instructions in common");
   });
   return agreed;
 }

@@ -41,18 +41,22 @@ void NamesHere::require_use(const std::vector<std::string>& parameters) const {
   for (std::size_t i = 0; i < options_.rename.size(); ++i) {
     const RenameRule& rule = options_.rename[i];
     if (used_[i].empty() && overridden_[i]) {
-      fail_input("{}'{}': later rules take all that it matches, and the last one that matches counts",
+      fail_input(ErrorId::key_without_effect,
+                 "{}'{}': later rules match all tensors that it matches, and the last rule that matches "
+                 "applies; leave it out",
                  where(i), printable(rule.from));
     }
     if (used_[i].empty()) {
-      fail_input("{}'{}' matches no tensor of {}; near ones are {}", where(i), printable(rule.from),
-                 file_.path(), printable(nearest_names(rule.from, names_of_file()), 200));
+      fail_input(ErrorId::unknown_name, "{}'{}' matches no tensor of {}; near ones are {}", where(i),
+                 printable(rule.from), file_.path(),
+                 printable(nearest_names(rule.from, names_of_file()), 200));
     }
     const bool serves = std::any_of(used_[i].begin(), used_[i].end(), [&](const std::string& name) {
       return std::find(parameters.begin(), parameters.end(), name) != parameters.end();
     });
     if (!serves) {
-      fail_input("{}'{}' gives '{}', which is no parameter of this model; near ones are {}", where(i),
+      fail_input(ErrorId::unknown_name,
+                 "{}'{}' gives '{}', which is not a parameter of this model; near ones are {}", where(i),
                  printable(rule.to), printable(used_[i].front()),
                  nearest_names(used_[i].front(), parameters));
     }
@@ -89,7 +93,8 @@ void NamesHere::add(const std::string& name, std::size_t entry) {
   }
   const auto [place, is_new] = entries_.emplace(here, entry);
   if (is_new) return;
-  fail_input("{}: its tensors '{}' and '{}' are both to be '{}'; change initial.rename", file_.path(),
+  fail_input(ErrorId::duplicate_key,
+             "{}: tensors '{}' and '{}' would both be named '{}'; change initial.rename", file_.path(),
              printable(file_.entries()[place->second].name), printable(name), printable(here));
 }
 
@@ -111,6 +116,7 @@ void refuse_missing(const WeightFile& file, const std::vector<std::string>& miss
       missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(std::min(most, missing.size())));
   std::string more = missing.size() > most ? fmt::format(" and {} more", missing.size() - most) : "";
   fail_input(
+      ErrorId::model_mismatch,
       "{}: has no {}{}, which this model needs; nearest to {} are {} there. [[initial.rename]] gives tensors "
       "other names, and initial.missing = \"draw\" draws what is not there{}",
       file.path(), fmt::join(listed, ", "), more, missing.front(),

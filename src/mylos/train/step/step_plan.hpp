@@ -69,17 +69,18 @@ struct StepPlan {
   StepPlan plan = make_step_plan(options.data.batch, micro_batch, rank, ranks);
   if (cuts_gradients_too_early(options, ranks)) {
     const std::int64_t share = batch_share(options.data.batch, 0, ranks).count;
-    fail_input(
-        "optimizer.shard = \"gradients\" keeps no whole gradients to which those of another micro-batch "
-        "could be added, and with data.micro_batch = {} a rank of {} has {} in a step; set "
-        "optimizer.shard = \"state\", or data.micro_batch to {} or more",
-        micro_batch, ranks, micro_batch_count(share, micro_batch), share);
+    fail_input(ErrorId::keys_conflict,
+               "optimizer.shard = \"gradients\" cannot accumulate gradients over micro-batches, and with "
+               "data.micro_batch = {} a rank of {} has {} in a step; set "
+               "optimizer.shard = \"state\", or data.micro_batch to {} or more",
+               micro_batch, ranks, micro_batch_count(share, micro_batch), share);
   }
   if (!options.run.reproducible) return plan;
   if (!allows_ranks(options, micro_batch, ranks)) {
     const std::int64_t micro_batches = options.data.batch / micro_batch;
     const std::vector<std::int64_t> counts = reproducible_ranks(micro_batches);
     fail_input(
+        ErrorId::not_reproducible,
         "run.reproducible: {} ranks cannot share the {} micro-batches of a step so that their sum has the "
         "bits of other rank counts; {} can{}",
         ranks, micro_batches, fmt::join(counts, ", "),

@@ -38,7 +38,7 @@ void Trainer::step(BatchSource& batches, const std::function<bool()>& stop_reque
   } catch (const Error& error) {
     error_ = error;  // the other ranks wait in the reduction; the agreement passes the error on
   } catch (const std::exception& error) {
-    error_ = Error(ExitCode::failed, error.what());
+    error_ = Error(ExitCode::failed, ErrorId::internal, error.what());
   }
   conclude(stop_requested());
 }

@@ -104,7 +104,8 @@ Trainer::Trainer(const NetworkPlan& network, const Engines& engines, Communicato
       drops_(has_dropout(network.options.model)),
       recorder_(network.options.kernels.graphs && communicator.size() == 1 && !plan_.reproducible) {
   if (plan_.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
-    fail_run("sharded gradients are those of one micro-batch, not of {}", plan_.micro_batches);
+    fail_run(ErrorId::internal, "sharded gradients are those of one micro-batch, not of {}",
+             plan_.micro_batches);
   reserve_team_scratch(exec_);
   StepState state;
   state.scaler = initial_scaler_;
@@ -134,7 +135,8 @@ void Trainer::write_state(const StepState& state) {
 
 std::vector<StepRecord> Trainer::read_records(std::uint64_t from, std::uint64_t to) const {
   if (to - from > static_cast<std::uint64_t>(record_capacity))
-    fail_run("records of the steps from {} to {}: only the last {} are kept", from + 1, to, record_capacity);
+    fail_run(ErrorId::internal, "records of the steps from {} to {}: only the last {} are kept", from + 1, to,
+             record_capacity);
   communicator_.synchronize(exec_);
   const auto on_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), records_);
   std::vector<StepRecord> result;

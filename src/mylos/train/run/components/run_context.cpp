@@ -31,7 +31,7 @@ double RunContext::seconds_per_step() const {
 
 void RunContext::on_io_error(const Error& error) {
   if (options().checkpoint.on_error == OnError::go_on) {
-    log.warn(fmt::format("{}; the run goes on (checkpoint.on_error)", error.what()));
+    log.warn(fmt::format("{}; the run continues (checkpoint.on_error)", error.message()));
   } else {
     trainer().bring_error(error);
   }

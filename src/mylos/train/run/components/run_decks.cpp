@@ -19,7 +19,7 @@ std::vector<std::string> write_deck(const std::string& path, const std::string& 
     return {path + " was not written by a run: left as it is"};
   std::ofstream file(path, std::ios::trunc);
   file << written_by_us << '\n' << deck << std::flush;
-  if (!file) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
+  if (!file) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
   return {};
 }
 

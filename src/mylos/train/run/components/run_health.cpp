@@ -86,7 +86,8 @@ void require_ignored_layers(const HealthOptions& options, const Chain& chain) {
       const std::string name = is_parameter ? slot->path() : slot->layer;
       if (names.empty() || names.back() != name) names.push_back(name);
     }
-    fail_input("health.ignore: '{}' is no {} of this model, nor a pattern of one; it has {}", pattern,
+    fail_input(ErrorId::unknown_name,
+               "health.ignore: '{}' is not a {} of this model and matches none; it has {}", pattern,
                is_parameter ? "parameter" : "layer", fmt::join(names, ", "));
   }
 }

@@ -51,7 +51,7 @@ void RunChanges::go_back(RunContext& run, const Divergence& divergence, bool can
       divergence.text + (obstacle.empty() ? "" : "; the run does not go back: " + obstacle);
   run.log.keep({divergence.first, "divergence", divergence.cause, layer, text});
   records_.keep(run);
-  throw Error(ExitCode::diverged,
+  throw Error(ExitCode::diverged, ErrorId::diverged,
               text + "; " + HealthAdvice(run.options(), run.trainer().scale_is_dynamic()).on_divergence());
 }
 
