@@ -127,7 +127,7 @@ class ConvolutionalNetwork final : public StepSubject {
       model.loss = LossType::mse;
       options_.data.batch = 16;
     } else {
-      fail_input("\"{}\" is none of residual, unet", network);
+      fail_input(ErrorId::bad_argument, "\"{}\" is not one of residual, unet", network);
     }
     model.inputs = model.shape[0] * model.shape[1] * model.shape[2];
   }
@@ -165,7 +165,8 @@ int main(int argument_count, char** arguments) {
     std::vector<std::string> words(arguments + 1, arguments + argument_count);
     try {
       mylos::hold_to_instructions(words);
-      if (words.empty()) mylos::fail_input("say first which network: residual, unet");
+      if (words.empty())
+        mylos::fail_input(mylos::ErrorId::missing_argument, "a network is missing: residual or unet");
       const mylos::ConvolutionalNetwork network(words.front());
       exit_code = mylos::answer_commands(network, {words.begin() + 1, words.end()});
     } catch (const mylos::Error& error) {

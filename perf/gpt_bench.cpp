@@ -17,7 +17,9 @@ int main(int argument_count, char** arguments) {
     std::vector<std::string> words(arguments + 1, arguments + argument_count);
     try {
       mylos::hold_to_instructions(words);
-      if (words.empty()) mylos::fail_input("say first which GPT: medium, medium12, deep, small");
+      if (words.empty())
+        mylos::fail_input(mylos::ErrorId::missing_argument,
+                          "a GPT is missing: medium, medium12, deep or small");
       const mylos::GptSubject gpt(words.front());
       exit_code = mylos::answer_commands(gpt, {words.begin() + 1, words.end()});
     } catch (const mylos::Error& error) {

@@ -41,7 +41,7 @@ GptSubject::GptSubject(const std::string& shape) {
     model_.context = 64;
     samples_ = 12;
   } else {
-    fail_input("\"{}\" is none of medium, medium12, deep, small", shape);
+    fail_input(ErrorId::bad_argument, "\"{}\" is not one of medium, medium12, deep, small", shape);
   }
 }
 

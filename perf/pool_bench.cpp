@@ -38,9 +38,11 @@ class Pool {
  public:
   explicit Pool(const std::string& name) {
     const std::vector<std::string> words = split(name, '/');
-    if (words.size() != 7) fail_input("\"{}\" is not KIND/TYPE/GRID/CHANNELS/BATCH/KERNEL/STRIDE", name);
+    if (words.size() != 7)
+      fail_input(ErrorId::bad_argument, "\"{}\" is not KIND/TYPE/GRID/CHANNELS/BATCH/KERNEL/STRIDE", name);
     is_max_ = words[0] == "max";
-    if (!is_max_ && words[0] != "average") fail_input("\"{}\" is neither max nor average", words[0]);
+    if (!is_max_ && words[0] != "average")
+      fail_input(ErrorId::bad_argument, "\"{}\" is neither max nor average", words[0]);
     for (const DType type : {DType::fp32, DType::bf16, DType::fp16})
       if (words[1] == name_of(type)) type_ = type;
     const std::vector<std::string> grid = split(words[2], 'x');
@@ -120,7 +122,8 @@ void answer(std::istream& commands, bool of_processor) {
   for (std::string word, name; commands >> word >> name;) {
     int count = 0;
     commands >> count;
-    if (word != "step" || count < 1) fail_input("\"{} {} {}\" is not \"step NAME COUNT\"", word, name, count);
+    if (word != "step" || count < 1)
+      fail_input(ErrorId::bad_argument, "\"{} {} {}\" is not \"step NAME COUNT\"", word, name, count);
     if (!pools.contains(name)) pools.emplace(name, name);
     const Pool& pool = pools.at(name);
     pool.step();

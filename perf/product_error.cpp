@@ -150,7 +150,8 @@ int main(int argument_count, char** arguments) {
       for (const std::string& word : words) {
         const std::int64_t size = std::atoll(word.c_str());
         if (size < 1 || size > mylos::max_size)
-          mylos::fail_input("\"{}\" is no size from 1 to {}", word, mylos::max_size);
+          mylos::fail_input(mylos::ErrorId::bad_argument, "\"{}\" is not a size from 1 to {}", word,
+                            mylos::max_size);
         mylos::report(size);
       }
     } catch (const mylos::Error& error) {

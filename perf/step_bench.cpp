@@ -31,7 +31,7 @@ Options options_of(const std::string& network) {
     options.data.batch = 256;
     options.optimizer.clip_norm = 1;
   } else {
-    fail_input("\"{}\" is none of wide, fashion", network);
+    fail_input(ErrorId::bad_argument, "\"{}\" is not one of wide, fashion", network);
   }
   return options;
 }

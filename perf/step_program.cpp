@@ -44,7 +44,8 @@ MemoryPlan plan_of(const std::string& name, const Options& options, const Engine
   const auto budget = static_cast<std::size_t>(share * static_cast<double>(result.plan.placement.bytes));
   std::optional<Plan> plan = make_plan(cost, memory.every > 0 ? SIZE_MAX : budget, memory);
   if (!plan)
-    fail_input("\"{}\" does not fit: {} of {} bytes", name, smallest_plan(cost).placement.bytes, budget);
+    fail_input(ErrorId::does_not_fit, "\"{}\" does not fit: {} of {} bytes", name,
+               smallest_plan(cost).placement.bytes, budget);
   result.plan = *std::move(plan);
   return result;
 }
@@ -86,7 +87,7 @@ class StepRun {
   void expect_no_skips() const {
     const StepState state = parts_.trainer->read_state();
     if (state.updates != state.step)
-      fail_run("{} of {} steps were skipped", state.step - state.updates, state.step);
+      fail_run(ErrorId::not_finite, "{} of {} steps were skipped", state.step - state.updates, state.step);
   }
   [[nodiscard]] std::size_t activation_bytes() const { return parts_.trainer->model().activation_bytes(); }
   [[nodiscard]] const MemoryPlan& memory_plan() const { return parts_.memory; }
@@ -120,7 +121,8 @@ class Program {
       const MemoryPlan& plan = run(name).memory_plan();
       fmt::print("{} {:.4f} {:.3f}\n", run(name).activation_bytes(), plan.overhead(), plan.step_time());
     } else {
-      fail_input("unknown command \"{}\"; there are step, floor, floor-detail, breakdown, memory", command);
+      fail_input(ErrorId::unknown_command,
+                 "unknown command \"{}\"; there are step, floor, floor-detail, breakdown, memory", command);
     }
     fmt::print("\n");
     std::fflush(stdout);
@@ -180,7 +182,7 @@ DType type_of(const std::string& name) {
   for (const DType known : {DType::fp32, DType::bf16, DType::fp16}) {
     if (type == name_of(known)) return known;
   }
-  fail_input("\"{}\" is none of fp32, bf16, fp16", name);
+  fail_input(ErrorId::bad_argument, "\"{}\" is not one of fp32, bf16, fp16", name);
 }
 
 int answer_commands(const StepSubject& subject, const std::vector<std::string>& commands) {

@@ -9,7 +9,7 @@
 
 #include "mylos/base/error.hpp"
 
-namespace mylos::testing {
+namespace mylos::test {
 
 /// Succeeds if `function` throws an Error with this id whose message has every part: a key, a position
 /// FILE:LINE, a name, a number.
@@ -30,4 +30,24 @@ template <class Function>
   return ::testing::AssertionFailure() << "nothing was thrown; expected " << name_of(id);
 }
 
-}  // namespace mylos::testing
+/// The same, of an Error with this exit code.
+template <class Function>
+[[nodiscard]] ::testing::AssertionResult refuses(ExitCode code, ErrorId id,
+                                                 std::initializer_list<std::string_view> parts,
+                                                 Function&& function) {
+  ExitCode found = code;
+  const ::testing::AssertionResult result = refuses(id, parts, [&] {
+    try {
+      function();
+    } catch (const Error& error) {
+      found = error.code();
+      throw;
+    }
+  });
+  if (result && found != code)
+    return ::testing::AssertionFailure()
+           << "exit code " << static_cast<int>(found) << ", not " << static_cast<int>(code);
+  return result;
+}
+
+}  // namespace mylos::test

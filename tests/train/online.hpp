@@ -13,6 +13,7 @@
 #include "mylos/mylos.hpp"
 #include "mylos/train/step/trainer.hpp"
 #include "support/device_values.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::online_support {
 
@@ -114,14 +115,9 @@ inline double largest_difference(const std::vector<float>& a, const std::vector<
 
 /// What all ranks say of a call that fails on the last of them.
 template <class Call>
-void expect_error(const Call& call, ExitCode code, const std::string& text) {
-  try {
-    call();
-    ADD_FAILURE() << "no error on rank " << rank_of(MPI_COMM_WORLD) << ", expected: " << text;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code);
-    EXPECT_THAT(error.what(), testing::HasSubstr(text));
-  }
+void expect_error(const Call& call, ErrorId id, std::initializer_list<std::string_view> parts,
+                  ExitCode code = ExitCode::bad_input) {
+  EXPECT_TRUE(test::refuses(code, id, parts, call)) << "on rank " << rank_of(MPI_COMM_WORLD);
 }
 
 }  // namespace mylos::online_support

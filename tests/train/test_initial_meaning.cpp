@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "mylos/base/error.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::initial_meaning_test {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::StartsWith;
 
 using Taken = std::vector<TakenLayer>;
 
@@ -186,31 +185,30 @@ TEST(InitialMeaning, ADenseLayerOnAGridKnowsItsPoints) {
   EXPECT_THAT(differing(net(), here, {{"conv1", "conv1"}}), IsEmpty()) << "a convolution takes any grid";
 }
 
-/// What is refused; "": nothing.
-std::string refusal(const std::vector<KeyDifference>& differences, const std::vector<std::string>& ignore) {
-  try {
-    require_same_network(differences, ignore, "base.h5",
-                         {{"model.activation", "deck.toml:4"}, {"initial.ignore", "deck.toml:9"}});
-    return "";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::bad_input);
-    return error.what();
-  }
+void compare(const std::vector<KeyDifference>& differences, const std::vector<std::string>& ignore) {
+  require_same_network(differences, ignore, "base.h5",
+                       {{"model.activation", "deck.toml:4"}, {"initial.ignore", "deck.toml:9"}});
+}
+
+testing::AssertionResult refuses(ErrorId id, std::initializer_list<std::string_view> parts,
+                                 const std::vector<KeyDifference>& differences,
+                                 const std::vector<std::string>& ignore) {
+  return test::refuses(ExitCode::bad_input, id, parts, [&] { compare(differences, ignore); });
 }
 
 TEST(InitialMeaning, ThatDiffersIsRefusedWithItsKeyUnlessItIsIgnored) {
   const KeyDifference activation{"model.activation", "\"silu\"", "\"relu\""};
   const KeyDifference stride{"model.layers.conv1.stride", "2", "1"};
-  EXPECT_EQ(refusal({activation}, {}),
-            "deck.toml:4: base.h5: holds weights of a network that computes otherwise with them: "
-            "model.activation is \"relu\" here, and \"silu\" there. Change the deck, or take the weights all "
-            "the same: initial.ignore = [\"model.activation\"]");
-  EXPECT_EQ(refusal({activation, stride}, {"model.activation", "model.layers.*"}), "");
-  EXPECT_THAT(refusal({activation, stride}, {"model.activation"}),
-              HasSubstr("conv1.stride is 1 here, and 2 there"));
-  EXPECT_THAT(refusal({activation}, {"model.activation", "model.norm"}),
-              StartsWith("deck.toml:9: initial.ignore: 'model.norm' ignores nothing of base.h5"));
-  EXPECT_THAT(refusal({}, {"*"}), HasSubstr("nothing differs"));
+  EXPECT_TRUE(refuses(ErrorId::model_mismatch,
+                      {"deck.toml:4: base.h5: ", "model.activation is \"relu\" here, and \"silu\" there",
+                       "initial.ignore = [\"model.activation\"]"},
+                      {activation}, {}));
+  EXPECT_NO_THROW(compare({activation, stride}, {"model.activation", "model.layers.*"}));
+  EXPECT_TRUE(refuses(ErrorId::model_mismatch, {"conv1.stride is 1 here, and 2 there"}, {activation, stride},
+                      {"model.activation"}));
+  EXPECT_TRUE(refuses(ErrorId::key_without_effect, {"deck.toml:9: initial.ignore: 'model.norm'", "base.h5"},
+                      {activation}, {"model.activation", "model.norm"}));
+  EXPECT_TRUE(refuses(ErrorId::key_without_effect, {"initial.ignore: '*'"}, {}, {"*"}));
   EXPECT_EQ(require_same_network({activation}, {"model.*"}, "base.h5", {}).size(), 1u);
 }
 

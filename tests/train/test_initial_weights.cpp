@@ -11,13 +11,12 @@
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/start/run_state.hpp"
+#include "support/refusal.hpp"
 #include "train/synthetic.hpp"
 
 namespace mylos::initial_weights_test {
 
 using namespace testing_support;  // NOLINT
-using testing::HasSubstr;
-using testing::StartsWith;
 
 /// A number for each place that no two parameters share, some that 16 bits do not hold.
 float number_at(const std::string& path, std::int64_t element) {
@@ -141,15 +140,14 @@ TEST_P(InitialWeightsOf, OfACheckpointAreThoseOfTheNetworkThatWroteIt) {
 
 class InitialWeightsFound : public testing::Test {
  protected:
-  [[nodiscard]] std::string message(const Places& places = {}) {
-    try {
-      const Chain chain = make_chain(options.model, options.precision, 1, false);
-      const InitialWeights initial(ranks, options, chain, places);
-      return fmt::format("{}", fmt::join(initial.lines(100), "\n"));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::bad_input);
-      return error.what();
-    }
+  [[nodiscard]] std::string lines(const Places& places = {}) {
+    const Chain chain = make_chain(options.model, options.precision, 1, false);
+    const InitialWeights initial(ranks, options, chain, places);
+    return fmt::format("{}", fmt::join(initial.lines(100), "\n"));
+  }
+  [[nodiscard]] testing::AssertionResult refuses(ErrorId id, std::initializer_list<std::string_view> parts,
+                                                 const Places& places = {}) {
+    return test::refuses(ExitCode::bad_input, id, parts, [&] { static_cast<void>(lines(places)); });
   }
   RankGroup ranks{MPI_COMM_WORLD, 30};
   test::SharedFolder folder{ranks};
@@ -161,33 +159,31 @@ TEST_F(InitialWeightsFound, AreToldWithTheirShapes) {
   write_tensors(ranks, file, options, "", "net.");
   options.initial.rename = {{"net.*.*", "*/*"}};
   options.initial.exclude = {"head/*"};
-  EXPECT_EQ(message(), "run.initial: 4 of 6 parameters from " + file +
-                           " (safetensors)\n"
-                           "  hidden1/weight [24, 12] = net.hidden1.weight\n"
-                           "  hidden1/bias [24] = net.hidden1.bias\n"
-                           "  hidden2/weight [16, 24] = net.hidden2.weight\n"
-                           "  hidden2/bias [16] = net.hidden2.bias\n"
-                           "  drawn, not taken: head/weight, head/bias\n"
-                           "  not used of the file: net.head.weight, net.head.bias");
+  EXPECT_EQ(lines(), "run.initial: 4 of 6 parameters from " + file +
+                         " (safetensors)\n"
+                         "  hidden1/weight [24, 12] = net.hidden1.weight\n"
+                         "  hidden1/bias [24] = net.hidden1.bias\n"
+                         "  hidden2/weight [16, 24] = net.hidden2.weight\n"
+                         "  hidden2/bias [16] = net.hidden2.bias\n"
+                         "  drawn, not taken: head/weight, head/bias\n"
+                         "  not used of the file: net.head.weight, net.head.bias");
 }
 
 TEST_F(InitialWeightsFound, LackingIsAnErrorUnlessItIsToBeDrawn) {
   write_tensors(ranks, file, options, "hidden2");
-  EXPECT_THAT(message(),
-              StartsWith(file + ": has no hidden2/weight, hidden2/bias, which this model needs; nearest to "
-                                "hidden2/weight are hidden1/weight, "));
+  EXPECT_TRUE(refuses(ErrorId::model_mismatch, {file + ": has no hidden2/weight, hidden2/bias,",
+                                                "nearest to hidden2/weight are hidden1/weight, "}));
   options.initial.missing = MissingWeights::draw;
-  EXPECT_THAT(message(), testing::EndsWith("\n  drawn, not taken: hidden2/weight, hidden2/bias"));
+  EXPECT_THAT(lines(), testing::EndsWith("\n  drawn, not taken: hidden2/weight, hidden2/bias"));
 }
 
 TEST_F(InitialWeightsFound, AWrongShapeNamesBothAndTheFile) {
   Options wider = options;
   wider.model.hidden = {24, 17};
   write_tensors(ranks, file, wider);
-  EXPECT_EQ(message(),
-            file +
-                ": tensor 'hidden2.weight' is [17, 24], but hidden2/weight of this model is [16, 24]; change "
-                "the model, or leave it to be drawn: initial.exclude = \"hidden2/weight\"");
+  EXPECT_TRUE(refuses(ErrorId::model_mismatch,
+                      {file + ": tensor 'hidden2.weight' is [17, 24]",
+                       "hidden2/weight of this model is [16, 24]", "initial.exclude = \"hidden2/weight\""}));
 }
 
 TEST_F(InitialWeightsFound, PatternsThatMatchNothingAreToldWithTheirLine) {
@@ -196,37 +192,31 @@ TEST_F(InitialWeightsFound, PatternsThatMatchNothingAreToldWithTheirLine) {
                       {"initial.rename.1", "deck.toml:9"},
                       {"initial.rename.2", "deck.toml:12"}};
   options.initial.exclude = {"hed/*"};
-  EXPECT_THAT(
-      message(places),
-      StartsWith("deck.toml:7: initial.exclude: 'hed/*' matches no tensor of this model; near ones are "
-                 "head/bias, "));
+  EXPECT_TRUE(
+      refuses(ErrorId::unknown_name, {"deck.toml:7: initial.exclude: 'hed/*'", "head/bias, "}, places));
   options.initial.exclude = {};
   options.initial.rename = {{"hidden1.*", "hidden1/*"}, {"hiden1.*", "hidden1/*"}};
-  EXPECT_THAT(message(places),
-              StartsWith("deck.toml:12: initial.rename: 'hiden1.*' matches no tensor of " + file));
+  EXPECT_TRUE(refuses(ErrorId::unknown_name, {"deck.toml:12: initial.rename: 'hiden1.*'", file}, places));
   options.initial.rename = {{"hidden1.*", "hiden1/*"}};
-  EXPECT_THAT(
-      message(places),
-      StartsWith("deck.toml:9: initial.rename: 'hiden1/*' gives 'hiden1/weight', which is no parameter "
-                 "of this model; near ones are hidden1/weight, "));
+  EXPECT_TRUE(refuses(ErrorId::unknown_name,
+                      {"deck.toml:9: initial.rename: 'hiden1/*' gives 'hiden1/weight'", "hidden1/weight, "},
+                      places));
   options.initial.rename = {{"hidden1.*", "hidden2/*"}};
-  EXPECT_THAT(message(), HasSubstr("are both to be 'hidden2/"));
+  EXPECT_TRUE(
+      refuses(ErrorId::duplicate_key, {file, "'hidden1.", "'hidden2.", "'hidden2/", "initial.rename"}));
 }
 
 TEST_F(InitialWeightsFound, ARuleWhoseTensorsALaterOneTakesIsToldSo) {
   write_tensors(ranks, file, options);
   options.initial.rename = {{"hidden1.weight", "hidden1/weight"}, {"hidden1.*", "hidden1/*"}};
-  EXPECT_EQ(
-      message({{"initial.rename.1", "deck.toml:9"}}),
-      "deck.toml:9: initial.rename: 'hidden1.weight': later rules take all that it matches, and the last "
-      "one that matches counts");
+  EXPECT_TRUE(refuses(ErrorId::key_without_effect, {"deck.toml:9: initial.rename: 'hidden1.weight'"},
+                      {{"initial.rename.1", "deck.toml:9"}}));
 }
 
-/// What loading a file says that has one other value, as PyTorch's state of a network on grids.
+/// Loads a file that has one other value, as PyTorch's state of a network on grids.
 class InitialValues : public testing::Test {
  protected:
-  [[nodiscard]] std::string message(DType compute, const std::string& tensor, float value,
-                                    const std::string& without = "") {
+  void load(DType compute, const std::string& tensor, float value, const std::string& without = "") {
     Options options = small_options(compute);
     options.model.norm = NormType::batchnorm;
     options.model.shape = {1, 1, options.model.inputs};
@@ -239,15 +229,14 @@ class InitialValues : public testing::Test {
     run_on_all(ranks, [&] {
       if (ranks.rank() == 0) write_state(run.trainer->model(), options.run.initial, tensor, value, without);
     });
-    try {
-      InitialWeights(ranks, options, run.trainer->model().chain()).load(*run.trainer);
-      return "";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::bad_input);
-      const std::string said = error.what();
-      const auto file = said.find(options.run.initial + ": ");  // behind the rank that found it
-      return file == std::string::npos ? said : said.substr(file + options.run.initial.size() + 2);
-    }
+    InitialWeights(ranks, options, run.trainer->model().chain()).load(*run.trainer);
+  }
+  [[nodiscard]] testing::AssertionResult refuses(DType compute, const std::string& tensor, float value,
+                                                 const std::string& shown) {
+    return test::refuses(
+        ExitCode::bad_input, ErrorId::bad_dataset,
+        {"state.safetensors: tensor '" + tensor + "' has " + shown + " as its element 0 (counted from 0)"},
+        [&] { load(compute, tensor, value); });
   }
 
   RankGroup ranks{MPI_COMM_WORLD, 30};
@@ -277,31 +266,28 @@ class InitialValues : public testing::Test {
 };
 
 TEST_F(InitialValues, ThatTheNetworkCannotComputeWithAreRefused) {
-  using testing::StartsWith;
-  EXPECT_EQ(message(DType::fp16, "", 0), "");
-  EXPECT_EQ(message(DType::fp32, "conv.weight", 1e6f), "");
-  EXPECT_THAT(
-      message(DType::fp16, "conv.weight", 1e6f),
-      StartsWith("tensor 'conv.weight' has 1000000 as its element 0 (counted from 0); this model takes "
-                 "numbers from -65504 to 65504 there"));
-  EXPECT_THAT(message(DType::fp32, "head.bias", NAN),
-              StartsWith("tensor 'head.bias' has nan as its element 0"));
-  EXPECT_THAT(message(DType::fp32, "head.bias", INFINITY), StartsWith("tensor 'head.bias' has inf"));
-  EXPECT_THAT(message(DType::fp32, "conv.norm.running_variance", -1),
-              StartsWith("tensor 'conv.norm.running_variance' has -1 as its element 0"));
-  EXPECT_EQ(message(DType::fp32, "conv.norm.running_mean", -1), "");
+  EXPECT_NO_THROW(load(DType::fp16, "", 0));
+  EXPECT_NO_THROW(load(DType::fp32, "conv.weight", 1e6f));
+  EXPECT_TRUE(refuses(DType::fp16, "conv.weight", 1e6f, "1000000"));
+  EXPECT_TRUE(test::refuses(ErrorId::bad_dataset, {"from -65504 to 65504"},
+                            [&] { load(DType::fp16, "conv.weight", 1e6f); }));
+  EXPECT_TRUE(refuses(DType::fp32, "head.bias", NAN, "nan"));
+  EXPECT_TRUE(refuses(DType::fp32, "head.bias", INFINITY, "inf"));
+  EXPECT_TRUE(refuses(DType::fp32, "conv.norm.running_variance", -1, "-1"));
+  EXPECT_NO_THROW(load(DType::fp32, "conv.norm.running_mean", -1));
 }
 
 TEST_F(InitialValues, OfANormWithoutAllItsStatisticsAreMissed) {
-  EXPECT_THAT(message(DType::fp32, "", 0, "conv.norm.running_variance"),
-              StartsWith("has no conv.norm/running_variance, which this model needs"));
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::model_mismatch,
+                            {"state.safetensors: has no conv.norm/running_variance,"},
+                            [&] { load(DType::fp32, "", 0, "conv.norm.running_variance"); }));
 }
 
 TEST_F(InitialWeightsFound, AFileThatIsNoneIsRefused) {
   options.run.initial = folder.path();
-  EXPECT_THAT(message(), HasSubstr(": is no file; a run's newest checkpoint is named in its "));
+  EXPECT_TRUE(refuses(ErrorId::not_a_file, {folder.path()}));
   options.run.initial = folder.path() + "/none.h5";
-  EXPECT_THAT(message(), HasSubstr(": there is no such file"));
+  EXPECT_TRUE(refuses(ErrorId::no_such_file, {folder.path() + "/none.h5"}));
 }
 
 }  // namespace mylos::initial_weights_test

@@ -6,6 +6,7 @@
 #include "mylos/checkpoint/write/state_copy.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/start/run_state.hpp"
+#include "support/refusal.hpp"
 #include "train/allocations.hpp"
 #include "train/memory_world.hpp"
 
@@ -179,6 +180,7 @@ TEST(FreeMemory, OfADeviceMustHoldThePlanOfEveryRankThatSharesIt) {
       FAIL() << ranks;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::does_not_fit);
+      EXPECT_EQ(error.id(), ErrorId::does_not_fit);
       const std::string message = error.what();
       EXPECT_NE(message.find("memory.budget"), std::string::npos) << message;
       EXPECT_EQ(message.find("2 ranks share") != std::string::npos, ranks == 2) << message;
@@ -202,7 +204,8 @@ TEST(PlanAgain, StaysWithinTheBudgetWhereTheProcessIsALittleLarger) {
   EXPECT_EQ(plan_again(problem, stored, "it").rank_bytes(), problem.budget);
   EXPECT_EQ(plan_again(problem, stored, "it").plan.schedule, plan.plan.schedule);
   problem.place.process_bytes += 1;
-  EXPECT_THROW(static_cast<void>(plan_again(problem, stored, "it")), Error);
+  EXPECT_TRUE(test::refuses(ErrorId::does_not_fit, {"it", "memory.budget"},
+                            [&] { static_cast<void>(plan_again(problem, stored, "it")); }));
 }
 
 TEST(PlanMemory, StartsWhereItFittedWithAProcessALittleSmaller) {
@@ -214,7 +217,8 @@ TEST(PlanMemory, StartsWhereItFittedWithAProcessALittleSmaller) {
   problem.budget = plan.statement.fixed_bytes() + smallest_plan(plan.statement.cost).placement.bytes;
   EXPECT_NO_THROW(static_cast<void>(plan_memory(problem)));
   problem.place.process_bytes += start_spread;
-  EXPECT_THROW(static_cast<void>(plan_memory(problem)), Error);
+  EXPECT_TRUE(test::refuses(ErrorId::does_not_fit, {"memory.budget"},
+                            [&] { static_cast<void>(plan_memory(problem)); }));
   problem.starts = true;
   EXPECT_LE(plan_memory(problem).rank_bytes(), problem.budget);
 }
@@ -225,10 +229,13 @@ TEST(PlanAgain, RefusesTheListOfAnotherMicroBatch) {
   const StoredPlan stored = parse_plan(plan_json(plan), "text");
   EXPECT_EQ(plan_again(world.problem(plenty), stored, "text").arena_bytes(), plan.arena_bytes());
   const MemoryProblem half = world.problem(plan.statement.fixed_bytes() / 2);
-  EXPECT_THROW(static_cast<void>(plan_again(half, stored, "text")), Error);
+  EXPECT_TRUE(test::refuses(ErrorId::does_not_fit, {"text"},
+                            [&] { static_cast<void>(plan_again(half, stored, "text")); }));
   Options options = small_options(DType::bf16);
   options.data.micro_batch = 2;
-  EXPECT_THROW(static_cast<void>(plan_again(World(options).problem(plenty), stored, "text")), Error);
+  EXPECT_TRUE(test::refuses(ErrorId::plan_mismatch, {"text"}, [&] {
+    static_cast<void>(plan_again(World(options).problem(plenty), stored, "text"));
+  }));
 }
 
 }  // namespace mylos::memory_test

@@ -41,6 +41,7 @@ std::string refusal(const World& world, std::size_t budget) {
     static_cast<void>(plan_memory(world.problem(budget)));
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::does_not_fit);
+    EXPECT_EQ(error.id(), ErrorId::does_not_fit);
     return error.what();
   }
   return "";

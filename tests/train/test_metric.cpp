@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::metric_test {
 
@@ -42,12 +43,8 @@ TEST_F(WatchedMetric, OfPatienceAloneIsTheLossOfTheValidationDataElseOfTheTestDa
 
 TEST_F(WatchedMetric, OfPatienceWithoutAnEvaluationIsRefused) {
   options.run.patience = 2;
-  try {
-    static_cast<void>(watched());
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::bad_input);
-  }
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_measured, {"run.patience = 2"},
+                            [&] { static_cast<void>(watched()); }));
   options.checkpoint.keep_best = "train.loss";
   EXPECT_EQ(watched(), (Metric{DataPart::train, Quantity::loss}));
 }

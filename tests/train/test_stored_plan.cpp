@@ -10,6 +10,7 @@
 #include "mylos/planner/lists.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "planner/random_chains.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::stored_plan_test {
 
@@ -48,15 +49,9 @@ class PlanText : public testing::Test {
     return std::string(text_).replace(at, part.size(), instead);
   }
 
-  void expect_refused(const std::string& text, const std::string& why) const {
-    try {
-      (void)reuse_plan(parse_plan(text, "plan.json"), cost_, "plan.json");
-      ADD_FAILURE() << "was read: " << why;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::bad_input);
-      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
-      EXPECT_NE(std::string(error.what()).find("plan.json"), std::string::npos) << error.what();
-    }
+  void expect_refused(const std::string& text, const std::string& part) const {
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::plan_mismatch, {"plan.json", part},
+                              [&] { (void)reuse_plan(parse_plan(text, "plan.json"), cost_, "plan.json"); }));
   }
 
   [[nodiscard]] static std::string saved(std::size_t bytes) {
@@ -79,36 +74,35 @@ TEST_F(PlanText, IsReadWithMembersThatToolsAdd) {
 TEST_F(PlanText, IsRefusedWhereItIsNoPlan) {
   expect_refused("", "is not JSON");
   expect_refused(text_.substr(0, text_.size() / 2), "is not JSON");
-  expect_refused("[]", "the text is not an object");
-  expect_refused("{}", "format is missing");
+  expect_refused("[]", "object");
+  expect_refused("{}", "format");
   expect_refused(std::string(100'000, '['), "is not JSON");
-  expect_refused(std::string((16 << 20) + 1, ' '), "more than 16777216 bytes");
+  expect_refused(std::string((16 << 20) + 1, ' '), "16777216");
   expect_refused("\xff\xfe{}", "is not JSON");
-  expect_refused(with("mylos-plan", "something"), "format is not");
-  expect_refused(with("\"version\": 1", "\"version\": 2"), "version is not 1");
+  expect_refused(with("mylos-plan", "something"), "format");
+  expect_refused(with("\"version\": 1", "\"version\": 2"), "version");
 }
 
 TEST_F(PlanText, IsRefusedWhereAMemberIsNotWhatItShouldBe) {
-  expect_refused(with(saved(2 * unit), "\"saved_bytes\": -64"),
-                 "cost.blocks[0].variants[0].saved_bytes is not a whole number");
+  expect_refused(with(saved(2 * unit), "\"saved_bytes\": -64"), "cost.blocks[0].variants[0].saved_bytes");
   expect_refused(with(saved(2 * unit), "\"saved_bytes\": 18446744073709551552"),
-                 "is not a whole number from 0 to");
-  expect_refused(with(saved(2 * unit), "\"saved_bytes\": 1e300"), "is not a whole number");
-  expect_refused(with(saved(2 * unit), saved(100)), fmt::format("is not a multiple of {}", unit));
-  expect_refused(with(saved(2 * unit), "\"saved_byte\": 128"),
-                 "cost.blocks[0].variants[0].saved_bytes is missing");
-  expect_refused(with("\"forward_time_ms\": 1.5", "\"forward_time_ms\": -1"), "is not a time");
-  expect_refused(with("\"forward_time_ms\": 1.5", "\"forward_time_ms\": null"), "is not a time");
-  expect_refused(with("\"update_time_ms\": 0", "\"update_time_ms\": -1"),
-                 "cost.update_time_ms is not a time");
-  expect_refused(with("\"times\": \"model\"", "\"times\": \"guessed\""), "cost.times is none of");
-  expect_refused(with("\"run\": \"forward\"", "\"run\": \"sideways\""), "operations[0].run is none of");
-  expect_refused(with("\"keep\": \"input\"", "\"keep\": \"output\""), "operations[0].keep is none of");
+                 "cost.blocks[0].variants[0].saved_bytes");
+  expect_refused(with(saved(2 * unit), "\"saved_bytes\": 1e300"), "cost.blocks[0].variants[0].saved_bytes");
+  expect_refused(with(saved(2 * unit), saved(100)), fmt::format("multiple of {}", unit));
+  expect_refused(with(saved(2 * unit), "\"saved_byte\": 128"), "cost.blocks[0].variants[0].saved_bytes");
+  expect_refused(with("\"forward_time_ms\": 1.5", "\"forward_time_ms\": -1"),
+                 "cost.blocks[0].forward_time_ms");
+  expect_refused(with("\"forward_time_ms\": 1.5", "\"forward_time_ms\": null"),
+                 "cost.blocks[0].forward_time_ms");
+  expect_refused(with("\"update_time_ms\": 0", "\"update_time_ms\": -1"), "cost.update_time_ms");
+  expect_refused(with("\"times\": \"model\"", "\"times\": \"guessed\""), "cost.times");
+  expect_refused(with("\"run\": \"forward\"", "\"run\": \"sideways\""), "operations[0].run");
+  expect_refused(with("\"keep\": \"input\"", "\"keep\": \"output\""), "operations[0].keep");
   expect_refused(with("\"block\": 0", "\"block\": 2"),
                  "operations[0].block is not a whole number from 0 to 1");
   expect_refused(with("\"variant\": 0", "\"variant\": 2"), "variant is not a whole number from 0 to 1");
-  expect_refused(with("\"operations\": [", "\"operations\": [], \"other\": ["), "operations must have 1 to");
-  expect_refused(with("\"operations\": [", "\"operations\": {}, \"other\": ["), "operations is not an array");
+  expect_refused(with("\"operations\": [", "\"operations\": [], \"other\": ["), "operations");
+  expect_refused(with("\"operations\": [", "\"operations\": {}, \"other\": ["), "operations");
 }
 
 TEST_F(PlanText, KeepsWhatComputesEachProduct) {
@@ -137,32 +131,29 @@ TEST_F(PlanText, IsRefusedWhereItsProductsAreHostile) {
   text_ = text_of(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines);
   for (const char* engine : {"tile", "cublaslt/130002/66;24", "cublaslt/\\u0007"}) {
     expect_refused(with("\"engine\": \"tiles\"", fmt::format("\"engine\": \"{}\"", engine)),
-                   "products[0].engine is no engine: onednn, tiles, cublaslt, kokkos");
+                   "products[0].engine");
   }
-  expect_refused(with("\"form\": \"y\"", "\"form\": \"z\""),
-                 "products[0].form is no form of a product: y, dx, dW");
+  expect_refused(with("\"form\": \"y\"", "\"form\": \"z\""), "products[0].form");
   expect_refused(with("\"m\": 7", "\"m\": 0"), "products[0].m is 0");
-  expect_refused(with("\"m\": 7", "\"m\": -7"), "products[0].m is not a whole number");
+  expect_refused(with("\"m\": 7", "\"m\": -7"), "products[0].m");
   expect_refused(with("\"n\": 3", "\"n\": 2147483648"),
                  "products[0].n is not a whole number from 0 to 2147483647");
-  expect_refused(with("\"k\": 5", "\"k\": 1e300"), "products[0].k is not a whole number");
-  expect_refused(with("\"k\": 5", "\"l\": 5"), "products[0].k is missing");
-  expect_refused(with("\"type\": \"bf16\"", "\"type\": \"int32\""),
-                 "products[0].type is no type of operands");
-  expect_refused(with("\"stored\": \"bf16\"", "\"stored\": \"fp16\""),
-                 "products[0].stored is neither the operands' type nor fp32");
-  expect_refused(with("\"tiles\"", "\"fastest\""), "products[0].engine is no engine: onednn, tiles");
-  expect_refused(with("\"tiles\"", "[]"), "products[0].engine is not a string");
-  expect_refused(with("avx2", std::string(300, 'a')), "instructions is too long");
+  expect_refused(with("\"k\": 5", "\"k\": 1e300"), "products[0].k");
+  expect_refused(with("\"k\": 5", "\"l\": 5"), "products[0].k");
+  expect_refused(with("\"type\": \"bf16\"", "\"type\": \"int32\""), "products[0].type");
+  expect_refused(with("\"stored\": \"bf16\"", "\"stored\": \"fp16\""), "products[0].stored");
+  expect_refused(with("\"tiles\"", "\"fastest\""), "products[0].engine");
+  expect_refused(with("\"tiles\"", "[]"), "products[0].engine");
+  expect_refused(with("avx2", std::string(300, 'a')), "instructions");
   expect_refused(with("\"threads\": 2", "\"threads\": 513"), "threads is not a whole number from 0 to 512");
   expect_refused(with("\"threads\": 2", "\"threads\": \"2\""), "threads is not a whole number from 0 to 512");
   EXPECT_EQ(parse_plan(with("\"threads\": 2", "\"thread\": 2"), "p").engines.threads, 0);
-  expect_refused(with("\"products\": [", "\"products\": [], \"other\": ["), "products must have 1 to");
+  expect_refused(with("\"products\": [", "\"products\": [], \"other\": ["), "products");
 }
 
 TEST_F(PlanText, IsRefusedWhereItsListCannotBeExecuted) {
-  expect_refused(with("\"keep\": \"input\"", "\"keep\": \"variant\", \"variant\": 0"), "cannot be executed");
-  expect_refused(with("{\n      \"run\": \"loss\"\n    },", ""), "cannot be executed");
+  expect_refused(with("\"keep\": \"input\"", "\"keep\": \"variant\", \"variant\": 0"), "");
+  expect_refused(with("{\n      \"run\": \"loss\"\n    },", ""), "");
 }
 
 TEST_F(PlanText, IsReadWhereItsListNowTakesFewerBytes) {
@@ -175,8 +166,7 @@ TEST_F(PlanText, IsReadWhereItsListNowTakesFewerBytes) {
 TEST_F(PlanText, IsRefusedForAnotherModelOrOtherBytes) {
   expect_refused(
       with(saved(2 * unit), saved(4 * unit)),
-      fmt::format("number of threads: saved_bytes of variant all of block 0 is {} there and {} here",
-                  4 * unit, 2 * unit));
+      fmt::format("saved_bytes of variant all of block 0 is {} there and {} here", 4 * unit, 2 * unit));
   const std::size_t arena = place(trace_lifetimes(cost_, recompute_every(2, 1))).bytes;
   expect_refused(with("\"arena_bytes\": " + std::to_string(arena), "\"arena_bytes\": 64"),
                  "arena_bytes is 64 there");

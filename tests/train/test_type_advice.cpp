@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "mylos/train/plan/memory_plan.hpp"
+#include "support/refusal.hpp"
 #include "train/memory_world.hpp"
 
 namespace mylos::type_advice_test {
@@ -90,12 +91,9 @@ TEST(TypeAdvice, TakesWhatFitsAndEndsWhereNothingDoes) {
   EXPECT_EQ(advice.chosen, 1u);
   EXPECT_THAT(advice.verdict, HasSubstr("float does not"));
   EXPECT_THAT(advice.reasons, Contains("fp16: the run does not fit its budget of 1 GiB"));
-  try {
+  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, ErrorId::does_not_fit, {"1 GiB"}, [] {
     static_cast<void>(advise({refused(DType::fp32), refused(DType::bf16)}, {}, steps));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::does_not_fit);
-  }
+  }));
 }
 
 TEST(TypeAdvice, DoubtsWhatARestlessMachineMeasures) {

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "support/refusal.hpp"
+
 namespace mylos::type_choice_test {
 
 using testing::HasSubstr;
@@ -16,7 +18,10 @@ TrialResult tried(DType type, double step_s, double loss) {
 }
 
 TrialResult refused(DType type) {
-  return {.setting = {type}, .obstacle = "the run does not fit its budget", .code = ExitCode::does_not_fit};
+  return {.setting = {type},
+          .obstacle = "the run does not fit its budget",
+          .code = ExitCode::does_not_fit,
+          .cause = ErrorId::does_not_fit};
 }
 
 DType chosen(const std::vector<TrialResult>& results, const TypeChoiceRule& rule = {}) {
@@ -78,12 +83,10 @@ TEST(TypeChoice, SaysWhereFloatWasNotTried) {
 TEST(TypeChoice, EndsAsTheFirstTypeDoesWhereNoneIsLeft) {
   TrialResult damaged = refused(DType::fp16);
   damaged.code = ExitCode::bad_input;
-  try {
+  damaged.cause = ErrorId::not_finite;
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_finite, {damaged.obstacle}, [&] {
     static_cast<void>(choose_type({damaged, refused(DType::bf16)}, {}));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(ExitCode::bad_input));
-  }
+  }));
 }
 
 TEST(TypeChoice, TakesWhatFitsWhereFloatDoesNot) {
@@ -91,12 +94,9 @@ TEST(TypeChoice, TakesWhatFitsWhereFloatDoesNot) {
                                          tried(DType::fp16, 0.8, 2)};
   EXPECT_EQ(chosen(results), DType::fp16);
   EXPECT_THAT(describe(results), HasSubstr("losses 2, 2; fp32 does not run"));
-  try {
+  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, ErrorId::does_not_fit, {}, [] {
     static_cast<void>(choose_type({refused(DType::fp32), refused(DType::bf16)}, {}));
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::does_not_fit);
-  }
+  }));
 }
 
 TEST(TypeChoice, SaysWhatWasMeasured) {

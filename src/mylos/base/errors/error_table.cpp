@@ -252,11 +252,12 @@ std::span<const ErrorTopic> error_topics() {
 
 std::string error_manual() {
   std::string page =
-      "# Errors\n\nEvery refusal ends with the name of its cause in brackets. The message says what is wrong "
-      "and where; "
-      "this page\nexplains each cause and its cure. Names stay the same between versions, the messages may "
-      "change: "
-      "scripts should\ncompare the exit code and the name.\n";
+      "# Errors\n\n"
+      "Every refusal ends with the name of its cause in brackets. The message says what is wrong and where; "
+      "this page\n"
+      "explains each cause and its cure. Names stay the same between versions, the messages may change: "
+      "scripts should\n"
+      "compare the exit code and the name.\n";
   for (const ErrorTopic& topic : topics) {
     page += fmt::format("\n## {}\n\n| name | cause | cure |\n|---|---|---|\n", topic.title);
     for (const ErrorEntry& entry : topic.entries)

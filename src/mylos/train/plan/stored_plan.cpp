@@ -47,7 +47,7 @@ class Node {
   [[nodiscard]] auto one_of(const Range& words, const char* what) const {
     const auto found = std::find_if(std::begin(words), std::end(words),
                                     [&](const auto& word) { return word.first == text(); });
-    if (found == std::end(words)) refuse(fmt::format("is no {}", what));
+    if (found == std::end(words)) refuse(fmt::format("is not a known {}", what));
     return found->second;
   }
 
@@ -119,7 +119,7 @@ ChainCost cost_of(const Node& node) {
   cost.input_bytes = node.at("input_bytes").bytes();
   cost.loss_workspace = node.at("loss_workspace").bytes();
   const std::string& times = node.at("times").text();
-  if (times != "measured" && times != "model") node.at("times").refuse("is none of measured, model");
+  if (times != "measured" && times != "model") node.at("times").refuse("is not one of measured, model");
   cost.measured = times == "measured";
   cost.loss_time = node.at("loss_time_ms").milliseconds();
   cost.update_time = node.at("update_time_ms").milliseconds();
@@ -140,12 +140,12 @@ Operation operation_of(const Node& node, const ChainCost& cost) {
     const std::size_t block = node.at("block").whole(last);
     return {OperationKind::backward, block, Keep::nothing, variant(block)};
   }
-  if (run != "forward") node.at("run").refuse("is none of forward, loss, backward");
+  if (run != "forward") node.at("run").refuse("is not one of forward, loss, backward");
   const std::size_t block = node.at("block").whole(last);
   const std::string& keep = node.at("keep").text();
   if (keep == "nothing") return {OperationKind::forward, block, Keep::nothing};
   if (keep == "input") return {OperationKind::forward, block, Keep::input};
-  if (keep != "variant") node.at("keep").refuse("is none of nothing, input, variant");
+  if (keep != "variant") node.at("keep").refuse("is not one of nothing, input, variant");
   return {OperationKind::forward, block, Keep::variant, variant(block)};
 }
 
