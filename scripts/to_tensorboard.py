@@ -95,7 +95,7 @@ def main():
     runs = [run.resolve() for run in arguments.runs]
     for given, run in zip(arguments.runs, runs):
         if not (run / TABLES[0]).is_file():
-            sys.exit(f"to-tensorboard: {given}: is no run's folder: it has no {TABLES[0]}")
+            sys.exit(f"to-tensorboard: {given}: is not a run's folder: it has no {TABLES[0]}")
     for name, run in zip(names_of(runs), runs):
         count = write_run(run, arguments.out / name)
         print(f"{arguments.out / name}: {count} numbers")

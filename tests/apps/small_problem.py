@@ -3,7 +3,11 @@ import os
 import pathlib
 import random
 import subprocess
+import sys
 import zlib
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from refusal import require_refusal
 
 # The decks of tests state peak_flops: to measure it takes as long as all steps together of networks so small.
 SCALER = """[precision.scaler]
@@ -120,6 +124,12 @@ class Command:
         if result.returncode != code:
             raise AssertionError(f"{arguments}: exit code {result.returncode}, expected {code}\n"
                                  f"{result.stdout}\n{result.stderr}")
+        return result
+
+    def must_refuse(self, arguments, error_id, *parts, code=2, **options):
+        """The finished command, which must end with this code and one message, with this id and every part."""
+        result = self.run(*arguments, **options)
+        require_refusal(result, error_id, *parts, code=code)
         return result
 
     def plan(self, *arguments, **options):

@@ -1,8 +1,10 @@
-"""Bad input: where, what, and what would be right, word for word and once; exit code 2; nothing written.
+"""Bad input: the error's id, where, what, and what would be right, once; exit code 2; nothing written.
 
 usage: test_bad_input.py MYLOS [--full]     --full: every case on two ranks too, not only one of each kind
 """
 import concurrent.futures
+import pathlib
+import re
 import sys
 import tempfile
 
@@ -10,47 +12,55 @@ from bad_data import write_bad_data
 from mistakes import COMMANDS, DATA, DECKS, EMPTY, NEWEST, OF_SAMPLE, OTHER_DATA, RAW_DECKS, RESTARTS
 from small_problem import DECK, Command, prepare
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from refusal import require_refusal
+
 
 def cases(folder):
-    """Per kind, arguments and the whole message."""
+    """Per kind, arguments and the refusal: its id and what its message must have."""
     for name, (change, _) in DECKS.items():
         assert change[0] in DECK
         (folder / f"{name}.toml").write_text(DECK.replace("peak_flops = 1e12\n", "").replace(*change), encoding="utf-8")
     for name, (content, _) in RAW_DECKS.items():
         (folder / f"{name}.toml").write_bytes(content)
     decks = DECKS | RAW_DECKS
-    yield [(["train", f"{name}.toml"], f"mylos: {name}.toml{said}") for name, (_, said) in decks.items()]
-    yield [(text.split(), said) for text, said in COMMANDS.items()]
-    yield [(["sample", "done", "--prompt", "a", option], f"mylos sample: {said}\n`mylos sample --help` says more.")
-           for option, said in OF_SAMPLE.items()]
+    yield [(["train", f"{name}.toml"], (*refusal, f"{name}.toml:")) for name, (_, refusal) in decks.items()]
+    yield [(text.split(), refusal) for text, refusal in COMMANDS.items()]
+    yield [(["sample", "done", "--prompt", "a", option], ("bad-argument", "{}: '{}'".format(*option.split("=")), limits))
+           for option, limits in OF_SAMPLE.items()]
     train = ["train", "deck.toml"]
-    yield [([*train, f"data.train={name}.h5"], f"mylos: {name}.h5{said}") for name, said in DATA.items()]
-    yield [([*train, key], f"mylos: {said}") for key, said in OTHER_DATA.items()]
+    yield [([*train, f"data.train={name}.h5"], (*refusal, f"mylos: {name}.h5: ")) for name, refusal in DATA.items()]
+    yield [([*train, key], refusal) for key, refusal in OTHER_DATA.items()]
     restart = [*train, "run.folder=done", "--restart", "latest"]
-    yield [([*restart, key] if "folder" not in key else [*train, key, "--restart", "latest"], f"mylos: {said}")
-           for key, said in RESTARTS.items()]
+    yield [([*restart, key] if "folder" not in key else [*train, key, "--restart", "latest"], refusal)
+           for key, refusal in RESTARTS.items()]
+
+
+def require_one_message(result):
+    """A line that begins with the command, and for a wrong command line a second one."""
+    first, *others = result.stderr.splitlines()
+    command = first.split(": ")[0]
+    assert re.fullmatch("mylos( [a-z-]+)*", command), result.stderr
+    assert others in ([], [f"`{command} --help` says more."]), result.stderr
 
 
 def refuse_empty(command, arguments):
     """An empty word is never the same as none: the message names its option or place."""
     result = command.run(*arguments)
-    said = f"`mylos {' '.join(arguments[:2] if arguments[0] == 'prepare' else arguments[:1])} --help` says more."
-    lines = result.stderr.splitlines()
-    assert result.returncode == 2 and not result.stdout, f"{arguments}: {result.returncode}\n{result.stdout}"
-    assert len(lines) == 2 and lines[0].endswith(": is empty; give a value or leave it out") and lines[1] == said, \
-        f"{arguments} says\n{result.stderr}"
     named = [word for word in arguments if word.startswith("--")]
-    assert not named or arguments[-1] == "out.h5" or named[-1].rstrip("=") in lines[0], f"{arguments} says\n{result.stderr}"
+    is_of_option = named and arguments[-1] != "out.h5"
+    require_refusal(result, "bad-argument", f"mylos {' '.join(arguments[:2] if arguments[0] == 'prepare' else arguments[:1])}: ",
+                    ": is empty", *(named[-1:] if is_of_option else []))
+    require_one_message(result)
+    assert result.stderr.endswith(" --help` says more.\n") and not result.stdout, result
 
 
-def refuse(command, arguments, message, ranks):
+def refuse(command, arguments, refusal, ranks):
     places = {"folder": command.folder.resolve(), "wide_bytes": (command.folder / "wide.h5").stat().st_size}
-    expected = message.format(**places) if "{" in message else message
     result = command.run(*arguments, ranks=ranks)
-    assert result.returncode == 2, f"{arguments}: exit code {result.returncode}\n{result.stdout}\n{result.stderr}"
-    said = result.stderr.rstrip("\n").replace("mylos: rank 0: ", "mylos: ")  # deck and checkpoint it reads for all
-    assert said == expected, \
-        f"{arguments} on {ranks} ranks says\n{result.stderr}and not\n{expected}"
+    result.stderr = result.stderr.replace("mylos: rank 0: ", "mylos: ")  # deck and checkpoint it reads for all
+    require_refusal(result, *[part.format(**places) if "{" in part else part for part in refusal])
+    require_one_message(result)
     assert not (command.folder / "runs").exists(), f"{arguments} wrote something"
 
 

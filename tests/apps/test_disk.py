@@ -106,7 +106,7 @@ def check_goes_on(command, shard, size, ranks):
         (disk.path / "run/stop").touch()
         stdout, stderr = heard.result()
         assert run.returncode == 85, (run.returncode, stderr)
-        assert re.search(rf"warning: disk/run/{FULL}; the run goes on", stdout), stdout[-3000:]
+        assert re.search(rf"warning: disk/run/{FULL}; the run continues", stdout), stdout[-3000:]
         rows = [int(row.split(",")[0]) for row in (disk.path / "run/history.csv").read_text().splitlines()[1:]]
         assert rows == list(range(1, len(rows) + 1)), "rows of history.csv are lost"
         for file in checkpoints(command):

@@ -152,8 +152,8 @@ def check_hostile_plan(command):
         hostile = json.loads(json.dumps(plan))
         hostile["products"][1][key] = value
         (command.folder / "hostile.json").write_text(json.dumps(hostile), encoding="utf-8")
-        result = command.run("train", "gpt.toml", "run.folder=hostile", "--plan", "hostile.json")
-        assert result.returncode == 2 and f"hostile.json: products[1].{key}" in result.stderr, result.stderr
+        command.must_refuse(["train", "gpt.toml", "run.folder=hostile", "--plan", "hostile.json"], "plan-mismatch",
+                            f"hostile.json: products[1].{key}")
     assert not (command.folder / "hostile").exists()
 
 

@@ -155,7 +155,8 @@ def check_data_too_large_for_half(command):
 
 def check_tight_budget(command):
     """What trials leave behind in the process is no part of the run: where a deck fits, it fits with them too."""
-    refused = command.must("train", "gpt.toml", "precision.compute=fp32", "memory.budget=20 MiB", "run.folder=tight", code=3).stderr
+    refused = command.must_refuse(["train", "gpt.toml", "precision.compute=fp32", "memory.budget=20 MiB", "run.folder=tight"],
+                                  "does-not-fit", code=3).stderr
     # Processes of the same start differ by up to 3 MiB.
     least = int(re.search(r"smallest budget that would do is memory.budget = \"(\d+) MiB\"", refused).group(1)) + 4
     command.must("train", "gpt.toml", ADAPT, f"memory.budget={least} MiB", "run.steps=4", "run.folder=tight")
@@ -176,8 +177,8 @@ def check_other_beginnings(command):
     assert "comparing" not in said and decision(command, "one")["compute"] == "fp16"
     for said in (command.must("train", "deck.toml", ADAPT, "--check").stdout, command.must("plan", "deck.toml", ADAPT).stdout):
         assert "precision.adapt: a run that begins afresh chooses its type" in said, said
-    refused = command.must("train", "deck.toml", ADAPT, "memory.budget=1 MiB", "run.folder=none", code=3)
-    assert "does not fit its budget" in refused.stderr and not (command.folder / "none/checkpoints").exists()
+    command.must_refuse(["train", "deck.toml", ADAPT, "memory.budget=1 MiB", "run.folder=none"], "does-not-fit", "1 MiB", code=3)
+    assert not (command.folder / "none/checkpoints").exists()
 
 
 def main():

@@ -15,6 +15,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import checkpoint_block
 from checkpoints import replace_signed
 from processes import wait_until
+from refusal import require_refusal
 from small_problem import DECK, Command, environment, prepare, renew_digests
 
 STEP = "step-{:010d}.h5"
@@ -32,8 +33,8 @@ def check_two_runs_at_once(command):
     endless = ("train", "deck.toml", "run.epochs=1000000", "run.folder=one", "checkpoint.every=300")
     run = command.start(*endless)
     wait_until(lambda: names(command.folder / "one"), "no checkpoint")
-    refused = command.must(*endless, "--restart", "auto", "communication.timeout=1", code=2)
-    assert f"one: process {run.pid} on " in refused.stderr and "works in this folder" in refused.stderr, refused.stderr
+    command.must_refuse([*endless, "--restart", "auto", "communication.timeout=1"], "folder-in-use",
+                        f"one: process {run.pid} on ")
     assert run.poll() is None
     (command.folder / "one/stop").touch()
     _, stderr = run.communicate(timeout=600)
@@ -63,8 +64,8 @@ def check_structure_that_hdf5_refuses(command):
 
 def check_another_runs_file(command):
     file = command.folder / "other/checkpoints" / STEP.format(20)
-    result = command.must("train", "deck.toml", "run.folder=wrong", "--restart", file, "model.hidden=[8]", code=2)
-    assert "is another run's, and wrong has checkpoints of its own" in result.stderr, result.stderr
+    command.must_refuse(["train", "deck.toml", "run.folder=wrong", "--restart", file, "model.hidden=[8]"], "folder-has-checkpoints",
+                        f"--restart {file}: ", "wrong has ", "run.folder")
     inside = command.folder / "other/checkpoints/superseded/older.h5"
     inside.parent.mkdir(exist_ok=True)
     shutil.copy(file, inside)
@@ -232,7 +233,7 @@ def check_failure_during_a_slow_write(command, library):
     last = names(command.folder / "quick")[-1]  # before the step that fails
     every = int(last.removeprefix("step-").removesuffix(".h5"))
     result = slow_run(command, library, *fails[2:], "run.folder=failed", f"checkpoint.every={every}")
-    assert result.returncode == 2 and "nan.h5" in result.stderr, (result.returncode, result.stderr)
+    require_refusal(result, "not-finite", "nan.h5")
     assert result.stderr.count("mylos:") == 1 and "ended with it" not in result.stderr, result.stderr
     assert names(command.folder / "failed") == [last], list((command.folder / "failed/checkpoints").iterdir())
 

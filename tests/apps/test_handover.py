@@ -80,12 +80,10 @@ def check_run_that_goes_on(command, ranks):
     first = train_until_steps(command, name, ranks=ranks)
     ours = ranks_of(command)
     waiting = [*ENDLESS, f"run.folder={name}", "--restart", "auto"]
-    refused = command.must(*waiting, "communication.timeout=1", ranks=ranks, code=BAD_INPUT)
-    assert f"{name}: process {ours[0]} on " in refused.stderr and "works in this folder" in refused.stderr, refused.stderr
+    refused = command.must_refuse([*waiting, "communication.timeout=1"], "folder-in-use", f"{name}: process {ours[0]} on ", ranks=ranks)
     assert f"waiting up to 0:01 for process {ours[0]} on " in refused.stdout, refused.stdout
     if ranks == 1:  # launchers have codes of their own
-        result = command.must(*waiting, "--walltime", "00:00:01", code=STOPPED)
-        assert "asked to stop by walltime" in result.stderr, result.stderr
+        command.must_refuse([*waiting, "--walltime", "00:00:01"], "stopped", "walltime", code=STOPPED)
         second = command.start(*waiting)
         assert "waiting" in second.stdout.readline()
         second.send_signal(signal.SIGTERM)

@@ -233,8 +233,7 @@ def check_use(command, _):
     command.must("predict", "start10.h5", "test.h5", "untrained.h5")
     assert "hidden1/weight" in command.must("info", "start10.h5").stdout
     command.must("convert", "start10.h5", "start.safetensors")
-    refused = command.must("train", "deck.toml", "run.folder=none", "--restart", "start10.h5", code=2).stderr
-    assert refused.startswith("mylos: start10.h5: holds weights alone (`mylos convert` or `mylos init` made it)"), refused
+    command.must_refuse(["train", "deck.toml", "run.folder=none", "--restart", "start10.h5"], "weights-only", "mylos: start10.h5: ")
     deck = gpt_deck(run="steps = 1", data="", model="vocabulary = 11").replace('train = "text.h5"', "")
     (command.folder / "gpt.toml").write_text(deck, encoding="utf-8")
     command.must("init", "gpt.toml", "gpt.h5", ranks=2)
@@ -249,38 +248,36 @@ def check_other_networks(command, _):
     for file in ("silu.h5", "silu.safetensors"):
         for arguments, ranks in ((["train", "deck.toml"], 2), (["train", "deck.toml", "--check"], 1),
                                  (["init", "deck.toml", "other.h5"], 1)):
-            said = command.must(*arguments, f"run.initial={file}", "run.folder=other", code=2, ranks=ranks).stderr
-            assert f"{file}: holds weights of a network that computes otherwise" in said and expected in said, said
+            command.must_refuse([*arguments, f"run.initial={file}", "run.folder=other"], "model-mismatch", f"{file}: ", expected,
+                                ranks=ranks)
     ignore = 'initial.ignore=["model.activation", "data.norm*"]'
     said = command.must("train", "deck.toml", "run.initial=silu.h5", "run.folder=other", ignore, "run.epochs=1", ranks=2).stdout
     assert 'initial.ignore: model.activation is "relu" here, and "silu" in the file' in said, said
-    said = command.must("train", "deck.toml", "run.initial=start10.h5", "run.folder=none", 'initial.ignore="model.norm"',
-                        code=2).stderr
-    assert said.startswith("mylos: command line: initial.ignore: 'model.norm' ignores nothing of start10.h5"), said
-    said = command.must("init", "net.toml", "other.h5", "--from", "net.safetensors", 'data.normalize="minmax"', code=2).stderr
-    assert 'data.normalize is "minmax" here, and "standard" there' in said, said
+    command.must_refuse(["train", "deck.toml", "run.initial=start10.h5", "run.folder=none", 'initial.ignore="model.norm"'],
+                        "key-without-effect", "command line: initial.ignore: 'model.norm'", "start10.h5")
+    command.must_refuse(["init", "net.toml", "other.h5", "--from", "net.safetensors", 'data.normalize="minmax"'],
+                        "model-mismatch", 'data.normalize is "minmax" here, and "standard" there')
     assert not (command.folder / "other.h5").exists() and not (command.folder / "none").exists()
 
 
 def check_mistakes(command, _):
-    def refuse(message, *arguments, code=2, ranks=1):
-        said = command.must("init", *arguments, code=code, ranks=ranks).stderr
-        assert message in said, f"expected\n{message}\nin\n{said}"
+    def refuse(error_id, part, *arguments, **options):
+        command.must_refuse(["init", *arguments], error_id, part, **options)
 
     before = sorted(command.folder.glob("*"))
-    refuse("mylos init: ", "deck.toml")
-    refuse("x.safetensors: `mylos init` writes a checkpoint", "deck.toml", "x.safetensors")
-    refuse("runs: is a folder", "deck.toml", "runs")
-    refuse("start10.h5", "deck.toml", "start10.h5", "--from", "start10.h5", ranks=2)
-    refuse("train.h5", "deck.toml", "train.h5")
-    refuse("deck.toml", "deck.toml", "deck.toml")
-    refuse("none.toml: there is no such deck", "none.toml", "x.h5")
-    refuse("none.h5: there is no such file", "deck.toml", "x.h5", "--from", "none.h5")
-    refuse("'optimizer.lrr'", "deck.toml", "x.h5", "optimizer.lrr=3")
-    refuse("[33, 8]", "deck.toml", "x.h5", "--from", "start10.h5", "model.hidden=[33,16]")
+    refuse("missing-argument", "mylos init: ", "deck.toml")
+    refuse("bad-argument", "x.safetensors: ", "deck.toml", "x.safetensors")
+    refuse("not-a-file", "runs: ", "deck.toml", "runs")
+    refuse(SAME_FILE, "start10.h5", "deck.toml", "start10.h5", "--from", "start10.h5", ranks=2)
+    refuse(SAME_FILE, "train.h5", "deck.toml", "train.h5")
+    refuse(SAME_FILE, "deck.toml", "deck.toml", "deck.toml")
+    refuse("no-such-file", "none.toml: ", "none.toml", "x.h5")
+    refuse("no-such-file", "none.h5: ", "deck.toml", "x.h5", "--from", "none.h5")
+    refuse("unknown-key", "'optimizer.lrr'", "deck.toml", "x.h5", "optimizer.lrr=3")
+    refuse("model-mismatch", "[33, 8]", "deck.toml", "x.h5", "--from", "start10.h5", "model.hidden=[33,16]")
     assert sorted(command.folder.glob("*")) == before, "something was written"
     (command.folder / "file").write_text("")
-    refuse("file", "deck.toml", "file/x.h5", code=1)
+    refuse("cannot-write", "file", "deck.toml", "file/x.h5", code=1)
     assert "--from" in command.must("init", "--help").stdout
 
 

@@ -193,10 +193,9 @@ def check_average(command, _):
         assert all(tensor.tobytes() == after[name].tobytes() for name, tensor in average.items() if name != "head/bias"), \
             (ranks, keys)
     without = last_checkpoint(command, "averaged-10")
-    for file, message in ((without, "has no average of its weights, which a run keeps where its deck says optimizer.average"),
-                          ("net0.safetensors", "initial.average takes the moving average that a checkpoint keeps")):
-        said = command.must("train", "deck.toml", "run.folder=refused", f"run.initial={file}", "initial.average=true", code=2)
-        assert said.stderr.startswith(f"mylos: {file}: ") and message in said.stderr, said.stderr
+    for file, error_id, part in ((without, "no-average", "optimizer.average"), ("net0.safetensors", "no-average", "initial.average")):
+        command.must_refuse(["train", "deck.toml", "run.folder=refused", f"run.initial={file}", "initial.average=true"],
+                            error_id, f"mylos: {file}: ", part)
         assert not (command.folder / "refused").exists()
 
 
@@ -217,29 +216,29 @@ def check_mistakes(command, _):
     prepare(command, deck)
     line = deck.count("\n", 0, deck.index("exclude")) + 1
 
-    def refuse(message, *keys, start="mylos: "):
-        result = command.must("train", "deck.toml", "run.folder=refused", *keys, code=2)
-        assert result.stderr.startswith(start + message), f"expected\n{message}\nin\n{result.stderr}"
+    def refuse(refusal, *keys):
+        error_id, start, *parts = refusal
+        result = command.must_refuse(["train", "deck.toml", "run.folder=refused", *keys], error_id, *parts)
+        assert result.stderr.startswith(f"mylos: {start}") and result.stderr.count("\n") == 1, result.stderr
         assert not (command.folder / "refused").exists()
 
-    refuse(f"deck.toml:{line}: 'initial.exclude' has an effect only with run.initial, and run.initial is not given; leave it out")
-    refuse(f"deck.toml:{line}: initial.exclude: 'hed/*' matches no tensor of this model; near ones are head/",
-           "run.initial=net0.safetensors")
-    refuse(f"deck.toml:{line + 1}: initial.rename: 'hiden*' matches no tensor of net0.safetensors; near ones are ",
+    refuse(("key-without-effect", f"deck.toml:{line}: 'initial.exclude'", "run.initial"))
+    refuse(("unknown-name", f"deck.toml:{line}: initial.exclude: 'hed/*'", " head/"), "run.initial=net0.safetensors")
+    refuse(("unknown-name", f"deck.toml:{line + 1}: initial.rename: 'hiden*'", "net0.safetensors", " hidden"),
            "run.initial=net0.safetensors", "initial.exclude=head/*")
     (command.folder / "deck.toml").write_text(DECK, encoding="utf-8")
-    refuse("net0.safetensors: tensor 'hidden1.weight' is [32, 8], but hidden1/weight of this model is [33, 8]; ",
+    refuse(("model-mismatch", "net0.safetensors: tensor 'hidden1.weight' is [32, 8]", "hidden1/weight of this model is [33, 8]"),
            "run.initial=net0.safetensors", "model.hidden=[33,16]")
-    refuse("gpt2/model.safetensors: has no hidden1/weight, hidden1/bias, ", "run.initial=gpt2/model.safetensors")
+    refuse(("model-mismatch", "gpt2/model.safetensors: has no hidden1/weight, hidden1/bias, "), "run.initial=gpt2/model.safetensors")
     assert "`mylos convert gpt2/model.safetensors gpt2.h5`" in command.run(
         "train", "deck.toml", "run.folder=refused", "run.initial=gpt2/model.safetensors").stderr
     data = (command.folder / "net0.safetensors").read_bytes()
     (command.folder / "cut.safetensors").write_bytes(data[:-100])
-    refuse("cut.safetensors: ", "run.initial=cut.safetensors")
+    refuse(("truncated", "cut.safetensors: "), "run.initial=cut.safetensors")
     checkpoint = bytearray(last_checkpoint(command, "net0").read_bytes())
     checkpoint[len(checkpoint) // 2] ^= 4
     (command.folder / "damaged.h5").write_bytes(checkpoint)
-    refuse("damaged.h5: ", "run.initial=damaged.h5")
+    refuse(("damaged", "damaged.h5: "), "run.initial=damaged.h5")
     said = command.must("train", "deck.toml", "--check", "run.initial=net0.safetensors", "initial.exclude=head/*").stdout
     assert "#   hidden1/weight [32, 8] = hidden1.weight\n" in said and "#   drawn, not taken: head/" in said, said
 

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 from small_problem import Command, environment, prepare
+from refusal import require_refusal
 
 AGENT = """#!/bin/sh
 while :; do case $1 in -*) shift ;; *) break ;; esac; done
@@ -109,7 +110,7 @@ def check_nodes(command):
     refused = subprocess.run([*nodes, "-H", "left:1", "-n", "1", *program, ":", "-H", "right:1", "-n", "1", "env",
                               "OMP_NUM_THREADS=2", *program], cwd=command.folder, capture_output=True, text=True, timeout=600,
                              env=environment())
-    assert refused.returncode == 2 and "number of threads" in refused.stderr, f"{refused.stdout}\n{refused.stderr}"
+    require_refusal(refused, "plan-mismatch", "threads")
     print("three nodes under one launcher: each is judged by its own ranks")
 
 

@@ -11,6 +11,7 @@ import h5py
 
 from random_data import prepare_random
 from small_problem import Command
+from refusal import require_refusal
 
 MEBIBYTE = 1 << 20
 HIDDEN_SLACK = 32 * MEBIBYTE  # by how much a process may pass its prediction
@@ -111,7 +112,7 @@ def plan_of(command, deck, ranks, budget=None):
     result = command.run(*arguments)
     if result.returncode == 0:
         return json.loads(result.stdout)
-    assert result.returncode == 3, f"{arguments}: {result.returncode}\n{result.stderr}"
+    require_refusal(result, "does-not-fit", code=3)
     smallest = int(re.search(r'would do is memory\.budget = "(\d+) MiB"', result.stderr).group(1))
     assert smallest * MEBIBYTE > budget, result.stderr
     return None
@@ -170,15 +171,12 @@ def check_refusals(command):
     deck, ranks = SAMPLE["mlp-bf16"]
     (command.folder / "refused.toml").write_text(deck, encoding="utf-8")
     for arguments in (["plan", "refused.toml"], ["train", "refused.toml", "run.folder=refused"]):
-        result = command.run(*arguments, "memory.budget=20 MiB")
-        assert result.returncode == 3, f"{arguments}: {result.returncode}\n{result.stderr}"
-        assert "smallest budget" in result.stderr, result.stderr
+        command.must_refuse([*arguments, "memory.budget=20 MiB"], "does-not-fit", "20 MiB", "memory.budget = ", code=3)
         result = command.run(*arguments, "memory.recompute=[[0, 99]]")
         assert result.returncode == 2 and "0-99" in result.stderr, result.stderr
     assert not (command.folder / "refused").exists()
     (command.folder / "plan.json").write_text("{}", encoding="utf-8")
-    result = command.run("train", "refused.toml", "run.folder=refused", "--plan", "plan.json")
-    assert result.returncode == 2 and "plan.json" in result.stderr, result.stderr
+    command.must_refuse(["train", "refused.toml", "run.folder=refused", "--plan", "plan.json"], "plan-mismatch", "plan.json: format")
 
 
 def check_restart(command):
@@ -269,14 +267,11 @@ def check_device(command):
     table = command.must("plan", "square.toml", "--device", "h100-sxm", 'memory.budget="8 GiB"').stdout
     assert "0.9 of" not in table, table
 
-    for arguments, words in ((["--device", "h1000"], ("'h1000'", "v100-16gb", "h100-sxm", "mi300x")),
-                             (["--device", "h200", "memory.times=measure"], ("memory.times", "this machine")),
-                             (["--device", "h200", "--products"], ("--products",))):
-        result = command.run("plan", "square.toml", *arguments)
-        assert result.returncode == 2, f"{arguments}: {result.returncode}\n{result.stderr}"
-        assert all(word in result.stderr for word in words), result.stderr
-    result = command.run("plan", "square.toml", "data.batch=4000000", "--device", "v100-16gb")
-    assert result.returncode == 3 and "13.41 GiB" in result.stderr, result.stderr
+    for arguments, refusal in ((["--device", "h1000"], ("bad-argument", "'h1000'", "v100-16gb", "h100-sxm", "mi300x")),
+                               (["--device", "h200", "memory.times=measure"], ("arguments-conflict", "--device h200", "memory.times")),
+                               (["--device", "h200", "--products"], ("arguments-conflict", "--products"))):
+        command.must_refuse(["plan", "square.toml", *arguments], *refusal)
+    command.must_refuse(["plan", "square.toml", "data.batch=4000000", "--device", "v100-16gb"], "does-not-fit", "13.41 GiB", code=3)
 
 
 with tempfile.TemporaryDirectory() as directory:

@@ -21,10 +21,11 @@ TIMEOUT = 2  # communication.timeout, seconds
 GRACE = 10  # seconds after it: the ranks hear of each other for 2 s, mpirun takes 1 s or 2 to end what is stopped
 
 
-def require_cause(code, stderr, expected_code, cause):
+def require_cause(code, stderr, error_id, cause, expected_code=2):
     assert code == expected_code, f"exit code {code}, not {expected_code}: {stderr}"
     said = [line for line in stderr.splitlines() if line.startswith("mylos: ")]
-    assert len(said) == 1 and re.fullmatch(f"mylos: {cause}", said[0]), f"said {said}, not once /{cause}/"
+    assert len(said) == 1 and re.match(f"mylos: {cause}", said[0]), f"said {said}, not once /{cause}/"
+    assert said[0].endswith(f" [{error_id}]"), f"said {said}, not {error_id}"
 
 
 def wait_for_steps(command, folder):
@@ -47,7 +48,7 @@ def check_data_of_one_rank(command, what, spoil, cause):
     spoil(command.folder / folders[1] / "train.h5")
     run = command.start_on_own_disks(folders, "train", "deck.toml")
     code, _, stderr = finish(run, GRACE)
-    require_cause(code, stderr, 2, cause)
+    require_cause(code, stderr, "ranks-disagree", cause)
     require_none_left(command)
     assert not any((command.folder / folder / "runs").exists() for folder in folders), f"{what}: wrote something"
 
@@ -68,8 +69,7 @@ def check_other_data(command):
         def spoil(path, name=name, spoiled=spoiled):
             shutil.copy(command.folder / f"{name}.h5", path.with_name(f"{spoiled}.h5"))
         check_data_of_one_rank(command, name, spoil,
-                               rf"{spoiled}\.h5 is not the same file for all ranks: {samples} {digest} on rank 1, "
-                               rf"{others} {digest} on ranks 0 and 2; all must see the same")
+                               rf"{spoiled}\.h5 .*: {samples} {digest} on rank 1, {others} {digest} on ranks 0 and 2;")
 
 
 def check_data_cut_in_mid_run(command):
@@ -79,7 +79,7 @@ def check_data_cut_in_mid_run(command):
     wait_for_steps(command, "cut")
     cut(command.folder / folders[1] / "train.h5")
     code, _, stderr = finish(run, GRACE)
-    require_cause(code, stderr, 2, r"rank 1: train\.h5: was cut while it was read: 10000 bytes are left of \d+")
+    require_cause(code, stderr, "file-changed", r"rank 1: train\.h5: .* 10000 bytes .* \d+")
     require_none_left(command)
 
 
@@ -93,7 +93,7 @@ def check_nan(command):
         renew_digests(hurt, "inputs")
     run = command.start("train", "deck.toml", "data.train=hurt.h5", "run.folder=hurt", ranks=3)
     code, _, stderr = finish(run, GRACE)
-    require_cause(code, stderr, 2, r"rank \d: hurt\.h5: /inputs row 17, column 3 \(counted from 0\) is nan, .*")
+    require_cause(code, stderr, "not-finite", r"rank \d: hurt\.h5: /inputs row 17, column 3 \(counted from 0\) is nan")
     require_none_left(command)
 
 
@@ -108,8 +108,8 @@ def check_stopped(command, shard, ranks, victim):
     begin = time.monotonic()
     code = finish(run, TIMEOUT + GRACE)[0]
     said = "".join((command.folder / f"messages-{rank}").read_text() for rank in range(ranks))
-    require_cause(code, said, 1, rf"rank \d: .*rank \d of {ranks} waited [\d.]+ s for the other ranks "
-                                   rf"\(communication\.timeout = {TIMEOUT}\) \(ended with it: rank {victim}\)")
+    require_cause(code, said, "communication-failed", rf"rank \d: .*rank \d of {ranks} waited [\d.]+ s for the other ranks "
+                  rf"\(communication\.timeout = {TIMEOUT}\) \(ended with it: rank {victim}\) \[", expected_code=1)
     require_none_left(command)
     print(f"rank {victim} of {ranks} stopped, shard = {shard}: ended {time.monotonic() - begin:.1f} s later", flush=True)
 

@@ -205,23 +205,22 @@ def check_pipes(command):
     """No page waits for a reader; "-" is standard output."""
     os.mkfifo(command.folder / "pipe")
     for path in ("pipe", "/dev/stdout", "/dev/null"):
-        said = command.must("report", "done", "--out", path, code=2, timeout=30).stderr
-        assert said == f'mylos: --out {path}: is there and is not a file; name another, or "-" for standard output\n', said
+        command.must_refuse(["report", "done", "--out", path], "not-a-file", f"mylos: --out {path}: ", '"-"', timeout=30)
     printed = command.must("report", "done", "--out", "-").stdout
     command.must("report", "done", "--out", "same.html")
     page = (command.folder / "same.html").read_text(encoding="utf-8")
     assert printed.startswith("<!DOCTYPE html>") and abs(len(printed) - len(page)) < 40, (len(printed), len(page))
     assert not (command.folder / "-").exists()
-    command.must("report", "done", "--out", "-", "--watch", code=2)
+    command.must_refuse(["report", "done", "--out", "-", "--watch"], "arguments-conflict", "--out -", "--watch")
 
 
 def check_refusals(command):
     (command.folder / "empty").mkdir()
     (command.folder / "empty/deck.toml").write_text("[run]\n")
-    for arguments, part in ((["empty"], "none of history.csv"), (["nowhere"], "no such folder"), (["deck.toml"], "is a file; name the run's folder"),
-                            (["done", "--watch", "0"], "from 1 to"), ([], "required")):
-        result = command.must("report", *arguments, code=2)
-        assert part in result.stderr, (arguments, result.stderr)
+    for arguments, refusal in ((["empty"], ("wrong-format", "empty: ", "history.csv")), (["nowhere"], ("no-such-folder", "nowhere: ")),
+                               (["deck.toml"], ("not-a-folder", "deck.toml: ")),
+                               (["done", "--watch", "0"], ("bad-argument", "--watch: '0'", "from 1 to")), ([], ("missing-argument",))):
+        command.must_refuse(["report", *arguments], *refusal)
     assert not (command.folder / "empty/report.html").exists()
 
 

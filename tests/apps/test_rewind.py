@@ -125,20 +125,18 @@ def check_changed_rate(command):
 def check_ends(command):
     """Where there is nothing to go back to, or no end of going back."""
     arguments, ranks = begin(command, "head-fp16", "none")
-    early = command.must(*arguments, "checkpoint.every=100", ranks=ranks, code=4)
-    assert "the run does not go back: it has no checkpoint from before step" in early.stderr, early.stderr
-    assert "checkpoint.every" in early.stderr
+    command.must_refuse([*arguments, "checkpoint.every=100"], "diverged", "the run does not go back: ", "checkpoint.every", ranks=ranks,
+                        code=4)
     trapped = [*arguments, "health.rewind_float=false", "health.rewind_scale_factor=1", "health.rewind_lr_factor=0.9",
                "run.folder=trapped", "health.rewinds=2"]
     trapped = [one for one in trapped if one != "run.folder=none"]
-    end = command.must(*trapped, ranks=ranks, code=4)
-    assert "the run does not go back: it has done so 2 times (health.rewinds)" in end.stderr, end.stderr
+    command.must_refuse(trapped, "diverged", "the run does not go back: ", "2 times", "health.rewinds", ranks=ranks, code=4)
     assert len(events_of(command, "trapped", "rewind")) == 2
     assert [event["subject"] for event in events_of(command, "trapped", "divergence")] == ["head"]
     unchanged = [one for one in trapped if not one.startswith("run.folder") and "lr_factor" not in one]
-    end = command.must(*unchanged, "run.folder=unchanged", "health.rewind_lr_factor=1", ranks=ranks, code=4)
-    assert "the deck leaves it nothing to change" in end.stderr, end.stderr
-    stop = command.must(*arguments[:-1], "run.folder=stop", "health.on_divergence=stop", ranks=ranks, code=4)
+    command.must_refuse([*unchanged, "run.folder=unchanged", "health.rewind_lr_factor=1"], "diverged", "the run does not go back: ",
+                        "health.rewind_lr_factor", ranks=ranks, code=4)
+    stop = command.must_refuse([*arguments[:-1], "run.folder=stop", "health.on_divergence=stop"], "diverged", ranks=ranks, code=4)
     assert "go back" not in stop.stderr and len(events_of(command, "stop", "divergence")) == 1, stop.stderr
 
 
@@ -148,13 +146,12 @@ def check_hostile(command):
     file = last_checkpoint(command, "hostile")
     arguments, _ = begin(command, "head-fp16-cut", "hostile")
     line = json.dumps(amendments_of(file)[0])
-    for wrong, told in ((line.replace('"head"', '"nothing"'), "'nothing' is no layer of this model"),
-                        (line.replace('"scale_factor"', '"lr_factor": 1e300, "scale_factor"'), "lr_factor is"),
-                        ("[[[", "is no list of a run's amendments")):
+    for wrong, *refusal in ((line.replace('"head"', '"nothing"'), "restart-mismatch", "/history/amendments", "'nothing'"),
+                            (line.replace('"scale_factor"', '"lr_factor": 1e300, "scale_factor"'), "damaged", "lr_factor is"),
+                            ("[[[", "damaged", "/history/amendments")):
         replace_signed(file, file.with_suffix(".other"), {"/history/amendments": numpy.bytes_(wrong.encode())})
         shutil.copy(file.with_suffix(".other"), command.folder / "hostile.h5")
-        refused = command.must(*arguments[:-1], "run.folder=other", "--restart", "hostile.h5", code=2)
-        assert told in refused.stderr and "hostile.h5" in refused.stderr, refused.stderr
+        command.must_refuse([*arguments[:-1], "run.folder=other", "--restart", "hostile.h5"], *refusal, "hostile.h5")
 
 
 def check_report(command):

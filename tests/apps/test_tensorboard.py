@@ -91,7 +91,7 @@ def main():
         assert health == {"a:gradient_norm/hidden1/weight": [(4, 0.5), (8, 0.0625)], "a:gradient_norm/head/bias": [(4, 0.125)],
                           "a:zeros/hidden1/weight": [(4, 0.25), (8, 0.0)]}, health
         refused = run("a", ".")
-        assert refused.returncode == 1 and ".: is no run's folder" in refused.stderr, refused.stderr
+        assert refused.returncode == 1 and ".: is not a run's folder" in refused.stderr, refused.stderr
         print(f"{sum(map(len, found.values()))} numbers of two runs read back")
 
 

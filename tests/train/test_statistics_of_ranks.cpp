@@ -3,9 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "train/synthetic.hpp"
-
 #include "support/refusal.hpp"
+#include "train/synthetic.hpp"
 
 namespace mylos::statistics_of_ranks_test {
 

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "train/synthetic.hpp"
-
 #include "support/refusal.hpp"
+#include "train/synthetic.hpp"
 
 namespace mylos::step_waits_test {
 

@@ -150,7 +150,7 @@ void require_hdf5_name(const std::string& path) {
   const std::string extension = extension_of(path);
   if (std::find(std::begin(others), std::end(others), extension) == std::end(others)) return;
   fail_input(ErrorId::bad_argument,
-             "{}: predictions are written as HDF5, and the name is that of another kind of file; name it {}",
+             "{}: the output is an HDF5 file, and the name is that of another kind; name it {}",
              path, std::filesystem::path(path).replace_extension(".h5").string());
 }
 
