@@ -181,6 +181,13 @@ def refuse(command, arguments, message, code=2):
     assert sorted(command.folder.rglob("*")) == before, "something was written"
 
 
+def refuse_arguments(command, arguments, error_id, *parts):
+    """Nothing is written."""
+    before = sorted(command.folder.rglob("*"))
+    command.must_refuse(["convert", *arguments], error_id, *parts)
+    assert sorted(command.folder.rglob("*")) == before, "something was written"
+
+
 def check_bad_input(command, _):
     folder = command.folder / "bad"
     file = "bad/model.safetensors"
@@ -195,12 +202,10 @@ def check_bad_input(command, _):
     refuse(command, [file, "out.h5"], f"{file}: shapes do not determine the number of heads, and bad/config.json does not "
            "state it; give --heads N")
     refuse(command, [file, "out.h5", "--heads", 5], f"{file}: 5 heads do not divide the width 48")
-    refuse(command, [file, "out.h5", "--heads", 4, "--type", "bf16"],
-           "--type is for the way out of a checkpoint; masters in a checkpoint are float always")
-    refuse(command, [file, "out.safetensors"], f"{file}: is no checkpoint, and out.safetensors would be none; one of the "
-           "two must be")
-    refuse(command, [file, "bad"], "bad: is a folder; give the checkpoint's file, bad/gpt2.h5")
-    refuse(command, ["nothing", "out.h5"], "nothing: there is no such file or folder")
+    refuse_arguments(command, [file, "out.h5", "--heads", 4, "--type", "bf16"], "arguments-conflict", "--type", "float")
+    refuse_arguments(command, [file, "out.safetensors"], "wrong-format", f"{file}: ", "out.safetensors")
+    refuse_arguments(command, [file, "bad"], "not-a-file", "bad: ", "bad/gpt2.h5")
+    refuse_arguments(command, ["nothing", "out.h5"], "no-such-file", "nothing: ")
 
     refuse_tensors(lambda t: t.pop("wte.weight"),
                    "has no tensor 'transformer.wte.weight', which Hugging Face's GPT-2 has")
@@ -228,8 +233,8 @@ def check_bad_input(command, _):
 
     write_gpt2(folder, prefix="")
     (folder / "loop").symlink_to("loop")
-    refuse(command, [file, "bad/loop"], "bad/loop: cannot be written: Too many levels of symbolic links; name another file")
-    refuse(command, [file, "n" * 300], f"{'n' * 60}...: cannot be written: File name too long; name another file")
+    refuse_arguments(command, [file, "bad/loop"], "cannot-write", "bad/loop: ", "Too many levels of symbolic links")
+    refuse_arguments(command, [file, "n" * 300], "cannot-write", f"{'n' * 60}...: ", "File name too long")
     (folder / "config.json").rename(folder / "config")
     (folder / "config.json").symlink_to("config.json")
     refuse(command, [file, "out.h5"], "bad/config.json: cannot be read: Too many levels of symbolic links; remove it, or put "
@@ -273,10 +278,8 @@ def check_bad_input(command, _):
 def check_refused_exports(command, _):
     write_gpt2(command.folder / "one")
     command.must("convert", "one/model.safetensors", "one.h5")
-    refuse(command, ["one.h5", "two.h5"],
-           "two.h5: a checkpoint is converted into a file .safetensors; end its name in that")
-    refuse(command, ["one.h5", "one.safetensors", "--heads", 4],
-           "--heads and --pad-vocabulary are for the way into a checkpoint; one.h5 is one")
+    refuse_arguments(command, ["one.h5", "two.h5"], "bad-argument", "two.h5: ", ".safetensors")
+    refuse_arguments(command, ["one.h5", "one.safetensors", "--heads", 4], "arguments-conflict", "--heads", "one.h5")
     for size in (102, 10**8, 2**62):
         replace_signed(command.folder / "one.h5", command.folder / "more.h5", {"/vocabulary/size": numpy.int64(size)})
         refuse(command, ["more.h5", "more.safetensors"], f"more.h5: its vocabulary has {size} tokens, its network 101")

@@ -150,8 +150,8 @@ void require_hdf5_name(const std::string& path) {
   const std::string extension = extension_of(path);
   if (std::find(std::begin(others), std::end(others), extension) == std::end(others)) return;
   fail_input(ErrorId::bad_argument,
-             "{}: the output is an HDF5 file, and the name is that of another kind; name it {}",
-             path, std::filesystem::path(path).replace_extension(".h5").string());
+             "{}: the output is an HDF5 file, and the name is that of another kind; name it {}", path,
+             std::filesystem::path(path).replace_extension(".h5").string());
 }
 
 std::unique_ptr<PredictionFile> make_prediction_file(const std::string& path, const PredictionShape& shape) {

@@ -198,7 +198,7 @@ void OnlineTrainer::Parts::throw_cause(StepState state) {
     assembly.trainer->throw_if_failed(quiet);
     fail_run(ErrorId::internal, "the trainer has halted, and no rank has an error");
   }
-  diverged.emplace(ExitCode::diverged,
+  diverged.emplace(ExitCode::diverged, ErrorId::diverged,
                    describe_divergence(state, find_fault(quiet, *assembly.trainer, *batch)));
   throw *diverged;
 }

@@ -318,7 +318,8 @@ std::string note_on_search(const MemoryPlan& plan) {
   if (plan.plan.group == 1) return "";
   return fmt::format(
       "the plan is approximate: {} blocks, few of them equal, are too many for an exact search, so that up "
-      "to {} neighbouring blocks were planned as one",
+      "to "
+      "{} neighbouring blocks were planned as one",
       plan.statement.cost.blocks.size(), plan.plan.group);
 }
 

@@ -127,17 +127,18 @@ void require_enough_samples(const SampleNeeds& needs, const StepPartition& step)
 }
 
 Error too_few_own_samples(const SampleNeeds& needs, std::int64_t samples) {
-  return {ExitCode::bad_input,
-          fmt::format("a step with {} sample on a rank, of which layer '{}', which normalises over the "
-                      "samples of a rank, makes a constant; give {} or more, or none",
+  return {ExitCode::bad_input, ErrorId::too_little_data,
+          fmt::format("a step with {} sample on a rank: the output of layer '{}', which normalises over the "
+                      "samples of a rank, is constant; give {} or more, or none",
                       samples, needs.own_layer, needs.own)};
 }
 
 Error too_few_samples_together(const SampleNeeds& needs, std::int64_t samples) {
-  return {ExitCode::bad_input,
-          fmt::format("a step with {} sample on all ranks together, of which layer '{}', which normalises "
-                      "over the samples of all ranks, makes a constant; give {} or more, or none",
-                      samples, needs.together_layer, needs.together)};
+  return {
+      ExitCode::bad_input, ErrorId::too_little_data,
+      fmt::format("a step with {} sample on all ranks together: the output of layer '{}', which normalises "
+                  "over the samples of all ranks, is constant; give {} or more, or none",
+                  samples, needs.together_layer, needs.together)};
 }
 
 }  // namespace mylos
