@@ -32,11 +32,10 @@ int thread_count(int asked, const char* variable, const CoreShare& share, int ra
   const char* end = first.data() + first.size();
   const auto [read, status] = std::from_chars(first.data(), end, threads);
   if (status != std::errc() || read != end || threads < 1 || threads > max_threads) {
-    fail_input(
-        ErrorId::bad_argument,
-        "OMP_NUM_THREADS is '{}'; the threads of a rank are a number from 1 to {} (or a list that begins "
-        "with one), and run.threads comes before this variable",
-        printable(said), max_threads);
+    fail_input(ErrorId::bad_argument,
+               "OMP_NUM_THREADS is '{}'; expected a number of threads from 1 to {} (or a list that begins "
+               "with one); run.threads overrides this variable",
+               printable(said), max_threads);
   }
   return threads;
 }

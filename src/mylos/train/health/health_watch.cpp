@@ -280,7 +280,7 @@ void HealthWatch::require_valid(const std::string& source) const {
   };
   if (!is_count(vanishing_steps_) || !is_count(high_steps_) ||
       !std::all_of(streaks_.begin(), streaks_.end(), is_valid))
-    fail_input(ErrorId::damaged, "{}: /health: a count of steps or looks is out of range", source);
+    fail_input(ErrorId::damaged, "{}: /health: a count of steps is out of range", source);
 }
 
 void HealthWatch::make_room(const CheckpointReader& saved, CheckpointState& state) {

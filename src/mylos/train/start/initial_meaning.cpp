@@ -325,8 +325,8 @@ std::vector<KeyDifference> require_same_network(const std::vector<KeyDifference>
                                  ? fmt::format("; and {} keys more", refused.size() - described.size())
                                  : "";
     fail_input(ErrorId::model_mismatch,
-               "{}{}: holds weights of a network that uses them otherwise: {}{}. Change the deck, or use "
-               "the weights nevertheless: initial.ignore = [{}]",
+               "{}{}: holds weights of a network that uses them differently: {}{}. Change the deck, or use "
+               "the weights anyway: initial.ignore = [{}]",
                place_of(places, {refused.front()->key, "run.initial"}), path, fmt::join(described, "; "),
                more, fmt::join(quoted, ", "));
   }
