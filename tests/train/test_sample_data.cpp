@@ -4,6 +4,7 @@
 
 #include "data/builders.hpp"
 #include "mylos/data/run/run_data.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::sample_data_test {
 
@@ -31,60 +32,58 @@ std::string write_images_that_say(const std::string& path, const Said& said) {
 
 class SampleDataTest : public testing::Test {
  protected:
-  /// What a run with these files is told; "": it may begin.
-  std::string refusal(const Said& train, const Said& test, std::vector<std::int64_t> shape_of_deck = {}) {
+  void open(const Said& train, const Said& test, std::vector<std::int64_t> shape_of_deck = {}) {
     Options options;
     options.data.train = write_images_that_say(folder / "train.h5", train);
     options.data.test = write_images_that_say(folder / "test.h5", test);
     options.data.batch = 4;
     options.data.shape = std::move(shape_of_deck);
-    return refusal_of(options);
+    open(options);
   }
-  static std::string refusal_of(const Options& options) {
-    try {
-      static_cast<void>(open_run_data(
-          options, Answers::needed, {{"checkpoint.keep_best", "deck.toml:9"}, {"data.test", "deck.toml:3"}}));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::bad_input);
-      return error.what();
-    }
-    return "";
+  static void open(const Options& options) {
+    static_cast<void>(open_run_data(options, Answers::needed,
+                                    {{"checkpoint.keep_best", "deck.toml:9"}, {"data.test", "deck.toml:3"}}));
+  }
+  template <class... Arguments>
+  testing::AssertionResult refuses(ErrorId id, std::initializer_list<std::string_view> parts,
+                                   const Arguments&... arguments) {
+    return test::refuses(ExitCode::bad_input, id, parts, [&] { open(arguments...); });
   }
 
   TemporaryFolder folder;
 };
 
 TEST_F(SampleDataTest, TestDataWhoseClassesHaveOtherNamesAreRefused) {
-  const std::string message = refusal({.class_names = "bright\ndark\n"}, {.class_names = "bright\nebony\n"});
-  EXPECT_EQ(message, (folder / "test.h5") + ": class 1 (counted from 0) is 'ebony', and 'dark' in " +
-                         (folder / "train.h5") +
-                         "; labels must mean the same classes: `mylos prepare images` with --classes-of " +
-                         (folder / "train.h5") + " numbers them alike");
-  EXPECT_THAT(refusal({.class_names = "bright\ndark"}, {.class_names = "dark\nebony"}),
-              testing::HasSubstr("class 0 (counted from 0) is 'dark', and 'bright' in "));
-  EXPECT_EQ(refusal({.class_names = "bright\ndark\n"}, {.class_names = "bright\ndark"}), "");
+  EXPECT_TRUE(refuses(ErrorId::bad_names,
+                      {(folder / "test.h5") + ": class 1 (counted from 0) is 'ebony', and 'dark' in ",
+                       "`mylos prepare images`", "--classes-of " + (folder / "train.h5")},
+                      Said{.class_names = "bright\ndark\n"}, Said{.class_names = "bright\nebony\n"}));
+  EXPECT_TRUE(refuses(ErrorId::bad_names, {"class 0 (counted from 0) is 'dark', and 'bright' in "},
+                      Said{.class_names = "bright\ndark"}, Said{.class_names = "dark\nebony"}));
+  EXPECT_NO_THROW(open({.class_names = "bright\ndark\n"}, {.class_names = "bright\ndark"}));
 }
 
 TEST_F(SampleDataTest, WhereOneFileNamesNoClassesNothingIsCompared) {
-  EXPECT_EQ(refusal({.class_names = "bright\ndark\n"}, {}), "");
-  EXPECT_EQ(refusal({}, {.class_names = "bright\ndark\n"}), "");
+  EXPECT_NO_THROW(open({.class_names = "bright\ndark\n"}, {}));
+  EXPECT_NO_THROW(open({}, {.class_names = "bright\ndark\n"}));
 }
 
 TEST_F(SampleDataTest, TestDataOnAnotherGridAreRefused) {
-  EXPECT_EQ(refusal({.shape = "4 8"}, {.shape = "8 4 1"}),
-            (folder / "test.h5") + ": its samples lie on a grid of 8 x 4 x 1, those of " +
-                (folder / "train.h5") + " on one of 4 x 8 x 1; both grids must be equal");
-  EXPECT_EQ(refusal({.shape = "4 8"}, {.shape = "4 8 1"}), "");
-  EXPECT_EQ(refusal({.shape = "4 8"}, {}), "");
-  EXPECT_EQ(refusal({}, {.shape = "4 8"}), "");
+  EXPECT_TRUE(refuses(ErrorId::data_mismatch,
+                      {folder / "test.h5", "8 x 4 x 1", folder / "train.h5", "4 x 8 x 1"},
+                      Said{.shape = "4 8"}, Said{.shape = "8 4 1"}));
+  EXPECT_NO_THROW(open({.shape = "4 8"}, {.shape = "4 8 1"}));
+  EXPECT_NO_THROW(open({.shape = "4 8"}, {}));
+  EXPECT_NO_THROW(open({}, {.shape = "4 8"}));
 }
 
 TEST_F(SampleDataTest, AGridOfTheDeckSpeaksForAFileThatSaysOfNone) {
-  EXPECT_THAT(refusal({}, {.shape = "8 4 1"}, {4, 8, 1}), testing::HasSubstr("on one of 4 x 8 x 1;"));
-  EXPECT_EQ(refusal({}, {.shape = "4 8 1"}, {4, 8, 1}), "");
-  EXPECT_EQ(refusal({.shape = "8 4 1"}, {.shape = "8 4 1"}, {4, 8, 1}), "") << "both files are seen alike";
-  EXPECT_EQ(refusal({.shape = "8 4 1"}, {.shape = "4 8 1"}, {4, 8, 1}), "") << "the deck corrects the first";
-  EXPECT_EQ(refusal({}, {.shape = "4 8 1"}, {32, 1}), "") << "another view of the same numbers";
+  EXPECT_TRUE(refuses(ErrorId::data_mismatch, {"4 x 8 x 1"}, Said{}, Said{.shape = "8 4 1"},
+                      std::vector<std::int64_t>{4, 8, 1}));
+  EXPECT_NO_THROW(open({}, {.shape = "4 8 1"}, {4, 8, 1}));
+  EXPECT_NO_THROW(open({.shape = "8 4 1"}, {.shape = "8 4 1"}, {4, 8, 1})) << "both files are seen alike";
+  EXPECT_NO_THROW(open({.shape = "8 4 1"}, {.shape = "4 8 1"}, {4, 8, 1})) << "the deck corrects the first";
+  EXPECT_NO_THROW(open({}, {.shape = "4 8 1"}, {32, 1})) << "another view of the same numbers";
 }
 
 TEST_F(SampleDataTest, OnlyNetworksThatEndOnTheGridHaveTargetsScaledByChannel) {
@@ -134,7 +133,7 @@ TEST_F(SampleDataTest, TestDataAreReadInTheOrderOfTheTrainingDatasNames) {
   ASSERT_NE(batch, nullptr);
   EXPECT_EQ(static_cast<const float*>(static_cast<const void*>(batch->inputs))[0], measured(0, 1));
   options.data.test = write_named("other.h5", {"p", "q"});
-  EXPECT_THAT(refusal_of(options), testing::HasSubstr("(T missing, q not known)"));
+  EXPECT_TRUE(refuses(ErrorId::bad_names, {"T missing", "q not known"}, options));
 }
 
 /// Two targets, of which the second is constant; `varies`: the first is not.
@@ -160,18 +159,19 @@ TEST_F(SampleDataTest, TheBestR2OfTargetsThatDoNotVaryIsRefused) {
   options.data.train = write_targets(folder / "varied.h5", true);
   options.data.test = write_targets(folder / "constant.h5", false);
   options.checkpoint.keep_best = "test.r2";
-  EXPECT_EQ(refusal_of(options),
-            "deck.toml:9: checkpoint.keep_best = \"test.r2\": no target of the 20 test samples of " +
-                (folder / "constant.h5") + " varies, so that their R2 is undefined; use \"test.loss\"");
+  EXPECT_TRUE(refuses(ErrorId::not_measured,
+                      {"deck.toml:9: checkpoint.keep_best = \"test.r2\"", "20 test samples",
+                       folder / "constant.h5", "\"test.loss\""},
+                      options));
   options.checkpoint.keep_best = "test.loss";
-  EXPECT_EQ(refusal_of(options), "");
+  EXPECT_NO_THROW(open(options));
   options.data.validation = 0.25;
   options.checkpoint.keep_best = "validation.r2";
-  EXPECT_EQ(refusal_of(options), "") << "one target varies";
+  EXPECT_NO_THROW(open(options)) << "one target varies";
   std::swap(options.data.train, options.data.test);
-  EXPECT_THAT(refusal_of(options), testing::HasSubstr("no target of the 5 validation samples of "));
+  EXPECT_TRUE(refuses(ErrorId::not_measured, {"validation.r2", "5 validation samples"}, options));
   options.checkpoint.keep_best = "test.r2";
-  EXPECT_EQ(refusal_of(options), "");
+  EXPECT_NO_THROW(open(options));
 }
 
 }  // namespace mylos::sample_data_test
