@@ -71,7 +71,7 @@ def refuse(command, arguments, error_id, *parts, ranks=1):
 def check_ranks(command):
     """What is right for other ranks than these."""
     train = ["train", "deck.toml", "run.folder=refused"]
-    refuse(command, [*train, "data.batch=2"], "too-little-data", "data.batch = 2", "3 ranks", ranks=3)
+    refuse(command, [*train, "data.batch=2"], "wrong-rank-count", "data.batch = 2", "3 ranks", ranks=3)
     for more in ([], ["--check"]):
         refuse(command, [*train, "communication.backend=nccl", *more], "not-in-build", "nccl", "mpi", ranks=2)
 
