@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "mylos/data/run/run_data.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::metric_test {

@@ -53,8 +53,7 @@ SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOpti
 
 void match_samples(const CheckpointReader& reader, const DataOptions& written, TrainedNetwork& trained) {
   SampleMeaning meaning = meaning_of_training(reader, written, trained.deck.options.model);
-  require_same_meaning(meaning, Dataset(trained.data->path(), Answers::optional));
-  trained.notes = trained.data->match_columns(meaning);
+  trained.notes = trained.data->match(meaning);
   const SampleMeaning own = trained.data->meaning();
   const auto known = [](std::vector<std::string>& trained_on, const std::vector<std::string>& given) {
     return given.empty() ? std::move(trained_on) : given;

@@ -23,8 +23,8 @@ std::string agreed_identity(const RunData& data, const DataOptions& files, RankG
   std::string training;
   std::string test;
   run_on_all(ranks, [&] {
-    training = data.identity();
-    test = data.test_identity();
+    training = data.identity(DataPart::train);
+    test = data.identity(DataPart::test);
   });
   require_same(files.train, data.samples(DataPart::train), training, ranks);
   if (!files.test.empty()) require_same(files.test, data.samples(DataPart::test), test, ranks);

@@ -1,15 +1,24 @@
-// The kinds of training data.
+// The kinds of data that networks learn from.
 #pragma once
 
 #include "mylos/data/run/run_data.hpp"
 
 namespace mylos {
 
-/// Opens labelled samples, for networks of other types than "gpt"; samples without answers if these are
-/// optional.
-[[nodiscard]] std::unique_ptr<RunData> open_sample_data(const Options& options, Answers answers,
-                                                        const Places& places);
-/// Opens windows of tokens, for model.type = "gpt".
-[[nodiscard]] std::unique_ptr<RunData> open_token_data(const Options& options);
+struct DataKind {
+  const char* name;      // "labelled samples"
+  const char* learner;   // the model.type that messages name
+  const char* prepared;  // the subcommand of `mylos prepare` that writes such files
+  /// Whether the file is of this kind. Throws Error (bad_input) if it cannot be opened.
+  bool (*holds)(const std::string& path);
+  bool (*feeds)(ModelType type);
+  std::unique_ptr<RunData> (*open)(const Options& options, Answers answers, const Places& places);
+};
+
+extern const DataKind token_windows;
+extern const DataKind labelled_samples;
+
+/// In the order in which they inspect a file; the last takes any.
+inline constexpr const DataKind* data_kinds[] = {&token_windows, &labelled_samples};
 
 }  // namespace mylos

@@ -48,7 +48,7 @@ class SampleData final : public RunData {
     if (!options.data.test.empty()) {
       test_.emplace(options.data.test);
       require_same_shape(train_, *test_, deck_grid_);
-      notes_ = mylos::match_columns(meaning(), *test_);
+      notes_ = match_columns(meaning(), *test_);
       test_->require_valid_values();
     }
     require_r2(options.checkpoint.keep_best);
@@ -82,8 +82,10 @@ class SampleData final : public RunData {
   }
 
   [[nodiscard]] Epochs epochs() const override { return sampler_.epochs(); }
-  [[nodiscard]] std::string identity() const override { return train_.identity(); }
-  [[nodiscard]] std::string test_identity() const override { return test_ ? test_->identity() : ""; }
+  [[nodiscard]] std::string identity(DataPart part) const override {
+    if (part != DataPart::test) return train_.identity();
+    return test_ ? test_->identity() : "";
+  }
   [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note) const override {
     return normalizer_for(normalize_, train_, splits_.train, note, channels(), places_, !has_probabilities_,
                           ends_on_grid_);
@@ -91,11 +93,10 @@ class SampleData final : public RunData {
   [[nodiscard]] Normalizer room_for_normalizer() const override {
     return mylos::room_for_normalizer(normalize_, train_, channels(), !has_probabilities_);
   }
-  [[nodiscard]] std::optional<Vocabulary> vocabulary() const override { return std::nullopt; }
-
   [[nodiscard]] SampleMeaning meaning() const override { return meaning_of(train_, deck_grid_); }
-  std::vector<std::string> match_columns(const SampleMeaning& trained) override {
-    return mylos::match_columns(trained, train_);
+  std::vector<std::string> match(const SampleMeaning& trained) override {
+    require_same_meaning(trained, train_);
+    return match_columns(trained, train_);
   }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
 
@@ -198,8 +199,14 @@ class SampleData final : public RunData {
 
 }  // namespace
 
-std::unique_ptr<RunData> open_sample_data(const Options& options, Answers answers, const Places& places) {
-  return std::make_unique<SampleData>(options, answers, places);
-}
+const DataKind labelled_samples{
+    .name = "labelled samples",
+    .learner = "mlp",
+    .prepared = "idx",
+    .holds = [](const std::string&) { return true; },
+    .feeds = [](ModelType type) { return type != ModelType::gpt; },
+    .open = [](const Options& options, Answers answers, const Places& places) -> std::unique_ptr<RunData> {
+      return std::make_unique<SampleData>(options, answers, places);
+    }};
 
 }  // namespace mylos

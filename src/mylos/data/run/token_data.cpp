@@ -41,12 +41,10 @@ class TokenData final : public RunData {
   }
 
   [[nodiscard]] Epochs epochs() const override { return sampler_.epochs(); }
-  [[nodiscard]] std::string identity() const override { return train_.identity(); }
-  [[nodiscard]] std::string test_identity() const override { return test_ ? test_->identity() : ""; }
-  [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>&) const override {
-    return {};
+  [[nodiscard]] std::string identity(DataPart part) const override {
+    if (part != DataPart::test) return train_.identity();
+    return test_ ? test_->identity() : "";
   }
-  [[nodiscard]] Normalizer room_for_normalizer() const override { return {}; }
   [[nodiscard]] std::optional<Vocabulary> vocabulary() const override { return train_.vocabulary(); }
 
   [[nodiscard]] bool has(DataPart part) const override {
@@ -99,8 +97,14 @@ class TokenData final : public RunData {
 
 }  // namespace
 
-std::unique_ptr<RunData> open_token_data(const Options& options) {
-  return std::make_unique<TokenData>(options);
-}
+const DataKind token_windows{
+    .name = "tokens",
+    .learner = "gpt",
+    .prepared = "text",
+    .holds = holds_tokens,
+    .feeds = [](ModelType type) { return type == ModelType::gpt; },
+    .open = [](const Options& options, Answers, const Places&) -> std::unique_ptr<RunData> {
+      return std::make_unique<TokenData>(options);
+    }};
 
 }  // namespace mylos

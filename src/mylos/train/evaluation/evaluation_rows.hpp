@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "mylos/data/run/run_data.hpp"
+#include "mylos/data/run/data_part.hpp"
 #include "mylos/train/history/history.hpp"
 
 namespace mylos {

@@ -27,7 +27,7 @@ std::string names_of(const std::vector<Metric>& metrics) {
   return names;
 }
 
-std::string why_not_measured(const std::string& metric, const RunData& data) {
+std::string why_not_measured(const std::string& metric, const EvaluationData& data) {
   if (metric.starts_with("validation.") && !data.has(DataPart::validation)) return "data.validation is 0";
   if (metric.starts_with("test.") && !data.has(DataPart::test)) return "the deck names no data.test";
   if (metric.ends_with(".accuracy")) return "only evaluated classes and tokens have an accuracy";
@@ -61,7 +61,7 @@ bool is_better(const Metric& metric, double value, double than) {
   return metric.quantity == Quantity::loss ? value < than : value > than;
 }
 
-std::vector<Metric> measured_metrics(const Options& options, const RunData& data) {
+std::vector<Metric> measured_metrics(const Options& options, const EvaluationData& data) {
   std::vector<Metric> metrics{{DataPart::train, Quantity::loss}};
   for (const DataPart part : judging_parts) {
     if (!data.has(part)) continue;
@@ -75,7 +75,7 @@ std::vector<Metric> measured_metrics(const Options& options, const RunData& data
   return metrics;
 }
 
-std::optional<Metric> watched_metric(const Options& options, const RunData& data) {
+std::optional<Metric> watched_metric(const Options& options, const EvaluationData& data) {
   const std::vector<Metric> measured = measured_metrics(options, data);
   if (const std::string& wanted = options.checkpoint.keep_best; !wanted.empty()) {
     const auto found = std::find_if(measured.begin(), measured.end(),

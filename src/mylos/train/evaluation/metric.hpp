@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "mylos/config/options.hpp"
+#include "mylos/data/run/evaluation_data.hpp"
 #include "mylos/train/evaluation/evaluation_rows.hpp"
 
 namespace mylos {
@@ -27,11 +29,11 @@ struct Metric {
 [[nodiscard]] bool is_better(const Metric& metric, double value, double than);
 
 /// Returns the metrics that evaluations of a run with this deck measure.
-[[nodiscard]] std::vector<Metric> measured_metrics(const Options& options, const RunData& data);
+[[nodiscard]] std::vector<Metric> measured_metrics(const Options& options, const EvaluationData& data);
 
 /// Returns the metric for checkpoint.keep_best and run.patience: that of keep_best, else the validation
 /// loss, else the test loss; nothing if the deck uses neither key. Throws Error (bad_input) that lists the
 /// measured metrics if the run does not measure it.
-[[nodiscard]] std::optional<Metric> watched_metric(const Options& options, const RunData& data);
+[[nodiscard]] std::optional<Metric> watched_metric(const Options& options, const EvaluationData& data);
 
 }  // namespace mylos

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "mylos/data/run/run_data.hpp"
+#include "mylos/data/run/data_part.hpp"
 
 namespace mylos {
 

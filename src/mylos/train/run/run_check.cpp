@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t max_steps = std::int64_t{1} << 40;
 
-std::string data_line(const Options& options, const RunData& data) {
+std::string data_line(const Options& options, const EvaluationData& data) {
   std::string text = "# data:";
   for (const DataPart part : {DataPart::train, DataPart::validation, DataPart::test}) {
     if (data.has(part)) text += fmt::format(" {} {} samples;", name_of(part), data.samples(part));

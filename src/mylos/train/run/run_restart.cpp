@@ -8,7 +8,6 @@
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/config/keys/sizes.hpp"
 #include "mylos/inference/network_state.hpp"
-#include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/parameters/parameter_layout.hpp"
 #include "mylos/train/run/run_check.hpp"
 #include "mylos/train/run/run_start.hpp"

@@ -1,0 +1,27 @@
+// EvaluationData: the parts of the data, and passes over them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "mylos/data/feed/evaluation_pass.hpp"
+#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/run/data_part.hpp"
+
+namespace mylos {
+
+class EvaluationData {
+ public:
+  virtual ~EvaluationData() = default;
+
+  [[nodiscard]] virtual bool has(DataPart part) const = 0;
+  /// Returns the number of samples of a part that exists.
+  [[nodiscard]] virtual std::int64_t samples(DataPart part) const = 0;
+  /// Returns a pass that this object must outlive.
+  [[nodiscard]] virtual std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer& normalizer,
+                                                                  const EvaluationOptions& options) const = 0;
+  /// Returns the host memory of such a pass in bytes.
+  [[nodiscard]] virtual std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const = 0;
+};
+
+}  // namespace mylos
