@@ -13,9 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "mylos/base/device/arena.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/engines/engines.hpp"
 #include "mylos/model/block/buffer_spec.hpp"
@@ -68,6 +68,20 @@ struct BlockCost {
   bool operator==(const BlockCost&) const = default;
 };
 
+/// Returns the bytes of the output of `rows` rows in an arena.
+[[nodiscard]] inline std::size_t output_bytes(const Signature& signature, std::int64_t rows) {
+  return aligned_bytes(static_cast<std::size_t>(rows * signature.outputs) * size_of(signature.output_type));
+}
+
+/// Returns the cost of a block that computes each output from few values and saves nothing.
+[[nodiscard]] inline BlockCost elementwise_cost(const Signature& signature, std::int64_t rows) {
+  const auto flops = static_cast<double>(rows * signature.outputs);
+  return {.output_bytes = output_bytes(signature, rows),
+          .variants = {{.name = "all"}},
+          .forward_flops = flops,
+          .backward_flops = flops};
+}
+
 /// A GEMM that a block computes for each micro-batch.
 struct BlockProduct {
   std::string linear;  // the block's linear map, "qkv"; empty if the block has only one
@@ -117,7 +131,7 @@ class Block {
   virtual ~Block() = default;
 
   [[nodiscard]] virtual const Signature& signature() const = 0;
-  [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const = 0;
+  [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const { return {}; }
   [[nodiscard]] virtual std::vector<BufferSpec> buffers() const { return {}; }
   /// Returns the smallest micro-batch of a rank with which the block can be trained on this number of ranks.
   [[nodiscard]] virtual std::int64_t min_rows(int /*ranks*/) const { return 1; }

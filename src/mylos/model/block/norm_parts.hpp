@@ -44,8 +44,7 @@ template <class Void>
                                          std::size_t saved, std::size_t backward) {
   const Norm all{.width = signature.outputs};
   BlockCost cost;
-  cost.output_bytes =
-      aligned_bytes(static_cast<std::size_t>(rows * signature.outputs) * size_of(signature.output_type));
+  cost.output_bytes = output_bytes(signature, rows);
   cost.forward_workspace = forward;
   cost.forward_flops = all.forward_flops(rows);
   cost.backward_flops = all.backward_flops(rows);

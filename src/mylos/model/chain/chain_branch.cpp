@@ -19,13 +19,7 @@ ChainBranch::ChainBranch(ChainBranchOptions options)
                  .skip_type = options.skip_type} {}
 
 BlockCost ChainBranch::cost(const Engines&, std::int64_t rows) const {
-  BlockCost cost;
-  cost.output_bytes =
-      aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(signature_.output_type));
-  cost.forward_flops = static_cast<double>(rows * signature_.outputs);
-  cost.backward_flops = cost.forward_flops;
-  cost.variants.push_back({"all", 0, 0, 0});
-  return cost;
+  return elementwise_cost(signature_, rows);
 }
 
 void ChainBranch::forward(const StepContext& context, const BlockMemory& memory) const {

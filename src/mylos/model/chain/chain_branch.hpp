@@ -24,7 +24,6 @@ class ChainBranch final : public Block {
   explicit ChainBranch(ChainBranchOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return {}; }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,

@@ -92,8 +92,7 @@ bool ConvolutionBlock::needs_pre_activation() const {
 
 BlockCost ConvolutionBlock::cost(const Engines& engines, std::int64_t rows) const {
   BlockCost cost;
-  cost.output_bytes =
-      aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(options_.type));
+  cost.output_bytes = output_bytes(signature_, rows);
   cost.forward_workspace = Forward(*this, engines, rows, nullptr).pieces.bytes();
   const double product = static_cast<double>(rows) * flops_of(options_.shape);
   cost.forward_flops = product;

@@ -31,8 +31,7 @@ PoolBlock::PoolBlock(PoolOptions options)
 
 BlockCost PoolBlock::cost(const Engines&, std::int64_t rows) const {
   BlockCost cost;
-  cost.output_bytes =
-      aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(options_.type));
+  cost.output_bytes = output_bytes(signature_, rows);
   const auto samples = static_cast<double>(rows);
   if (options_.pool == PoolType::global_average) {
     cost.forward_workspace = aligned_bytes(global_average_workspace(options_.shape.input, rows));

@@ -1,6 +1,5 @@
 #include "mylos/model/grid/upsample_block.hpp"
 
-#include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/region.hpp"
 
 namespace mylos {
@@ -25,13 +24,7 @@ UpsampleBlock::UpsampleBlock(UpsampleOptions options)
                  .compute_type = options_.type} {}
 
 BlockCost UpsampleBlock::cost(const Engines&, std::int64_t rows) const {
-  BlockCost cost;
-  cost.output_bytes =
-      aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(options_.type));
-  cost.forward_flops = static_cast<double>(rows * signature_.outputs);
-  cost.backward_flops = cost.forward_flops;
-  cost.variants.push_back({"all", 0, 0, 0});
-  return cost;
+  return elementwise_cost(signature_, rows);
 }
 
 void UpsampleBlock::forward(const StepContext& context, const BlockMemory& memory) const {

@@ -20,7 +20,6 @@ class UpsampleBlock final : public Block {
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] const GridShape& output() const { return output_; }
-  [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return {}; }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,

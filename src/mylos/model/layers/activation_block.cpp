@@ -1,6 +1,5 @@
 #include "mylos/model/layers/activation_block.hpp"
 
-#include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/region.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 #include "mylos/model/block/token_dropout.hpp"
@@ -19,12 +18,7 @@ ActivationBlock::ActivationBlock(ActivationOptions options)
       dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name) {}
 
 BlockCost ActivationBlock::cost(const Engines&, std::int64_t rows) const {
-  BlockCost cost;
-  cost.output_bytes = aligned_bytes(static_cast<std::size_t>(rows * options_.width) * size_of(options_.type));
-  cost.forward_flops = static_cast<double>(rows * options_.width);
-  cost.backward_flops = cost.forward_flops;
-  cost.variants.push_back({"all", 0, 0, 0});
-  return cost;
+  return elementwise_cost(signature_, rows);
 }
 
 void ActivationBlock::forward(const StepContext& context, const BlockMemory& memory) const {

@@ -24,7 +24,6 @@ class ActivationBlock final : public Block {
   explicit ActivationBlock(ActivationOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return {}; }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,

@@ -32,7 +32,7 @@ struct DenseForward {
   DenseForward(const DenseOptions& options, const Engines& engines, std::int64_t rows, std::byte* workspace)
       : pieces(workspace),
         input(take_copy(pieces, options.input_type, options.type, rows, options.inputs)),
-        products(pieces.take_bytes(linear_of(options).forward_workspace(engines.gemm, rows))) {}
+        products(pieces.take_bytes(linear_of(options).forward_workspace(engines.engines, rows))) {}
 
   Pieces pieces;
   Tensor input;
@@ -44,11 +44,11 @@ struct DenseBackward {
                 std::byte* workspace)
       : pieces(workspace) {
     const Linear linear = linear_of(options);
-    std::size_t product_bytes = linear.backward_workspace(engines.gemm, rows);
+    std::size_t product_bytes = linear.backward_workspace(engines.engines, rows);
     input = take_copy(pieces, options.input_type, options.type, rows, options.inputs);
     if (recomputes) {
       pre_activation = pieces.take_tensor(options.type, rows, options.outputs);
-      product_bytes = std::max(product_bytes, linear.forward_workspace(engines.gemm, rows));
+      product_bytes = std::max(product_bytes, linear.forward_workspace(engines.engines, rows));
     }
     if (!options.first)
       input_gradient = take_copy(pieces, options.input_type, options.type, rows, options.inputs);
@@ -86,8 +86,7 @@ std::vector<ParameterSpec> Dense::parameters() const {
 
 BlockCost Dense::cost(const Engines& engines, std::int64_t rows) const {
   BlockCost cost;
-  cost.output_bytes =
-      aligned_bytes(static_cast<std::size_t>(rows * options_.outputs) * size_of(options_.type));
+  cost.output_bytes = output_bytes(signature_, rows);
   cost.forward_workspace = DenseForward(options_, engines, rows, nullptr).pieces.bytes();
   const double product = 2.0 * static_cast<double>(rows) * static_cast<double>(options_.inputs) *
                          static_cast<double>(options_.outputs);
@@ -138,7 +137,7 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
   const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
   const Tensor& dz = gradients.output;
   activation_backward(context.exec, options_.activation, derivative_source, gradients.output, dz,
-                      linear.bias_gradient(context.engines.gemm, gradients.weights, rows),
+                      linear.bias_gradient(context.engines.engines, gradients.weights, rows),
                       gradients.accumulate, token_dropout(context, dropout_stream_, options_.dropout, 1));
 
   if (!gradients.input.empty()) {

@@ -38,7 +38,7 @@ std::vector<ParameterSpec> Embedding::parameters() const {
 BlockCost Embedding::cost(const Engines&, std::int64_t rows) const {
   const std::int64_t elements = rows * options_.width;
   BlockCost cost;
-  cost.output_bytes = aligned_bytes(static_cast<std::size_t>(elements) * size_of(options_.type));
+  cost.output_bytes = output_bytes(signature_, rows);
   cost.forward_flops = static_cast<double>(elements);
   cost.backward_flops = static_cast<double>(options_.positions ? 2 * elements : elements);
   cost.variants.push_back(

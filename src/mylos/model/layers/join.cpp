@@ -61,14 +61,9 @@ Join::Join(JoinOptions options)
 }
 
 BlockCost Join::cost(const Engines&, std::int64_t rows) const {
-  BlockCost cost;
+  BlockCost cost = elementwise_cost(signature_, rows);
   const std::size_t copies = JoinCopies(options_, rows, nullptr).pieces.bytes();
-  cost.output_bytes =
-      aligned_bytes(static_cast<std::size_t>(rows * signature_.outputs) * size_of(options_.type));
-  cost.forward_workspace = copies;
-  cost.forward_flops = static_cast<double>(rows * signature_.outputs);
-  cost.backward_flops = cost.forward_flops;
-  cost.variants.push_back({"all", 0, copies, 0});
+  cost.forward_workspace = cost.variants.front().backward_workspace = copies;
   return cost;
 }
 

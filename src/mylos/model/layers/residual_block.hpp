@@ -79,8 +79,7 @@ class ResidualBlock final : public Block {
     const double lean = norm + flops.activate;
     const double recompute[branch_variants] = {0, lean, lean + flops.expand};
     BlockCost cost;
-    cost.output_bytes =
-        aligned_bytes(static_cast<std::size_t>(rows * options().width) * size_of(options().type));
+    cost.output_bytes = output_bytes(signature_, rows);
     cost.forward_workspace = Forward(branch_, engines, rows, saves_input, nullptr, nullptr).pieces.bytes();
     cost.forward_flops = norm + flops.forward;
     cost.backward_flops = options().norm.backward_flops(rows) + flops.backward;
@@ -126,11 +125,11 @@ class ResidualBlock final : public Block {
     const Dropout drops = dropout(context);
     const Tensor d_branch = drops.active() ? own.gradients.branch : gradients.output;
     residual_backward(context.exec, gradients.output, d_branch,
-                      last.bias_gradient(context.engines.gemm, gradients.weights, rows), gradients.accumulate,
-                      drops);
+                      last.bias_gradient(context.engines.engines, gradients.weights, rows),
+                      gradients.accumulate, drops);
     last.weight_gradient(context, gradients.weights, gradients.accumulate, d_branch, activations.inner.output,
                          own.kernels);
-    if (const Tensor z = branch_.gelu_input(context.engines.gemm, activations.inner); !z.empty()) {
+    if (const Tensor z = branch_.gelu_input(context.engines.engines, activations.inner); !z.empty()) {
       last.gelu_input_gradient(context, memory.weights, d_branch, z, own.gradients.output, own.kernels);
     } else {
       last.input_gradient(context, memory.weights, d_branch, own.gradients.output, own.kernels);
@@ -170,14 +169,14 @@ class ResidualBlock final : public Block {
   static std::size_t forward_bytes(const Branch& branch, const Engines& engines, std::int64_t rows) {
     std::size_t bytes = branch.forward_kernels(engines, rows);
     for (const Linear& linear : branch.linears)
-      bytes = std::max(bytes, linear.forward_workspace(engines.gemm, rows));
+      bytes = std::max(bytes, linear.forward_workspace(engines.engines, rows));
     return bytes;
   }
   static std::size_t backward_bytes(const Branch& branch, const Engines& engines, std::int64_t rows) {
     std::size_t bytes =
         std::max(branch.backward_kernels(engines, rows), branch.options.branch.norm.backward_workspace(rows));
     for (const Linear& linear : branch.linears)
-      bytes = std::max(bytes, linear.backward_workspace(engines.gemm, rows));
+      bytes = std::max(bytes, linear.backward_workspace(engines.engines, rows));
     return bytes;
   }
   static Tensor take_input(Pieces& pieces, const BranchOptions& options, std::int64_t rows) {
