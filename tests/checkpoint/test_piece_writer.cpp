@@ -30,7 +30,8 @@ class PieceWriting : public testing::Test {
     std::iota(part.begin(), part.end(), first + static_cast<float>(begin));
     sample = SampleState::filled(static_cast<int>(first));
     CheckpointState state = sample.view();
-    state.add_device_part("/model/hidden1/weight", begin, end - begin, part.data(), {rows, columns});
+    state.add_weights("/model/hidden1/weight", begin, {part.data(), DType::fp32, 1, end - begin},
+                      {rows, columns}, true);
     return state;
   }
   void expect_file(int step, float first) {

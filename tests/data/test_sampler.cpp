@@ -33,7 +33,7 @@ TEST(Sampler, AnEpochIsEverySampleOnceInBothShuffles) {
     for (auto options : {SamplerOptions{.samples = samples, .batch = 3, .last_batch = LastBatch::join},
                          blocks_of_7(samples, 3)}) {
       const Sampler sampler(options);
-      ASSERT_EQ(sampler.epoch_length(), samples);
+      ASSERT_EQ(sampler.epochs().length, samples);
       for (std::int64_t epoch = 0; epoch < 5; ++epoch) {
         auto seen = order(sampler, epoch * samples, samples);
         std::sort(seen.begin(), seen.end());
@@ -57,7 +57,7 @@ TEST(Sampler, AnyPositionAloneIsAsInTheRunThrough) {
     const Sampler sampler(options);
     const auto through = order(sampler, 0, 350);
     for (std::int64_t i = 0; i < 350; ++i) {
-      ASSERT_EQ(sampler.index_at(i), through[static_cast<std::size_t>(i)]);
+      ASSERT_EQ(order(sampler, i, 1).front(), through[static_cast<std::size_t>(i)]);
     }
     EXPECT_EQ(order(sampler, 95, 30), std::vector<std::int64_t>(through.begin() + 95, through.begin() + 125));
   }
@@ -65,19 +65,19 @@ TEST(Sampler, AnyPositionAloneIsAsInTheRunThrough) {
 
 TEST(Sampler, DropLeavesTheRaggedEndJoinFillsItFromTheNextEpoch) {
   const Sampler drop({.samples = 103, .batch = 10, .last_batch = LastBatch::drop});
-  EXPECT_EQ(drop.epoch_length(), 100);
-  EXPECT_EQ(drop.steps_for(12), 120);
-  EXPECT_EQ(drop.epoch_of(99), 0);
-  EXPECT_EQ(drop.epoch_of(100), 1);
+  EXPECT_EQ(drop.epochs().length, 100);
+  EXPECT_EQ(drop.epochs().steps_for(12), 120);
+  EXPECT_EQ(drop.epochs().of(99), 0);
+  EXPECT_EQ(drop.epochs().of(100), 1);
   const auto first = order(drop, 0, 100);
   EXPECT_EQ(std::set<std::int64_t>(first.begin(), first.end()).size(), 100u);
 
   const Sampler join({.samples = 103, .batch = 10, .last_batch = LastBatch::join});
-  EXPECT_EQ(join.epoch_length(), 103);
-  EXPECT_EQ(join.steps_for(1), 11);
-  EXPECT_EQ(join.steps_for(12), 124);  // 1236 samples
-  EXPECT_EQ(join.epoch_of(102), 0);
-  EXPECT_EQ(join.epoch_of(103), 1);
+  EXPECT_EQ(join.epochs().length, 103);
+  EXPECT_EQ(join.epochs().steps_for(1), 11);
+  EXPECT_EQ(join.epochs().steps_for(12), 124);  // 1236 samples
+  EXPECT_EQ(join.epochs().of(102), 0);
+  EXPECT_EQ(join.epochs().of(103), 1);
   // Both use the same permutation; drop truncates it.
   EXPECT_EQ(order(join, 0, 100), first);
 }

@@ -83,15 +83,4 @@ TEST(FirstNonfinite, IsTheFirstOfSeveral) {
   for (const DType type : test::all_types) EXPECT_EQ(first_bad(test::Matrix(type, 1, 1000, values)), 123);
 }
 
-TEST(MaxAbs, IsTheLargestMagnitude) {
-  std::vector<float> values(1000, 1.0f);
-  values[321] = -3.5f;
-  values[322] = 2.0f;
-  for (const DType type : test::all_types) {
-    const test::DeviceValue<float> result(-1.0f);
-    max_abs(Execution{}, test::Matrix(type, 1, 1000, values), result.data());
-    EXPECT_EQ(result.get(), 3.5f);
-  }
-}
-
 }  // namespace mylos::reduce_test

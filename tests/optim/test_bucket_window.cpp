@@ -27,7 +27,6 @@ class WatchedCommunicator final : public Communicator {
   explicit WatchedCommunicator(Communicator& watched) : Communicator(MPI_COMM_WORLD, 60), watched_(watched) {}
 
   [[nodiscard]] bool runs_on_device() const override { return watched_.runs_on_device(); }
-  [[nodiscard]] bool sums_in_rank_order() const override { return watched_.sums_in_rank_order(); }
   void reserve(std::span<const std::size_t> slot_bytes) override { watched_.reserve(slot_bytes); }
   [[nodiscard]] std::size_t staging_bytes() const override { return watched_.staging_bytes(); }
   Request start_allreduce(const Execution& exec, CommunicationBuffer buffer, Reduction reduction,

@@ -73,14 +73,6 @@ struct CheckpointState {
   void add_device(const std::string& path, T* data, std::vector<std::int64_t> dims) {
     add_whole(path, dtype_of<T>, std::move(dims), data, true);
   }
-  /// Adds this rank's elements [first, first + count) of a sharded array; `count` may be 0.
-  template <class T>
-  void add_device_part(const std::string& path, std::int64_t first, std::int64_t count, T* data,
-                       std::vector<std::int64_t> dims) {
-    StateArray array{path, dtype_of<T>, std::move(dims), {}, true, true};
-    if (count > 0) array.pieces.push_back({first, count, data});
-    arrays.push_back(std::move(array));
-  }
   /// Adds an array that is float in the file: this rank's `values` are its elements from `first` on, possibly
   /// none, in device memory as fp32, fp16 or bf16. `sharded`: the array is sharded over ranks; otherwise
   /// `values` are all elements.

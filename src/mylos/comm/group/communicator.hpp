@@ -52,11 +52,10 @@ class Communicator {
   /// waited for. If collectives run on the device, call synchronize() first: MPI and NCCL traffic must not be
   /// in flight together.
   [[nodiscard]] RankGroup& ranks() { return ranks_; }
-  /// Returns whether collectives are device work, for which wait() does not block the host (NCCL).
+  /// Returns whether collectives are device work, for which wait() does not block the host (NCCL). Such
+  /// reductions round at each hop; those of the host (MPI) sum in float by the binary tree over ranks and
+  /// round once.
   [[nodiscard]] virtual bool runs_on_device() const = 0;
-  /// Returns whether reductions sum in float by the binary tree over ranks and round once (MPI); otherwise
-  /// they round at each hop.
-  [[nodiscard]] virtual bool sums_in_rank_order() const = 0;
 
   /// Allocates staging for slot_bytes.size() operations in flight: the operation in slot s exchanges up to
   /// slot_bytes[s] bytes (an allreduce of floats counts size() times its bytes). Before the first call there

@@ -39,7 +39,6 @@ class MpiCommunicator final : public Communicator {
   ~MpiCommunicator() override;
 
   [[nodiscard]] bool runs_on_device() const override { return false; }
-  [[nodiscard]] bool sums_in_rank_order() const override { return true; }
   void reserve(std::span<const std::size_t> slot_bytes) override;
   [[nodiscard]] std::size_t staging_bytes() const override {
     return staging_->bytes() + agreement_staging_->bytes();

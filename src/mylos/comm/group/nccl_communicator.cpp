@@ -60,7 +60,6 @@ class NcclCommunicator final : public Communicator {
   ~NcclCommunicator() override;
 
   [[nodiscard]] bool runs_on_device() const override { return true; }
-  [[nodiscard]] bool sums_in_rank_order() const override { return false; }
   void reserve(std::span<const std::size_t> slot_bytes) override;
   [[nodiscard]] std::size_t staging_bytes() const override { return 0; }
 

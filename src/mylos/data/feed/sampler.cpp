@@ -100,13 +100,9 @@ Sampler::Sampler(const SamplerOptions& options)
                                                         : options.samples;
 }
 
-std::int64_t Sampler::index_at(std::int64_t position) const {
-  return EpochOrder(options_, stream_, epoch_of(position)).index(position % epoch_length_);
-}
-
 void Sampler::indices_at(std::int64_t position, std::span<std::int64_t> indices) const {
   for (std::size_t i = 0; i < indices.size();) {
-    EpochOrder order(options_, stream_, epoch_of(position));
+    EpochOrder order(options_, stream_, epochs().of(position));
     for (std::int64_t offset = position % epoch_length_; offset < epoch_length_ && i < indices.size();
          ++offset, ++position, ++i) {
       indices[i] = order.index(offset);
@@ -115,7 +111,7 @@ void Sampler::indices_at(std::int64_t position, std::span<std::int64_t> indices)
 }
 
 Sampler::Window Sampler::window_at(std::int64_t position) const {
-  const std::int64_t epoch = epoch_of(position);
+  const std::int64_t epoch = epochs().of(position);
   const Window offsets = EpochOrder(options_, stream_, epoch).window(position % epoch_length_);
   return {epoch * epoch_length_ + offsets.first,
           epoch * epoch_length_ + std::min(offsets.end, epoch_length_)};

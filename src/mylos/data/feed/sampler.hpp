@@ -42,15 +42,8 @@ class Sampler {
 
   [[nodiscard]] const SamplerOptions& options() const { return options_; }
   [[nodiscard]] Epochs epochs() const { return {epoch_length_, options_.batch}; }
-  /// Returns the number of positions of one epoch.
-  [[nodiscard]] std::int64_t epoch_length() const { return epoch_length_; }
-  [[nodiscard]] std::int64_t epoch_of(std::int64_t position) const { return epochs().of(position); }
-  /// Returns the number of steps that complete `count` epochs.
-  [[nodiscard]] std::int64_t steps_for(std::int64_t count) const { return epochs().steps_for(count); }
 
-  /// Returns the sample at `position`, in [0, samples).
-  [[nodiscard]] std::int64_t index_at(std::int64_t position) const;
-  /// Writes the samples at [position, position + indices.size()).
+  /// Writes the samples at [position, position + indices.size()), each in [0, samples).
   void indices_at(std::int64_t position, std::span<std::int64_t> indices) const;
 
   /// Positions [first, end) whose samples all lie in the same few blocks (shuffle = "samples": the epoch).

@@ -34,16 +34,6 @@ void add_partial_sums(const Execution& exec, const double* partial_sums, std::in
 }
 
 template <class T>
-void find_max_abs(const Execution& exec, const T* elements, std::int64_t count, float* result) {
-  for_each_row(
-      exec, "max_abs", 1, KOKKOS_LAMBDA(std::int64_t, const Row& row) {
-        const float largest =
-            row.max(count, [=](std::int64_t i) { return math::absolute(to_float(elements[i])); });
-        row.once([=]() { *result = largest < 0.0f ? 0.0f : largest; });  // negative for no elements
-      });
-}
-
-template <class T>
 void find_first_nonfinite(const Execution& exec, const T* elements, std::int64_t count, std::int64_t* index) {
   for_each_row(
       exec, "first_nonfinite", 1, KOKKOS_LAMBDA(std::int64_t, const Row& row) {
@@ -68,12 +58,6 @@ void sum_of_squares(const Execution& exec, const ConstTensor& tensor, double* pa
     block_sums_of_squares(exec, tensor.as<typename decltype(tag)::type>(), tensor.size(), partial_sums);
   });
   add_partial_sums(exec, partial_sums, launch::ceiling_quotient(tensor.size(), block_elements), result);
-}
-
-void max_abs(const Execution& exec, const ConstTensor& tensor, float* result) {
-  dispatch(tensor.type(), [&](auto tag) {
-    find_max_abs(exec, tensor.as<typename decltype(tag)::type>(), tensor.size(), result);
-  });
 }
 
 void first_nonfinite(const Execution& exec, const ConstTensor& tensor, std::int64_t* index) {

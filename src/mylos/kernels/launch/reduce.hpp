@@ -15,12 +15,8 @@ namespace mylos {
 /// an element is.
 void sum_of_squares(const Execution& exec, const ConstTensor& tensor, double* partial_sums, double* result);
 
-/// Writes the largest magnitude of the elements that are not NaN to *result; 0 if there are none. Slow: uses
-/// only the threads of one row.
-void max_abs(const Execution& exec, const ConstTensor& tensor, float* result);
-
 /// Writes the index of the first element that is infinite or NaN to *index; -1 if there is none. For
-/// diagnosis only: as slow as max_abs.
+/// diagnosis only: it is slow, because it uses only the threads of one row.
 void first_nonfinite(const Execution& exec, const ConstTensor& tensor, std::int64_t* index);
 
 }  // namespace mylos

@@ -32,7 +32,7 @@ struct DenseForward {
   DenseForward(const DenseOptions& options, const Engines& engines, std::int64_t rows, std::byte* workspace)
       : pieces(workspace),
         input(take_copy(pieces, options.input_type, options.type, rows, options.inputs)),
-        products(pieces.take_bytes(linear_of(options).forward_workspace(engines.engines, rows))) {}
+        products(pieces.take_bytes(linear_of(options).forward_workspace(engines.gemm, rows))) {}
 
   Pieces pieces;
   Tensor input;
@@ -44,11 +44,11 @@ struct DenseBackward {
                 std::byte* workspace)
       : pieces(workspace) {
     const Linear linear = linear_of(options);
-    std::size_t product_bytes = linear.backward_workspace(engines.engines, rows);
+    std::size_t product_bytes = linear.backward_workspace(engines.gemm, rows);
     input = take_copy(pieces, options.input_type, options.type, rows, options.inputs);
     if (recomputes) {
       pre_activation = pieces.take_tensor(options.type, rows, options.outputs);
-      product_bytes = std::max(product_bytes, linear.forward_workspace(engines.engines, rows));
+      product_bytes = std::max(product_bytes, linear.forward_workspace(engines.gemm, rows));
     }
     if (!options.first)
       input_gradient = take_copy(pieces, options.input_type, options.type, rows, options.inputs);
@@ -137,7 +137,7 @@ void Dense::backward(const StepContext& context, const BlockMemory& memory,
   const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
   const Tensor& dz = gradients.output;
   activation_backward(context.exec, options_.activation, derivative_source, gradients.output, dz,
-                      linear.bias_gradient(context.engines.engines, gradients.weights, rows),
+                      linear.bias_gradient(context.engines.gemm, gradients.weights, rows),
                       gradients.accumulate, token_dropout(context, dropout_stream_, options_.dropout, 1));
 
   if (!gradients.input.empty()) {

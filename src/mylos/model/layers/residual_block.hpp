@@ -125,11 +125,11 @@ class ResidualBlock final : public Block {
     const Dropout drops = dropout(context);
     const Tensor d_branch = drops.active() ? own.gradients.branch : gradients.output;
     residual_backward(context.exec, gradients.output, d_branch,
-                      last.bias_gradient(context.engines.engines, gradients.weights, rows),
+                      last.bias_gradient(context.engines.gemm, gradients.weights, rows),
                       gradients.accumulate, drops);
     last.weight_gradient(context, gradients.weights, gradients.accumulate, d_branch, activations.inner.output,
                          own.kernels);
-    if (const Tensor z = branch_.gelu_input(context.engines.engines, activations.inner); !z.empty()) {
+    if (const Tensor z = branch_.gelu_input(context.engines.gemm, activations.inner); !z.empty()) {
       last.gelu_input_gradient(context, memory.weights, d_branch, z, own.gradients.output, own.kernels);
     } else {
       last.input_gradient(context, memory.weights, d_branch, own.gradients.output, own.kernels);
@@ -169,14 +169,14 @@ class ResidualBlock final : public Block {
   static std::size_t forward_bytes(const Branch& branch, const Engines& engines, std::int64_t rows) {
     std::size_t bytes = branch.forward_kernels(engines, rows);
     for (const Linear& linear : branch.linears)
-      bytes = std::max(bytes, linear.forward_workspace(engines.engines, rows));
+      bytes = std::max(bytes, linear.forward_workspace(engines.gemm, rows));
     return bytes;
   }
   static std::size_t backward_bytes(const Branch& branch, const Engines& engines, std::int64_t rows) {
     std::size_t bytes =
         std::max(branch.backward_kernels(engines, rows), branch.options.branch.norm.backward_workspace(rows));
     for (const Linear& linear : branch.linears)
-      bytes = std::max(bytes, linear.backward_workspace(engines.engines, rows));
+      bytes = std::max(bytes, linear.backward_workspace(engines.gemm, rows));
     return bytes;
   }
   static Tensor take_input(Pieces& pieces, const BranchOptions& options, std::int64_t rows) {
