@@ -62,7 +62,9 @@ void convert(const Execution& exec, const ConstTensor& from, const Tensor& to, O
   if (from.size() != to.size()) {
     fail_run("convert: {} elements into {}", from.size(), to.size());
   }
-  if (convert_streamed(exec, from, to, overflow)) return;
+  if constexpr (runs_on_host) {
+    if (convert_streamed(exec, from, to, overflow)) return;
+  }
   if (overflow == Overflow::saturate) return convert_saturating(exec, from, to);
   convert_to_infinity(exec, from, to);
 }
