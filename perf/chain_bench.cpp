@@ -10,7 +10,6 @@
 //
 // pytorch_chain.py has the same networks.
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include "commands.hpp"
 #include "mylos/base/numbers/random.hpp"
@@ -157,23 +156,10 @@ class ConvolutionalNetwork final : public StepSubject {
 }  // namespace mylos
 
 int main(int argument_count, char** arguments) {
-  int threads = 0;
-  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &threads);  // as the command does
-  int exit_code = 0;
-  {
-    const Kokkos::ScopeGuard kokkos(argument_count, arguments);
-    std::vector<std::string> words(arguments + 1, arguments + argument_count);
-    try {
-      mylos::hold_to_instructions(words);
-      if (words.empty())
-        mylos::fail_input(mylos::ErrorId::missing_argument, "a network is missing: residual or unet");
-      const mylos::ConvolutionalNetwork network(words.front());
-      exit_code = mylos::answer_commands(network, {words.begin() + 1, words.end()});
-    } catch (const mylos::Error& error) {
-      fmt::print(stderr, "chain_bench: {}\n", error.what());
-      exit_code = 2;
-    }
-  }
-  MPI_Finalize();
-  return exit_code;
+  return mylos::run_program(argument_count, arguments, "chain_bench", [](std::vector<std::string>& words) {
+    if (words.empty())
+      mylos::fail_input(mylos::ErrorId::missing_argument, "a network is missing: residual or unet");
+    const mylos::ConvolutionalNetwork network(words.front());
+    return mylos::answer_commands(network, {words.begin() + 1, words.end()});
+  });
 }

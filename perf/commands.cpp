@@ -1,6 +1,9 @@
 #include "commands.hpp"
 
+#include <fmt/format.h>
 #include <mpi.h>
+
+#include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -34,8 +37,24 @@ std::optional<std::string> take_option(std::vector<std::string>& words, const st
   return value;
 }
 
-void hold_to_instructions(std::vector<std::string>& words) {
-  if (const auto name = take_option(words, "--instructions")) use_instructions(instructions_named(*name));
+int run_program(int argument_count, char** arguments, const std::string& name,
+                const std::function<int(std::vector<std::string>& words)>& program) {
+  int threads = 0;
+  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &threads);  // as the command does
+  int exit_code = 2;
+  {
+    const Kokkos::ScopeGuard kokkos(argument_count, arguments);
+    std::vector<std::string> words(arguments + 1, arguments + argument_count);
+    try {
+      if (const auto instructions = take_option(words, "--instructions"))
+        use_instructions(instructions_named(*instructions));
+      exit_code = program(words);
+    } catch (const Error& error) {
+      fmt::print(stderr, "{}: {}\n", name, error.what());
+    }
+  }
+  MPI_Finalize();
+  return exit_code;
 }
 
 std::optional<std::string> next_line() {

@@ -7,7 +7,6 @@
 // mean squared error and the largest error, each over the root of the mean square of the product of the float
 // matrices, which is summed in double.
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <array>
 #include <cmath>
@@ -78,7 +77,7 @@ class Product {
  public:
   Product(DType type, const Tensor& a, const Tensor& b)
       : problem_(linear_output(a.rows(), a.rows(), a.rows(), type)),
-        engine_(make_gemm_engine({})),
+        engine_(make_engines({})),
         numbers_("numbers", 3 * static_cast<std::size_t>(a.size()) * size_of(type) + 1024),
         workspace_("workspace", engine_->workspace_bytes(problem_) + 64) {
     convert(exec_, a, matrix(0));
@@ -107,7 +106,7 @@ class Product {
 
   Execution exec_;
   GemmProblem problem_;
-  std::unique_ptr<GemmEngine> engine_;
+  std::unique_ptr<EngineSet> engine_;
   Arena numbers_;
   Arena workspace_;
 };
@@ -140,25 +139,14 @@ void report(std::int64_t size) {
 }  // namespace mylos
 
 int main(int argument_count, char** arguments) {
-  MPI_Init(&argument_count, &arguments);
-  int exit_code = 0;
-  {
-    const Kokkos::ScopeGuard kokkos(argument_count, arguments);
-    std::vector<std::string> words(arguments + 1, arguments + argument_count);
-    try {
-      mylos::hold_to_instructions(words);
-      for (const std::string& word : words) {
-        const std::int64_t size = std::atoll(word.c_str());
-        if (size < 1 || size > mylos::max_size)
-          mylos::fail_input(mylos::ErrorId::bad_argument, "\"{}\" is not a size from 1 to {}", word,
-                            mylos::max_size);
-        mylos::report(size);
-      }
-    } catch (const mylos::Error& error) {
-      fmt::print(stderr, "product_error: {}\n", error.what());
-      exit_code = 2;
+  return mylos::run_program(argument_count, arguments, "product_error", [](std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+      const std::int64_t size = std::atoll(word.c_str());
+      if (size < 1 || size > mylos::max_size)
+        mylos::fail_input(mylos::ErrorId::bad_argument, "\"{}\" is not a size from 1 to {}", word,
+                          mylos::max_size);
+      mylos::report(size);
     }
-  }
-  MPI_Finalize();
-  return exit_code;
+    return 0;
+  });
 }

@@ -6,9 +6,6 @@
 //   fashion   784-1024-1024-10, batch 256, dropout and clipping: the network of inputs/fashion_mlp.toml
 //
 // NAME: fp32, bf16, fp16, fp16-off (without the loss scaler).
-#include <fmt/format.h>
-#include <mpi.h>
-
 #include "commands.hpp"
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convert.hpp"
@@ -103,21 +100,8 @@ class Mlp final : public StepSubject {
 }  // namespace mylos
 
 int main(int argument_count, char** arguments) {
-  int threads = 0;
-  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &threads);  // as the command does
-  int exit_code = 0;
-  {
-    const Kokkos::ScopeGuard kokkos(argument_count, arguments);
-    std::vector<std::string> words(arguments + 1, arguments + argument_count);
-    try {
-      mylos::hold_to_instructions(words);
-      const mylos::Mlp network(mylos::take_option(words, "--network").value_or("wide"));
-      exit_code = mylos::answer_commands(network, words);
-    } catch (const mylos::Error& error) {
-      fmt::print(stderr, "step_bench: {}\n", error.what());
-      exit_code = 2;
-    }
-  }
-  MPI_Finalize();
-  return exit_code;
+  return mylos::run_program(argument_count, arguments, "step_bench", [](std::vector<std::string>& words) {
+    const mylos::Mlp network(mylos::take_option(words, "--network").value_or("wide"));
+    return mylos::answer_commands(network, words);
+  });
 }
