@@ -1,6 +1,6 @@
 #include "mylos/base/device/arena.hpp"
 
-#include "mylos/base/device/huge_pages.hpp"
+#include <sys/mman.h>
 
 namespace mylos {
 namespace {
@@ -20,6 +20,17 @@ std::shared_ptr<std::byte> allocate(const std::string& label, std::size_t bytes)
     Memory().deallocate(label.c_str(), memory, taken, bytes);
   };
   return {aligned(memory), release};
+}
+
+/// Asks the system to use pages of 2 MiB for memory that has not been written yet, so that passes over
+/// gigabytes need fewer page-table lookups. Does nothing if the system has no such pages, nor for the
+/// incomplete pages at both ends.
+void prefer_huge_pages(void* memory, std::size_t bytes) {
+  constexpr std::uintptr_t page = std::uintptr_t{2} << 20;
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const std::uintptr_t first = (begin + page - 1) / page * page;
+  const std::uintptr_t last = (begin + bytes) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
 }  // namespace
