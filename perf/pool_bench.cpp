@@ -11,10 +11,8 @@
 #include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <sstream>
 
 #include "mylos/base/device/arena.hpp"

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "../../apps/mylos/report/csv_rows.hpp"
 #include "../../apps/mylos/report/deck_lines.hpp"

@@ -4,8 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
-
 #include "io/support.hpp"
 
 namespace mylos::regular_file_test {

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "kernels/matrix.hpp"
 
 namespace mylos::activation_test {

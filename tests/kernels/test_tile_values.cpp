@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "mylos/kernels/launch/launch.hpp"
 

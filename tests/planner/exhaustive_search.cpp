@@ -2,11 +2,9 @@
 
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <queue>
 #include <unordered_map>
-#include <vector>
 
 namespace mylos::test {
 namespace {

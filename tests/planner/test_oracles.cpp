@@ -1,7 +1,6 @@
 // Rotor against searches that share no code with it.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 
 #include "exhaustive_search.hpp"

@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
-#include <numeric>
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"

@@ -1,11 +1,8 @@
 // The loss scaler's transitions against published tables and against PyTorch.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <functional>
 #include <limits>
-#include <optional>
-#include <random>
 
 #include "mylos/base/execution.hpp"
 #include "mylos/precision/loss_scaler.hpp"

@@ -2,8 +2,6 @@
 // which rank and in which step.
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include "mylos/train/health/fault_replay.hpp"
 #include "mylos/train/run/components/run_health.hpp"
 #include "train/faulty_block.hpp"

@@ -5,8 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "data/builders.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"

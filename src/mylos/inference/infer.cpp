@@ -1,7 +1,5 @@
 #include "mylos/inference/infer.hpp"
 
-#include <algorithm>
-
 #include "mylos/kernels/convert.hpp"
 
 namespace mylos {

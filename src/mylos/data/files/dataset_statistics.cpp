@@ -1,6 +1,5 @@
 // Statistics of a dataset file: prepare's, or those of a pass over its samples.
 #include <algorithm>
-#include <cmath>
 
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/dataset_rows.hpp"

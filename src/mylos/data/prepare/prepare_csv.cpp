@@ -1,6 +1,5 @@
 #include "mylos/data/prepare/prepare_csv.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <limits>

@@ -1,7 +1,5 @@
 #include "mylos/optim/update/update_pass.hpp"
 
-#include <algorithm>
-
 #include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 #include "mylos/optim/update/health_sums.hpp"

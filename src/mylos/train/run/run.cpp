@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <utility>
 
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/write/folder.hpp"

@@ -1,6 +1,5 @@
 // How a run that has diverged leaves its segment: it returns to an earlier checkpoint, changes types, or ends
 // with an error.
-#include <fmt/format.h>
 
 #include <utility>
 
