@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -38,6 +39,14 @@ class SharedFolder {
   RankGroup& ranks_;
   std::string path_;
 };
+
+/// Runs the command on rank 0 and returns its exit status on all ranks.
+inline int on_rank_0(RankGroup& ranks, const std::string& command) {
+  int status = 0;
+  if (ranks.rank() == 0) status = std::system(command.c_str());
+  ranks.broadcast(&status, sizeof status, 0);
+  return status;
+}
 
 /// Arrays of every type, with sizes that are not multiples of any number of ranks.
 struct SampleState {

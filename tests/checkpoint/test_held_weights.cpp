@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <thread>
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
@@ -18,14 +16,14 @@ using testing::HasSubstr;
 class Hostile : public testing::Test {
  protected:
   void SetUp() override {
-    if (on_rank_0("/usr/bin/python3 -c 'import h5py, xxhash' 2>/dev/null") != 0)
+    if (test::on_rank_0(ranks, "/usr/bin/python3 -c 'import h5py, xxhash' 2>/dev/null") != 0)
       GTEST_SKIP() << "there is no h5py or xxhash";
     test::SampleState state = test::SampleState::filled(500);
     path = write_checkpoint(ranks, folder.path(), test::header_of(500), state.view(), {});
   }
   void change(const std::string& how) {
-    ASSERT_EQ(on_rank_0(fmt::format("/usr/bin/python3 {}/hostile_checkpoint.py {} {}", MYLOS_TEST_SCRIPTS,
-                                    path, how)),
+    ASSERT_EQ(test::on_rank_0(ranks, fmt::format("/usr/bin/python3 {}/hostile_checkpoint.py {} {}",
+                                                 MYLOS_TEST_SCRIPTS, path, how)),
               0);
   }
   /// Returns the message when the state is read from it, or when it is described.
@@ -45,12 +43,6 @@ class Hostile : public testing::Test {
   std::string path;
 
  private:
-  int on_rank_0(const std::string& command) {
-    int status = 0;
-    if (ranks.rank() == 0) status = std::system(command.c_str());
-    ranks.broadcast(&status, sizeof status, 0);
-    return status;
-  }
   template <class Action>
   std::string refusal(Action&& action) {
     try {

@@ -1,8 +1,6 @@
 // Other programs read checkpoints: h5py with Python's own CRC-32 and XXH3, and h5dump.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 
@@ -10,36 +8,30 @@ namespace mylos::python_test {
 
 class Python : public testing::Test {
  protected:
-  /// Runs the command on rank 0 and returns its exit status; returns 0 on the other ranks.
-  int on_rank_0(const std::string& command) {
-    int status = 0;
-    if (ranks.rank() == 0) status = std::system(command.c_str());
-    ranks.broadcast(&status, sizeof status, 0);
-    return status;
-  }
-
   RankGroup ranks{MPI_COMM_WORLD, 60};
   test::SharedFolder folder{ranks};
 };
 
 TEST_F(Python, NamesShapesValuesAndDigestsAreWhatPythonFinds) {
-  if (on_rank_0("/usr/bin/python3 -c 'import h5py, xxhash' 2>/dev/null") != 0)
+  if (test::on_rank_0(ranks, "/usr/bin/python3 -c 'import h5py, xxhash' 2>/dev/null") != 0)
     GTEST_SKIP() << "there is no h5py or xxhash";
   test::SampleState state = test::SampleState::filled(500);
   const std::string path = write_checkpoint(ranks, folder.path(), test::header_of(500), state.view(), {});
-  EXPECT_EQ(on_rank_0(fmt::format("/usr/bin/python3 {}/check_checkpoint.py {} {}", MYLOS_TEST_SCRIPTS, path,
-                                  ranks.size())),
+  EXPECT_EQ(test::on_rank_0(ranks, fmt::format("/usr/bin/python3 {}/check_checkpoint.py {} {}",
+                                               MYLOS_TEST_SCRIPTS, path, ranks.size())),
             0);
 }
 
 TEST_F(Python, H5dumpPrintsTheFile) {
-  if (on_rank_0("command -v " MYLOS_H5DUMP " > /dev/null") != 0) GTEST_SKIP() << "there is no h5dump";
+  if (test::on_rank_0(ranks, "command -v " MYLOS_H5DUMP " > /dev/null") != 0)
+    GTEST_SKIP() << "there is no h5dump";
   test::SampleState state = test::SampleState::filled(3);
   const std::string path = write_checkpoint(ranks, folder.path(), test::header_of(3), state.view(), {});
-  EXPECT_EQ(on_rank_0(fmt::format("{} -d /model/hidden0/bias {} | grep -q '0.333333, 0.25, 0.2'",
-                                  MYLOS_H5DUMP, path)),
+  EXPECT_EQ(test::on_rank_0(ranks, fmt::format("{} -d /model/hidden0/bias {} | grep -q '0.333333, 0.25, 0.2'",
+                                               MYLOS_H5DUMP, path)),
             0);
-  EXPECT_EQ(on_rank_0(fmt::format("head -c 512 {} | grep -q '^digest [0-9a-f]\\{{32\\}} '", path)), 0);
+  EXPECT_EQ(
+      test::on_rank_0(ranks, fmt::format("head -c 512 {} | grep -q '^digest [0-9a-f]\\{{32\\}} '", path)), 0);
 }
 
 }  // namespace mylos::python_test

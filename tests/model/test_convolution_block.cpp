@@ -16,11 +16,6 @@ using test::Numbers;
 
 constexpr std::int64_t rows = 3;
 
-Numbers as_double(const Tensor& tensor) {
-  const std::vector<float> values = test::values_of(tensor);
-  return {values.begin(), values.end()};
-}
-
 ConvolutionShape shape_of(bool transposed) {
   return {.input = {.extent = {1, 4, 5}, .channels = 4},
           .outputs = 6,
@@ -79,7 +74,7 @@ void fill(const test::GuardedBlock& memory) {
 /// A sum rounds to the type twice: at the pre-activation, whose error the function may amplify, and at the
 /// result.
 void expect_near(const Tensor& tensor, const Numbers& expected, double u, const std::string& what) {
-  const Numbers found = as_double(tensor);
+  const Numbers found = test::doubles_of(tensor);
   ASSERT_EQ(found.size(), expected.size());
   double largest = 0;
   for (const double value : expected) largest = std::max(largest, std::abs(value));
@@ -98,11 +93,11 @@ TEST(ConvolutionBlock, AgreesWithCentralDifferencesInDouble) {
         const GridShape grid = output_grid(shape_of(transposed));
         Reference reference{.shape = shape_of(transposed),
                             .activation = activation,
-                            .x = as_double(memory.input()),
-                            .weight = as_double(memory.weights()[0]),
-                            .bias = as_double(memory.weights()[1]),
+                            .x = test::doubles_of(memory.input()),
+                            .weight = test::doubles_of(memory.weights()[0]),
+                            .bias = test::doubles_of(memory.weights()[1]),
                             .mask = {},
-                            .seed = as_double(memory.output_gradient())};
+                            .seed = test::doubles_of(memory.output_gradient())};
         if (dropout > 0) {
           reference.mask = test::dropout_mask(
               9, "conv1", dropout, test::GuardedBlock::step,

@@ -63,11 +63,6 @@ double curvature(Activation activation) {
 }
 constexpr double steepest = 1.13;  // largest |activation'| of all five (gelu's)
 
-Numbers as_double(const Tensor& tensor) {
-  const std::vector<float> values = test::values_of(tensor);
-  return {values.begin(), values.end()};
-}
-
 class DenseGradients : public testing::TestWithParam<Case> {
  protected:
   DenseGradients() {
@@ -83,13 +78,13 @@ class DenseGradients : public testing::TestWithParam<Case> {
     reference = {.inputs = inputs,
                  .outputs = outputs,
                  .activation = GetParam().activation,
-                 .weight = as_double(memory.weights()[0]),
-                 .bias = as_double(memory.weights()[1])};
+                 .weight = test::doubles_of(memory.weights()[0]),
+                 .bias = test::doubles_of(memory.weights()[1])};
     if (GetParam().dropout > 0) {
       reference.mask = test::dropout_mask(5, "hidden1", GetParam().dropout, test::GuardedBlock::step,
                                           test::GuardedBlock::first_sample, rows, outputs);
     }
-    input = as_double(memory.input());
+    input = test::doubles_of(memory.input());
     const Numbers z = reference.pre_activation(input);
     for (const double value : z)
       EXPECT_GT(std::abs(value), 1e-3) << "too near to relu's kink for differences";
@@ -113,7 +108,7 @@ class DenseGradients : public testing::TestWithParam<Case> {
   ///   dz  = seed·mask·act'(kept), stored:  |δdz| <= |seed|·mask·max|act''|·|δz| + u |dz|
   /// tanh without dropout uses 1 - y² of the stored y instead: 2 |y| |δy| <= 4u replaces act''·|δz|.
   void set_bounds(const Numbers& z) {
-    seed = as_double(memory.output_gradient());
+    seed = test::doubles_of(memory.output_gradient());
     const double u = unit_roundoff_of(GetParam().type);
     const bool from_output = GetParam().activation == Activation::tanh && GetParam().dropout == 0;
     for (std::size_t e = 0; e < z.size(); ++e) {

@@ -18,11 +18,6 @@ constexpr std::uint64_t seed = 9;
 constexpr std::uint64_t step = 3;
 constexpr std::uint64_t first_sample = 512;
 
-Numbers as_double(const Tensor& tensor) {
-  const std::vector<float> values = test::values_of(tensor);
-  return {values.begin(), values.end()};
-}
-
 class GptTest : public testing::Test {
  protected:
   void build(const ModelOptions& options, DType compute, const std::vector<PrecisionRule>& rules = {},
@@ -41,7 +36,7 @@ class GptTest : public testing::Test {
                  .tokens = tokens,
                  .labels = labels};
     for (const ParameterSlot& slot : model->parameters().layout().slots) {
-      reference.parameters[slot.path()] = as_double(model->parameters().compute_weight(slot));
+      reference.parameters[slot.path()] = test::doubles_of(model->parameters().compute_weight(slot));
     }
   }
 

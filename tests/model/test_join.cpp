@@ -18,11 +18,6 @@ using test::Numbers;
 
 constexpr std::size_t rows = 7;
 
-Numbers as_double(const Tensor& tensor) {
-  const std::vector<float> values = test::values_of(tensor);
-  return {values.begin(), values.end()};
-}
-
 Numbers sum(Numbers a, const Numbers& b) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
   return a;
@@ -66,7 +61,7 @@ class Skips : public testing::TestWithParam<DType> {
     test::set_values(input, test::drawn_values(rows * 6, 1));
     test::copy_to_device(reference.labels.data(), labels, rows * sizeof(std::int32_t));
     exec.fence();
-    reference.input = as_double(input);
+    reference.input = test::doubles_of(input);
     const Activation activations[] = {Activation::tanh, Activation::gelu, Activation::relu, Activation::none,
                                       Activation::none};
     for (std::size_t b = 0; b < model->chain().blocks.size(); ++b) {
@@ -76,8 +71,8 @@ class Skips : public testing::TestWithParam<DType> {
       reference.dense.push_back({.inputs = static_cast<std::size_t>(signature.inputs),
                                  .outputs = static_cast<std::size_t>(signature.outputs),
                                  .activation = activations[reference.dense.size()],
-                                 .weight = as_double(weights[0]),
-                                 .bias = as_double(weights[1])});
+                                 .weight = test::doubles_of(weights[0]),
+                                 .bias = test::doubles_of(weights[1])});
     }
   }
 
@@ -109,7 +104,7 @@ TEST_P(Skips, GradientsAgreeWithCentralDifferencesInDouble) {
     test::ReferenceDense& dense = reference.dense[layer++];
     for (Numbers* values : {&dense.weight, &dense.bias}) {
       const Numbers expected = test::central_differences(*values, [&] { return reference.loss(); });
-      const Numbers found = as_double(gradients[values == &dense.weight ? 0 : 1]);
+      const Numbers found = test::doubles_of(gradients[values == &dense.weight ? 0 : 1]);
       ASSERT_EQ(found.size(), expected.size());
       for (std::size_t i = 0; i < found.size(); ++i)
         EXPECT_NEAR(found[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << "block " << b;

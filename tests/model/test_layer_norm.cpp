@@ -26,11 +26,6 @@ NormBlock block_of(const Types& types) {
       {.name = "norm1", .norm = {.width = width}, .input_type = types.input, .type = types.type});
 }
 using test::unit_roundoff_of;
-Numbers as_double(const Tensor& tensor) {
-  const std::vector<float> values = test::values_of(tensor);
-  return {values.begin(), values.end()};
-}
-
 class LayerNormGradients : public testing::TestWithParam<Types> {
  protected:
   LayerNormGradients() {
@@ -40,10 +35,11 @@ class LayerNormGradients : public testing::TestWithParam<Types> {
     test::set_values(memory.weights()[1], test::drawn_values(width, 2));
     test::set_values(memory.input(), test::drawn_values(rows * width, 3));
     test::set_values(memory.output_gradient(), test::drawn_values(rows * width, 4));
-    input = as_double(memory.input());
-    seed = as_double(memory.output_gradient());
-    reference = {
-        .width = width, .gamma = as_double(memory.weights()[0]), .beta = as_double(memory.weights()[1])};
+    input = test::doubles_of(memory.input());
+    seed = test::doubles_of(memory.output_gradient());
+    reference = {.width = width,
+                 .gamma = test::doubles_of(memory.weights()[0]),
+                 .beta = test::doubles_of(memory.weights()[1])};
   }
   [[nodiscard]] double loss() const {
     const Numbers y = reference.forward(input);

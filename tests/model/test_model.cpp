@@ -46,11 +46,6 @@ Chain chain_of(const Network& network) {
   return make_mlp(model, precision, seed, network.accumulates);
 }
 
-Numbers as_double(const Tensor& tensor) {
-  const std::vector<float> values = test::values_of(tensor);
-  return {values.begin(), values.end()};
-}
-
 /// A model with its batch, and the same network in double with the model's own (rounded) weights.
 class ModelTest : public testing::Test {
  protected:
@@ -73,8 +68,8 @@ class ModelTest : public testing::Test {
       const auto weights = model->parameters().weights(b);
       const Block& block = *model->chain().blocks[b];
       Layer layer;
-      layer.first = as_double(weights[0]);
-      layer.second = as_double(weights[1]);
+      layer.first = test::doubles_of(weights[0]);
+      layer.second = test::doubles_of(weights[1]);
       layer.inputs = static_cast<std::size_t>(block.signature().inputs);
       layer.outputs = static_cast<std::size_t>(block.signature().outputs);
       layer.is_norm = block.signature().kind == "layernorm";
@@ -87,7 +82,7 @@ class ModelTest : public testing::Test {
       }
       reference.push_back(layer);
     }
-    reference_input = as_double(input);
+    reference_input = test::doubles_of(input);
   }
 
   struct Layer {

@@ -1,8 +1,6 @@
 // Sharded gradients: buckets that share memory never have gradients at the same time.
 #include <gtest/gtest.h>
 
-#include <numeric>
-
 #include "model/padded_gpt.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"

@@ -88,4 +88,9 @@ inline std::vector<float> values_of(const ConstTensor& tensor) {
   });
 }
 
+inline std::vector<double> doubles_of(const Tensor& tensor) {
+  const std::vector<float> values = values_of(tensor);
+  return {values.begin(), values.end()};
+}
+
 }  // namespace mylos::test
