@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/device/seconds_since.hpp"
-#include "mylos/train/evaluation/confusion_file.hpp"
-#include "mylos/train/evaluation/target_file.hpp"
+#include "mylos/train/evaluation/result_files.hpp"
 #include "mylos/train/run/components/run_context.hpp"
 
 namespace mylos {

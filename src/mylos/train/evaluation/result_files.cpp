@@ -1,0 +1,56 @@
+#include "mylos/train/evaluation/result_files.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "mylos/io/files/atomic_publish.hpp"
+
+namespace mylos {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Returns the document without its parts: `names` are those of the `count` things that `what` names.
+ordered_json begin_document(const std::string& format, std::int64_t step, const char* what,
+                            std::vector<std::string> names, std::size_t count) {
+  for (std::size_t i = names.size(); i < count; ++i) names.push_back(std::to_string(i));
+  return {{"format", format}, {"version", 1}, {"step", step}, {what, names}};
+}
+
+/// Names come from users' files and folders, whose bytes need not be UTF-8.
+void publish(const std::string& path, const ordered_json& document) {
+  publish_text(path, document.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + '\n');
+}
+
+}  // namespace
+
+void write_confusion_file(const std::string& path, std::int64_t step, std::vector<std::string> class_names,
+                          std::span<const std::pair<DataPart, const ClassMeasures*>> parts) {
+  const std::int64_t classes = parts.front().second->classes();
+  ordered_json document = begin_document("mylos-confusion", step, "classes", std::move(class_names),
+                                         static_cast<std::size_t>(classes));
+  for (const auto& [part, measures] : parts) {
+    ordered_json& rows = document["parts"][name_of(part)];
+    for (std::int64_t label = 0; label < classes; ++label) {
+      ordered_json& row = rows.emplace_back(ordered_json::array());
+      for (std::int64_t predicted = 0; predicted < classes; ++predicted)
+        row.push_back(measures->confused(label, predicted));
+    }
+  }
+  publish(path, document);
+}
+
+void write_target_file(const std::string& path, std::int64_t step, std::vector<std::string> names,
+                       std::span<const std::pair<DataPart, std::vector<double>>> parts) {
+  const std::size_t targets = parts.front().second.size();
+  if (names.size() != targets) names.clear();  // they name a grid's channels, not its targets
+  ordered_json document = begin_document("mylos-targets", step, "targets", std::move(names), targets);
+  for (const auto& [part, r2] : parts) {
+    ordered_json& row = document["parts"][name_of(part)];
+    row = ordered_json::array();
+    for (const double value : r2) row.push_back(std::isfinite(value) ? ordered_json(value) : ordered_json());
+  }
+  publish(path, document);
+}
+
+}  // namespace mylos
