@@ -19,13 +19,7 @@
 #include "mylos/base/errors/error_table.hpp"
 #include "mylos/config/deck/manual.hpp"
 #include "mylos/kernels/rates/known_devices.hpp"
-#include "options/advise_options.hpp"
-#include "options/bench_options.hpp"
-#include "options/convert_options.hpp"
-#include "options/init_options.hpp"
-#include "options/precision_options.hpp"
-#include "options/prepare_options.hpp"
-#include "options/report_options.hpp"
+#include "options/options.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "options/advise_options.hpp"
+#include "options/options.hpp"
 
 #include "launch/usage.hpp"
 #include "mylos/train/adapt/type_trials.hpp"
@@ -10,7 +10,7 @@ constexpr std::int64_t max_rounds = 1000;
 
 }  // namespace
 
-void add_advise(CLI::App& app, AdviseArguments& arguments, std::function<ExitCode()>& command) {
+void add_advise(CLI::App& app, AdviseArguments& arguments, Command& command) {
   CLI::App* advise = app.add_subcommand(
       "advise", "Try a deck's own steps in fp32, bf16 and fp16, and recommend a type for this machine");
   advise->add_option("deck", arguments.deck, "The deck (TOML); `mylos manual` lists every key")->required();

@@ -1,4 +1,4 @@
-#include "options/bench_options.hpp"
+#include "options/options.hpp"
 
 #include "launch/usage.hpp"
 #include "mylos/base/instructions.hpp"
@@ -30,7 +30,7 @@ void add_types(CLI::App& app, std::vector<std::string>& types) {
       ->check(CLI::IsMember({"fp32", "bf16", "fp16"}));
 }
 
-void add_allreduce(CLI::App& bench, BenchAllreduceArguments& arguments, std::function<ExitCode()>& command) {
+void add_allreduce(CLI::App& bench, BenchAllreduceArguments& arguments, Command& command) {
   CLI::App* app = bench.add_subcommand("allreduce",
                                        "Sums of gradients over the ranks of this start, and their agreement");
   for (std::int64_t bytes = kibibyte; bytes <= 256 * mebibyte; bytes *= 4)
@@ -53,7 +53,7 @@ void add_allreduce(CLI::App& bench, BenchAllreduceArguments& arguments, std::fun
   app->callback([&] { command = [&] { return bench_allreduce_command(arguments); }; });
 }
 
-void add_gemm(CLI::App& bench, BenchGemmArguments& arguments, std::function<ExitCode()>& command) {
+void add_gemm(CLI::App& bench, BenchGemmArguments& arguments, Command& command) {
   CLI::App* app = bench.add_subcommand("gemm", "The rate of every GEMM engine of this build, by type");
   app->add_option(
          "--shapes", arguments.shapes,
@@ -71,8 +71,7 @@ void add_gemm(CLI::App& bench, BenchGemmArguments& arguments, std::function<Exit
   app->callback([&] { command = [&] { return bench_gemm_command(arguments); }; });
 }
 
-void add_checkpoint(CLI::App& bench, BenchCheckpointArguments& arguments,
-                    std::function<ExitCode()>& command) {
+void add_checkpoint(CLI::App& bench, BenchCheckpointArguments& arguments, Command& command) {
   CLI::App* app =
       bench.add_subcommand("checkpoint", "Writing a checkpoint between two steps, and reading it again");
   app->add_option("folder", arguments.folder, "Folder in which it is written, in a temporary folder")
@@ -88,7 +87,7 @@ void add_checkpoint(CLI::App& bench, BenchCheckpointArguments& arguments,
 
 }  // namespace
 
-void add_bench(CLI::App& app, BenchArguments& arguments, std::function<ExitCode()>& command) {
+void add_bench(CLI::App& app, BenchArguments& arguments, Command& command) {
   CLI::App* bench =
       app.add_subcommand("bench", "Measure this machine with the code of a run: network, GEMMs, disk");
   bench->require_subcommand(1);

@@ -1,10 +1,10 @@
-#include "options/convert_options.hpp"
+#include "options/options.hpp"
 
 #include "launch/usage.hpp"
 
 namespace mylos::app {
 
-void add_convert(CLI::App& app, ConvertArguments& arguments, std::function<ExitCode()>& command) {
+void add_convert(CLI::App& app, ConvertArguments& arguments, Command& command) {
   CLI::App* convert = app.add_subcommand("convert",
                                          "Turn a checkpoint's weights into safetensors, a GPT's into Hugging "
                                          "Face's GPT-2, or GPT-2 into a checkpoint");

@@ -1,8 +1,8 @@
-#include "options/init_options.hpp"
+#include "options/options.hpp"
 
 namespace mylos::app {
 
-void add_init(CLI::App& app, InitArguments& arguments, std::function<ExitCode()>& command) {
+void add_init(CLI::App& app, InitArguments& arguments, Command& command) {
   CLI::App* init =
       app.add_subcommand("init", "Write the initial weights of a run of a deck, as a checkpoint of step 0");
   init->add_option("deck", arguments.deck, "The deck (TOML)")->required();

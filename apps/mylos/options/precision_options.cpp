@@ -1,8 +1,8 @@
-#include "options/precision_options.hpp"
+#include "options/options.hpp"
 
 namespace mylos::app {
 
-void add_precision(CLI::App& app, CheckPrecisionArguments& arguments, std::function<ExitCode()>& command) {
+void add_precision(CLI::App& app, CheckPrecisionArguments& arguments, Command& command) {
   app.add_subcommand("types",
                      "The number types: limits, uses, and how this machine "
                      "multiplies them")

@@ -1,4 +1,4 @@
-#include "options/prepare_options.hpp"
+#include "options/options.hpp"
 
 #include <limits>
 
@@ -7,8 +7,6 @@
 
 namespace mylos::app {
 namespace {
-
-using Command = std::function<ExitCode()>;
 
 constexpr std::int64_t max_prepared = std::numeric_limits<std::int32_t>::max();
 
@@ -84,7 +82,7 @@ void add_prepare_fields(CLI::App& prepare, PrepareArguments& arguments, Command&
 
 }  // namespace
 
-void add_prepare(CLI::App& app, PrepareArguments& arguments, std::function<ExitCode()>& command) {
+void add_prepare(CLI::App& app, PrepareArguments& arguments, Command& command) {
   CLI::App* prepare =
       app.add_subcommand("prepare", "Check raw data and write a dataset or token file (HDF5)");
   prepare->require_subcommand(1);

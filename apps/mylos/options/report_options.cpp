@@ -1,4 +1,4 @@
-#include "options/report_options.hpp"
+#include "options/options.hpp"
 
 #include "launch/usage.hpp"
 
@@ -10,7 +10,7 @@ constexpr std::int64_t longest_watch_s = 86400;
 
 }  // namespace
 
-void add_report(CLI::App& app, ReportArguments& arguments, std::function<ExitCode()>& command) {
+void add_report(CLI::App& app, ReportArguments& arguments, Command& command) {
   CLI::App* report = app.add_subcommand("report", "Write one HTML page about runs, which needs no network");
   report
       ->add_option("runs", arguments.runs,

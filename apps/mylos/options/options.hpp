@@ -1,0 +1,43 @@
+// The command lines of the subcommands that have a file in this folder.
+//
+// Each function adds its subcommand, and sets `command` to it if the command line selects it. Both arguments
+// must outlive the parsing.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "commands.hpp"
+
+namespace mylos::app {
+
+using Command = std::function<ExitCode()>;
+
+void add_advise(CLI::App& app, AdviseArguments& arguments, Command& command);
+void add_convert(CLI::App& app, ConvertArguments& arguments, Command& command);
+void add_init(CLI::App& app, InitArguments& arguments, Command& command);
+void add_report(CLI::App& app, ReportArguments& arguments, Command& command);
+/// Adds `types` and `check-precision`.
+void add_precision(CLI::App& app, CheckPrecisionArguments& arguments, Command& command);
+
+struct BenchArguments {
+  BenchAllreduceArguments allreduce;
+  BenchGemmArguments gemm;
+  BenchCheckpointArguments checkpoint;
+};
+/// Adds `bench` and its benchmarks.
+void add_bench(CLI::App& app, BenchArguments& arguments, Command& command);
+
+struct PrepareArguments {
+  PrepareIdxArguments idx;
+  PrepareCsvArguments csv;
+  PrepareImagesArguments images;
+  PrepareFields fields;
+  PrepareTextArguments text;
+  PrepareTokensArguments tokens;
+  std::string stamp;
+};
+/// Adds `prepare` and its kinds of input.
+void add_prepare(CLI::App& app, PrepareArguments& arguments, Command& command);
+
+}  // namespace mylos::app
