@@ -1,4 +1,4 @@
-#include "evaluation_report.hpp"
+#include "run_parts.hpp"
 
 #include <fmt/format.h>
 

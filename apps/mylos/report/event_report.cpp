@@ -1,4 +1,4 @@
-#include "event_report.hpp"
+#include "run_parts.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "history_report.hpp"
+#include "run_parts.hpp"
 
 #include <fmt/format.h>
 

@@ -5,13 +5,8 @@
 #include <filesystem>
 
 #include "deck_lines.hpp"
-#include "evaluation_report.hpp"
-#include "event_report.hpp"
-#include "health_report.hpp"
-#include "history_report.hpp"
-#include "layer_report.hpp"
-#include "plan_report.hpp"
 #include "run_folder.hpp"
+#include "run_parts.hpp"
 
 namespace mylos::app {
 namespace {
