@@ -6,7 +6,12 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/data/prepare/prepare_csv.hpp"
 #include "mylos/data/prepare/prepare_fields.hpp"
+#include "mylos/data/prepare/prepare_idx.hpp"
+#include "mylos/data/prepare/prepare_images.hpp"
+#include "mylos/data/prepare/prepare_text.hpp"
+#include "mylos/data/prepare/prepare_tokens.hpp"
 #include "mylos/inference/draw_options.hpp"
 #include "mylos/train/start/stop_requests.hpp"
 
@@ -76,55 +81,14 @@ struct SampleArguments {
 };
 ExitCode sample_command(const SampleArguments& arguments);
 
-struct PrepareIdxArguments {
-  std::string images;
-  std::string labels;
-  std::string output;
-  std::int64_t classes = 0;  // 0 = largest label + 1
-};
-ExitCode prepare_idx_command(const PrepareIdxArguments& arguments);
-
-struct PrepareCsvArguments {
-  std::string input;
-  std::vector<std::string> targets;
-  std::string label;
-  std::string output;
-  std::int64_t classes = 0;  // 0 = largest label + 1
-  bool header = false;       // the first line names the columns
-  bool no_header = false;    // it is a sample
-  std::string separator;     // "comma", "semicolon", "tab"; "" = as the first line shows
-};
-ExitCode prepare_csv_command(const PrepareCsvArguments& arguments);
-
+ExitCode prepare_idx_command(const PrepareIdx& job);
+/// `job.targets`: words of the command line, each with one or more names, a,b.
+ExitCode prepare_csv_command(PrepareCsv job);
 ExitCode prepare_fields_command(const PrepareFields& job);
-
-struct PrepareImagesArguments {
-  std::string folder;
-  std::string output;
-  std::string classes_of;  // "" = as the folders are called, or a dataset file
-  std::string size;        // "" = as the images are, or "HxW"
-  std::string on_corrupt = "fail";
-  int channels = 0;  // 0 = as the first image
-  bool unlabelled = false;
-};
-ExitCode prepare_images_command(const PrepareImagesArguments& arguments);
-
-struct PrepareTextArguments {
-  std::string input;
-  std::string level = "characters";  // "characters", "bytes"
-  std::string vocabulary;            // "" = the text's own, or a token file
-  std::string output;
-};
-ExitCode prepare_text_command(const PrepareTextArguments& arguments);
-
-struct PrepareTokensArguments {
-  std::vector<std::string> inputs;
-  std::string type;             // "uint16", "uint32"; "" = as the header says, without header uint16
-  std::int64_t vocabulary = 0;  // 0 = largest token + 1
-  std::string output;
-};
-ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments);
-
+/// `size`: "" = as the images are, or "HxW".
+ExitCode prepare_images_command(PrepareImages job, const std::string& size);
+ExitCode prepare_text_command(const PrepareText& job);
+ExitCode prepare_tokens_command(const PrepareTokens& job);
 ExitCode prepare_stamp_command(const std::string& file);
 
 struct ConvertArguments {

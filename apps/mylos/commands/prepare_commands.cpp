@@ -8,12 +8,6 @@
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/normalizer.hpp"
-#include "mylos/data/prepare/prepare_csv.hpp"
-#include "mylos/data/prepare/prepare_fields.hpp"
-#include "mylos/data/prepare/prepare_idx.hpp"
-#include "mylos/data/prepare/prepare_images.hpp"
-#include "mylos/data/prepare/prepare_text.hpp"
-#include "mylos/data/prepare/prepare_tokens.hpp"
 #include "mylos/data/tokens/stamp.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -94,28 +88,17 @@ ExitCode print_token_summary(const std::string& path) {
 
 }  // namespace
 
-ExitCode prepare_idx_command(const PrepareIdxArguments& arguments) {
-  require_start({arguments.images, arguments.labels}, arguments.output);
-  prepare(PrepareIdx{.images = arguments.images,
-                     .labels = arguments.labels,
-                     .out = arguments.output,
-                     .classes = arguments.classes});
-  return print_summary(arguments.output);
+ExitCode prepare_idx_command(const PrepareIdx& job) {
+  require_start({job.images, job.labels}, job.out);
+  prepare(job);
+  return print_summary(job.out);
 }
 
-ExitCode prepare_csv_command(const PrepareCsvArguments& arguments) {
-  require_start({arguments.input}, arguments.output);
-  PrepareCsv job{.file = arguments.input,
-                 .targets = names_between_commas(arguments.targets),
-                 .label = arguments.label,
-                 .out = arguments.output,
-                 .classes = arguments.classes};
-  if (arguments.separator == "comma") job.separator = ',';
-  if (arguments.separator == "semicolon") job.separator = ';';
-  if (arguments.separator == "tab") job.separator = '\t';
-  if (arguments.header || arguments.no_header) job.has_header = arguments.header;
+ExitCode prepare_csv_command(PrepareCsv job) {
+  require_start({job.file}, job.out);
+  job.targets = names_between_commas(job.targets);
   for (const std::string& note : prepare(job)) standard_output(0).line(note);
-  return print_summary(arguments.output);
+  return print_summary(job.out);
 }
 
 ExitCode prepare_fields_command(const PrepareFields& job) {
@@ -124,45 +107,29 @@ ExitCode prepare_fields_command(const PrepareFields& job) {
   return print_summary(job.out);
 }
 
-ExitCode prepare_images_command(const PrepareImagesArguments& arguments) {
-  require_start({}, arguments.output);
-  if (!arguments.classes_of.empty()) require_other_file(arguments.classes_of, arguments.output);
-  PrepareImages job{.folder = arguments.folder,
-                    .out = arguments.output,
-                    .labelled = !arguments.unlabelled,
-                    .classes_of = arguments.classes_of,
-                    .channels = arguments.channels,
-                    .on_corrupt = arguments.on_corrupt == "skip" ? OnCorrupt::skip : OnCorrupt::fail};
-  if (!arguments.size.empty()) {
-    const ImageSize size = parse_image_size(arguments.size);
-    job.height = size.height;
-    job.width = size.width;
+ExitCode prepare_images_command(PrepareImages job, const std::string& size) {
+  require_start({}, job.out);
+  if (!job.classes_of.empty()) require_other_file(job.classes_of, job.out);
+  if (!size.empty()) {
+    const auto [height, width] = parse_image_size(size);
+    job.height = height;
+    job.width = width;
   }
   for (const std::string& note : prepare(job)) standard_output(0).line(note);
-  print_channels(arguments.output);
-  return print_summary(arguments.output);
+  print_channels(job.out);
+  return print_summary(job.out);
 }
 
-ExitCode prepare_text_command(const PrepareTextArguments& arguments) {
-  require_start({arguments.input, arguments.vocabulary}, arguments.output);
-  prepare(PrepareText{.file = arguments.input,
-                      .level = arguments.level == "bytes" ? TokenKind::bytes : TokenKind::characters,
-                      .out = arguments.output,
-                      .vocabulary = arguments.vocabulary});
-  return print_token_summary(arguments.output);
-}
-
-ExitCode prepare_tokens_command(const PrepareTokensArguments& arguments) {
-  require_start(arguments.inputs, arguments.output);
-  PrepareTokens job{.files = arguments.inputs,
-                    .type = std::nullopt,
-                    .vocabulary = arguments.vocabulary,
-                    .out = arguments.output};
-  if (!arguments.type.empty()) {
-    job.type = arguments.type == "uint32" ? DType::uint32 : DType::uint16;
-  }
+ExitCode prepare_text_command(const PrepareText& job) {
+  require_start({job.file, job.vocabulary}, job.out);
   prepare(job);
-  return print_token_summary(arguments.output);
+  return print_token_summary(job.out);
+}
+
+ExitCode prepare_tokens_command(const PrepareTokens& job) {
+  require_start(job.files, job.out);
+  prepare(job);
+  return print_token_summary(job.out);
 }
 
 ExitCode prepare_stamp_command(const std::string& file) {

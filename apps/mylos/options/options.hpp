@@ -29,12 +29,13 @@ struct BenchArguments {
 void add_bench(CLI::App& app, BenchArguments& arguments, Command& command);
 
 struct PrepareArguments {
-  PrepareIdxArguments idx;
-  PrepareCsvArguments csv;
-  PrepareImagesArguments images;
+  PrepareIdx idx;
+  PrepareCsv csv;
+  PrepareImages images;
+  std::string image_size;  // "" = as the images are, or "HxW"
   PrepareFields fields;
-  PrepareTextArguments text;
-  PrepareTokensArguments tokens;
+  PrepareText text;
+  PrepareTokens tokens;
   std::string stamp;
 };
 /// Adds `prepare` and its kinds of input.

@@ -12,29 +12,37 @@ constexpr std::int64_t max_prepared = std::numeric_limits<std::int32_t>::max();
 
 void add_prepare_tokens(CLI::App& prepare, PrepareArguments& arguments, Command& command) {
   CLI::App* text = prepare.add_subcommand("text", "A text, one token per character or byte");
-  text->add_option("file", arguments.text.input)->required();
-  text->add_option("--level", arguments.text.level,
-                   "characters (of UTF-8 text; the file keeps the vocabulary) or bytes (of any file)")
+  text->add_option("file", arguments.text.file)->required();
+  text->add_option_function<std::string>(
+          "--level",
+          [&](const std::string& level) {
+            arguments.text.level = level == "bytes" ? TokenKind::bytes : TokenKind::characters;
+          },
+          "characters (of UTF-8 text; the file keeps the vocabulary) or bytes (of any file)")
       ->check(CLI::IsMember({"characters", "bytes"}))
-      ->capture_default_str();
+      ->default_str("characters");
   text->add_option(
       "--vocabulary", arguments.text.vocabulary,
       "Token file (of the training text) with the vocabulary; default: the text's own characters");
-  text->add_option("--out", arguments.text.output, "Token file to write")->required();
+  text->add_option("--out", arguments.text.out, "Token file to write")->required();
   text->callback([&] { command = [&] { return prepare_text_command(arguments.text); }; });
 
   CLI::App* tokens = prepare.add_subcommand(
       "tokens", "Streams of token numbers from a tokenizer (.bin), with llm.c's header or without one");
-  tokens->add_option("files", arguments.tokens.inputs, "Concatenated in this order")->required();
+  tokens->add_option("files", arguments.tokens.files, "Concatenated in this order")->required();
   tokens
-      ->add_option("--type", arguments.tokens.type,
-                   "uint16 or uint32, little-endian (default: the header's, without header uint16)")
+      ->add_option_function<std::string>(
+          "--type",
+          [&](const std::string& type) {
+            arguments.tokens.type = type == "uint32" ? DType::uint32 : DType::uint16;
+          },
+          "uint16 or uint32, little-endian (default: the header's, without header uint16)")
       ->check(CLI::IsMember({"uint16", "uint32"}));
   tokens
       ->add_option("--vocabulary", arguments.tokens.vocabulary,
                    "Tokens must be below this (default: the largest token + 1)")
       ->check(integer_from(1, max_prepared));
-  tokens->add_option("--out", arguments.tokens.output, "Token file to write")->required();
+  tokens->add_option("--out", arguments.tokens.out, "Token file to write")->required();
   tokens->callback([&] { command = [&] { return prepare_tokens_command(arguments.tokens); }; });
 }
 
@@ -49,21 +57,27 @@ void add_prepare_images(CLI::App& prepare, PrepareArguments& arguments, Command&
                    "1 (grey) or 3 (colours); default: those of the first image, and others are refused")
       ->check(CLI::IsMember({1, 3}));
   images->add_option(
-      "--size", arguments.images.size,
+      "--size", arguments.image_size,
       "Height x width in pixels to which all are resized, 64x64 (default: no resizing, all must be equal)");
   images
-      ->add_option("--on-corrupt", arguments.images.on_corrupt,
-                   "When a file cannot be decoded: fail, or skip it (all are decoded twice then)")
+      ->add_option_function<std::string>(
+          "--on-corrupt",
+          [&](const std::string& action) {
+            arguments.images.on_corrupt = action == "skip" ? OnCorrupt::skip : OnCorrupt::fail;
+          },
+          "When a file cannot be decoded: fail, or skip it (all are decoded twice then)")
       ->check(CLI::IsMember({"fail", "skip"}))
-      ->capture_default_str();
-  auto* unlabelled = images->add_flag("--unlabelled", arguments.images.unlabelled,
-                                      "The folder contains images: only inputs, for `mylos predict`");
+      ->default_str("fail");
+  auto* unlabelled = images->add_flag_callback(
+      "--unlabelled", [&] { arguments.images.labelled = false; },
+      "The folder contains images: only inputs, for `mylos predict`");
   images
       ->add_option("--classes-of", arguments.images.classes_of,
                    "Dataset file (of the training images) with the classes")
       ->excludes(unlabelled);
-  images->add_option("--out", arguments.images.output, "Dataset file to write")->required();
-  images->callback([&] { command = [&] { return prepare_images_command(arguments.images); }; });
+  images->add_option("--out", arguments.images.out, "Dataset file to write")->required();
+  images->callback(
+      [&] { command = [&] { return prepare_images_command(arguments.images, arguments.image_size); }; });
 }
 
 void add_prepare_fields(CLI::App& prepare, PrepareArguments& arguments, Command& command) {
@@ -93,13 +107,13 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, Command& command) {
   idx->add_option("--classes", arguments.idx.classes, "Number of classes (default: the largest label + 1)")
       ->check(integer_from(1, max_classes))
       ->needs(labels);
-  idx->add_option("--out", arguments.idx.output, "Dataset file to write")->required();
+  idx->add_option("--out", arguments.idx.out, "Dataset file to write")->required();
   idx->callback([&] { command = [&] { return prepare_idx_command(arguments.idx); }; });
 
   CLI::App* csv = prepare->add_subcommand(
       "csv",
       "A table of numbers, optionally with a header line; without --targets and --label, for predictions");
-  csv->add_option("file", arguments.csv.input)->required();
+  csv->add_option("file", arguments.csv.file)->required();
   auto* targets =
       csv->add_option("--targets", arguments.csv.targets,
                       "Columns to predict (regression), a,b,c: names, or else numbers from 1 on; a name "
@@ -110,15 +124,21 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, Command& command) {
   csv->add_option("--classes", arguments.csv.classes, "Number of classes (default: the largest label + 1)")
       ->check(integer_from(1, max_classes))
       ->needs(label);
-  auto* header = csv->add_flag("--header", arguments.csv.header,
-                               "The first line names the columns (default: if it has no numbers)");
-  csv->add_flag("--no-header", arguments.csv.no_header,
-                "The first line is a sample (default: if it has only numbers)")
+  auto* header = csv->add_flag_callback(
+      "--header", [&] { arguments.csv.has_header = true; },
+      "The first line names the columns (default: if it has no numbers)");
+  csv->add_flag_callback(
+         "--no-header", [&] { arguments.csv.has_header = false; },
+         "The first line is a sample (default: if it has only numbers)")
       ->excludes(header);
-  csv->add_option("--separator", arguments.csv.separator,
-                  "Separator of columns: comma, semicolon or tab (default: that of the first line)")
+  csv->add_option_function<std::string>(
+         "--separator",
+         [&](const std::string& name) {
+           arguments.csv.separator = name == "comma" ? ',' : name == "semicolon" ? ';' : '\t';
+         },
+         "Separator of columns: comma, semicolon or tab (default: that of the first line)")
       ->check(CLI::IsMember({"comma", "semicolon", "tab"}));
-  csv->add_option("--out", arguments.csv.output, "Dataset file to write")->required();
+  csv->add_option("--out", arguments.csv.out, "Dataset file to write")->required();
   csv->callback([&] { command = [&] { return prepare_csv_command(arguments.csv); }; });
   add_prepare_images(*prepare, arguments, command);
   add_prepare_fields(*prepare, arguments, command);
