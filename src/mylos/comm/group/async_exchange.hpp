@@ -28,7 +28,6 @@ class AsyncExchange {
   /// the same number of bytes. On the other ranks it has ended once their bytes are sent.
   void gather(std::vector<std::byte> own);
 
-  [[nodiscard]] bool joined() const { return joined_; }
   /// Returns whether the joined exchange has ended on this rank, without waiting. Call it repeatedly: each
   /// call makes progress.
   [[nodiscard]] bool ended();
