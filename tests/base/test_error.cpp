@@ -9,7 +9,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/error_table.hpp"
 
-namespace mylos::testing::error_test {
+namespace mylos::error_test {
 
 TEST(ErrorTable, HasEachIdInOrderUnderItsName) {
   int next = 0;
@@ -56,4 +56,4 @@ TEST(Error, KeepsItsNameWithMoreContext) {
   EXPECT_STREQ(error.what(), "rank 2: x.h5: is damaged [damaged]");
 }
 
-}  // namespace mylos::testing::error_test
+}  // namespace mylos::error_test
