@@ -77,7 +77,7 @@ class Product {
  public:
   Product(DType type, const Tensor& a, const Tensor& b)
       : problem_(linear_output(a.rows(), a.rows(), a.rows(), type)),
-        engine_(make_engines({})),
+        engine_(make_gemm_engine({})),
         numbers_("numbers", 3 * static_cast<std::size_t>(a.size()) * size_of(type) + 1024),
         workspace_("workspace", engine_->workspace_bytes(problem_) + 64) {
     convert(exec_, a, matrix(0));
@@ -106,7 +106,7 @@ class Product {
 
   Execution exec_;
   GemmProblem problem_;
-  std::unique_ptr<EngineSet> engine_;
+  std::unique_ptr<GemmEngine> engine_;
   Arena numbers_;
   Arena workspace_;
 };

@@ -71,7 +71,7 @@ class StepRun {
     const bool alone = name.find("-alone") != std::string::npos;
     if (alone) options.data.batch = share_of(options.data.batch);
     parts_.communicator = make_communicator(alone ? MPI_COMM_SELF : MPI_COMM_WORLD, options.communication);
-    parts_.engines = std::make_unique<TimedGemm>();
+    parts_.engines = make_timed_engines();
     parts_.network = plan_network(options, parts_.communicator->rank(), parts_.communicator->size());
     batch_ = subject.batch(options, parts_.network.step.own_samples);
     parts_.memory = plan_of(name, options, *parts_.engines);

@@ -167,10 +167,10 @@ TEST(ThreadNote, IsOfConvolutionsToo) {
   options.data.batch = 4;
   const auto engines_of = [&](GemmChoice gemm) {
     options.kernels.gemm = gemm;
-    const std::unique_ptr<Engines> engine = make_engines(options.kernels);
+    const std::unique_ptr<EngineSet> engine = make_engines(options.kernels);
     const MemoryProblem problem{
         .network = plan_network(options, 0, 1), .engines = *engine, .place = {}, .data = nullptr};
-    return std::pair(engines_in_use(problem), engine->convolutions() != nullptr);
+    return std::pair(engines_in_use(problem), engine->libraries().convolution != nullptr);
   };
   const auto [engines, has_library] = engines_of(GemmChoice::automatic);
   EXPECT_EQ(engines.library_sums, has_library && memory_is_host) << "its first layer sees one channel";
