@@ -72,6 +72,7 @@ enum class ErrorId : int {
   plan_mismatch,
   not_measured,
   not_reproducible,
+  replicas_differ,
   diverged,
   stopped,
 

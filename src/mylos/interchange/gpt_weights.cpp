@@ -45,8 +45,9 @@ void require_memory(const std::vector<GptParameter>& parameters, const std::stri
   }
   const std::int64_t available = available_host_memory();
   if (bytes <= available) return;
-  throw Error(ExitCode::does_not_fit, fmt::format("{}: its parameters take {} in float, {} are available",
-                                                  path, format_bytes(bytes), format_bytes(available)));
+  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+              fmt::format("{}: its parameters take {} in float, {} are available", path, format_bytes(bytes),
+                          format_bytes(available)));
 }
 
 GptWeights read_checkpoint_weights(RankGroup& ranks, const std::string& path) {
@@ -54,12 +55,13 @@ GptWeights read_checkpoint_weights(RankGroup& ranks, const std::string& path) {
   const Options options = read_stored_deck(reader.header().deck, path).options;
   GptWeights weights;
   weights.model = options.model;
-  if (weights.model.type != ModelType::gpt) fail_input("{}: its network is not a GPT", path);
+  if (weights.model.type != ModelType::gpt)
+    fail_input(ErrorId::model_mismatch, "{}: its network is not a GPT", path);
   const std::optional<Vocabulary> vocabulary = read_vocabulary(reader);
   if (weights.model.vocabulary == 0 && vocabulary) weights.model.vocabulary = vocabulary->size();
   weights.vocabulary = vocabulary ? vocabulary->size() : weights.model.vocabulary;
   if (weights.vocabulary > weights.model.vocabulary) {
-    fail_input("{}: its vocabulary has {} tokens, its network {}", path, weights.vocabulary,
+    fail_input(ErrorId::damaged, "{}: its vocabulary has {} tokens, its network {}", path, weights.vocabulary,
                weights.model.vocabulary);
   }
   weights.type = options.precision.compute;

@@ -32,7 +32,8 @@ class NamedTensors {
   [[nodiscard]] const Entry& at(const std::string& name) const {
     const Entry* entry = find(name);
     if (entry == nullptr) {
-      fail_input("{}: has no tensor '{}', which Hugging Face's GPT-2 has", path(), full_name(name));
+      fail_input(ErrorId::missing_dataset, "{}: has no tensor '{}', which Hugging Face's GPT-2 has", path(),
+                 full_name(name));
     }
     return *entry;
   }
@@ -51,6 +52,7 @@ class NamedTensors {
     }
     const std::size_t count = reader_.entries().size();
     fail_input(
+        ErrorId::wrong_format,
         "{}: is no GPT-2 by Hugging Face's names, the one network of others that is converted into a "
         "checkpoint; its {} tensors are {}{}. A deck that describes its network begins with its weights by "
         "run.initial = \"{}\", and `mylos init DECK OUT.h5 --from {}` makes a checkpoint of them",
@@ -60,7 +62,7 @@ class NamedTensors {
   [[nodiscard]] const Entry& matrix(const std::string& name) const {
     const Entry& entry = at(name);
     if (entry.shape.size() != 2 || entry.size() == 0) {
-      fail_input("{}: tensor '{}' is [{}], not a matrix", path(), full_name(name),
+      fail_input(ErrorId::bad_dataset, "{}: tensor '{}' is [{}], not a matrix", path(), full_name(name),
                  fmt::join(entry.shape, ", "));
     }
     return entry;
@@ -71,7 +73,8 @@ class NamedTensors {
     const auto bad =
         std::find_if_not(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
     if (bad != values.end()) {
-      fail_input("{}: tensor '{}' has {} as its element {} (counted from 0), expected finite numbers", path(),
+      fail_input(ErrorId::not_finite,
+                 "{}: tensor '{}' has {} as its element {} (counted from 0), expected finite numbers", path(),
                  entry.name, *bad, bad - values.begin());
     }
     return values;
@@ -87,8 +90,8 @@ class NamedTensors {
     }
     for (const Entry& entry : reader_.entries()) {
       if (known.contains(entry.name)) continue;
-      fail_input("{}: has the tensor '{}', which a GPT-2 of {} layers does not have", path(),
-                 printable(entry.name), model.layers);
+      fail_input(ErrorId::model_mismatch, "{}: has the tensor '{}', which a GPT-2 of {} layers does not have",
+                 path(), printable(entry.name), model.layers);
     }
   }
 
@@ -100,21 +103,24 @@ class NamedTensors {
 void require_same(const std::optional<std::int64_t>& configured, const char* key, std::int64_t of_file,
                   const std::string& path) {
   if (!configured || *configured == of_file) return;
-  fail_input("{}: {} is {}, but {} has {}", gpt2_config_path(path), key, *configured, path, of_file);
+  fail_input(ErrorId::model_mismatch, "{}: {} is {}, but {} has {}", gpt2_config_path(path), key, *configured,
+             path, of_file);
 }
 
 std::int64_t choose_heads(const Gpt2Config& config, std::int64_t asked, std::int64_t width,
                           const std::string& path) {
   if (!config.heads && asked == 0) {
-    fail_input("{}: shapes do not determine the number of heads, and {} does not state it; give --heads N",
+    fail_input(ErrorId::missing_argument,
+               "{}: shapes do not determine the number of heads, and {} does not state it; give --heads N",
                path, gpt2_config_path(path));
   }
   if (config.heads && asked != 0 && *config.heads != asked) {
-    fail_input("--heads {}: {} says {}; remove the option", asked, gpt2_config_path(path), *config.heads);
+    fail_input(ErrorId::arguments_conflict, "--heads {}: {} says {}; remove the option", asked,
+               gpt2_config_path(path), *config.heads);
   }
   const std::int64_t heads = config.heads.value_or(asked);
   if (heads < 1 || width % heads != 0)
-    fail_input("{}: {} heads do not divide the width {}", path, heads, width);
+    fail_input(ErrorId::bad_argument, "{}: {} heads do not divide the width {}", path, heads, width);
   return heads;
 }
 
@@ -145,8 +151,8 @@ void require_shapes(const NamedTensors& file, const ModelOptions& model) {
     if (name.transposed) std::swap(expected[0], expected[1]);
     const Entry& entry = file.at(name.tensor);
     if (entry.shape != expected) {
-      fail_input("{}: tensor '{}' is [{}], a GPT-2 of width {} has [{}]", file.path(), entry.name,
-                 fmt::join(entry.shape, ", "), model.width, fmt::join(expected, ", "));
+      fail_input(ErrorId::bad_dataset, "{}: tensor '{}' is [{}], a GPT-2 of width {} has [{}]", file.path(),
+                 entry.name, fmt::join(entry.shape, ", "), model.width, fmt::join(expected, ", "));
     }
   }
   file.require_nothing_more(model);
@@ -157,7 +163,8 @@ void tie_equal_head(GptWeights& weights, const Gpt2Config& config, const std::st
   if (weights.model.tied || config.tied == false) return;
   if (weights.parameters.at("head/weight") != weights.parameters.at("embedding/token")) {
     if (!config.tied) return;
-    fail_input("{}: tie_word_embeddings is true, but in {} the tensor '{}' is not the token embedding",
+    fail_input(ErrorId::model_mismatch,
+               "{}: tie_word_embeddings is true, but in {} the tensor '{}' is not the token embedding",
                gpt2_config_path(path), path, gpt2_head);
   }
   weights.parameters.erase("head/weight");

@@ -21,6 +21,7 @@ void require_expressible(const ModelOptions& model) {
   if (model.feed_forward == FeedForwardType::swiglu) deviation = "model.feed_forward = \"swiglu\"";
   if (deviation != nullptr)
     fail_input(
+        ErrorId::model_mismatch,
         "a network with {} is not a GPT-2 and cannot be written as one; --names own writes its own names",
         deviation);
 }
@@ -68,13 +69,14 @@ void require_no_other(const std::string& path, const std::string& text) {
   std::ostringstream present;
   present << file.rdbuf();
   if (present.str() == text) return;
-  fail_input("{}: exists and describes another network; write to another folder", path);
+  fail_input(ErrorId::already_exists, "{}: exists and describes another network; write to another folder",
+             path);
 }
 
 void write_text(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text << std::flush;
-  if (!file) fail_run("{}: cannot be written", path);
+  if (!file) fail_run(ErrorId::cannot_write, "{}: cannot be written", path);
 }
 
 }  // namespace

@@ -80,11 +80,12 @@ constexpr std::array of_files{
     ErrorEntry{ErrorId::cannot_read, "cannot-read",
                "The file or folder cannot be opened or read: permissions, or an error of the file system.",
                "See the system's reason in the message; check permissions and the disk."},
-    ErrorEntry{ErrorId::cannot_write, "cannot-write",
-               "The file or folder cannot be made or written: permissions, a full disk, or an error of the "
-               "file system.",
-               "See the system's reason in the message; free space or name another place. Files that existed "
-               "are unchanged."},
+    ErrorEntry{
+        ErrorId::cannot_write, "cannot-write",
+        "The file or folder cannot be made or written: permissions, a full disk, a limit of the system, or "
+        "an error of the file system.",
+        "See the system's reason in the message; free space or name another place. Files that existed "
+        "are unchanged."},
     ErrorEntry{ErrorId::already_exists, "already-exists", "A file of this name exists and would be replaced.",
                "Remove it, or name another file."},
     ErrorEntry{
@@ -161,7 +162,7 @@ constexpr std::array of_runs{
     ErrorEntry{ErrorId::weights_only, "weights-only",
                "The checkpoint holds weights alone, without the state of an optimizer.",
                "Use it with `[initial]`; a restart needs a checkpoint of a run."},
-    ErrorEntry{ErrorId::no_average, "no-average", "The checkpoint has no moving average of the weights.",
+    ErrorEntry{ErrorId::no_average, "no-average", "The file of weights has no moving average of them.",
                "Train with `optimizer.average`, or use the weights themselves."},
     ErrorEntry{ErrorId::restart_mismatch, "restart-mismatch",
                "The deck or the data are not those with which the run began, in something that a restart "
@@ -178,6 +179,11 @@ constexpr std::array of_runs{
     ErrorEntry{ErrorId::not_reproducible, "not-reproducible",
                "`run.reproducible` cannot be kept with these options or this number of ranks.",
                "Change what the message names, or leave out `run.reproducible`."},
+    ErrorEntry{
+        ErrorId::replicas_differ, "replicas-differ",
+        "Ranks that must hold the same weights hold different ones: a fault of memory or of a processor, "
+        "or different programs on the ranks.",
+        "Check the nodes of the ranks that the message names; resume with `--restart latest`."},
     ErrorEntry{ErrorId::diverged, "diverged",
                "The loss or the gradients are no longer finite, or the loss scale reached its minimum.",
                "Lower the learning rate, or compute in bf16 or fp32; [health.md](health.md) shows how to "

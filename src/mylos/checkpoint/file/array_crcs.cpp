@@ -27,8 +27,8 @@ std::vector<std::uint32_t> joined_crcs(const CheckpointState& state, std::vector
     }
     const bool is_duplicate = piece != pieces.end() && piece->array == i && piece->first < end;
     if (is_duplicate || end != array.size()) {
-      fail_run("{}: element {} of {} is held {}", array.path, is_duplicate ? piece->first : end, array.size(),
-               is_duplicate ? "twice" : "by no rank");
+      fail_run(ErrorId::internal, "{}: element {} of {} is held {}", array.path,
+               is_duplicate ? piece->first : end, array.size(), is_duplicate ? "twice" : "by no rank");
     }
     crcs.push_back(crc);
   }

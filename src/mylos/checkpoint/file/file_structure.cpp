@@ -49,7 +49,8 @@ std::int64_t file_bytes_bound(const CheckpointState& state) {
 
 void require_writable(const CheckpointState& state) {
   for (const StateText& text : state.texts) {
-    if (text.text.ends_with('\0')) fail_run("{}: a text that ends in zeros cannot be stored", text.path);
+    if (text.text.ends_with('\0'))
+      fail_run(ErrorId::internal, "{}: a text that ends in zeros cannot be stored", text.path);
   }
 }
 

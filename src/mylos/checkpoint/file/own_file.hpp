@@ -15,7 +15,7 @@ decltype(auto) on_own_file(Work&& work) {
   try {
     return std::forward<Work>(work)();
   } catch (const Error& error) {
-    throw Error(ExitCode::failed, error.what());
+    throw Error(ExitCode::failed, error.id(), error.message());
   }
 }
 

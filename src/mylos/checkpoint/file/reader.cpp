@@ -24,7 +24,8 @@ hdf5::File open_checked(RankGroup& ranks, const std::string& path) {
   run_on_all(ranks, [&] {
     // The first rank has just verified the file. If it cannot be opened here, the cause is this rank's view
     // of the file system.
-    if (::access(path.c_str(), R_OK) != 0) fail_run("{}: cannot be opened: {}", path, std::strerror(errno));
+    if (::access(path.c_str(), R_OK) != 0)
+      fail_run(ErrorId::cannot_read, "{}: cannot be opened: {}", path, std::strerror(errno));
     file = hdf5::File::open(path);
   });
   return *file;
@@ -32,9 +33,10 @@ hdf5::File open_checked(RankGroup& ranks, const std::string& path) {
 
 CheckpointHeader read_header(const hdf5::File& file) {
   if (file.text_attribute("/", "format") != checkpoint_format)
-    fail_input("{}: is not a Mylos checkpoint", file.path());
+    fail_input(ErrorId::wrong_format, "{}: is not a Mylos checkpoint", file.path());
   if (const auto version = file.integer_attribute("/", "version"); version != checkpoint_version) {
-    fail_input("{}: has format version {}, this program reads {}", file.path(), version, checkpoint_version);
+    fail_input(ErrorId::unknown_version, "{}: has format version {}, this program reads {}", file.path(),
+               version, checkpoint_version);
   }
   CheckpointHeader header;
   header.step = file.integer_attribute("/", "step");
@@ -54,6 +56,10 @@ const char* owner_of(const std::string& path) {
   return path.starts_with("/model/") ? "the deck's model" : "this run";
 }
 
+ErrorId mismatch_at(const std::string& path) {
+  return path.starts_with("/model/") ? ErrorId::model_mismatch : ErrorId::restart_mismatch;
+}
+
 /// Returns whether the path belongs to the history. Its tables are read individually: a file may have more of
 /// them than a reader needs.
 bool is_of_history(const std::string& path) {
@@ -67,16 +73,18 @@ std::string group_of(const std::string& path) {
 
 void require_array(const hdf5::File& file, const StateArray& array) {
   const char* owner = owner_of(array.path);
+  const ErrorId mismatch = mismatch_at(array.path);
   if (!file.exists(array.path)) {
-    fail_input("{}: has no {}, which {} needs as {}", file.path(), array.path, owner, shape_text(array.dims));
+    fail_input(mismatch, "{}: has no {}, which {} needs as {}", file.path(), array.path, owner,
+               shape_text(array.dims));
   }
   const hdf5::Dataset dataset = file.dataset(array.path);
   if (dataset.dims() != array.dims) {
-    fail_input("{}: {} is {}, {} needs {}", file.path(), array.path, shape_text(dataset.dims()), owner,
-               shape_text(array.dims));
+    fail_input(mismatch, "{}: {} is {}, {} needs {}", file.path(), array.path, shape_text(dataset.dims()),
+               owner, shape_text(array.dims));
   }
   if (dataset.type() != array.type) {
-    fail_input("{}: {} holds {}, {} needs {}", file.path(), array.path, dataset.type_name(), owner,
+    fail_input(mismatch, "{}: {} holds {}, {} needs {}", file.path(), array.path, dataset.type_name(), owner,
                hdf5::name_in_files(array.type));
   }
 }
@@ -97,7 +105,8 @@ void require_no_extra_objects(const hdf5::File& file, const CheckpointState& sta
         file, group,
         [&](const std::string& path, hdf5::ObjectKind) {
           if (known.count(path) > 0) return;
-          fail_input("{}: has {}, which {} has not", file.path(), printable(path), owner_of(path));
+          fail_input(mismatch_at(path), "{}: has {}, which {} does not have", file.path(), printable(path),
+                     owner_of(path));
         },
         [](const std::string& path) { return !is_of_history(path); });
   }
@@ -120,7 +129,8 @@ std::vector<std::int64_t> CheckpointReader::dims(const std::string& array) const
 
 std::int64_t CheckpointReader::length(const std::string& array) const {
   const std::vector<std::int64_t> found = dims(array);
-  if (found.size() != 1) fail_input("{}: {} is {}, expected one dimension", path_, array, shape_text(found));
+  if (found.size() != 1)
+    fail_input(ErrorId::bad_dataset, "{}: {} is {}, expected one dimension", path_, array, shape_text(found));
   return found.front();
 }
 
@@ -143,7 +153,7 @@ void CheckpointReader::require_match_here(const CheckpointState& state) const {
     if (!is_missing(array)) require_array(file_, array);
   }
   for (const StateText& text : state.texts) {
-    if (!file_.exists(text.path)) fail_input("{}: has no {}", path_, text.path);
+    if (!file_.exists(text.path)) fail_input(ErrorId::missing_dataset, "{}: has no {}", path_, text.path);
   }
   require_no_extra_objects(file_, state);
 }

@@ -123,7 +123,8 @@ std::uint32_t crc_of_text(std::string_view text) {
 void require_crc(const hdf5::File& file, const std::string& path, std::uint32_t crc) {
   const auto stored = static_cast<std::uint32_t>(file.integer_attribute(path, crc_attribute));
   if (stored != crc) {
-    fail_input("{}: {} is damaged: its CRC-32 is {:08x}, {:08x} was written", file.path(), path, crc, stored);
+    fail_input(ErrorId::damaged, "{}: {} is damaged: its CRC-32 is {:08x}, {:08x} was written", file.path(),
+               path, crc, stored);
   }
 }
 

@@ -16,8 +16,8 @@ std::string verify_stored(const std::string& path, const std::vector<StoredDatas
   for (std::size_t i = 0; i < stored.size(); ++i) {
     const std::uint32_t found = contents.range_crcs()[i];
     if (found == stored[i].crc) continue;
-    fail_run("{}: {} came back from the disk with the CRC-32 {:08x}, {:08x} was written", path,
-             stored[i].path, found, stored[i].crc);
+    fail_run(ErrorId::damaged, "{}: {} came back from the disk with the CRC-32 {:08x}, {:08x} was written",
+             path, stored[i].path, found, stored[i].crc);
   }
   return contents.finish();
 }

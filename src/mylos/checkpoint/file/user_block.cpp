@@ -27,9 +27,9 @@ std::string make_block(const std::string& digest, std::int64_t file_bytes) {
 std::string read_block(const std::string& path) {
   std::string block(static_cast<std::size_t>(user_block_bytes), '\0');
   std::ifstream file(path, std::ios::binary);
-  if (!file) fail_run("{}: cannot be opened: {}", path, std::strerror(errno));
+  if (!file) fail_run(ErrorId::cannot_read, "{}: cannot be opened: {}", path, std::strerror(errno));
   file.read(block.data(), user_block_bytes);
-  if (file.bad()) fail_run("{}: cannot be read: {}", path, std::strerror(errno));
+  if (file.bad()) fail_run(ErrorId::cannot_read, "{}: cannot be read: {}", path, std::strerror(errno));
   block.resize(static_cast<std::size_t>(file.gcount()));
   return block;
 }
@@ -37,11 +37,12 @@ std::string read_block(const std::string& path) {
 std::int64_t size_of_file(const std::string& path) {
   std::error_code failure;
   const std::filesystem::file_status status = std::filesystem::status(path, failure);
-  if (status.type() == std::filesystem::file_type::not_found) fail_input("{}: there is no such file", path);
-  if (failure) fail_run("{}: cannot be read: {}", path, failure.message());
-  if (!std::filesystem::is_regular_file(status)) fail_input("{}: is not a file", path);
+  if (status.type() == std::filesystem::file_type::not_found)
+    fail_input(ErrorId::no_such_file, "{}: there is no such file", path);
+  if (failure) fail_run(ErrorId::cannot_read, "{}: cannot be read: {}", path, failure.message());
+  if (!std::filesystem::is_regular_file(status)) fail_input(ErrorId::not_a_file, "{}: is not a file", path);
   const auto bytes = std::filesystem::file_size(path, failure);
-  if (failure) fail_run("{}: cannot be read: {}", path, failure.message());
+  if (failure) fail_run(ErrorId::cannot_read, "{}: cannot be read: {}", path, failure.message());
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -72,24 +73,28 @@ void write_user_block(const std::string& path, const std::string& digest) {
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.write(block.data(), user_block_bytes);
   file.flush();
-  if (!file) fail_run("{}: its digest cannot be written: {}", path, std::strerror(errno));
+  if (!file)
+    fail_run(ErrorId::cannot_write, "{}: its digest cannot be written: {}", path, std::strerror(errno));
 }
 
 void verify_user_block(const std::string& path) {
   const std::int64_t bytes = size_of_file(path);
-  if (bytes == 0) fail_input("{}: is empty", path);
+  if (bytes == 0) fail_input(ErrorId::truncated, "{}: is empty", path);
   const std::string block = read_block(path);
-  if (!block.starts_with(checkpoint_format)) fail_input("{}: is not a Mylos checkpoint", path);
+  if (!block.starts_with(checkpoint_format))
+    fail_input(ErrorId::wrong_format, "{}: is not a Mylos checkpoint", path);
   const std::int64_t version = number_after(block, fmt::format("{} ", checkpoint_format));
   if (version >= 0 && version != checkpoint_version) {
-    fail_input("{}: has format version {}, this program reads {}", path, version, checkpoint_version);
+    fail_input(ErrorId::unknown_version, "{}: has format version {}, this program reads {}", path, version,
+               checkpoint_version);
   }
   const std::int64_t written = number_after(block, "\nbytes ");
   if (bytes < user_block_bytes || (written > bytes && written >= 0)) {
-    fail_input("{}: is truncated: {} bytes of {}", path, bytes, written);
+    fail_input(ErrorId::truncated, "{}: is truncated: {} bytes of {}", path, bytes, written);
   }
   if (block != make_block(contents_digest(path), bytes)) {
-    fail_input("{}: is damaged: its contents do not have the digest that was written with them", path);
+    fail_input(ErrorId::damaged,
+               "{}: is damaged: its contents do not have the digest that was written with them", path);
   }
 }
 

@@ -13,13 +13,14 @@ VerifiedCheckpoint verify_contents(const std::string& path) {
   verify_user_block(path);
   const hdf5::File file = hdf5::File::open(path);
   if (file.text_attribute("/", "format") != checkpoint_format) {
-    fail_input("{}: the attribute format of / is not \"{}\"", path, checkpoint_format);
+    fail_input(ErrorId::damaged, "{}: the attribute format of / is not \"{}\"", path, checkpoint_format);
   }
   VerifiedCheckpoint sum;
   sum.step = file.integer_attribute("/", "step");
   walk(file, "", [&](const std::string& dataset_path, hdf5::ObjectKind kind) {
     if (kind != hdf5::ObjectKind::dataset)
-      fail_input("{}: {} is neither a group nor a dataset", path, printable(dataset_path));
+      fail_input(ErrorId::bad_dataset, "{}: {} is neither a group nor a dataset", path,
+                 printable(dataset_path));
     const hdf5::Dataset dataset = file.dataset(dataset_path);
     require_crc(file, dataset_path, crc_of(dataset));
     sum.datasets += 1;

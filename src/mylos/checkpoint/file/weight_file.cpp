@@ -36,10 +36,12 @@ void add_entries(const hdf5::File& file, const std::string& top, std::vector<Wei
 
 std::vector<WeightEntry> entries_of_checkpoint(const hdf5::File& file, StoredWeights wanted) {
   std::vector<WeightEntry> entries;
-  if (!file.exists(model_group)) fail_input("{}: has no {}, and so no weights", file.path(), model_group);
+  if (!file.exists(model_group))
+    fail_input(ErrorId::missing_dataset, "{}: has no {}, and so no weights", file.path(), model_group);
   const bool of_average = wanted == StoredWeights::average;
   if (of_average && !file.exists(average_group)) {
     fail_input(
+        ErrorId::no_average,
         "{}: has no average of its weights, which a run keeps where its deck says optimizer.average = 0.999, "
         "or another decay; leave out initial.average",
         file.path());
@@ -85,7 +87,8 @@ WeightFile::WeightFile(RankGroup& ranks, const std::string& path, StoredWeights 
   const std::string own = digest_of(entries_);
   const std::string first = broadcast_text(ranks, own);
   run_on_all(ranks, [&] {
-    if (own != first) fail_input("{}: holds other tensors here than on rank 0", path_);
+    if (own != first)
+      fail_input(ErrorId::ranks_disagree, "{}: holds other tensors here than on rank 0", path_);
   });
 }
 
@@ -94,9 +97,10 @@ void WeightFile::open(RankGroup& ranks) {
   run_on_all(ranks, [&] {
     std::error_code failure;
     if (!std::filesystem::exists(path_, failure))
-      fail_input("{}: there is no such file{}", path_, current_folder_note(path_));
+      fail_input(ErrorId::no_such_file, "{}: there is no such file{}", path_, current_folder_note(path_));
     if (!std::filesystem::is_regular_file(path_, failure))
-      fail_input("{}: is no file; a run's newest checkpoint is named in its checkpoints/latest", path_);
+      fail_input(ErrorId::not_a_file,
+                 "{}: is no file; a run's newest checkpoint is named in its checkpoints/latest", path_);
     is_checkpoint = looks_like_checkpoint(path_);
   });
   char any = is_checkpoint ? 1 : 0;
@@ -108,9 +112,10 @@ void WeightFile::open(RankGroup& ranks) {
       return;
     }
     if (std::filesystem::path(path_).extension() != ".safetensors")
-      fail_input("{}: is neither a checkpoint nor named FILE.safetensors", path_);
+      fail_input(ErrorId::wrong_format, "{}: is neither a checkpoint nor named FILE.safetensors", path_);
     if (wanted_ == StoredWeights::average) {
       fail_input(
+          ErrorId::no_average,
           "{}: initial.average takes the moving average that a checkpoint keeps, and this is safetensors; "
           "leave it out",
           path_);
@@ -124,7 +129,8 @@ void WeightFile::require_readable(const WeightEntry& entry) const {
   if (tensors_) return tensors_->require_readable(*tensors_->find(entry.name));
   const hdf5::Dataset dataset = checkpoint_->file().dataset(fmt::format("{}/{}", entry.group, entry.name));
   if (dataset.type() == DType::fp32) return;
-  fail_input("{}: {} holds {}, weights are float32", path_, printable(dataset.path()), dataset.type_name());
+  fail_input(ErrorId::bad_dataset, "{}: {} holds {}, weights are float32", path_, printable(dataset.path()),
+             dataset.type_name());
 }
 
 void WeightFile::read(const WeightEntry& entry, std::int64_t first, std::span<float> values) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -30,8 +31,10 @@ class BackgroundTask {
         function();
       } catch (const Error& error) {
         error_ = error;
+      } catch (const std::bad_alloc&) {
+        error_ = Error(ExitCode::failed, ErrorId::out_of_memory, "the system gave no more memory");
       } catch (const std::exception& error) {
-        error_ = Error(ExitCode::failed, error.what());
+        error_ = Error(ExitCode::failed, ErrorId::internal, error.what());
       }
       ended_ = true;
     });

@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 void BackgroundWriter::begin(const std::string& folder, CheckpointHeader header, const CheckpointState& state,
                              const CheckpointOptions& options) {
   const Region region("checkpoint");
-  if (task_.started()) fail_run("a checkpoint is still being written");
+  if (task_.started()) fail_run(ErrorId::internal, "a checkpoint is still being written");
   outcome_ = {};
   outcome_.step = header.step;
   task_.start([this, folder, header = std::move(header), copy = copy_.of(state), options] {

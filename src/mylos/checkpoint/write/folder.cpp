@@ -47,7 +47,8 @@ std::vector<fs::directory_entry> entries_of(const std::string& folder) {
   }
   const bool is_missing =
       failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
-  if (failure && !is_missing) fail_input("{}: cannot be read: {}", path.string(), failure.message());
+  if (failure && !is_missing)
+    fail_input(ErrorId::cannot_read, "{}: cannot be read: {}", path.string(), failure.message());
   return entries;
 }
 
@@ -65,6 +66,7 @@ RestartChoice choose(const std::string& folder, const std::string& restart, std:
   if (restart != "auto" && restart != "latest") {
     if (fs::is_directory(restart)) {
       fail_input(
+          ErrorId::not_a_file,
           "--restart {}: is a folder; name a file in it, or the run with run.folder and --restart latest",
           restart);
     }
@@ -84,14 +86,18 @@ RestartChoice choose(const std::string& folder, const std::string& restart, std:
     } catch (const Error& error) {
       // The file may be valid, and restarting from an older one would lose the steps after it.
       if (error.code() != ExitCode::bad_input) {
-        fail_run("{}; only damaged checkpoints are passed over: make it readable, or move it out of {}",
-                 error.what(), checkpoint_folder(folder).string());
+        throw Error(
+            ExitCode::failed, error.id(),
+            fmt::format(
+                "{}; only damaged checkpoints are passed over: make it readable, or move it out of {}",
+                error.message(), checkpoint_folder(folder).string()));
       }
-      choice.messages.push_back(fmt::format("skipped {}", error.what()));
+      choice.messages.push_back(fmt::format("skipped {}", error.message()));
     }
   }
   if (restart == "latest") {
-    fail_input("--restart latest: {} has no valid checkpoint{}{}; --restart auto starts afresh then",
+    fail_input(ErrorId::no_checkpoint,
+               "--restart latest: {} has no valid checkpoint{}{}; --restart auto starts afresh then",
                checkpoint_folder(folder).string(), choice.messages.empty() ? "" : ": ",
                fmt::join(choice.messages, "; "));
   }
@@ -147,7 +153,7 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& folder) {
     if (!step) continue;
     const fs::file_status status = entry.status(failure);
     if (!fs::status_known(status))
-      fail_run("{}: cannot be read: {}", entry.path().string(), failure.message());
+      fail_run(ErrorId::cannot_read, "{}: cannot be read: {}", entry.path().string(), failure.message());
     if (fs::is_regular_file(status)) files.push_back({*step, entry.path().string()});
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
@@ -176,6 +182,7 @@ void require_unused_folder(RankGroup& ranks, const std::string& folder) {
     const auto files = list_checkpoints(folder);
     if (files.empty()) return;
     fail_input(
+        ErrorId::folder_has_checkpoints,
         "{} has checkpoints of an earlier run (the newest: {}): resume from there with --restart latest, or "
         "give another run.folder",
         folder, fs::path(files.back().path).filename().string());
@@ -193,7 +200,9 @@ std::vector<std::string> set_aside_newer(RankGroup& ranks, const std::string& fo
       std::error_code failure;
       fs::create_directories(aside, failure);
       if (!failure) fs::rename(file.path, free_name(aside, name), failure);
-      if (failure) fail_run("{}: cannot be moved to {}: {}", file.path, aside.string(), failure.message());
+      if (failure)
+        fail_run(ErrorId::cannot_write, "{}: cannot be moved to {}: {}", file.path, aside.string(),
+                 failure.message());
       moved.push_back(name.string());
     }
     if (!fs::exists(checkpoint_folder(folder))) return;
@@ -251,7 +260,8 @@ void delete_old_checkpoints(const std::string& folder, const CheckpointOptions& 
     if (best && files[i].step == best->step) continue;
     std::error_code failure;
     fs::remove(files[i].path, failure);
-    if (failure) fail_run("{}: cannot be deleted: {}", files[i].path, failure.message());
+    if (failure)
+      fail_run(ErrorId::cannot_write, "{}: cannot be deleted: {}", files[i].path, failure.message());
   }
 }
 

@@ -39,6 +39,7 @@ std::size_t pieces_of(const CheckpointState& state) {
 struct Report {
   std::int64_t pieces = 0;
   std::int32_t failed = 0;
+  ErrorId id = ErrorId::internal;  // if it failed
   char cause[500] = {};
 };
 
@@ -86,10 +87,10 @@ struct PieceWriter::Write {
     delete_old_checkpoints(folder, options);
   }
 
-  /// Returns whether the file was created, and the offsets of its arrays.
+  /// Returns 0 if the file was created, otherwise 1 and the error's id; then the offsets of its arrays.
   [[nodiscard]] std::vector<std::byte> layout() const {
     std::vector<std::int64_t> offsets(1 + state.arrays.size());
-    offsets[0] = failed ? 1 : 0;
+    offsets[0] = failed ? 1 + static_cast<std::int64_t>(failed->id()) : 0;
     if (!failed) std::copy(array_offsets.begin(), array_offsets.end(), offsets.begin() + 1);
     const auto bytes = std::as_bytes(std::span(offsets));
     return {bytes.begin(), bytes.end()};
@@ -97,7 +98,9 @@ struct PieceWriter::Write {
   void receive_layout(const std::vector<std::byte>& bytes) {
     std::vector<std::int64_t> offsets(bytes.size() / sizeof(std::int64_t));
     std::memcpy(offsets.data(), bytes.data(), bytes.size());
-    if (offsets[0] != 0 && !failed) failed = Error(ExitCode::failed, "rank 0 could not make the file");
+    if (offsets[0] != 0 && !failed)
+      failed =
+          Error(ExitCode::failed, static_cast<ErrorId>(offsets[0] - 1), "rank 0 could not make the file");
     array_offsets.assign(offsets.begin() + 1, offsets.end());
   }
 
@@ -106,7 +109,10 @@ struct PieceWriter::Write {
     Report own;
     own.pieces = static_cast<std::int64_t>(written.size());
     own.failed = failed ? 1 : 0;
-    if (failed) std::strncpy(own.cause, failed->what(), sizeof own.cause - 1);
+    if (failed) {
+      own.id = failed->id();
+      failed->message().copy(own.cause, sizeof own.cause - 1);
+    }
     std::vector<std::byte> bytes(sizeof own + max_pieces * sizeof(PieceCrc));
     std::memcpy(bytes.data(), &own, sizeof own);
     if (!written.empty())
@@ -120,7 +126,7 @@ struct PieceWriter::Write {
       Report one;
       std::memcpy(&one, reports.data() + begin, sizeof one);
       if (one.failed != 0 && !failed)
-        failed = Error(ExitCode::failed, fmt::format("rank {}: {}", begin / length, one.cause));
+        failed = Error(ExitCode::failed, one.id, fmt::format("rank {}: {}", begin / length, one.cause));
       const std::size_t before = written.size();
       written.resize(before + static_cast<std::size_t>(one.pieces));
       std::memcpy(written.data() + before, reports.data() + begin + sizeof one,
@@ -137,7 +143,7 @@ PieceWriter::~PieceWriter() = default;
 void PieceWriter::begin(const std::string& folder, const CheckpointHeader& header,
                         const CheckpointState& state, const CheckpointOptions& options) {
   const Region region("checkpoint");
-  if (write_) fail_run("a checkpoint is still being written");
+  if (write_) fail_run(ErrorId::internal, "a checkpoint is still being written");
   write_ = std::make_unique<Write>();
   Write& now = *write_;
   now.folder = folder;

@@ -41,7 +41,8 @@ std::size_t StateCopy::memory_bytes(const CheckpointState& state) {
 StateCopy::StateCopy(const CheckpointState& state) : large_("checkpoint copy", bytes_of(state, true)) {}
 
 CheckpointState StateCopy::of(const CheckpointState& state) {
-  if (bytes_of(state, true) > large_.size()) fail_run("a checkpoint's state has grown since the run began");
+  if (bytes_of(state, true) > large_.size())
+    fail_run(ErrorId::internal, "a checkpoint's state has grown since the run began");
   small_.resize(bytes_of(state, false));
   CheckpointState copy = state;
   std::byte* large = large_.data();

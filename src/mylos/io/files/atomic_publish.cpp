@@ -25,7 +25,8 @@ namespace {
 class Descriptor {
  public:
   Descriptor(const std::string& path, int flags) : descriptor_(::open(path.c_str(), flags | O_CLOEXEC)) {
-    if (descriptor_ < 0) fail_run("{}: cannot be opened: {}", path, std::strerror(errno));
+    if (descriptor_ < 0)
+      fail_run(ErrorId::cannot_write, "{}: cannot be opened: {}", path, std::strerror(errno));
   }
   ~Descriptor() { ::close(descriptor_); }
   Descriptor(const Descriptor&) = delete;
@@ -43,7 +44,7 @@ std::string folder_of(const std::string& path) {
 
 void sync(const Descriptor& descriptor, const std::string& path) {
   if (::fsync(descriptor.get()) != 0) {
-    fail_run("{}: cannot be brought to the disk: {}", path, std::strerror(errno));
+    fail_run(ErrorId::cannot_write, "{}: cannot be brought to the disk: {}", path, std::strerror(errno));
   }
 }
 
@@ -53,7 +54,8 @@ void require_within_limit(const std::string& path, std::int64_t bytes) {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   if (static_cast<rlim_t>(bytes) <= limit.rlim_cur) return;
-  fail_run("{}: the file needs {} ({} bytes), and files may have {} bytes here; `ulimit -f` says and sets it",
+  fail_run(ErrorId::cannot_write,
+           "{}: the file needs {} ({} bytes), and files may have {} bytes here; `ulimit -f` says and sets it",
            path, format_bytes(bytes), bytes, limit.rlim_cur);
 }
 
@@ -71,7 +73,7 @@ void reserve_space(const std::string& path, std::int64_t bytes) {
   struct stat status {};
   struct statvfs disk {};
   if (::fstat(file.get(), &status) != 0 || ::fstatvfs(file.get(), &disk) != 0) {
-    fail_run("{}: space cannot be reserved: {}", path, std::strerror(errno));
+    fail_run(ErrorId::cannot_write, "{}: space cannot be reserved: {}", path, std::strerror(errno));
   }
   constexpr auto max_free = static_cast<double>(std::numeric_limits<std::int64_t>::max() / 2);
   const double reported_free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
@@ -80,12 +82,13 @@ void reserve_space(const std::string& path, std::int64_t bytes) {
   const bool fits = !reports_size || bytes - static_cast<std::int64_t>(status.st_blocks) * 512 <= free_bytes;
   const int failure = fits ? ::posix_fallocate(file.get(), 0, bytes) : ENOSPC;
   if (failure == ENOSPC) {
-    fail_run("{}: the disk is full: the file needs {} ({} bytes), {} ({} bytes) are free in {}", path,
+    fail_run(ErrorId::cannot_write,
+             "{}: the disk is full: the file needs {} ({} bytes), {} ({} bytes) are free in {}", path,
              format_bytes(bytes), bytes, format_bytes(free_bytes), free_bytes, folder_of(path));
   }
   if (failure != 0) {
-    fail_run("{}: {} ({} bytes) cannot be reserved: {}", path, format_bytes(bytes), bytes,
-             std::strerror(failure));
+    fail_run(ErrorId::cannot_write, "{}: {} ({} bytes) cannot be reserved: {}", path, format_bytes(bytes),
+             bytes, std::strerror(failure));
   }
 }
 
@@ -101,7 +104,7 @@ void publish(const std::string& path) {
   const std::string temporary = temporary_path(path);
   sync_file(temporary);
   if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    fail_run("{}: cannot be renamed to {}: {}", temporary, path, std::strerror(errno));
+    fail_run(ErrorId::cannot_write, "{}: cannot be renamed to {}: {}", temporary, path, std::strerror(errno));
   }
   sync_folder(folder_of(path));
 }
@@ -119,19 +122,20 @@ void require_name_that_fits(const std::string& path) {
       static_cast<std::size_t>(reported_limit > 0 ? reported_limit : usual_limit) - suffix;
   const std::string name = std::filesystem::path(path).filename().string();
   if (name.size() > max_length) {
-    fail_input("{}: this file name has {} bytes, at most {} are possible ({} go to .tmp while it is written)",
+    fail_input(ErrorId::bad_argument,
+               "{}: this file name has {} bytes, at most {} are possible ({} go to .tmp while it is written)",
                printable(name), name.size(), max_length, suffix);
   }
   if (path.size() + suffix >= PATH_MAX) {
-    fail_input("{}: this path has {} bytes, at most {} are possible", printable(path), path.size(),
-               PATH_MAX - 1 - suffix);
+    fail_input(ErrorId::bad_argument, "{}: this path has {} bytes, at most {} are possible", printable(path),
+               path.size(), PATH_MAX - 1 - suffix);
   }
 }
 
 void require_no_folder(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   if (name.empty() || name == "." || name == "..") {
-    fail_input("{}: names a folder; name a file in it to write", path);
+    fail_input(ErrorId::not_a_file, "{}: names a folder; name a file in it to write", path);
   }
 }
 
@@ -141,38 +145,40 @@ void begin_temporary(const std::string& path, const std::string& temporary) {
   std::error_code failure;
   const auto there = std::filesystem::symlink_status(temporary, failure);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
-    fail_run("{}: is there and is not a file; {} is written under that name first, so remove it", temporary,
+    fail_run(ErrorId::not_a_file,
+             "{}: is there and is not a file; {} is written under that name first, so remove it", temporary,
              path);
   }
   const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (file < 0) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
+  if (file < 0) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
   ::close(file);
 }
 
 }  // namespace
 
 PendingFile::PendingFile(std::string path) : path_(std::move(path)), temporary_(temporary_path(path_)) {
-  if (path_.empty()) fail_input("the file to write has no name");
+  if (path_.empty()) fail_input(ErrorId::bad_argument, "the file to write has no name");
   require_name_that_fits(path_);
   require_no_folder(path_);
   std::error_code failure;
   const auto there = std::filesystem::status(path_, failure);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
-    fail_input("{}: is there and is not a file; name another", path_);
+    fail_input(ErrorId::not_a_file, "{}: is there and is not a file; name another", path_);
   }
   const std::filesystem::path folder = folder_of(path_);
   std::filesystem::create_directories(folder, failure);
-  if (failure) fail_run("{}: its folder cannot be made: {}", path_, failure.message());
+  if (failure) fail_run(ErrorId::cannot_write, "{}: its folder cannot be made: {}", path_, failure.message());
   begin_temporary(path_, temporary_);
 }
 
 void require_other_file(const std::string& input, const std::string& output) {
   std::error_code failure;  // if one of the files does not exist, this is set and the result is false
   if (std::filesystem::equivalent(input, output, failure)) {
-    fail_input("{}: is what is read; name another file to write", output);
+    fail_input(ErrorId::arguments_conflict, "{}: is what is read; name another file to write", output);
   }
   if (std::filesystem::equivalent(input, temporary_path(output), failure)) {
-    fail_input("{}: is what is read, and {} is written under that name first; name another file to write",
+    fail_input(ErrorId::arguments_conflict,
+               "{}: is what is read, and {} is written under that name first; name another file to write",
                temporary_path(output), output);
   }
 }
@@ -192,7 +198,7 @@ void publish_text(const std::string& path, std::string_view text) {
     std::ofstream file(pending.temporary(), std::ios::trunc);
     if (file) errno = 0;  // otherwise it states why the file could not be opened
     file << text << std::flush;
-    if (!file) fail_run("{}: cannot be written: {}", path, std::strerror(errno));
+    if (!file) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
   }
   pending.publish();
 }

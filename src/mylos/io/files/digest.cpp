@@ -17,7 +17,7 @@ void Xxh128::Free::operator()(XXH3_state_s* state) const {
 }
 
 Xxh128::Xxh128() : state_(XXH3_createState()) {
-  if (!state_) fail_run("there is no memory for a digest");
+  if (!state_) fail_run(ErrorId::out_of_memory, "there is no memory for a digest");
   XXH3_128bits_reset(state_.get());
 }
 

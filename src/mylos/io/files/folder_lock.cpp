@@ -50,7 +50,7 @@ bool FolderLock::open_file(bool make) {
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | (make ? O_CREAT : 0), 0666);
   if (descriptor_ >= 0) return true;
   if (!make && (errno == ENOENT || errno == ENOTDIR)) return false;
-  fail_run("{}: the run's folder cannot be made or written: {}", folder_,
+  fail_run(ErrorId::cannot_write, "{}: the run's folder cannot be made or written: {}", folder_,
            failure ? failure.message() : std::strerror(errno));
 }
 

@@ -36,11 +36,14 @@ void RawFile::Free::operator()(std::byte* memory) const {
 RawFile::RawFile(std::string path, Access access, Cache cache) : path_(std::move(path)) {
   constexpr auto bytes = static_cast<std::size_t>(piece_bytes);
   buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(huge_page_bytes, bytes)));
-  if (!buffer_) fail_run("{}: there is no memory to read or write it through", path_);
+  if (!buffer_) fail_run(ErrorId::out_of_memory, "{}: there is no memory to read or write it through", path_);
   // Only a hint: with small pages a transfer costs more than the copy.
   ::madvise(buffer_.get(), bytes, MADV_HUGEPAGE);
   cached_ = open_file(path_, access, 0);
-  if (cached_ < 0) fail_run("{}: cannot be opened: {}", path_, std::strerror(errno));
+  if (cached_ < 0) {
+    fail_run(access == Access::read ? ErrorId::cannot_read : ErrorId::cannot_write,
+             "{}: cannot be opened: {}", path_, std::strerror(errno));
+  }
   if (cache == Cache::bypass) direct_ = open_file(path_, access, O_DIRECT);
 }
 
@@ -79,7 +82,7 @@ void RawFile::write_piece(std::int64_t offset, const std::byte* data, std::int64
       continue;
     }
     if (written <= 0) {
-      fail_run("{}: {} bytes cannot be written at byte {}: {}", path_, bytes, offset,
+      fail_run(ErrorId::cannot_write, "{}: {} bytes cannot be written at byte {}: {}", path_, bytes, offset,
                written < 0 ? std::strerror(errno) : "the file system took none");
     }
     offset += written;
@@ -111,7 +114,8 @@ std::int64_t RawFile::read_piece(std::int64_t offset) {
       continue;
     }
     if (bytes < 0)
-      fail_run("{}: cannot be read at byte {}: {}", path_, offset + length, std::strerror(errno));
+      fail_run(ErrorId::cannot_read, "{}: cannot be read at byte {}: {}", path_, offset + length,
+               std::strerror(errno));
     if (bytes == 0) break;
     length += bytes;
   }

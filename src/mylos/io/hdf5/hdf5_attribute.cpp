@@ -18,7 +18,8 @@ void write(const File::State& file, const std::string& path, const std::string& 
     const Handle type(H5Aget_type(attribute.id()), H5Tclose);
     if (H5Tequal(type.id(), file_type) > 0) {
       if (H5Awrite(attribute.id(), memory_type, value) >= 0) return;
-      fail_run("{}: attribute '{}' of {} cannot be written: {}", file.path, name, path, last_error());
+      fail_run(ErrorId::cannot_write, "{}: attribute '{}' of {} cannot be written: {}", file.path, name, path,
+               last_error());
     }
   }
   if (H5Aexists(object.id(), name.c_str()) > 0) H5Adelete(object.id(), name.c_str());
@@ -26,7 +27,8 @@ void write(const File::State& file, const std::string& path, const std::string& 
   const Handle attribute(
       H5Acreate2(object.id(), name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute.ok() || H5Awrite(attribute.id(), memory_type, value) < 0) {
-    fail_run("{}: attribute '{}' of {} cannot be written: {}", file.path, name, path, last_error());
+    fail_run(ErrorId::cannot_write, "{}: attribute '{}' of {} cannot be written: {}", file.path, name, path,
+             last_error());
   }
 }
 
@@ -35,16 +37,17 @@ Handle open_attribute(const File::State& file, const std::string& path, const st
                       H5T_class_t type_class, std::string_view expected) {
   const Handle object = open_object(file, path);
   if (H5Aexists(object.id(), name.c_str()) <= 0) {
-    fail_input("{}: {} has no attribute '{}', expected {}", file.path, path, name, expected);
+    fail_input(ErrorId::missing_dataset, "{}: {} has no attribute '{}', expected {}", file.path, path, name,
+               expected);
   }
   Handle attribute(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT), H5Aclose);
   if (!attribute.ok()) {
-    fail_input("{}: attribute '{}' of {} cannot be read: {}", file.path, name, path, last_error());
+    fail_to_read(fmt::format("{}: attribute '{}' of {} cannot be read", file.path, name, path));
   }
   const Handle type(H5Aget_type(attribute.id()), H5Tclose);
   const Handle space(H5Aget_space(attribute.id()), H5Sclose);
   if (H5Tget_class(type.id()) != type_class || H5Sget_simple_extent_npoints(space.id()) != 1) {
-    fail_input("{}: attribute '{}' of {} is not {}", file.path, name, path, expected);
+    fail_input(ErrorId::bad_dataset, "{}: attribute '{}' of {} is not {}", file.path, name, path, expected);
   }
   return attribute;
 }
@@ -52,7 +55,7 @@ Handle open_attribute(const File::State& file, const std::string& path, const st
 void read(const File::State& file, const std::string& path, const std::string& name, hid_t attribute,
           hid_t type, void* value) {
   if (H5Aread(attribute, type, value) < 0) {
-    fail_input("{}: attribute '{}' of {} cannot be read: {}", file.path, name, path, last_error());
+    fail_to_read(fmt::format("{}: attribute '{}' of {} cannot be read", file.path, name, path));
   }
 }
 
@@ -93,8 +96,8 @@ std::string File::text_attribute(const std::string& path, const std::string& nam
   }
   const std::size_t bytes = H5Tget_size(type.id());
   if (bytes > max_text_bytes) {
-    fail_input("{}: attribute '{}' of {} claims {} bytes, at most {} are read", this->path(), name, path,
-               bytes, max_text_bytes);
+    fail_input(ErrorId::too_large, "{}: attribute '{}' of {} claims {} bytes, at most {} are read",
+               this->path(), name, path, bytes, max_text_bytes);
   }
   std::string text(bytes, '\0');
   read(*state_, path, name, attribute.id(), type.id(), text.data());

@@ -60,7 +60,7 @@ void check_chunks(const std::string& where, hid_t creation, std::size_t element_
   double chunk = static_cast<double>(element_bytes);
   for (int i = 0; i < rank; ++i) chunk *= static_cast<double>(extent[static_cast<std::size_t>(i)]);
   if (chunk > static_cast<double>(std::max(bytes, piece_bytes))) {
-    fail_input("{} has chunks of {}, but all its elements are {}", where,
+    fail_input(ErrorId::too_large, "{} has chunks of {}, but all its elements are {}", where,
                format_bytes(static_cast<std::int64_t>(chunk)), format_bytes(bytes));
   }
 }
@@ -77,8 +77,8 @@ bool check_filters(const std::string& where, hid_t creation) {
     const auto filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &values, nullptr,
                                        name.size() - 1, name.data(), &settings);
     if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32) {
-      fail_input("{} needs the filter {} ({}), expected gzip or none", where, static_cast<int>(filter),
-                 name.data());
+      fail_input(ErrorId::unsupported_feature, "{} needs the filter {} ({}), expected gzip or none", where,
+                 static_cast<int>(filter), name.data());
     }
     compressed = compressed || filter == H5Z_FILTER_DEFLATE;
   }
@@ -98,7 +98,8 @@ void Dataset::State::describe() {
   const Handle file_type(H5Dget_type(id), H5Tclose);
   const Handle space(H5Dget_space(id), H5Sclose);
   const Handle creation(H5Dget_create_plist(id), H5Pclose);
-  if (!file_type.ok() || !space.ok() || !creation.ok()) fail_input("{} is damaged: {}", where, last_error());
+  if (!file_type.ok() || !space.ok() || !creation.ok())
+    fail_input(ErrorId::damaged, "{} is damaged: {}", where, last_error());
 
   type = dtype_of_numbers(file_type.id());
   is_text = H5Tget_class(file_type.id()) == H5T_STRING;
@@ -106,13 +107,13 @@ void Dataset::State::describe() {
   element_bytes = H5Tget_size(file_type.id());
   const int rank = H5Sget_simple_extent_ndims(space.id());
   if (rank < 0 || static_cast<std::size_t>(rank) > max_rank) {
-    fail_input("{} has {} dimensions, at most {} are read", where, rank, max_rank);
+    fail_input(ErrorId::too_large, "{} has {} dimensions, at most {} are read", where, rank, max_rank);
   }
   std::array<hsize_t, max_rank> extent{};
   H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr);
   dims.assign(extent.begin(), extent.begin() + rank);
   if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) {  // it would be taken for a scalar
-    fail_input("{} has a null dataspace, expected elements", where);
+    fail_input(ErrorId::bad_dataset, "{} has a null dataspace, expected elements", where);
   }
   const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
   size = empty ? 0 : 1;
@@ -120,7 +121,7 @@ void Dataset::State::describe() {
   for (const auto length : dims) {
     if (empty) break;
     if (length < 0 || bytes > std::numeric_limits<std::int64_t>::max() / length) {
-      fail_input("{} claims more elements than 63 bits can count", where);
+      fail_input(ErrorId::too_large, "{} claims more elements than 63 bits can count", where);
     }
     size *= length;
     bytes *= length;
@@ -129,13 +130,15 @@ void Dataset::State::describe() {
 
   const auto layout = H5Pget_layout(creation.id());
   if (layout == H5D_VIRTUAL || H5Pget_external_count(creation.id()) > 0) {
-    fail_input("{} keeps its data in another file, which is not followed", where);
+    fail_input(ErrorId::unsupported_feature, "{} keeps its data in another file, which is not followed",
+               where);
   }
   if (layout == H5D_CHUNKED) check_chunks(where, creation.id(), element_bytes, bytes);
   const bool compressed = layout == H5D_CHUNKED && check_filters(where, creation.id());
   const auto stored = static_cast<std::int64_t>(H5Dget_storage_size(id));
   if (stored < (compressed ? bytes / max_compression : bytes)) {
-    fail_input("{} has {} stored, its dimensions need {}", where, format_bytes(stored), format_bytes(bytes));
+    fail_input(ErrorId::damaged, "{} has {} stored, its dimensions need {}", where, format_bytes(stored),
+               format_bytes(bytes));
   }
 }
 
@@ -166,12 +169,13 @@ std::int64_t Dataset::row_size() const {
 
 void Dataset::require_rank(std::size_t rank, std::string_view shape) const {
   if (dims().size() == rank) return;
-  fail_input("{}: dataset {} has {} dimension{}, expected {} {}", state_->file->path, path(), dims().size(),
-             dims().size() == 1 ? "" : "s", rank, shape);
+  fail_input(ErrorId::bad_dataset, "{}: dataset {} has {} dimension{}, expected {} {}", state_->file->path,
+             path(), dims().size(), dims().size() == 1 ? "" : "s", rank, shape);
 }
 
 void Dataset::refuse_type(std::string_view expected) const {
-  fail_input("{}: dataset {} holds {}, expected {}", state_->file->path, path(), type_name(), expected);
+  fail_input(ErrorId::bad_dataset, "{}: dataset {} holds {}, expected {}", state_->file->path, path(),
+             type_name(), expected);
 }
 
 void Dataset::require(std::initializer_list<DType> types, std::size_t rank, std::string_view shape) const {
@@ -190,8 +194,8 @@ void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, vo
   const State& dataset = *state_;
   const std::string& file = dataset.file->path;
   if (first < 0 || count < 0 || first > size() - count) {
-    fail_run("{}: dataset {} has {} elements, [{}, {}) was asked for", file, path(), size(), first,
-             first + count);
+    fail_run(ErrorId::internal, "{}: dataset {} has {} elements, [{}, {}) was asked for", file, path(),
+             size(), first, first + count);
   }
   const auto memory_bytes = static_cast<std::int64_t>(size_of(memory_type));
   // Pieces consist of complete rows if a row fits: each piece is then one box of the file.
@@ -213,8 +217,9 @@ void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, vo
       done = H5Dread(dataset.id, stored_type(memory_type).in_memory, memory_space.id(), file_space.id(),
                      H5P_DEFAULT, position) >= 0;
     }
-    if (!done && write) fail_run("{}: dataset {} cannot be written: {}", file, path(), last_error());
-    if (!done) fail_input("{}: dataset {} cannot be read: {}", file, path(), last_error());
+    if (!done && write)
+      fail_run(ErrorId::cannot_write, "{}: dataset {} cannot be written: {}", file, path(), last_error());
+    if (!done) fail_to_read(fmt::format("{}: dataset {} cannot be read", file, path()));
     if (!write) require_not_truncated(*dataset.file);
     first += length;
     count -= length;
@@ -228,12 +233,12 @@ std::string Dataset::read_text() const {
   const LibraryScope scope;
   const Handle type(H5Dget_type(state_->id), H5Tclose);
   if (H5Tis_variable_str(type.id()) > 0) {
-    fail_input("{}: dataset {} holds variable-length text, expected fixed-length", state_->file->path,
-               path());
+    fail_input(ErrorId::bad_dataset, "{}: dataset {} holds variable-length text, expected fixed-length",
+               state_->file->path, path());
   }
   std::string text(state_->element_bytes, '\0');
   if (H5Dread(state_->id, type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) {
-    fail_input("{}: dataset {} cannot be read: {}", state_->file->path, path(), last_error());
+    fail_to_read(fmt::format("{}: dataset {} cannot be read", state_->file->path, path()));
   }
   text.resize(text.find_last_not_of('\0') + 1);
   return text;
@@ -248,7 +253,7 @@ std::vector<std::string> Dataset::read_texts() const {
   if (texts.empty()) return texts;
   const auto require_room_for = [&](std::size_t bytes) {
     if (bytes <= max_texts_bytes) return;
-    fail_input("{}: dataset {} holds more than {} of text", state_->file->path, path(),
+    fail_input(ErrorId::too_large, "{}: dataset {} holds more than {} of text", state_->file->path, path(),
                format_bytes(static_cast<std::int64_t>(max_texts_bytes)));
   };
   bool done = true;
@@ -278,21 +283,23 @@ std::vector<std::string> Dataset::read_texts() const {
       if (has_blanks) texts[i].resize(texts[i].find_last_not_of(' ') + 1);
     }
   }
-  if (!done) fail_input("{}: dataset {} cannot be read: {}", state_->file->path, path(), last_error());
+  if (!done) fail_to_read(fmt::format("{}: dataset {} cannot be read", state_->file->path, path()));
   require_not_truncated(*state_->file);
   return texts;
 }
 
 void Dataset::write_text(std::string_view text) {
   if (!is_text() || text.size() > state_->element_bytes) {
-    fail_run("{}: dataset {} has no room for {} bytes of text", state_->file->path, path(), text.size());
+    fail_run(ErrorId::internal, "{}: dataset {} has no room for {} bytes of text", state_->file->path, path(),
+             text.size());
   }
   std::string padded(text);
   padded.resize(state_->element_bytes, '\0');
   const LibraryScope scope;
   const Handle memory_type = text_type(padded.size());
   if (H5Dwrite(state_->id, memory_type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()) < 0) {
-    fail_run("{}: dataset {} cannot be written: {}", state_->file->path, path(), last_error());
+    fail_run(ErrorId::cannot_write, "{}: dataset {} cannot be written: {}", state_->file->path, path(),
+             last_error());
   }
 }
 
@@ -300,7 +307,8 @@ std::int64_t Dataset::file_offset() const {
   const LibraryScope scope;
   const haddr_t offset = H5Dget_offset(state_->id);
   if (offset == HADDR_UNDEF) {
-    fail_run("{}: dataset {} has no place in the file: {}", state_->file->path, path(), last_error());
+    fail_run(ErrorId::library_failed, "{}: dataset {} has no place in the file: {}", state_->file->path,
+             path(), last_error());
   }
   return static_cast<std::int64_t>(offset);
 }

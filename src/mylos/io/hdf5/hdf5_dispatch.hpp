@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "mylos/base/error.hpp"
 #include "mylos/base/dtype_of.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 
@@ -29,7 +30,7 @@ decltype(auto) dispatch(DType type, Function&& function) {
     case DType::fp64:
       return std::forward<Function>(function)(TypeTag<double>{});
     default:
-      fail_run("{} is not stored in files", name_of(type));
+      fail_run(ErrorId::internal, "{} is not stored in files", name_of(type));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/regular_file.hpp"
@@ -25,7 +26,8 @@ void bound_structure_cache(const Handle& access) {
   cache.initial_size = cache.min_size = cache.max_size = structure_cache_bytes;
   set = set && H5Pset_mdc_config(access.id(), &cache) >= 0;
   if (!set)
-    fail_run("HDF5 does not take a structure cache of {} bytes: {}", structure_cache_bytes, last_error());
+    fail_run(ErrorId::library_failed, "HDF5 does not take a structure cache of {} bytes: {}",
+             structure_cache_bytes, last_error());
 }
 
 Handle access_properties() {
@@ -49,25 +51,35 @@ void make_group(const File::State& file, const std::string& path) {
     const std::string group = path.substr(0, end);
     if (group.empty() || group == "/" || H5Lexists(file.id, group.c_str(), H5P_DEFAULT) > 0) continue;
     const Handle made(H5Gcreate2(file.id, group.c_str(), H5P_DEFAULT, creation.id(), H5P_DEFAULT), H5Gclose);
-    if (!made.ok()) fail_run("{}: group {} cannot be created: {}", file.path, group, last_error());
+    if (!made.ok())
+      fail_run(ErrorId::cannot_write, "{}: group {} cannot be created: {}", file.path, group, last_error());
   }
 }
 
-/// Returns "" if every component of `path` exists and is a hard link, otherwise the problem of the first that
-/// is not.
-std::string link_problem(hid_t file, const std::string& path) {
+struct LinkProblem {
+  ErrorId id;
+  std::string text;
+};
+
+/// Returns nothing if every component of `path` exists and is a hard link, otherwise the problem of the first
+/// that is not.
+std::optional<LinkProblem> link_problem(hid_t file, const std::string& path) {
   std::size_t end = 0;
   while (end < path.size() && end != std::string::npos) {
     end = path.find('/', end + 1);
     const std::string prefix = path.substr(0, end);
     if (prefix == "/" || prefix.empty()) continue;
-    if (H5Lexists(file, prefix.c_str(), H5P_DEFAULT) <= 0) return "is missing";
+    if (H5Lexists(file, prefix.c_str(), H5P_DEFAULT) <= 0)
+      return LinkProblem{ErrorId::missing_dataset, "is missing"};
     H5L_info_t link{};
-    if (H5Lget_info(file, prefix.c_str(), &link, H5P_DEFAULT) < 0) return last_error();
-    if (link.type != H5L_TYPE_HARD)
-      return fmt::format("is reached by a link ({}), which is not followed", prefix);
+    if (H5Lget_info(file, prefix.c_str(), &link, H5P_DEFAULT) < 0)
+      return LinkProblem{ErrorId::damaged, last_error()};
+    if (link.type != H5L_TYPE_HARD) {
+      return LinkProblem{ErrorId::unsupported_feature,
+                         fmt::format("is reached by a link ({}), which is not followed", prefix)};
+    }
   }
-  return {};
+  return std::nullopt;
 }
 
 /// Returns the length of the open file itself, even if its name now refers to another file.
@@ -75,10 +87,10 @@ std::int64_t current_bytes(const File::State& file) {
   void* descriptor = nullptr;
   struct stat status {};
   if (H5Fget_vfd_handle(file.id, H5P_DEFAULT, &descriptor) < 0) {
-    fail_run("{}: its descriptor is unknown: {}", file.path, last_error());
+    fail_run(ErrorId::library_failed, "{}: its descriptor is unknown: {}", file.path, last_error());
   }
   if (::fstat(*static_cast<int*>(descriptor), &status) != 0) {
-    fail_run("{}: its length is unknown: {}", file.path, std::strerror(errno));
+    fail_run(ErrorId::cannot_read, "{}: its length is unknown: {}", file.path, std::strerror(errno));
   }
   return status.st_size;
 }
@@ -89,7 +101,8 @@ void require_not_truncated(const File::State& file) {
   if (file.opened_bytes == 0) return;
   const std::int64_t bytes = current_bytes(file);
   if (bytes >= file.opened_bytes) return;
-  fail_input("{}: was cut while it was read: {} bytes are left of {}", file.path, bytes, file.opened_bytes);
+  fail_input(ErrorId::file_changed, "{}: was cut while it was read: {} bytes are left of {}", file.path,
+             bytes, file.opened_bytes);
 }
 
 File::State::~State() {
@@ -99,10 +112,10 @@ File::State::~State() {
 }
 
 Handle open_object(const File::State& file, const std::string& path) {
-  const std::string problem = link_problem(file.id, path);
-  if (!problem.empty()) fail_input("{}: {} {}", file.path, path, problem);
+  const auto problem = link_problem(file.id, path);
+  if (problem) fail_input(problem->id, "{}: {} {}", file.path, path, problem->text);
   Handle object(H5Oopen(file.id, path.c_str(), H5P_DEFAULT), H5Oclose);
-  if (!object.ok()) fail_input("{}: {} cannot be opened: {}", file.path, path, last_error());
+  if (!object.ok()) fail_to_read(fmt::format("{}: {} cannot be opened", file.path, path));
   return object;
 }
 
@@ -117,7 +130,7 @@ File File::create(const std::string& path, const CreateOptions& options) {
   state->path = path;
   state->writable = true;
   state->id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id());
-  if (state->id < 0) fail_run("{}: cannot be created: {}", path, last_error());
+  if (state->id < 0) fail_run(ErrorId::cannot_write, "{}: cannot be created: {}", path, last_error());
   return File(std::move(state));
 }
 
@@ -126,7 +139,7 @@ namespace {
 void require_hdf5(const std::string& path) {
   if (has_signature(path.c_str())) return;
   H5Eclear2(H5E_DEFAULT);
-  fail_input("{}: is not an HDF5 file", path);
+  fail_input(ErrorId::wrong_format, "{}: is not an HDF5 file", path);
 }
 
 }  // namespace
@@ -139,7 +152,7 @@ File File::open(const std::string& path) {
   auto state = std::make_shared<State>();
   state->path = path;
   state->id = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id());
-  if (state->id < 0) fail_input("{}: cannot be read as HDF5: {}", path, last_error());
+  if (state->id < 0) fail_to_read(fmt::format("{}: cannot be read as HDF5", path));
   state->opened_bytes = current_bytes(*state);
   return File(std::move(state));
 }
@@ -153,7 +166,8 @@ File File::edit(const std::string& path) {
   state->path = path;
   state->writable = true;
   state->id = H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id());
-  if (state->id < 0) fail_run("{}: cannot be opened to be changed: {}", path, last_error());
+  if (state->id < 0)
+    fail_run(ErrorId::cannot_write, "{}: cannot be opened to be changed: {}", path, last_error());
   return File(std::move(state));
 }
 
@@ -163,13 +177,15 @@ const std::string& File::path() const {
 
 void File::flush() {
   const LibraryScope scope;
-  if (H5Fflush(state_->id, H5F_SCOPE_GLOBAL) < 0) fail_run("{}: cannot be flushed: {}", path(), last_error());
+  if (H5Fflush(state_->id, H5F_SCOPE_GLOBAL) < 0)
+    fail_run(ErrorId::cannot_write, "{}: cannot be flushed: {}", path(), last_error());
 }
 
 std::int64_t File::bytes() const {
   const LibraryScope scope;
   hsize_t bytes = 0;
-  if (H5Fget_filesize(state_->id, &bytes) < 0) fail_run("{}: size is unknown: {}", path(), last_error());
+  if (H5Fget_filesize(state_->id, &bytes) < 0)
+    fail_run(ErrorId::library_failed, "{}: size is unknown: {}", path(), last_error());
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -177,13 +193,13 @@ void File::close() {
   const LibraryScope scope;
   if (state_->id < 0) return;
   const hid_t id = std::exchange(state_->id, -1);
-  if (H5Fclose(id) < 0) fail_run("{}: cannot be closed: {}", path(), last_error());
+  if (H5Fclose(id) < 0) fail_run(ErrorId::cannot_write, "{}: cannot be closed: {}", path(), last_error());
 }
 
 void File::remove(const std::string& path) {
   const LibraryScope scope;
   if (H5Ldelete(state_->id, path.c_str(), H5P_DEFAULT) < 0) {
-    fail_run("{}: {} cannot be removed: {}", this->path(), path, last_error());
+    fail_run(ErrorId::cannot_write, "{}: {} cannot be removed: {}", this->path(), path, last_error());
   }
 }
 
@@ -203,7 +219,8 @@ hid_t create(const File::State& file, const std::string& path, hid_t file_type,
   H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER);
   const hid_t id =
       H5Dcreate2(file.id, path.c_str(), file_type, space.id(), H5P_DEFAULT, creation.id(), H5P_DEFAULT);
-  if (id < 0) fail_run("{}: dataset {} cannot be created: {}", file.path, path, last_error());
+  if (id < 0)
+    fail_run(ErrorId::cannot_write, "{}: dataset {} cannot be created: {}", file.path, path, last_error());
   return id;
 }
 
@@ -232,20 +249,23 @@ Dataset File::create_text(const std::string& path, std::int64_t bytes) {
 
 Dataset File::dataset(const std::string& path) const {
   const LibraryScope scope;
-  const std::string problem = link_problem(state_->id, path);
-  if (!problem.empty()) fail_input("{}: dataset {} {}", this->path(), path, problem);
+  const auto problem = link_problem(state_->id, path);
+  if (problem) fail_input(problem->id, "{}: dataset {} {}", this->path(), path, problem->text);
   auto state = std::make_shared<Dataset::State>();
   state->file = state_;
   state->path = path;
   state->id = H5Dopen2(state_->id, path.c_str(), H5P_DEFAULT);
-  if (state->id < 0) fail_input("{}: {} is not a readable dataset: {}", this->path(), path, last_error());
+  if (state->id < 0)
+    fail_input(ErrorId::bad_dataset, "{}: {} is not a readable dataset: {}", this->path(), path,
+               last_error());
   state->describe();
   return Dataset(std::move(state));
 }
 
 bool File::exists(const std::string& path) const {
   const LibraryScope scope;
-  const bool found = link_problem(state_->id, path) != "is missing";
+  const auto problem = link_problem(state_->id, path);
+  const bool found = !problem || problem->id != ErrorId::missing_dataset;
   H5Eclear2(H5E_DEFAULT);
   return found;
 }
@@ -253,7 +273,8 @@ bool File::exists(const std::string& path) const {
 std::vector<Child> File::children(const std::string& path) const {
   const LibraryScope scope;
   const Handle group = open_object(*state_, path);
-  if (H5Iget_type(group.id()) != H5I_GROUP) fail_input("{}: {} is not a group", this->path(), path);
+  if (H5Iget_type(group.id()) != H5I_GROUP)
+    fail_input(ErrorId::bad_dataset, "{}: {} is not a group", this->path(), path);
   std::vector<Child> result;
   const auto add = [](hid_t parent, const char* name, const H5L_info_t* link, void* data) -> herr_t {
     ObjectKind kind = ObjectKind::other;
@@ -269,7 +290,7 @@ std::vector<Child> File::children(const std::string& path) const {
   };
   hsize_t index = 0;
   if (H5Literate(group.id(), H5_INDEX_NAME, H5_ITER_INC, &index, add, &result) < 0) {
-    fail_input("{}: group {} cannot be listed: {}", this->path(), path, last_error());
+    fail_to_read(fmt::format("{}: group {} cannot be listed", this->path(), path));
   }
   return result;
 }

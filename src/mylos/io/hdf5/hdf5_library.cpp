@@ -84,6 +84,15 @@ std::string last_error() {
   return text.empty() ? "HDF5 gives no reason" : text;
 }
 
+void fail_to_read(std::string_view what) {
+  const std::string reason = last_error();
+  const auto says = [&](std::string_view part) { return reason.find(part) != std::string::npos; };
+  const ErrorId id = says("truncated") ? ErrorId::truncated
+                     : says("errno")   ? ErrorId::cannot_read
+                                       : ErrorId::damaged;
+  fail_input(id, "{}: {}", what, reason);
+}
+
 std::string_view name_in_files(DType type) {
   return type == DType::fp32 ? "float32" : type == DType::fp64 ? "float64" : name_of(type);
 }
@@ -107,7 +116,7 @@ StoredType stored_type(DType type) {
     case DType::fp64:
       return {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE};
     default:
-      fail_run("HDF5: {} is not stored in files", name_of(type));
+      fail_run(ErrorId::internal, "HDF5: {} is not stored in files", name_of(type));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "mylos/io/hdf5/hdf5.hpp"
@@ -52,6 +53,10 @@ class Handle {
 /// Returns HDF5's message for the call that just failed, the innermost of its error stack, and clears the
 /// stack.
 [[nodiscard]] std::string last_error();
+
+/// Throws Error (bad_input): `what` and HDF5's message for the call that just failed. Its cause is the file's
+/// contents unless the message says otherwise.
+[[noreturn]] void fail_to_read(std::string_view what);
 
 /// HDF5's types for elements in memory, and in files written by Mylos: little-endian.
 struct StoredType {

@@ -46,24 +46,27 @@ void check(const Entry& entry, std::int64_t data_bytes, const std::string& path)
   const auto* word = std::find_if(element_words.begin(), element_words.end(),
                                   [&](const ElementWord& known) { return known.word == entry.type; });
   if (word == element_words.end()) {
-    fail_input("{}: tensor '{}' has the dtype '{}', which is none of the format's", path, name,
+    fail_input(ErrorId::unsupported_feature,
+               "{}: tensor '{}' has the dtype '{}', which is none of the format's", path, name,
                printable(entry.type));
   }
   std::int64_t bytes = word->bytes;
   if (is_empty(entry.shape)) bytes = 0;
   for (const std::int64_t extent : entry.shape) {
     if (bytes > 0 && extent > largest / bytes) {
-      fail_input("{}: tensor '{}' has the shape {}, more bytes than 63 bits count", path, name,
-                 shape_text(entry));
+      fail_input(ErrorId::too_large, "{}: tensor '{}' has the shape {}, more bytes than 63 bits count", path,
+                 name, shape_text(entry));
     }
     bytes *= bytes > 0 ? extent : 1;
   }
   if (entry.begin > entry.end || entry.end > data_bytes) {
-    fail_input("{}: tensor '{}' has data_offsets [{}, {}], but {} bytes follow the header", path, name,
+    fail_input(entry.end > data_bytes ? ErrorId::truncated : ErrorId::damaged,
+               "{}: tensor '{}' has data_offsets [{}, {}], but {} bytes follow the header", path, name,
                entry.begin, entry.end, data_bytes);
   }
   if (entry.end - entry.begin != bytes) {
-    fail_input("{}: tensor '{}' is {} {} and takes {} bytes, but its data_offsets [{}, {}] hold {}", path,
+    fail_input(ErrorId::damaged,
+               "{}: tensor '{}' is {} {} and takes {} bytes, but its data_offsets [{}, {}] hold {}", path,
                name, entry.type, shape_text(entry), bytes, entry.begin, entry.end, entry.end - entry.begin);
   }
 }
@@ -79,19 +82,19 @@ void check_and_sort(std::vector<Entry>& entries, std::int64_t data_bytes, const 
   const Entry* last = nullptr;
   for (const Entry& entry : entries) {
     if (entry.begin < covered) {
-      fail_input("{}: tensors '{}' and '{}' overlap: data_offsets [{}, {}] and [{}, {}]", path,
-                 printable(last->name), printable(entry.name), last->begin, last->end, entry.begin,
+      fail_input(ErrorId::damaged, "{}: tensors '{}' and '{}' overlap: data_offsets [{}, {}] and [{}, {}]",
+                 path, printable(last->name), printable(entry.name), last->begin, last->end, entry.begin,
                  entry.end);
     }
     if (entry.begin > covered) {
-      fail_input("{}: {} bytes before tensor '{}' belong to no tensor", path, entry.begin - covered,
-                 printable(entry.name));
+      fail_input(ErrorId::damaged, "{}: {} bytes before tensor '{}' belong to no tensor", path,
+                 entry.begin - covered, printable(entry.name));
     }
     covered = entry.end;
     last = &entry;
   }
   if (covered < data_bytes) {
-    fail_input("{}: {} bytes at its end belong to no tensor", path, data_bytes - covered);
+    fail_input(ErrorId::damaged, "{}: {} bytes at its end belong to no tensor", path, data_bytes - covered);
   }
 }
 

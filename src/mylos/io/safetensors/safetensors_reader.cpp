@@ -18,32 +18,37 @@ constexpr std::int64_t length_bytes = 8;  // of the number at the start of the f
 
 std::int64_t size_of_file(const std::string& path) {
   std::error_code failure;
-  if (!std::filesystem::is_regular_file(path, failure)) fail_input("{}: there is no such file", path);
+  const auto status = std::filesystem::status(path, failure);
+  if (!std::filesystem::exists(status)) fail_input(ErrorId::no_such_file, "{}: there is no such file", path);
+  if (!std::filesystem::is_regular_file(status)) fail_input(ErrorId::not_a_file, "{}: is not a file", path);
   const auto bytes = std::filesystem::file_size(path, failure);
-  if (failure) fail_input("{}: cannot be read: {}", path, failure.message());
+  if (failure) fail_input(ErrorId::cannot_read, "{}: cannot be read: {}", path, failure.message());
   return static_cast<std::int64_t>(bytes);
 }
 
 void read_bytes(std::ifstream& file, const std::string& path, void* destination, std::int64_t bytes) {
   file.read(static_cast<char*>(destination), bytes);
-  if (!file) fail_input("{}: cannot be read", path);
+  if (!file) fail_input(ErrorId::cannot_read, "{}: cannot be read", path);
 }
 
 /// Returns the bytes of the header, after checking them against the file and the format's limit.
 std::int64_t header_bytes(std::ifstream& file, const std::string& path, std::int64_t file_bytes) {
   if (file_bytes < length_bytes) {
-    fail_input("{}: {} bytes are no safetensors file, which begins with the length of its header in {}", path,
+    fail_input(ErrorId::wrong_format,
+               "{}: {} bytes are no safetensors file, which begins with the length of its header in {}", path,
                file_bytes, length_bytes);
   }
   std::uint64_t claimed = 0;
   read_bytes(file, path, &claimed, length_bytes);
   if (claimed > static_cast<std::uint64_t>(file_bytes - length_bytes)) {
-    fail_input("{}: is truncated or no safetensors file: it claims a header of {} bytes, {} follow", path,
-               claimed, file_bytes - length_bytes);
+    fail_input(
+        claimed > static_cast<std::uint64_t>(max_header_bytes) ? ErrorId::wrong_format : ErrorId::truncated,
+        "{}: is truncated or not a safetensors file: it claims a header of {} bytes, {} follow", path,
+        claimed, file_bytes - length_bytes);
   }
   if (claimed > static_cast<std::uint64_t>(max_header_bytes)) {
-    fail_input("{}: claims a header of {} bytes, more than the {} that the format allows", path, claimed,
-               max_header_bytes);
+    fail_input(ErrorId::too_large, "{}: claims a header of {} bytes, more than the {} that the format allows",
+               path, claimed, max_header_bytes);
   }
   return static_cast<std::int64_t>(claimed);
 }
@@ -75,7 +80,7 @@ std::string_view word_of(DType type) {
 Reader::Reader(const std::string& path) : path_(path) {
   const std::int64_t file_bytes = size_of_file(path);
   file_.open(path, std::ios::binary);
-  if (!file_) fail_input("{}: cannot be opened", path);
+  if (!file_) fail_input(ErrorId::cannot_read, "{}: cannot be opened", path);
   std::string header(static_cast<std::size_t>(header_bytes(file_, path, file_bytes)), '\0');
   read_bytes(file_, path, header.data(), static_cast<std::int64_t>(header.size()));
   data_start_ = length_bytes + static_cast<std::int64_t>(header.size());
@@ -95,8 +100,8 @@ DType Reader::type_of(const Entry& entry) const {
   const auto* type = std::find_if(readable.begin(), readable.end(),
                                   [&](DType candidate) { return word_of(candidate) == entry.type; });
   if (type == readable.end()) {
-    fail_input("{}: tensor '{}' holds {}; F32, F16 and BF16 are read", path_, printable(entry.name),
-               entry.type);
+    fail_input(ErrorId::unsupported_feature, "{}: tensor '{}' holds {}; F32, F16 and BF16 are read", path_,
+               printable(entry.name), entry.type);
   }
   return *type;
 }

@@ -46,7 +46,7 @@ Writer::Writer(const std::string& path, DType type, std::vector<NamedShape> tens
       type_(type),
       tensors_(std::move(tensors)),
       file_(pending_.temporary(), std::ios::binary) {
-  if (!file_) fail_run("{}: cannot be created", path);
+  if (!file_) fail_run(ErrorId::cannot_write, "{}: cannot be created", path);
   const std::string header = header_text(type, tensors_, metadata);
   std::int64_t bytes = 0;
   for (const NamedShape& tensor : tensors_) bytes += bytes_of(tensor, type);
@@ -58,10 +58,11 @@ Writer::Writer(const std::string& path, DType type, std::vector<NamedShape> tens
 
 /// Returns the type of the next tensor, which must have this number of elements.
 DType Writer::next_type(std::size_t values) const {
-  if (next_ == tensors_.size()) fail_run("{}: more tensors are written than it has", path_);
+  if (next_ == tensors_.size())
+    fail_run(ErrorId::internal, "{}: more tensors are written than it has", path_);
   if (static_cast<std::int64_t>(values) != elements_of(tensors_[next_].shape)) {
-    fail_run("{}: tensor '{}' has {} elements, {} are written", path_, tensors_[next_].name,
-             elements_of(tensors_[next_].shape), values);
+    fail_run(ErrorId::internal, "{}: tensor '{}' has {} elements, {} are written", path_,
+             tensors_[next_].name, elements_of(tensors_[next_].shape), values);
   }
   return type_of(tensors_[next_], type_);
 }
@@ -73,10 +74,11 @@ void Writer::write(std::span<const float> values) {
 
 void Writer::write_doubles(std::span<const double> values) {
   if (next_type(values.size()) != DType::fp64)
-    fail_run("{}: tensor '{}' is not fp64, and doubles are written", path_, tensors_[next_].name);
+    fail_run(ErrorId::internal, "{}: tensor '{}' is not fp64, and doubles are written", path_,
+             tensors_[next_].name);
   file_.write(reinterpret_cast<const char*>(values.data()),
               static_cast<std::streamsize>(values.size_bytes()));
-  if (!file_) fail_run("{}: cannot be written", path_);
+  if (!file_) fail_run(ErrorId::cannot_write, "{}: cannot be written", path_);
   ++next_;
 }
 
@@ -90,20 +92,22 @@ void Writer::write_as(std::span<const float> values) {
       const float value = values[done + i];
       buffer[i] = from_float<T>(value);
       if (std::isfinite(value) && !std::isfinite(to_float(buffer[i]))) {
-        fail_input("{}: tensor '{}' has {} at place {}, which {} cannot hold; write it in a wider type",
+        fail_input(ErrorId::not_finite,
+                   "{}: tensor '{}' has {} at place {}, which {} cannot hold; write it in a wider type",
                    path_, tensors_[next_].name, value, done + i, word_of(type_of(tensors_[next_], type_)));
       }
     }
     file_.write(reinterpret_cast<const char*>(buffer.data()),
                 static_cast<std::streamsize>(count * sizeof(T)));
   }
-  if (!file_) fail_run("{}: cannot be written", path_);
+  if (!file_) fail_run(ErrorId::cannot_write, "{}: cannot be written", path_);
 }
 
 void Writer::close() {
-  if (next_ != tensors_.size()) fail_run("{}: {} of {} tensors were written", path_, next_, tensors_.size());
+  if (next_ != tensors_.size())
+    fail_run(ErrorId::internal, "{}: {} of {} tensors were written", path_, next_, tensors_.size());
   file_.close();
-  if (!file_) fail_run("{}: cannot be written", path_);
+  if (!file_) fail_run(ErrorId::cannot_write, "{}: cannot be written", path_);
   pending_.publish();
 }
 
