@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "io/support.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::hdf5_test {
 
@@ -80,8 +81,9 @@ TEST(Hdf5, EveryRangeOfElementsReadsAsTheFlatArray) {
     }
   }
   std::int32_t beyond = 0;
-  EXPECT_EQ(error_of([&] { dataset.read(60, 1, &beyond); }, ExitCode::failed),
-            file.path() + ": dataset /x has 60 elements, [60, 61) was asked for");
+  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::internal,
+                            {file.path() + ": dataset /x has 60 elements", "[60, 61)"},
+                            [&] { dataset.read(60, 1, &beyond); }));
 }
 
 TEST(Hdf5, LongTransfersInPiecesAreWhole) {
@@ -149,13 +151,15 @@ TEST(Hdf5, DatasetsMayOutliveTheirFile) {
 
 TEST(Hdf5, WhatIsNoHdf5FileIsRefused) {
   const TemporaryFolder folder;
-  const auto open = [](const std::string& path) { return error_of([&] { (void)File::open(path); }); };
-  EXPECT_EQ(open(folder / "none.h5"), (folder / "none.h5") + ": cannot be opened: No such file or directory");
-  EXPECT_EQ(open(folder.path()), folder.path() + ": is not a file");
+  const auto refuses = [](const std::string& path, ErrorId id) {
+    return test::refuses(ExitCode::bad_input, id, {path + ": "}, [&] { (void)File::open(path); });
+  };
+  EXPECT_TRUE(refuses(folder / "none.h5", ErrorId::no_such_file));
+  EXPECT_TRUE(refuses(folder.path(), ErrorId::not_a_file));
   write_file(folder / "empty.h5", "");
-  EXPECT_EQ(open(folder / "empty.h5"), (folder / "empty.h5") + ": is not an HDF5 file");
+  EXPECT_TRUE(refuses(folder / "empty.h5", ErrorId::wrong_format));
   write_file(folder / "text.h5", "label,x,y\n1,2,3\n");
-  EXPECT_EQ(open(folder / "text.h5"), (folder / "text.h5") + ": is not an HDF5 file");
+  EXPECT_TRUE(refuses(folder / "text.h5", ErrorId::wrong_format));
 }
 
 TEST(Hdf5, ATruncatedFileIsRefused) {
@@ -167,10 +171,9 @@ TEST(Hdf5, ATruncatedFileIsRefused) {
     file.close();
   }
   write_file(folder / "cut.h5", read_file(folder / "whole.h5").substr(0, 3000));
-  const std::string message = error_of([&] { (void)File::open(folder / "cut.h5"); });
-  EXPECT_TRUE(
-      message.starts_with((folder / "cut.h5") + ": cannot be read as HDF5: truncated file: eof = 3000,"))
-      << message;
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::truncated,
+                            {(folder / "cut.h5") + ": ", "HDF5: truncated file: eof = 3000,"},
+                            [&] { (void)File::open(folder / "cut.h5"); }));
 }
 
 TEST(Hdf5, AFileThatIsCutWhileItIsReadIsNotReadAsZeros) {
@@ -182,8 +185,9 @@ TEST(Hdf5, AFileThatIsCutWhileItIsReadIsNotReadAsZeros) {
   const auto dataset = File::open(path).dataset("/x");
   dataset.read(0, 10'000, values.data());
   std::filesystem::resize_file(path, whole - 100);
-  EXPECT_EQ(error_of([&] { dataset.read(0, 10'000, values.data()); }),
-            fmt::format("{}: was cut while it was read: {} bytes are left of {}", path, whole - 100, whole));
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::file_changed,
+                            {path + ": ", fmt::format(" {} bytes", whole - 100), fmt::format(" {}", whole)},
+                            [&] { dataset.read(0, 10'000, values.data()); }));
 }
 
 TEST(Hdf5, WrongShapeOrTypeNamesFileAndDataset) {
@@ -194,19 +198,21 @@ TEST(Hdf5, WrongShapeOrTypeNamesFileAndDataset) {
          "f['inputs'] = n.zeros((2, 3, 4), dtype='f4')\nf['labels'] = n.zeros(3, dtype='i2')\n"
          "f['half'] = n.zeros((2, 2), dtype='f2')\n");
   const auto file = File::open(path);
-  const auto require = [&](const char* name, std::initializer_list<DType> types, std::size_t rank,
-                           const char* shape) {
-    return error_of([&] { file.dataset(name).require(types, rank, shape); });
+  const auto refuses = [&](const char* name, std::initializer_list<DType> types, std::size_t rank,
+                           const char* shape, ErrorId id, const char* found, const char* expected) {
+    return test::refuses(ExitCode::bad_input, id, {path + ": dataset " + name, found, expected},
+                         [&] { file.dataset(name).require(types, rank, shape); });
   };
-  EXPECT_EQ(require("/inputs", {DType::fp32}, 2, "[samples, features]"),
-            path + ": dataset /inputs has 3 dimensions, expected 2 [samples, features]");
-  EXPECT_EQ(require("/labels", {DType::uint8, DType::int32}, 1, "[samples]"),
-            path + ": dataset /labels holds int16, expected uint8 or int32");
-  EXPECT_EQ(require("/half", {DType::fp32}, 2, "[samples, features]"),
-            path + ": dataset /half holds float16, expected float32");
-  EXPECT_EQ(require("/targets", {DType::fp32}, 2, ""), path + ": dataset /targets is missing");
-  EXPECT_EQ(error_of([&] { (void)file.integer_attribute("/", "classes"); }),
-            path + ": / has no attribute 'classes', expected an integer");
+  const ErrorId bad = ErrorId::bad_dataset;
+  EXPECT_TRUE(refuses("/inputs", {DType::fp32}, 2, "[samples, features]", bad, " 3 dimensions",
+                      " 2 [samples, features]"));
+  EXPECT_TRUE(
+      refuses("/labels", {DType::uint8, DType::int32}, 1, "[samples]", bad, " int16", " uint8 or int32"));
+  EXPECT_TRUE(refuses("/half", {DType::fp32}, 2, "[samples, features]", bad, " float16", " float32"));
+  EXPECT_TRUE(refuses("/targets", {DType::fp32}, 2, "", ErrorId::missing_dataset, "", ""));
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::missing_dataset,
+                            {path + ": / ", "'classes'", "an integer"},
+                            [&] { (void)file.integer_attribute("/", "classes"); }));
 }
 
 TEST(Hdf5, WhatLeadsOutOfTheFileIsRefused) {
@@ -229,19 +235,20 @@ TEST(Hdf5, WhatLeadsOutOfTheFileIsRefused) {
       "f.create_dataset('claims', (1 << 40,), dtype='f8')\n"
       "f.create_dataset('bomb', (1 << 40,), dtype='f8', chunks=(1 << 16,), compression='gzip')\n");
   const auto file = File::open(path);
-  const auto refusal = [&](const char* name) { return error_of([&] { (void)file.dataset(name); }); };
-  EXPECT_EQ(refusal("/external"),
-            path + ": dataset /external is reached by a link (/external), which is not followed");
-  EXPECT_EQ(refusal("/soft"), path + ": dataset /soft is reached by a link (/soft), which is not followed");
-  EXPECT_EQ(refusal("/outside"),
-            path + ": dataset /outside keeps its data in another file, which is not followed");
-  EXPECT_EQ(refusal("/virtual"),
-            path + ": dataset /virtual keeps its data in another file, which is not followed");
-  EXPECT_EQ(refusal("/lzf"), path + ": dataset /lzf needs the filter 32000 (lzf), expected gzip or none");
-  EXPECT_EQ(refusal("/wide"), path + ": dataset /wide has chunks of 32 MiB, but all its elements are 24 B");
-  EXPECT_EQ(refusal("/null"), path + ": dataset /null has a null dataspace, expected elements");
-  EXPECT_EQ(refusal("/claims"), path + ": dataset /claims has 0 B stored, its dimensions need 8 TiB");
-  EXPECT_EQ(refusal("/bomb"), path + ": dataset /bomb has 0 B stored, its dimensions need 8 TiB");
+  const auto refuses = [&](const std::string& name, ErrorId id, const char* found,
+                           const char* expected = "") {
+    return test::refuses(ExitCode::bad_input, id, {path + ": dataset " + name + " ", found, expected},
+                         [&] { (void)file.dataset(name); });
+  };
+  EXPECT_TRUE(refuses("/external", ErrorId::unsupported_feature, "link (/external)"));
+  EXPECT_TRUE(refuses("/soft", ErrorId::unsupported_feature, "link (/soft)"));
+  EXPECT_TRUE(refuses("/outside", ErrorId::unsupported_feature, "another file"));
+  EXPECT_TRUE(refuses("/virtual", ErrorId::unsupported_feature, "another file"));
+  EXPECT_TRUE(refuses("/lzf", ErrorId::unsupported_feature, "filter 32000 (lzf)", "gzip"));
+  EXPECT_TRUE(refuses("/wide", ErrorId::too_large, "chunks of 32 MiB", "24 B"));
+  EXPECT_TRUE(refuses("/null", ErrorId::bad_dataset, "null dataspace"));
+  EXPECT_TRUE(refuses("/claims", ErrorId::damaged, " 0 B ", " 8 TiB"));
+  EXPECT_TRUE(refuses("/bomb", ErrorId::damaged, " 0 B ", " 8 TiB"));
 }
 
 TEST(Hdf5, SizesThatMultiplyPast63BitsAreRefused) {
@@ -256,8 +263,9 @@ TEST(Hdf5, SizesThatMultiplyPast63BitsAreRefused) {
       "    f.create_dataset(name, shape, dtype=kind, chunks=(1,) * len(shape), compression='gzip')\n");
   const auto file = File::open(path);
   for (const std::string name : {"/bytes", "/floats", "/cube"}) {
-    EXPECT_EQ(error_of([&] { (void)file.dataset(name); }),
-              path + ": dataset " + name + " claims more elements than 63 bits can count");
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::too_large,
+                              {path + ": dataset " + name + " ", "63 bits"},
+                              [&] { (void)file.dataset(name); }));
   }
 }
 

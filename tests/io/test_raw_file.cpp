@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "io/support.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::raw_file_test {
 
@@ -113,20 +114,19 @@ TEST(RawFile, GoesPastThePageCacheWhereTheFileSystemCan) {
 
 TEST_P(BothWays, NamesTheFileThatCannotBeOpenedOrWritten) {
   const std::string none = folder / "none";
-  EXPECT_EQ(error_of([&] { RawFile(none, RawFile::Access::read, GetParam()); }, ExitCode::failed),
-            none + ": cannot be opened: No such file or directory");
-  EXPECT_EQ(error_of([&] { RawFile(none, RawFile::Access::write, GetParam()); }, ExitCode::failed),
-            none + ": cannot be opened: No such file or directory");
-  try {
-    RawFile("/dev/full", RawFile::Access::write, GetParam())
-        .write(0, 4096, [](std::byte* buffer, std::int64_t, std::int64_t count) {
-          std::memset(buffer, 1, static_cast<std::size_t>(count));
-        });
-    ADD_FAILURE() << "a full disk took bytes";
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()),
-              "/dev/full: 4096 bytes cannot be written at byte 0: No space left on device");
-  }
+  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_read,
+                            {none + ": ", "No such file or directory"},
+                            [&] { RawFile(none, RawFile::Access::read, GetParam()); }));
+  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_write,
+                            {none + ": ", "No such file or directory"},
+                            [&] { RawFile(none, RawFile::Access::write, GetParam()); }));
+  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_write,
+                            {"/dev/full: ", "4096 bytes", "at byte 0", "No space left on device"}, [&] {
+                              RawFile("/dev/full", RawFile::Access::write, GetParam())
+                                  .write(0, 4096, [](std::byte* buffer, std::int64_t, std::int64_t count) {
+                                    std::memset(buffer, 1, static_cast<std::size_t>(count));
+                                  });
+                            }));
 }
 
 }  // namespace mylos::raw_file_test

@@ -23,7 +23,7 @@ json parse(const std::string& path) {
   }
   std::ifstream file(path, std::ios::binary);
   json config = json::parse(file, nullptr, false);
-  if (!config.is_object()) fail_input(ErrorId::wrong_format, "{}: is no JSON object", path);
+  if (!config.is_object()) fail_input(ErrorId::wrong_format, "{}: is not a JSON object", path);
   return config;
 }
 

@@ -53,9 +53,10 @@ class NamedTensors {
     const std::size_t count = reader_.entries().size();
     fail_input(
         ErrorId::wrong_format,
-        "{}: is no GPT-2 by Hugging Face's names, the one network of others that is converted into a "
-        "checkpoint; its {} tensors are {}{}. A deck that describes its network begins with its weights by "
-        "run.initial = \"{}\", and `mylos init DECK OUT.h5 --from {}` makes a checkpoint of them",
+        "{}: does not have the tensor names of Hugging Face's GPT-2, the only network of other programs "
+        "that is converted into a checkpoint; its {} tensors are {}{}. A deck that describes this "
+        "network can begin with these weights: run.initial = \"{}\", or `mylos init DECK OUT.h5 --from {}` "
+        "for a checkpoint",
         path(), count, fmt::join(named, ", "), count > named.size() ? ", ..." : "", path(), path());
   }
   /// Returns a tensor of two dimensions, both above 0.

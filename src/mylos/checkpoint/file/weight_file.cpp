@@ -37,7 +37,7 @@ void add_entries(const hdf5::File& file, const std::string& top, std::vector<Wei
 std::vector<WeightEntry> entries_of_checkpoint(const hdf5::File& file, StoredWeights wanted) {
   std::vector<WeightEntry> entries;
   if (!file.exists(model_group))
-    fail_input(ErrorId::missing_dataset, "{}: has no {}, and so no weights", file.path(), model_group);
+    fail_input(ErrorId::missing_dataset, "{}: has no {}, which holds the weights", file.path(), model_group);
   const bool of_average = wanted == StoredWeights::average;
   if (of_average && !file.exists(average_group)) {
     fail_input(
@@ -88,7 +88,8 @@ WeightFile::WeightFile(RankGroup& ranks, const std::string& path, StoredWeights 
   const std::string first = broadcast_text(ranks, own);
   run_on_all(ranks, [&] {
     if (own != first)
-      fail_input(ErrorId::ranks_disagree, "{}: holds other tensors here than on rank 0", path_);
+      fail_input(ErrorId::ranks_disagree, "{}: does not hold the same tensors on this rank as on rank 0",
+                 path_);
   });
 }
 
@@ -100,7 +101,8 @@ void WeightFile::open(RankGroup& ranks) {
       fail_input(ErrorId::no_such_file, "{}: there is no such file{}", path_, current_folder_note(path_));
     if (!std::filesystem::is_regular_file(path_, failure))
       fail_input(ErrorId::not_a_file,
-                 "{}: is no file; a run's newest checkpoint is named in its checkpoints/latest", path_);
+                 "{}: is not a file; the newest checkpoint of a run is named in its checkpoints/latest",
+                 path_);
     is_checkpoint = looks_like_checkpoint(path_);
   });
   char any = is_checkpoint ? 1 : 0;

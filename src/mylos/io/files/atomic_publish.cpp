@@ -44,7 +44,7 @@ std::string folder_of(const std::string& path) {
 
 void sync(const Descriptor& descriptor, const std::string& path) {
   if (::fsync(descriptor.get()) != 0) {
-    fail_run(ErrorId::cannot_write, "{}: cannot be brought to the disk: {}", path, std::strerror(errno));
+    fail_run(ErrorId::cannot_write, "{}: cannot be written to the disk: {}", path, std::strerror(errno));
   }
 }
 
@@ -55,7 +55,8 @@ void require_within_limit(const std::string& path, std::int64_t bytes) {
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   if (static_cast<rlim_t>(bytes) <= limit.rlim_cur) return;
   fail_run(ErrorId::cannot_write,
-           "{}: the file needs {} ({} bytes), and files may have {} bytes here; `ulimit -f` says and sets it",
+           "{}: the file needs {} ({} bytes), but a file may have at most {} bytes here; `ulimit -f` shows "
+           "and sets this limit",
            path, format_bytes(bytes), bytes, limit.rlim_cur);
 }
 
@@ -146,8 +147,8 @@ void begin_temporary(const std::string& path, const std::string& temporary) {
   const auto there = std::filesystem::symlink_status(temporary, failure);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
     fail_run(ErrorId::not_a_file,
-             "{}: is there and is not a file; {} is written under that name first, so remove it", temporary,
-             path);
+             "{}: exists and is not a file; remove it, because {} is first written under this name",
+             temporary, path);
   }
   const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (file < 0) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
@@ -163,7 +164,7 @@ PendingFile::PendingFile(std::string path) : path_(std::move(path)), temporary_(
   std::error_code failure;
   const auto there = std::filesystem::status(path_, failure);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
-    fail_input(ErrorId::not_a_file, "{}: is there and is not a file; name another", path_);
+    fail_input(ErrorId::not_a_file, "{}: exists and is not a file; name another", path_);
   }
   const std::filesystem::path folder = folder_of(path_);
   std::filesystem::create_directories(folder, failure);
@@ -174,12 +175,14 @@ PendingFile::PendingFile(std::string path) : path_(std::move(path)), temporary_(
 void require_other_file(const std::string& input, const std::string& output) {
   std::error_code failure;  // if one of the files does not exist, this is set and the result is false
   if (std::filesystem::equivalent(input, output, failure)) {
-    fail_input(ErrorId::arguments_conflict, "{}: is what is read; name another file to write", output);
+    fail_input(ErrorId::arguments_conflict, "{}: is the file that is read; name another file to write",
+               output);
   }
   if (std::filesystem::equivalent(input, temporary_path(output), failure)) {
-    fail_input(ErrorId::arguments_conflict,
-               "{}: is what is read, and {} is written under that name first; name another file to write",
-               temporary_path(output), output);
+    fail_input(
+        ErrorId::arguments_conflict,
+        "{}: is the file that is read, and {} is first written under this name; name another file to write",
+        temporary_path(output), output);
   }
 }
 

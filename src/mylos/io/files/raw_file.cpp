@@ -36,7 +36,8 @@ void RawFile::Free::operator()(std::byte* memory) const {
 RawFile::RawFile(std::string path, Access access, Cache cache) : path_(std::move(path)) {
   constexpr auto bytes = static_cast<std::size_t>(piece_bytes);
   buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(huge_page_bytes, bytes)));
-  if (!buffer_) fail_run(ErrorId::out_of_memory, "{}: there is no memory to read or write it through", path_);
+  if (!buffer_)
+    fail_run(ErrorId::out_of_memory, "{}: there is no memory for a buffer to read or write it", path_);
   // Only a hint: with small pages a transfer costs more than the copy.
   ::madvise(buffer_.get(), bytes, MADV_HUGEPAGE);
   cached_ = open_file(path_, access, 0);

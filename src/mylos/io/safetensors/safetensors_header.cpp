@@ -60,7 +60,7 @@ class HeaderEvents final : public json::json_sax_t {
     }
     entry_ = {.name = name, .type = {}, .shape = {}};
     fields_.clear();
-    if (!names_.insert(name).second) refuse("is there twice");
+    if (!names_.insert(name).second) refuse("is listed twice");
     return true;
   }
 

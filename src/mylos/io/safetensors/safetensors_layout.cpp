@@ -47,15 +47,15 @@ void check(const Entry& entry, std::int64_t data_bytes, const std::string& path)
                                   [&](const ElementWord& known) { return known.word == entry.type; });
   if (word == element_words.end()) {
     fail_input(ErrorId::unsupported_feature,
-               "{}: tensor '{}' has the dtype '{}', which is none of the format's", path, name,
+               "{}: tensor '{}' has the dtype '{}', which the format does not have", path, name,
                printable(entry.type));
   }
   std::int64_t bytes = word->bytes;
   if (is_empty(entry.shape)) bytes = 0;
   for (const std::int64_t extent : entry.shape) {
     if (bytes > 0 && extent > largest / bytes) {
-      fail_input(ErrorId::too_large, "{}: tensor '{}' has the shape {}, more bytes than 63 bits count", path,
-                 name, shape_text(entry));
+      fail_input(ErrorId::too_large, "{}: tensor '{}' has the shape {}, more bytes than 63 bits can count",
+                 path, name, shape_text(entry));
     }
     bytes *= bytes > 0 ? extent : 1;
   }

@@ -34,9 +34,10 @@ void read_bytes(std::ifstream& file, const std::string& path, void* destination,
 /// Returns the bytes of the header, after checking them against the file and the format's limit.
 std::int64_t header_bytes(std::ifstream& file, const std::string& path, std::int64_t file_bytes) {
   if (file_bytes < length_bytes) {
-    fail_input(ErrorId::wrong_format,
-               "{}: {} bytes are no safetensors file, which begins with the length of its header in {}", path,
-               file_bytes, length_bytes);
+    fail_input(
+        ErrorId::wrong_format,
+        "{}: {} bytes are not a safetensors file, which begins with the length of its header in {} bytes",
+        path, file_bytes, length_bytes);
   }
   std::uint64_t claimed = 0;
   read_bytes(file, path, &claimed, length_bytes);

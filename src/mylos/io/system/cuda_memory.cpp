@@ -14,8 +14,7 @@ struct DeviceMemory {
 DeviceMemory device_memory() {
   DeviceMemory memory;
   if (const cudaError_t error = cudaMemGetInfo(&memory.free, &memory.total); error != cudaSuccess) {
-    fail_run(ErrorId::device_failed, "the device does not say how much memory it has: {}",
-             cudaGetErrorString(error));
+    fail_run(ErrorId::device_failed, "the device does not report its memory: {}", cudaGetErrorString(error));
   }
   return memory;
 }
