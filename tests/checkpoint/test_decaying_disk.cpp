@@ -14,11 +14,11 @@
 #include "mylos/base/error.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::decaying_disk_test {
 
 using test::SampleState;
-using testing::HasSubstr;
 
 /// Bytes in which the disk flips a bit after they are written; empty: the disk is intact.
 std::string& decaying_bytes() {
@@ -55,17 +55,13 @@ namespace mylos::decaying_disk_test {
 class DecayingDisk : public testing::Test {
  protected:
   void TearDown() override { decaying_bytes().clear(); }
-  /// Returns the message of all ranks for a checkpoint with these bytes, in which the disk flips a bit.
-  std::string refusal(const std::string& bytes) {
+  /// Returns whether all ranks refuse a checkpoint with these bytes, in which the disk flips a bit.
+  testing::AssertionResult refuses(const std::string& path, const std::string& bytes) {
     SampleState state = SampleState::filled(200);
     if (ranks.rank() == 0) decaying_bytes() = bytes;
-    try {
+    return test::refuses(ExitCode::failed, ErrorId::damaged, {path + " ", "CRC-32"}, [&] {
       write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {});
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::failed) << error.what();
-      return error.what();
-    }
-    return "written";
+    });
   }
   template <class T>
   static std::string bytes_of(const std::vector<T>& values) {
@@ -89,7 +85,7 @@ TEST_F(DecayingDisk, WhatWasWrittenIsComparedAndTheOlderCheckpointStays) {
       {"/data/identity", "fashion, 60000 samples"},
       {"/deck", test::header_of(200).deck}};
   for (const auto& [path, bytes] : datasets) {
-    EXPECT_THAT(refusal(bytes), HasSubstr(path + " came back from the disk with the CRC-32"));
+    EXPECT_TRUE(refuses(path, bytes));
     ranks.barrier();
     EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder.path(), 200)));
     EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder.path(), 200) + ".tmp"));

@@ -14,11 +14,11 @@
 #include "mylos/base/error.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::failing_disk_test {
 
 using test::SampleState;
-using testing::HasSubstr;
 
 struct Disk {
   bool refuses = false;
@@ -84,14 +84,10 @@ TEST_F(FailingDisk, OfOneRankEndsTheWriteOnAllAndTheOlderCheckpointStays) {
   write_checkpoint(ranks, folder.path(), test::header_of(100), state.view(), {});
   for (int failing = 0; failing < ranks.size(); ++failing) {
     disk().refuses = ranks.rank() == failing;
-    try {
-      write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {});
-      ADD_FAILURE() << "rank " << ranks.rank() << " went on";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::failed);
-      EXPECT_THAT(error.what(), HasSubstr("cannot be written at byte "));
-      EXPECT_THAT(error.what(), HasSubstr("Input/output error"));
-    }
+    EXPECT_TRUE(test::refuses(
+        ExitCode::failed, ErrorId::cannot_write, {" at byte ", "Input/output error"},
+        [&] { write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {}); }))
+        << "rank " << ranks.rank();
     disk() = {};
     ranks.barrier();
     EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder.path(), 200)));
@@ -107,14 +103,9 @@ TEST_F(FailingDisk, ThatCannotReadTheNewestCheckpointDoesNotCostItsSteps) {
     write_checkpoint(ranks, folder.path(), test::header_of(step), state.view(), {});
   for (const char* restart : {"auto", "latest"}) {
     disk().refuses_to_read = ranks.rank() == 0;
-    try {
-      const RestartChoice choice = find_checkpoint(ranks, folder.path(), restart);
-      ADD_FAILURE() << "resumes from " << choice.path.value_or("nothing");
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::failed);
-      EXPECT_THAT(error.what(), HasSubstr("step-0000000200.h5: cannot be read at byte "));
-      EXPECT_THAT(error.what(), HasSubstr("only damaged checkpoints are passed over"));
-    }
+    EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_read,
+                              {"step-0000000200.h5: ", " at byte ", "/checkpoints"},
+                              [&] { (void)find_checkpoint(ranks, folder.path(), restart); }));
     disk() = {};
   }
   EXPECT_EQ(find_checkpoint(ranks, folder.path(), "auto").path, checkpoint_path(folder.path(), 200));

@@ -55,6 +55,7 @@ TEST_F(FullDisk, AllRanksAreToldAndThePreviousCheckpointIsWhole) {
       ADD_FAILURE() << "rank " << ranks.rank() << " wrote to a full disk";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::failed);
+      EXPECT_EQ(error.id(), ErrorId::cannot_write);
       EXPECT_THAT(error.what(), HasSubstr("disk is full"));
     }
     ranks.barrier();
