@@ -56,7 +56,7 @@ GptWeights read_checkpoint_weights(RankGroup& ranks, const std::string& path) {
   GptWeights weights;
   weights.model = options.model;
   if (weights.model.type != ModelType::gpt)
-    fail_input(ErrorId::model_mismatch, "{}: its network is not a GPT", path);
+    fail_input(ErrorId::wrong_format, "{}: its network is not a GPT", path);
   const std::optional<Vocabulary> vocabulary = read_vocabulary(reader);
   if (weights.model.vocabulary == 0 && vocabulary) weights.model.vocabulary = vocabulary->size();
   weights.vocabulary = vocabulary ? vocabulary->size() : weights.model.vocabulary;

@@ -21,7 +21,7 @@ void require_expressible(const ModelOptions& model) {
   if (model.feed_forward == FeedForwardType::swiglu) deviation = "model.feed_forward = \"swiglu\"";
   if (deviation != nullptr)
     fail_input(
-        ErrorId::model_mismatch,
+        ErrorId::arguments_conflict,
         "a network with {} is not a GPT-2 and cannot be written as one; --names own writes its own names",
         deviation);
 }
