@@ -79,7 +79,7 @@ std::string error_of(Action&& action, ExitCode code = ExitCode::bad_input) {
     action();
   } catch (const Error& error) {
     EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << error.what();
-    return error.what();
+    return std::string(error.message());
   }
   ADD_FAILURE() << "no error was thrown";
   return {};

@@ -93,8 +93,8 @@ constexpr std::array of_files{
         "The file or folder is of another kind than the command reads.",
         "Name a file of that kind; `mylos prepare` and `mylos convert` make files of other kinds readable."},
     ErrorEntry{ErrorId::unknown_version, "unknown-version",
-               "The file was written by a newer version of the format than this program reads.",
-               "Use a newer Mylos."},
+               "The file was written in another version of its format than this program reads.",
+               "Use a newer Mylos, or the one that wrote the file."},
     ErrorEntry{ErrorId::damaged, "damaged",
                "The contents differ from the checksum or digest that was written with them, or contradict "
                "themselves.",

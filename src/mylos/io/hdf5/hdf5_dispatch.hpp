@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "mylos/base/error.hpp"
 #include "mylos/base/dtype_of.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos::hdf5 {
