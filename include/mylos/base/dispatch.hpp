@@ -26,7 +26,7 @@ decltype(auto) dispatch(DType type, Function&& function) {
     case DType::fp32:
       return std::forward<Function>(function)(TypeTag<float>{});
     default:
-      fail_run("expected fp32, fp16 or bf16, got {}", name_of(type));
+      fail_run(ErrorId::bad_call, "expected fp32, fp16 or bf16, got {}", name_of(type));
   }
 }
 

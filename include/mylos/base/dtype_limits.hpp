@@ -64,7 +64,8 @@ struct FloatLimits {
     case DType::fp64:
       return {11, 52};
     default:
-      fail_run("{} holds whole numbers and has no limits of a floating-point type", name_of(type));
+      fail_run(ErrorId::bad_call, "{} is an integer type and has no limits of a floating-point type",
+               name_of(type));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ class Error : public std::runtime_error {
   Error(ExitCode code, ErrorId id, std::string_view message);
 
   Error(ExitCode code, const std::string& message) : Error(code, ErrorId::internal, message) {}  // TRANSITION
+
+  /// `exception` itself if it is an Error; otherwise an Error of code `failed` with its text: out-of-memory
+  /// for std::bad_alloc, internal for others.
+  [[nodiscard]] static Error of(const std::exception& exception);
 
   /// An Error from what() of another, which another rank or process threw.
   [[nodiscard]] static Error of_text(ExitCode code, std::string_view what);

@@ -49,7 +49,7 @@ class BasicTensor {
   template <class T>
   [[nodiscard]] Element<T>* as() const {
     if (dtype_of<T> != type_) {
-      fail_run("tensor holds {} and was read as {}", name_of(type_), name_of(dtype_of<T>));
+      fail_run(ErrorId::bad_call, "a tensor of {} was read as {}", name_of(type_), name_of(dtype_of<T>));
     }
     return static_cast<Element<T>*>(data_);
   }

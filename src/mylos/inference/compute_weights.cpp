@@ -49,17 +49,17 @@ CheckpointState ComputeWeights::state(bool average) const {
 
 void ComputeWeights::copy(const Execution& exec, const ParameterStore& from) const {
   if (const std::size_t stages = from.layout().slots_of_block.size(); stages != stages_.size())
-    fail_run("{} stages with weights here and {} in the model", stages_.size(), stages);
+    fail_run(ErrorId::internal, "{} stages with weights here, but {} in the model", stages_.size(), stages);
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     const std::span<const NamedTensor> source = from.weights(stage);
     if (source.size() != stages_[stage].size())
-      fail_run("stage {} has {} weights here and {} in the model", stage, stages_[stage].size(),
-               source.size());
+      fail_run(ErrorId::internal, "stage {} has {} weights here, but {} in the model", stage,
+               stages_[stage].size(), source.size());
     for (std::size_t i = 0; i < source.size(); ++i) {
       const NamedTensor& to = stages_[stage][i];
       if (to.name != source[i].name || to.type() != source[i].type())
-        fail_run("stage {}: weight {} differs in name or type from the model's {}", stage, to.name,
-                 source[i].name);
+        fail_run(ErrorId::internal, "stage {}: weight {} differs in name or type from the model's {}", stage,
+                 to.name, source[i].name);
       convert(exec, source[i], to);
     }
   }

@@ -67,7 +67,8 @@ void InferenceModel::copy(const Execution& exec, const Model& trained) {
   weights_.copy(exec, trained.parameters());
   const auto& from = trained.buffers().state();
   const auto& to = buffers_.state();
-  if (from.size() != to.size()) fail_run("{} statistics here and {} in the model", to.size(), from.size());
+  if (from.size() != to.size())
+    fail_run(ErrorId::internal, "{} statistics here, but {} in the model", to.size(), from.size());
   for (std::size_t i = 0; i < to.size(); ++i) convert(exec, from[i].values, to[i].values);
   exec.fence("inference model");
 }
@@ -77,17 +78,19 @@ std::size_t InferenceModel::infer_bytes() const {
 }
 
 void InferenceModel::infer(const Execution& exec, std::span<const float> inputs, std::span<float> outputs) {
-  if (chain_.input_type() == DType::int32) fail_input("a network of tokens has no inputs that are floats");
+  if (chain_.input_type() == DType::int32)
+    fail_input(ErrorId::bad_call, "the network reads tokens, not floats");
   const auto columns = static_cast<std::size_t>(chain_.inputs());
   const auto width = static_cast<std::size_t>(chain_.outputs());
   const std::size_t rows = inputs.size() / columns;
   if (inputs.size() != rows * columns || outputs.size() != rows * width) {
-    fail_input("{} inputs and {} outputs; a row has {} inputs and {} outputs", inputs.size(), outputs.size(),
-               columns, width);
+    fail_input(ErrorId::bad_call, "{} inputs and {} outputs; a row has {} inputs and {} outputs",
+               inputs.size(), outputs.size(), columns, width);
   }
   const ColumnScaling& scaling = normalizer_.inputs;
   if (!scaling.identity() && scaling.shift.size() != columns)
-    fail_input("inputs are normalised by {} columns, the network has {}", scaling.shift.size(), columns);
+    fail_input(ErrorId::damaged, "inputs are normalised by {} columns, the network has {}",
+               scaling.shift.size(), columns);
   const Arena memory("inference", infer_bytes());
   const InferTensors tensors(chain_, samples_, memory.data());
   std::vector<float> scaled(static_cast<std::size_t>(samples_) * columns);

@@ -79,8 +79,8 @@ InputRange room_for_range(const CheckpointReader& reader) {
   range.minimum.resize(length("min"));
   range.maximum.resize(length("max"));
   if (range.minimum.size() == range.maximum.size()) return range;
-  fail_input("{}: {}/min has {} columns, {}/max {}", reader.path(), range_group, range.minimum.size(),
-             range_group, range.maximum.size());
+  fail_input(ErrorId::damaged, "{}: {}/min has {} columns, {}/max {}", reader.path(), range_group,
+             range.minimum.size(), range_group, range.maximum.size());
 }
 
 }  // namespace
@@ -155,7 +155,8 @@ std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader) {
   reader.read(state);
   const std::string& kind = state.texts.front().text;
   if (data.vocabulary_size < 1) {
-    fail_input("{}: /vocabulary/size is {}, expected at least 1", reader.path(), data.vocabulary_size);
+    fail_input(ErrorId::bad_dataset, "{}: /vocabulary/size is {}, expected at least 1", reader.path(),
+               data.vocabulary_size);
   }
   if (kind == name_of(TokenKind::bytes)) return Vocabulary::bytes();
   if (kind == name_of(TokenKind::characters)) return Vocabulary::characters(state.texts.back().text);

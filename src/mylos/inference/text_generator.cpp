@@ -21,11 +21,11 @@ TextGenerator::TextGenerator(const InferenceContext& context, const ModelOptions
       draw_(draw),
       cache_(options, context.model.chain()),
       on_host_(static_cast<std::size_t>(context.model.chain().outputs())) {
-  if (prompt.empty()) fail_input("the prompt is empty; give at least one token to continue");
+  if (prompt.empty()) fail_input(ErrorId::bad_argument, "the prompt is empty; it needs at least one token");
   for (std::size_t i = 0; i < prompt.size(); ++i) {
     if (prompt[i] < 0 || prompt[i] >= vocabulary) {
-      fail_input("token {} (counted from 0) of the prompt is {}, expected 0 to {}", i, prompt[i],
-                 vocabulary - 1);
+      fail_input(ErrorId::unknown_token, "token {} (counted from 0) of the prompt is {}, expected 0 to {}", i,
+                 prompt[i], vocabulary - 1);
     }
   }
   const auto room = static_cast<std::size_t>(cache_.capacity());

@@ -21,9 +21,11 @@ double uniform(const RandomStream& random, std::uint64_t index) {
 TokenDraw::TokenDraw(const DrawOptions& options)
     : options_(options), random_(options.seed, RandomPurpose::sampling, "tokens") {
   if (!(options.temperature >= 0) || !std::isfinite(options.temperature)) {
-    fail_input("a temperature of {}: expected 0 (always the likeliest token) or more", options.temperature);
+    fail_input(ErrorId::bad_argument, "temperature is {}, expected 0 (always the likeliest token) or more",
+               options.temperature);
   }
-  if (options.top_k < 0) fail_input("a top-k of {}: expected 0 (all tokens) or more", options.top_k);
+  if (options.top_k < 0)
+    fail_input(ErrorId::bad_argument, "top-k is {}, expected 0 (all tokens) or more", options.top_k);
 }
 
 void TokenDraw::choose_candidates(std::span<const float> logits) {
@@ -44,7 +46,8 @@ void TokenDraw::choose_candidates(std::span<const float> logits) {
 
 std::int32_t TokenDraw::operator()(std::span<const float> logits, std::uint64_t index) {
   for (std::size_t token = 0; token < logits.size(); ++token) {
-    if (!std::isfinite(logits[token])) fail_run("the logit of token {} is {}", token, logits[token]);
+    if (!std::isfinite(logits[token]))
+      fail_run(ErrorId::not_finite, "the logit of token {} is {}", token, logits[token]);
   }
   const auto largest = std::max_element(logits.begin(), logits.end());
   if (options_.temperature == 0) return static_cast<std::int32_t>(largest - logits.begin());

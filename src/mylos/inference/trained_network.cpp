@@ -28,12 +28,13 @@ void check_vocabulary(const TrainedNetwork& trained) {
   const Vocabulary& known = *trained.vocabulary;
   const std::int64_t classes = trained.deck.options.model.vocabulary;
   if (known.size() > classes) {
-    fail_input("{}: its vocabulary has {} tokens, its network {}", trained.path, known.size(), classes);
+    fail_input(ErrorId::damaged, "{}: the vocabulary has {} tokens, the network {}", trained.path,
+               known.size(), classes);
   }
   const std::optional<Vocabulary> given = trained.data ? trained.data->vocabulary() : std::nullopt;
   if (given && !may_judge(known, *given)) {
-    fail_input("{}: has {} {}, but {} was trained on {} {}{}", trained.data->path(), given->size(),
-               name_of(given->kind()), trained.path, known.size(), name_of(known.kind()),
+    fail_input(ErrorId::data_mismatch, "{}: has {} {}, but {} was trained on {} {}{}", trained.data->path(),
+               given->size(), name_of(given->kind()), trained.path, known.size(), name_of(known.kind()),
                given->size() == known.size() ? " that are others" : "");
   }
 }
@@ -43,21 +44,21 @@ std::int64_t width_of(const CheckpointReader& reader, const std::string& layer, 
   const std::string path = "/model/" + layer + "/weight";
   const std::vector<std::int64_t> dims = reader.dims(path);
   if (dims.size() != 2 || dims[0] == 0 || dims[1] == 0)  // an empty one may claim any height
-    fail_input("{}: {} is no matrix [outputs, inputs]", reader.path(), path);
+    fail_input(ErrorId::bad_dataset, "{}: {} is not a matrix [outputs, inputs]", reader.path(), path);
   return dims[dimension];
 }
 
 void require_range(const std::string& path, const InputRange& range, std::int64_t inputs) {
   const auto columns = static_cast<std::int64_t>(range.minimum.size());
   if (columns == 0 || inputs % columns == 0) return;
-  fail_input("{}: /input_range has {} columns, its network {}", path, columns, inputs);
+  fail_input(ErrorId::damaged, "{}: /input_range has {} columns, the network {}", path, columns, inputs);
 }
 
 void require_columns(const std::string& path, const std::string& of, const ColumnScaling& scaling,
                      std::int64_t columns) {
   if (scaling.identity() || static_cast<std::int64_t>(scaling.shift.size()) == columns) return;
-  fail_input("{}: /data/normalization/{} has {} columns, its network {}", path, of, scaling.shift.size(),
-             columns);
+  fail_input(ErrorId::damaged, "{}: /data/normalization/{} has {} columns, the network {}", path, of,
+             scaling.shift.size(), columns);
 }
 
 /// Sets inputs and outputs by the weights: the deck may leave them to the data, and data without answers have
@@ -69,13 +70,13 @@ void complete_widths(const CheckpointReader& reader, TrainedNetwork& trained) {
   model.inputs = model.outputs = 0;
   trained.data->complete(model);
   if (model.inputs != inputs) {
-    fail_input("{}: has {} inputs per sample, but {} was trained on {}{}", trained.data->path(), model.inputs,
-               trained.path, inputs, names_of_inputs(reader, trained));
+    fail_input(ErrorId::data_mismatch, "{}: has {} inputs per sample, but {} was trained on {}{}",
+               trained.data->path(), model.inputs, trained.path, inputs, names_of_inputs(reader, trained));
   }
   if (model.outputs != 0 && model.outputs != outputs) {
-    fail_input("{}: has {} {}, but {} was trained on {}", trained.data->path(), model.outputs,
-               model.loss == LossType::cross_entropy ? "classes" : "targets per sample", trained.path,
-               outputs);
+    fail_input(ErrorId::data_mismatch, "{}: has {} {}, but {} was trained on {}", trained.data->path(),
+               model.outputs, model.loss == LossType::cross_entropy ? "classes" : "targets per sample",
+               trained.path, outputs);
   }
   model.outputs = outputs;
   require_columns(trained.path, "inputs", trained.normalizer.inputs, inputs);
@@ -97,9 +98,9 @@ void complete_chain(const CheckpointReader& reader, TrainedNetwork& trained) {
     trained_on = width_of(reader, copies == 1 ? name : fmt::format("{}.{}", name, copies), 0);
   }
   if (model.outputs != 0 && trained_on != 0 && model.outputs != trained_on) {
-    fail_input("{}: has {} {}, but {} was trained on {}", trained.data->path(), model.outputs,
-               model.loss == LossType::cross_entropy ? "classes" : "targets per sample", trained.path,
-               trained_on);
+    fail_input(ErrorId::data_mismatch, "{}: has {} {}, but {} was trained on {}", trained.data->path(),
+               model.outputs, model.loss == LossType::cross_entropy ? "classes" : "targets per sample",
+               trained.path, trained_on);
   }
   if (trained_on != 0)
     model.outputs = trained_on;  // else make_chain() compares the data's with the last layer's
@@ -113,9 +114,9 @@ void require_memory(const std::string& path, std::size_t network, std::size_t ca
   if (network + cache <= available) return;
   const auto text = [](std::size_t bytes) { return format_bytes(static_cast<std::int64_t>(bytes)); };
   throw Error(
-      ExitCode::does_not_fit,
-      fmt::format("{}: its network takes {} of memory{}, {} are available", path, text(network),
-                  cache == 0 ? "" : fmt::format(", its keys and values {}", text(cache)), text(available)));
+      ExitCode::does_not_fit, ErrorId::does_not_fit,
+      fmt::format("{}: the network takes {} of memory{}, but {} are available", path, text(network),
+                  cache == 0 ? "" : fmt::format(", the keys and values {}", text(cache)), text(available)));
 }
 
 }  // namespace
@@ -152,7 +153,8 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
   const DataOptions written = options.data;
   data.choose(options.data);
   if (options.data.train.empty() && !network.vocabulary) {
-    fail_input("{} is no network of tokens; `mylos predict` computes its outputs", network.path);
+    fail_input(ErrorId::wrong_format, "{} is not a network of tokens; `mylos predict` computes its outputs",
+               network.path);
   }
   options.data.normalize = Normalize::none;  // the checkpoint's is used
   options.data.augment = {};                 // of training alone

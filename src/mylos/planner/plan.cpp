@@ -12,9 +12,9 @@ namespace mylos {
 namespace {
 
 void check(const ChainCost& cost) {
-  if (cost.blocks.empty()) fail_run("a chain without blocks cannot be planned");
+  if (cost.blocks.empty()) fail_run(ErrorId::internal, "a chain without blocks cannot be planned");
   for (const StageCost& block : cost.blocks) {
-    if (block.variants.empty()) fail_run("a block that offers no variant cannot be planned");
+    if (block.variants.empty()) fail_run(ErrorId::internal, "a block without variants cannot be planned");
   }
 }
 

@@ -142,7 +142,7 @@ template <class Counts>
 auto& counts_of(Counts& all, DType type) {
   const auto found = std::find_if(all.begin(), all.end(),
                                   [type](const ConversionCounts& counts) { return counts.type == type; });
-  if (found == all.end()) fail_run("expected fp32, fp16 or bf16, got {}", name_of(type));
+  if (found == all.end()) fail_run(ErrorId::internal, "expected fp32, fp16 or bf16, got {}", name_of(type));
   return *found;
 }
 

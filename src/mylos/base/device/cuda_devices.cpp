@@ -16,7 +16,8 @@ constexpr int architectures[] = {__CUDA_ARCH_LIST__};
 cudaDeviceProp properties_of(int device) {
   cudaDeviceProp properties{};
   if (const cudaError_t code = cudaGetDeviceProperties(&properties, device); code != cudaSuccess) {
-    fail_run("device {} does not say what it is: {}", device, cudaGetErrorString(code));
+    fail_run(ErrorId::device_failed, "the properties of device {} cannot be read: {}", device,
+             cudaGetErrorString(code));
   }
   return properties;
 }

@@ -7,7 +7,8 @@ namespace mylos {
 namespace {
 
 void require(cudaError_t code, const char* what) {
-  if (code != cudaSuccess) fail_run("the device cannot {}: {}", what, cudaGetErrorString(code));
+  if (code != cudaSuccess)
+    fail_run(ErrorId::device_failed, "the device cannot {}: {}", what, cudaGetErrorString(code));
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ struct Recording {
 
 void launch(const Execution& exec, const Graph& graph) {
   const cudaError_t code = cudaGraphLaunch(graph.get(), exec.cuda_stream());
-  if (code != cudaSuccess) fail_run("a captured step cannot be launched: {}", cudaGetErrorString(code));
+  if (code != cudaSuccess)
+    fail_run(ErrorId::device_failed, "a captured step cannot be launched: {}", cudaGetErrorString(code));
 }
 
 /// Ends the capture and returns the captured graph. Returns null if the device reports an error in `code`.

@@ -14,14 +14,16 @@ std::string text_of(const ComputeCapability& capability) {
 void require_devices(const DeviceSurvey& survey) {
   if (survey.devices.empty()) {
     fail_input(
-        "this build is for NVIDIA devices, and there is none here ({}). Start it on a node with a device, "
-        "let CUDA_VISIBLE_DEVICES show one, or use the build of the preset \"host\"",
+        ErrorId::no_device,
+        "this build needs an NVIDIA device, and this node shows none ({}). Start it on a node with a device, "
+        "make one visible with CUDA_VISIBLE_DEVICES, or use the build of the preset \"host\"",
         survey.driver_says);
   }
   for (std::size_t i = 0; i < survey.devices.size(); ++i) {
     const FoundDevice& device = survey.devices[i];
     if (device.capability >= survey.built_for) continue;
     fail_input(
+        ErrorId::device_too_old,
         "device {} of this node ({}) has compute capability {}, and this build needs {} or newer. Leave the "
         "device out of CUDA_VISIBLE_DEVICES, or build for it: scripts/setup --cuda=ARCH, then "
         "-DMylos_CUDA_ARCH=ARCH, with Kokkos' name of its architecture",

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -41,7 +42,7 @@ class WorkRecorder {
     try {
       work();
     } catch (const std::exception& error) {
-      stop_recording(exec, error.what());
+      stop_recording(exec, std::string(Error::of(error).message()));
       return work();  // throws again if the capture was not the reason
     }
     if (!end_recording(exec)) work();

@@ -1,5 +1,7 @@
 #include "mylos/base/error.hpp"
 
+#include <new>
+
 #include "mylos/base/errors/error_table.hpp"
 
 namespace mylos {
@@ -26,6 +28,12 @@ Error::Error(ExitCode code, ErrorId id, std::string_view message)
       code_(code),
       id_(id),
       length_(message.size()) {}
+
+Error Error::of(const std::exception& exception) {
+  if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
+  const bool is_memory = dynamic_cast<const std::bad_alloc*>(&exception) != nullptr;
+  return {ExitCode::failed, is_memory ? ErrorId::out_of_memory : ErrorId::internal, exception.what()};
+}
 
 Error Error::of_text(ExitCode code, std::string_view what) {
   const std::size_t bracket = what.rfind(" [");

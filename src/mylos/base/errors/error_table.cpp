@@ -59,7 +59,7 @@ constexpr std::array of_deck{
         "Leave it out, or set the key that makes it effective."},
     ErrorEntry{ErrorId::unknown_name, "unknown-name",
                "A name or pattern in the deck or on the command line matches nothing: no layer, parameter, "
-               "tensor or metric.",
+               "tensor, metric, device or instruction set.",
                "Use one of the names that the message lists; `mylos plan DECK` shows those of the layers."},
     ErrorEntry{ErrorId::bad_layer, "bad-layer",
                "A layer cannot take its input, or the network does not fit the samples: channels, grid or "
@@ -217,8 +217,9 @@ constexpr std::array of_machine{
     ErrorEntry{ErrorId::not_in_build, "not-in-build", "The program was built without the library or feature.",
                "Choose one that it has, or build with it ([install.md](install.md))."},
     ErrorEntry{ErrorId::no_instructions, "no-instructions",
-               "The processor lacks instructions that the deck or the build asks for.",
-               "Choose instructions that all nodes have, or build for this processor."},
+               "The processor, the build or oneDNN lacks instructions that the deck or the build asks for.",
+               "Choose instructions that all nodes have, or what the message proposes, or build for this "
+               "processor."},
     ErrorEntry{ErrorId::library_failed, "library-failed",
                "A library (HDF5, oneDNN, cuBLASLt, cuDNN) failed or has no routine for this case.",
                "See the library's reason in the message; another `kernels.gemm` may avoid it."},

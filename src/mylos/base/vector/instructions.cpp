@@ -56,7 +56,8 @@ Instructions instructions_in_use() {
 
 void use_instructions(Instructions instructions) {
   if (!is_available(instructions)) {
-    fail_input("the instructions \"{}\" are not on this processor or not in this build. There are: {}",
+    fail_input(ErrorId::no_instructions,
+               "the instructions \"{}\" are not supported by this processor or this build, which have: {}",
                name_of(instructions), fmt::join(names_of(available_instructions()), ", "));
   }
   vector_dispatch::use(instructions);
@@ -68,7 +69,8 @@ Instructions instructions_named(std::string_view name) {
   }
   std::vector<std::string_view> names;
   for (const Named& candidate : all) names.push_back(candidate.name);
-  fail_input("there are no instructions \"{}\". The names are: {}", name, fmt::join(names, ", "));
+  fail_input(ErrorId::unknown_name, "unknown instructions \"{}\"; expected one of: {}", name,
+             fmt::join(names, ", "));
 }
 
 }  // namespace mylos

@@ -86,11 +86,13 @@ void check_scales(const Execution& execution, Communicator& communicator, const 
                     Kokkos::View<const std::int32_t*, Device>(bits, ranks));
   for (std::size_t other = 1; other < ranks; ++other) {
     if (all[other] != all[0]) {
-      fail_run("the loss scale is {} on rank 0 and {} on rank {}: the ranks' states have diverged",
+      fail_run(ErrorId::internal,
+               "the loss scale is {} on rank 0 and {} on rank {}: the ranks' states have diverged",
                std::bit_cast<float>(all[0]), std::bit_cast<float>(all[other]), other);
     }
   }
-  fail_run("the agreement found different loss scales, a second exchange found {} everywhere",
+  fail_run(ErrorId::communication_failed,
+           "the agreement found different loss scales, but a second exchange found {} on all ranks",
            std::bit_cast<float>(all[0]));
 }
 

@@ -144,7 +144,7 @@ void CollectiveQueue::run() {
     try {
       is_moving = advance(polled_, nullptr) || Clock::now() - start > moving_time;
     } catch (const std::exception& failure) {
-      error = Error(ExitCode::failed, failure.what());
+      error = Error::of(failure);
     }
     if (++polls % queue_polls_per_yield == 0) std::this_thread::yield();
     lock.lock();
@@ -207,7 +207,7 @@ void CollectiveQueue::run_or_lose(const Action& action) {
   try {
     action();
   } catch (const std::exception& failure) {
-    lose(Error(ExitCode::failed, failure.what()));
+    lose(Error::of(failure));
   }
 }
 
@@ -226,7 +226,8 @@ bool CollectiveQueue::end() {
 void CollectiveQueue::abandon() {
   if (all_complete()) return;
   abandon_in_flight();
-  group_.lose(Error(ExitCode::failed, "collectives were given up while they were in flight"));
+  group_.lose(Error(ExitCode::failed, ErrorId::communication_failed,
+                    "collectives were abandoned while they were in flight"));
 }
 
 void CollectiveQueue::abandon_in_flight() {

@@ -36,7 +36,8 @@ void Communicator::broadcast(const Execution& execution, CommunicationBuffer buf
 std::size_t Communicator::slice_count(const CommunicationBuffer& buffer, const char* operation) const {
   const auto ranks = static_cast<std::size_t>(size());
   if (buffer.count % ranks != 0) {
-    fail_run("{}: {} elements are not {} slices of equal length", operation, buffer.count, ranks);
+    fail_run(ErrorId::internal, "{}: {} elements are not {} slices of equal length", operation, buffer.count,
+             ranks);
   }
   return buffer.count / ranks;
 }
@@ -55,7 +56,7 @@ const Backend& backend_for(const CommunicationOptions& options, int ranks) {
     if (options.backend == backend->name || (options.backend == "auto" && backend->serves(ranks)))
       return *backend;
   }
-  fail_input("communication.backend = \"{}\" is not known; \"auto\" is, and {}", options.backend,
+  fail_input(ErrorId::bad_value, "communication.backend = \"{}\": expected auto, {}", options.backend,
              fmt::join(communication_backends, ", "));
 }
 
@@ -63,7 +64,8 @@ const Backend& backend_for(const CommunicationOptions& options, int ranks) {
 
 std::unique_ptr<Communicator> make_communicator(MPI_Comm parent, const CommunicationOptions& options) {
   int size = 1;
-  if (MPI_Comm_size(parent, &size) != MPI_SUCCESS) fail_run("MPI_Comm_size failed on the given communicator");
+  if (MPI_Comm_size(parent, &size) != MPI_SUCCESS)
+    fail_run(ErrorId::communication_failed, "MPI_Comm_size failed on the given communicator");
   auto communicator = backend_for(options, size).make(parent, options.timeout_s);
   require_same_code(communicator->ranks());
   return communicator;

@@ -129,7 +129,7 @@ void fold_in_rank_order(const Execution* kernels, const void* parts, int ranks, 
     case DType::fp64:
       return fold_type<double>(kernels, parts, ranks, count, reduction, factor, out);
     default:
-      fail_run("{} is not summed in float", name_of(type));
+      fail_run(ErrorId::internal, "{} cannot be summed in float", name_of(type));
   }
 }
 

@@ -20,7 +20,7 @@ MPI_Datatype mpi_type(DType type) {
     case DType::uint8:
       return MPI_BYTE;
     default:
-      fail_run("MPI: {} is not exchanged", name_of(type));
+      fail_run(ErrorId::internal, "MPI: {} cannot be exchanged", name_of(type));
   }
 }
 

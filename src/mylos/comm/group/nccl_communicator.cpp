@@ -41,7 +41,7 @@ ncclDataType_t nccl_type(DType type) {
     case DType::uint8:
       return ncclUint8;
     default:
-      fail_run("NCCL: {} is not exchanged", name_of(type));
+      fail_run(ErrorId::internal, "NCCL: {} cannot be exchanged", name_of(type));
   }
 }
 
@@ -143,10 +143,10 @@ Request NcclCommunicator::start(const Execution& execution, std::size_t slot, co
                                 const Calls& calls) {
   require_usable();
   if (slot >= slots_.size())
-    fail_run("{}: there is no slot {}; {} are reserved", operation, slot, slots_.size());
+    fail_run(ErrorId::internal, "{}: there is no slot {}; {} are reserved", operation, slot, slots_.size());
   Slot& own = slots_[slot];
   if (std::exchange(own.is_taken, true))
-    fail_run("{}: slot {} is taken by another in flight", operation, slot);
+    fail_run(ErrorId::internal, "{}: slot {} is in use by another collective in flight", operation, slot);
   ranks_.mark_busy(operation);
   own.begin.record(execution);
   own.begin.hold_back(collectives_);
@@ -169,7 +169,8 @@ Request NcclCommunicator::start_reduce_scatter(const Execution& execution, Commu
                                                CommunicationBuffer sum, float factor, std::size_t slot) {
   constexpr const char* name = "reduce-scatter";
   const std::size_t slice = slice_count(buffer, name);
-  if (sum.count != slice) fail_run("{}: a slice of {} elements cannot become {}", name, slice, sum.count);
+  if (sum.count != slice)
+    fail_run(ErrorId::internal, "{}: a slice of {} elements cannot become {}", name, slice, sum.count);
   const CommunicationBuffer own = own_slice(buffer);
   return start(execution, slot, name, [&](cudaStream_t stream) {
     if (size() > 1) {
@@ -279,8 +280,8 @@ void NcclCommunicator::end(const char* operation, std::string_view cause) {
   if (nccl_ != nullptr) ncclCommAbort(nccl_);
   nccl_ = nullptr;
   ranks_.mark_idle();
-  lost_ =
-      Error(ExitCode::failed, fmt::format("NCCL {}: rank {} of {}: {}", operation, rank(), size(), cause));
+  lost_ = Error(ExitCode::failed, ErrorId::communication_failed,
+                fmt::format("NCCL {}: rank {} of {}: {}", operation, rank(), size(), cause));
   throw *lost_;
 }
 

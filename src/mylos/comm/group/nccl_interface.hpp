@@ -19,7 +19,8 @@ namespace mylos {
 inline void choose_device_of(const Execution& execution, int rank) {
   const int device = execution.cuda_device();
   const cudaError_t code = cudaSetDevice(device);
-  if (code != cudaSuccess) fail_run("rank {}: CUDA device {}: {}", rank, device, cudaGetErrorString(code));
+  if (code != cudaSuccess)
+    fail_run(ErrorId::device_failed, "rank {}: CUDA device {}: {}", rank, device, cudaGetErrorString(code));
 }
 
 /// The state of an instance's work; polling it does not wait.

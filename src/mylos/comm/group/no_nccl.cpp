@@ -6,9 +6,9 @@ namespace mylos {
 namespace {
 
 std::unique_ptr<Communicator> refuse(MPI_Comm, double) {
-  fail_input(
-      "communication.backend = \"nccl\": this build has no NCCL; \"mpi\" is there, or build with NCCL for an "
-      "NVIDIA device");
+  fail_input(ErrorId::not_in_build,
+             "communication.backend = \"nccl\": this build has no NCCL; use \"mpi\", or build with NCCL for "
+             "an NVIDIA device");
 }
 
 }  // namespace

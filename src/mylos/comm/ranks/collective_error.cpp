@@ -50,10 +50,8 @@ namespace {
 std::optional<Error> error_of(const std::function<void()>& function) {
   try {
     function();
-  } catch (const Error& error) {
-    return error;
   } catch (const std::exception& error) {
-    return Error(ExitCode::failed, ErrorId::internal, error.what());
+    return Error::of(error);
   }
   return std::nullopt;
 }

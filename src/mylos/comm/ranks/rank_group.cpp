@@ -34,7 +34,8 @@ void offer_core(Clock::time_point start, Clock::time_point& last) {
 }
 
 int mpi_count(std::size_t bytes) {
-  if (bytes > INT_MAX) fail_run("MPI cannot exchange {} bytes in one piece", bytes);
+  if (bytes > INT_MAX)
+    fail_run(ErrorId::too_large, "MPI cannot exchange {} bytes in one call; the limit is {}", bytes, INT_MAX);
   return static_cast<int>(bytes);
 }
 
@@ -164,12 +165,12 @@ void RankGroup::check(int code, std::string_view operation) const {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(code, text, &length);
-  fail_run("{}: rank {} of {}: {}", operation, rank_, size_, text);
+  fail_run(ErrorId::communication_failed, "{}: rank {} of {}: {}", operation, rank_, size_, text);
 }
 
 Error RankGroup::late(std::string_view operation, double waited_s) const {
   return {
-      ExitCode::failed,
+      ExitCode::failed, ErrorId::communication_failed,
       fmt::format("{}: rank {} of {} waited {:.4g} s for the other ranks (communication.timeout = {:.4g})",
                   operation, rank_, size_, waited_s, timeout_s_)};
 }
@@ -186,7 +187,8 @@ void RankGroup::require_usable() const {
 void RankGroup::require_idle() const {
   require_usable();
   if (busy_with_ != nullptr)
-    fail_run("the ranks cannot exchange anything else while a collective ({}) is in flight", busy_with_);
+    fail_run(ErrorId::internal,
+             "the ranks cannot exchange anything else while a collective ({}) is in flight", busy_with_);
 }
 
 void RankGroup::abandon(MPI_Request& request) {

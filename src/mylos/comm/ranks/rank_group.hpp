@@ -42,7 +42,8 @@ class RankGroup {
   /// communicator.
   [[nodiscard]] MPI_Comm mpi() const {
     require_idle();
-    if (communicator_ == MPI_COMM_NULL) fail_run("this process is alone: it has no communicator");
+    if (communicator_ == MPI_COMM_NULL)
+      fail_run(ErrorId::internal, "a group of one process has no communicator");
     return communicator_;
   }
   [[nodiscard]] double timeout_s() const { return timeout_s_; }

@@ -10,10 +10,10 @@ void require_same_code(RankGroup& ranks) {
       values_of_ranks(ranks, fmt::format("Mylos {} compiled for {}", code_version(), compiled_for()));
   if (versions.size() == 1) return;
   fail_input(
-      "the ranks run different code: {}; all must run the same. Where nodes have processors of several "
-      "kinds, "
-      "start every rank with GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F: all then load the library's copy for "
-      "AVX2; with -AVX2 that for any x86-64",
+      ErrorId::ranks_disagree,
+      "the ranks run different code: {}; all must run the same. If nodes have processors of several kinds, "
+      "start every rank with GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F: all ranks then load the library's "
+      "copy for AVX2; with -AVX2 they load the copy for any x86-64",
       describe(versions));
 }
 

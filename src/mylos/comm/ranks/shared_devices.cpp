@@ -26,8 +26,9 @@ void require_a_device_per_rank(const std::vector<DeviceId>& of_ranks) {
     const auto first = std::find(of_ranks.begin(), of_ranks.end(), of_ranks[rank]) - of_ranks.begin();
     if (static_cast<std::size_t>(first) == rank) continue;
     fail_input(
+        ErrorId::device_shared,
         "ranks {} and {} share a device, which NCCL does not allow: {} ranks have {} device{} in all. Start "
-        "as many ranks as devices, with each node's devices visible to its ranks, or set "
+        "one rank per device, with each node's devices visible to its ranks, or set "
         "communication.backend = \"mpi\" (NCCL 2.30.3 and newer allow it with NCCL_MULTI_RANK_GPU_ENABLE=1)",
         first, rank, of_ranks.size(), devices, devices == 1 ? "" : "s");
   }

@@ -13,8 +13,8 @@ namespace {
 void check_matrix(const char* what, const ConstTensor& tensor, DType type, std::int64_t rows,
                   std::int64_t columns) {
   if (tensor.type() == type && tensor.rows() == rows && tensor.columns() == columns) return;
-  fail_run("a convolution's {} is {} x {} of {}; it must be {} x {} of {}", what, tensor.rows(),
-           tensor.columns(), name_of(tensor.type()), rows, columns, name_of(type));
+  fail_run(ErrorId::internal, "a convolution's {} is {} x {} of {}; it must be {} x {} of {}", what,
+           tensor.rows(), tensor.columns(), name_of(tensor.type()), rows, columns, name_of(type));
 }
 
 void check_weights(const char* what, const ConvolutionShape& shape, const ConstTensor& weights, DType type) {

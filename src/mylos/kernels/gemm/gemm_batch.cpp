@@ -18,9 +18,10 @@ GemmBatch batch_of(const GemmProblem& one, std::int64_t count) {
 void check_gemm_batch(const GemmBatch& batch) {
   const GemmProblem& one = batch.one;
   check_gemm_problem(one);
-  if (batch.count < 1) fail_run("a batch of {} products", batch.count);
+  if (batch.count < 1) fail_run(ErrorId::internal, "a batch of {} GEMMs; expected at least 1", batch.count);
   if (one.accumulate || one.bias || one.relu || one.row_sums || one.gelu_derivative)
-    fail_run("a batch of products has no bias, old values, activation or sums of rows");
+    fail_run(ErrorId::internal,
+             "a batch of GEMMs cannot have a bias, old values, an activation or sums of rows");
 }
 
 void GemmEngine::run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,

@@ -80,7 +80,8 @@ void limit_to(Instructions instructions) {
   if (dnnl_set_max_cpu_isa(static_cast<dnnl_cpu_isa_t>(wanted->isa)) == dnnl_success) return;
   if (includes(wanted->isa, dnnl::get_effective_cpu_isa())) return;
   fail_input(
-      "kernels.instructions = \"{}\": oneDNN keeps to {}, because it was used before in this process or was "
+      ErrorId::no_instructions,
+      "kernels.instructions = \"{}\": oneDNN uses {}, because it was used before in this process or was "
       "built without limits. Set the instructions of the first engine, or kernels.gemm = \"tiles\"",
       name_of(instructions), limit());
 }

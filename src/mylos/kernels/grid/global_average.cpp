@@ -10,11 +10,11 @@ void check_matrices(const GridShape& grid, const ConstTensor& points, const Cons
   if (points.rows() == averages.rows() && points.columns() == grid.columns() &&
       averages.columns() == grid.channels && points.type() == averages.type())
     return;
-  fail_run(
-      "the average over a grid's points from {} x {} of {} to {} x {} of {}: the columns must be {} and "
-      "{}, rows and types equal",
-      points.rows(), points.columns(), name_of(points.type()), averages.rows(), averages.columns(),
-      name_of(averages.type()), grid.columns(), grid.channels);
+  fail_run(ErrorId::internal,
+           "the average over a grid's points from {} x {} of {} to {} x {} of {}: the columns must be {} and "
+           "{}, rows and types equal",
+           points.rows(), points.columns(), name_of(points.type()), averages.rows(), averages.columns(),
+           name_of(averages.type()), grid.columns(), grid.channels);
 }
 
 /// Writes sums: [samples][blocks][channels].

@@ -20,7 +20,7 @@ class PointBlocks {
         blocks_(launch::ceiling_quotient(rows, rows_of_block)),
         segment_of_(blocks_) {
     if (segments * blocks_ > Divisor::max)
-      fail_run("{} samples of {} points are too many for one kernel", segments, rows);
+      fail_run(ErrorId::too_large, "{} samples of {} points are too many for one kernel", segments, rows);
   }
 
   static constexpr std::int64_t min_rows = 64;

@@ -124,7 +124,8 @@ void check_matrices(const UpsampleShape& shape, const ConstTensor& coarse, const
       fine.columns() == columns && coarse.type() == fine.type())
     return;
   fail_run(
-      "a finer grid, {} x {} of {}, of {} x {} of {}: the columns must be {} and {}, rows and types equal",
+      ErrorId::internal,
+      "upsampling to {} x {} of {} from {} x {} of {}: the columns must be {} and {}, rows and types equal",
       fine.rows(), fine.columns(), name_of(fine.type()), coarse.rows(), coarse.columns(),
       name_of(coarse.type()), columns, shape.input.columns());
 }
@@ -135,11 +136,11 @@ void check(const UpsampleShape& shape) {
   check_grid(shape.input, "a coarse grid");
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (shape.factor[axis] < 1 || shape.factor[axis] > max_points) {
-      fail_input("a grid is made finer by {} in {}; the factor can be 1 to {}", shape.factor[axis],
+      fail_input(ErrorId::bad_layer, "upsampling by {} in {}: the factor must be 1 to {}", shape.factor[axis],
                  axis_names[axis], max_points);
     }
   }
-  check_grid(output_grid(shape), "a finer grid");
+  check_grid(output_grid(shape), "upsampling's output");
 }
 
 GridShape output_grid(const UpsampleShape& shape) {

@@ -45,8 +45,9 @@ void copy_columns(const Execution& exec, const ConstColumns& from, const Columns
                   bool adds) {
   if (from.matrix.rows() != to.matrix.rows() || from.first + count > from.matrix.columns() ||
       to.first + count > to.matrix.columns()) {
-    fail_run("copy of {} columns from [{}, {}] at {} to [{}, {}] at {}", count, from.matrix.rows(),
-             from.matrix.columns(), from.first, to.matrix.rows(), to.matrix.columns(), to.first);
+    fail_run(ErrorId::internal, "copy of {} columns from [{}, {}] at {} to [{}, {}] at {}", count,
+             from.matrix.rows(), from.matrix.columns(), from.first, to.matrix.rows(), to.matrix.columns(),
+             to.first);
   }
   dispatch(from.matrix.type(), [&](auto type) {
     using T = typename decltype(type)::type;

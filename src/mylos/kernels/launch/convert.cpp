@@ -60,7 +60,7 @@ void fill_elements(const Execution& exec, const Tensor& tensor, float value) {
 void convert(const Execution& exec, const ConstTensor& from, const Tensor& to, Overflow overflow) {
   require_outside_parallel_region("convert");
   if (from.size() != to.size()) {
-    fail_run("convert: {} elements into {}", from.size(), to.size());
+    fail_run(ErrorId::internal, "convert: {} elements into {}", from.size(), to.size());
   }
   if constexpr (runs_on_host) {
     if (convert_streamed(exec, from, to, overflow)) return;

@@ -12,7 +12,8 @@ point_norm::Shape shape_of(const GridShape& grid, std::int64_t samples) {
 
 void check_matrix(const GridShape& grid, const ConstTensor& x) {
   if (x.columns() == grid.columns()) return;
-  fail_run("batch normalisation of {} columns; the grid has {}", x.columns(), grid.columns());
+  fail_run(ErrorId::internal, "batch normalisation of {} columns, but the grid has {}", x.columns(),
+           grid.columns());
 }
 
 struct BatchNormPieces {

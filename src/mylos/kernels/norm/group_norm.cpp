@@ -54,11 +54,13 @@ void find_gradient_means(const Execution& exec, const point_norm::Shape& shape, 
 void check_group_norm(const GridShape& grid, std::int64_t groups) {
   check_grid(grid, "group normalisation's grid");
   if (groups < 1 || grid.channels % groups != 0)
-    fail_input("group normalisation of {} channels in {} groups: the groups must divide them", grid.channels,
+    fail_input(ErrorId::bad_layer,
+               "group normalisation of {} channels in {} groups: the groups must divide them", grid.channels,
                groups);
   if (grid.points() * (grid.channels / groups) == 1)
     fail_input(
-        "group normalisation of {} channels in {} groups: a group has one value, which becomes 0; take fewer "
+        ErrorId::bad_layer,
+        "group normalisation of {} channels in {} groups: a group has one value, which becomes 0; use fewer "
         "groups",
         grid.channels, groups);
 }

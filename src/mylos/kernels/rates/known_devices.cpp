@@ -69,7 +69,8 @@ const KnownDevice& known_device(std::string_view name) {
   const auto found = std::find_if(devices.begin(), devices.end(),
                                   [&](const KnownDevice& device) { return device.name == name; });
   if (found == devices.end())
-    fail_input("no speeds of a device '{}' are known; they are of {}", printable(name), known_device_names());
+    fail_input(ErrorId::unknown_name, "unknown device '{}'; rates are known for {}", printable(name),
+               known_device_names());
   return *found;
 }
 

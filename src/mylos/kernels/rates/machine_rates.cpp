@@ -20,7 +20,7 @@ double& flops_of(MachineRates& rates, DType type) {
     default:
       break;
   }
-  fail_run("there are no products in {}", name_of(type));
+  fail_run(ErrorId::internal, "there are no GEMMs in {}", name_of(type));
 }
 
 /// Formats operations per millisecond.

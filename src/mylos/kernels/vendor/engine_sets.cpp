@@ -66,8 +66,8 @@ GemmChoice gemm_engine_named(std::string_view name) {
   for (const ListedSet& set : sets) {
     if (set.find() != nullptr && set.name == name) return {set.name};
   }
-  fail_input("there is no product engine '{}' in this build; it has {}", printable(name),
-             fmt::join(gemm_engine_names(), ", "));
+  fail_input(ErrorId::not_in_build, "GEMM engine '{}' is not available in this build, which has {}",
+             printable(name), fmt::join(gemm_engine_names(), ", "));
 }
 
 std::unique_ptr<EngineSet> make_engines(const KernelOptions& options) {
@@ -83,8 +83,9 @@ std::unique_ptr<EngineSet> make_engines(const KernelOptions& options) {
     if (use == EngineUse::named && options.gemm.name != set.name) continue;
     if (const MakeEngines make = set.find()) return make(use);
   }
-  fail_input("kernels.gemm = \"{}\" is not in this build, which has: auto, measure, {}", options.gemm.name,
-             fmt::join(gemm_engine_names(), ", "));
+  fail_input(ErrorId::not_in_build,
+             "kernels.gemm = \"{}\" is not available in this build, which has: auto, measure, {}",
+             options.gemm.name, fmt::join(gemm_engine_names(), ", "));
 }
 
 std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options) {

@@ -80,8 +80,8 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
       const std::optional<Tensor> written = has_master ? written_weights(parameters, slot) : std::nullopt;
       const Tensor weight = written ? own(*written) : master;
       if (part.first % static_cast<std::int64_t>(slice_granularity) != 0)
-        fail_run("'{}' is cut at element {}, which is no multiple of {}", slot.path(), part.first,
-                 slice_granularity);
+        fail_run(ErrorId::internal, "'{}' is sharded at element {}, which is not a multiple of {}",
+                 slot.path(), part.first, slice_granularity);
       const ParameterSettings settings = settings_of(options, slot);
       const std::size_t group = by_bucket ? slot.bucket : 0;
       spans[{group, gradient.type(), weight.type(), has_master}].push_back(
@@ -176,7 +176,7 @@ void Optimizer::update(const Execution& exec, const UpdateControl* control) cons
 }
 
 void Optimizer::update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const {
-  if (!by_bucket_) fail_run("this optimizer updates all buckets together");
+  if (!by_bucket_) fail_run(ErrorId::internal, "this optimizer updates all buckets together");
   const Region region("update");
   set_ratios(exec, control, bucket);
   for (const GroupPass& group : passes_) {

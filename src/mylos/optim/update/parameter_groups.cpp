@@ -35,9 +35,9 @@ void require_groups_match(const Chain& chain, const OptimizerOptions& options, c
   const auto is_frozen = [&](const ParameterSlot& slot) { return settings_of(options, slot).frozen; };
   if (!std::all_of(layout.slots.begin(), layout.slots.end(), is_frozen)) return;
   fail_input(
-      "{}optimizer.groups: every parameter of this model is frozen, so that a run would train nothing; leave "
-      "one of "
-      "them out, or `mylos eval` the weights",
+      ErrorId::keys_conflict,
+      "{}optimizer.groups: every parameter of this model is frozen, and a run would train nothing; leave one "
+      "of them out, or use `mylos eval` with the weights",
       place_of(places, {fmt::format("optimizer.groups.{}", options.groups.size()), "optimizer.groups"}));
 }
 

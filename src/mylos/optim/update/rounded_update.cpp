@@ -168,8 +168,8 @@ void launch_update(const Execution& exec, const PassWork& update, ParameterHealt
   const DType gradient = update.types.gradient;
   if (gradient == DType::fp32) return launch_update<float, Weight>(exec, update, sums);
   if (gradient == dtype_of<Weight>) return launch_update<Weight, Weight>(exec, update, sums);
-  fail_run("weights of {} without masters have gradients of {}", name_of(dtype_of<Weight>),
-           name_of(gradient));
+  fail_run(ErrorId::internal, "weights of {} without masters cannot have gradients of {}",
+           name_of(dtype_of<Weight>), name_of(gradient));
 }
 
 }  // namespace
@@ -177,7 +177,8 @@ void launch_update(const Execution& exec, const PassWork& update, ParameterHealt
 void update_rounded(const Execution& exec, const PassWork& update, ParameterHealth* sums) {
   if (update.types.weight == DType::bf16) return launch_update<bfloat16>(exec, update, sums);
   if (update.types.weight == DType::fp16) return launch_update<half>(exec, update, sums);
-  fail_run("weights of {} are their own masters", name_of(update.types.weight));
+  fail_run(ErrorId::internal, "weights of {} are their own masters and are not rounded",
+           name_of(update.types.weight));
 }
 
 }  // namespace mylos

@@ -162,7 +162,7 @@ class OneDnnConvolution final : public LibraryConvolution {
       }
       entry.primitives->run(stream_, operands, workspace);
     } catch (const dnnl::error& error) {
-      fail_run("oneDNN: {}", error.what());
+      fail_run(ErrorId::library_failed, "oneDNN: {}", error.what());
     }
     return true;
   }

@@ -103,7 +103,7 @@ class OneDnnGemm final : public GemmEngine {
                                  static_cast<int>(chosen.arguments.size()), chosen.arguments.data()),
           "could not run a product");
     } catch (const dnnl::error& error) {
-      fail_run("oneDNN: {}", error.what());
+      fail_run(ErrorId::library_failed, "oneDNN: {}", error.what());
     }
     if (problem.relu) apply_relu(execution, problem, operands.c);
   }
@@ -121,8 +121,8 @@ class OneDnnGemm final : public GemmEngine {
     try {
       return products_.emplace_back(make_product(engine_, problem));
     } catch (const dnnl::error& error) {
-      fail_run("oneDNN has no product {} x {} by {} x {} of {}: {}", problem.m, problem.k, problem.k,
-               problem.n, mylos::name_of(problem.a), error.what());
+      fail_run(ErrorId::library_failed, "oneDNN cannot compute the GEMM {} x {} by {} x {} of {}: {}",
+               problem.m, problem.k, problem.k, problem.n, mylos::name_of(problem.a), error.what());
     }
   }
 

@@ -35,7 +35,7 @@ std::string name_of_algorithm(const cublasLtMatmulAlgo_t& algorithm) {
     const cublasStatus_t status =
         cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute.name, &value, attribute.bytes, &written);
     if (status != CUBLAS_STATUS_SUCCESS) {
-      fail_run("cuBLASLt does not say how an algorithm is configured: {}",
+      fail_run(ErrorId::library_failed, "cuBLASLt cannot report how an algorithm is configured: {}",
                std::string_view(cublasLtGetStatusString(status)));
     }
     name += fmt::format("{}{}", separator, value);

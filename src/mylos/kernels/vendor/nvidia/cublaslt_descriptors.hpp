@@ -22,7 +22,8 @@ constexpr int max_algorithms = 8;
 
 inline void check(cublasStatus_t status, std::string_view what) {
   if (status != CUBLAS_STATUS_SUCCESS)
-    fail_run("cuBLASLt could not {}: {}", what, std::string_view(cublasLtGetStatusString(status)));
+    fail_run(ErrorId::library_failed, "cuBLASLt cannot {}: {}", what,
+             std::string_view(cublasLtGetStatusString(status)));
 }
 
 /// Returns true if the library does not support the GEMM, or not with these matrices. Another way may
@@ -78,7 +79,7 @@ inline Layout layout_of(const LibraryMatrix& matrix, std::int64_t count, std::in
 
 inline Description describe(const LibraryProduct& product) {
   cublasLtMatmulDesc_t made = nullptr;
-  check(cublasLtMatmulDescCreate(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describe a product");
+  check(cublasLtMatmulDescCreate(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F), "describe a GEMM");
   Description description(made);
   set(description, CUBLASLT_MATMUL_DESC_TRANSA, product.transpose_first ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(description, CUBLASLT_MATMUL_DESC_TRANSB, product.transpose_second ? CUBLAS_OP_T : CUBLAS_OP_N);

@@ -119,7 +119,7 @@ class Product {
       const Attempt& attempt = attempts_[current_];
       const cublasStatus_t status = run(handle, attempt, execution, operands, workspace);
       if (!is_refusal(status)) {
-        check(status, "run a product");
+        check(status, "run a GEMM");
         return attempt.way;
       }
     }

@@ -20,7 +20,7 @@ std::int32_t current_compute_capability() {
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess)
-    fail_run("the device does not say its compute capability");
+    fail_run(ErrorId::device_failed, "the device's compute capability cannot be read");
   return major * 10 + minor;
 }
 
@@ -35,11 +35,12 @@ std::string open_for_frontend() {
 }  // namespace
 
 void check(frontend::error_t error) {
-  if (error.is_bad()) fail_run("{}", error.get_message());
+  if (error.is_bad()) fail_run(ErrorId::library_failed, "{}", error.get_message());
 }
 
 void check(cudnnStatus_t status) {
-  if (status != CUDNN_STATUS_SUCCESS) fail_run("{}", frontend::detail::get_error_string(status));
+  if (status != CUDNN_STATUS_SUCCESS)
+    fail_run(ErrorId::library_failed, "{}", frontend::detail::get_error_string(status));
 }
 
 frontend::DataType_t data_type(DType type) {
@@ -51,7 +52,7 @@ frontend::DataType_t data_type(DType type) {
     case DType::fp32:
       return frontend::DataType_t::FLOAT;
     default:
-      fail_run("cuDNN is given {}", name_of(type));
+      fail_run(ErrorId::internal, "cuDNN cannot compute in {}", name_of(type));
   }
 }
 
@@ -59,7 +60,7 @@ Plan::Plan(const Target& target, const PlanRequest& request) : operands_(request
   try {
     build(target, request);
   } catch (const std::exception& error) {  // from this file and from the frontend
-    refusal_ = error.what();
+    refusal_ = Error::of(error).message();
   }
 }
 
@@ -87,10 +88,12 @@ void Plan::build(const Target& target, const PlanRequest& request) {
   check(graph_.build_plans());
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(operands_));
   std::iota(numbers.begin(), numbers.end(), 0);
-  if (graph_.get_variant_pack_uids_sorted() != numbers) fail_run("its operands are not ours");
+  if (graph_.get_variant_pack_uids_sorted() != numbers)
+    fail_run(ErrorId::internal, "the operands of its plan are not those of the request");
   check(graph_.get_workspace_size(workspace_bytes_));
   if (workspace_bytes_ > limit)
-    fail_run("it wants {} bytes of workspace, and {} are planned", workspace_bytes_, limit);
+    fail_run(ErrorId::library_failed, "it needs {} bytes of workspace, but {} are planned", workspace_bytes_,
+             limit);
 }
 
 CudnnPlan Plan::description() const {
@@ -105,7 +108,7 @@ bool Plan::run(cudnnHandle_t handle, CUstream_st* stream, void** addresses, void
     check(frontend::detail::set_stream(handle, stream));
     check(graph_.execute(handle, addresses, operands_, workspace));
   } catch (const std::exception& error) {
-    refusal_ = error.what();
+    refusal_ = Error::of(error).message();
   }
   return refusal_.empty();
 }
@@ -124,12 +127,12 @@ bool Session::start() {
   if (std::exchange(is_started_, true)) return target_.handle != nullptr;
   try {
     const std::string missing = open_for_frontend();
-    if (!missing.empty()) fail_run("{}", missing);
+    if (!missing.empty()) fail_run(ErrorId::not_in_build, "{}", missing);
     target_.device.compute_capability = current_compute_capability();
     check(frontend::detail::create_handle(&target_.handle));
   } catch (const std::exception& error) {
     target_.handle = nullptr;
-    refuse(fmt::format("{} goes without cuDNN: {}", use_, error.what()));
+    refuse(fmt::format("{} goes without cuDNN: {}", use_, Error::of(error).message()));
   }
   return target_.handle != nullptr;
 }

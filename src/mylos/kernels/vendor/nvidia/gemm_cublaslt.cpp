@@ -116,8 +116,9 @@ class CublasLtGemm final : public GemmEngine {
     problem.row_sums = problem.gelu_derivative = false;
     if (const MakeGemm make = kokkos_gemm(); make != nullptr && !kokkos_) kokkos_ = make();
     if (!kokkos_ || kokkos_->workspace_bytes(problem) > cublaslt::library_workspace_bytes) {
-      fail_run("cuBLASLt has no product {} x {} by {} x {} of {}{}", problem.m, problem.k, problem.k,
-               problem.n, name_of(problem.a), kokkos_ ? "; kernels.gemm = \"kokkos\" computes it" : "");
+      fail_run(ErrorId::library_failed, "cuBLASLt cannot compute the GEMM {} x {} by {} x {} of {}{}",
+               problem.m, problem.k, problem.k, problem.n, name_of(problem.a),
+               kokkos_ ? "; kernels.gemm = \"kokkos\" computes it" : "");
     }
     kokkos_->run(execution, problem, operands, workspace);
   }
