@@ -1,45 +1,36 @@
 // The devices that a build runs on, for the possible answers of a driver.
 #include "mylos/base/device/devices.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::devices_test {
 
-using testing::HasSubstr;
-
-std::string refusal(const DeviceSurvey& survey) {
-  try {
-    require_devices(survey);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::bad_input);
-    return error.what();
-  }
-  return "";
-}
+using test::refuses;
 
 TEST(Devices, ANodeWithoutOneIsRefusedInTheDriversWords) {
-  const std::string message = refusal({{9, 0}, {}, "no CUDA-capable device is detected"});
-  EXPECT_THAT(message, HasSubstr("there is none here (no CUDA-capable device is detected)"));
-  EXPECT_THAT(message, HasSubstr("CUDA_VISIBLE_DEVICES"));
+  EXPECT_TRUE(refuses(ExitCode::bad_input, ErrorId::no_device,
+                      {"(no CUDA-capable device is detected)", "CUDA_VISIBLE_DEVICES"}, [] {
+                        require_devices({{9, 0}, {}, "no CUDA-capable device is detected"});
+                      }));
 }
 
 TEST(Devices, OneThatIsOlderThanTheBuildIsRefusedByName) {
-  const std::string message = refusal({{9, 0}, {{"NVIDIA H100", {9, 0}}, {"NVIDIA A100", {8, 0}}}, ""});
-  EXPECT_THAT(
-      message,
-      HasSubstr("device 1 of this node (NVIDIA A100) has compute capability 8.0, and this build needs "
-                "9.0 or newer"));
-  EXPECT_THAT(message, HasSubstr("-DMylos_CUDA_ARCH"));
-  EXPECT_NE(refusal({{9, 0}, {{"of 8.9", {8, 9}}}, ""}), "");
+  EXPECT_TRUE(refuses(
+      ExitCode::bad_input, ErrorId::device_too_old,
+      {"device 1 ", "NVIDIA A100", "compute capability 8.0", "9.0 or newer", "-DMylos_CUDA_ARCH"}, [] {
+        require_devices({{9, 0}, {{"NVIDIA H100", {9, 0}}, {"NVIDIA A100", {8, 0}}}, ""});
+      }));
+  EXPECT_TRUE(refuses(ErrorId::device_too_old, {"of 8.9"}, [] {
+    require_devices({{9, 0}, {{"of 8.9", {8, 9}}}, ""});
+  }));
 }
 
 TEST(Devices, TheBuildsOwnAndNewerOnesAreTaken) {
-  EXPECT_EQ(refusal({{9, 0}, {{"NVIDIA H200", {9, 0}}, {"NVIDIA B200", {10, 0}}}, ""}), "");
-  EXPECT_EQ(refusal({{8, 0}, {{"of 8.6", {8, 6}}}, ""}), "");
+  EXPECT_NO_THROW(require_devices({{9, 0}, {{"NVIDIA H200", {9, 0}}, {"NVIDIA B200", {10, 0}}}, ""}));
+  EXPECT_NO_THROW(require_devices({{8, 0}, {{"of 8.6", {8, 6}}}, ""}));
 }
 
 TEST(Devices, AHostBuildAsksForNone) {

@@ -50,6 +50,18 @@ TEST(Error, IsMadeAgainFromItsText) {
   EXPECT_EQ(foreign.message(), "std::exception [no-name]");
 }
 
+TEST(Error, IsMadeOfAnyException) {
+  const Error error(ExitCode::bad_input, ErrorId::unknown_key, "deck.toml:3: unknown key 'run.step'");
+  const Error same = Error::of(error);
+  EXPECT_STREQ(same.what(), error.what());
+  EXPECT_EQ(same.code(), ExitCode::bad_input);
+  EXPECT_EQ(same.id(), ErrorId::unknown_key);
+  EXPECT_EQ(Error::of(std::bad_alloc()).id(), ErrorId::out_of_memory);
+  const Error other = Error::of(std::runtime_error("no more"));
+  EXPECT_EQ(other.code(), ExitCode::failed);
+  EXPECT_STREQ(other.what(), "no more [internal]");
+}
+
 TEST(Error, KeepsItsNameWithMoreContext) {
   const Error error =
       Error(ExitCode::failed, ErrorId::damaged, "x.h5: is damaged").with("rank 2: x.h5: is damaged");

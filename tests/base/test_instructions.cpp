@@ -2,7 +2,6 @@
 // uses them.
 #include "mylos/base/instructions.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 #include <sstream>
 
 #include "base/vector_lanes.hpp"
-#include "mylos/base/error.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::instructions_test {
 
@@ -95,33 +94,23 @@ TEST(Instructions, VectorCodeRunsByThoseInUse) {
   }
 }
 
-template <class Work>
-std::string message_of(const Work& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::bad_input);
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(Instructions, OfAnotherProcessorAreRefusedAndThoseHereNamed) {
   const Instructions before = instructions_in_use();
   for (const Instructions instructions : all) {
     if (is_available(instructions)) continue;
-    const std::string message = message_of([&] { use_instructions(instructions); });
-    EXPECT_THAT(message, testing::HasSubstr(name_of(instructions)));
+    const auto use = [&] { use_instructions(instructions); };
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::no_instructions, {name_of(instructions)}, use));
     for (const Instructions here : available_instructions())
-      EXPECT_THAT(message, testing::HasSubstr(name_of(here)));
+      EXPECT_TRUE(test::refuses(ErrorId::no_instructions, {name_of(here)}, use));
     EXPECT_EQ(instructions_in_use(), before);
   }
 }
 
 TEST(Instructions, OfNoProcessorAreRefusedAndAllNamed) {
-  const std::string message = message_of([] { static_cast<void>(instructions_named("avx3")); });
-  EXPECT_THAT(message, testing::HasSubstr("avx3"));
-  for (const Instructions instructions : all) EXPECT_THAT(message, testing::HasSubstr(name_of(instructions)));
+  const auto find = [] { static_cast<void>(instructions_named("avx3")); };
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::unknown_name, {"avx3"}, find));
+  for (const Instructions instructions : all)
+    EXPECT_TRUE(test::refuses(ErrorId::unknown_name, {name_of(instructions)}, find));
 }
 
 }  // namespace mylos::instructions_test

@@ -5,14 +5,15 @@
 #include <unistd.h>
 
 #include "io/support.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::regular_file_test {
 
 using namespace testing_support;
 
-std::string refusal(const std::string& path) {
-  const std::string message = error_of([&] { require_regular_file(path); });
-  return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
+/// Succeeds if the file is refused by its name, with this id and part.
+::testing::AssertionResult is_refused(const std::string& path, ErrorId id, const std::string& part = "") {
+  return test::refuses(ExitCode::bad_input, id, {path + ": ", part}, [&] { require_regular_file(path); });
 }
 
 TEST(RegularFile, IsTakenAlsoThroughALink) {
@@ -26,25 +27,25 @@ TEST(RegularFile, IsTakenAlsoThroughALink) {
 TEST(RegularFile, APipeIsRefusedWithoutWaitingForAWriter) {
   const TemporaryFolder folder;
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  const std::string pipe = "is a pipe, which can be read only once; write it to a file first, and name that";
-  EXPECT_EQ(refusal(folder / "pipe"), pipe);
+  EXPECT_TRUE(is_refused(folder / "pipe", ErrorId::not_a_file, "pipe, "));
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
-  EXPECT_EQ(refusal("/dev/fd/" + std::to_string(ends[0])),
-            pipe);  // as in: mylos prepare csv <(zcat a.csv.gz)
+  EXPECT_TRUE(is_refused("/dev/fd/" + std::to_string(ends[0]), ErrorId::not_a_file,
+                         "pipe, "));  // as in: mylos prepare csv <(zcat a.csv.gz)
   close(ends[0]);
   close(ends[1]);
 }
 
 TEST(RegularFile, WhatElseIsNoneIsNamed) {
   const TemporaryFolder folder;
-  EXPECT_EQ(refusal(folder.path()), "is not a file");
-  EXPECT_EQ(refusal("/dev/null"), "is not a file");
-  EXPECT_EQ(refusal(folder / "none"), "cannot be opened: No such file or directory");
-  EXPECT_EQ(refusal("-"), "standard input is not read; write it to a file first, and name that");
+  EXPECT_TRUE(is_refused(folder.path(), ErrorId::not_a_file));
+  EXPECT_TRUE(is_refused("/dev/null", ErrorId::not_a_file));
+  EXPECT_TRUE(is_refused(folder / "none", ErrorId::no_such_file, "No such file or directory"));
+  EXPECT_TRUE(is_refused("-", ErrorId::not_a_file, "standard input"));
   const std::string here = std::filesystem::current_path().string();
-  EXPECT_EQ(refusal("no-such-file"),
-            "cannot be opened: No such file or directory (the current folder is " + here + ")");
+  EXPECT_TRUE(is_refused("no-such-file", ErrorId::no_such_file,
+                         "No such file or directory (the current folder is " + here + ")"));
+  EXPECT_TRUE(is_refused(std::string(300, 'n'), ErrorId::cannot_read, "File name too long"));
 }
 
 }  // namespace mylos::regular_file_test

@@ -1,14 +1,11 @@
 // Finds ranks that share a device; NCCL refuses them before it starts.
 #include "mylos/comm/ranks/shared_devices.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "mylos/base/error.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::shared_devices_test {
-
-using testing::HasSubstr;
 
 constexpr DeviceId first{1};
 constexpr DeviceId second{2};
@@ -19,15 +16,10 @@ TEST(SharedDevices, ADevicePerRankIsTaken) {
 }
 
 TEST(SharedDevices, TwoRanksOnOneAreRefusedByNumber) {
-  try {
-    require_a_device_per_rank({first, second, second});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::bad_input);
-    EXPECT_THAT(error.what(), HasSubstr("ranks 1 and 2 share a device"));
-    EXPECT_THAT(error.what(), HasSubstr("3 ranks have 2 devices in all"));
-    EXPECT_THAT(error.what(), HasSubstr("communication.backend = \"mpi\""));
-  }
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::device_shared,
+                            {"ranks 1 and 2", "3 ranks", "2 devices", "communication.backend = \"mpi\""}, [] {
+                              require_a_device_per_rank({first, second, second});
+                            }));
 }
 
 TEST(SharedDevices, RanksOfADeviceAreCounted) {

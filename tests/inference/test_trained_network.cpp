@@ -12,6 +12,7 @@
 #include "mylos/inference/predict.hpp"
 #include "mylos/inference/trained_samples.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::trained_network_test {
 
@@ -49,14 +50,13 @@ class TrainedNetworkTest : public testing::Test {
   [[nodiscard]] NetworkData whole(const std::string& file) const {
     return {.choose = [file](DataOptions& data) { choose_whole_file(data, file); }};
   }
-  [[nodiscard]] std::string refusal(const NetworkData& data) {
-    try {
+  /// Succeeds if the data are refused, with this id and part.
+  [[nodiscard]] ::testing::AssertionResult is_refused(const NetworkData& data, ErrorId id,
+                                                      const std::string& part) {
+    return test::refuses(ExitCode::bad_input, id, {part}, [&] {
       const CheckpointReader reader(ranks, checkpoint);
       static_cast<void>(open_trained_network(ranks, reader, data));
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    });
   }
 
   Execution exec;
@@ -95,18 +95,20 @@ TEST_F(TrainedNetworkTest, PredictsTheSamplesOfAFile) {
 TEST_F(TrainedNetworkTest, RefusesDataOfAnotherWidth) {
   const std::string wide = folder.path() + "/wide.h5";
   testing_support::write_table(wide, rows, columns + 1, targets);
-  EXPECT_THAT(refusal(whole(wide)),
-              HasSubstr("has 4 inputs per sample, but " + checkpoint + " was trained on 3"));
+  EXPECT_TRUE(is_refused(whole(wide), ErrorId::data_mismatch,
+                         "4 inputs per sample, but " + checkpoint + " was trained on 3"));
   testing_support::write_table(wide, rows, columns, targets + 1);
-  EXPECT_THAT(refusal(whole(wide)), HasSubstr("has 3 targets per sample"));
-  EXPECT_THAT(refusal({.choose = [](DataOptions& data) { data.train.clear(); }}),
-              HasSubstr("is no network of tokens"));
+  EXPECT_TRUE(is_refused(whole(wide), ErrorId::data_mismatch, "3 targets per sample"));
+  EXPECT_TRUE(is_refused({.choose = [](DataOptions& data) { data.train.clear(); }}, ErrorId::wrong_format,
+                         checkpoint));
 }
 
 TEST_F(TrainedNetworkTest, TheCheckOfTheCallerRefusesBeforeMemoryIsTaken) {
   NetworkData data = whole(table);
-  data.check = [](const TrainedNetwork& network) { fail_input("{} is not wanted", network.path); };
-  EXPECT_EQ(refusal(data), checkpoint + " is not wanted");
+  data.check = [](const TrainedNetwork& network) {
+    fail_input(ErrorId::arguments_conflict, "{} is not wanted", network.path);
+  };
+  EXPECT_TRUE(is_refused(data, ErrorId::arguments_conflict, checkpoint + " is not wanted"));
 }
 
 TEST(Predict, InterpretsOutputsByTheLoss) {

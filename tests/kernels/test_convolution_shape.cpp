@@ -1,10 +1,10 @@
 // The output grids of convolutions, and the shapes that are refused.
 #include "mylos/kernels/convolution/convolution_shape.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "mylos/base/error.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::convolution_shape_test {
 
@@ -68,14 +68,8 @@ TEST(ConvolutionShape, OfTheTransposedLeadsBack) {
   }
 }
 
-void expect_refusal(ConvolutionShape shape, const char* message) {
-  try {
-    check(shape);
-    FAIL() << "not refused: " << message;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::bad_input);
-    EXPECT_THAT(error.what(), testing::HasSubstr(message));
-  }
+void expect_refusal(const ConvolutionShape& shape, const char* part) {
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_layer, {part}, [&] { check(shape); }));
 }
 
 TEST(ConvolutionShape, SaysWhatIsWrong) {
@@ -88,9 +82,9 @@ TEST(ConvolutionShape, SaysWhatIsWrong) {
   expect_refusal(with([](auto& s) { s.dilation[2] = 0; }), "dilation in width is 0");
   expect_refusal(with([](auto& s) { s.kernel[0] = 0; }), "kernel in depth is 0");
   expect_refusal(with([](auto& s) { s.padding[2] = -1; }), "padding in width is -1");
-  expect_refusal(with([](auto& s) { s.kernel[1] = 8; }), "no points in height");
-  expect_refusal(with([](auto& s) { s.groups = 4; }), "the groups must divide both");
-  expect_refusal(with([](auto& s) { s.groups = 0; }), "must be 1 or more");
+  expect_refusal(with([](auto& s) { s.kernel[1] = 8; }), "in height: ");
+  expect_refusal(with([](auto& s) { s.groups = 4; }), "4 groups");
+  expect_refusal(with([](auto& s) { s.groups = 0; }), "0 groups");
   expect_refusal(with([](auto& s) { s.outputs = 0; }), "output has 0 channels");
   expect_refusal(with([](auto& s) { s.input.extent[2] = 0; }), "width is 0");
   expect_refusal(with([](auto& s) { s.input.channels = 0; }), "0 channels");
@@ -99,18 +93,15 @@ TEST(ConvolutionShape, SaysWhatIsWrong) {
                    s.padding_kind = PaddingKind::reflect;
                    s.padding[1] = 7;
                  }),
-                 "reflects 7 points beyond the grid's edges in height");
+                 "reflects 7 points");
   expect_refusal(with([](auto& s) {
                    s.padding_kind = PaddingKind::periodic;
                    s.padding[2] = 10;
                  }),
-                 "repeats 10 points beyond the grid's edges in width");
-  expect_refusal(with([](auto& s) {
-                   s.input.extent = {1 << 20, 1 << 20, 1 << 30};
-                 }),
-                 "more than 64 bits can count");
+                 "repeats 10 points");
+  expect_refusal(with([](auto& s) { s.input.extent = {1 << 20, 1 << 20, 1 << 30}; }), "64");
   expect_refusal(with([](auto& s) { s.input.extent = {1 << 10, 1 << 10, 1 << 10}; }), "points of a sample");
-  expect_refusal(with([](auto& s) { s.outputs = std::int64_t{1} << 40; }), "channels; there can be 1 to");
+  expect_refusal(with([](auto& s) { s.outputs = std::int64_t{1} << 40; }), "1099511627776 channels");
 }
 
 }  // namespace mylos::convolution_shape_test

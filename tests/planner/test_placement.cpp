@@ -4,13 +4,13 @@
 #include <algorithm>
 
 #include "mylos/base/device/arena.hpp"
-#include "mylos/base/error.hpp"
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/planner/min_memory.hpp"
 #include "mylos/planner/plan.hpp"
 #include "random_chains.hpp"
 #include "support/cases.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::placement_test {
 
@@ -220,13 +220,8 @@ TEST(Placement, TakesAtMostTwoPercentMoreThanTheLivePeak) {
 
 void expect_refused(const Schedule& schedule, const std::string& why) {
   const ChainCost cost{0, {small, small}, 0, 0};
-  try {
-    (void)place(trace_lifetimes(cost, schedule));
-    ADD_FAILURE() << "was executed: " << why;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::bad_input);
-    EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
-  }
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::internal, {why},
+                            [&] { (void)place(trace_lifetimes(cost, schedule)); }));
 }
 
 TEST(Placement, RefusesListsThatCannotBeExecuted) {
