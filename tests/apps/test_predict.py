@@ -154,16 +154,16 @@ def check_refusals(command):
         refuse(command, r"new\.h5: " + NO_ANSWERS, *train, ranks=ranks)
         refuse(command, r"new\.h5: " + NO_ANSWERS, *train, "--check", ranks=ranks)
         refuse(command, r"new\.h5: " + NO_ANSWERS, "eval", "runs/flow", "--data", "new.h5", ranks=ranks)
-        refuse(command, r"new\.h5: has 3 inputs per sample, but runs/small/checkpoints/step-\d+\.h5 was trained on 8",
-               "predict", "runs/small", "new.h5", "refused.h5", ranks=ranks)
+        refuse(command, r"new\.h5: has 3 inputs per sample, but runs/small/checkpoints/step-\d+\.h5 was trained on 8.* "
+               r"\[data-mismatch\]\n", "predict", "runs/small", "new.h5", "refused.h5", ranks=ranks)
     with h5py.File(command.folder / "four-inputs.h5", "w") as file:
         file["inputs"], file["targets"] = numpy.zeros((5, 4), "f4"), numpy.zeros((5, 2), "f4")
-    refuse(command, r"four-inputs\.h5: has 4 inputs per sample, but runs/flow/.* was trained on 3",
+    refuse(command, r"four-inputs\.h5: has 4 inputs per sample, but runs/flow/.* was trained on 3.* \[data-mismatch\]\n",
            "eval", "runs/flow", "--data", "four-inputs.h5")
     with h5py.File(command.folder / "four.h5", "w") as file:
         file["inputs"], file["labels"] = numpy.zeros((5, 8), "f4"), numpy.arange(5) % 4
         file.attrs["classes"] = 4
-    refuse(command, r"four\.h5: has 4 classes, but runs/small/.* was trained on 3",
+    refuse(command, r"four\.h5: has 4 classes, but runs/small/.* was trained on 3.* \[data-mismatch\]\n",
            "predict", "runs/small", "four.h5", "refused.h5")
 
 
@@ -195,16 +195,16 @@ def check_outputs_find_room_before_they_are_computed(command):
 def check_checkpoints_of_strangers(command):
     sound = last_checkpoint(command, "runs/flow")
     for path, values, message in [
-            ("data/normalization/inputs", numpy.ones(2), "/data/normalization/inputs has 2 columns, its network 3"),
-            ("data/normalization/targets", numpy.ones(1), "/data/normalization/targets has 1 columns, its network 2"),
-            ("model/head/weight", numpy.zeros((1 << 40, 0), "f4"), "/model/head/weight is no matrix"),
-            ("model/hidden1/weight", numpy.zeros(72, "f4"), "/model/hidden1/weight is no matrix")]:
+            ("data/normalization/inputs", numpy.ones(2), r"/data/normalization/inputs has 2 columns, .* 3 \[damaged\]"),
+            ("data/normalization/targets", numpy.ones(1), r"/data/normalization/targets has 1 columns, .* 2 \[damaged\]"),
+            ("model/head/weight", numpy.zeros((1 << 40, 0), "f4"), r"/model/head/weight .*\[outputs, inputs\] \[bad-dataset\]"),
+            ("model/hidden1/weight", numpy.zeros(72, "f4"), r"/model/hidden1/weight .*\[outputs, inputs\] \[bad-dataset\]")]:
         crafted = command.folder / "crafted.h5"
         paths = [f"{path}/shift", f"{path}/scale"] if "normalization" in path else [path]
         replace_signed(sound, crafted, dict.fromkeys(paths, values))
         for ranks in (1, 2):
-            refuse(command, re.escape(f"crafted.h5: {message}"), "predict", "crafted.h5", "new.h5", "refused.h5", ranks=ranks)
-        refuse(command, re.escape(f"crafted.h5: {message}"), "eval", "crafted.h5", "--data", "flow.h5")
+            refuse(command, rf"crafted\.h5: {message}\n", "predict", "crafted.h5", "new.h5", "refused.h5", ranks=ranks)
+        refuse(command, rf"crafted\.h5: {message}\n", "eval", "crafted.h5", "--data", "flow.h5")
 
 
 def check_bad_value_ends_all_ranks(command):

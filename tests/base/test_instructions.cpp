@@ -108,9 +108,9 @@ TEST(Instructions, OfAnotherProcessorAreRefusedAndThoseHereNamed) {
 
 TEST(Instructions, OfNoProcessorAreRefusedAndAllNamed) {
   const auto find = [] { static_cast<void>(instructions_named("avx3")); };
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::unknown_name, {"avx3"}, find));
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_argument, {"avx3"}, find));
   for (const Instructions instructions : all)
-    EXPECT_TRUE(test::refuses(ErrorId::unknown_name, {name_of(instructions)}, find));
+    EXPECT_TRUE(test::refuses(ErrorId::bad_argument, {name_of(instructions)}, find));
 }
 
 }  // namespace mylos::instructions_test

@@ -72,7 +72,7 @@ TEST(KnownDevices, WithoutBfloat16MultiplyItAsFloat) {
 }
 
 TEST(KnownDevices, AreNamedToWhoeverAsksForAnotherOne) {
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::unknown_name, {"'abacus'", "a100-80gb, h100-pcie"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_argument, {"'abacus'", "a100-80gb, h100-pcie"},
                             [] { static_cast<void>(known_device("abacus")); }));
 }
 

@@ -59,7 +59,7 @@ constexpr std::array of_deck{
         "Leave it out, or set the key that makes it effective."},
     ErrorEntry{ErrorId::unknown_name, "unknown-name",
                "A name or pattern in the deck or on the command line matches nothing: no layer, parameter, "
-               "tensor, metric, device or instruction set.",
+               "tensor or metric.",
                "Use one of the names that the message lists; `mylos plan DECK` shows those of the layers."},
     ErrorEntry{ErrorId::bad_layer, "bad-layer",
                "A layer cannot take its input, or the network does not fit the samples: channels, grid or "

@@ -69,7 +69,7 @@ Instructions instructions_named(std::string_view name) {
   }
   std::vector<std::string_view> names;
   for (const Named& candidate : all) names.push_back(candidate.name);
-  fail_input(ErrorId::unknown_name, "unknown instructions \"{}\"; expected one of: {}", name,
+  fail_input(ErrorId::bad_argument, "unknown instructions \"{}\"; expected one of: {}", name,
              fmt::join(names, ", "));
 }
 

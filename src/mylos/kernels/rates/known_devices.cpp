@@ -69,7 +69,7 @@ const KnownDevice& known_device(std::string_view name) {
   const auto found = std::find_if(devices.begin(), devices.end(),
                                   [&](const KnownDevice& device) { return device.name == name; });
   if (found == devices.end())
-    fail_input(ErrorId::unknown_name, "unknown device '{}'; rates are known for {}", printable(name),
+    fail_input(ErrorId::bad_argument, "unknown device '{}'; rates are known for {}", printable(name),
                known_device_names());
   return *found;
 }
