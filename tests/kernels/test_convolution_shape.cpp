@@ -93,12 +93,12 @@ TEST(ConvolutionShape, SaysWhatIsWrong) {
                    s.padding_kind = PaddingKind::reflect;
                    s.padding[1] = 7;
                  }),
-                 "reflects 7 points");
+                 "reflects 7 points beyond the grid's edges in height");
   expect_refusal(with([](auto& s) {
                    s.padding_kind = PaddingKind::periodic;
                    s.padding[2] = 10;
                  }),
-                 "repeats 10 points");
+                 "repeats 10 points beyond the grid's edges in width");
   expect_refusal(with([](auto& s) { s.input.extent = {1 << 20, 1 << 20, 1 << 30}; }), "64");
   expect_refusal(with([](auto& s) { s.input.extent = {1 << 10, 1 << 10, 1 << 10}; }), "points of a sample");
   expect_refusal(with([](auto& s) { s.outputs = std::int64_t{1} << 40; }), "1099511627776 channels");

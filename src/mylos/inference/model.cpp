@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "mylos/base/error.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/kernels/convert.hpp"
@@ -57,6 +58,8 @@ InferenceModel::InferenceModel(Chain chain, const Engines& engines, std::int64_t
             activations_) {}
 
 void InferenceModel::read(const CheckpointReader& reader, bool average) {
+  if (average && !has_average(reader))
+    fail_input(ErrorId::no_average, "{}: has no /average, the moving average of the weights", reader.path());
   CheckpointState state = weights_.state(average);
   add_buffers(state, buffers_);
   reader.read(state);
