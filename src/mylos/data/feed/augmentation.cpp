@@ -68,18 +68,18 @@ void require_augmentable(const AugmentOptions& options, const DatasetShape& shap
                          const Places& places) {
   if (!options.any()) return;
   if (grid.size() < 2) {
-    fail_input(
-        "{}{}: states no grid for its samples (an attribute 'shape' of /), which data.augment needs; {}",
-        place_of(places, keys_in_use(options)), path, how_to_give_a_grid);
+    fail_input(ErrorId::missing_dataset,
+               "{}{}: has no attribute 'shape' of /, the grid of its samples, which data.augment needs; {}",
+               place_of(places, keys_in_use(options)), path, how_to_give_a_grid);
   }
   const auto refuse = [&](const char* key, const std::string& needs) {
     const std::string name = fmt::format("data.augment.{}", key);
-    fail_input("{}{} needs {}; samples of {} are {}", place_of(places, {name}), name, needs, path,
-               fmt::join(grid, " x "));
+    fail_input(ErrorId::data_mismatch, "{}{} needs {}; samples of {} are {}", place_of(places, {name}), name,
+               needs, path, fmt::join(grid, " x "));
   };
   if (!has_numbers(grid, shape.features)) {
-    fail_input("data.augment: a sample of {} has {} numbers, which are not those of the grid {}", path,
-               shape.features, fmt::join(grid, " x "));
+    fail_input(ErrorId::data_mismatch, "data.augment: a sample of {} has {} numbers, but its grid is {}",
+               path, shape.features, fmt::join(grid, " x "));
   }
   const std::int64_t smallest = *std::min_element(grid.begin(), grid.end() - 1);
   const std::int64_t max_crop = options.crop_fill == CropFill::reflect ? smallest - 1 : smallest;
@@ -94,7 +94,7 @@ void require_augmentable(const AugmentOptions& options, const DatasetShape& shap
     refuse("rotate", "two last extents that are equal");
   if (shape.task == Task::regression && options.targets == AugmentTargets::move &&
       shape.outputs % points_of(grid) != 0) {
-    refuse("targets", fmt::format("as many targets for each of the grid's {} points, not {} in all",
+    refuse("targets", fmt::format("the same number of targets at each of the grid's {} points, not {} in all",
                                   points_of(grid), shape.outputs));
   }
 }

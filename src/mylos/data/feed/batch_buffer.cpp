@@ -60,8 +60,9 @@ template <class Stored, class StoredColumn>
     const auto fits = [&](auto tag) { return std::abs(result) <= largest<typename decltype(tag)::type>; };
     if (dispatch(type, fits)) continue;
     const std::string where = fmt::format("{} row {}, column {} (counted from 0)", dataset, row, stored(i));
-    if (!std::isfinite(value)) fail_input("{} is {}, expected a finite number", where, value);
-    fail_input("{} is {}{}, too large for {}: {}", where, value,
+    if (!std::isfinite(value))
+      fail_input(ErrorId::not_finite, "{} is {}, expected a finite number", where, value);
+    fail_input(ErrorId::not_finite, "{} is {}{}, too large for {}: {}", where, value,
                scaling.identity() ? "" : fmt::format(" ({:.6g} normalised)", exact), name_of(type),
                advice(!scaling.identity(), type));
   }

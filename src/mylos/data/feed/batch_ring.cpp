@@ -15,7 +15,7 @@ constexpr std::int64_t kept_batches = 2;
 void BatchRing::start(std::int64_t position) {
   stop();
   if (position < 0 || position % batch_ != 0) {
-    fail_run("data position {} is not at a step's start (batch {})", position, batch_);
+    fail_run(ErrorId::internal, "data position {} is not at a step's start (batch {})", position, batch_);
   }
   filled_ = taken_ = 0;
   stopping_ = false;

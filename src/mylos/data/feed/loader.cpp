@@ -68,7 +68,7 @@ class Loader::Maker final : public BatchMaker {
   std::unique_ptr<SampleSource> make_source(Split split, const Sampler& sampler,
                                             const LoaderOptions& options) {
     if (sampler.options().samples != split.count) {
-      fail_run("{}: the sampler orders {} samples, the split has {}", dataset_.path(),
+      fail_run(ErrorId::internal, "{}: the sampler orders {} samples, the split has {}", dataset_.path(),
                sampler.options().samples, split.count);
     }
     if (sampler.options().shuffle == Shuffle::blocks) {
@@ -78,6 +78,7 @@ class Loader::Maker final : public BatchMaker {
     const std::int64_t available = available_host_memory() / options.ranks_on_node;
     if (needed > available / 2) {
       fail_input(
+          ErrorId::too_large,
           "{}: its {} training samples take {} in memory, more than half of the {} that each rank has; "
           "data.shuffle = \"blocks\" reads them in pieces",
           dataset_.path(), split.count, format_bytes(needed), format_bytes(available));

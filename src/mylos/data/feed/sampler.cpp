@@ -88,13 +88,15 @@ std::int64_t samples_per_block(std::int64_t sample_bytes) {
 
 Sampler::Sampler(const SamplerOptions& options)
     : options_(options), stream_(options.seed, RandomPurpose::shuffle, "samples") {
-  if (options.batch < 1) fail_input("data.batch = {}, expected at least 1", options.batch);
+  if (options.batch < 1)
+    fail_input(ErrorId::bad_value, "data.batch = {}, expected at least 1", options.batch);
   if (options.batch > options.samples) {
-    fail_input("data.batch = {} is more than the {} training samples; lower it", options.batch,
-               options.samples);
+    fail_input(ErrorId::too_little_data, "data.batch = {} is more than the {} training samples; lower it",
+               options.batch, options.samples);
   }
   if (options.block_samples < 1 || options.window_blocks < 1) {
-    fail_run("blocks of {} samples in windows of {}", options.block_samples, options.window_blocks);
+    fail_run(ErrorId::internal, "blocks of {} samples in windows of {} blocks, expected at least 1",
+             options.block_samples, options.window_blocks);
   }
   epoch_length_ = options.last_batch == LastBatch::drop ? options.samples / options.batch * options.batch
                                                         : options.samples;

@@ -26,8 +26,9 @@ struct Share {
 [[nodiscard]] inline Share batch_share(std::int64_t batch, int rank, int ranks) {
   if (batch < ranks)
     fail_input(
-        "data.batch = {} is less than the {} ranks, each of which needs a sample: start at most {}, or raise "
-        "it",
+        ErrorId::wrong_rank_count,
+        "data.batch = {} is less than the {} ranks, each of which needs a sample: start at most {} ranks, "
+        "or raise data.batch",
         batch, ranks, batch);
   return share_of(batch, rank, ranks);
 }

@@ -11,7 +11,7 @@ inline hdf5::File open_data_file(const std::string& path) {
   try {
     return hdf5::File::open(path);
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}; `mylos prepare` makes data files", error.what()));
+    throw error.with(fmt::format("{}; `mylos prepare` makes data files", error.message()));
   }
 }
 

@@ -19,14 +19,17 @@ hdf5::File open_dataset(const std::string& path) {
   if (file.has_attribute("/", "format")) {
     const std::string format = file.text_attribute("/", "format");
     if (format != dataset_format)
-      fail_input("{}: is a {} file, expected {}", path, printable(format), dataset_format);
+      fail_input(ErrorId::wrong_format, "{}: is a {} file, expected {}", path, printable(format),
+                 dataset_format);
     const auto version = file.integer_attribute("/", "version");
     if (version < 1 || version > dataset_version) {
-      fail_input("{}: {} version {}, expected at most {}", path, format, version, dataset_version);
+      fail_input(ErrorId::unknown_version, "{}: {} version {}, expected at most {}", path, format, version,
+                 dataset_version);
     }
   }
   if (!file.exists("/inputs")) {
-    fail_input("{}: has no dataset /inputs [samples, features]; `mylos prepare` makes data files", path);
+    fail_input(ErrorId::missing_dataset,
+               "{}: has no dataset /inputs [samples, features]; `mylos prepare` makes data files", path);
   }
   return file;
 }
@@ -36,6 +39,7 @@ Task task_of(const hdf5::File& file, Answers answers) {
   const bool targets = file.exists("/targets");
   if (!labels && !targets && answers == Answers::needed) {
     fail_input(
+        ErrorId::missing_dataset,
         "{}: has neither /labels [samples] nor /targets [samples, outputs], so that only `mylos predict` can "
         "use it; `mylos prepare csv` with --label or --targets, or `prepare idx` with a file of labels, "
         "makes "
@@ -43,7 +47,7 @@ Task task_of(const hdf5::File& file, Answers answers) {
         file.path());
   }
   if (labels && targets) {
-    fail_input("{}: has both /labels and /targets, expected one of them", file.path());
+    fail_input(ErrorId::bad_dataset, "{}: has both /labels and /targets, expected one of them", file.path());
   }
   if (labels) return Task::classification;
   return targets ? Task::regression : Task::none;
@@ -114,7 +118,8 @@ void Dataset::open_grid() {
     grid_.push_back(extent);
   }
   if (!words.eof() || numbers != features()) {
-    fail_input("{}: attribute 'shape' of / is '{}', expected numbers whose product is the {} of a sample",
+    fail_input(ErrorId::bad_dataset,
+               "{}: attribute 'shape' of / is '{}', expected numbers whose product is the {} of a sample",
                path_, printable(text, 100), features());
   }
   if (grid_.size() == 2) grid_.push_back(1);
@@ -128,7 +133,8 @@ void Dataset::open_inputs() {
   shape_.samples = inputs.dims()[0];
   shape_.features = inputs.dims()[1];
   if (samples() == 0 || features() == 0) {
-    fail_input("{}: dataset /inputs is [{}, {}], expected at least one sample and one feature", path_,
+    fail_input(ErrorId::bad_dataset,
+               "{}: dataset /inputs is [{}, {}], expected at least one sample and one feature", path_,
                samples(), features());
   }
   inputs_.emplace(file_, inputs, shape_.input_type, digests_);
@@ -140,17 +146,19 @@ void Dataset::open_answers() {
     answers.require({DType::int32, DType::int64, DType::uint8}, 1, "[samples]");
     shape_.outputs = file_.integer_attribute("/", "classes");
     if (outputs() < 1 || outputs() > max_classes) {
-      fail_input("{}: attribute 'classes' of / is {}, expected 1 to {}", path_, outputs(), max_classes);
+      fail_input(ErrorId::bad_dataset, "{}: attribute 'classes' of / is {}, expected 1 to {}", path_,
+                 outputs(), max_classes);
     }
   } else {
     answers.require({DType::fp32}, 2, "[samples, outputs]");
     shape_.outputs = answers.dims()[1];
     if (outputs() == 0)
-      fail_input("{}: dataset /targets is [{}, 0], expected at least one output", path_, samples());
+      fail_input(ErrorId::bad_dataset, "{}: dataset /targets is [{}, 0], expected at least one output", path_,
+                 samples());
   }
   if (answers.dims()[0] != samples()) {
-    fail_input("{}: dataset {} has {} samples, /inputs has {}", path_, answers.path(), answers.dims()[0],
-               samples());
+    fail_input(ErrorId::bad_dataset, "{}: dataset {} has {} samples, /inputs has {}", path_, answers.path(),
+               answers.dims()[0], samples());
   }
   const bool labels = task() == Task::classification;
   answers_.emplace(file_, answers, labels ? DType::int32 : DType::fp32, digests_);
@@ -160,8 +168,8 @@ std::vector<std::string> Dataset::class_names() const {
   if (task() != Task::classification) return {};
   std::vector<std::string> names = read_names(file_, "/class_names");
   if (!names.empty() && static_cast<std::int64_t>(names.size()) != outputs()) {
-    fail_input("{}: /class_names has {} names, one a line or in a list, for {} classes", path_, names.size(),
-               outputs());
+    fail_input(ErrorId::bad_names, "{}: /class_names has {} names, one a line or in a list, for {} classes",
+               path_, names.size(), outputs());
   }
   return names;
 }
@@ -173,7 +181,8 @@ void Dataset::open_names() {
     std::vector<std::string> names = read_names(file_, path);
     const auto count = static_cast<std::int64_t>(names.size());
     if (count == 0 || count == columns || count == on_grid) return names;
-    fail_input("{}: {} has {} names, one a line or in a list, expected {}{}", path_, path, count, columns,
+    fail_input(ErrorId::bad_names, "{}: {} has {} names, one a line or in a list, expected {}{}", path_, path,
+               count, columns,
                on_grid == columns ? "" : fmt::format(", or {} for the channels of a point", on_grid));
   };
   input_names_ = open("/input_names", features(), channels);
@@ -242,7 +251,8 @@ std::int64_t Dataset::checking_bytes() const {
 
 void Dataset::require_label(std::int64_t row, std::int32_t label) const {
   if (label >= 0 && label < outputs()) return;
-  fail_input("{}: /labels row {} (counted from 0) is {}, expected 0 to {}", path_, row, label, outputs() - 1);
+  fail_input(ErrorId::bad_label, "{}: /labels row {} (counted from 0) is {}, expected 0 to {}", path_, row,
+             label, outputs() - 1);
 }
 
 bool Dataset::was_prepared() const {
@@ -299,13 +309,14 @@ void Dataset::read_all(const TakeRows& take_inputs, const TakeRows& take_answers
 
 Splits split_samples(std::int64_t samples, double validation_fraction) {
   if (!(validation_fraction >= 0 && validation_fraction < 1)) {
-    fail_input("data.validation = {}, expected at least 0 and below 1", validation_fraction);
+    fail_input(ErrorId::bad_value, "data.validation = {}, expected at least 0 and below 1",
+               validation_fraction);
   }
   const auto held_out =
       static_cast<std::int64_t>(std::llround(validation_fraction * static_cast<double>(samples)));
   if (held_out >= samples || (validation_fraction > 0 && held_out == 0)) {
-    fail_input("data.validation = {} leaves no sample of {} for {}", validation_fraction, samples,
-               held_out == 0 ? "validation" : "training");
+    fail_input(ErrorId::too_little_data, "data.validation = {} leaves no sample of {} for {}",
+               validation_fraction, samples, held_out == 0 ? "validation" : "training");
   }
   return {{0, samples - held_out}, {samples - held_out, held_out}};
 }

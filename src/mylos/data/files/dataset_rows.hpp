@@ -22,8 +22,8 @@ inline void require_finite(const std::string& path, const char* dataset, const f
   const float* end = values + rows * columns;
   const float* bad = std::find_if(values, end, [](float value) { return !std::isfinite(value); });
   if (bad == end) return;
-  fail_input("{}: {} row {}, column {} (counted from 0) is {}, expected a finite number", path, dataset,
-             first_row + (bad - values) / columns, (bad - values) % columns, *bad);
+  fail_input(ErrorId::not_finite, "{}: {} row {}, column {} (counted from 0) is {}, expected a finite number",
+             path, dataset, first_row + (bad - values) / columns, (bad - values) % columns, *bad);
 }
 
 }  // namespace mylos

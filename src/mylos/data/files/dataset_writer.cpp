@@ -118,8 +118,8 @@ void DatasetWriter::finish() {
   State& state = *state_;
   const std::int64_t answers = state.shape.task == Task::none ? 0 : state.shape.samples;
   if (state.inputs_written != state.shape.samples || state.answers_written != answers) {
-    fail_run("{}: {} inputs and {} answers were given for {} samples", state.pending.temporary(),
-             state.inputs_written, state.answers_written, state.shape.samples);
+    fail_run(ErrorId::internal, "{}: {} inputs and {} answers were given for {} samples",
+             state.pending.temporary(), state.inputs_written, state.answers_written, state.shape.samples);
   }
   if (state.shape.task == Task::classification && state.shape.outputs == 0) {
     state.shape.outputs = state.max_label + std::int64_t{1};

@@ -142,10 +142,11 @@ Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_
   const bool by_channel = method == Normalize::channel;
   const bool on_grid = is_on_grid(file, channels);
   if (by_channel && !on_grid) {
-    fail_input(
-        "{}{}: states no grid for its samples (an attribute 'shape' of /), and data.normalize = "
-        "\"channel\" goes by its channels; {}",
-        place_of(places, {"data.normalize"}), file.path(), how_to_give_a_grid);
+    fail_input(ErrorId::missing_dataset,
+               "{}{}: has no attribute 'shape' of /, the grid of its samples, which data.normalize = "
+               "\"channel\" needs; "
+               "{}",
+               place_of(places, {"data.normalize"}), file.path(), how_to_give_a_grid);
   }
   const auto take_range = [&](const ColumnStatistics& of_columns) {
     const ColumnStatistics of = on_grid ? channel_statistics(of_columns, channels) : of_columns;

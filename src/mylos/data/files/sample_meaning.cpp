@@ -48,7 +48,8 @@ SampleMeaning meaning_of(const Dataset& train, const std::vector<std::int64_t>& 
 
 void require_same_meaning(const SampleMeaning& trained, const Dataset& other) {
   if (!may_lie_on(trained, other.grid())) {
-    fail_input("{}: its samples lie on a grid of {}, those of {} on one of {}; both grids must be equal",
+    fail_input(ErrorId::data_mismatch,
+               "{}: its samples lie on a grid of {}, those of {} on one of {}; both grids must be equal",
                other.path(), fmt::join(other.grid(), " x "), trained.data,
                fmt::join(trained.grid.empty() ? trained.deck_grid : trained.grid, " x "));
   }
@@ -56,6 +57,7 @@ void require_same_meaning(const SampleMeaning& trained, const Dataset& other) {
   for (std::size_t i = 0; i < std::min(names.size(), trained.class_names.size()); ++i) {
     if (names[i] == trained.class_names[i]) continue;
     fail_input(
+        ErrorId::bad_names,
         "{}: class {} (counted from 0) is '{}', and '{}' in {}; labels must mean the same classes: `mylos "
         "prepare images` with --classes-of {} numbers them alike",
         other.path(), i, printable(names[i]), printable(trained.class_names[i]), trained.data, trained.file);
@@ -76,15 +78,15 @@ std::vector<std::string> match_columns(const SampleMeaning& trained, Dataset& ot
 void require_same_shape(const Dataset& train, const Dataset& other,
                         const std::vector<std::int64_t>& deck_grid) {
   if (train.features() != other.features()) {
-    fail_input("{}: has {} features per sample, {} has {}", other.path(), other.features(), train.path(),
-               train.features());
+    fail_input(ErrorId::data_mismatch, "{}: has {} features per sample, {} has {}", other.path(),
+               other.features(), train.path(), train.features());
   }
   if (train.task() != other.task()) {
-    fail_input("{}: holds {}, {} holds {}", other.path(), name_of_answers(other.task()), train.path(),
-               name_of_answers(train.task()));
+    fail_input(ErrorId::data_mismatch, "{}: holds {}, {} holds {}", other.path(),
+               name_of_answers(other.task()), train.path(), name_of_answers(train.task()));
   }
   if (train.outputs() != other.outputs()) {
-    fail_input("{}: has {} {}, {} has {}", other.path(), other.outputs(),
+    fail_input(ErrorId::data_mismatch, "{}: has {} {}, {} has {}", other.path(), other.outputs(),
                other.task() == Task::regression ? "targets per sample" : "classes", train.path(),
                train.outputs());
   }

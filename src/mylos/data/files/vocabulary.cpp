@@ -36,9 +36,10 @@ Vocabulary Vocabulary::characters(std::string_view characters) {
   Vocabulary vocabulary(TokenKind::characters, 0);
   for (std::size_t at = 0; at < characters.size();) {
     const Utf8Character character = first_character(characters.substr(at));
-    if (character.bytes <= 0) fail_input("the vocabulary's characters are not UTF-8 at byte {}", at);
+    if (character.bytes <= 0)
+      fail_input(ErrorId::bad_dataset, "the vocabulary's characters are not UTF-8 at byte {}", at);
     if (!vocabulary.codes_.empty() && character.code <= vocabulary.codes_.back()) {
-      fail_input("the vocabulary's characters are not in rising order at byte {}", at);
+      fail_input(ErrorId::bad_dataset, "the vocabulary's characters are not in rising order at byte {}", at);
     }
     vocabulary.codes_ += character.code;
     at += static_cast<std::size_t>(character.bytes);
@@ -56,7 +57,8 @@ std::string Vocabulary::text() const {
 std::vector<std::int32_t> Vocabulary::encode(std::string_view text, const std::string& source) const {
   if (kind_ == TokenKind::characters) return encode_characters(text, source);
   if (kind_ == TokenKind::tokens) {
-    fail_input("{}: the vocabulary has {} numbered tokens without text; give token numbers", source, size_);
+    fail_input(ErrorId::bad_argument,
+               "{}: the vocabulary has {} numbered tokens without text; give token numbers", source, size_);
   }
   std::vector<std::int32_t> tokens;
   for (const char byte : text) tokens.push_back(static_cast<unsigned char>(byte));
@@ -68,10 +70,12 @@ std::vector<std::int32_t> Vocabulary::encode_characters(std::string_view text,
   std::vector<std::int32_t> tokens;
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Character character = first_character(text.substr(at));
-    if (character.bytes <= 0) fail_input("{}: is not UTF-8 at byte {} (counted from 0)", source, at);
+    if (character.bytes <= 0)
+      fail_input(ErrorId::bad_encoding, "{}: is not UTF-8 at byte {} (counted from 0)", source, at);
     const auto found = std::lower_bound(codes_.begin(), codes_.end(), character.code);
     if (found == codes_.end() || *found != character.code) {
-      fail_input("{}: character {} at position {} (counted from 0) is not one of the {} of the vocabulary{}",
+      fail_input(ErrorId::unknown_token,
+                 "{}: character {} at position {} (counted from 0) is not one of the {} of the vocabulary{}",
                  source, character_text(character.code), tokens.size(), size_, listed(codes_));
     }
     tokens.push_back(static_cast<std::int32_t>(found - codes_.begin()));
@@ -81,11 +85,13 @@ std::vector<std::int32_t> Vocabulary::encode_characters(std::string_view text,
 }
 
 std::string Vocabulary::decode(std::span<const std::int32_t> tokens) const {
-  if (kind_ == TokenKind::tokens) fail_input("the vocabulary has {} numbered tokens without text", size_);
+  if (kind_ == TokenKind::tokens)
+    fail_input(ErrorId::internal, "the vocabulary has {} numbered tokens without text", size_);
   std::string text;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] < 0 || tokens[i] >= size_) {
-      fail_input("token {} (counted from 0) is {}, expected 0 to {}", i, tokens[i], size_ - 1);
+      fail_input(ErrorId::unknown_token, "token {} (counted from 0) is {}, expected 0 to {}", i, tokens[i],
+                 size_ - 1);
     }
     if (kind_ == TokenKind::bytes) {
       text += static_cast<char>(tokens[i]);

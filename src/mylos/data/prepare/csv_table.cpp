@@ -74,13 +74,13 @@ std::string joined(const Words& words) {
 CsvLines::CsvLines(const std::string& path) : path_(path) {
   require_regular_file(path);
   file_.open(path, std::ios::binary);
-  if (!file_) fail_input("{}: cannot be opened: {}", path, std::strerror(errno));
+  if (!file_) fail_input(ErrorId::cannot_read, "{}: cannot be opened: {}", path, std::strerror(errno));
 }
 
 bool CsvLines::read_piece() {
   piece_.resize(csv_piece_bytes);
   file_.read(piece_.data(), static_cast<std::streamsize>(piece_.size()));
-  if (file_.bad()) fail_input("{}: cannot be read after line {}", path_, number_ - 1);
+  if (file_.bad()) fail_input(ErrorId::cannot_read, "{}: cannot be read after line {}", path_, number_ - 1);
   rest_ = std::string_view(piece_).substr(0, static_cast<std::size_t>(file_.gcount()));
   return !rest_.empty();
 }
@@ -88,11 +88,13 @@ bool CsvLines::read_piece() {
 /// Appends to the current line.
 void CsvLines::append(std::string_view part) {
   if (part.find('\0') != std::string_view::npos) {
-    fail_input("{}:{}: has a NUL (as in UTF-16 or in binary data); expected a table in UTF-8", path_,
+    fail_input(ErrorId::bad_encoding,
+               "{}:{}: has a NUL (as in UTF-16 or in binary data); expected a table in UTF-8", path_,
                number_);
   }
   if (part.size() > max_line_bytes - line_.size()) {
-    fail_input("{}:{}: has more than {}; expected one sample per line (this may be binary data)", path_,
+    fail_input(ErrorId::too_large,
+               "{}:{}: has more than {}; expected one sample per line (this may be binary data)", path_,
                number_, format_bytes(static_cast<std::int64_t>(max_line_bytes)));
   }
   line_ += part;
@@ -131,7 +133,8 @@ std::optional<std::string_view> CsvLines::quoted_cell(std::size_t begin, char se
     if (line_[read] == '"') ++read;
   }
   if (read == line_.size()) {
-    fail_input("{}:{}: the quote before '{}' is not closed; expected a cell that ends on its line", path_,
+    fail_input(ErrorId::bad_row,
+               "{}:{}: the quote before '{}' is not closed; expected a cell that ends on its line", path_,
                number_, printable(std::string_view(line_).substr(begin + 1)));
   }
   const std::string_view rest = std::string_view(line_).substr(read + 1);
@@ -165,7 +168,7 @@ void CsvLines::split(char separator, std::vector<std::string_view>& cells) {
 
 CsvTable::CsvTable(const PrepareCsv& job) : job_(job) {
   CsvLines lines(job.file);
-  if (!lines.next()) fail_input("{}: is empty", job.file);
+  if (!lines.next()) fail_input(ErrorId::too_little_data, "{}: is empty", job.file);
   std::vector<std::string_view> cells;
   separator_ = job.separator ? *job.separator : recognised_separator(lines);
   lines.split(separator_, cells);
@@ -180,7 +183,7 @@ CsvTable::CsvTable(const PrepareCsv& job) : job_(job) {
     rows_ = 1;
   }
   while (lines.next()) ++rows_;
-  if (rows_ == 0) fail_input("{}: has a header but no samples", job.file);
+  if (rows_ == 0) fail_input(ErrorId::too_little_data, "{}: has a header but no samples", job.file);
 }
 
 /// Accepts names (no numbers, not all empty) or a sample (numbers alone). The user must decide the other
@@ -194,9 +197,10 @@ void CsvTable::require_names_or_sample(const std::vector<std::string_view>& cell
   constexpr auto say_which = "--header reads it as the columns' names, --no-header as the first sample";
   const auto column_number = [&](auto cell) { return cell - cells.begin() + 1; };
   if (number == cells.end())
-    fail_input("{}:{}: has no name and no number; {}", job_.file, first_number_, say_which);
-  fail_input("{}:{}: mixes names and numbers: column {} is {}, column {} is {}; {}", job_.file, first_number_,
-             column_number(number), cell_text(*number), column_number(other), cell_text(*other), say_which);
+    fail_input(ErrorId::bad_row, "{}:{}: has no name and no number; {}", job_.file, first_number_, say_which);
+  fail_input(ErrorId::bad_row, "{}:{}: mixes names and numbers: column {} is {}, column {} is {}; {}",
+             job_.file, first_number_, column_number(number), cell_text(*number), column_number(other),
+             cell_text(*other), say_which);
 }
 
 /// Data files store names in UTF-8 and compare them.
@@ -204,6 +208,7 @@ void CsvTable::require_utf8(const std::vector<std::string_view>& names) const {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (is_utf8(names[i])) continue;
     fail_input(
+        ErrorId::bad_encoding,
         "{}:{}: the name of column {} is not UTF-8: '{}'; `iconv -f LATIN1 -t UTF-8 {}` converts a table "
         "that "
         "is in Latin-1",
@@ -226,7 +231,7 @@ char CsvTable::recognised_separator(const CsvLines& lines) const {
   }
   if (found.empty()) return ',';
   if (found.size() == 1) return found.front()->character;
-  fail_input("{}:{}: has {} and {}; --separator {} or --separator {} says which separate the columns",
+  fail_input(ErrorId::missing_argument, "{}:{}: has {} and {}; choose --separator {} or --separator {}",
              job_.file, lines.number(), found[0]->name, found[1]->name, found[0]->option, found[1]->option);
 }
 
@@ -260,7 +265,7 @@ CsvTable::Column CsvTable::find(const std::string& word) const {
   const auto found = std::find(header_.begin(), header_.end(), word);
   if (found != header_.end()) {
     if (std::find(found + 1, header_.end(), word) != header_.end()) {
-      fail_input("{}: two columns are called '{}'; {}", job_.file, name,
+      fail_input(ErrorId::bad_names, "{}: two columns are called '{}'; {}", job_.file, name,
                  number ? "rename one" : "name it by its number");
     }
     const auto index = static_cast<std::size_t>(found - header_.begin());
@@ -272,13 +277,16 @@ CsvTable::Column CsvTable::find(const std::string& word) const {
   }
   if (number) {
     if (*number >= 1 && *number <= columns_) return {static_cast<std::size_t>(*number - 1), {}};
-    fail_input("{}: has no column {}, expected 1 to {}", job_.file, *number, columns_);
-  }
-  if (!has_header()) {
-    fail_input("{}: has no header to find column '{}' in; name it by its number, 1 to {}", job_.file, name,
+    fail_input(ErrorId::unknown_column, "{}: has no column {}, expected 1 to {}", job_.file, *number,
                columns_);
   }
-  fail_input("{}: has no column '{}'; its columns are {}", job_.file, name, first_line_);
+  if (!has_header()) {
+    fail_input(ErrorId::unknown_column,
+               "{}: has no header to find column '{}' in; name it by its number, 1 to {}", job_.file, name,
+               columns_);
+  }
+  fail_input(ErrorId::unknown_column, "{}: has no column '{}'; its columns are {}", job_.file, name,
+             first_line_);
 }
 
 }  // namespace mylos

@@ -6,6 +6,7 @@ namespace mylos {
 
 void require_image_decoders() {
   fail_input(
+      ErrorId::not_in_build,
       "this mylos was built without libpng and libjpeg-turbo, which decode images. Install them (Debian: "
       "libpng-dev, libturbojpeg0-dev) and build again with -DMylos_ENABLE_IMAGES=ON");
 }

@@ -33,8 +33,8 @@ class RowParser {
   void parse(CsvLines& lines, std::vector<float>& row) {
     lines.split(table_.separator(), cells_);
     if (static_cast<std::int64_t>(cells_.size()) != table_.columns()) {
-      fail_input("{}:{}: has {} columns, the first line has {}", job_.file, lines.number(), cells_.size(),
-                 table_.columns());
+      fail_input(ErrorId::bad_row, "{}:{}: has {} columns, the first line has {}", job_.file, lines.number(),
+                 cells_.size(), table_.columns());
     }
     for (std::size_t i = 0; i < cells_.size(); ++i) {
       if (label_column_ == i) {
@@ -58,12 +58,13 @@ class RowParser {
   float parse_number(const CsvLines& lines, std::size_t column) {
     const CsvNumber number = csv_number(cells_[column]);
     if (number.kind == CsvNumber::Kind::too_large) {
-      refuse(lines, column,
+      refuse(ErrorId::not_finite, lines, column,
              fmt::format("beyond float32's largest number, {}", std::numeric_limits<float>::max()));
     }
     if (number.kind != CsvNumber::Kind::finite) {
       const bool has_comma = cells_[column].find(',') != std::string_view::npos;
-      refuse(lines, column,
+      const bool is_number = number.kind == CsvNumber::Kind::not_finite;
+      refuse(is_number ? ErrorId::not_finite : ErrorId::bad_row, lines, column,
              has_comma ? "expected a finite number with a decimal point" : "expected a finite number");
     }
     if (number.rounded_integer && rounded_integers_++ == 0) {
@@ -80,13 +81,14 @@ class RowParser {
     const std::int64_t limit = job_.classes > 0 ? job_.classes : max_classes;
     if (status != std::errc{} || end != text.data() + text.size() || value < 0 || value >= limit) {
       const auto expected = job_.classes > 0 ? fmt::format("0 to {}", job_.classes - 1) : "0, 1, 2 ...";
-      refuse(lines, column, "expected a class: " + expected);
+      refuse(ErrorId::bad_label, lines, column, "expected a class: " + expected);
     }
     label_ = static_cast<std::int32_t>(value);
   }
 
-  [[noreturn]] void refuse(const CsvLines& lines, std::size_t column, const std::string& problem) const {
-    fail_input("{}:{}: {} is '{}', {}", job_.file, lines.number(), table_.column_text(column),
+  [[noreturn]] void refuse(ErrorId id, const CsvLines& lines, std::size_t column,
+                           const std::string& problem) const {
+    fail_input(id, "{}:{}: {} is '{}', {}", job_.file, lines.number(), table_.column_text(column),
                printable(cells_[column]), problem);
   }
 
@@ -101,11 +103,12 @@ class RowParser {
 
 void check(const PrepareCsv& job) {
   if (!job.label.empty() && !job.targets.empty()) {
-    fail_input("{}: --label (classification) and --targets (regression) are both given, expected one of them",
+    fail_input(ErrorId::arguments_conflict,
+               "{}: --label (classification) and --targets (regression) are both given, expected one of them",
                job.file);
   }
   if (job.classes > 0 && job.label.empty()) {
-    fail_input("{}: --classes {} is for a --label, and none is given", job.file, job.classes);
+    fail_input(ErrorId::arguments_conflict, "{}: --classes {} needs --label", job.file, job.classes);
   }
 }
 
@@ -114,7 +117,8 @@ Roles roles_of(const PrepareCsv& job, const CsvTable& table, std::vector<std::st
   std::vector<bool> is_answer(static_cast<std::size_t>(table.columns()));
   const auto take = [&](const std::string& word) {
     const CsvTable::Column column = table.find(word);
-    if (is_answer[column.index]) fail_input("{}: column '{}' is given twice", job.file, printable(word));
+    if (is_answer[column.index])
+      fail_input(ErrorId::bad_argument, "{}: column '{}' is given twice", job.file, printable(word));
     is_answer[column.index] = true;
     if (!column.note.empty()) notes.push_back(column.note);
     return column.index;
@@ -125,7 +129,8 @@ Roles roles_of(const PrepareCsv& job, const CsvTable& table, std::vector<std::st
     if (!is_answer[i]) roles.inputs.push_back(i);
   }
   if (roles.inputs.empty())
-    fail_input("{}: all {} columns are targets, none is left as input", job.file, table.columns());
+    fail_input(ErrorId::bad_argument, "{}: all {} columns are targets, and no column is left as input",
+               job.file, table.columns());
   return roles;
 }
 
@@ -198,11 +203,11 @@ std::vector<std::string> prepare(const PrepareCsv& job) {
   std::vector<float> row(static_cast<std::size_t>(table.columns()));
   if (table.has_header()) (void)lines.next();
   for (std::int64_t rows = 0; rows < table.rows(); ++rows) {
-    if (!lines.next()) fail_input("{}: became shorter while it was read", job.file);
+    if (!lines.next()) fail_input(ErrorId::file_changed, "{}: became shorter while it was read", job.file);
     parser.parse(lines, row);
     piece.add(row, parser.label());
   }
-  if (lines.next()) fail_input("{}: became longer while it was read", job.file);
+  if (lines.next()) fail_input(ErrorId::file_changed, "{}: became longer while it was read", job.file);
   piece.write();
   writer.finish();
   if (const std::string note = parser.rounding_note(); !note.empty()) notes.push_back(note);

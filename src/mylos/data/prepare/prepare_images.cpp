@@ -53,7 +53,7 @@ class ImageReader {
     try {
       opened = &file.emplace(path);
     } catch (const Error& error) {  // the message starts with the path
-      return std::string(error.what()).substr(path.size() + 2);
+      return std::string(error.message().substr(path.size() + 2));
     }
     if (opened->bytes() > max_file_bytes) {
       return fmt::format("has {}, more than the {} that a file may have", format_bytes(opened->bytes()),
@@ -85,7 +85,8 @@ class ImageReader {
     if (channels_ == 0) channels_ = job_.channels == 0 ? image_.channels : job_.channels;
     if (image_.channels != channels_) {
       if (job_.channels == 0) {
-        fail_input("{}: has {}, {} has {}; --channels 1 or --channels 3 converts all images", path,
+        fail_input(ErrorId::bad_image,
+                   "{}: has {}, {} has {}; --channels 1 or --channels 3 converts all images", path,
                    colours_of(image_.channels), first_, colours_of(channels_));
       }
       set_channels(image_, channels_);
@@ -93,7 +94,8 @@ class ImageReader {
     }
     if (job_.height > 0) {
       if (job_.height * job_.width * channels_ > max_sample_numbers) {
-        fail_input("--size {}x{} of {} channels: more numbers than the {} that a sample may have",
+        fail_input(ErrorId::bad_argument,
+                   "--size {}x{} of {} channels: more numbers than the {} that a sample may have",
                    job_.height, job_.width, channels_, max_sample_numbers);
       }
       if (image_.height != job_.height || image_.width != job_.width) resized_.add(path);
@@ -102,15 +104,16 @@ class ImageReader {
       height_ = image_.height;
       width_ = image_.width;
     } else if (image_.height != height_ || image_.width != width_) {
-      fail_input("{}: has {} x {} pixels (height x width), {} has {} x {}; --size HxW resizes all images",
+      fail_input(ErrorId::bad_image,
+                 "{}: has {} x {} pixels (height x width), {} has {} x {}; --size HxW resizes all images",
                  path, image_.height, image_.width, first_, height_, width_);
     }
     if (first_.empty()) first_ = path;
     if (image_.numbers() > max_sample_numbers) {
-      fail_input(
-          "{}: has {} x {} pixels of {} channels, more numbers than the {} that a sample may have; "
-          "--size HxW makes it smaller",
-          path, image_.height, image_.width, image_.channels, max_sample_numbers);
+      fail_input(ErrorId::too_large,
+                 "{}: has {} x {} pixels of {} channels, more numbers than the {} that a sample may have; "
+                 "--size HxW makes it smaller",
+                 path, image_.height, image_.width, image_.channels, max_sample_numbers);
     }
   }
   static const char* colours_of(std::int64_t channels) { return channels == 1 ? "grey alone" : "colours"; }
@@ -135,7 +138,8 @@ void remove_damaged(const PrepareImages& job, ImageFolder& folder, std::vector<s
     return !problem.empty();
   });
   if (folder.files.empty())
-    fail_input("{}: none of its {} images can be decoded; {}", job.folder, before, notes.back());
+    fail_input(ErrorId::bad_image, "{}: none of its {} images can be decoded; {}", job.folder, before,
+               notes.back());
   if (const std::size_t out = before - folder.files.size(); out > 0)
     notes.push_back(fmt::format("{} of {} images are skipped", out, before));
 }
@@ -144,7 +148,8 @@ std::vector<std::string> known_classes(const PrepareImages& job) {
   if (job.classes_of.empty()) return {};
   std::vector<std::string> names = Dataset(job.classes_of, Answers::optional).class_names();
   if (names.empty()) {
-    fail_input("{}: has no /class_names, which `mylos prepare images` writes", job.classes_of);
+    fail_input(ErrorId::missing_dataset, "{}: has no /class_names, which `mylos prepare images` writes",
+               job.classes_of);
   }
   return names;
 }
@@ -203,7 +208,7 @@ std::vector<std::string> prepare(const PrepareImages& job) {
   for (std::size_t i = 0; i < folder.files.size(); ++i) {
     const ImageFile& file = folder.files[job.labelled ? order(i) : i];
     if (const std::string problem = reader.read(file.path); !problem.empty()) {
-      fail_input("{}: {}{}", file.path, problem,
+      fail_input(ErrorId::bad_image, "{}: {}{}", file.path, problem,
                  job.on_corrupt == OnCorrupt::fail ? "; --on-corrupt skip skips such files" : "");
     }
     if (!rows) rows.emplace(job, folder, reader.image());
@@ -228,7 +233,8 @@ ImageSize parse_image_size(const std::string& text) {
   const auto wide = has_x ? std::from_chars(tall.ptr + 1, end, size.width) : tall;
   const auto is_side = [](std::int64_t side) { return side >= 1 && side <= largest; };
   if (!has_x || wide.ec != std::errc() || wide.ptr != end || !is_side(size.height) || !is_side(size.width)) {
-    fail_input("'{}' is no size; expected height x width in pixels, each from 1 to {}: 224x224",
+    fail_input(ErrorId::bad_argument,
+               "'{}' is not a size; expected height x width in pixels, each from 1 to {}: 224x224",
                printable(text), largest);
   }
   return size;

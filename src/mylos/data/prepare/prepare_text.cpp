@@ -18,7 +18,8 @@ namespace {
 constexpr std::int64_t text_piece_bytes = std::int64_t{1} << 20;
 
 [[noreturn]] void fail_character(const InputFile& file, std::int64_t offset, const std::string& what) {
-  fail_input("{}: {} at byte offset {} (counted from 0); expected UTF-8 text, --level bytes accepts any file",
+  fail_input(ErrorId::bad_encoding,
+             "{}: {} at byte offset {} (counted from 0); expected UTF-8 text, --level bytes accepts any file",
              file.path(), what, offset);
 }
 
@@ -91,8 +92,8 @@ Vocabulary vocabulary_of(const TextSurvey& survey) {
 Vocabulary known_vocabulary(const std::string& path) {
   const Vocabulary vocabulary = TokenDataset(path).vocabulary();
   if (vocabulary.kind() != TokenKind::characters) {
-    fail_input("--vocabulary {}: its {} tokens are {}, expected a file of characters", path,
-               vocabulary.size(), name_of(vocabulary.kind()));
+    fail_input(ErrorId::wrong_format, "--vocabulary {}: its {} tokens are {}, expected a file of characters",
+               path, vocabulary.size(), name_of(vocabulary.kind()));
   }
   return vocabulary;
 }
@@ -136,7 +137,8 @@ void prepare_characters(const PrepareText& job) {
     tokens.clear();
     for (const char32_t code : codes) {
       if (token_of[code] == unknown) {
-        fail_input("{}:{}: character {} at byte offset {} (counted from 0) is not one of the {} of {}",
+        fail_input(ErrorId::unknown_token,
+                   "{}:{}: character {} at byte offset {} (counted from 0) is not one of the {} of {}",
                    job.file, position.line, character_text(code), position.byte, vocabulary.size(),
                    job.vocabulary);
       }
@@ -164,10 +166,11 @@ void prepare_bytes(const PrepareText& job) {
 
 void prepare(const PrepareText& job) {
   if (job.level == TokenKind::tokens) {
-    fail_run("{}: text has no tokens but bytes and characters", job.file);
+    fail_run(ErrorId::internal, "{}: a text has bytes or characters, not numbered tokens", job.file);
   }
   if (job.level == TokenKind::bytes && !job.vocabulary.empty()) {
-    fail_input("--vocabulary {}: is for --level characters; all files of bytes have the same vocabulary",
+    fail_input(ErrorId::arguments_conflict,
+               "--vocabulary {}: is for --level characters; all files of bytes have the same vocabulary",
                job.vocabulary);
   }
   job.level == TokenKind::bytes ? prepare_bytes(job) : prepare_characters(job);

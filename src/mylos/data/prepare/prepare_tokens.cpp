@@ -38,13 +38,15 @@ class TokenStream {
       return static_cast<std::int32_t>(integer_at(start.data() + 4 * i, 4));
     };
     if (field(0) == evaluation_magic) {
-      fail_input("{}: is an llm.c evaluation file (magic {}), expected tokens (magic {})", path,
+      fail_input(ErrorId::wrong_format,
+                 "{}: is an llm.c evaluation file (magic {}), expected tokens (magic {})", path,
                  evaluation_magic, headers[0].magic);
     }
     for (const Header& header : headers) {
       if (field(0) != header.magic) continue;
       if (held < header_bytes) {
         fail_input(
+            ErrorId::truncated,
             "{}: begins as an llm.c file (magic {}), but ends within its header of {} bytes: it has {}", path,
             header.magic, header_bytes, held);
       }
@@ -54,8 +56,8 @@ class TokenStream {
       type_ = wanted.value_or(DType::uint16);
       tokens_ = file_.bytes() / token_bytes(type_);
       if (file_.bytes() % token_bytes(type_) != 0) {
-        fail_input("{}: has {} bytes, which is not a whole number of {} tokens", path, file_.bytes(),
-                   name_of(type_));
+        fail_input(ErrorId::truncated, "{}: has {} bytes, which is not a whole number of {} tokens", path,
+                   file_.bytes(), name_of(type_));
       }
     }
     file_.seek(first_byte_);
@@ -73,7 +75,7 @@ class TokenStream {
     for (std::int64_t first = 0; first < tokens_; first += piece_tokens) {
       const std::int64_t count = std::min(piece_tokens, tokens_ - first);
       if (file_.read(bytes.data(), count * token_bytes(type_)) < count * token_bytes(type_)) {
-        fail_input("{}: became shorter while it was read", file_.path());
+        fail_input(ErrorId::file_changed, "{}: became shorter while it was read", file_.path());
       }
       tokens.resize(static_cast<std::size_t>(count));
       for (std::int64_t i = 0; i < count; ++i) {
@@ -90,16 +92,18 @@ class TokenStream {
                    std::optional<DType> wanted) {
     const std::string& path = file_.path();
     if (version != header.version) {
-      fail_input("{}: its header (magic {}) has version {}, expected {}", path, header.magic, version,
-                 header.version);
+      fail_input(ErrorId::unknown_version, "{}: its header (magic {}) has version {}, expected {}", path,
+                 header.magic, version, header.version);
     }
     if (wanted && *wanted != header.type) {
-      fail_input("{}: its header (magic {}) says {}, --type says {}", path, header.magic,
-                 name_of(header.type), name_of(*wanted));
+      fail_input(ErrorId::wrong_format, "{}: its header (magic {}) says {}, --type says {}", path,
+                 header.magic, name_of(header.type), name_of(*wanted));
     }
     const std::int64_t needed = header_bytes + tokens * token_bytes(header.type);
     if (tokens < 1 || file_.bytes() != needed) {
-      fail_input("{}: its header states {} tokens of {}, expected {} bytes with the header, but it has {}",
+      const bool is_short = tokens >= 1 && file_.bytes() < needed;
+      fail_input(is_short ? ErrorId::truncated : ErrorId::damaged,
+                 "{}: its header states {} tokens of {}, expected {} bytes with the header, but it has {}",
                  path, tokens, name_of(header.type), std::max(needed, header_bytes), file_.bytes());
     }
     type_ = header.type;
@@ -108,8 +112,8 @@ class TokenStream {
   }
 
   [[noreturn]] void fail_token(std::int64_t index, std::uint32_t token, std::int64_t vocabulary) const {
-    fail_input("{}: token {} (counted from 0, at byte {}) is {}, expected 0 to {}", file_.path(), index,
-               first_byte_ + index * token_bytes(type_), token, vocabulary - 1);
+    fail_input(ErrorId::unknown_token, "{}: token {} (counted from 0, at byte {}) is {}, expected 0 to {}",
+               file_.path(), index, first_byte_ + index * token_bytes(type_), token, vocabulary - 1);
   }
 
   InputFile file_;
@@ -122,17 +126,17 @@ class TokenStream {
 
 void prepare(const PrepareTokens& job) {
   if (job.vocabulary < 0 || job.vocabulary > max_vocabulary) {
-    fail_input("--vocabulary {}: expected 1 to {}", job.vocabulary, max_vocabulary);
+    fail_input(ErrorId::bad_argument, "--vocabulary {}: expected 1 to {}", job.vocabulary, max_vocabulary);
   }
-  if (job.files.empty()) fail_input("{}: there are no files to read tokens from", job.out);
+  if (job.files.empty()) fail_input(ErrorId::missing_argument, "{}: no files of tokens are given", job.out);
   std::int64_t tokens = 0;
   std::string source;
   std::optional<DType> type;
   for (const std::string& path : job.files) {
     const TokenStream stream(path, job.type);
     if (type && *type != stream.type()) {
-      fail_input("{}: holds {} tokens, {} {}", path, name_of(stream.type()), job.files.front(),
-                 name_of(*type));
+      fail_input(ErrorId::data_mismatch, "{}: holds {} tokens, {} {}", path, name_of(stream.type()),
+                 job.files.front(), name_of(*type));
     }
     type = stream.type();
     tokens += stream.tokens();

@@ -14,7 +14,8 @@ void require_same(const std::string& path, std::int64_t samples, const std::stri
   const auto seen =
       values_of_ranks(ranks, fmt::format("{} samples of digest {}", samples, printable(identity)));
   if (seen.size() > 1)
-    fail_input("{} is not the same file for all ranks: {}; all must see the same", path, describe(seen));
+    fail_input(ErrorId::ranks_disagree, "{} is not the same file for all ranks: {}; all must see the same",
+               path, describe(seen));
 }
 
 }  // namespace

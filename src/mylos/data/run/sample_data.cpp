@@ -59,8 +59,9 @@ class SampleData final : public RunData {
   void complete(ModelOptions& model) const override {
     const auto set = [this](std::int64_t& value, std::int64_t of_data, const char* key) {
       if (value != 0 && value != of_data) {
-        fail_input("{}: {} per sample, but the deck has model.{} = {}; remove the key", path(), of_data, key,
-                   value);
+        fail_input(ErrorId::data_mismatch,
+                   "{}: has {} {} per sample, but the deck has model.{} = {}; remove the key", path(),
+                   of_data, key, key, value);
       }
       value = of_data;
     };
@@ -71,8 +72,8 @@ class SampleData final : public RunData {
     set(model.outputs, train_.outputs(), "outputs");
     const bool classifies = train_.task() == Task::classification;
     if (classifies != (model.loss == LossType::cross_entropy)) {
-      fail_input("{} has {}, which model.loss = \"{}\" cannot learn; use \"{}\"", path(),
-                 classifies ? "class labels" : "targets", name_of(model.loss),
+      fail_input(ErrorId::data_mismatch, "{} has {}, which model.loss = \"{}\" cannot learn; use \"{}\"",
+                 path(), classifies ? "class labels" : "targets", name_of(model.loss),
                  classifies ? "cross_entropy" : "mse");
     }
     if (has_probabilities_) {
@@ -150,6 +151,7 @@ class SampleData final : public RunData {
       if (!are_constant(spread, spread + of.mean[i] * of.mean[i])) return;
     }
     fail_input(
+        ErrorId::not_measured,
         "{}checkpoint.keep_best = \"{}\": no target of the {} {} samples of {} varies, so that their R2 is "
         "undefined; use \"{}.loss\"",
         place_of(places_, {"checkpoint.keep_best"}), keep_best, split_of(part).count, name_of(part),
@@ -161,11 +163,10 @@ class SampleData final : public RunData {
     const bool starts_on_one =
         model.type == ModelType::chain && !model.chain.empty() && works_on_grids(model.chain.front().kind);
     if (!model.shape.empty() || !starts_on_one) return;
-    fail_input(
-        "{}{}: states no grid for its samples (an attribute 'shape' of /), and layer '{}' works on "
-        "one; {}",
-        place_of(places_, {"model.layers.1", "model.type"}), path(), layer_name(model.chain, 0),
-        how_to_give_a_grid);
+    fail_input(ErrorId::missing_dataset,
+               "{}{}: has no attribute 'shape' of /, the grid of its samples, which layer '{}' needs; {}",
+               place_of(places_, {"model.layers.1", "model.type"}), path(), layer_name(model.chain, 0),
+               how_to_give_a_grid);
   }
 
   static void require_probabilities(const Dataset& data) {
@@ -173,13 +174,13 @@ class SampleData final : public RunData {
     const ColumnStatistics of = data.target_statistics();
     for (std::size_t i = 0; i < of.minimum.size(); ++i) {
       if (of.minimum[i] >= 0 && of.maximum[i] <= 1) continue;
-      fail_input(
-          "{}: target {} goes from {} to {}; model.loss = \"binary_cross_entropy\" learns "
-          "probabilities, from 0 to 1",
-          data.path(),
-          data.target_names().size() == of.minimum.size() ? printable(data.target_names()[i])
-                                                          : fmt::format("{} (counted from 0)", i),
-          of.minimum[i], of.maximum[i]);
+      fail_input(ErrorId::data_mismatch,
+                 "{}: target {} ranges from {} to {}; model.loss = \"binary_cross_entropy\" learns "
+                 "probabilities, 0 to 1",
+                 data.path(),
+                 data.target_names().size() == of.minimum.size() ? printable(data.target_names()[i])
+                                                                 : fmt::format("{} (counted from 0)", i),
+                 of.minimum[i], of.maximum[i]);
     }
   }
 

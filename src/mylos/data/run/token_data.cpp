@@ -18,7 +18,8 @@ class TokenData final : public RunData {
                   .seed = options.run.seed,
                   .window = options.data.window}) {
     if (options.data.normalize != Normalize::none) {
-      fail_input("data.normalize: {} holds tokens, which are not normalised; remove the key", path());
+      fail_input(ErrorId::key_without_effect,
+                 "data.normalize: {} holds tokens, which are not normalised; remove the key", path());
     }
     if (options.data.test.empty()) return;
     test_.emplace(options.data.test);
@@ -34,7 +35,8 @@ class TokenData final : public RunData {
     if (model.vocabulary == 0) model.vocabulary = of_data;
     if (model.vocabulary < of_data) {
       fail_input(
-          "{}: a vocabulary of {} tokens, but the deck has model.vocabulary = {}; raise it to at least "
+          ErrorId::data_mismatch,
+          "{}: has a vocabulary of {} tokens, but the deck has model.vocabulary = {}; raise it to at least "
           "{} or remove the key",
           path(), of_data, model.vocabulary, of_data);
     }

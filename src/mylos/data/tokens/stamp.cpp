@@ -19,7 +19,9 @@ void replace_by_edited_copy(const std::string& path, const std::function<void(hd
   const fs::path file = fs::canonical(path, failure);  // a symbolic link is kept
   PendingFile pending(failure ? path : file.string());
   fs::copy_file(path, pending.temporary(), fs::copy_options::overwrite_existing, failure);
-  if (failure) fail_run("{}: cannot be made from {}: {}", pending.temporary(), path, failure.message());
+  if (failure)
+    fail_run(ErrorId::cannot_write, "{}: cannot be copied from {}: {}", pending.temporary(), path,
+             failure.message());
   hdf5::File copy = hdf5::File::edit(pending.temporary());
   if (copy.exists("/digests")) copy.remove("/digests");
   write(copy);

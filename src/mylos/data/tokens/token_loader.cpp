@@ -24,7 +24,7 @@ class TokenLoader::Maker final : public BatchMaker {
         buffers_{make_buffer(), make_buffer(), make_buffer(), make_buffer()},
         ring_(*this, sampler.options().batch) {
     if (sampler.options().tokens != split.count) {
-      fail_run("{}: the sampler chooses from {} tokens, the split has {}", dataset.path(),
+      fail_run(ErrorId::internal, "{}: the sampler chooses from {} tokens, the split has {}", dataset.path(),
                sampler.options().tokens, split.count);
     }
     ring_.start(options.first_position);

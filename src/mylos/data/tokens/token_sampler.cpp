@@ -17,15 +17,19 @@ std::int64_t below(std::uint64_t random, std::int64_t size) {
 
 TokenSampler::TokenSampler(const TokenSamplerOptions& options)
     : options_(options), stream_(options.seed, RandomPurpose::shuffle, "windows") {
-  if (options.batch < 1) fail_input("data.batch = {}, expected at least 1", options.batch);
-  if (options.context < 1) fail_input("model.context = {}, expected at least 1", options.context);
+  if (options.batch < 1)
+    fail_input(ErrorId::bad_value, "data.batch = {}, expected at least 1", options.batch);
+  if (options.context < 1)
+    fail_input(ErrorId::bad_value, "model.context = {}, expected at least 1", options.context);
   windows_ = windows_in(options.tokens, options.context);
   if (windows_ == 0) {
-    fail_input("model.context = {} is too long for {} training tokens, expected at most {}", options.context,
+    fail_input(ErrorId::too_little_data,
+               "model.context = {} is too long for {} training tokens, expected at most {}", options.context,
                options.tokens, options.tokens - 1);
   }
   if (options.batch > windows_) {
-    fail_input("data.batch = {} is more than the {} windows of {} tokens in {} training tokens",
+    fail_input(ErrorId::too_little_data,
+               "data.batch = {} is more than the {} windows of {} tokens in {} training tokens",
                options.batch, windows_, options.context, options.tokens);
   }
 }

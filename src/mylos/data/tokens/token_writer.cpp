@@ -84,15 +84,16 @@ void TokenWriter::add(std::span<const std::uint32_t> tokens) {
 void TokenWriter::finish() {
   State& state = *state_;
   if (state.written != state.tokens) {
-    fail_run("{}: {} tokens were given for {}", state.pending.temporary(), state.written, state.tokens);
+    fail_run(ErrorId::internal, "{}: {} tokens were given for {}", state.pending.temporary(), state.written,
+             state.tokens);
   }
   if (state.vocabulary.size() == 0) {
     state.vocabulary = Vocabulary::tokens(state.largest + 1);
     state.file.write_attribute("/", "vocabulary", state.vocabulary.size());
   }
   if (state.largest >= state.vocabulary.size()) {
-    fail_run("{}: token {} was given for a vocabulary of {}", state.pending.temporary(), state.largest,
-             state.vocabulary.size());
+    fail_run(ErrorId::internal, "{}: token {} was given for a vocabulary of {}", state.pending.temporary(),
+             state.largest, state.vocabulary.size());
   }
   state.digests.write(state.file, "/tokens");
   state.file.write_attribute("/", "identity", state.identity.finish(state.type, state.vocabulary));

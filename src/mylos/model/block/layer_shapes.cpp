@@ -25,6 +25,7 @@ PaddingKind padding_of(Padding edges) {
 GridShape require_grid(const LayerInput& input, const char* does) {
   if (input.axes > 0) return input.grid;
   fail_input(
+      ErrorId::bad_layer,
       "model.layers: layer '{}' {} a grid, but its input is a vector of {}; grids come from data.shape or "
       "from "
       "files that state the shape of a sample",
@@ -36,7 +37,8 @@ Extents along_axes(const PerAxis& given, std::int64_t absent, const LayerInput& 
   Extents result = {absent, absent, absent};
   if (given.empty()) return result;
   if (given.size() != 1 && given.size() != input.axes) {
-    fail_input("model.layers: layer '{}' has {} numbers as '{}', and its grid {} axes; give 1 or {}",
+    fail_input(ErrorId::bad_layer,
+               "model.layers: layer '{}' has {} numbers in '{}', and its grid has {} axes; give 1 or {}",
                input.layer, given.size(), key, input.axes, input.axes);
   }
   for (std::size_t axis = 0; axis < input.axes; ++axis)
@@ -50,8 +52,8 @@ Shape checked(const Shape& shape, const LayerInput& input, const char* does) {
   try {
     check(shape);
   } catch (const Error& error) {
-    fail_input("model.layers: layer '{}' cannot {} {}: {}", input.layer, does, describe(input.grid),
-               error.what());
+    fail_input(ErrorId::bad_layer, "model.layers: layer '{}' cannot {} {}: {}", input.layer, does,
+               describe(input.grid), error.message());
   }
   return shape;
 }
@@ -90,7 +92,8 @@ GridShape grid_of(const std::vector<std::int64_t>& shape) {
 
 ConvolutionShape convolution_of(const LayerOptions& layer, const LayerInput& input) {
   if (layer.outputs == 0)
-    fail_input("model.layers: layer '{}' needs 'outputs', the channels that it gives", input.layer);
+    fail_input(ErrorId::missing_key,
+               "model.layers: layer '{}' needs 'outputs', the number of its output channels", input.layer);
   ConvolutionShape shape;
   shape.input = require_grid(input, "convolves");
   shape.outputs = layer.outputs;
@@ -143,8 +146,8 @@ void require_groups(const LayerInput& input, std::int64_t groups) {
   try {
     check_group_norm(input.grid, groups);
   } catch (const Error& error) {
-    fail_input("model.layers: layer '{}' cannot normalise {} with 'norm_groups' = {}: {}", input.layer,
-               describe(input.grid), groups, error.what());
+    fail_input(ErrorId::bad_layer, "model.layers: layer '{}' cannot normalise {} with 'norm_groups' = {}: {}",
+               input.layer, describe(input.grid), groups, error.message());
   }
 }
 
@@ -166,6 +169,7 @@ void require_levels(const std::vector<LayerOptions>& layers, const std::vector<s
   for (std::size_t axis = 0; axis < now.size(); ++axis) {
     if (shape[axis] % coarsest[axis] == 0) continue;
     fail_input(
+        ErrorId::bad_layer,
         "the grid of a sample is {}, and the network makes it {} times coarser and then finer again: its "
         "extents "
         "must be divisible by {}, which {} is not; give samples of another size, or fewer levels "

@@ -37,7 +37,8 @@ class ParameterTensors {
     for (const NamedTensor& tensor : tensors_) {
       if (has_name(tensor.name, name)) return tensor;
     }
-    fail_run("there is no parameter {}", parameter_name(std::string(group_), std::string(name)));
+    fail_run(ErrorId::internal, "there is no parameter {}",
+             parameter_name(std::string(group_), std::string(name)));
   }
 
  private:

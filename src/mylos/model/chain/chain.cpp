@@ -51,6 +51,7 @@ std::int64_t Chain::parameter_count() const {
 void require_weights(const Chain& chain, const Places& places) {
   if (chain.parameter_count() > 0) return;
   fail_input(
+      ErrorId::bad_layer,
       "{}the network has no weights, so there is nothing to train: its layers are {}. Give it one that has "
       "weights: kind = \"dense\" or \"conv\"",
       place_of(places, {"model.layers.1", "model.layers", "model.type"}), names_of_layers(chain, false));
@@ -64,7 +65,8 @@ void require_rules_apply(const Chain& chain, const PrecisionOptions& precision) 
     const bool head_computes = !chain.head->parameters().empty() || chain.head->borrows();
     if (std::any_of(chain.blocks.begin(), chain.blocks.end(), applies)) continue;
     if (head_computes && applies(chain.head)) continue;
-    fail_input("precision.rules: '{}' is no layer of this model, nor a kind or pattern of one; it has {}",
+    fail_input(ErrorId::unknown_name,
+               "precision.rules: '{}' matches no layer of this model, as name, kind or pattern; it has {}",
                rule.pattern, names_of_layers(chain, head_computes));
   }
 }

@@ -27,7 +27,7 @@ std::size_t KeyValueCache::place(const ModelOptions& model, const Chain& chain, 
 
 void KeyValueCache::require_room(std::int64_t rows) const {
   if (length_ + rows > capacity_) {
-    fail_run("{} tokens after {} do not fit the context of {}", rows, length_, capacity_);
+    fail_run(ErrorId::internal, "{} tokens after {} do not fit the context of {}", rows, length_, capacity_);
   }
 }
 

@@ -10,7 +10,8 @@ Skips::Skips(std::vector<std::size_t> sources)
   for (std::size_t block = 0; block < sources_.size(); ++block) {
     const std::size_t from = sources_[block];
     if (from == no_skip) continue;
-    if (from >= block) fail_input("block {} cannot read x_{} besides its input x_{}", block, from, block);
+    if (from >= block)
+      fail_input(ErrorId::internal, "block {} cannot read x_{} besides its input x_{}", block, from, block);
     last_readers_[from] = block;
     any = true;
   }

@@ -26,7 +26,8 @@ BatchNormBlock::BatchNormBlock(BatchNormOptions options)
       signature_(norm_signature(options_, "batchnorm", options_.grid.columns())) {
   const bool is_fused = options_.activation == Activation::none || keeps_output(options_.activation, false);
   if (!is_fused)
-    fail_run("layer '{}': the activation's derivative does not follow from its output", options_.name);
+    fail_run(ErrorId::internal, "layer '{}': the activation's derivative does not follow from its output",
+             options_.name);
 }
 
 std::vector<ParameterSpec> BatchNormBlock::parameters() const {

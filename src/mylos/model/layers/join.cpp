@@ -55,8 +55,8 @@ Join::Join(JoinOptions options)
                  .skip_inputs = options_.points * options_.skip_channels,
                  .skip_type = options_.skip_type} {
   if (options_.join == JoinType::add && options_.channels != options_.skip_channels) {
-    fail_input("layer '{}' adds {} channels to {}; an addition needs equal numbers", options_.name,
-               options_.skip_channels, options_.channels);
+    fail_input(ErrorId::bad_layer, "layer '{}' adds {} channels to {}; an addition needs equal numbers",
+               options_.name, options_.skip_channels, options_.channels);
   }
 }
 

@@ -12,8 +12,8 @@ OutputLoss::OutputLoss(const ModelOptions& model, std::int64_t outputs, DType ty
   label_smoothing_ = static_cast<float>(model.label_smoothing);
   class_weights_.assign(model.class_weights.begin(), model.class_weights.end());
   if (!class_weights_.empty() && static_cast<std::int64_t>(class_weights_.size()) != outputs) {
-    fail_input("model.class_weights has {} weights, but there are {} classes", class_weights_.size(),
-               outputs);
+    fail_input(ErrorId::bad_value, "model.class_weights has {} weights, but there are {} classes",
+               class_weights_.size(), outputs);
   }
 }
 

@@ -23,6 +23,7 @@ void require_same_shape(const SampleShape& input, const SampleShape& output) {
   const bool same_numbers = input.grid.columns() == output.grid.columns();
   if (same_numbers && (input.axes == 0 || output.axes == 0 || input.grid == output.grid)) return;
   fail_input(
+      ErrorId::bad_layer,
       "model.residual adds the network's input, {}, to its output, {}: the shapes must be the same (of a "
       "unet, 'fields' is the number of the input's channels)",
       sample_text(input), sample_text(output));
@@ -43,7 +44,8 @@ void append_residual(Chain& chain, const ModelOptions& model, const SampleShape&
   require_same_shape(input, output);
   for (const auto& block : chain.blocks) {
     if (block->signature().name == residual_layer) {
-      fail_input("model.residual makes a layer '{}', and the network has a layer of that name; rename it",
+      fail_input(ErrorId::duplicate_key,
+                 "model.residual makes a layer '{}', and the network has a layer of that name; rename it",
                  residual_layer);
     }
   }

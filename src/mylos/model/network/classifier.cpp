@@ -141,7 +141,7 @@ void Classifier::evaluate_and_seed(const StepContext& context, const LossMemory&
 ConstTensor Classifier::outputs_of(const StepContext& context, const LossMemory& memory) const {
   const std::int64_t rows = memory.input.rows();
   if (rows > max_chunk_rows()) {
-    fail_run("logits of {} rows: at most {} at a time", rows, max_chunk_rows());
+    fail_run(ErrorId::internal, "logits of {} rows: at most {} at a time", rows, max_chunk_rows());
   }
   const ChunkMemory own(options_, context.engines, rows, rows, memory.workspace);
   const ConstTensor input = cast(context.exec, memory.input, own.input);

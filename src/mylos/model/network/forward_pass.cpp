@@ -38,13 +38,13 @@ ConstTensor ForwardPass::skip_of(std::size_t block) const {
 void ForwardPass::require_planned(const StepContext& context, const ConstTensor& input) const {
   const std::int64_t max_rows = samples_ * chain_.rows_per_sample;
   if (input.rows() > max_rows || input.columns() != chain_.inputs()) {
-    fail_run("forward of [{}, {}] inputs: the model was planned for at most {} rows of {}", input.rows(),
-             input.columns(), max_rows, chain_.inputs());
+    fail_run(ErrorId::internal, "forward of [{}, {}] inputs: the model was planned for at most {} rows of {}",
+             input.rows(), input.columns(), max_rows, chain_.inputs());
   }
   if (context.cache != nullptr) {
     context.cache->require_room(input.rows());
   } else if (input.rows() % chain_.rows_per_sample != 0) {
-    fail_run("forward of {} rows: a sample has {}", input.rows(), chain_.rows_per_sample);
+    fail_run(ErrorId::internal, "forward of {} rows: a sample has {}", input.rows(), chain_.rows_per_sample);
   }
 }
 

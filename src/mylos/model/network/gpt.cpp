@@ -79,6 +79,7 @@ class GptBuilder {
     if (model_.tied) {
       if (options.type != embedding && options.type != DType::fp32) {
         fail_input(
+            ErrorId::keys_conflict,
             "precision.rules: with model.tied the head shares the embedding's weights, which are {} by the "
             "rules; the head can compute in that or in fp32, not in {}",
             name_of(embedding), name_of(options.type));

@@ -97,8 +97,8 @@ void Model::forward(const StepContext& context, const ConstTensor& input, const 
   }
   const Region region("forward");
   evaluation_->require_planned(context, input);
-  if (context.cache != nullptr) fail_run("a key-value cache is for evaluation");
-  if (schedule_.empty()) fail_run("this model was made for evaluation only");
+  if (context.cache != nullptr) fail_run(ErrorId::internal, "a key-value cache is for evaluation");
+  if (schedule_.empty()) fail_run(ErrorId::internal, "this model was made for evaluation only");
   observe(observer, 0, "input", input);
   progress_ = {};
   for (std::size_t i = 0; i < loss_; ++i) {
@@ -134,7 +134,7 @@ void Model::loss(const StepContext& context, const Truth& truth, LossSums* sums)
 void Model::loss_and_seed(const StepContext& context, const Truth& truth, const LossSeed& seed,
                           LossSums* sums, const Observer* observer) {
   const Region region("loss");
-  if (!trains_) fail_run("backward() needs a preceding forward pass in training mode");
+  if (!trains_) fail_run(ErrorId::internal, "backward() needs a preceding forward pass in training mode");
   const std::size_t head = chain_.blocks.size();
   const Tensor gradient = tensor_of(head, placement_.operations[loss_].input_gradient);
   const LossGradients gradients{.weights = parameters_.gradients(head),

@@ -52,7 +52,7 @@ class NetworkBuilder {
       last_.axes = model.shape.size() - 1;
     }
     if (last_.grid.columns() != model.inputs) {
-      fail_input("data.shape says {}, which are {} numbers, but a sample of the data has {}",
+      fail_input(ErrorId::data_mismatch, "data.shape is {}, {} numbers, but a sample of the data has {}",
                  describe(last_.grid), last_.grid.columns(), model.inputs);
     }
   }
@@ -60,7 +60,7 @@ class NetworkBuilder {
   void add(const LayerOptions& layer, std::string name) {
     name_ = std::move(name);
     if (chain_.blocks.empty()) places_.insert({input_name, last_});
-    if (places_.contains(name_)) refuse("has the name of another layer, or of what the network reads");
+    if (places_.contains(name_)) refuse(ErrorId::duplicate_key, "has the name of another layer or the input");
     switch (layer.kind) {
       case LayerKind::dense:
         add_dense(layer);
@@ -90,11 +90,11 @@ class NetworkBuilder {
         add_branch(layer);
         break;
       case LayerKind::norm:
-        if (layer.norm == NormType::none) refuse("needs a 'norm'");
+        if (layer.norm == NormType::none) refuse(ErrorId::missing_key, "needs a 'norm'");
         break;
       case LayerKind::activation:
         if (layer.activation == Activation::none && layer.dropout == 0)
-          refuse("needs an 'activation' or a 'dropout'");
+          refuse(ErrorId::missing_key, "needs an 'activation' or a 'dropout'");
         break;
     }
     if (!has_fused_activation(layer)) {
@@ -109,15 +109,14 @@ class NetworkBuilder {
   Chain finish() {
     if (!left_.empty()) {
       name_ = left_.begin()->second;
-      refuse(
-          "has an output that no layer reads: a branch continues from another layer, and no later layer has "
-          "it as 'skip_from'");
+      refuse(ErrorId::bad_layer, "has an output that no layer reads: no later layer has it as 'skip_from'");
     }
     const Signature& last = chain_.blocks.back()->signature();
     if (model_.outputs != 0 && last.outputs != model_.outputs) {
       fail_input(
-          "the network's last layer, '{}', gives {} numbers for a sample, but the data has {} {}; a last "
-          "dense layer without 'outputs' gives as many as there are",
+          ErrorId::bad_layer,
+          "the network's last layer, '{}', has {} outputs per sample, but the data has {} {}; a last dense "
+          "layer without 'outputs' takes their number",
           name_, last.outputs, model_.outputs,
           model_.loss == LossType::cross_entropy ? "classes" : "targets");
     }
@@ -129,16 +128,15 @@ class NetworkBuilder {
 
  private:
   template <class... Arguments>
-  [[noreturn]] void refuse(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
-    fail_input("model.layers: layer '{}' {}", name_,
-               fmt::format(format, std::forward<Arguments>(arguments)...));
+  [[noreturn]] void refuse(ErrorId id, fmt::format_string<Arguments...> format, Arguments&&... of) const {
+    fail_input(id, "model.layers: layer '{}' {}", name_, fmt::format(format, std::forward<Arguments>(of)...));
   }
 
   void append(std::unique_ptr<Block> block, std::size_t skip = no_skip) {
-    if (chain_.blocks.size() == max_blocks) refuse("is one block too many: there are {} already", max_blocks);
+    if (chain_.blocks.size() == max_blocks) refuse(ErrorId::too_large, "is beyond {} blocks", max_blocks);
     const std::string& name = block->signature().name;
     if (name == input_name || !names_.insert(name).second)
-      refuse("makes a block '{}', but a block of that name exists", name);
+      refuse(ErrorId::duplicate_key, "makes a block '{}', but a block of that name exists", name);
     last_.type = block->signature().output_type;
     chain_.blocks.push_back(std::move(block));
     chain_.skips.push_back(skip);
@@ -176,7 +174,8 @@ class NetworkBuilder {
     options.inputs = last_.grid.columns();
     options.outputs = layer.outputs > 0 ? layer.outputs : model_.outputs;
     if (options.inputs > max_numbers / std::max<std::int64_t>(1, options.outputs)) {
-      refuse("has {} weights for each of {} outputs: more than the {} that a matrix may have", options.inputs,
+      refuse(ErrorId::too_large,
+             "has {} weights for each of {} outputs: more than the {} that a matrix may have", options.inputs,
              options.outputs, max_numbers);
     }
     set_product(options, layer, "linear");
@@ -221,10 +220,11 @@ class NetworkBuilder {
   /// Returns the boundary that the layer reads besides its input.
   [[nodiscard]] Place skip_of(const LayerOptions& layer) {
     const auto found = places_.find(layer.skip_from);
-    if (layer.skip_from.empty()) refuse("needs 'skip_from', the layer whose output it reads");
-    if (found == places_.end()) refuse("reads '{}', which is not an earlier layer", layer.skip_from);
+    if (layer.skip_from.empty()) refuse(ErrorId::missing_key, "needs 'skip_from', the layer that it reads");
+    if (found == places_.end())
+      refuse(ErrorId::unknown_name, "reads '{}', which is not an earlier layer", layer.skip_from);
     Place from = found->second;
-    if (from.boundary >= last_.boundary) refuse("reads '{}', which is its input anyway", layer.skip_from);
+    if (from.boundary >= last_.boundary) refuse(ErrorId::bad_layer, "reads its input '{}'", layer.skip_from);
     if (from.boundary == 0) from.type = chain_.input_type();
     left_.erase(from.boundary);
     return from;
@@ -257,8 +257,8 @@ class NetworkBuilder {
     options.skip_type = from.type;
     if (from.grid.extent != last_.grid.extent || (join == JoinType::add && from.grid != last_.grid)) {
       require_levels(model_.chain, model_.shape);
-      refuse("reads '{}', which gives {}, and its input has {}; {}", layer.skip_from, describe(from.grid),
-             describe(last_.grid),
+      refuse(ErrorId::bad_layer, "reads '{}', which gives {}, and its input has {}; {}", layer.skip_from,
+             describe(from.grid), describe(last_.grid),
              join == JoinType::add ? "an addition needs the same" : "both need the same points");
     }
     append(std::make_unique<Join>(options), from.boundary);
@@ -333,7 +333,8 @@ class NetworkBuilder {
 
 Chain make_network(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
                    bool accumulates) {
-  if (model.chain.empty()) fail_input("model.type = \"chain\" needs at least one [[model.layers]]");
+  if (model.chain.empty())
+    fail_input(ErrorId::missing_key, "model.type = \"chain\" needs at least one [[model.layers]]");
   NetworkBuilder builder(model, precision, seed, accumulates);
   for (std::size_t i = 0; i < model.chain.size(); ++i) {
     const LayerOptions& layer = model.chain[i];

@@ -66,7 +66,8 @@ void require_finite_constant(const std::string& where, const std::string& path, 
                              const InitialRule& rule) {
   const double largest = limits_of(type).largest;
   if (rule.kind != Initializer::constant || std::abs(rule.value) <= largest) return;
-  fail_input("{}: {} computes in {}, whose numbers end at {:g}, and its 'value' is {:g}", where, path,
+  fail_input(ErrorId::bad_value,
+             "{}: {} computes in {}, whose largest number is {:g}, and its 'value' is {:g}", where, path,
              name_of(type), largest, rule.value);
 }
 
@@ -159,6 +160,7 @@ void require_initial_rules_apply(const Chain& chain, const ModelOptions& model, 
                               spec.type, *rule);
       if (spec.is_matrix || !is_for_matrices(rule->kind)) continue;
       fail_input(
+          ErrorId::bad_value,
           "{}: {} is a vector of {}, and its 'kind' is for matrices; match \"*weight\" of layers that have "
           "them, "
           "or take \"normal\", \"uniform\" or \"constant\"",

@@ -104,7 +104,7 @@ std::size_t slot_of(const ParameterLayout& layout, std::size_t block, const std:
   for (const std::size_t slot : layout.slots_of_block[block]) {
     if (layout.slots[slot].spec.name == name) return slot;
   }
-  fail_run("block {} has no parameter {}", block, name);
+  fail_run(ErrorId::internal, "block {} has no parameter {}", block, name);
 }
 
 }  // namespace

@@ -131,7 +131,8 @@ ParameterStore::ParameterStore(ParameterLayout layout, int rank)
 
 Tensor ParameterStore::master(const ParameterSlot& slot) const {
   if (layout_.shard_owners > 1)
-    fail_run("{}: its masters are sharded over {} ranks", slot.path(), layout_.shard_owners);
+    fail_run(ErrorId::internal, "{}: its masters are sharded over {} ranks", slot.path(),
+             layout_.shard_owners);
   if (!layout_.keeps_masters) return updated_weight(slot);
   return masters_.tensor(static_cast<std::size_t>(slot.offset) * sizeof(float), DType::fp32, slot.spec.rows,
                          slot.spec.columns);

@@ -22,7 +22,8 @@ std::optional<DType> common_compute_type(const ParameterLayout& layout, std::siz
 /// Assigns offsets to the weights of a bucket that have several types.
 void place_one_by_one(ParameterLayout& layout, std::size_t bucket) {
   if (layout.buckets[bucket].type != DType::fp32)
-    fail_run("weights of several types have gradients of {}", name_of(layout.buckets[bucket].type));
+    fail_run(ErrorId::internal, "weights of several types have gradients of {}",
+             name_of(layout.buckets[bucket].type));
   std::optional<BorrowedSlot>& borrowed = layout.borrowed_by_head;
   for (std::size_t i = 0; i < layout.slots.size(); ++i) {
     ParameterSlot& slot = layout.slots[i];
