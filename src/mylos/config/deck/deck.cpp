@@ -24,7 +24,8 @@ namespace {
 void apply(const Entry& entry, Options& options) {
   const Key* key = schema().find_key(entry.path);
   if (key == nullptr) {
-    fail_input("{}: {}", entry.place.text(),
+    fail_input(entry.is_section ? ErrorId::unknown_section : ErrorId::unknown_key, "{}: {}",
+               entry.place.text(),
                entry.is_section ? explain_unknown_section(entry.path) : explain_unknown_key(entry.path));
   }
   const bool is_text = std::holds_alternative<std::string>(entry.value.held);
@@ -32,7 +33,7 @@ void apply(const Entry& entry, Options& options) {
   const Value value = needs_no_quotes ? Value{entry.as_typed} : entry.value;
   if (entry.replaces_all) key->clear(options);
   if (const auto found = key->read(options, value)) {
-    fail_input("{}: {}", entry.place.text(), explain_refused_value(*key, value, *found));
+    fail_input(ErrorId::bad_value, "{}: {}", entry.place.text(), explain_refused_value(*key, value, *found));
   }
 }
 
@@ -64,7 +65,8 @@ void refuse_repeated(const std::vector<Entry>& command_line) {
   std::set<std::string> names;
   for (const Entry& entry : command_line) {
     if (!names.insert(full_name(entry)).second) {
-      fail_input("{}: '{}' is given twice", entry.place.text(), printable(full_name(entry)));
+      fail_input(ErrorId::duplicate_key, "{}: '{}' is given twice", entry.place.text(),
+                 printable(full_name(entry)));
     }
   }
 }
@@ -156,18 +158,20 @@ std::string read_deck_file(const std::string& path) {
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
   if (!fs::exists(status)) {
-    fail_input("{}: there is no such deck{}; `mylos manual` explains decks", path, current_folder_note(path));
+    fail_input(ErrorId::no_such_file, "{}: there is no such deck{}; `mylos manual` explains decks", path,
+               current_folder_note(path));
   }
-  if (!fs::is_regular_file(status)) fail_input("{}: a deck must be a regular file", path);
+  if (!fs::is_regular_file(status))
+    fail_input(ErrorId::not_a_file, "{}: a deck must be a regular file", path);
   const auto size = fs::file_size(path, failed);
   if (!failed && size > max_deck) {
-    fail_input("{}: a deck has at most {}, this one has {}", path,
+    fail_input(ErrorId::deck_size, "{}: a deck has at most {}, this one has {}", path,
                format_bytes(static_cast<std::int64_t>(max_deck)),
                format_bytes(static_cast<std::int64_t>(size)));
   }
   std::ifstream file(path, std::ios::binary);
   std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) fail_input("{}: the deck cannot be read", path);
+  if (!file) fail_input(ErrorId::cannot_read, "{}: the deck cannot be read", path);
   return text;
 }
 

@@ -32,8 +32,8 @@ void require_effect(const Options& options, const GivenPlaces& given) {
     const Condition* unmet = key.unmet(options);
     if (unmet == nullptr) continue;
     const std::string value = unmet->value.empty() ? "" : " = " + unmet->value;
-    fail_input("{}: '{}'{} has an effect only with {}{}; leave it out", place->second.text(), key.path(),
-               value, unmet->text, describe_keys(*unmet, options, given));
+    fail_input(ErrorId::key_without_effect, "{}: '{}'{} has an effect only with {}{}; leave it out",
+               place->second.text(), key.path(), value, unmet->text, describe_keys(*unmet, options, given));
   }
 }
 

@@ -21,7 +21,7 @@ class ModelChecks : DeckMistakes {
     if (type == ModelType::chain) chain();
     if (is_short_form(type)) return short_form();
     if (options_.model.norm == NormType::groupnorm || options_.model.norm == NormType::batchnorm) {
-      fail({"model.norm"},
+      fail(ErrorId::keys_conflict, {"model.norm"},
            fmt::format("the type \"{}\" has no 'model.norm' = \"{}\"; it supports layernorm and rmsnorm",
                        name_of(type), name_of(options_.model.norm)));
     }
@@ -32,7 +32,7 @@ class ModelChecks : DeckMistakes {
   void layers_of_a_chain() const {
     if (options_.model.chain.empty() || options_.model.type == ModelType::chain) return;
     const char* first = "model.layers.1";
-    fail({given_.contains(first) ? first : "model.layers"},
+    fail(ErrorId::keys_conflict, {given_.contains(first) ? first : "model.layers"},
          fmt::format("[[model.layers]] needs model.type = \"chain\", and the type is \"{}\"",
                      name_of(options_.model.type)));
   }
@@ -40,24 +40,25 @@ class ModelChecks : DeckMistakes {
   void short_form() const {
     const ModelOptions& model = options_.model;
     if (model.channels.empty()) {
-      fail({"model.type", "model.channels"},
+      fail(ErrorId::missing_key, {"model.type", "model.channels"},
            fmt::format("the type \"{}\" needs 'model.channels', a list of one number or more",
                        name_of(model.type)));
     }
     const auto layers = 4 * model.blocks * static_cast<std::int64_t>(model.channels.size());
     if (layers > max_layers) {
-      fail({"model.blocks", "model.channels"},
+      fail(ErrorId::keys_conflict, {"model.blocks", "model.channels"},
            fmt::format("'model.blocks' = {} in each of {} stages are more than {} layers", model.blocks,
                        model.channels.size(), max_layers));
     }
     if (const std::size_t count = expand_short_form(model).chain.size(); count > max_layers) {
-      fail({"model.channels"}, fmt::format("the type \"{}\" stands for {} layers here, more than {}",
-                                           name_of(model.type), count, max_layers));
+      fail(ErrorId::keys_conflict, {"model.channels"},
+           fmt::format("the type \"{}\" stands for {} layers here, more than {}", name_of(model.type), count,
+                       max_layers));
     }
     constexpr auto groups = LayerOptions{}.norm_groups;
     for (const std::int64_t channels : model.channels) {
       if (model.norm != NormType::groupnorm || channels % groups == 0) continue;
-      fail({"model.type", "model.norm", "model.channels"},
+      fail(ErrorId::keys_conflict, {"model.type", "model.norm", "model.channels"},
            fmt::format(
                "'model.norm' = \"groupnorm\"{} takes {} groups of channels, which do not divide the {} of "
                "'model.channels'; give multiples of {}, or another 'model.norm'",
@@ -70,7 +71,7 @@ class ModelChecks : DeckMistakes {
   void chain() const {
     const ModelOptions& model = options_.model;
     if (model.chain.empty()) {
-      fail({"model.type", "model.layers"},
+      fail(ErrorId::missing_key, {"model.type", "model.layers"},
            "the type \"chain\" needs layers, one table [[model.layers]] for each");
     }
     for (std::size_t i = 0; i < model.chain.size(); ++i) {
@@ -80,13 +81,14 @@ class ModelChecks : DeckMistakes {
       const std::string name = layer_name(model.chain, i);
       const bool needs_outputs = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
       if (needs_outputs && layer.outputs == 0 && !takes_outputs_of_data(model.chain, i)) {
-        fail({key},
+        fail(ErrorId::missing_key, {key},
              fmt::format("layer '{}' needs 'outputs'; only for a last dense layer the data determine them",
                          name));
       }
       for (std::size_t before = 0; before < i; ++before) {
         if (layer_name(model.chain, before) == name)
-          fail({key}, fmt::format("layers {} and {} are both named '{}'", before + 1, i + 1, name));
+          fail(ErrorId::duplicate_key, {key},
+               fmt::format("layers {} and {} are both named '{}'", before + 1, i + 1, name));
       }
     }
   }
@@ -96,22 +98,24 @@ class ModelChecks : DeckMistakes {
     for (const auto& [path, value] :
          {std::pair{"model.layers", model.layers}, std::pair{"model.heads", model.heads},
           std::pair{"model.width", model.width}, std::pair{"model.context", model.context}}) {
-      if (value == 0) fail({"model.type"}, fmt::format("the type \"gpt\" needs '{}'", path));
+      if (value == 0)
+        fail(ErrorId::missing_key, {"model.type"}, fmt::format("the type \"gpt\" needs '{}'", path));
     }
     if (model.width % model.heads != 0) {
-      fail({"model.heads", "model.width"},
+      fail(ErrorId::keys_conflict, {"model.heads", "model.width"},
            fmt::format("'model.heads' is {}, which does not divide the {} of 'model.width'", model.heads,
                        model.width));
     }
     const std::int64_t head_width = model.width / model.heads;
     if (model.positions == PositionType::rotary && head_width % 2 != 0) {
-      fail({"model.positions", "model.heads", "model.width"},
+      fail(ErrorId::keys_conflict, {"model.positions", "model.heads", "model.width"},
            fmt::format("rotary positions rotate pairs of features, but a head has {} (model.width / "
                        "model.heads); make it even",
                        head_width));
     }
     if (model.norm == NormType::none) {
-      fail({"model.norm"}, "the type \"gpt\" needs 'model.norm' \"layernorm\" or \"rmsnorm\"");
+      fail(ErrorId::keys_conflict, {"model.norm"},
+           "the type \"gpt\" needs 'model.norm' \"layernorm\" or \"rmsnorm\"");
     }
   }
 

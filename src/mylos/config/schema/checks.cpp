@@ -17,12 +17,12 @@ class Checks : DeckMistakes {
   void length() const {
     const RunOptions& run = options_.run;
     if (run.epochs > 0 && run.steps > 0) {
-      fail({"run.epochs", "run.steps"},
+      fail(ErrorId::keys_conflict, {"run.epochs", "run.steps"},
            "'run.epochs' and 'run.steps' are both given; keep the one that sets the "
            "run's length");
     }
     if (run.epochs == 0 && run.steps == 0) {
-      fail({}, "the length of the run is missing; give 'run.epochs' or 'run.steps'");
+      fail(ErrorId::missing_key, {}, "the length of the run is missing; give 'run.epochs' or 'run.steps'");
     }
   }
 
@@ -30,9 +30,10 @@ class Checks : DeckMistakes {
     const LossType loss = options_.model.loss;
     for (const Measure measure : options_.run.metrics) {
       if (options_.model.type == ModelType::gpt)
-        fail({"run.metrics"}, "'run.metrics' are of labelled samples, and the type \"gpt\" learns tokens");
+        fail(ErrorId::keys_conflict, {"run.metrics"},
+             "'run.metrics' need labelled samples, and the type \"gpt\" learns tokens");
       if (is_measured_of(measure, loss)) continue;
-      fail({"run.metrics", "model.loss"},
+      fail(ErrorId::not_measured, {"run.metrics", "model.loss"},
            fmt::format("\"{}\" of 'run.metrics' is measured of {}, and 'model.loss' is \"{}\"",
                        name_of(measure),
                        measure == Measure::r2 ? "the targets of a regression"
@@ -40,7 +41,7 @@ class Checks : DeckMistakes {
                        name_of(loss)));
     }
     if (options_.run.metrics.empty() || !options_.data.test.empty() || options_.data.validation > 0) return;
-    fail({"run.metrics"},
+    fail(ErrorId::missing_key, {"run.metrics"},
          "'run.metrics' are of evaluations, and nothing is evaluated; give 'data.validation' or 'data.test'");
   }
 
@@ -50,14 +51,16 @@ class Checks : DeckMistakes {
         is_gpt ? options_.model.vocabulary > 0 : options_.model.inputs > 0 && options_.model.outputs > 0;
     if (!options_.data.train.empty()) return;
     if (!has_shapes && is_gpt) {
-      fail({"model.vocabulary"}, "the number of tokens is missing; give 'data.train' or 'model.vocabulary'");
+      fail(ErrorId::missing_key, {"model.vocabulary"},
+           "the number of tokens is missing; give 'data.train' or 'model.vocabulary'");
     }
     if (!has_shapes) {
-      fail({"model.inputs", "model.outputs"},
+      fail(ErrorId::missing_key, {"model.inputs", "model.outputs"},
            "the size of a sample is missing; give 'data.train', or 'model.inputs' and 'model.outputs'");
     }
     if (options_.run.epochs > 0) {
-      fail({"run.epochs"}, "'run.epochs' needs 'data.train'; without a data file give 'run.steps'");
+      fail(ErrorId::keys_conflict, {"run.epochs"},
+           "'run.epochs' needs 'data.train'; without a data file give 'run.steps'");
     }
   }
 
@@ -69,16 +72,18 @@ class Checks : DeckMistakes {
     std::string names = "\"auto\"";
     for (const Instructions each : here)
       names += fmt::format("{}\"{}\"", each == here.back() ? " and " : ", ", name_of(each));
-    fail({"kernels.instructions"}, fmt::format("'kernels.instructions' is \"{}\", which this processor or "
-                                               "this build does not support; available are {}",
-                                               name_of(*options_.kernels.instructions), names));
+    fail(ErrorId::no_instructions, {"kernels.instructions"},
+         fmt::format("'kernels.instructions' is \"{}\", which this processor or "
+                     "this build does not support; available are {}",
+                     name_of(*options_.kernels.instructions), names));
   }
 
   /// Refuses settings that make the sum over micro-batches depend on its division over ranks.
   void reproducible() const {
     if (!options_.run.reproducible) return;
     const auto refuse = [this](const char* key, const std::string& what) {
-      fail({key, "run.reproducible"}, fmt::format("'run.reproducible' needs {}", what));
+      fail(ErrorId::keys_conflict, {key, "run.reproducible"},
+           fmt::format("'run.reproducible' needs {}", what));
     };
     const std::int64_t batch = options_.data.batch;
     const std::int64_t micro_batch = options_.data.micro_batch;
@@ -105,7 +110,7 @@ class Checks : DeckMistakes {
     const auto& rules = precision.rules;
     const auto is_short = [](const PrecisionRule& rule) { return rule.type != DType::fp32; };
     if (std::any_of(rules.begin(), rules.end(), is_short)) return;
-    fail({"precision.compute", "precision.masters"},
+    fail(ErrorId::keys_conflict, {"precision.compute", "precision.masters"},
          "'precision.masters' = \"none\" with 'precision.compute' = \"fp32\" saves nothing: fp32 weights "
          "have no separate masters; set masters = \"fp32\", or compute = \"bf16\"");
   }
@@ -115,7 +120,8 @@ class Checks : DeckMistakes {
     const bool is_below = counts("precision.scaler.min_scale") && scaler.min_scale > scaler.initial_scale;
     const bool is_above = counts("precision.scaler.max_scale") && scaler.initial_scale > scaler.max_scale;
     if (is_below || is_above) {
-      fail({"precision.scaler.preset", "precision.scaler.min_scale", "precision.scaler.initial_scale",
+      fail(ErrorId::keys_conflict,
+           {"precision.scaler.preset", "precision.scaler.min_scale", "precision.scaler.initial_scale",
             "precision.scaler.max_scale"},
            fmt::format(
                "'precision.scaler' needs min_scale <= initial_scale <= max_scale, not min_scale = {}, "
@@ -132,7 +138,7 @@ class Checks : DeckMistakes {
     const std::int64_t length = has_own_length ? schedule.steps : options_.run.steps;
     const std::string length_key = has_own_length ? "schedule.steps" : "run.steps";
     if (length > 0 && schedule.warmup > length) {
-      fail({"schedule.warmup", length_key.c_str()},
+      fail(ErrorId::keys_conflict, {"schedule.warmup", length_key.c_str()},
            fmt::format("'schedule.warmup' is {}, more than the {} of '{}'", schedule.warmup, length,
                        length_key));
     }
@@ -147,7 +153,7 @@ class Checks : DeckMistakes {
   void needs_of_schedule() const {
     const ScheduleOptions& schedule = options_.schedule;
     const auto need = [this](const char* type, const char* key) {
-      fail({"schedule.type"}, fmt::format("the schedule \"{}\" needs '{}'", type, key));
+      fail(ErrorId::missing_key, {"schedule.type"}, fmt::format("the schedule \"{}\" needs '{}'", type, key));
     };
     switch (schedule.type) {
       case ScheduleType::step:
@@ -162,7 +168,7 @@ class Checks : DeckMistakes {
       case ScheduleType::multistep:
         if (schedule.milestones.empty()) need("multistep", "schedule.milestones");
         if (schedule.milestones.front() < schedule.warmup)
-          fail({"schedule.warmup", "schedule.milestones"},
+          fail(ErrorId::keys_conflict, {"schedule.warmup", "schedule.milestones"},
                fmt::format("the milestone {} of 'schedule.milestones' is within the {} updates of "
                            "'schedule.warmup'; milestones count from the start of the run",
                            schedule.milestones.front(), schedule.warmup));
@@ -177,7 +183,7 @@ class Checks : DeckMistakes {
     const ScheduleOptions& schedule = options_.schedule;
     const auto decay = std::llround(schedule.decay_share * static_cast<double>(length));
     if (length == 0 || schedule.warmup + decay <= length) return;
-    fail({"schedule.warmup", "schedule.decay_share", length_key.c_str()},
+    fail(ErrorId::keys_conflict, {"schedule.warmup", "schedule.decay_share", length_key.c_str()},
          fmt::format(
              "'schedule.warmup' = {} and the {} updates of 'schedule.decay_share' = {} are more than the {} "
              "of '{}'",
@@ -188,14 +194,14 @@ class Checks : DeckMistakes {
   void backoff_window() const {
     const ScalerOptions& scaler = options_.precision.scaler;
     if (scaler.hysteresis > 1) {
-      fail({"precision.scaler.hysteresis", "precision.scaler.backoff_window"},
+      fail(ErrorId::keys_conflict, {"precision.scaler.hysteresis", "precision.scaler.backoff_window"},
            fmt::format("'precision.scaler.hysteresis' = {} and 'precision.scaler.backoff_window' = {} both "
                        "define which overflows lower the scale; keep one of them (hysteresis = 1, or "
                        "backoff_window = 0)",
                        scaler.hysteresis, scaler.backoff_window));
     }
     if (scaler.backoff_overflows > scaler.backoff_window) {
-      fail({"precision.scaler.backoff_window", "precision.scaler.backoff_overflows"},
+      fail(ErrorId::keys_conflict, {"precision.scaler.backoff_window", "precision.scaler.backoff_overflows"},
            fmt::format("'precision.scaler.backoff_overflows' is {}, more than the {} steps of "
                        "'precision.scaler.backoff_window': the scale would never back off",
                        scaler.backoff_overflows, scaler.backoff_window));

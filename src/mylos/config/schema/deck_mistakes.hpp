@@ -15,7 +15,8 @@ class DeckMistakes {
       : given_(given), file_name_(file_name) {}
 
   /// The message names the position of the given key that comes last.
-  [[noreturn]] void fail(std::initializer_list<const char*> keys, const std::string& message) const {
+  [[noreturn]] void fail(ErrorId id, std::initializer_list<const char*> keys,
+                         const std::string& message) const {
     Place place{file_name_};
     for (const char* key : keys) {
       const auto found = given_.find(key);
@@ -24,7 +25,7 @@ class DeckMistakes {
       if (is_later) place = found->second;
       if (place.line == 0) break;  // the command line comes after all lines of the deck
     }
-    fail_input("{}: {}", place.text(), message);
+    fail_input(id, "{}: {}", place.text(), message);
   }
 
  private:

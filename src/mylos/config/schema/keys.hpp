@@ -112,7 +112,8 @@ class Keys {
       const auto key = std::find_if(keys_.begin(), keys_.end(), [&](const Key& added) {
         return added.section == section_ && added.name == name;
       });
-      if (key == keys_.end()) fail_run("[{}] has no key '{}' that could be limited", section_, name);
+      if (key == keys_.end())
+        fail_run(ErrorId::internal, "[{}] has no key '{}' that could be limited", section_, name);
       key->limit(condition);
     }
   }
