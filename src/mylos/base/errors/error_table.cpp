@@ -29,7 +29,7 @@ constexpr std::array of_command_line{
                "Leave one out, or add the other, as the message says."},
     ErrorEntry{ErrorId::wrong_rank_count, "wrong-rank-count",
                "The command runs on one rank, or on several, and was started otherwise; or the number of "
-               "ranks does not divide the work.",
+               "ranks does not divide the work, or exceeds it.",
                "Start it with the number of ranks that the message states."},
     ErrorEntry{ErrorId::ranks_disagree, "ranks-disagree",
                "The ranks were started with different command lines, decks, programs, folders or data.",
@@ -53,18 +53,19 @@ constexpr std::array of_deck{
                "Give a value of the kind that the message states."},
     ErrorEntry{ErrorId::keys_conflict, "keys-conflict", "Two keys, each of them valid, cannot be combined.",
                "Change one of the two; the message says which combinations are possible."},
-    ErrorEntry{
-        ErrorId::key_without_effect, "key-without-effect",
-        "The key has no effect with the other keys of this deck, or in a program that provides the samples.",
-        "Leave it out, or set the key that makes it effective."},
+    ErrorEntry{ErrorId::key_without_effect, "key-without-effect",
+               "The key has no effect with the other keys of this deck, with its data, or in a program that "
+               "provides the samples.",
+               "Leave it out, or set the key that makes it effective."},
     ErrorEntry{ErrorId::unknown_name, "unknown-name",
                "A name or pattern in the deck or on the command line matches nothing: no layer, parameter, "
                "tensor or metric.",
                "Use one of the names that the message lists; `mylos plan DECK` shows those of the layers."},
-    ErrorEntry{ErrorId::bad_layer, "bad-layer",
-               "A layer cannot take its input, or the network does not fit the samples: channels, grid or "
-               "sizes do not agree.",
-               "Change the layer that the message names, or the one before it."},
+    ErrorEntry{
+        ErrorId::bad_layer, "bad-layer",
+        "A layer cannot take its input, the network does not fit the samples (channels, grid or sizes do "
+        "not agree), or it has no weights.",
+        "Change the layer that the message names, or the one before it."},
 };
 
 constexpr std::array of_files{
@@ -98,7 +99,8 @@ constexpr std::array of_files{
     ErrorEntry{ErrorId::damaged, "damaged",
                "The contents differ from the checksum or digest that was written with them, or contradict "
                "themselves.",
-               "Get the file again, or use an older checkpoint."},
+               "Get the file again, or use an older checkpoint; `mylos prepare stamp FILE` accepts data that "
+               "were changed on purpose."},
     ErrorEntry{ErrorId::truncated, "truncated", "The file ends before its contents do.",
                "Get the file again: a copy or download was cut short."},
     ErrorEntry{ErrorId::file_changed, "file-changed",
@@ -108,7 +110,8 @@ constexpr std::array of_files{
                "The file lacks a dataset, tensor, group or attribute that is needed.",
                "The message names it; `mylos prepare` writes complete files."},
     ErrorEntry{ErrorId::bad_dataset, "bad-dataset",
-               "A dataset, tensor or attribute has another type, shape or value than is needed.",
+               "A dataset, tensor or attribute has another type, shape or value than is needed, or excludes "
+               "another.",
                "Write it as the message states."},
     ErrorEntry{
         ErrorId::unsupported_feature, "unsupported-feature",
@@ -120,33 +123,36 @@ constexpr std::array of_files{
 
 constexpr std::array of_data{
     ErrorEntry{ErrorId::bad_row, "bad-row",
-               "A row of a table is not like the others, or a cell is no number.",
-               "Correct the line that the message names."},
-    ErrorEntry{ErrorId::bad_label, "bad-label", "A label is outside the range of the classes.",
+               "A row of a table is not like the others, or a cell is not a number.",
+               "Correct the line that the message names, or give the option that it proposes."},
+    ErrorEntry{ErrorId::bad_label, "bad-label", "A label is not a number in the range of the classes.",
                "Correct the labels, or the number of classes."},
     ErrorEntry{ErrorId::bad_image, "bad-image",
                "An image cannot be decoded, or its size or channels differ from the others'.",
                "Correct or remove the file that the message names."},
     ErrorEntry{ErrorId::bad_encoding, "bad-encoding", "A text is not UTF-8.",
                "Convert it: `iconv -f LATIN1 -t UTF-8`."},
-    ErrorEntry{ErrorId::bad_names, "bad-names",
-               "Names of columns, classes or targets are missing, repeated or different from those of the "
-               "other file.",
-               "Give each its own name, the same in all files."},
+    ErrorEntry{
+        ErrorId::bad_names, "bad-names",
+        "Names of columns, classes or targets are missing, too many, repeated or different from those of "
+        "the other file.",
+        "Give each its own name, the same in all files."},
     ErrorEntry{ErrorId::not_finite, "not-finite",
                "A number is NaN or infinite, or too large for the type that holds it.",
                "Mend the value that the message names, or the network that computed it."},
     ErrorEntry{ErrorId::unknown_column, "unknown-column", "The table has no such column.",
                "Name one of the columns that the message lists."},
     ErrorEntry{ErrorId::unknown_token, "unknown-token", "A character or token is not in the vocabulary.",
-               "Use the vocabulary that the network was trained with."},
-    ErrorEntry{
-        ErrorId::data_mismatch, "data-mismatch",
-        "A file of data does not fit the network or another file: features, targets, classes or grid differ.",
-        "Prepare both files in the same way."},
+               "Correct the data, or use the vocabulary that the network was trained with."},
+    ErrorEntry{ErrorId::data_mismatch, "data-mismatch",
+               "A file of data does not fit the deck, the network or another file: features, targets, "
+               "classes or grid differ.",
+               "Change the deck as the message says, or prepare both files in the same way."},
     ErrorEntry{ErrorId::too_little_data, "too-little-data",
-               "There are fewer samples than the batch, the ranks, the split or a normalisation layer need.",
-               "Change what the message names: `data.batch`, `data.micro_batch`, the number of ranks or "
+               "There are no samples, or fewer than the batch, the context, the ranks, the split or a "
+               "normalisation layer need.",
+               "Add samples, or change what the message names: `data.batch`, `data.micro_batch`, "
+               "`model.context`, the number of ranks or "
                "`data.validation`."},
 };
 
