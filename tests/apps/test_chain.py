@@ -153,13 +153,13 @@ def check_refused(command):
     expect(layer('kind = "conv"\noutputs = 8\nkernel = 13\npadding = 0') + dense, "layer 'conv1' cannot convolve", "10 x 12")
     expect(layer('kind = "conv"\noutputs = 6\ngroups = 4') + dense, "layer 'conv1' cannot convolve", "group")
     expect(stem + layer('kind = "add"\nskip_from = "later"') + dense, "layer 'add2' reads 'later', which is not an earlier layer")
-    expect(stem + layer('kind = "add"\nskip_from = "stem"') + dense, "which is its input anyway")
+    expect(stem + layer('kind = "add"\nskip_from = "stem"') + dense, "reads its input")
     expect(stem + layer('kind = "conv"\noutputs = 4') + layer('kind = "add"\nskip_from = "stem"') + dense,
            "an addition needs the same")
     expect(dense + stem + dense, "layer 'dense1' needs 'outputs'")
     expect(layer('kind = "dense"\noutputs = 9') + stem + dense, "layer 'stem' convolves a grid, but its input is a vector of 9")
-    expect(stem + layer('kind = "dense"\noutputs = 5'), "gives 5 numbers for a sample, but the data has 4 classes")
-    expect(stem + dense, "data.shape says", "120", extra=["data.shape=[7, 7, 2]"])
+    expect(stem + layer('kind = "dense"\noutputs = 5'), "has 5 outputs per sample, but the data has 4 classes")
+    expect(stem + dense, "data.shape is", "120", extra=["data.shape=[7, 7, 2]"])
     expect(stem + dense, "'data.shape' must be a list of 2 to 4", extra=["data.shape=[120]"])
     with h5py.File(command.folder / "train.h5", "r+") as file:
         file.attrs["shape"] = "10 13"
@@ -177,7 +177,7 @@ def check_other_answers(command):
         file.attrs["shape"], file.attrs["classes"] = shape, 9
     for metrics in [], ["--metrics", "confusion"]:
         said = command.must("eval", "four", "--data", "nine.h5", *metrics, code=2).stderr
-        assert "'dense1', gives 4 numbers for a sample, but the data has 9 classes" in said, said
+        assert "'dense1', has 4 outputs per sample, but the data has 9 classes" in said, said
 
 
 def check_other_grid(command):

@@ -110,7 +110,7 @@ def refuse(command, arguments, message, **options):
 def check_bad_input(command):
     refuse(command, ["train", "gpt.toml", "model.context=100000"], r"text\.h5.*context", ranks=2)
     refuse(command, ["train", "gpt.toml", "model.heads=3"], r"model\.heads.*32|model\.width.*3")
-    refuse(command, ["train", "gpt.toml", "model.vocabulary=5"], r"text\.h5: a vocabulary of \d+ tokens, .*raise it")
+    refuse(command, ["train", "gpt.toml", "model.vocabulary=5"], r"text\.h5: has a vocabulary of \d+ tokens, .*raise it")
     refuse(command, ["train", "gpt.toml", "data.train=table.h5"], r"table\.h5 holds labelled samples, .*\"gpt\"")
     refuse(command, ["train", "mlp.toml", "data.train=text.h5"], r"text\.h5 holds tokens, .*\"mlp\"")
     refuse(command, ["sample", "judged", "--prompt", "Fir\u20act"], r"U\+20AC\) at position 3 .*vocabulary")

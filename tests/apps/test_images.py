@@ -166,17 +166,17 @@ def check_refused(command):
     (command.folder / "mlp.toml").write_text(DECK[:DECK.index("[model]")].replace(FILL, "") + "[model]\nhidden = [4]\n", encoding="utf-8")
     table = ["mlp.toml", "data.train=table.h5", "data.test=table.h5", "run.folder=table"]
     lines = DECK.splitlines()
-    expect(f"mlp.toml:{1 + lines.index('crop = 2')}: table.h5: states no grid for its samples", *table)
+    expect(f"mlp.toml:{1 + lines.index('crop = 2')}: table.h5: has no attribute 'shape' of /, the grid of its samples", *table)
     still = ["data.augment.crop=0", "data.augment.shift=0", "data.augment.rotate=false", "data.augment.flip_horizontal=false"]
     line = 1 + lines.index('normalize = "channel"')
-    expect(f"mlp.toml:{line}: table.h5: states no grid for its samples", *table, *still)
-    expect("data.normalize = \"channel\" goes by its channels; data.shape gives it to networks of type \"cnn\", ", *table, *still)
+    expect(f"mlp.toml:{line}: table.h5: has no attribute 'shape' of /, the grid of its samples", *table, *still)
+    expect("data.normalize = \"channel\" needs; data.shape gives it to networks of type \"cnn\", ", *table, *still)
     cnn = (command.folder / "mlp.toml").read_text(encoding="utf-8").replace("[model]\n", "[model]\ntype = \"cnn\"\nchannels = [4]\n")
     (command.folder / "cnn.toml").write_text(cnn, encoding="utf-8")
     line = 1 + cnn.splitlines().index('type = "cnn"')
     table[0] = "cnn.toml"
-    expect(f"cnn.toml:{line}: table.h5: states no grid for its samples (an attribute 'shape' of /), and layer 'conv1' "
-           "works on one; data.shape gives it to", *table, *still, "data.normalize=none")
+    expect(f"cnn.toml:{line}: table.h5: has no attribute 'shape' of /, the grid of its samples, which layer 'conv1' "
+           "needs; data.shape gives it to", *table, *still, "data.normalize=none")
     deck = gpt_deck(run="steps = 4", data="batch = 2\n[data.augment]\ncrop = 1").lstrip()
     (command.folder / "gpt.toml").write_text(deck, encoding="utf-8")
     line = 1 + deck.splitlines().index("crop = 1")

@@ -244,7 +244,7 @@ def check_refused(command):
     expect(f"'model.label_smoothing' {only}\"cross_entropy\"", "model.label_smoothing=0.1")
     expect(f"'model.class_weights' {only}\"cross_entropy\"", "model.class_weights=[1, 2]")
     write_deck(command, "mse")
-    expect("target 0 (counted from 0) goes from -", "model.loss=binary_cross_entropy")
+    expect("target 0 (counted from 0) ranges from -", "model.loss=binary_cross_entropy")
     write_deck(command, "weighted")
     expect("model.class_weights has 2 weights, but there are 3 classes", "model.class_weights=[1, 2]")
     expect("'model.class_weights' must be a list of numbers above 0", "model.class_weights=[1, 2, 0]")

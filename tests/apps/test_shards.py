@@ -120,7 +120,7 @@ def check_averages(command):
     command.must("train", "deck.toml", "run.folder=no-average")
     command.must_refuse(["eval", "no-average", "--average"], "no-average", "no-average/", "--average")
     message = command.must("train", "deck.toml", 'optimizer.groups=[{match="hiden1/*", frozen=true}]', code=2).stderr
-    assert "'hiden1/*' matches no tensor of this model; near ones are hidden1/" in message, message
+    assert "'hiden1/*' matches no tensor of this model; the most similar are hidden1/" in message, message
     print(f"{file}: {said.strip()}")
 
 

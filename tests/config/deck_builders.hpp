@@ -23,7 +23,7 @@ inline std::string message_of(std::string_view text, const std::vector<std::stri
   try {
     (void)read_deck(text, "deck.toml", overrides);
   } catch (const Error& error) {
-    return error.code() == ExitCode::bad_input ? error.what() : std::string("not bad input: ") + error.what();
+    return std::string(error.code() == ExitCode::bad_input ? "" : "not bad input: ") + error.what();
   }
   return "";
 }

@@ -7,6 +7,7 @@
 
 #include "config/deck_builders.hpp"
 #include "mylos/config/deck/manual.hpp"
+#include "support/said.hpp"
 
 namespace mylos::testing::hostile_decks_test {
 
@@ -48,32 +49,34 @@ TEST_F(DeckFile, IsReadFromDisk) {
 
 TEST_F(DeckFile, OfTenMegabytesOfBracketsIsRefused) {
   const std::string path = write(repeated("[", 10'000'000));
-  EXPECT_EQ(message(path), path + ": a deck has at most 1 MiB, this one has 9.537 MiB");
+  EXPECT_TRUE(test::says(message(path), ErrorId::deck_size, {path, "most 1 MiB", "has 9.537 MiB"}));
 }
 
 TEST_F(DeckFile, ThatIsNoneIsRefused) {
   const std::string missing = (folder_ / "missing.toml").string();
-  EXPECT_EQ(message(missing), missing + ": there is no such deck; `mylos manual` explains decks");
-  EXPECT_EQ(message(folder_.string()), folder_.string() + ": a deck must be a regular file");
-  EXPECT_EQ(message("/dev/zero"), "/dev/zero: a deck must be a regular file");
+  EXPECT_TRUE(test::says(message(missing), ErrorId::no_such_file, {missing, "`mylos manual`"}));
+  EXPECT_TRUE(test::says(message(folder_.string()), ErrorId::not_a_file, {folder_.string()}));
+  EXPECT_TRUE(test::says(message("/dev/zero"), ErrorId::not_a_file, {"/dev/zero"}));
   const std::string empty = write("");
-  EXPECT_EQ(message(empty), empty + ": the deck is empty");
+  EXPECT_TRUE(test::says(message(empty), ErrorId::deck_size, {empty}));
 }
 
 TEST(HostileDeck, IsNotNestedDeeply) {
-  const std::string refusal = "deck.toml:2: nested deeper than 16 levels; no key of a deck needs that";
-  EXPECT_EQ(message_of("\nx = " + repeated("[", 1'000'000)), refusal);
-  EXPECT_EQ(message_of("\nx = " + repeated("{a=", 300'000)), refusal);
-  EXPECT_EQ(message_of("\n" + repeated("a.", 500'000) + "a = 1"), refusal);
-  EXPECT_EQ(message_of("\n[" + repeated("a.", 500'000) + "a]"), refusal);
-  EXPECT_EQ(message_of("\n[[" + repeated("a . ", 200'000) + "a]]"), refusal);
+  const auto refused = [](const std::string& text) {
+    return test::says(message_of(text), ErrorId::deck_size, {"deck.toml:2:", "16"});
+  };
+  EXPECT_TRUE(refused("\nx = " + repeated("[", 1'000'000)));
+  EXPECT_TRUE(refused("\nx = " + repeated("{a=", 300'000)));
+  EXPECT_TRUE(refused("\n" + repeated("a.", 500'000) + "a = 1"));
+  EXPECT_TRUE(refused("\n[" + repeated("a.", 500'000) + "a]"));
+  EXPECT_TRUE(refused("\n[[" + repeated("a . ", 200'000) + "a]]"));
   // A quote that only seems to open a string must not hide the text after it.
-  EXPECT_EQ(message_of("# \"\nx = " + repeated("[", 100'000)), refusal);
-  EXPECT_EQ(message_of("x = \"\\\"\"\ny = " + repeated("[", 100'000)), refusal);
-  EXPECT_EQ(message_of("x = '\\'\ny = " + repeated("[", 100'000)), refusal);
-  EXPECT_EQ(message_of("x = \"\"\"\"\"\"\"\"\ny = " + repeated("[", 100'000)), refusal);
-  EXPECT_EQ(message_of("\nx = [\"\"\"a\"\"\"\", " + repeated("[", 100'000)), refusal);
-  EXPECT_EQ(message_of("x = ''\ny = " + repeated("[", 100'000)), refusal);
+  EXPECT_TRUE(refused("# \"\nx = " + repeated("[", 100'000)));
+  EXPECT_TRUE(refused("x = \"\\\"\"\ny = " + repeated("[", 100'000)));
+  EXPECT_TRUE(refused("x = '\\'\ny = " + repeated("[", 100'000)));
+  EXPECT_TRUE(refused("x = \"\"\"\"\"\"\"\"\ny = " + repeated("[", 100'000)));
+  EXPECT_TRUE(refused("\nx = [\"\"\"a\"\"\"\", " + repeated("[", 100'000)));
+  EXPECT_TRUE(refused("x = ''\ny = " + repeated("[", 100'000)));
 }
 
 TEST(HostileDeck, MayHoldBracketsAndDotsInTextAndComments) {
@@ -84,8 +87,8 @@ TEST(HostileDeck, MayHoldBracketsAndDotsInTextAndComments) {
 
 TEST(HostileDeck, IsUtf8) {
   const auto not_utf8 = [](const std::string& bytes, const std::string& named) {
-    EXPECT_EQ(message_of("\nx = \"" + bytes + "\""),
-              "deck.toml:2: not a text: byte 0x" + named + " is not UTF-8");
+    EXPECT_TRUE(test::says(message_of("\nx = \"" + bytes + "\""), ErrorId::deck_syntax,
+                           {"deck.toml:2:", "byte 0x", named, "-8"}));
   };
   not_utf8("\xFF", "FF");
   not_utf8("\x80", "80");
@@ -99,19 +102,14 @@ TEST(HostileDeck, IsUtf8) {
 
 TEST(HostileDeck, CannotSteerTheTerminal) {
   const std::string message = message_of("[run]\n\"\\u001b[31m\" = 2\n");
-  EXPECT_EQ(message,
-            "deck.toml:2: unknown key 'run.\\u001B[31m'; the keys of [run] are name, folder, initial, seed, "
-            "epochs, steps, "
-            "reproducible, threads, evaluate_every, metrics, patience, log_every, walltime, peak_flops");
+  EXPECT_TRUE(test::says(message, ErrorId::unknown_key, {"deck.toml:2:", "'run.\\u001B[31m'", "[run]"}));
+  EXPECT_EQ(message.find('\x1b'), std::string::npos);
 }
 
 TEST(HostileDeck, WithAVeryLongKeyIsAnsweredInOneLine) {
-  EXPECT_EQ(
-      message_of("[run]\n" + std::string(1'000'000, 'a') + " = 1\n"),
-      "deck.toml:2: unknown key 'run." + std::string(56, 'a') +
-          "...'; the keys of [run] are name, folder, initial, seed, epochs, steps, reproducible, threads, "
-          "evaluate_every, metrics, patience, "
-          "log_every, walltime, peak_flops");
+  EXPECT_TRUE(test::says(
+      message_of("[run]\n" + std::string(1'000'000, 'a') + " = 1\n"), ErrorId::unknown_key,
+      {"deck.toml:2:", "run", std::string(56, 'a'), "[run]", "evaluate_every", "log_every", "peak_flops"}));
 }
 
 TEST(HostileDeck, CutOffOrDamagedIsReadOrRefused) {

@@ -5,6 +5,7 @@
 
 #include "config/deck_builders.hpp"
 #include "mylos/config/schema/schema.hpp"
+#include "support/said.hpp"
 
 namespace mylos::testing::other_names_test {
 
@@ -26,8 +27,8 @@ TEST(UnknownKey, OfOtherFrameworksIsAnsweredWithOurs) {
                                                                {"model.seq_len", "model.context"},
                                                                {"schedule.Warmup_Steps", "schedule.warmup"}};
   for (const auto& [given, ours] : meant) {
-    EXPECT_EQ(message_of(given + " = 1"),
-              "deck.toml:1: unknown key '" + given + "'; did you mean '" + ours + "'?");
+    EXPECT_TRUE(test::says(message_of(given + " = 1"), ErrorId::unknown_key,
+                           {"deck.toml:1:", given, "'; did you mean '", ours}));
   }
 }
 

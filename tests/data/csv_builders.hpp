@@ -9,6 +9,7 @@
 
 #include "data/builders.hpp"
 #include "mylos/data/prepare/prepare_csv.hpp"
+#include "support/said.hpp"
 
 namespace mylos::testing_support {
 
@@ -23,7 +24,7 @@ inline Dataset prepared(const TemporaryFolder& folder, const std::string& text, 
 
 inline std::string refusal(const std::string& text, const PrepareCsv& job) {
   const TemporaryFolder folder;
-  std::string message = error_of([&] { (void)prepared(folder, text, job); });
+  std::string message = test::refusal_of([&] { (void)prepared(folder, text, job); });
   EXPECT_FALSE(std::filesystem::exists(folder / "data.h5") ||
                std::filesystem::exists(folder / "data.h5.tmp"));
   const std::string prefix = folder.path() + "/";

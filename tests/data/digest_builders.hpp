@@ -6,6 +6,7 @@
 #include "data/builders.hpp"
 #include "data/token_builders.hpp"
 #include "mylos/data/tokens/stamp.hpp"
+#include "support/said.hpp"
 
 namespace mylos::testing_support {
 
@@ -40,13 +41,10 @@ inline void edit(const std::string& path, const std::string& lines) {
   python("import h5py, numpy as n\nwith h5py.File('" + path + "', 'r+') as f:\n    " + lines + "\n");
 }
 
-inline std::string changed_message(const std::string& path, const std::string& what) {
-  return path + ": " + what +
-         " was changed since `mylos prepare` wrote the file, or is damaged; if the change is intended, "
-         "`mylos "
-         "prepare "
-         "stamp " +
-         path + "` recomputes statistics and digests; otherwise prepare the file again";
+/// Succeeds if `said`, of an Error, states that `what` of the file was changed.
+[[nodiscard]] inline ::testing::AssertionResult says_changed(const std::string& said, const std::string& path,
+                                                             const std::string& what) {
+  return test::says(said, ErrorId::damaged, {path + ": " + what, "`mylos prepare stamp " + path + "`"});
 }
 
 }  // namespace mylos::testing_support

@@ -11,6 +11,7 @@
 #include "mylos/data/feed/loader.hpp"
 #include "mylos/data/feed/share.hpp"
 #include "support/allocation_counter.hpp"
+#include "support/said.hpp"
 
 namespace mylos::augmentation_test {
 
@@ -179,32 +180,32 @@ TEST(Augmentation, WhatTheSamplesCannotGiveIsRefused) {
   const auto refusal = [](const AugmentOptions& options, const std::vector<std::int64_t>& grid,
                           Task task = Task::classification, std::int64_t outputs = 10) {
     const DatasetShape shape{.task = task, .samples = 1, .features = 120, .outputs = outputs};
-    return error_of([&] { require_augmentable(options, shape, grid, "a.h5"); });
+    return test::refusal_of([&] { require_augmentable(options, shape, grid, "a.h5"); });
   };
-  EXPECT_TRUE(refusal({.crop = 1}, {}).starts_with("a.h5: states no grid for its samples"));
+  EXPECT_TRUE(refusal({.crop = 1}, {}).starts_with("a.h5: has no attribute 'shape' of /"));
   const Places places{{"data.augment.shift", "deck.toml:7"}, {"data.augment.crop", "deck.toml:6"}};
-  EXPECT_TRUE(error_of([&] {
+  EXPECT_TRUE(test::refusal_of([&] {
                 require_augmentable({.shift = 1}, {}, {}, "a.h5", places);
-              }).starts_with("deck.toml:7: a.h5: states no grid"));
-  EXPECT_EQ(refusal({.crop = 1}, {10, 13, 1}),
-            "data.augment: a sample of a.h5 has 120 numbers, which are not those of the grid 10 x 13 x 1");
+              }).starts_with("deck.toml:7: a.h5: has no attribute 'shape'"));
+  EXPECT_TRUE(test::says(refusal({.crop = 1}, {10, 13, 1}), ErrorId::data_mismatch,
+                         {"data.augment", "a.h5", "has 120", "is 10 x 13 x 1"}));
   constexpr std::int64_t wide = 268435456;  // 64 bits cannot hold the product of three of them
-  EXPECT_EQ(refusal({.shift = 1}, {wide, wide, wide, 1}),
-            "data.augment: a sample of a.h5 has 120 numbers, which are not those of the grid 268435456 x "
-            "268435456 x 268435456 x 1");
+  EXPECT_TRUE(test::says(refusal({.shift = 1}, {wide, wide, wide, 1}), ErrorId::data_mismatch,
+                         {"data.augment", "a.h5", "has 120", "is 268435456 x 268435456 x 268435456 x 1"}));
   const std::string sizes = "; samples of a.h5 are 10 x 12 x 1";
   const std::vector<std::int64_t> grid{10, 12, 1};
-  EXPECT_EQ(refusal({.crop = 11}, grid), "data.augment.crop needs extents of at least 11" + sizes);
-  EXPECT_EQ(refusal({.crop = 10, .crop_fill = CropFill::reflect}, grid),
-            "data.augment.crop needs extents of at least 11" + sizes);
-  EXPECT_EQ(refusal({.shift = 10}, grid), "data.augment.shift needs extents above 10" + sizes);
-  EXPECT_EQ(refusal({.rotate = true}, grid),
-            "data.augment.rotate needs two last extents that are equal" + sizes);
-  EXPECT_EQ(refusal({.flip_vertical = true}, {60, 2}),
-            "data.augment.flip_vertical needs two extents; samples of a.h5 are 60 x 2");
-  EXPECT_EQ(
-      refusal({.shift = 1, .targets = AugmentTargets::move}, grid, Task::regression, 100),
-      "data.augment.targets needs as many targets for each of the grid's 120 points, not 100 in all" + sizes);
+  EXPECT_TRUE(test::says(refusal({.crop = 11}, grid), ErrorId::data_mismatch,
+                         {"data.augment.crop", "least 11", sizes}));
+  EXPECT_TRUE(test::says(refusal({.crop = 10, .crop_fill = CropFill::reflect}, grid), ErrorId::data_mismatch,
+                         {"data.augment.crop", "least 11", sizes}));
+  EXPECT_TRUE(test::says(refusal({.shift = 10}, grid), ErrorId::data_mismatch,
+                         {"data.augment.shift", "above 10", sizes}));
+  EXPECT_TRUE(
+      test::says(refusal({.rotate = true}, grid), ErrorId::data_mismatch, {"data.augment.rotate", sizes}));
+  EXPECT_TRUE(test::says(refusal({.flip_vertical = true}, {60, 2}), ErrorId::data_mismatch,
+                         {"data.augment.flip_vertical", "a.h5", "are 60 x 2"}));
+  EXPECT_TRUE(test::says(refusal({.shift = 1, .targets = AugmentTargets::move}, grid, Task::regression, 100),
+                         ErrorId::data_mismatch, {"data.augment.targets", "s 120", "not 100", sizes}));
   require_augmentable({}, {}, {}, "a.h5");
 }
 

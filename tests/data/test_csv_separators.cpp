@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "data/csv_builders.hpp"
+#include "support/said.hpp"
 
 namespace mylos::csv_separators_test {
 
@@ -42,28 +43,24 @@ TEST(CsvSeparators, TheSeparatorIsSeenFromTheFirstLine) {
 
 TEST(CsvSeparators, WhereTheFirstLineLeavesItOpenTheUserSaysTheSeparator) {
   const std::string text = "unit, of x;y\n1;2\n";
-  EXPECT_EQ(
-      refusal(text, {}),
-      "data.csv:1: has commas and semicolons; --separator comma or --separator semicolon says which separate "
-      "the columns");
+  EXPECT_TRUE(test::says(refusal(text, {}), ErrorId::missing_argument, {"data.csv:1", "--separator"}));
   PrepareCsv job;
   job.separator = ';';
   const TemporaryFolder folder;
   EXPECT_EQ(prepared(folder, text, job).input_names(), (std::vector<std::string>{"unit, of x", "y"}));
-  EXPECT_EQ(refusal("x;y\n1,5;2\n", {}),
-            "data.csv:2: column 1 (x) is '1,5', expected a finite number with a decimal point");
+  EXPECT_TRUE(test::says(refusal("x;y\n1,5;2\n", {}), ErrorId::bad_row, {"data.csv:2", "column 1", "'1,5'"}));
   job.separator = ',';
-  EXPECT_EQ(refusal("x;y\n1;2\n", job), "data.csv:2: column 1 (x;y) is '1;2', expected a finite number");
+  EXPECT_TRUE(
+      test::says(refusal("x;y\n1;2\n", job), ErrorId::not_finite, {"data.csv:2", "column 1", "'1;2'"}));
 }
 
 TEST(CsvSeparators, QuotesThatAreNotClosedAndNamesThatAreNoTextAreRefused) {
-  EXPECT_EQ(refusal("\"x,y\n1,2\n", {}),
-            "data.csv:1: the quote before 'x,y' is not closed; expected a cell that ends on its line");
-  EXPECT_EQ(refusal("x,y\n1,\"2\n", {}),
-            "data.csv:2: the quote before '2' is not closed; expected a cell that ends on its line");
-  EXPECT_EQ(refusal("x,y\n1,\"2\"3\n", {}), "data.csv:2: column 2 (y) is '\"2\"3', expected a finite number");
-  EXPECT_EQ(refusal("x,caf\xe9\n1,2\n", {}).substr(0, 73),
-            "data.csv:1: the name of column 2 is not UTF-8: 'caf\\xE9'; `iconv -f LATIN");
+  EXPECT_TRUE(test::says(refusal("\"x,y\n1,2\n", {}), ErrorId::bad_row, {"data.csv:1", "'x,y'"}));
+  EXPECT_TRUE(test::says(refusal("x,y\n1,\"2\n", {}), ErrorId::bad_row, {"data.csv:2", "'2'"}));
+  EXPECT_TRUE(test::says(refusal("x,y\n1,\"2\"3\n", {}), ErrorId::not_finite,
+                         {"data.csv:2", "column 2", "'\"2\"3'"}));
+  EXPECT_TRUE(test::says(refusal("x,caf\xe9\n1,2\n", {}).substr(0, 73), ErrorId::bad_encoding,
+                         {"data.csv:1", "column 2", "-8", "'caf\\xE9'"}));
 }
 
 }  // namespace mylos::csv_separators_test

@@ -5,13 +5,14 @@
 #include "data/builders.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
 #include "mylos/data/files/sample_meaning.hpp"
+#include "support/said.hpp"
 
 namespace mylos::dataset_test {
 
 using namespace testing_support;
 
 std::string refusal(const std::string& path) {
-  const std::string message = error_of([&] { const Dataset dataset(path); });
+  const std::string message = test::refusal_of([&] { const Dataset dataset(path); });
   return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
 }
 
@@ -61,13 +62,14 @@ TEST(Dataset, OptionalAnswersAreCheckedAsNeededOnesAre) {
   const TemporaryFolder folder;
   const auto message = [&](const std::string& script) {
     const std::string path = python_file(folder, script);
-    return error_of([&] { Dataset(path, Answers::optional).require_valid_values(); }).substr(path.size());
+    return test::refusal_of([&] { Dataset(path, Answers::optional).require_valid_values(); })
+        .substr(path.size());
   };
   const std::string inputs = "x = n.zeros((3, 2), 'f4')\n";
-  EXPECT_EQ(message(inputs + "f['inputs'] = x\nf['targets'] = n.zeros((4, 1), 'f4')\n"),
-            ": dataset /targets has 4 samples, /inputs has 3");
-  EXPECT_EQ(message(inputs + "x[2, 1] = n.nan\nf['inputs'] = x\n"),
-            ": /inputs row 2, column 1 (counted from 0) is nan, expected a finite number");
+  EXPECT_TRUE(test::says(message(inputs + "f['inputs'] = x\nf['targets'] = n.zeros((4, 1), 'f4')\n"),
+                         ErrorId::bad_dataset, {"/targets", "has 4", "/inputs", "has 3"}));
+  EXPECT_TRUE(test::says(message(inputs + "x[2, 1] = n.nan\nf['inputs'] = x\n"), ErrorId::not_finite,
+                         {"/inputs", "row 2", "column 1"}));
 }
 
 TEST(Dataset, StatisticsNameTheFirstValueThatIsNotFinite) {
@@ -76,10 +78,10 @@ TEST(Dataset, StatisticsNameTheFirstValueThatIsNotFinite) {
                                        "x = n.zeros((9, 3), 'f4')\nx[7, 2] = n.nan\nf['inputs'] = x\n"
                                        "y = n.zeros((9, 2), 'f4')\ny[4, 1] = n.inf\nf['targets'] = y\n");
   const Dataset dataset(path);
-  EXPECT_EQ(error_of([&] { (void)dataset.input_statistics(); }),
-            path + ": /inputs row 7, column 2 (counted from 0) is nan, expected a finite number");
-  EXPECT_EQ(error_of([&] { (void)dataset.target_statistics(); }),
-            path + ": /targets row 4, column 1 (counted from 0) is inf, expected a finite number");
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)dataset.input_statistics(); }), ErrorId::not_finite,
+                         {path, "/inputs", "row 7", "column 2"}));
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)dataset.target_statistics(); }), ErrorId::not_finite,
+                         {path, "/targets", "row 4", "column 1"}));
 }
 
 TEST(Dataset, StatisticsInTheFileMustBeSuchAsNumbersHave) {
@@ -94,27 +96,29 @@ TEST(Dataset, StatisticsInTheFileMustBeSuchAsNumbersHave) {
                     "s = f['statistics']\n" +
                         change);
     const Dataset dataset(path);
-    const std::string found = error_of([&] {
+    const std::string found = test::refusal_of([&] {
       (void)dataset.input_statistics();
       (void)dataset.target_statistics();
     });
     const std::string advice = "; `mylos prepare stamp " + path + "` recomputes statistics";
-    EXPECT_TRUE(found.starts_with(path + ": /statistics/") && found.ends_with(advice)) << found;
-    return found.substr(path.size() + 14, found.size() - path.size() - 14 - advice.size());
+    EXPECT_TRUE(found.starts_with(path + ": /statistics/") && found.ends_with(advice + " [bad-dataset]"))
+        << found;
+    return found;
   };
   const std::string held = ", expected a number in the range of float32";
-  EXPECT_EQ(message("s['inputs/mean'][2] = n.nan"),
-            "inputs/mean has nan in column 2 (counted from 0)" + held);
-  EXPECT_EQ(message("s['inputs/max'][0] = n.inf"), "inputs/max has inf in column 0 (counted from 0)" + held);
-  EXPECT_EQ(message("s['targets/min'][1] = -1e39"),
-            "targets/min has -1e+39 in column 1 (counted from 0)" + held);
-  EXPECT_EQ(message("s['targets/std'][1] = -2"),
-            "targets/std has -2 in column 1 (counted from 0), expected 0 or at least 1e-300");
-  EXPECT_EQ(message("s['inputs/std'][1] = 1e-310"),
-            "inputs/std has 1e-310 in column 1 (counted from 0), expected 0 or at least 1e-300");
-  EXPECT_EQ(message("s['inputs/min'][1] = 3\ns['inputs/max'][1] = 2"),
-            "inputs/max has 2 in column 1 (counted from 0), expected the 3 of /statistics/inputs/min or at "
-            "least 1e-300 more");
+  EXPECT_TRUE(test::says(message("s['inputs/mean'][2] = n.nan"), ErrorId::bad_dataset,
+                         {"inputs/mean", "column 2", held}));
+  EXPECT_TRUE(test::says(message("s['inputs/max'][0] = n.inf"), ErrorId::bad_dataset,
+                         {"inputs/max", "column 0", held}));
+  EXPECT_TRUE(test::says(message("s['targets/min'][1] = -1e39"), ErrorId::bad_dataset,
+                         {"targets/min", "has -1e+39", "column 1", held}));
+  EXPECT_TRUE(test::says(message("s['targets/std'][1] = -2"), ErrorId::bad_dataset,
+                         {"targets/std", "has -2", "column 1", "expected 0", "least 1e-300"}));
+  EXPECT_TRUE(test::says(message("s['inputs/std'][1] = 1e-310"), ErrorId::bad_dataset,
+                         {"inputs/std", "has 1e-310", "column 1", "expected 0", "least 1e-300"}));
+  EXPECT_TRUE(
+      test::says(message("s['inputs/min'][1] = 3\ns['inputs/max'][1] = 2"), ErrorId::bad_dataset,
+                 {"inputs/max", "has 2", "column 1", "the 3", "/statistics/inputs/min", "least 1e-300"}));
 }
 
 TEST(Dataset, StatisticsThatNothingVouchesForMustBeThoseOfTheSamples) {
@@ -140,19 +144,20 @@ TEST(Dataset, StatisticsThatNothingVouchesForMustBeThoseOfTheSamples) {
     const TemporaryFolder other;
     const std::string path = file_with(other, change);
     const Dataset dataset(path);
-    const std::string message = error_of([&] {
+    const std::string message = test::refusal_of([&] {
       (void)dataset.input_statistics();
       (void)dataset.target_statistics();
     });
-    const auto end = message.find(", which `mylos prepare` did not write; that of its samples is ");
-    return message.substr(path.size() + 2, end - path.size() - 2);
+    return message;
   };
-  EXPECT_EQ(refused("s['inputs/mean'][...] = 7\ns['inputs/std'][...] = 7"),
-            "/statistics/inputs/mean has 7 in column 0 (counted from 0)");
-  EXPECT_EQ(refused("s['inputs/std'][1] = 7"), "/statistics/inputs/std has 7 in column 1 (counted from 0)");
-  EXPECT_EQ(refused("s['targets/max'][2] += 1"),
-            "/statistics/targets/max has 307 in column 2 (counted from 0)");
-  EXPECT_EQ(refused("s['targets/min'][0] = 0"), "/statistics/targets/min has 0 in column 0 (counted from 0)");
+  EXPECT_TRUE(test::says(refused("s['inputs/mean'][...] = 7\ns['inputs/std'][...] = 7"), ErrorId::damaged,
+                         {"/statistics/inputs/mean has 7 in column 0"}));
+  EXPECT_TRUE(test::says(refused("s['inputs/std'][1] = 7"), ErrorId::damaged,
+                         {"/statistics/inputs/std has 7 in column 1"}));
+  EXPECT_TRUE(test::says(refused("s['targets/max'][2] += 1"), ErrorId::damaged,
+                         {"/statistics/targets/max has 307 in column 2"}));
+  EXPECT_TRUE(test::says(refused("s['targets/min'][0] = 0"), ErrorId::damaged,
+                         {"/statistics/targets/min has 0 in column 0"}));
 }
 
 TEST(Dataset, AnIdentityWithoutDigestsIsComputed) {
@@ -164,7 +169,7 @@ TEST(Dataset, AnIdentityWithoutDigestsIsComputed) {
     return dataset.identity();
   };
   EXPECT_EQ(identity("f.attrs['identity'] = 'of another file'\n"), identity(""));
-  EXPECT_NE(error_of([&] {
+  EXPECT_NE(test::refusal_of([&] {
               (void)identity("f.attrs['identity'] = 'of another file'\nx[7, 2] = n.nan\n");
             }).find("/inputs row 7, column 2 (counted from 0) is nan"),
             std::string::npos);
@@ -175,45 +180,46 @@ TEST(Dataset, AForeignFileIsCheckedAsAWholeBeforeItIsUsed) {
   const auto message = [&](const std::string& script) {
     const std::string path = python_file(folder, script);
     const Dataset dataset(path);
-    const std::string found = error_of([&] { dataset.require_valid_values(); });
-    EXPECT_EQ(error_of([&] { (void)dataset.identity(); }), found);
+    const std::string found = test::refusal_of([&] { dataset.require_valid_values(); });
+    EXPECT_EQ(test::refusal_of([&] { (void)dataset.identity(); }), found);
     return found.starts_with(path + ": ") ? found.substr(path.size() + 2) : found;
   };
   const std::string inputs = "x = n.zeros((9, 3), 'f4')\nx[7, 2] = n.nan\nf['inputs'] = x\n";
-  EXPECT_EQ(message(inputs + "f['targets'] = n.zeros((9, 2), 'f4')\n"),
-            "/inputs row 7, column 2 (counted from 0) is nan, expected a finite number");
-  EXPECT_EQ(message("f['inputs'] = n.zeros((9, 3), 'u1')\ny = n.zeros((9, 2), 'f4')\ny[4, 1] = n.inf\n"
-                    "f['targets'] = y\n"),
-            "/targets row 4, column 1 (counted from 0) is inf, expected a finite number");
-  EXPECT_EQ(message("f['inputs'] = n.zeros((3, 3), 'u1')\nf['labels'] = n.array([0, 1, 2], 'u1')\n"
-                    "f.attrs['classes'] = 2\n"),
-            "/labels row 2 (counted from 0) is 2, expected 0 to 1");
+  EXPECT_TRUE(test::says(message(inputs + "f['targets'] = n.zeros((9, 2), 'f4')\n"), ErrorId::not_finite,
+                         {"/inputs", "row 7", "column 2"}));
+  EXPECT_TRUE(
+      test::says(message("f['inputs'] = n.zeros((9, 3), 'u1')\ny = n.zeros((9, 2), 'f4')\ny[4, 1] = n.inf\n"
+                         "f['targets'] = y\n"),
+                 ErrorId::not_finite, {"/targets", "row 4", "column 1"}));
+  EXPECT_TRUE(
+      test::says(message("f['inputs'] = n.zeros((3, 3), 'u1')\nf['labels'] = n.array([0, 1, 2], 'u1')\n"
+                         "f.attrs['classes'] = 2\n"),
+                 ErrorId::bad_label, {"/labels", "row 2", "is 2", "expected 0", "to 1"}));
 }
 
 TEST(Dataset, WhatIsNoDatasetSaysWhatIsMissing) {
   const TemporaryFolder folder;
-  EXPECT_EQ(refusal(folder / "none.h5"),
-            "cannot be opened: No such file or directory; `mylos prepare` makes data files");
+  EXPECT_TRUE(test::says(refusal(folder / "none.h5"), ErrorId::cannot_read, {"`mylos prepare`"}));
   write_file(folder / "deck.toml", "[run]\nname = \"fashion\"\n");
-  EXPECT_EQ(refusal(folder / "deck.toml"), "is not an HDF5 file; `mylos prepare` makes data files");
-  EXPECT_EQ(refusal(python_file(folder, "f['x'] = 1\n")),
-            "has no dataset /inputs [samples, features]; `mylos prepare` makes data files");
-  EXPECT_EQ(
-      refusal(python_file(folder, "f['inputs'] = n.zeros((3, 2), 'f4')\n")),
-      "has neither /labels [samples] nor /targets [samples, outputs], so that only `mylos predict` can use "
-      "it; "
-      "`mylos prepare csv` with --label or --targets, or `prepare idx` with a file of labels, makes one "
-      "that has them");
-  EXPECT_EQ(refusal(python_file(folder,
-                                "f['inputs'] = n.zeros((3, 2), 'f4')\nf['labels'] = n.zeros(3, 'i4')\n"
-                                "f['targets'] = n.zeros((3, 1), 'f4')\n")),
-            "has both /labels and /targets, expected one of them");
-  EXPECT_EQ(refusal(python_file(folder, "f.attrs['format'] = 'mylos-checkpoint'\n")),
-            "is a mylos-checkpoint file, expected mylos-dataset");
-  EXPECT_EQ(refusal(python_file(folder, "f.attrs['format'] = 'z' * 50000\n")),
-            "is a " + std::string(60, 'z') + "... file, expected mylos-dataset");
-  EXPECT_EQ(refusal(python_file(folder, "f.attrs['format'] = 'mylos-dataset'\nf.attrs['version'] = 2\n")),
-            "mylos-dataset version 2, expected at most 1");
+  EXPECT_TRUE(test::says(refusal(folder / "deck.toml"), {"5", "`mylos prepare`"}));
+  EXPECT_TRUE(test::says(refusal(python_file(folder, "f['x'] = 1\n")), ErrorId::missing_dataset,
+                         {"/inputs", "[samples, features]", "`mylos prepare`"}));
+  EXPECT_TRUE(test::says(refusal(python_file(folder, "f['inputs'] = n.zeros((3, 2), 'f4')\n")),
+                         ErrorId::missing_dataset,
+                         {"/labels", "[samples]", "/targets", "[samples, outputs]", "`mylos predict`",
+                          "`mylos prepare csv`", "--label", "--targets", "`prepare idx`"}));
+  EXPECT_TRUE(
+      test::says(refusal(python_file(folder,
+                                     "f['inputs'] = n.zeros((3, 2), 'f4')\nf['labels'] = n.zeros(3, 'i4')\n"
+                                     "f['targets'] = n.zeros((3, 1), 'f4')\n")),
+                 ErrorId::bad_dataset, {"/labels", "/targets"}));
+  EXPECT_TRUE(test::says(refusal(python_file(folder, "f.attrs['format'] = 'mylos-checkpoint'\n")),
+                         ErrorId::wrong_format, {"is a mylos-checkpoint file, expected mylos-dataset"}));
+  EXPECT_TRUE(test::says(refusal(python_file(folder, "f.attrs['format'] = 'z' * 50000\n")),
+                         ErrorId::wrong_format, {std::string(60, 'z')}));
+  EXPECT_TRUE(test::says(
+      refusal(python_file(folder, "f.attrs['format'] = 'mylos-dataset'\nf.attrs['version'] = 2\n")),
+      ErrorId::unknown_version, {"version 2", "most 1"}));
 }
 
 TEST(Dataset, PartsThatDoNotFitAreRefused) {
@@ -239,9 +245,9 @@ TEST(Dataset, PartsThatDoNotFitAreRefused) {
             "/ has no attribute 'classes', expected an integer");
   EXPECT_EQ(labelled("n.zeros((3, 2), 'f4')", "n.zeros(3, 'i4')", "f.attrs['classes'] = 0\n"),
             "attribute 'classes' of / is 0, expected 1 to 2000000000");
-  EXPECT_EQ(
+  EXPECT_TRUE(test::says(
       refusal(python_file(folder, "f['inputs'] = n.zeros((3, 2), 'f4')\nf['targets'] = n.zeros(3, 'f4')\n")),
-      "dataset /targets has 1 dimension, expected 2 [samples, outputs]");
+      {"/targets", "has 1", "expected 2", "[samples, outputs]"}));
 }
 
 TEST(Dataset, SaysTheGridOfASample) {
@@ -260,9 +266,8 @@ TEST(Dataset, SaysTheGridOfASample) {
   }
   for (const std::string shape : {"3 5", "", "3 four", "3 -4", "99999999999999999999", "12 0"}) {
     const TemporaryFolder folder;
-    EXPECT_EQ(
-        refusal(with_shape(folder, shape)),
-        "attribute 'shape' of / is '" + shape + "', expected numbers whose product is the 12 of a sample");
+    EXPECT_TRUE(
+        test::says(refusal(with_shape(folder, shape)), ErrorId::bad_dataset, {"'shape'", shape, "the 12"}));
   }
 }
 
@@ -271,15 +276,15 @@ TEST(Dataset, TestDataMustLookLikeTrainingData) {
   const Dataset train(write_images(folder / "train.h5", 20, 4, 10));
   const auto mismatch = [&](const std::string& path) {
     const Dataset other(path);
-    return error_of([&] { require_same_shape(train, other); });
+    return test::refusal_of([&] { require_same_shape(train, other); });
   };
   const std::string end = ", " + train.path();
-  EXPECT_EQ(mismatch(write_images(folder / "a.h5", 20, 5, 10)),
-            (folder / "a.h5") + ": has 5 features per sample" + end + " has 4");
-  EXPECT_EQ(mismatch(write_images(folder / "b.h5", 20, 4, 7)),
-            (folder / "b.h5") + ": has 7 classes" + end + " has 10");
-  EXPECT_EQ(mismatch(write_table(folder / "c.h5", 20, 4, 10)),
-            (folder / "c.h5") + ": holds targets" + end + " holds labels");
+  EXPECT_TRUE(test::says(mismatch(write_images(folder / "a.h5", 20, 5, 10)), ErrorId::data_mismatch,
+                         {(folder / "a.h5"), "has 5", end, "has 4"}));
+  EXPECT_TRUE(test::says(mismatch(write_images(folder / "b.h5", 20, 4, 7)), ErrorId::data_mismatch,
+                         {(folder / "b.h5"), "has 7", end, "has 10"}));
+  EXPECT_TRUE(test::says(mismatch(write_table(folder / "c.h5", 20, 4, 10)), ErrorId::data_mismatch,
+                         {(folder / "c.h5"), end}));
   EXPECT_NO_THROW(require_same_shape(train, Dataset(write_images(folder / "d.h5", 5, 4, 10))));
 }
 
@@ -332,10 +337,10 @@ TEST(Dataset, ValidationIsTheEndOfTheFile) {
   EXPECT_EQ(splits.validation.first, 900);
   EXPECT_EQ(splits.validation.count, 100);
   EXPECT_EQ(split_samples(1000, 0).validation.count, 0);
-  EXPECT_EQ(error_of([] { (void)split_samples(1000, 1.0); }),
-            "data.validation = 1, expected at least 0 and below 1");
-  EXPECT_EQ(error_of([] { (void)split_samples(10, 0.01); }),
-            "data.validation = 0.01 leaves no sample of 10 for validation");
+  EXPECT_TRUE(test::says(test::refusal_of([] { (void)split_samples(1000, 1.0); }), ErrorId::bad_value,
+                         {"data.validation", "1", "least 0", "below 1"}));
+  EXPECT_TRUE(test::says(test::refusal_of([] { (void)split_samples(10, 0.01); }), ErrorId::too_little_data,
+                         {"data.validation", "0.01", "of 10"}));
 }
 
 }  // namespace mylos::dataset_test

@@ -10,6 +10,7 @@
 #include "mylos/base/dispatch.hpp"
 #include "mylos/data/feed/evaluation_reader.hpp"
 #include "support/allocation_counter.hpp"
+#include "support/said.hpp"
 
 namespace mylos::loader_test {
 
@@ -189,7 +190,7 @@ std::string reading_error(const std::string& path, DType type, Shuffle shuffle,
   const Dataset dataset(path);
   Loader loader(dataset, {0, dataset.samples()}, sampler_for(dataset.samples(), 10, shuffle), normalizer,
                 {.type = type, .augment = augment, .grid = grid});
-  const std::string message = error_of([&] {
+  const std::string message = test::refusal_of([&] {
     for (int step = 0; step < 100; ++step) (void)loader.next();
   });
   EXPECT_TRUE(message.starts_with(path + ": ")) << message;
@@ -208,26 +209,22 @@ TEST(Loader, AValueThatPrepareDidNotSeeIsNamedByFileRowAndColumn) {
     return path;
   };
   for (const auto shuffle : {Shuffle::samples, Shuffle::blocks}) {
-    EXPECT_EQ(reading_error(make("x[57, 2] = n.nan; t = None"), DType::bf16, shuffle),
-              "/inputs row 57, column 2 (counted from 0) is nan, expected a finite number");
-    EXPECT_EQ(reading_error(make("x[3, 0] = -n.inf"), DType::fp32, shuffle),
-              "/inputs row 3, column 0 (counted from 0) is -inf, expected a finite number");
-    EXPECT_EQ(reading_error(make("t[99, 1] = n.nan"), DType::fp32, shuffle),
-              "/targets row 99, column 1 (counted from 0) is nan, expected a finite number");
-    EXPECT_EQ(reading_error(make("y[42] = 10; t = None"), DType::fp32, shuffle),
-              "/labels row 42 (counted from 0) is 10, expected 0 to 9");
-    EXPECT_EQ(reading_error(make("y[41] = -1; t = None"), DType::fp32, shuffle),
-              "/labels row 41 (counted from 0) is -1, expected 0 to 9");
-    EXPECT_EQ(
-        reading_error(make("x[9, 3] = 65520"), DType::fp16, shuffle),
-        "/inputs row 9, column 3 (counted from 0) is 65520, too large for fp16: normalize the data or choose "
-        "another type");
+    EXPECT_TRUE(test::says(reading_error(make("x[57, 2] = n.nan; t = None"), DType::bf16, shuffle),
+                           ErrorId::not_finite, {"/inputs", "row 57", "column 2"}));
+    EXPECT_TRUE(test::says(reading_error(make("x[3, 0] = -n.inf"), DType::fp32, shuffle), ErrorId::not_finite,
+                           {"/inputs", "row 3", "column 0"}));
+    EXPECT_TRUE(test::says(reading_error(make("t[99, 1] = n.nan"), DType::fp32, shuffle), ErrorId::not_finite,
+                           {"/targets", "row 99", "column 1"}));
+    EXPECT_TRUE(test::says(reading_error(make("y[42] = 10; t = None"), DType::fp32, shuffle),
+                           ErrorId::bad_label, {"/labels", "row 42", "is 10", "expected 0", "to 9"}));
+    EXPECT_TRUE(test::says(reading_error(make("y[41] = -1; t = None"), DType::fp32, shuffle),
+                           ErrorId::bad_label, {"/labels", "row 41", "is -1", "expected 0", "to 9"}));
+    EXPECT_TRUE(test::says(reading_error(make("x[9, 3] = 65520"), DType::fp16, shuffle), ErrorId::not_finite,
+                           {"/inputs", "row 9", "column 3", "is 65520", "16"}));
     Normalizer narrow;  // of training samples from 0 to 1
     narrow.inputs = {{0, 0, 0, 0}, {1e3, 1e3, 1e3, 1e3}};
-    EXPECT_EQ(reading_error(make("x[9, 3] = 200"), DType::fp16, shuffle, narrow),
-              "/inputs row 9, column 3 (counted from 0) is 200 (200000 normalised), too large for fp16: it "
-              "lies far "
-              "outside the training samples; correct it or choose another type");
+    EXPECT_TRUE(test::says(reading_error(make("x[9, 3] = 200"), DType::fp16, shuffle, narrow),
+                           ErrorId::not_finite, {"/inputs", "row 9", "column 3", "is 200", "200000", "16"}));
     for (int column = 0; column < 4; ++column) {
       const AugmentOptions moves{.shift = 1, .rotate = true, .flip_horizontal = true};
       EXPECT_EQ(
@@ -254,8 +251,8 @@ TEST(Loader, BatchesBeforeTheWrongOneAreGivenAndTheErrorStays) {
   Loader loader(dataset, {0, 100}, sampler, {}, {});
   for (std::int64_t step = 0; step < wrong_step; ++step) EXPECT_EQ(loader.next().step, step);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(error_of([&] { (void)loader.next(); }),
-              path + ": /labels row 50 (counted from 0) is 99, expected 0 to 9");
+    EXPECT_TRUE(test::says(test::refusal_of([&] { (void)loader.next(); }), ErrorId::bad_label,
+                           {path, "/labels", "row 50", "is 99", "expected 0", "to 9"}));
   }
   loader.seek(0);
   if (wrong_step > 0) {
@@ -268,15 +265,14 @@ TEST(Loader, MoreSamplesThanMemoryAreRefusedWithTheWayOut) {
   const Dataset dataset(write_images(folder / "a.h5", 1000, 100, 10));
   LoaderOptions options;
   options.ranks_on_node = 1 << 30;  // leaves each rank some bytes
-  const std::string message = error_of([&] {
+  const std::string message = test::refusal_of([&] {
     const Loader loader(dataset, {0, 1000}, sampler_for(1000, 10, Shuffle::samples), {}, options);
   });
   EXPECT_TRUE(message.starts_with(dataset.path() +
                                   ": its 1000 training samples take 101.6 KiB in memory, more than "
                                   "half of the "))
       << message;
-  EXPECT_TRUE(message.ends_with("that each rank has; data.shuffle = \"blocks\" reads them in pieces"))
-      << message;
+  EXPECT_TRUE(test::says(message, ErrorId::too_large, {"data.shuffle = \"blocks\""})) << message;
   EXPECT_NO_THROW(
       (void)Loader(dataset, {0, 1000}, sampler_for(1000, 10, Shuffle::blocks), {}, options).next());
 }
@@ -284,11 +280,11 @@ TEST(Loader, MoreSamplesThanMemoryAreRefusedWithTheWayOut) {
 TEST(Loader, MoreRanksThanSamplesInABatchAreRefused) {
   const TemporaryFolder folder;
   const Dataset dataset(write_images(folder / "a.h5", 100, 3, 10));
-  EXPECT_EQ(
-      error_of([&] {
+  EXPECT_TRUE(test::says(
+      test::refusal_of([&] {
         Loader(dataset, {0, 100}, sampler_for(100, 3, Shuffle::samples), {}, {.rank = 0, .ranks = 4});
       }),
-      "data.batch = 3 is less than the 4 ranks, each of which needs a sample: start at most 3, or raise it");
+      ErrorId::wrong_rank_count, {"data.batch", "3", "the 4", "most 3"}));
 }
 
 TEST(EvaluationReader, InputsAloneGiveTheInputsThatTheyGiveWithTargets) {

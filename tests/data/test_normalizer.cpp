@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "support/said.hpp"
 
 namespace mylos::normalizer_test {
 
@@ -64,9 +65,9 @@ TEST(Normalizer, ChannelsHaveTheStatisticsOfAllTheirPoints) {
   EXPECT_EQ(normalizer.inputs.shift.size(), 72u);
   EXPECT_EQ(normalizer.targets, normalizer_for(Normalize::standard, dataset, {0, 15}).targets);
   EXPECT_EQ(room_for_normalizer(Normalize::channel, dataset, 3).inputs.shift.size(), 72u);
-  EXPECT_TRUE(error_of([&] {
+  EXPECT_TRUE(test::refusal_of([&] {
                 (void)normalizer_for(Normalize::channel, dataset, {0, 15});
-              }).starts_with(path + ": states no grid for its samples"));
+              }).starts_with(path + ": has no attribute 'shape' of /"));
 }
 
 TEST(Normalizer, TargetsOnTheGridHaveTheStatisticsOfTheirChannels) {

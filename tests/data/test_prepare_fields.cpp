@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "data/builders.hpp"
+#include "support/said.hpp"
 
 namespace mylos::prepare_fields_test {
 
@@ -73,24 +74,22 @@ TEST(PrepareFields, AreNotBegunWhereTheDiskCannotHoldThem) {
   const TemporaryFolder folder;
   const PrepareFields job{
       .out = folder / "f.h5", .samples = std::int64_t{1} << 24, .size = 2048, .modes = 1, .seed = 1};
-  const std::string message = error_of([&] { prepare(job); }, ExitCode::failed);
+  const std::string message = test::refusal_of([&] { prepare(job); }, ExitCode::failed);
   EXPECT_TRUE(message.starts_with(job.out + ".tmp: the disk is full: the file needs 512.1 TiB (")) << message;
-  EXPECT_TRUE(message.ends_with(" bytes) are free in " + folder.path())) << message;
+  EXPECT_TRUE(test::says(message, {folder.path()})) << message;
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST(PrepareFields, RefuseWhatAGridCannotHold) {
   const TemporaryFolder folder;
   const auto refusal = [&](std::int64_t samples, std::int64_t points, std::int64_t waves) {
-    return error_of([&] {
+    return test::refusal_of([&] {
       prepare(PrepareFields{.out = folder / "f.h5", .samples = samples, .size = points, .modes = waves});
     });
   };
-  EXPECT_EQ(refusal(0, 8, 1), "--samples 0 is out of range; it must be from 1 to 16777216");
-  EXPECT_EQ(refusal(1, 3, 1), "--size 3 is out of range; it must be from 4 to 2048");
-  EXPECT_EQ(
-      refusal(1, 8, 4),
-      "--modes 4 is out of range; it must be from 1 to 3, as a grid of 8 points resolves no finer ones");
+  EXPECT_TRUE(test::says(refusal(0, 8, 1), ErrorId::bad_argument, {"--samples 0", "from 1", "to 16777216"}));
+  EXPECT_TRUE(test::says(refusal(1, 3, 1), ErrorId::bad_argument, {"--size 3", "from 4", "to 2048"}));
+  EXPECT_TRUE(test::says(refusal(1, 8, 4), ErrorId::bad_argument, {"--modes 4", "from 1", "to 3", "of 8"}));
   EXPECT_FALSE(std::filesystem::exists(folder / "f.h5"));
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "support/said.hpp"
 
 namespace mylos::prepare_idx_test {
 
@@ -28,7 +29,7 @@ std::string refusal(const std::string& images, const std::string& labels, std::i
   write_file(folder / "images", images);
   write_file(folder / "labels", labels);
   const std::string out = folder / "out.h5";
-  std::string message = error_of([&] {
+  std::string message = test::refusal_of([&] {
     prepare(
         PrepareIdx{.images = folder / "images", .labels = folder / "labels", .out = out, .classes = classes});
   });
@@ -93,36 +94,37 @@ TEST(PrepareIdx, ImagesWithoutLabelsAreInputsAlone) {
                    "')\nprint(sorted(f), f.attrs['source'].decode(), f.attrs['shape'].decode())"),
             "['digests', 'inputs', 'statistics'] images 2 2\n");
   write_file(folder / "labels", good_labels);
-  EXPECT_EQ(error_of([&] {
-              prepare(PrepareIdx{.images = folder / "labels", .labels = "", .out = folder / "b.h5"});
-            }),
-            (folder / "labels") + ": has 1 dimension, expected [samples, ...]");
+  EXPECT_TRUE(test::says(test::refusal_of([&] {
+                           prepare(
+                               PrepareIdx{.images = folder / "labels", .labels = "", .out = folder / "b.h5"});
+                         }),
+                         ErrorId::bad_dataset, {(folder / "labels"), "has 1", "[samples, ...]"}));
 }
 
 TEST(PrepareIdx, WhatIsNoIdxFileIsRefused) {
-  EXPECT_EQ(refusal("label,x,y\n", good_labels), "images: starts with 6c616265, which is not an IDX file");
-  EXPECT_EQ(refusal("", good_labels), "images: ends after 0 bytes, within the IDX magic number");
-  EXPECT_EQ(refusal(idx({3, 2, 2}, std::string(48, 'x'), 0x0d), good_labels),
-            "images: holds IDX type 0x0d, expected 0x08 (unsigned bytes)");
-  EXPECT_EQ(refusal(good_images.substr(0, 10), good_labels),
-            "images: ends after 10 bytes, within the IDX header");
+  EXPECT_TRUE(test::says(refusal("label,x,y\n", good_labels), ErrorId::wrong_format, {"with 6c616265"}));
+  EXPECT_TRUE(test::says(refusal("", good_labels), ErrorId::truncated, {"after 0"}));
+  EXPECT_TRUE(test::says(refusal(idx({3, 2, 2}, std::string(48, 'x'), 0x0d), good_labels),
+                         ErrorId::unsupported_feature, {"type 0x0d", "expected 0x08"}));
+  EXPECT_TRUE(test::says(refusal(good_images.substr(0, 10), good_labels), ErrorId::truncated, {"after 10"}));
 }
 
 TEST(PrepareIdx, AHeaderThatLiesIsFoundBeforeMemoryIsTaken) {
-  EXPECT_EQ(refusal(idx({3, 2, 2}, "abcdefghijk"), good_labels),
-            "images: states 3 x 2 x 2 elements, which is 28 bytes with the header, but has 27");
-  EXPECT_EQ(refusal(idx({3, 2, 2}, "abcdefghijklm"), good_labels),
-            "images: states 3 x 2 x 2 elements, which is 28 bytes with the header, but has 29");
-  EXPECT_EQ(refusal(idx({0xffffffffu, 0xffffffffu, 0xffffffffu}, "abc"), good_labels),
-            "images: states 4294967295 or more elements, but has only 19 bytes");
-  EXPECT_EQ(refusal(idx({0, 2, 2}, ""), good_labels), "images: states dimensions with a zero (0)");
+  EXPECT_TRUE(test::says(refusal(idx({3, 2, 2}, "abcdefghijk"), good_labels), ErrorId::damaged,
+                         {"states 3 x 2 x 2", "is 28", "has 27"}));
+  EXPECT_TRUE(test::says(refusal(idx({3, 2, 2}, "abcdefghijklm"), good_labels), ErrorId::damaged,
+                         {"states 3 x 2 x 2", "is 28", "has 29"}));
+  EXPECT_TRUE(test::says(refusal(idx({0xffffffffu, 0xffffffffu, 0xffffffffu}, "abc"), good_labels),
+                         ErrorId::truncated, {"states 4294967295", "only 19"}));
+  EXPECT_TRUE(test::says(refusal(idx({0, 2, 2}, ""), good_labels), ErrorId::bad_dataset, {"zero (0"}));
 }
 
 TEST(PrepareIdx, ImagesAndLabelsMustBelongTogether) {
-  EXPECT_EQ(refusal(good_images, idx({2}, {1, 0})), "labels: has 2 labels, images has 3 images");
-  EXPECT_EQ(refusal(good_labels, good_images),
-            "images: has 1 dimension, expected [samples, ...] (are images and labels exchanged?)");
-  EXPECT_EQ(refusal(good_images, good_labels, 2), "labels: label 2 (counted from 0) is 2, expected 0 to 1");
+  EXPECT_TRUE(test::says(refusal(good_images, idx({2}, {1, 0})), ErrorId::data_mismatch, {"has 2", "has 3"}));
+  EXPECT_TRUE(
+      test::says(refusal(good_labels, good_images), ErrorId::bad_dataset, {"has 1", "[samples, ...]"}));
+  EXPECT_TRUE(test::says(refusal(good_images, good_labels, 2), ErrorId::bad_label,
+                         {"label 2", "is 2", "expected 0", "to 1"}));
 }
 
 TEST(PrepareIdx, ACompressedFileThatClaimsOneHugeSampleIsRefused) {
@@ -131,9 +133,8 @@ TEST(PrepareIdx, ACompressedFileThatClaimsOneHugeSampleIsRefused) {
   write_file(folder / "images", images);
   python("import gzip\nopen('" + (folder / "images.gz") + "', 'wb').write(gzip.compress(open('" +
          (folder / "images") + "', 'rb').read()))\n");
-  EXPECT_EQ(refusal(read_file(folder / "images.gz"), idx({1}, {0})),
-            "images: states samples of 4000000 bytes (1 x 4000000), more than the compressed file has; "
-            "gunzip it if that is correct");
+  EXPECT_TRUE(test::says(refusal(read_file(folder / "images.gz"), idx({1}, {0})), ErrorId::too_large,
+                         {"of 4000000", "bytes (1 x 4000000"}));
 }
 
 TEST(PrepareIdx, DamagedGzipIsRefusedAndLeavesNothing) {
@@ -147,7 +148,8 @@ TEST(PrepareIdx, DamagedGzipIsRefusedAndLeavesNothing) {
   EXPECT_TRUE(cut.starts_with("images: ends after ")) << cut;
   std::string flipped = whole;
   flipped[whole.size() - 6] ^= 1;  // in the checksum
-  EXPECT_EQ(refusal(flipped, labels), "images: is damaged: incorrect data check");
+  EXPECT_TRUE(
+      test::says(refusal(flipped, labels), ErrorId::damaged, {"images: is damaged: incorrect data check"}));
 }
 
 TEST(PrepareIdx, GzipThatEndsWithinItsChecksumIsRefused) {
@@ -158,19 +160,22 @@ TEST(PrepareIdx, GzipThatEndsWithinItsChecksumIsRefused) {
          "/' + name\n    open(path + '.gz', 'wb').write(gzip.compress(open(path, 'rb').read()))");
   const std::string images = read_file(folder / "images.gz");
   const std::string labels = read_file(folder / "labels.gz");
-  const std::string said =
-      ": ends before its checksum, so that its samples may be damaged; get a complete copy";
   for (std::size_t lost = 1; lost <= 8; ++lost) {
-    EXPECT_EQ(refusal(images.substr(0, images.size() - lost), labels), "images" + said) << lost;
-    EXPECT_EQ(refusal(images, labels.substr(0, labels.size() - lost)), "labels" + said) << lost;
+    EXPECT_TRUE(
+        test::says(refusal(images.substr(0, images.size() - lost), labels), ErrorId::truncated, {"images"}))
+        << lost;
+    EXPECT_TRUE(
+        test::says(refusal(images, labels.substr(0, labels.size() - lost)), ErrorId::truncated, {"labels"}))
+        << lost;
   }
 }
 
 TEST(PrepareIdx, AMissingFileIsNamed) {
-  EXPECT_EQ(error_of([] {
-              prepare(PrepareIdx{.images = "/nowhere/i", .labels = "/nowhere/l", .out = "/nowhere/o"});
-            }),
-            "/nowhere/i: cannot be opened: No such file or directory");
+  EXPECT_TRUE(
+      test::says(test::refusal_of([] {
+                   prepare(PrepareIdx{.images = "/nowhere/i", .labels = "/nowhere/l", .out = "/nowhere/o"});
+                 }),
+                 ErrorId::cannot_read, {"/nowhere/i"}));
 }
 
 }  // namespace mylos::prepare_idx_test

@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "data/image_builders.hpp"
+#include "support/said.hpp"
 
 namespace mylos::prepare_images_test {
 
 using namespace testing_support;
 
 bool has_decoders() {
-  return !error_of([] {
+  return !test::refusal_of([] {
             (void)prepare(PrepareImages{.folder = "/nowhere", .out = "/nowhere/o"});
           }).starts_with("this mylos was built without");
 }
@@ -36,7 +37,7 @@ class PrepareImagesTest : public ::testing::Test {
     return prepare(job);
   }
   std::string flat_error(PrepareImages job = {}) const {
-    std::string message = error_of([&] { (void)prepare_flat(std::move(job)); });
+    std::string message = test::refusal_of([&] { (void)prepare_flat(std::move(job)); });
     EXPECT_FALSE(std::filesystem::exists(folder_ / "a.h5") || std::filesystem::exists(folder_ / "a.h5.tmp"));
     for (std::size_t at; (at = message.find(folder_.path() + "/")) != std::string::npos;)
       message.erase(at, folder_.path().size() + 1);
@@ -50,10 +51,6 @@ class PrepareImagesTest : public ::testing::Test {
   }
 
   const TemporaryFolder folder_;
-  const std::string no_image =
-      ": holds no image (a file that is called .png, .jpg or .jpeg); remove it, or name the file whose "
-      "classes "
-      "these are with --classes-of";
 };
 
 TEST_F(PrepareImagesTest, FoldersAreClassesInTheOrderOfTheirNames) {
@@ -86,10 +83,8 @@ TEST_F(PrepareImagesTest, ANameOfAClassThatIsNoUtf8IsRefused) {
   draw_classes();
   std::filesystem::rename(folder_ / "images/ant", folder_ / "images/caf\xe9");
   const PrepareImages job{.folder = folder_ / "images", .out = folder_ / "a.h5"};
-  EXPECT_EQ(error_of([&] { (void)prepare(job); }),
-            (folder_ / "images") +
-                ": the name of its folder 'caf\\xE9' is not UTF-8, the encoding of class names in data "
-                "files; rename it");
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(job); }), ErrorId::bad_encoding,
+                         {(folder_ / "images"), "'caf\\xE9'", "-8"}));
 }
 
 TEST_F(PrepareImagesTest, HiddenFoldersAreNoClassesAndOneWithoutImagesIsRefused) {
@@ -105,7 +100,8 @@ TEST_F(PrepareImagesTest, HiddenFoldersAreNoClassesAndOneWithoutImagesIsRefused)
   EXPECT_EQ(Dataset(folder_ / "a.h5").samples(), 5);
   std::filesystem::create_directory(folder_ / "images/bear");
   write_file(folder_ / "images/bear/readme.txt", "no image");
-  EXPECT_EQ(error_of([&] { (void)prepare(job); }), (folder_ / "images/bear") + no_image);
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(job); }), ErrorId::too_little_data,
+                         {(folder_ / "images/bear"), "--classes-of"}));
 }
 
 TEST_F(PrepareImagesTest, TheFilesEndHasAllClasses) {
@@ -191,27 +187,25 @@ TEST_F(PrepareImagesTest, ASizeIsReachedByTheMeanOfWhatEachPixelCovers) {
 
 TEST_F(PrepareImagesTest, WhatDoesNotFitTogetherIsNamed) {
   python(drawing_in(folder_ / "images") + "image('a.png', draw(4, 5, 3))\nimage('b.png', draw(4, 6, 3))\n");
-  EXPECT_EQ(flat_error(),
-            "images/b.png: has 4 x 6 pixels (height x width), images/a.png has 4 x 5; --size HxW resizes all "
-            "images");
+  EXPECT_TRUE(test::says(flat_error(), ErrorId::bad_image,
+                         {"images/b.png", "has 4 x 6", "images/a.png", "has 4 x 5", "--size"}));
   python(drawing_in(folder_ / "images") + "image('b.png', draw(4, 5))\n");
-  EXPECT_EQ(flat_error(),
-            "images/b.png: has grey alone, images/a.png has colours; --channels 1 or --channels 3 converts "
-            "all images");
+  EXPECT_TRUE(test::says(flat_error(), ErrorId::bad_image,
+                         {"images/b.png", "images/a.png", "--channels 1", "--channels 3"}));
   const PrepareImages labelled{.folder = folder_ / "images", .out = folder_ / "a.h5"};
-  EXPECT_EQ(error_of([&] { (void)prepare(labelled); }),
-            (folder_ / "images") +
-                ": holds no folders (expected one per class), but 2 images; --unlabelled reads them as "
-                "inputs alone");
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(labelled); }), ErrorId::wrong_format,
+                         {(folder_ / "images"), "--unlabelled", "its 2"}));
   std::filesystem::remove_all(folder_ / "images");
   EXPECT_TRUE(flat_error().starts_with("images: cannot be opened: No such file or directory"));
   std::filesystem::create_directories(folder_ / "images/one");
-  EXPECT_EQ(flat_error(), "images: holds no file that is called .png, .jpg or .jpeg");
-  EXPECT_EQ(error_of([&] { (void)prepare(labelled); }), (folder_ / "images/one") + no_image);
+  EXPECT_TRUE(test::says(flat_error(), ErrorId::too_little_data, {".png", ".jpg", ".jpeg"}));
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(labelled); }), ErrorId::too_little_data,
+                         {(folder_ / "images/one"), "--classes-of"}));
   write_file(folder_ / "file", "x");
-  EXPECT_EQ(
-      error_of([&] { (void)prepare(PrepareImages{.folder = folder_ / "file", .out = folder_ / "a.h5"}); }),
-      (folder_ / "file") + ": is not a folder");
+  EXPECT_TRUE(test::says(test::refusal_of([&] {
+                           (void)prepare(PrepareImages{.folder = folder_ / "file", .out = folder_ / "a.h5"});
+                         }),
+                         ErrorId::not_a_folder, {(folder_ / "file")}));
 }
 
 TEST_F(PrepareImagesTest, ClassesMayBeThoseOfTheTrainingFile) {
@@ -226,8 +220,8 @@ TEST_F(PrepareImagesTest, ClassesMayBeThoseOfTheTrainingFile) {
   (void)prepare(job);
   EXPECT_EQ(inspect("print(f.attrs['classes'], sorted(f['labels'][:]))"), "3 [1, 1, 2, 2]\n");
   std::filesystem::create_directory(folder_ / "images/elk");
-  EXPECT_EQ(error_of([&] { (void)prepare(job); }),
-            (folder_ / "images/elk") + ": 'elk' is none of the 3 classes that are known");
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(job); }), ErrorId::bad_names,
+                         {(folder_ / "images/elk"), "'elk'", "the 3"}));
 }
 
 TEST_F(PrepareImagesTest, ADamagedImageEndsItOrIsLeftOutByName) {
@@ -245,7 +239,7 @@ TEST_F(PrepareImagesTest, ADamagedImageEndsItOrIsLeftOutByName) {
       "chunk(b'IDAT', zlib.compress(bytes(1 << 20))) + chunk(b'IEND', b''))\n");
   const std::string damaged = flat_error();
   EXPECT_TRUE(damaged.starts_with("images/1.png: is damaged: IDAT: ") &&
-              damaged.ends_with("; --on-corrupt skip skips such files"))
+              test::says(damaged, ErrorId::bad_image, {"--on-corrupt skip"}))
       << damaged;
   const auto notes = prepare_flat({.on_corrupt = OnCorrupt::skip});
   ASSERT_EQ(notes.size(), 8u);
@@ -290,7 +284,9 @@ TEST(ImageSize, IsHeightTimesWidth) {
   EXPECT_EQ(parse_image_size("32X48").width, 48);
   for (const char* wrong :
        {"", "32", "32x", "x32", "0x4", "4x-1", "4x4x4", "4x 4", "99999999999x1", "70000x1"}) {
-    EXPECT_NE(error_of([&] { (void)parse_image_size(wrong); }).find("is no size; expected height x width"),
+    EXPECT_NE(test::refusal_of([&] {
+                (void)parse_image_size(wrong);
+              }).find("is not a size; expected height x width"),
               std::string::npos)
         << wrong;
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/token_builders.hpp"
+#include "support/said.hpp"
 
 namespace mylos::prepare_text_test {
 
@@ -13,7 +14,7 @@ const std::string shakespeare = MYLOS_SOURCE_DIR "/inputs/data/tinyshakespeare.t
 std::string refusal(const std::string& bytes, TokenKind level = TokenKind::characters) {
   const TemporaryFolder folder;
   write_file(folder / "a.txt", bytes);
-  const std::string message = error_of([&] {
+  const std::string message = test::refusal_of([&] {
     prepare(PrepareText{folder / "a.txt", level, folder / "a.h5"});
   });
   EXPECT_FALSE(std::filesystem::exists(folder / "a.h5") || std::filesystem::exists(folder / "a.h5.tmp"));
@@ -31,7 +32,7 @@ TEST(PrepareText, AByteOrderMarkIsNoCharacter) {
   EXPECT_EQ(data.tokens(), 4);
   write_file(folder / "b.txt", mark + "bax");
   EXPECT_TRUE(
-      error_of([&] {
+      test::refusal_of([&] {
         prepare(PrepareText{folder / "b.txt", TokenKind::characters, folder / "b.h5", folder / "a.h5"});
       }).starts_with((folder / "b.txt") + ":1: character 'x' (U+0078) at byte offset 5 "));
   write_file(folder / "c.txt", "b" + mark + "a");
@@ -109,10 +110,9 @@ TEST(PrepareText, ATestTextTakesTheCharactersOfTheTrainingText) {
 
   write_file(folder / "test.txt", "olé\n\nhóla");
   job.out = folder / "other.h5";
-  EXPECT_EQ(error_of([&] { prepare(job); }),
-            folder / "test.txt" +
-                ":3: character 'ó' (U+00F3) at byte offset 7 (counted from 0) is not one of the 5 of " +
-                folder / "train.h5");
+  EXPECT_TRUE(
+      test::says(test::refusal_of([&] { prepare(job); }), ErrorId::unknown_token,
+                 {folder / "test.txt", "3", "'ó'", "00F3", "offset 7", "the 5", folder / "train.h5"}));
   EXPECT_FALSE(std::filesystem::exists(job.out) || std::filesystem::exists(job.out + ".tmp"));
 }
 
@@ -121,15 +121,14 @@ TEST(PrepareText, AVocabularyThatIsNoneOfCharactersIsRefused) {
   write_file(folder / "a.txt", "abc");
   prepare(PrepareText{folder / "a.txt", TokenKind::bytes, folder / "bytes.h5"});
   const auto message = [&](TokenKind level) {
-    return error_of([&] {
+    return test::refusal_of([&] {
       prepare(PrepareText{folder / "a.txt", level, folder / "a.h5", folder / "bytes.h5"});
     });
   };
-  EXPECT_EQ(message(TokenKind::characters), "--vocabulary " + folder / "bytes.h5" +
-                                                ": its 256 tokens are bytes, expected a file of characters");
-  EXPECT_EQ(message(TokenKind::bytes),
-            "--vocabulary " + folder / "bytes.h5" +
-                ": is for --level characters; all files of bytes have the same vocabulary");
+  EXPECT_TRUE(test::says(message(TokenKind::characters), ErrorId::wrong_format,
+                         {"--vocabulary", folder / "bytes.h5", "its 256"}));
+  EXPECT_TRUE(test::says(message(TokenKind::bytes), ErrorId::arguments_conflict,
+                         {"--vocabulary", folder / "bytes.h5", "--level"}));
 }
 
 TEST(PrepareText, BadUtf8IsNamedByTheOffsetWherePythonFindsIt) {
@@ -158,11 +157,12 @@ TEST(PrepareText, BadUtf8IsNamedByTheOffsetWherePythonFindsIt) {
       write_file(folder / "a.txt", bytes);
       EXPECT_NO_THROW(prepare(PrepareText{folder / "a.txt", TokenKind::characters, folder / "a.h5"})) << hex;
     } else {
-      const std::string expected = fmt::format(
-          "a.txt: byte 0x{:02x} starts no character at byte offset {} (counted from 0); expected UTF-8 text, "
-          "--level bytes accepts any file",
-          static_cast<unsigned char>(bytes[static_cast<std::size_t>(where)]), where);
-      EXPECT_EQ(refusal(bytes), expected) << hex;
+      EXPECT_TRUE(test::says(
+          refusal(bytes), ErrorId::bad_encoding,
+          {"a.txt",
+           fmt::format("byte 0x{:02x}", static_cast<unsigned char>(bytes[static_cast<std::size_t>(where)])),
+           fmt::format("byte offset {} ", where)}))
+          << hex;
       ++refused;
     }
   }
@@ -187,19 +187,18 @@ TEST(PrepareText, BadBytesBehindTheFirstPieceHaveTheRightOffset) {
 }
 
 TEST(PrepareText, EmptyMissingAndBinaryFilesAreRefused) {
-  EXPECT_EQ(refusal(""), "a.txt: is empty");
-  EXPECT_EQ(refusal("", TokenKind::bytes), "a.txt: is empty");
-  EXPECT_EQ(refusal(std::string("a\0b\0", 4)),
-            "a.txt: there is a NUL (as in UTF-16) at byte offset 1 (counted from 0); expected UTF-8 text, "
-            "--level bytes accepts any file");
-  EXPECT_EQ(error_of([] {
-              prepare(PrepareText{"/nowhere/a.txt", TokenKind::characters, "/tmp/no.h5"});
-            }),
-            "/nowhere/a.txt: cannot be opened: No such file or directory");
-  EXPECT_EQ(error_of([] {
-              prepare(PrepareText{"/tmp", TokenKind::bytes, "/tmp/no.h5"});
-            }),
-            "/tmp: is not a file");
+  EXPECT_TRUE(test::says(refusal(""), ErrorId::too_little_data, {"a.txt"}));
+  EXPECT_TRUE(test::says(refusal("", TokenKind::bytes), ErrorId::too_little_data, {"a.txt"}));
+  EXPECT_TRUE(test::says(refusal(std::string("a\0b\0", 4)), ErrorId::bad_encoding,
+                         {"a.txt", "-16", "offset 1", "-8", "--level"}));
+  EXPECT_TRUE(test::says(test::refusal_of([] {
+                           prepare(PrepareText{"/nowhere/a.txt", TokenKind::characters, "/tmp/no.h5"});
+                         }),
+                         ErrorId::cannot_read, {"/nowhere/a.txt"}));
+  EXPECT_TRUE(test::says(test::refusal_of([] {
+                           prepare(PrepareText{"/tmp", TokenKind::bytes, "/tmp/no.h5"});
+                         }),
+                         ErrorId::not_a_file, {"/tmp"}));
 }
 
 }  // namespace mylos::prepare_text_test

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/token_builders.hpp"
+#include "support/said.hpp"
 
 namespace mylos::prepare_tokens_test {
 
@@ -26,7 +27,7 @@ TokenDataset prepared(const TemporaryFolder& folder, const std::string& script,
 std::string refusal(const std::string& script, std::optional<DType> type = std::nullopt,
                     std::int64_t vocabulary = 0) {
   const TemporaryFolder folder;
-  const std::string message = error_of([&] { (void)prepared(folder, script, type, vocabulary); });
+  const std::string message = test::refusal_of([&] { (void)prepared(folder, script, type, vocabulary); });
   EXPECT_FALSE(std::filesystem::exists(folder / "a.h5") || std::filesystem::exists(folder / "a.h5.tmp"));
   const std::string prefix = folder.path() + "/";
   return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
@@ -69,58 +70,54 @@ TEST(PrepareTokens, SeveralFilesAreOneBehindTheOther) {
 }
 
 TEST(PrepareTokens, ATokenOutsideTheVocabularyIsNamedWithItsPosition) {
-  EXPECT_EQ(refusal("out.write(n.array([1, 2, 50257], '<u2'))", std::nullopt, 50257),
-            "a.bin: token 2 (counted from 0, at byte 4) is 50257, expected 0 to 50256");
-  EXPECT_EQ(refusal("t = n.zeros(400000, '<u4')\nt[399998] = 7\nout.write(header(20240801, 7, 400000))\n"
-                    "out.write(t)",
-                    std::nullopt, 7),
-            "a.bin: token 399998 (counted from 0, at byte 1601016) is 7, expected 0 to 6");
-  EXPECT_EQ(refusal("out.write(n.array([1, 2**31], '<u4'))", DType::uint32),
-            "a.bin: token 1 (counted from 0, at byte 4) is 2147483648, expected 0 to 2147483646");
+  EXPECT_TRUE(test::says(refusal("out.write(n.array([1, 2, 50257], '<u2'))", std::nullopt, 50257),
+                         ErrorId::unknown_token,
+                         {"a.bin", "token 2", "from 0", "byte 4", "is 50257", "expected 0", "to 50256"}));
+  EXPECT_TRUE(
+      test::says(refusal("t = n.zeros(400000, '<u4')\nt[399998] = 7\nout.write(header(20240801, 7, 400000))\n"
+                         "out.write(t)",
+                         std::nullopt, 7),
+                 ErrorId::unknown_token,
+                 {"a.bin", "token 399998", "from 0", "byte 1601016", "is 7", "expected 0", "to 6"}));
+  EXPECT_TRUE(
+      test::says(refusal("out.write(n.array([1, 2**31], '<u4'))", DType::uint32), ErrorId::unknown_token,
+                 {"a.bin", "token 1", "from 0", "byte 4", "is 2147483648", "expected 0", "to 2147483646"}));
 }
 
 TEST(PrepareTokens, WrongHeadersAreRefused) {
-  EXPECT_EQ(refusal("out.write(header(20240520, 2, 3) + bytes(6))"),
-            "a.bin: its header (magic 20240520) has version 2, expected 1");
-  EXPECT_EQ(
-      refusal("out.write(header(20240520, 1, 4) + bytes(6))"),
-      "a.bin: its header states 4 tokens of uint16, expected 1032 bytes with the header, but it has 1030");
-  EXPECT_EQ(
-      refusal("out.write(header(20240520, 1, -1) + bytes(6))"),
-      "a.bin: its header states -1 tokens of uint16, expected 1024 bytes with the header, but it has 1030");
-  EXPECT_EQ(
-      refusal("out.write(header(20240801, 7, 2147483647) + bytes(8))"),
-      "a.bin: its header states 2147483647 tokens of uint32, expected 8589935612 bytes with the header, "
-      "but it has 1032");
-  EXPECT_EQ(refusal("out.write(header(20240520, 1, 3) + bytes(6))", DType::uint32),
-            "a.bin: its header (magic 20240520) says uint16, --type says uint32");
-  EXPECT_EQ(refusal("out.write(header(20240522, 1, 3) + bytes(6))"),
-            "a.bin: is an llm.c evaluation file (magic 20240522), expected tokens (magic 20240520)");
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 2, 3) + bytes(6))"), ErrorId::unknown_version,
+                         {"a.bin", "magic 20240520", "version 2", "expected 1"}));
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, 4) + bytes(6))"), ErrorId::damaged,
+                         {"a.bin", "states 4", "16", "expected 1032", "has 1030"}));
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, -1) + bytes(6))"), ErrorId::damaged,
+                         {"a.bin", "states -1", "16", "expected 1024", "has 1030"}));
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240801, 7, 2147483647) + bytes(8))"), ErrorId::damaged,
+                         {"a.bin", "states 2147483647", "32", "expected 8589935612", "has 1032"}));
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, 3) + bytes(6))", DType::uint32),
+                         ErrorId::wrong_format, {"a.bin", "magic 20240520", "16", "--type", "32"}));
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240522, 1, 3) + bytes(6))"), ErrorId::wrong_format,
+                         {"a.bin", "llm.c", "magic 20240522", "magic 20240520"}));
 }
 
 TEST(PrepareTokens, AFileThatEndsWithinItsHeaderIsNoStreamOfTokens) {
   for (const int bytes : {4, 600, 1022}) {
-    EXPECT_EQ(refusal("out.write(header(20240520, 1, 3)[:" + std::to_string(bytes) + "])"),
-              "a.bin: begins as an llm.c file (magic 20240520), but ends within its header of 1024 bytes: it "
-              "has " +
-                  std::to_string(bytes));
+    EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, 3)[:" + std::to_string(bytes) + "])"),
+                           ErrorId::truncated,
+                           {"a.bin", "llm.c", "magic 20240520", "of 1024", std::to_string(bytes)}));
   }
-  EXPECT_EQ(
-      refusal("out.write(header(20240801, 7, 3)[:500])", DType::uint32),
-      "a.bin: begins as an llm.c file (magic 20240801), but ends within its header of 1024 bytes: it has "
-      "500");
-  EXPECT_EQ(refusal("out.write(header(20240522, 1, 3)[:8])"),
-            "a.bin: is an llm.c evaluation file (magic 20240522), expected tokens (magic 20240520)");
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240801, 7, 3)[:500])", DType::uint32),
+                         ErrorId::truncated, {"a.bin", "llm.c", "magic 20240801", "of 1024", "has 500"}));
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240522, 1, 3)[:8])"), ErrorId::wrong_format,
+                         {"a.bin", "llm.c", "magic 20240522", "magic 20240520"}));
   const TemporaryFolder folder;
   EXPECT_EQ(prepared(folder, "out.write(header(20240520, 1, 3)[:2])").tokens(), 1);  // no magic yet
 }
 
 TEST(PrepareTokens, EmptyAndCutStreamsAreRefused) {
-  EXPECT_EQ(refusal(""), "a.bin: is empty");
-  EXPECT_EQ(refusal("out.write(bytes(7))"),
-            "a.bin: has 7 bytes, which is not a whole number of uint16 tokens");
-  EXPECT_EQ(refusal("out.write(bytes(6))", DType::uint32),
-            "a.bin: has 6 bytes, which is not a whole number of uint32 tokens");
+  EXPECT_TRUE(test::says(refusal(""), ErrorId::too_little_data, {"a.bin"}));
+  EXPECT_TRUE(test::says(refusal("out.write(bytes(7))"), ErrorId::truncated, {"a.bin", "has 7", "16"}));
+  EXPECT_TRUE(test::says(refusal("out.write(bytes(6))", DType::uint32), ErrorId::truncated,
+                         {"a.bin", "has 6", "32"}));
 }
 
 }  // namespace mylos::prepare_tokens_test

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "support/said.hpp"
 
 namespace mylos::sample_meaning_test {
 
@@ -92,15 +93,14 @@ TEST(SampleMeaning, NamesMustBeThoseOfColumnsOrChannels) {
   const TemporaryFolder folder;
   const auto message = [&](const std::string& more) {
     const std::string path = folder / "some.h5";
-    return error_of([&] { (void)table(path, more, 12); }).substr(path.size() + 2);
+    return test::refusal_of([&] { (void)table(path, more, 12); }).substr(path.size() + 2);
   };
-  EXPECT_EQ(message("f['input_names'] = ['T', 'p']\n"),
-            "/input_names has 2 names, one a line or in a list, expected 12");
-  EXPECT_EQ(
-      message("f.attrs['shape'] = '2 3 2'\nf['input_names'] = ['T']\n"),
-      "/input_names has 1 names, one a line or in a list, expected 12, or 2 for the channels of a point");
-  EXPECT_EQ(message("f['target_names'] = ['a', 'b', 'c']\n"),
-            "/target_names has 3 names, one a line or in a list, expected 2");
+  EXPECT_TRUE(test::says(message("f['input_names'] = ['T', 'p']\n"), ErrorId::bad_names,
+                         {"/input_names", "has 2", "expected 12"}));
+  EXPECT_TRUE(test::says(message("f.attrs['shape'] = '2 3 2'\nf['input_names'] = ['T']\n"),
+                         ErrorId::bad_names, {"/input_names", "has 1", "expected 12", "or 2"}));
+  EXPECT_TRUE(test::says(message("f['target_names'] = ['a', 'b', 'c']\n"), ErrorId::bad_names,
+                         {"/target_names", "has 3", "expected 2"}));
 }
 
 }  // namespace mylos::sample_meaning_test

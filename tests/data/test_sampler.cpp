@@ -8,6 +8,7 @@
 
 #include "io/support.hpp"
 #include "mylos/data/feed/share.hpp"
+#include "support/said.hpp"
 
 namespace mylos::sampler_test {
 
@@ -113,9 +114,10 @@ TEST(Sampler, WithinAWindowSamplesAreShuffled) {
 }
 
 TEST(Sampler, ABatchLargerThanTheDataIsRefused) {
-  EXPECT_EQ(error_of([] { Sampler({.samples = 100, .batch = 256}); }),
-            "data.batch = 256 is more than the 100 training samples; lower it");
-  EXPECT_EQ(error_of([] { Sampler({.samples = 100, .batch = 0}); }), "data.batch = 0, expected at least 1");
+  EXPECT_TRUE(test::says(test::refusal_of([] { Sampler({.samples = 100, .batch = 256}); }),
+                         ErrorId::too_little_data, {"data.batch", "256", "the 100"}));
+  EXPECT_TRUE(test::says(test::refusal_of([] { Sampler({.samples = 100, .batch = 0}); }), ErrorId::bad_value,
+                         {"data.batch", "0", "least 1"}));
 }
 
 TEST(Share, RanksTakeContiguousPartsThatDifferByOneAtMost) {
@@ -132,9 +134,8 @@ TEST(Share, RanksTakeContiguousPartsThatDifferByOneAtMost) {
 }
 
 TEST(Share, MoreRanksThanSamplesInABatchAreRefused) {
-  EXPECT_EQ(
-      error_of([] { (void)batch_share(3, 0, 4); }),
-      "data.batch = 3 is less than the 4 ranks, each of which needs a sample: start at most 3, or raise it");
+  EXPECT_TRUE(test::says(test::refusal_of([] { (void)batch_share(3, 0, 4); }), ErrorId::wrong_rank_count,
+                         {"data.batch", "3", "the 4", "most 3"}));
 }
 
 TEST(Share, MicroBatchesCoverTheShare) {

@@ -6,6 +6,7 @@
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
+#include "support/said.hpp"
 
 namespace mylos::stamp_test {
 
@@ -70,8 +71,8 @@ TEST(Stamp, OfAFileFromElsewhereKeepsWhatElseItHolds) {
   Dataset(path).read_labels(0, 6, labels.data());
   EXPECT_EQ(labels, (std::vector<std::int32_t>{0, 1, 2, 0, 1, 2}));
   edit(path, "f['labels'][5] = 0");
-  EXPECT_EQ(error_of([&] { Dataset(path).read_labels(0, 6, labels.data()); }),
-            changed_message(path, "a value of /labels in rows 0 to 5 (counted from 0)"));
+  EXPECT_TRUE(says_changed(test::refusal_of([&] { Dataset(path).read_labels(0, 6, labels.data()); }), path,
+                           "a value of /labels in rows 0 to 5 (counted from 0)"));
 }
 
 TEST(Stamp, OfAGridHasTheStatisticsOfItsChannels) {
@@ -102,13 +103,12 @@ TEST(Stamp, RefusesWhatPrepareWouldRefuseAndLeavesTheFileAlone) {
   const std::string path = prepared_images(folder / "a.h5");
   edit(path, "f['labels'][77] = 10");
   const std::string before = read_file(path);
-  EXPECT_EQ(error_of([&] { stamp(path); }),
-            path + ": /labels row 77 (counted from 0) is 10, expected 0 to 9");
+  EXPECT_TRUE(test::says(test::refusal_of([&] { stamp(path); }), ErrorId::bad_label,
+                         {path, "/labels", "row 77", "is 10", "expected 0", "to 9"}));
   EXPECT_TRUE(read_file(path) == before);
   EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
-  EXPECT_EQ(error_of([&] { stamp(folder / "none.h5"); }),
-            (folder / "none.h5") +
-                ": cannot be opened: No such file or directory; `mylos prepare` makes data files");
+  EXPECT_TRUE(test::says(test::refusal_of([&] { stamp(folder / "none.h5"); }), ErrorId::cannot_read,
+                         {(folder / "none.h5"), "`mylos prepare`"}));
 }
 
 }  // namespace mylos::stamp_test

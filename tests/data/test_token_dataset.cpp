@@ -5,6 +5,7 @@
 #include "data/builders.hpp"
 #include "data/token_builders.hpp"
 #include "mylos/data/tokens/token_writer.hpp"
+#include "support/said.hpp"
 
 namespace mylos::token_dataset_test {
 
@@ -15,7 +16,7 @@ std::string refusal(const std::string& script) {
   const TemporaryFolder folder;
   const std::string path = folder / "a.h5";
   python("import h5py, numpy as n\nf = h5py.File('" + path + "', 'w')\n" + script);
-  const std::string message = error_of([&] { const TokenDataset data(path); });
+  const std::string message = test::refusal_of([&] { const TokenDataset data(path); });
   return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
 }
 
@@ -35,34 +36,34 @@ TEST(TokenDataset, AFileOfH5pyIsRead) {
 
 TEST(TokenDataset, WhatIsNoTokenFileIsRefused) {
   const std::string tokens = "f['tokens'] = n.zeros(9, 'u2')\n";
-  EXPECT_EQ(refusal("f['inputs'] = n.zeros(9)"),
-            "has no dataset /tokens; `mylos prepare text` and `mylos prepare tokens` make token files");
-  EXPECT_EQ(refusal("f.attrs['format'] = n.bytes_('mylos-dataset')"),
-            "is a mylos-dataset file, expected mylos-tokens");
-  EXPECT_EQ(refusal(tokens + "f.attrs['format'] = n.bytes_('mylos-tokens')\nf.attrs['version'] = 2"),
-            "mylos-tokens version 2, expected at most 1");
-  EXPECT_EQ(refusal(tokens), "/ has no attribute 'vocabulary', expected an integer");
-  EXPECT_EQ(refusal(tokens + "f.attrs['vocabulary'] = 0"),
-            "attribute 'vocabulary' of / is 0, expected 1 to 2147483647");
-  EXPECT_EQ(refusal(tokens + "f.attrs['vocabulary'] = 3\nf['vocabulary'] = n.bytes_('ab')"),
-            "attribute 'vocabulary' of / is 3, but its vocabulary has 2 characters");
-  EXPECT_EQ(refusal(tokens + "f.attrs['vocabulary'] = 3\nf.attrs['kind'] = 'words'"),
-            "attribute 'kind' of / is 'words', expected bytes, characters or tokens");
-  EXPECT_EQ(refusal("f['tokens'] = n.zeros((3, 3), 'u2')\nf.attrs['vocabulary'] = 3"),
-            "dataset /tokens has 2 dimensions, expected 1 [tokens]");
-  EXPECT_EQ(refusal("f['tokens'] = n.zeros(3, 'i4')\nf.attrs['vocabulary'] = 3"),
-            "dataset /tokens holds int32, expected uint8 or uint16 or uint32");
-  EXPECT_EQ(refusal("f['tokens'] = n.zeros(0, 'u2')\nf.attrs['vocabulary'] = 3"),
-            "dataset /tokens is empty, expected at least one token");
+  EXPECT_TRUE(test::says(refusal("f['inputs'] = n.zeros(9)"), ErrorId::missing_dataset,
+                         {"/tokens", "`mylos prepare text`", "`mylos prepare tokens`"}));
+  EXPECT_TRUE(test::says(refusal("f.attrs['format'] = n.bytes_('mylos-dataset')"), ErrorId::wrong_format,
+                         {"is a mylos-dataset file, expected mylos-tokens"}));
+  EXPECT_TRUE(
+      test::says(refusal(tokens + "f.attrs['format'] = n.bytes_('mylos-tokens')\nf.attrs['version'] = 2"),
+                 ErrorId::unknown_version, {"version 2", "most 1"}));
+  EXPECT_TRUE(test::says(refusal(tokens), ErrorId::missing_dataset, {"'vocabulary'"}));
+  EXPECT_TRUE(test::says(refusal(tokens + "f.attrs['vocabulary'] = 0"), ErrorId::bad_dataset,
+                         {"'vocabulary'", "is 0", "expected 1", "to 2147483647"}));
+  EXPECT_TRUE(test::says(refusal(tokens + "f.attrs['vocabulary'] = 3\nf['vocabulary'] = n.bytes_('ab')"),
+                         ErrorId::bad_dataset, {"'vocabulary'", "is 3", "has 2"}));
+  EXPECT_TRUE(test::says(refusal(tokens + "f.attrs['vocabulary'] = 3\nf.attrs['kind'] = 'words'"),
+                         ErrorId::bad_dataset, {"'kind'", "'words'"}));
+  EXPECT_TRUE(test::says(refusal("f['tokens'] = n.zeros((3, 3), 'u2')\nf.attrs['vocabulary'] = 3"),
+                         {"/tokens", "has 2", "expected 1", "[tokens]"}));
+  EXPECT_TRUE(test::says(refusal("f['tokens'] = n.zeros(3, 'i4')\nf.attrs['vocabulary'] = 3"),
+                         {"/tokens", "32", "8", "16"}));
+  EXPECT_TRUE(test::says(refusal("f['tokens'] = n.zeros(0, 'u2')\nf.attrs['vocabulary'] = 3"),
+                         ErrorId::bad_dataset, {"/tokens"}));
 }
 
 TEST(TokenDataset, ALongAttributeIsCutInMessages) {
   const std::string cut = std::string(60, 'z') + "...";
-  EXPECT_EQ(refusal("f.attrs['format'] = n.bytes_('z' * 50000)"),
-            "is a " + cut + " file, expected mylos-tokens");
-  EXPECT_EQ(
+  EXPECT_TRUE(test::says(refusal("f.attrs['format'] = n.bytes_('z' * 50000)"), ErrorId::wrong_format, {cut}));
+  EXPECT_TRUE(test::says(
       refusal("f['tokens'] = n.zeros(9, 'u2')\nf.attrs['vocabulary'] = 3\nf.attrs['kind'] = 'z' * 50000"),
-      "attribute 'kind' of / is '" + cut + "', expected bytes, characters or tokens");
+      ErrorId::bad_dataset, {"'kind'", cut}));
 }
 
 TEST(TokenDataset, AForeignFileIsCheckedAsAWholeBeforeItIsUsed) {
@@ -71,9 +72,11 @@ TEST(TokenDataset, AForeignFileIsCheckedAsAWholeBeforeItIsUsed) {
   python("import h5py, numpy as n\nf = h5py.File('" + path +
          "', 'w')\nf['tokens'] = n.array([5, 0, 9, 10], 'u2')\nf.attrs['vocabulary'] = 9\n");
   const TokenDataset data(path);
-  const std::string message = path + ": /tokens element 2 (counted from 0) is 9, expected 0 to 8";
-  EXPECT_EQ(error_of([&] { data.require_valid_values(); }), message);
-  EXPECT_EQ(error_of([&] { (void)data.identity(); }), message);
+  const auto names_it = [&](const std::string& said) {
+    return test::says(said, ErrorId::unknown_token, {path, "/tokens element 2", "is 9", "0 to 8"});
+  };
+  EXPECT_TRUE(names_it(test::refusal_of([&] { data.require_valid_values(); })));
+  EXPECT_TRUE(names_it(test::refusal_of([&] { (void)data.identity(); })));
 }
 
 TEST(TokenDataset, AFileThatClaimsMoreThanItHoldsIsRefusedBeforeMemoryIsTaken) {
@@ -118,14 +121,13 @@ TEST(TokenDataset, TestDataMustHaveTheTrainingVocabulary) {
   };
   const auto train = make("train.h5", Vocabulary::characters("abc"));
   const auto mismatch = [&](const TokenDataset& other) {
-    return error_of([&] { require_same_vocabulary(train, other); });
+    return test::refusal_of([&] { require_same_vocabulary(train, other); });
   };
   EXPECT_NO_THROW(require_same_vocabulary(train, make("a.h5", Vocabulary::characters("abc"))));
-  EXPECT_EQ(mismatch(make("b.h5", Vocabulary::bytes())),
-            (folder / "b.h5") + ": has a vocabulary of 256 bytes, " + train.path() + " one of 3 characters");
-  EXPECT_EQ(mismatch(make("c.h5", Vocabulary::characters("abd"))),
-            (folder / "c.h5") + ": has a vocabulary of 3 characters that are not the same ones, " +
-                train.path() + " one of 3 characters");
+  EXPECT_TRUE(test::says(mismatch(make("b.h5", Vocabulary::bytes())), ErrorId::data_mismatch,
+                         {(folder / "b.h5"), "of 256", train.path(), "of 3"}));
+  EXPECT_TRUE(test::says(mismatch(make("c.h5", Vocabulary::characters("abd"))), ErrorId::data_mismatch,
+                         {(folder / "c.h5"), "of 3", train.path()}));
 }
 
 TEST(TokenDataset, SplitsHoldAWindowEach) {
@@ -135,16 +137,11 @@ TEST(TokenDataset, SplitsHoldAWindowEach) {
   EXPECT_EQ(splits.train.count, 90);
   EXPECT_EQ(splits.validation.first, 90);
   EXPECT_EQ(splits.validation.count, 10);
-  EXPECT_EQ(
-      error_of([&] { (void)split_tokens(data, 0.1, 10); }),
-      data.path() +
-          ": has 10 tokens for validation, too few for model.context = 10; expected a context of at most 9 "
-          "(a token follows the window's last)");
-  EXPECT_EQ(
-      error_of([&] { (void)split_tokens(data, 0, 100); }),
-      data.path() +
-          ": has 100 tokens for training, too few for model.context = 100; expected a context of at most "
-          "99 (a token follows the window's last)");
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)split_tokens(data, 0.1, 10); }),
+                         ErrorId::too_little_data, {data.path(), "has 10", "model.context", "10", "most 9"}));
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)split_tokens(data, 0, 100); }),
+                         ErrorId::too_little_data,
+                         {data.path(), "has 100", "model.context", "100", "most 99"}));
   EXPECT_EQ(windows_in(100, 99), 1);
   EXPECT_EQ(windows_in(100, 33), 3);
   EXPECT_EQ(windows_in(100, 100), 0);

@@ -9,6 +9,7 @@
 #include "mylos/data/feed/share.hpp"
 #include "mylos/data/tokens/token_evaluation_reader.hpp"
 #include "support/allocation_counter.hpp"
+#include "support/said.hpp"
 
 namespace mylos::token_loader_test {
 
@@ -121,10 +122,12 @@ TEST(TokenLoader, ATokenOutsideTheVocabularyIsNamedWithItsPositionInTheFile) {
       TokenLoader loader(data, split, sampler_for(split, 14, WindowOrder::sequential),
                          {.in_memory = in_memory});
       TokenEvaluationReader reader(data, split, context, {.max_samples = 14});
-      const std::string message = data.path() + ": /tokens element " + std::to_string(wrong) +
-                                  " (counted from 0) is 65, expected 0 to 64";
-      EXPECT_EQ(error_of([&] { (void)loader.next(); }), message);
-      EXPECT_EQ(error_of([&] { (void)reader.next(); }), message);
+      const auto names_it = [&](const std::string& said) {
+        return test::says(said, ErrorId::unknown_token,
+                          {data.path(), "/tokens element " + std::to_string(wrong), "is 65", "0 to 64"});
+      };
+      EXPECT_TRUE(names_it(test::refusal_of([&] { (void)loader.next(); })));
+      EXPECT_TRUE(names_it(test::refusal_of([&] { (void)reader.next(); })));
     }
   }
 }
@@ -154,11 +157,11 @@ TEST(TokenLoader, StatesItsBytes) {
 TEST(TokenLoader, MoreRanksThanWindowsInABatchAreRefused) {
   const TemporaryFolder folder;
   const TokenDataset data(write_counting_tokens(folder / "a.h5", 100));
-  EXPECT_EQ(
-      error_of([&] {
-        TokenLoader(data, {0, 100}, sampler_for({0, 100}, 3, WindowOrder::random), {.ranks = 4});
-      }),
-      "data.batch = 3 is less than the 4 ranks, each of which needs a sample: start at most 3, or raise it");
+  EXPECT_TRUE(
+      test::says(test::refusal_of([&] {
+                   TokenLoader(data, {0, 100}, sampler_for({0, 100}, 3, WindowOrder::random), {.ranks = 4});
+                 }),
+                 ErrorId::wrong_rank_count, {"data.batch", "3", "the 4", "most 3"}));
 }
 
 TEST(TokenEvaluationReader, RanksCoverAllWindowsOnceInOrder) {
@@ -193,13 +196,10 @@ TEST(TokenEvaluationReader, RanksCoverAllWindowsOnceInOrder) {
 TEST(TokenEvaluationReader, TooFewTokensAreRefused) {
   const TemporaryFolder folder;
   const TokenDataset data(write_counting_tokens(folder / "a.h5", 100));
-  EXPECT_EQ(
-      error_of([&] {
-        TokenEvaluationReader(data, {90, 7}, context, {});
-      }),
-      data.path() +
-          ": has 7 tokens for evaluation, too few for model.context = 7; expected a context of at most 6 (a "
-          "token follows the window's last)");
+  EXPECT_TRUE(test::says(test::refusal_of([&] {
+                           TokenEvaluationReader(data, {90, 7}, context, {});
+                         }),
+                         ErrorId::too_little_data, {data.path(), "has 7", "model.context", "7", "most 6"}));
 }
 
 }  // namespace mylos::token_loader_test

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/support.hpp"
+#include "support/said.hpp"
 
 namespace mylos::token_sampler_test {
 
@@ -57,13 +58,15 @@ TEST(TokenSampler, SeedAndPositionAloneChoose) {
 
 TEST(TokenSampler, TooLittleDataIsRefused) {
   const auto refusal = [](std::int64_t tokens, std::int64_t context, std::int64_t batch) {
-    return error_of([&] { (void)TokenSampler({.tokens = tokens, .context = context, .batch = batch}); });
+    return test::refusal_of(
+        [&] { (void)TokenSampler({.tokens = tokens, .context = context, .batch = batch}); });
   };
-  EXPECT_EQ(refusal(64, 64, 1), "model.context = 64 is too long for 64 training tokens, expected at most 63");
-  EXPECT_EQ(refusal(65, 32, 3),
-            "data.batch = 3 is more than the 2 windows of 32 tokens in 65 training tokens");
-  EXPECT_EQ(refusal(65, 0, 3), "model.context = 0, expected at least 1");
-  EXPECT_EQ(refusal(65, 4, 0), "data.batch = 0, expected at least 1");
+  EXPECT_TRUE(
+      test::says(refusal(64, 64, 1), ErrorId::too_little_data, {"model.context", "64", "for 64", "most 63"}));
+  EXPECT_TRUE(test::says(refusal(65, 32, 3), ErrorId::too_little_data,
+                         {"data.batch", "3", "the 2", "of 32", "in 65"}));
+  EXPECT_TRUE(test::says(refusal(65, 0, 3), ErrorId::bad_value, {"model.context", "0", "least 1"}));
+  EXPECT_TRUE(test::says(refusal(65, 4, 0), ErrorId::bad_value, {"data.batch", "0", "least 1"}));
   EXPECT_NO_THROW((void)TokenSampler({.tokens = 65, .context = 64, .batch = 1}));
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "io/support.hpp"
+#include "support/said.hpp"
 
 namespace mylos::vocabulary_test {
 
@@ -27,39 +28,36 @@ TEST(Vocabulary, BytesAreTheirOwnNumbers) {
 TEST(Vocabulary, ACharacterOutsideIsNamedWithItsPosition) {
   const auto vocabulary = Vocabulary::characters("\nabé");
   const auto refusal = [&](const std::string& text) {
-    return error_of([&] { (void)vocabulary.encode(text, "--prompt"); });
+    return test::refusal_of([&] { (void)vocabulary.encode(text, "--prompt"); });
   };
-  EXPECT_EQ(refusal("éaß"),
-            "--prompt: character 'ß' (U+00DF) at position 2 (counted from 0) is not one of the 4 of the "
-            "vocabulary: abé");
-  EXPECT_EQ(
-      refusal("a\t"),
-      "--prompt: character U+0009 at position 1 (counted from 0) is not one of the 4 of the vocabulary: "
-      "abé");
-  EXPECT_EQ(refusal("éa\xff"), "--prompt: is not UTF-8 at byte 3 (counted from 0)");
-  EXPECT_EQ(error_of([&] {
-              (void)vocabulary.decode(std::vector<std::int32_t>{0, 4});
-            }),
-            "token 1 (counted from 0) is 4, expected 0 to 3");
-  EXPECT_EQ(error_of([&] { (void)vocabulary.decode(std::vector<std::int32_t>{-1}); }),
-            "token 0 (counted from 0) is -1, expected 0 to 3");
+  EXPECT_TRUE(
+      test::says(refusal("éaß"), ErrorId::unknown_token, {"--prompt", "'ß'", "00DF", "position 2", "the 4"}));
+  EXPECT_TRUE(
+      test::says(refusal("a\t"), ErrorId::unknown_token, {"--prompt", "0009", "position 1", "the 4"}));
+  EXPECT_TRUE(test::says(refusal("éa\xff"), ErrorId::bad_encoding, {"--prompt", "-8", "byte 3"}));
+  EXPECT_TRUE(test::says(test::refusal_of([&] {
+                           (void)vocabulary.decode(std::vector<std::int32_t>{0, 4});
+                         }),
+                         ErrorId::unknown_token, {"token 1", "is 4", "expected 0", "to 3"}));
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)vocabulary.decode(std::vector<std::int32_t>{-1}); }),
+                         ErrorId::unknown_token, {"token 0", "is -1", "expected 0", "to 3"}));
 }
 
 TEST(Vocabulary, NumberedTokensHaveNoText) {
   const auto vocabulary = Vocabulary::tokens(50257);
-  EXPECT_EQ(error_of([&] { (void)vocabulary.encode("a", "--prompt"); }),
-            "--prompt: the vocabulary has 50257 numbered tokens without text; give token numbers");
-  EXPECT_EQ(error_of([&] { (void)vocabulary.decode(std::vector<std::int32_t>{0}); }),
-            "the vocabulary has 50257 numbered tokens without text");
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)vocabulary.encode("a", "--prompt"); }),
+                         ErrorId::bad_argument, {"--prompt", "has 50257"}));
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)vocabulary.decode(std::vector<std::int32_t>{0}); }),
+                         ErrorId::internal, {"has 50257"}));
 }
 
 TEST(Vocabulary, CharactersOutOfOrderAreRefused) {
-  EXPECT_EQ(error_of([] { (void)Vocabulary::characters("ba"); }),
-            "the vocabulary's characters are not in rising order at byte 1");
-  EXPECT_EQ(error_of([] { (void)Vocabulary::characters("éé"); }),
-            "the vocabulary's characters are not in rising order at byte 2");
-  EXPECT_EQ(error_of([] { (void)Vocabulary::characters("a\xe2\x82"); }),
-            "the vocabulary's characters are not UTF-8 at byte 1");
+  EXPECT_TRUE(test::says(test::refusal_of([] { (void)Vocabulary::characters("ba"); }), ErrorId::bad_dataset,
+                         {"byte 1"}));
+  EXPECT_TRUE(test::says(test::refusal_of([] { (void)Vocabulary::characters("éé"); }), ErrorId::bad_dataset,
+                         {"byte 2"}));
+  EXPECT_TRUE(test::says(test::refusal_of([] { (void)Vocabulary::characters("a\xe2\x82"); }),
+                         ErrorId::bad_dataset, {"-8", "byte 1"}));
 }
 
 }  // namespace mylos::vocabulary_test

@@ -11,6 +11,7 @@
 #include "model/skipping_chain.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/model/network/model.hpp"
+#include "support/said.hpp"
 
 namespace mylos::join_test {
 
@@ -126,12 +127,9 @@ TEST_P(Skips, EvaluationComputesTheSame) {
 INSTANTIATE_TEST_SUITE_P(EveryType, Skips, testing::Values(DType::fp32, DType::bf16, DType::fp16));
 
 TEST(Join, AddsOnlyAsManyChannels) {
-  try {
-    const Join join({.name = "sum", .channels = 4, .skip_channels = 3});
-    ADD_FAILURE() << "was made";
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()), "layer 'sum' adds 3 channels to 4; an addition needs equal numbers");
-  }
+  EXPECT_TRUE(test::says(
+      test::refusal_of([] { const Join join({.name = "sum", .channels = 4, .skip_channels = 3}); }),
+      ErrorId::bad_layer, {"'sum'", "3 channels", "to 4"}));
 }
 
 /// Returns the skip's gradient after a backward pass that adds to `later`, the gradient written by later

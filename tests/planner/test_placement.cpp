@@ -233,7 +233,7 @@ TEST(Placement, RefusesListsThatCannotBeExecuted) {
   };
   expect_refused({}, "has no loss");
   expect_refused(with(0, {forward, 1, Keep::variant}),
-                 "operation 0 of the list, forward of block 1, cannot be executed: its input");
+                 "operation 0 of the execution schedule, forward of block 1, cannot be executed: its input");
   expect_refused(with(1, {forward, 0, Keep::variant}), "its output is in memory already");
   expect_refused(with(1, {forward, 2, Keep::variant}), "there are 2 blocks");
   expect_refused(with(1, {forward, 1, Keep::variant, 2}), "has 2 variants, not number 2");
