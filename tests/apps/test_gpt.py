@@ -108,19 +108,19 @@ def refuse(command, arguments, message, **options):
 
 
 def check_bad_input(command):
-    refuse(command, ["train", "gpt.toml", "model.context=100000"], r"text\.h5.*context", ranks=2)
-    refuse(command, ["train", "gpt.toml", "model.heads=3"], r"model\.heads.*32|model\.width.*3")
-    refuse(command, ["train", "gpt.toml", "model.vocabulary=5"], r"text\.h5: has a vocabulary of \d+ tokens, .*raise it")
-    refuse(command, ["train", "gpt.toml", "data.train=table.h5"], r"table\.h5 holds labelled samples, .*\"gpt\"")
-    refuse(command, ["train", "mlp.toml", "data.train=text.h5"], r"text\.h5 holds tokens, .*\"mlp\"")
-    refuse(command, ["sample", "judged", "--prompt", "Fir\u20act"], r"U\+20AC\) at position 3 .*vocabulary")
+    refuse(command, ["train", "gpt.toml", "model.context=100000"], r"text\.h5.*context.* \[too-little-data\]\n", ranks=2)
+    refuse(command, ["train", "gpt.toml", "model.heads=3"], r"model\.heads.* 3\D.* 32 .* \[keys-conflict\]\n")
+    refuse(command, ["train", "gpt.toml", "model.vocabulary=5"], r"text\.h5: has a vocabulary of \d+ tokens, .*raise it.* \[data-mismatch\]\n")
+    refuse(command, ["train", "gpt.toml", "data.train=table.h5"], r"table\.h5 holds labelled samples, .*\"gpt\".* \[data-mismatch\]\n")
+    refuse(command, ["train", "mlp.toml", "data.train=text.h5"], r"text\.h5 holds tokens, .*\"mlp\".* \[data-mismatch\]\n")
+    refuse(command, ["sample", "judged", "--prompt", "Fir\u20act"], r"U\+20AC\) at position 3 .*vocabulary.* \[unknown-token\]\n")
     refuse(command, ["sample", "judged", "--prompt", ""], r"--prompt: .* \[bad-argument\]\n")
     refuse(command, ["sample", "judged", "--prompt", "F", "--temperature", -1], r"--temperature: '-1' .* \[bad-argument\]\n")
     refuse(command, ["sample", "numbers", "--prompt", "3 50"], r"--prompt: '50' at position 1 .*0 to 49.* \[bad-argument\]\n")
     refuse(command, ["sample", "mlp", "--prompt", "F"], r"mlp.*tokens.*`mylos predict`.* \[wrong-format\]\n")
     refuse(command, ["predict", "judged", "text.h5", "x.h5"], r"judged.*`mylos sample`.*`mylos eval`.* \[wrong-format\]\n", ranks=2)
-    refuse(command, ["predict", "judged", "table.h5", "x.h5"], r"table\.h5 holds labelled samples, .*\"gpt\"")
-    refuse(command, ["predict", "mlp", "text.h5", "x.h5"], r"text\.h5 holds tokens, .*\"mlp\"")
+    refuse(command, ["predict", "judged", "table.h5", "x.h5"], r"table\.h5 holds labelled samples, .*\"gpt\".* \[data-mismatch\]\n")
+    refuse(command, ["predict", "mlp", "text.h5", "x.h5"], r"text\.h5 holds tokens, .*\"mlp\".* \[data-mismatch\]\n")
 
 
 def prepare(command, repository):

@@ -177,10 +177,9 @@ def check_r2_that_is_none(command):
     said = command.must(*judge, "none-varies.h5").stdout
     assert "\nR2 undefined (no target varies)\n" in said and said.count("undefined, it is constant") == 3, said
     for ranks in (1, 2):
-        refused = command.must(*train, "run.folder=refused", "data.test=none-varies.h5", "checkpoint.keep_best=test.r2",
-                               ranks=ranks, code=2).stderr
-        assert refused == ("mylos: command line: checkpoint.keep_best = \"test.r2\": no target of the 240 test samples of "
-                           "none-varies.h5 varies, so that their R2 is undefined; use \"test.loss\"\n"), refused
+        command.must_refuse([*train, "run.folder=refused", "data.test=none-varies.h5", "checkpoint.keep_best=test.r2"],
+                            "not-measured", "command line: checkpoint.keep_best = \"test.r2\"", "240 test samples of none-varies.h5",
+                            "\"test.loss\"", ranks=ranks)
 
     sound = last_checkpoint(command, "two-vary")
     with h5py.File(sound) as file:
@@ -227,29 +226,28 @@ def check_metrics_of_runs(command):
     best = max(held_out, key=lambda row: float(row["r2"]))
     kept = json.loads((command.folder / "told-r2/summary.json").read_text(encoding="utf-8"))["best"]
     assert kept["metric"] == "validation.r2" and kept["step"] == int(best["step"]), (kept, best)
-    refused = command.must("train", "deck.toml", "run.folder=refused", "run.metrics=['top5']", "data.validation=0.25", code=2).stderr
-    assert "\"top5\" of 'run.metrics' is measured of classes (model.loss = \"cross_entropy\"), and 'model.loss' is \"mse\"" in refused, refused
+    command.must_refuse(["train", "deck.toml", "run.folder=refused", "run.metrics=['top5']", "data.validation=0.25"], "not-measured",
+                        "\"top5\" of 'run.metrics'", "model.loss = \"cross_entropy\"", "'model.loss' is \"mse\"")
     command.must_refuse(["train", "deck.toml", "run.folder=refused", "checkpoint.keep_best=validation.r2", "data.validation=0.25"],
                         "not-measured", '"validation.r2"', "run.metrics", "train.loss, validation.loss")
 
 
 def check_refused(command):
-    def expect(message, *arguments):
-        found = command.must("train", "deck.toml", "run.folder=refused", *arguments, code=2).stderr
-        assert message in found, f"{message} is not in: {found}"
+    def expect(error_id, part, *arguments):
+        command.must_refuse(["train", "deck.toml", "run.folder=refused", *arguments], error_id, part)
 
     write_deck(command, "huber")
     only = "has an effect only with model.loss = "
-    expect(f"deck.toml:13: 'model.huber_delta' {only}\"huber\", and model.loss is \"l1\" (command line); leave it out", "model.loss=l1")
-    expect(f"'model.label_smoothing' {only}\"cross_entropy\"", "model.label_smoothing=0.1")
-    expect(f"'model.class_weights' {only}\"cross_entropy\"", "model.class_weights=[1, 2]")
+    expect("key-without-effect", f"deck.toml:13: 'model.huber_delta' {only}\"huber\", and model.loss is \"l1\" (command line); leave it out", "model.loss=l1")
+    expect("key-without-effect", f"'model.label_smoothing' {only}\"cross_entropy\"", "model.label_smoothing=0.1")
+    expect("key-without-effect", f"'model.class_weights' {only}\"cross_entropy\"", "model.class_weights=[1, 2]")
     write_deck(command, "mse")
-    expect("target 0 (counted from 0) ranges from -", "model.loss=binary_cross_entropy")
+    expect("data-mismatch", "target 0 (counted from 0) ranges from -", "model.loss=binary_cross_entropy")
     write_deck(command, "weighted")
-    expect("model.class_weights has 2 weights, but there are 3 classes", "model.class_weights=[1, 2]")
-    expect("'model.class_weights' must be a list of numbers above 0", "model.class_weights=[1, 2, 0]")
+    expect("bad-value", "model.class_weights has 2 weights, but there are 3 classes", "model.class_weights=[1, 2]")
+    expect("bad-value", "'model.class_weights' must be a list of numbers above 0", "model.class_weights=[1, 2, 0]")
     (command.folder / "deck.toml").write_text(DECK.format(model="", data="classes", compute="fp32"), encoding="utf-8")
-    expect("classes.h5 has class labels, which model.loss = \"relative_l2\" cannot learn; use \"cross_entropy\"",
+    expect("data-mismatch", "classes.h5 has class labels, which model.loss = \"relative_l2\" cannot learn; use \"cross_entropy\"",
            "model.loss=relative_l2")
 
 
