@@ -62,7 +62,7 @@ def check_last_write(command, library, ranks):
         last = steps_of(folder)[-1]
         assert not (folder / "checkpoints/superseded").exists(), f"{what}\n{stdout}"
         if restart == "none":
-            refusals = f"{name} has checkpoints of an earlier run", f"{name}: {name_of_first}"  # as long as it takes
+            refusals = "[folder-has-checkpoints]", f"{name}: {name_of_first}"  # as long as it takes
             assert code == BAD_INPUT and any(text in stderr for text in refusals), f"{what}: {code} {stderr}"
         else:
             assert code == STOPPED, f"{what}: {code} {stderr}"

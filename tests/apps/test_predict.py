@@ -143,7 +143,7 @@ def check_images_without_labels(command):
 def refuse(command, message, *arguments, ranks=1):
     before = sorted(command.folder.rglob("*"))
     result = command.must(*arguments, code=2, ranks=ranks)
-    assert len(re.findall(message, result.stderr)) == 1, f"{arguments}: expected once /{message}/ in\n{result.stderr}"
+    assert len(re.findall(message, result.stderr, re.MULTILINE)) == 1, f"{arguments}: expected once /{message}/ in\n{result.stderr}"
     assert result.stderr.count("mylos:") == 1 and "ended with it" not in result.stderr, result.stderr
     assert sorted(command.folder.rglob("*")) == before, f"{arguments} wrote something"
 
@@ -172,10 +172,10 @@ def check_what_is_read_is_not_written(command):
     data = (command.folder / "new.h5").read_bytes()
     (command.folder / "p.h5.tmp").write_bytes(data)
     for ranks in (1, 3):
-        refuse(command, r"p\.h5\.tmp: is what is read, and p\.h5 is written under that name first",
+        refuse(command, r"p\.h5\.tmp: .* p\.h5 .* \[arguments-conflict\]$",
                "predict", "runs/flow", "p.h5.tmp", "p.h5", ranks=ranks)
-        refuse(command, r"p\.h5\.tmp: is what is read; name another", "predict", "runs/flow", "p.h5.tmp", "p.h5.tmp", ranks=ranks)
-        refuse(command, r"outputs/: names a folder", "predict", "runs/flow", "new.h5", "outputs/", ranks=ranks)
+        refuse(command, r"p\.h5\.tmp: .* \[arguments-conflict\]$", "predict", "runs/flow", "p.h5.tmp", "p.h5.tmp", ranks=ranks)
+        refuse(command, r"outputs/: .* \[not-a-file\]$", "predict", "runs/flow", "new.h5", "outputs/", ranks=ranks)
     assert (command.folder / "p.h5.tmp").read_bytes() == data
     (command.folder / "p.h5.tmp").unlink()
 
@@ -187,8 +187,8 @@ def check_outputs_find_room_before_they_are_computed(command):
     run = command.start_line(["prlimit", f"--fsize={12 << 20}", *command.line("predict", "runs/flow", "many.h5", "outputs.h5")])
     said = run.communicate()[1]
     assert run.returncode == 1, f"{run.returncode}: {said}"
-    assert re.fullmatch(rf"mylos: outputs\.h5\.tmp: the file needs 12\.\d+ MiB \(\d+ bytes\), and files may have {12 << 20} bytes "
-                        r"here; `ulimit -f` says and sets it\n", said), said
+    assert re.fullmatch(rf"mylos: outputs\.h5\.tmp: .* 12\.\d+ MiB \(\d+ bytes\), .* {12 << 20} bytes "
+                        r".*`ulimit -f` .* \[cannot-write\]\n", said), said
     assert sorted(command.folder.iterdir()) == before, "something is left"
 
 
