@@ -158,7 +158,7 @@ class GuardedBlock {
   std::byte* add(const std::string& name, std::size_t bytes) {
     const std::size_t offset = aligned_bytes(end_ + 256);
     end_ = offset + bytes;
-    if (end_ + 256 > arena_.bytes()) fail_run("the guarded block needs a larger arena");
+    if (end_ + 256 > arena_.bytes()) fail_run(ErrorId::internal, "the guarded block needs a larger arena");
     stretches_[name] = {offset, bytes};
     make_not_a_number(arena_.data() + offset, bytes);
     return arena_.data() + offset;

@@ -28,8 +28,6 @@ class Error : public std::runtime_error {
  public:
   Error(ExitCode code, ErrorId id, std::string_view message);
 
-  Error(ExitCode code, const std::string& message) : Error(code, ErrorId::internal, message) {}  // TRANSITION
-
   /// `exception` itself if it is an Error; otherwise an Error of code `failed` with its text: out-of-memory
   /// for std::bad_alloc, internal for others.
   [[nodiscard]] static Error of(const std::exception& exception);
@@ -61,16 +59,6 @@ template <class... Arguments>
 template <class... Arguments>
 [[noreturn]] void fail_run(ErrorId id, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   throw Error(ExitCode::failed, id, fmt::format(format, std::forward<Arguments>(arguments)...));
-}
-
-// TRANSITION
-template <class... Arguments>
-[[noreturn]] void fail_input(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  throw Error(ExitCode::bad_input, fmt::format(format, std::forward<Arguments>(arguments)...));
-}
-template <class... Arguments>
-[[noreturn]] void fail_run(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  throw Error(ExitCode::failed, fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
 }  // namespace mylos
