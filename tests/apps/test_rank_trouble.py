@@ -42,13 +42,13 @@ def give_disks(command, ranks):
     return folders
 
 
-def check_data_of_one_rank(command, what, spoil, cause):
+def check_data_of_one_rank(command, what, spoil, error_id, cause):
     """Its file is wrong before the start."""
     folders = give_disks(command, 3)
     spoil(command.folder / folders[1] / "train.h5")
     run = command.start_on_own_disks(folders, "train", "deck.toml")
     code, _, stderr = finish(run, GRACE)
-    require_cause(code, stderr, "ranks-disagree", cause)
+    require_cause(code, stderr, error_id, cause)
     require_none_left(command)
     assert not any((command.folder / folder / "runs").exists() for folder in folders), f"{what}: wrote something"
 
@@ -68,7 +68,7 @@ def check_other_data(command):
 
         def spoil(path, name=name, spoiled=spoiled):
             shutil.copy(command.folder / f"{name}.h5", path.with_name(f"{spoiled}.h5"))
-        check_data_of_one_rank(command, name, spoil,
+        check_data_of_one_rank(command, name, spoil, "ranks-disagree",
                                rf"{spoiled}\.h5 .*: {samples} {digest} on rank 1, {others} {digest} on ranks 0 and 2;")
 
 
@@ -118,10 +118,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
         prepare(command)
-        check_data_of_one_rank(command, "missing", lambda path: path.unlink(),
+        check_data_of_one_rank(command, "missing", lambda path: path.unlink(), "no-such-file",
                                r"rank 1: train\.h5: .*No such file or directory "
                                r"\(the current folder is .*/disk-1\); `mylos prepare` makes data files")
-        check_data_of_one_rank(command, "cut", cut,
+        check_data_of_one_rank(command, "cut", cut, "truncated",
                                r"rank 1: train\.h5: cannot be read as HDF5: truncated file: .*")
         check_other_data(command)
         check_data_cut_in_mid_run(command)
