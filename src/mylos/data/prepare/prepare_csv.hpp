@@ -1,5 +1,5 @@
-// `mylos prepare csv FILE [--targets a,b | --label name] --out FILE`: converts a table of numbers to a dataset
-// file.
+// `mylos prepare csv FILE [--targets a,b | --label name] --out FILE`: converts a table of numbers to a
+// dataset file.
 //
 // One sample per line. Cells are separated by commas, semicolons or tabs; the first line or the user
 // determines the separator. A cell may be quoted; it may then contain separators and doubled quotes (RFC

@@ -125,8 +125,8 @@ class ResidualBlock final : public Block {
     const Dropout drops = dropout(context);
     const Tensor d_branch = drops.active() ? own.gradients.branch : gradients.output;
     residual_backward(context.exec, gradients.output, d_branch,
-                      last.bias_gradient(context.engines.gemm, gradients.weights, rows),
-                      gradients.accumulate, drops);
+                      last.bias_gradient(context.engines.gemm, gradients.weights, rows), gradients.accumulate,
+                      drops);
     last.weight_gradient(context, gradients.weights, gradients.accumulate, d_branch, activations.inner.output,
                          own.kernels);
     if (const Tensor z = branch_.gelu_input(context.engines.gemm, activations.inner); !z.empty()) {
