@@ -227,10 +227,10 @@ TEST(Loader, AValueThatPrepareDidNotSeeIsNamedByFileRowAndColumn) {
                            ErrorId::not_finite, {"/inputs", "row 9", "column 3", "is 200", "200000", "16"}));
     for (int column = 0; column < 4; ++column) {
       const AugmentOptions moves{.shift = 1, .rotate = true, .flip_horizontal = true};
-      EXPECT_EQ(
-          reading_error(make(fmt::format("x[9, {}] = n.nan", column)), DType::bf16, shuffle, {}, moves,
-                        {2, 2, 1}),
-          fmt::format("/inputs row 9, column {} (counted from 0) is nan, expected a finite number", column));
+      EXPECT_TRUE(test::says(reading_error(make(fmt::format("x[9, {}] = n.nan", column)), DType::bf16,
+                                           shuffle, {}, moves, {2, 2, 1}),
+                             ErrorId::not_finite,
+                             {"/inputs", "row 9", fmt::format("column {}", column), "is nan"}));
     }
   }
 }

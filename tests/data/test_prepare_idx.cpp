@@ -175,7 +175,7 @@ TEST(PrepareIdx, AMissingFileIsNamed) {
       test::says(test::refusal_of([] {
                    prepare(PrepareIdx{.images = "/nowhere/i", .labels = "/nowhere/l", .out = "/nowhere/o"});
                  }),
-                 ErrorId::cannot_read, {"/nowhere/i"}));
+                 ErrorId::no_such_file, {"/nowhere/i"}));
 }
 
 }  // namespace mylos::prepare_idx_test

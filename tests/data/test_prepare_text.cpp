@@ -194,7 +194,7 @@ TEST(PrepareText, EmptyMissingAndBinaryFilesAreRefused) {
   EXPECT_TRUE(test::says(test::refusal_of([] {
                            prepare(PrepareText{"/nowhere/a.txt", TokenKind::characters, "/tmp/no.h5"});
                          }),
-                         ErrorId::cannot_read, {"/nowhere/a.txt"}));
+                         ErrorId::no_such_file, {"/nowhere/a.txt"}));
   EXPECT_TRUE(test::says(test::refusal_of([] {
                            prepare(PrepareText{"/tmp", TokenKind::bytes, "/tmp/no.h5"});
                          }),

@@ -87,11 +87,11 @@ TEST(PrepareTokens, ATokenOutsideTheVocabularyIsNamedWithItsPosition) {
 TEST(PrepareTokens, WrongHeadersAreRefused) {
   EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 2, 3) + bytes(6))"), ErrorId::unknown_version,
                          {"a.bin", "magic 20240520", "version 2", "expected 1"}));
-  EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, 4) + bytes(6))"), ErrorId::damaged,
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, 4) + bytes(6))"), ErrorId::truncated,
                          {"a.bin", "states 4", "16", "expected 1032", "has 1030"}));
   EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, -1) + bytes(6))"), ErrorId::damaged,
                          {"a.bin", "states -1", "16", "expected 1024", "has 1030"}));
-  EXPECT_TRUE(test::says(refusal("out.write(header(20240801, 7, 2147483647) + bytes(8))"), ErrorId::damaged,
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240801, 7, 2147483647) + bytes(8))"), ErrorId::truncated,
                          {"a.bin", "states 2147483647", "32", "expected 8589935612", "has 1032"}));
   EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, 3) + bytes(6))", DType::uint32),
                          ErrorId::wrong_format, {"a.bin", "magic 20240520", "16", "--type", "32"}));

@@ -107,7 +107,7 @@ TEST(Stamp, RefusesWhatPrepareWouldRefuseAndLeavesTheFileAlone) {
                          {path, "/labels", "row 77", "is 10", "expected 0", "to 9"}));
   EXPECT_TRUE(read_file(path) == before);
   EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
-  EXPECT_TRUE(test::says(test::refusal_of([&] { stamp(folder / "none.h5"); }), ErrorId::cannot_read,
+  EXPECT_TRUE(test::says(test::refusal_of([&] { stamp(folder / "none.h5"); }), ErrorId::no_such_file,
                          {(folder / "none.h5"), "`mylos prepare`"}));
 }
 

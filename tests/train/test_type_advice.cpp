@@ -34,7 +34,8 @@ TrialResult tried(DType type, double step_s, double loss,
 TrialResult refused(DType type, RecomputeMode recompute = RecomputeMode::automatic) {
   return {.setting = {type, recompute},
           .obstacle = "the run does not fit its budget of 1 GiB",
-          .code = ExitCode::does_not_fit};
+          .code = ExitCode::does_not_fit,
+          .cause = ErrorId::does_not_fit};
 }
 
 /// Fast 16-bit types, as deck and machine often have them.

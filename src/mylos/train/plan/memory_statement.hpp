@@ -34,7 +34,7 @@ struct RunPlace {
 /// What a memory plan is made of, and its limits.
 struct MemoryProblem {
   NetworkPlan network;  // on any of its ranks: memory is that of the largest local batch
-  const Engines& engines;
+  Engines engines;
   RunPlace place = {};
   const RunData* data = nullptr;  // null if there is no data file; only batches are counted then
   std::size_t budget = 0;         // bytes of a rank
