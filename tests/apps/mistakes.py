@@ -108,7 +108,7 @@ OTHER_DATA = {
     "data.test=more-classes.h5": ("data-mismatch", "more-classes.h5: has 4 classes", "train.h5 has 3"),
     "data.test=nan.h5": (*DATA["nan"], "nan.h5: "),
     "data.test=no-labels.h5": (*DATA["no-labels"], "no-labels.h5: "),
-    "model.inputs=9": ("data-mismatch", "train.h5: 8 per sample", "model.inputs = 9"),
+    "model.inputs=9": ("data-mismatch", "train.h5: has 8 inputs per sample", "model.inputs = 9"),
 }
 NEWEST = "done/checkpoints/step-0000000032.h5"
 

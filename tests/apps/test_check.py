@@ -121,7 +121,7 @@ def check_limit_of_file_sizes(command):
     """It is a write that fails, with its message, and not the process's end by a signal."""
     with open(command.folder / "manual", "w", encoding="utf-8") as manual:
         ended = run_with_files_of(4096, command, "manual", stdout=manual, stderr=subprocess.PIPE)
-    require_refusal(ended, "cannot-write", ": File too large", code=1)
+    require_refusal(ended, "system-failed", ": File too large", code=1)
     # MPI has files of some MiB of its own.
     ended = run_with_files_of(8 << 20, command, "train", "deck.toml", "run.folder=limited", "model.hidden=[1024, 1024]",
                               "checkpoint.every=4", "checkpoint.on_error=stop", capture_output=True)

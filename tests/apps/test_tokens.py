@@ -78,7 +78,7 @@ def check_bad_input(command):
     refuse(command, ["prepare", "tokens", "plain.bin", "--vocabulary", 1000, *out],
            r"plain\.bin: token 20 \(counted from 0, at byte 40\) is 1000, expected 0 to 999 \[unknown-token\]\n")
     refuse(command, ["prepare", "tokens", "cut.bin", *out], r"cut\.bin: its header states 9 tokens .* 1042 bytes.* \[truncated\]\n")
-    refuse(command, ["prepare", "tokens", "cut-header.bin", *out], r"cut-header\.bin: .* ends header of 1024 bytes.* \[truncated\]\n")
+    refuse(command, ["prepare", "tokens", "cut-header.bin", *out], r"cut-header\.bin: .* header of 1024 bytes.* \[truncated\]\n")
     (command.folder / "deck.toml").write_text(DECK, encoding="utf-8")
     refuse(command, ["train", "deck.toml", "data.train=t.h5", "data.test=t.h5"],
            r't\.h5 holds tokens, .* "mlp" .* \[data-mismatch\]\n')

@@ -113,7 +113,7 @@ ExitCode reporting_errors(const std::function<ExitCode()>& work) {
     return report(Error(ExitCode::failed, ErrorId::out_of_memory,
                         "out of memory; a smaller data.micro_batch or more ranks need less"));
   } catch (const std::exception& error) {
-    return report(Error(ExitCode::failed, ErrorId::internal, error.what()));
+    return report(Error::of(error));
   }
 }
 

@@ -29,7 +29,7 @@ class Error : public std::runtime_error {
   Error(ExitCode code, ErrorId id, std::string_view message);
 
   /// `exception` itself if it is an Error; otherwise an Error of code `failed` with its text: out-of-memory
-  /// for std::bad_alloc, internal for others.
+  /// for std::bad_alloc, system-failed for std::system_error, internal for others.
   [[nodiscard]] static Error of(const std::exception& exception);
 
   /// An Error from what() of another, which another rank or process threw.

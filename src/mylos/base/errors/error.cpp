@@ -1,6 +1,7 @@
 #include "mylos/base/error.hpp"
 
 #include <new>
+#include <system_error>
 
 #include "mylos/base/errors/error_table.hpp"
 
@@ -32,7 +33,11 @@ Error::Error(ExitCode code, ErrorId id, std::string_view message)
 Error Error::of(const std::exception& exception) {
   if (const auto* error = dynamic_cast<const Error*>(&exception)) return *error;
   const bool is_memory = dynamic_cast<const std::bad_alloc*>(&exception) != nullptr;
-  return {ExitCode::failed, is_memory ? ErrorId::out_of_memory : ErrorId::internal, exception.what()};
+  const bool is_system = dynamic_cast<const std::system_error*>(&exception) != nullptr;
+  const ErrorId id = is_memory   ? ErrorId::out_of_memory
+                     : is_system ? ErrorId::system_failed
+                                 : ErrorId::internal;
+  return {ExitCode::failed, id, exception.what()};
 }
 
 Error Error::of_text(ExitCode code, std::string_view what) {
