@@ -99,12 +99,12 @@ double StepFloor::fastest_stream_bytes_per_ms() const {
     convert(exec, first, second);
     exec.fence();
   });
-  const double sum = median_milliseconds(1, runs, [&] {
+  const double addition = median_milliseconds(1, runs, [&] {
     triad(exec, first.as<float>(), second.as<float>(), count);
     exec.fence();
   });
   const auto bytes = static_cast<double>(first.bytes());
-  return std::max(2 * bytes / copy, 3 * bytes / sum);
+  return std::max(2 * bytes / copy, 3 * bytes / addition);
 }
 
 FloorTimes StepFloor::measure() {
