@@ -81,6 +81,15 @@ void StepFloor::add_product(const StepWork::Product& work) {
   products_.push_back(std::move(product));
 }
 
+namespace {
+
+void triad(const Execution& exec, float* sum, const float* term, std::int64_t count) {
+  for_each_element(
+      exec, "triad", count, KOKKOS_LAMBDA(std::int64_t i) { sum[i] += 0.5f * term[i]; });
+}
+
+}  // namespace
+
 double StepFloor::fastest_stream_bytes_per_ms() const {
   const Execution exec;
   const auto count = static_cast<std::int64_t>(arrays_.bytes() / 2 / sizeof(float));
@@ -90,14 +99,12 @@ double StepFloor::fastest_stream_bytes_per_ms() const {
     convert(exec, first, second);
     exec.fence();
   });
-  float* sum = first.as<float>();
-  const float* term = second.as<float>();
-  const double triad = median_milliseconds(1, runs, [&] {
-    for_each_element(exec, "triad", count, [=](std::int64_t i) { sum[i] += 0.5f * term[i]; });
+  const double addition = median_milliseconds(1, runs, [&] {
+    triad(exec, first.as<float>(), second.as<float>(), count);
     exec.fence();
   });
   const auto bytes = static_cast<double>(first.bytes());
-  return std::max(2 * bytes / copy, 3 * bytes / triad);
+  return std::max(2 * bytes / copy, 3 * bytes / addition);
 }
 
 FloorTimes StepFloor::measure() {

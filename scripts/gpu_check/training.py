@@ -67,8 +67,10 @@ class Training:
         """Trains and returns the run's folder. `deck`: gpt_shakespeare_cpu, surrogate, or any other with its own data."""
         folder = self.folder / run
         data = {"gpt_shakespeare_cpu": self.text, "gpt_shakespeare": self.text, "surrogate": self.table}.get(deck)
-        settings = {"run.folder": folder, "data.validation": 0.0, "run.log_every": 1, "schedule.warmup": 0,
-                    "run.steps": self.steps} | ({"data.train": data} if data else {})
+        settings = {"run.folder": folder, "data.validation": 0.0, "run.log_every": 1, "run.steps": self.steps}
+        settings |= {"data.train": data} if data else {}
+        if 'type = "one_cycle"' not in self.deck(deck).read_text(encoding="utf-8"):
+            settings["schedule.warmup"] = 0  # few steps are compared; one_cycle has no such key
         given = {override.split("=")[0] for override in overrides}
         settings = [f"{key}={value}" for key, value in settings.items() if key not in given]
         process = self.installation.run("mylos", "train", self.deck(deck), *settings, *overrides, ranks=ranks,
