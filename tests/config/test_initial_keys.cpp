@@ -50,15 +50,23 @@ TEST(InitialKeys, ARunThatDrawsAllHasNone) {
 }
 
 TEST(InitialKeys, AMistakeIsToldWithItsLine) {
-  const std::vector<std::pair<std::string, std::string>> mistakes{
-      {"from = 'a'", "a table without 'to'"},
-      {"to = 'a'", "a table without 'from'"},
-      {"from = 3\nto = 'a'", "a table with from = 3, which must be a name, '*' for any characters"},
-      {"from = 'a'\nto = 'b*'", "\"b*\" for 'to', which has more stars than 'from' = \"a\""},
-      {"from = 'a'\nto = 'b'\nas = 'c'", "a table with 'as', which is none of \"from\" or \"to\""}};
-  for (const auto& [rule, found] : mistakes) {
+  struct Mistake {
+    std::string table;
+    std::string found;
+    ErrorId id;
+  };
+  const std::vector<Mistake> mistakes{
+      {"from = 'a'", "a table without 'to'", ErrorId::missing_key},
+      {"to = 'a'", "a table without 'from'", ErrorId::missing_key},
+      {"from = 3\nto = 'a'", "a table with from = 3, which must be a name, '*' for any characters",
+       ErrorId::bad_value},
+      {"from = 'a'\nto = 'b*'", "\"b*\" for 'to', which has more stars than 'from' = \"a\"",
+       ErrorId::bad_value},
+      {"from = 'a'\nto = 'b'\nas = 'c'", "a table with 'as', which is none of \"from\" or \"to\"",
+       ErrorId::unknown_key}};
+  for (const auto& [rule, found, id] : mistakes) {
     const std::string message = message_of(std::string(file) + "[[initial.rename]]\n" + rule);
-    EXPECT_TRUE(test::says(message, ErrorId::bad_value, {"deck.toml:2:", "'initial.rename'", found}));
+    EXPECT_TRUE(test::says(message, id, {"deck.toml:2:", "'initial.rename'", found}));
   }
   EXPECT_TRUE(test::says(message_of("run.initial = 3"), ErrorId::bad_value, {"not the integer 3"}));
   EXPECT_TRUE(

@@ -39,7 +39,7 @@ TEST(Layers, TakeWhatTheDeckSaysInItsOrder) {
 TEST(Layers, AreRefusedByNumberAndKey) {
   const std::string dense = layer("kind = \"dense\"");
   EXPECT_TRUE(test::says(
-      refused(layer("outputs = 3")), ErrorId::bad_value,
+      refused(layer("outputs = 3")), ErrorId::missing_key,
       {"deck.toml:5:", "'model.layers'",
        "layer 1 without 'kind', which is one of \"dense\", \"conv\", \"max_pool\", \"average_pool\", "
        "\"global_pool\", \"upsample\", \"norm\", \"activation\", \"add\", \"concat\" or \"branch\""}));
@@ -53,10 +53,10 @@ TEST(Layers, AreRefusedByNumberAndKey) {
   EXPECT_TRUE(test::says(refused(layer("kind = \"dense\"\ndropout = 1")), ErrorId::bad_value,
                          {"deck.toml:5:", "'model.layers'",
                           "layer 1 with dropout = 1, which must be a number of at least 0 and below 1"}));
-  EXPECT_TRUE(test::says(refused(layer("kind = \"add\"\noutputs = 3")), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(refused(layer("kind = \"add\"\noutputs = 3")), ErrorId::key_without_effect,
                          {"deck.toml:5:", "'model.layers'",
                           "layer 1 with 'outputs', which only kind = \"dense\" or \"conv\" has"}));
-  EXPECT_TRUE(test::says(refused(layer("kind = \"conv\"\nkernl = 3")), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(refused(layer("kind = \"conv\"\nkernl = 3")), ErrorId::unknown_key,
                          {"deck.toml:5:", "'model.layers'", "layer 1 with 'kernl'; did you mean 'kernel'?"}));
   EXPECT_TRUE(test::says(refused("layers = [3]"), ErrorId::bad_value,
                          {"deck.toml:5:", "'model.layers'", "the integer 3 in the list"}));

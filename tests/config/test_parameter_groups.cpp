@@ -27,28 +27,37 @@ frozen = true
 }
 
 TEST(ParameterGroups, AMistakeIsToldWithTheLineOfItsGroup) {
-  const std::vector<std::pair<std::string, std::string>> mistakes{
-      {"frozen = true", "a table without 'match'"},
-      {"match = []\nfrozen = true", "a table without 'match'"},
-      {"match = 'a'", "a table that says nothing but 'match'"},
-      {"match = 3", "a table with match = 3, which must be a name or list of names, '*' for any characters"},
+  struct Mistake {
+    std::string table;
+    std::string found;
+    ErrorId id;
+  };
+  const std::vector<Mistake> mistakes{
+      {"frozen = true", "a table without 'match'", ErrorId::missing_key},
+      {"match = []\nfrozen = true", "a table without 'match'", ErrorId::missing_key},
+      {"match = 'a'", "a table that says nothing but 'match'", ErrorId::bad_value},
+      {"match = 3", "a table with match = 3, which must be a name or list of names, '*' for any characters",
+       ErrorId::bad_value},
       {"match = ['a', '']",
        "a table with 'match', which must be a name or list of names, '*' for any characters, not the "
-       "string \"\""},
-      {"match = 'a'\nfrozen = 1", "a table with frozen = 1, which must be true or false"},
+       "string \"\"",
+       ErrorId::bad_value},
+      {"match = 'a'\nfrozen = 1", "a table with frozen = 1, which must be true or false", ErrorId::bad_value},
       {"match = 'a'\nlr_factor = 0",
-       "a table with lr_factor = 0, which must be a number above 0 and at most 1000"},
+       "a table with lr_factor = 0, which must be a number above 0 and at most 1000", ErrorId::bad_value},
       {"match = 'a'\nweight_decay = -1",
-       "a table with weight_decay = -1, which must be a number from 0 to 1000"},
+       "a table with weight_decay = -1, which must be a number from 0 to 1000", ErrorId::bad_value},
       {"match = 'a'\nlr_factor = 1e-50",
        "a table with 'lr_factor', which must be a number above 0 and at most 1000, not the number 1e-50, "
        "which "
-       "is 0 in float"},
-      {"match = 'a'\nlr_facto = 1", "a table with 'lr_facto'; did you mean 'lr_factor'?"}};
+       "is 0 in float",
+       ErrorId::bad_value},
+      {"match = 'a'\nlr_facto = 1", "a table with 'lr_facto'; did you mean 'lr_factor'?",
+       ErrorId::unknown_key}};
   const std::string good = "[[optimizer.groups]]\nmatch = 'x'\nfrozen = true\n";
-  for (const auto& [group, found] : mistakes) {
+  for (const auto& [group, found, id] : mistakes) {
     const std::string message = message_of(good + "[[optimizer.groups]]\n" + group);
-    EXPECT_TRUE(test::says(message, ErrorId::bad_value, {"deck.toml:4:", "'optimizer.groups'", found}));
+    EXPECT_TRUE(test::says(message, id, {"deck.toml:4:", "'optimizer.groups'", found}));
   }
   EXPECT_TRUE(test::says(message_of("[optimizer.groups]\nmatch = 'a'"), ErrorId::bad_value, {"not a table"}));
   EXPECT_TRUE(test::says(message_of("optimizer.groups = 'a'"), ErrorId::bad_value, {"not the string \"a\""}));

@@ -26,6 +26,10 @@ inline constexpr GemmChoice GemmChoice::tiles{"tiles"};
 inline constexpr GemmChoice GemmChoice::cublaslt{"cublaslt"};
 inline constexpr GemmChoice GemmChoice::kokkos{"kokkos"};
 
+/// The engines of all builds.
+inline constexpr GemmChoice gemm_engines[] = {GemmChoice::onednn, GemmChoice::tiles, GemmChoice::cublaslt,
+                                              GemmChoice::kokkos};
+
 enum class Activation { none, relu, gelu, gelu_tanh, tanh, silu };
 
 struct KernelOptions {

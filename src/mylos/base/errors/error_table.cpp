@@ -41,7 +41,7 @@ constexpr std::array of_deck{
                "Correct the line; text needs quotes."},
     ErrorEntry{ErrorId::deck_size, "deck-size", "The deck is empty, too large or nested too deeply.",
                "Name the right file: a deck is a text file of a few lines."},
-    ErrorEntry{ErrorId::unknown_key, "unknown-key", "The section has no such key.",
+    ErrorEntry{ErrorId::unknown_key, "unknown-key", "The section, or the table of a list, has no such key.",
                "The message names the most similar key; [deck.md](deck.md) lists all."},
     ErrorEntry{ErrorId::unknown_section, "unknown-section", "A deck has no such section.",
                "The message names the most similar section; [deck.md](deck.md) lists all."},

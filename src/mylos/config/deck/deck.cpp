@@ -33,7 +33,7 @@ void apply(const Entry& entry, Options& options) {
   const Value value = needs_no_quotes ? Value{entry.as_typed} : entry.value;
   if (entry.replaces_all) key->clear(options);
   if (const auto found = key->read(options, value)) {
-    fail_input(ErrorId::bad_value, "{}: {}", entry.place.text(), explain_refused_value(*key, value, *found));
+    fail_input(found->id, "{}: {}", entry.place.text(), explain_refused_value(*key, value, found->text));
   }
 }
 

@@ -3,7 +3,7 @@
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/sections.hpp"
-#include "mylos/kernels/gemm/gemm.hpp"
+#include "mylos/kernels/options.hpp"
 
 namespace mylos {
 namespace {
@@ -75,7 +75,7 @@ Words<GemmChoice> gemm_words() {
   Words<GemmChoice> words;
   for (const GemmChoice choice : {GemmChoice::automatic, GemmChoice::measure})
     words.emplace_back(choice.name, choice);
-  for (const std::string_view name : listed_gemm_engines()) words.emplace_back(name, GemmChoice{name});
+  for (const GemmChoice engine : gemm_engines) words.emplace_back(engine.name, engine);
   return words;
 }
 

@@ -24,8 +24,8 @@ std::optional<std::int64_t> length_in(const std::string& text) {
 }
 
 /// Reads the groups, or returns a description of the value that is not a group.
-std::optional<std::string> read_groups(const Value::List& list, std::vector<BlockGroup>& groups) {
-  if (list.empty()) return "an empty list";
+Found read_groups(const Value::List& list, std::vector<BlockGroup>& groups) {
+  if (list.empty()) return Mismatch("an empty list");
   if (list.size() > max_groups) return fmt::format("a list of {}", list.size());
   groups.clear();
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -48,7 +48,7 @@ void set_recompute(MemoryOptions& memory, RecomputeMode mode) {
   memory.groups.clear();
 }
 
-std::optional<std::string> read_recompute(Options& options, const Value& value) {
+Found read_recompute(Options& options, const Value& value) {
   MemoryOptions& memory = options.memory;
   if (const auto* list = std::get_if<Value::List>(&value.held)) {
     std::vector<BlockGroup> groups;

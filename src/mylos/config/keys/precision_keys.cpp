@@ -11,7 +11,7 @@ namespace mylos {
 namespace {
 
 /// Reads one rule. A repeated pattern moves to the end, where it takes precedence.
-std::optional<std::string> read_rule(Options& options, const NamedValue& entry) {
+Found read_rule(Options& options, const NamedValue& entry) {
   const auto* held = std::get_if<std::string>(&entry.value.held);
   const auto word = std::find_if(type_words().begin(), type_words().end(), [&](const auto& candidate) {
     return held != nullptr && candidate.first == *held;
@@ -30,7 +30,7 @@ std::optional<std::string> read_rule(Options& options, const NamedValue& entry) 
 
 void fill_rules(Key& key) {
   key.has_entries = true;
-  key.read = [](Options& options, const Value& value) -> std::optional<std::string> {
+  key.read = [](Options& options, const Value& value) -> Found {
     const auto* table = std::get_if<Value::Table>(&value.held);
     if (table == nullptr) return describe(value);
     for (const NamedValue& entry : *table) {
@@ -62,7 +62,7 @@ void fill_preset(Key& key) {
   for (const Preset& preset : presets) key.choices.push_back(preset.name);
   key.type = alternatives(key.choices);
   key.default_text = "\"standard\"";
-  key.read = [presets](Options& options, const Value& value) -> std::optional<std::string> {
+  key.read = [presets](Options& options, const Value& value) -> Found {
     const auto* held = std::get_if<std::string>(&value.held);
     for (const Preset& preset : presets) {
       if (held == nullptr || *held != preset.name) continue;

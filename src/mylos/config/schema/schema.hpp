@@ -40,8 +40,8 @@ struct Key {
   std::vector<Condition> only_with;  // the key has an effect if all of them hold
   std::shared_ptr<const TableList> tables = {};  // of a list of tables ([[optimizer.groups]]), otherwise none
 
-  /// Stores the value in the options. If the value is not of `type`, returns a description of what was found.
-  std::function<std::optional<std::string>(Options&, const Value&)> read;
+  /// Stores the value in the options, or returns why it is not of `type`.
+  std::function<Found(Options&, const Value&)> read;
   /// Returns the value in these options; nothing if the deck would not give the key.
   std::function<std::optional<Value>(const Options&)> write;
   /// Removes all entries or tables. Only for has_entries or a list of tables.
@@ -66,13 +66,12 @@ struct TableList {
   std::string meaning{};     // for the manual, as Markdown
   std::deque<Key> keys{};    // they read and write the last table of the list in the options
   Options one_by_default{};  // has one table
-  std::function<std::optional<std::string>(const Options&)> mistake{};  // of the last table as a whole
+  std::function<Found(const Options&)> mistake{};  // of the last table as a whole
 };
 
-/// Reads a table into the last table of the list, its number `number`. Returns a description of a table that
-/// does not fit.
-[[nodiscard]] std::optional<std::string> read_table(const TableList& list, Options& options,
-                                                    std::size_t number, const Value& value);
+/// Reads a table into the last table of the list, its number `number`, or returns why it does not fit.
+[[nodiscard]] Found read_table(const TableList& list, Options& options, std::size_t number,
+                               const Value& value);
 /// Returns the last table of the list: its required keys, and those that differ from their defaults.
 [[nodiscard]] Value written_table(const TableList& list, const Options& options);
 

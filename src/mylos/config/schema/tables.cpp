@@ -25,22 +25,24 @@ const Key* find_key(const TableList& list, std::string_view name) {
 Found read_members(const TableList& list, Options& options, const Value::Table& table) {
   for (const NamedValue& member : table) {
     const Key* key = find_key(list, member.name);
-    if (key == nullptr) return "with " + explain_unknown_member(list, member.name);
+    if (key == nullptr)
+      return Mismatch("with " + explain_unknown_member(list, member.name), ErrorId::unknown_key);
     if (const auto found = key->read(options, member.value))
-      return "with " + explain_refused_member(*key, member.value, *found);
+      return Mismatch("with " + explain_refused_member(*key, member.value, found->text), found->id);
   }
   return std::nullopt;
 }
 
 /// Describes a required key that is missing.
 Found missing_key(const TableList& list, const Options& options, const Value::Table& table) {
+  const auto missing = [](std::string text) { return Mismatch(std::move(text), ErrorId::missing_key); };
   for (const Key& key : list.keys) {
     if (!key.is_required || key.unmet(options) != nullptr) continue;
     if (find_member(table, key.name) != nullptr && key.write(options)) continue;
     if (!key.only_with.empty())
-      return fmt::format("without '{}', which {} needs", key.name, key.only_with.front().text);
+      return missing(fmt::format("without '{}', which {} needs", key.name, key.only_with.front().text));
     const bool is_choice = !key.choices.empty();
-    return fmt::format("without '{}'{}", key.name, is_choice ? ", which is one of " + key.type : "");
+    return missing(fmt::format("without '{}'{}", key.name, is_choice ? ", which is one of " + key.type : ""));
   }
   return std::nullopt;
 }
@@ -49,24 +51,23 @@ Found missing_key(const TableList& list, const Options& options, const Value::Ta
 Found ineffective_key(const TableList& list, const Options& options, const Value::Table& table) {
   for (const NamedValue& member : table) {
     if (const Condition* unmet = find_key(list, member.name)->unmet(options))
-      return fmt::format("with '{}', which only {} has", member.name, unmet->text);
+      return Mismatch(fmt::format("with '{}', which only {} has", member.name, unmet->text),
+                      ErrorId::key_without_effect);
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<std::string> read_table(const TableList& list, Options& options, std::size_t number,
-                                      const Value& value) {
+Found read_table(const TableList& list, Options& options, std::size_t number, const Value& value) {
   const auto* table = std::get_if<Value::Table>(&value.held);
   if (table == nullptr) return describe(value) + " in the list";
   Found found = read_members(list, options, *table);
   if (!found) found = missing_key(list, options, *table);
   if (!found) found = ineffective_key(list, options, *table);
-  if (found)
-    return fmt::format("{} {}", list.noun.empty() ? "a table" : fmt::format("{} {}", list.noun, number),
-                       *found);
-  return list.mistake ? list.mistake(options) : std::nullopt;
+  if (!found) return list.mistake ? list.mistake(options) : std::nullopt;
+  const std::string table_name = list.noun.empty() ? "a table" : fmt::format("{} {}", list.noun, number);
+  return Mismatch(fmt::format("{} {}", table_name, found->text), found->id);
 }
 
 Value written_table(const TableList& list, const Options& options) {

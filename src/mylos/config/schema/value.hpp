@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "mylos/base/error_id.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -30,6 +33,16 @@ struct NamedValue {
   std::string name;
   Value value;
 };
+
+/// Why a key does not take a value.
+struct Mismatch {
+  Mismatch(std::string found, ErrorId cause = ErrorId::bad_value) : text(std::move(found)), id(cause) {}
+
+  std::string text;  // describes the value, or the part of it that does not fit
+  ErrorId id;
+};
+/// Nothing if the key takes the value.
+using Found = std::optional<Mismatch>;
 
 /// Describes the value for messages: `the integer 3`, `the string "abc"`, `a list`, `a table`.
 [[nodiscard]] std::string describe(const Value& value);

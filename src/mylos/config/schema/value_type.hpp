@@ -23,9 +23,6 @@ namespace mylos {
 /// The longest list of patterns of names.
 constexpr std::size_t max_patterns = 1000;
 
-/// A description of a value that a key does not take; nothing if it takes the value.
-using Found = std::optional<std::string>;
-
 template <class T>
 struct ValueType {
   std::string text;                  // with the range: "integer from 0 to 65536"
@@ -110,9 +107,11 @@ template <class T>
       const bool is_known = std::find(elements.begin(), elements.end(), held) != elements.end();
       if (!found && rules.distinct && is_known) return what + " twice in the list";
       if (!found && rules.ascending && !elements.empty() && !(elements.back() < held)) found = what;
-      if (found)
-        return found->insert(what.size(),
-                             is_numbered ? fmt::format(" at place {}", elements.size() + 1) : " in the list");
+      if (found) {
+        found->text.insert(what.size(),
+                           is_numbered ? fmt::format(" at place {}", elements.size() + 1) : " in the list");
+        return found;
+      }
       elements.push_back(std::move(held));
     }
     target = std::move(elements);

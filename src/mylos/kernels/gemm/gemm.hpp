@@ -168,10 +168,7 @@ class GemmEngine {
 /// Returns true if oneDNN would use the processor's matrix unit (AMX) for bfloat16, unless it is limited.
 [[nodiscard]] bool could_use_matrix_unit();
 
-/// Returns the engines of all builds, by the names that decks use.
-[[nodiscard]] std::vector<std::string_view> listed_gemm_engines();
-
-/// Returns those of this build.
+/// Returns the names of this build's engines.
 [[nodiscard]] std::vector<std::string> gemm_engine_names();
 
 /// Returns the engine of this name. Throws Error (bad input) that lists the engines if `name` is unknown.

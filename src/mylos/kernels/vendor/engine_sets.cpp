@@ -3,6 +3,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -41,18 +43,16 @@ constexpr ListedSet sets[] = {
     {"kokkos", alone<kokkos_gemm>},
 };
 
+static_assert(std::equal(std::begin(sets), std::end(sets), std::begin(gemm_engines), std::end(gemm_engines),
+                         [](const ListedSet& set, GemmChoice engine) { return set.name == engine.name; }),
+              "a deck accepts the engines of this table");
+
 EngineUse use_of(GemmChoice choice) {
   if (choice == GemmChoice::automatic) return EngineUse::automatic;
   return choice == GemmChoice::measure ? EngineUse::measured : EngineUse::named;
 }
 
 }  // namespace
-
-std::vector<std::string_view> listed_gemm_engines() {
-  std::vector<std::string_view> names;
-  for (const ListedSet& set : sets) names.push_back(set.name);
-  return names;
-}
 
 std::vector<std::string> gemm_engine_names() {
   std::vector<std::string> names;

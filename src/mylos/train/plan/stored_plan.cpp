@@ -185,7 +185,8 @@ bool names_algorithm(const std::string& engine) {
 ProductEngine product_of(const Node& node) {
   const Node engine = node.at("engine");
   ProductEngine product{problem_of(node), engine.text()};
-  const std::vector<std::string_view> names = listed_gemm_engines();
+  std::vector<std::string_view> names;
+  for (const GemmChoice each : gemm_engines) names.push_back(each.name);
   if (!names_algorithm(product.engine) &&
       std::find(names.begin(), names.end(), product.engine) == names.end())
     engine.refuse(fmt::format("is no engine: {}", fmt::join(names, ", ")));
