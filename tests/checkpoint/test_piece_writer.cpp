@@ -130,7 +130,7 @@ TEST_F(PieceWriting, NamesTheRankThatCouldNotWriteAndLeavesNothing) {
   if (ranks.rank() == 0) {
     ASSERT_TRUE(outcome && outcome->error);
     EXPECT_THAT(outcome->error->what(), HasSubstr("rank " + std::to_string(last) + ": "));
-    EXPECT_EQ(outcome->error->id(), ErrorId::not_a_file);
+    EXPECT_EQ(outcome->error->id(), ErrorId::cannot_write);
     EXPECT_FALSE(has_left_overs());
   }
   writer.begin(folder.path(), test::header_of(2), state_with(2), {});

@@ -214,7 +214,7 @@ TEST(Replicas, OfCutMastersAreComparedByTheWeightsThatAllRead) {
     values[5] += 1;
     test::set_values(weight, values);
   }
-  EXPECT_TRUE(test::refuses(ErrorId::internal, {}, compare));
+  EXPECT_TRUE(test::refuses(ErrorId::replicas_differ, {}, compare));
 }
 
 }  // namespace mylos::shards_test
