@@ -66,7 +66,7 @@ void InferenceModel::read(const CheckpointReader& reader, bool average) {
   normalizer_ = read_normalizer(reader);
 }
 
-void InferenceModel::copy(const Execution& exec, const Model& trained) {
+void InferenceModel::copy(const Execution& exec, const TrainingModel& trained) {
   weights_.copy(exec, trained.parameters());
   const auto& from = trained.buffers().state();
   const auto& to = buffers_.state();

@@ -44,7 +44,7 @@ class InferenceModel {
   void read(const CheckpointReader& reader, bool average = false);
   /// Copies the weights and statistics of a training model of the same chain. Throws Error where the chains
   /// differ.
-  void copy(const Execution& exec, const Model& trained);
+  void copy(const Execution& exec, const TrainingModel& trained);
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
   /// The max samples of a piece.

@@ -1,4 +1,4 @@
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 
 #include <algorithm>
 
@@ -17,8 +17,8 @@ bool exchanges(const Chain& chain) {
 
 }  // namespace
 
-Model::Model(Chain chain, ParameterLayout layout, const Engines& engines, std::int64_t samples,
-             std::optional<Schedule> schedule, int rank)
+TrainingModel::TrainingModel(Chain chain, ParameterLayout layout, const Engines& engines,
+                             std::int64_t samples, std::optional<Schedule> schedule, int rank)
     : chain_(std::move(chain)),
       skips_(chain_.all_skips()),
       parameters_(std::move(layout), rank),
@@ -39,24 +39,24 @@ Model::Model(Chain chain, ParameterLayout layout, const Engines& engines, std::i
   evaluation_.emplace(chain_, std::move(weights), buffers_, samples, std::move(evaluation), arena_);
 }
 
-std::byte* Model::at(std::size_t offset) const {
+std::byte* TrainingModel::at(std::size_t offset) const {
   return offset == nowhere ? nullptr : arena_.data() + offset;
 }
 
 /// Returns x_i, or its gradient, for the rows of the last forward().
-Tensor Model::tensor_of(std::size_t boundary, std::size_t offset) const {
+Tensor TrainingModel::tensor_of(std::size_t boundary, std::size_t offset) const {
   const Signature& writer = chain_.signature(boundary - 1);
   return arena_.tensor(offset, writer.output_type, input_.rows(), writer.outputs);
 }
 
 /// Returns the skip tensor that the block reads; empty if there is none.
-ConstTensor Model::skip_of(std::size_t block, std::size_t offset) const {
+ConstTensor TrainingModel::skip_of(std::size_t block, std::size_t offset) const {
   const std::size_t source = skips_.source(block);
   if (source == 0) return input_;
   return offset == nowhere ? ConstTensor() : tensor_of(source, offset);
 }
 
-BlockMemory Model::memory_of(const Operation& operation, const OperationPlaces& places) const {
+BlockMemory TrainingModel::memory_of(const Operation& operation, const OperationPlaces& places) const {
   const std::size_t block = operation.block;
   return {.weights = parameters_.weights(block),
           .input = block == 0 ? input_ : tensor_of(block, places.input),
@@ -68,26 +68,26 @@ BlockMemory Model::memory_of(const Operation& operation, const OperationPlaces& 
           .variant = operation.variant};
 }
 
-void Model::begin_step(const Execution& exec) {
+void TrainingModel::begin_step(const Execution& exec) {
   progress_ = {};
   if (!buffers_.sums().empty()) set_to_zero(exec, buffers_.sums());
 }
 
-void Model::move_state(const Execution& exec, const std::int32_t* apply) const {
+void TrainingModel::move_state(const Execution& exec, const std::int32_t* apply) const {
   if (buffers_.state().empty()) return;
   for (std::size_t block = 0; block < chain_.blocks.size(); ++block)
     chain_.blocks[block]->move_state(exec, buffers_.of(block), apply);
 }
 
-void Model::run_forward(const StepContext& context, std::size_t operation, bool is_recompute) const {
+void TrainingModel::run_forward(const StepContext& context, std::size_t operation, bool is_recompute) const {
   const Operation& now = schedule_[operation];
   BlockMemory memory = memory_of(now, placement_.operations[operation]);
   memory.is_recompute = is_recompute;
   chain_.blocks[now.block]->forward(context, memory);
 }
 
-void Model::forward(const StepContext& context, const ConstTensor& input, const Observer* observer,
-                    const BeforeBlock* before_block) {
+void TrainingModel::forward(const StepContext& context, const ConstTensor& input, const Observer* observer,
+                            const BeforeBlock* before_block) {
   input_ = input;
   trains_ = context.training;
   if (!trains_) {
@@ -114,25 +114,25 @@ void Model::forward(const StepContext& context, const ConstTensor& input, const 
   output_ = tensor_of(chain_.blocks.size(), placement_.operations[loss_].input);
 }
 
-LossMemory Model::loss_memory() const {
+LossMemory TrainingModel::loss_memory() const {
   if (!trains_) return evaluation_->head_memory();
   return {parameters_.weights(chain_.blocks.size()), output_, at(placement_.operations[loss_].workspace),
           buffers_.constants()};
 }
 
-ConstTensor Model::head_outputs(const StepContext& context, std::int64_t first, std::int64_t count) {
+ConstTensor TrainingModel::head_outputs(const StepContext& context, std::int64_t first, std::int64_t count) {
   LossMemory memory = loss_memory();
   memory.input = output_.row_range(first, count);
   return chain_.head->outputs_of(context, memory);
 }
 
-void Model::loss(const StepContext& context, const Truth& truth, LossSums* sums) {
+void TrainingModel::loss(const StepContext& context, const Truth& truth, LossSums* sums) {
   const Region region("loss");
   chain_.head->evaluate(context, loss_memory(), truth, sums);
 }
 
-void Model::loss_and_seed(const StepContext& context, const Truth& truth, const LossSeed& seed,
-                          LossSums* sums, const Observer* observer) {
+void TrainingModel::loss_and_seed(const StepContext& context, const Truth& truth, const LossSeed& seed,
+                                  LossSums* sums, const Observer* observer) {
   const Region region("loss");
   if (!trains_) fail_run(ErrorId::internal, "backward() needs a preceding forward pass in training mode");
   const std::size_t head = chain_.blocks.size();
@@ -148,7 +148,7 @@ void Model::loss_and_seed(const StepContext& context, const Truth& truth, const 
   observe(observer, head - 1, "output gradient", gradient);
 }
 
-void Model::run_backward(const StepContext& context, std::size_t operation, bool accumulate) const {
+void TrainingModel::run_backward(const StepContext& context, std::size_t operation, bool accumulate) const {
   const Operation& now = schedule_[operation];
   const OperationPlaces& places = placement_.operations[operation];
   const BlockGradients gradients{
@@ -166,8 +166,8 @@ void Model::run_backward(const StepContext& context, std::size_t operation, bool
   }
 }
 
-void Model::backward(const StepContext& context, bool accumulate, const BlockDone& block_done,
-                     const Observer* observer) {
+void TrainingModel::backward(const StepContext& context, bool accumulate, const BlockDone& block_done,
+                             const Observer* observer) {
   const Region region("backward");
   block_done(chain_.blocks.size());
   progress_.backward = 1;
@@ -189,8 +189,8 @@ void Model::backward(const StepContext& context, bool accumulate, const BlockDon
   progress_ = {};
 }
 
-void Model::join_collectives(const StepContext& context, bool zeros, const BeforeBlock& before_block,
-                             const BlockDone& block_done) {
+void TrainingModel::join_collectives(const StepContext& context, bool zeros, const BeforeBlock& before_block,
+                                     const BlockDone& block_done) {
   const std::size_t stages = chain_.blocks.size() + 1;
   const auto finish_stage = [&](std::size_t stage) {
     if (zeros) {

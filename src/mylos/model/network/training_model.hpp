@@ -1,4 +1,4 @@
-// Model: a chain of blocks with its parameters and the activation arena of one micro-batch.
+// TrainingModel: a chain of blocks with its parameters and the activation arena of one micro-batch.
 //
 // A micro-batch runs forward, loss and backward; gradients accumulate over the micro-batches of a step. An
 // execution schedule lists the operations: which tensors are saved, and which ones backward() recomputes.
@@ -32,20 +32,20 @@ struct LossSeed {
   bool accumulate = false;  // add the head's gradients to the contents of the gradient arena
 };
 
-class Model {
+class TrainingModel {
  public:
   /// `layout` belongs to `chain`. `samples`: the maximum per micro-batch. Without a schedule everything is
   /// saved; an empty schedule allows only forward passes without backward. `rank`: the one whose slice of
   /// sharded masters the model holds. `engines` must outlive the model.
-  Model(Chain chain, ParameterLayout layout, const Engines& engines, std::int64_t samples,
-        std::optional<Schedule> schedule = std::nullopt, int rank = 0);
+  TrainingModel(Chain chain, ParameterLayout layout, const Engines& engines, std::int64_t samples,
+                std::optional<Schedule> schedule = std::nullopt, int rank = 0);
   /// Does the same with a layout for `world` ranks, none of which shards its masters.
-  Model(const Chain& chain, const Engines& engines, std::int64_t samples, std::int64_t bucket_bytes,
-        int world, std::optional<Schedule> schedule = std::nullopt)
-      : Model(chain, make_parameter_layout(chain, bucket_bytes, world), engines, samples,
-              std::move(schedule)) {}
-  Model(const Model&) = delete;  // passes refer to its members
-  Model& operator=(const Model&) = delete;
+  TrainingModel(const Chain& chain, const Engines& engines, std::int64_t samples, std::int64_t bucket_bytes,
+                int world, std::optional<Schedule> schedule = std::nullopt)
+      : TrainingModel(chain, make_parameter_layout(chain, bucket_bytes, world), engines, samples,
+                      std::move(schedule)) {}
+  TrainingModel(const TrainingModel&) = delete;  // passes refer to its members
+  TrainingModel& operator=(const TrainingModel&) = delete;
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }

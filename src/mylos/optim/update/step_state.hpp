@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "mylos/comm/group/agreement.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/options.hpp"
 #include "mylos/optim/update/schedule.hpp"
 #include "mylos/precision/loss_scaler.hpp"

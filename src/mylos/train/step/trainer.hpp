@@ -13,7 +13,7 @@
 
 #include "mylos/base/device/work_recorder.hpp"
 #include "mylos/comm/group/communicator.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "mylos/optim/gradients/micro_batch_tree.hpp"
 #include "mylos/optim/gradients/statistics_exchange.hpp"
@@ -97,8 +97,8 @@ class Trainer {
 
   [[nodiscard]] const Execution& execution() const { return exec_; }
   [[nodiscard]] Communicator& communicator() const { return communicator_; }
-  [[nodiscard]] Model& model() { return model_; }
-  [[nodiscard]] const Model& model() const { return model_; }
+  [[nodiscard]] TrainingModel& model() { return model_; }
+  [[nodiscard]] const TrainingModel& model() const { return model_; }
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
   /// Sets the average of the weights to the current weights.
   void begin_average() { optimizer_.begin_average(exec_, model_.parameters()); }
@@ -137,7 +137,7 @@ class Trainer {
   Engines engines_;
   StepPlan plan_;
   StepWaits waits_;
-  Model model_;
+  TrainingModel model_;
   const BatchMean mean_;
   std::optional<MicroBatchTree> tree_;  // only in reproducible runs
   GradientReduction reduction_;
