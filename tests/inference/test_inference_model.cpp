@@ -1,5 +1,5 @@
 // An inference model computes the bits of the training model, in the memory that it states.
-#include "mylos/inference/model.hpp"
+#include "mylos/inference/inference_model.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "mylos/inference/model.hpp"
+#include "mylos/inference/inference_model.hpp"
 
 #include <algorithm>
 #include <utility>
