@@ -12,4 +12,5 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/precision/conversion_safety.hpp"
+#include "mylos/precision/gradient_scaler.hpp"
 #include "mylos/train/online_trainer.hpp"
