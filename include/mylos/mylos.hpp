@@ -17,4 +17,5 @@
 #include "mylos/inference/model.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/precision/conversion_safety.hpp"
+#include "mylos/precision/gradient_scaler.hpp"
 #include "mylos/train/online_trainer.hpp"
