@@ -2,6 +2,8 @@
 
 #include <omp.h>
 
+#include <type_traits>
+
 #include "mylos/base/error.hpp"
 
 namespace mylos {
@@ -16,6 +18,15 @@ constexpr int active_levels = 2;
       "{} was called inside an OpenMP parallel region (level {}), where Kokkos cannot start kernels; call it "
       "outside of it, with the samples of all threads",
       call, level);
+}
+
+template <class Space>
+Space instance_of_one_thread() {
+  if constexpr (std::is_constructible_v<Space, int>) {
+    return Space(1);
+  } else {
+    return Space();
+  }
 }
 
 }  // namespace
@@ -36,6 +47,10 @@ void require_can_run(const char* call) {
 
 int threads_of(const Execution& exec) {
   return parallel_level() == 0 ? exec.concurrency() : 1;
+}
+
+Execution single_thread_instance() {
+  return instance_of_one_thread<Execution>();
 }
 
 int library_threads() {

@@ -23,6 +23,10 @@ void require_can_run(const char* call);
 /// Returns how many threads run a kernel of `exec`.
 [[nodiscard]] int threads_of(const Execution& exec);
 
+/// Returns an execution instance of one host thread, which runs its kernels on the thread that calls; on a
+/// device the default instance. Made outside of parallel regions.
+[[nodiscard]] Execution single_thread_instance();
+
 /// Returns how many threads a library that uses OpenMP would use for a call of this thread.
 [[nodiscard]] int library_threads();
 
