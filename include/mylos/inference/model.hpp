@@ -37,8 +37,9 @@ namespace mylos {
 /// The memory of a model, where the network lives: device memory in a build for devices.
 struct InferenceBytes {
   std::size_t weights = 0;     // shared by clones
-  std::size_t statistics = 0;  // of normalisation layers, scaling, constants; shared by clones
-  std::size_t workspace = 0;   // activations, and arrays that are scaled or cast, of one piece of samples
+  std::size_t statistics = 0;  // of normalisation layers and of the scaling, and constants of the loss
+  std::size_t workspace = 0;   // activations of a piece of samples, and its inputs and outputs where these
+                               // are scaled, cast or copied to a device
 
   [[nodiscard]] std::size_t total() const { return weights + statistics + workspace; }
 };
@@ -66,7 +67,8 @@ class Model {
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
 
-  /// Returns what a model of this file takes. Reads the file without its weights. Throws as the constructor.
+  /// Returns what a model of this file takes. Takes none of it. Throws as the constructor, apart from
+  /// does_not_fit.
   [[nodiscard]] static InferenceBytes memory_of(const std::string& path, const LoadOptions& options = {});
 
   /// Returns a model that shares the weights and has a workspace and execution resources of its own. Throws

@@ -18,10 +18,6 @@ constexpr std::int64_t max_inference_rows = 1024;
 /// Of a piece's activations, unless one sample takes more.
 constexpr std::size_t max_activation_bytes = std::size_t{1} << 30;
 
-EvaluationLayout layout_for(const Chain& chain, const Engines& engines, std::int64_t samples) {
-  return make_evaluation_layout(chain_cost(chain, engines, samples * chain.rows_per_sample), 0);
-}
-
 /// The device memory of infer().
 struct InferTensors {
   InferTensors(const Chain& chain, std::int64_t samples, void* memory) : pieces(memory) {
@@ -42,9 +38,22 @@ using HostFloats = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokk
 
 }  // namespace
 
+EvaluationLayout inference_layout(const Chain& chain, const Engines& engines, std::int64_t samples) {
+  return make_evaluation_layout(chain_cost(chain, engines, samples * chain.rows_per_sample), 0);
+}
+
+void read_network(const CheckpointReader& reader, bool average, const ComputeWeights& weights,
+                  const BufferStore& buffers) {
+  if (average && !has_average(reader))
+    fail_input(ErrorId::no_average, "{}: has no /average, the moving average of the weights", reader.path());
+  CheckpointState state = weights.state(average);
+  add_buffers(state, buffers);
+  reader.read(state);
+}
+
 InferenceBytes InferenceModel::memory(const Chain& chain, const Engines& engines, std::int64_t samples) {
   return {ComputeWeights::memory_bytes(chain), BufferStore::memory_bytes(chain),
-          layout_for(chain, engines, samples).bytes};
+          inference_layout(chain, engines, samples).bytes};
 }
 
 InferenceModel::InferenceModel(Chain chain, const Engines& engines, std::int64_t samples)
@@ -53,16 +62,12 @@ InferenceModel::InferenceModel(Chain chain, const Engines& engines, std::int64_t
       samples_(samples),
       weights_(chain_),
       buffers_(chain_),
-      activations_("activations", layout_for(chain_, engines, samples).bytes),
-      pass_(chain_, weights_.of_stages(), buffers_, samples, layout_for(chain_, engines, samples),
+      activations_("activations", inference_layout(chain_, engines, samples).bytes),
+      pass_(chain_, weights_.of_stages(), buffers_, samples, inference_layout(chain_, engines, samples),
             activations_) {}
 
 void InferenceModel::read(const CheckpointReader& reader, bool average) {
-  if (average && !has_average(reader))
-    fail_input(ErrorId::no_average, "{}: has no /average, the moving average of the weights", reader.path());
-  CheckpointState state = weights_.state(average);
-  add_buffers(state, buffers_);
-  reader.read(state);
+  read_network(reader, average, weights_, buffers_);
   normalizer_ = read_normalizer(reader);
 }
 
@@ -120,7 +125,7 @@ void InferenceModel::infer(const Execution& exec, std::span<const float> inputs,
 std::int64_t samples_per_piece(const Chain& chain, const Engines& engines, std::int64_t max_samples) {
   std::int64_t samples = std::max<std::int64_t>(1, max_inference_rows / chain.rows_per_sample);
   samples = std::min(samples, max_samples);
-  while (samples > 1 && layout_for(chain, engines, samples).bytes > max_activation_bytes)
+  while (samples > 1 && inference_layout(chain, engines, samples).bytes > max_activation_bytes)
     samples = (samples + 1) / 2;
   return samples;
 }

@@ -291,13 +291,12 @@ class TiledGemm final : public GemmEngine {
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {
     check_gemm_problem(problem);
-    run_product_(execution, problem, operands, static_cast<std::byte*>(workspace), threads_);
+    run_product_(execution, problem, operands, static_cast<std::byte*>(workspace), threads_of(execution));
   }
 
  private:
   decltype(HWY_DYNAMIC_POINTER(kernel_for)) kernel_for_ = HWY_DYNAMIC_POINTER(kernel_for);
   decltype(HWY_DYNAMIC_POINTER(run_product)) run_product_ = HWY_DYNAMIC_POINTER(run_product);
-  std::int64_t threads_ = max_workers();
 };
 
 }  // namespace
