@@ -52,7 +52,7 @@ WRAPPED = {
     r"png\.h": r"data/prepare/image_png\.cpp",
     r"turbojpeg\.h": r"data/prepare/image_jpeg\.cpp",
     r"xxhash\.h": r"io/files/digest\.cpp",
-    r"mpi\.h": r"(comm|io|apps)/.*|train/online_trainer\.hpp",
+    r"mpi\.h": r"(comm|io|apps)/.*|(train/online_trainer|precision/gradient_scaler)\.hpp",
 }
 
 # What a file calls -> the header that it must include: other versions of a library declare it there alone.

@@ -13,7 +13,7 @@
 //   scaler.unscale_and_check(bias_gradient);
 //   if (scaler.update()) ...                          // the same answer on all ranks
 //
-// One thread uses it at a time. It allocates nothing after its construction.
+// Kokkos must be running while it exists. One thread uses it at a time, outside of OpenMP's parallel regions.
 #pragma once
 
 #include <mpi.h>

@@ -95,7 +95,7 @@ class NetworkParameter {
     static_assert(std::is_same_v<typename View::non_const_value_type, float>, "parameters are read as float");
     static_assert(!std::is_const_v<typename View::value_type>, "read() writes to the view");
     read_to(values.data(), values.span_is_contiguous() ? static_cast<std::int64_t>(values.size()) : -1,
-            on_host<View>);
+            is_on_host<View>);
   }
   /// Replaces the parameter by the values of rank 0's view; compute weights follow. Moments and the average
   /// of the weights stay. All ranks call it. Throws as read(), and if a value is not finite.
@@ -103,7 +103,7 @@ class NetworkParameter {
   void write(const View& values) const {
     static_assert(std::is_same_v<typename View::non_const_value_type, float>, "parameters are float");
     write_from(values.data(), values.span_is_contiguous() ? static_cast<std::int64_t>(values.size()) : -1,
-               on_host<View>);
+               is_on_host<View>);
   }
 
  private:
@@ -112,7 +112,7 @@ class NetworkParameter {
                    std::int64_t columns)
       : trainer_(&trainer), name_(std::move(name)), slot_(slot), rows_(rows), columns_(columns) {}
   template <class View>
-  static constexpr bool on_host =
+  static constexpr bool is_on_host =
       Kokkos::SpaceAccessibility<Kokkos::DefaultHostExecutionSpace, typename View::memory_space>::accessible;
   /// `count`: floats, or -1 if they have gaps.
   void read_to(float* values, std::int64_t count, bool on_host) const;
