@@ -1,4 +1,4 @@
-#include "mylos/inference/scaling_arrays.hpp"
+#include "mylos/inference/arrays/scaling_arrays.hpp"
 
 #include "mylos/base/device/pieces.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/data/files/normalizer.hpp"
-#include "mylos/inference/sample_transfer.hpp"
+#include "mylos/inference/arrays/sample_transfer.hpp"
 
 namespace mylos {
 

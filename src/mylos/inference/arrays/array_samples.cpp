@@ -1,4 +1,4 @@
-#include "mylos/inference/array_samples.hpp"
+#include "mylos/inference/arrays/array_samples.hpp"
 
 #include <fmt/ranges.h>
 
