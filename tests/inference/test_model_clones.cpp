@@ -8,9 +8,9 @@
 #include "io/support.hpp"
 #include "mylos/base/device/parallel_region.hpp"
 #include "support/allocation_counter.hpp"
-#include "support/instructions.hpp"
 #include "support/refusal.hpp"
 #include "train/allocations.hpp"
+#include "train/engines.hpp"
 
 namespace mylos::model_clones_test {
 

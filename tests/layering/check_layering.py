@@ -33,6 +33,7 @@ TOPICS = {
     "data": "files feed tokens prepare run",
     "config": "schema keys deck",
     "checkpoint": "file write",
+    "inference": "arrays .",
     "train": "step history evaluation health plan start adapt online run",
     "apps": "commands.hpp launch options tables report commands main.cpp",
 }

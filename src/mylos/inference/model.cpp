@@ -9,11 +9,12 @@
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/base/errors/units.hpp"
-#include "mylos/inference/array_samples.hpp"
+#include "mylos/inference/arrays/array_samples.hpp"
+#include "mylos/inference/arrays/sample_transfer.hpp"
+#include "mylos/inference/arrays/scaling_arrays.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/inference/inference_model.hpp"
 #include "mylos/inference/predict.hpp"
-#include "mylos/inference/sample_transfer.hpp"
 #include "mylos/inference/stored_network.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/convert.hpp"
@@ -23,7 +24,6 @@
 namespace mylos {
 namespace {
 
-using Unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
 using StagedFloats = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
 
 /// The rows of the caller's memory that the network reads in place start here, as in an arena.
@@ -94,44 +94,6 @@ ArraySamples array_of_rows(const Tensor& rows) {
   array.value.append(rows.columns(), 1);
   return array;
 }
-
-/// Shifts and scales where kernels read them.
-class ScalingArrays {
- public:
-  explicit ScalingArrays(const Normalizer& normalizer) : arena_("scaling", memory_bytes(normalizer)) {
-    Pieces pieces(arena_.data());
-    inputs_ = copied(normalizer.inputs, pieces);
-    targets_ = copied(normalizer.targets, pieces);
-  }
-  [[nodiscard]] static std::size_t memory_bytes(const Normalizer& normalizer) {
-    Pieces pieces(nullptr);
-    for (const ColumnScaling* scaling : {&normalizer.inputs, &normalizer.targets}) {
-      pieces.take<double>(static_cast<std::int64_t>(scaling->shift.size()));
-      pieces.take<double>(static_cast<std::int64_t>(scaling->scale.size()));
-    }
-    return pieces.bytes();
-  }
-  [[nodiscard]] const ScalingTable& inputs() const { return inputs_; }
-  [[nodiscard]] const ScalingTable& targets() const { return targets_; }
-
- private:
-  static const double* copied(const std::vector<double>& values, Pieces& pieces) {
-    auto* const to = pieces.take<double>(static_cast<std::int64_t>(values.size()));
-    Kokkos::deep_copy(
-        Kokkos::View<double*, Device, Unmanaged>(to, values.size()),
-        Kokkos::View<const double*, Kokkos::HostSpace, Unmanaged>(values.data(), values.size()));
-    return to;
-  }
-  static ScalingTable copied(const ColumnScaling& scaling, Pieces& pieces) {
-    if (scaling.identity()) return {};
-    const double* const shift = copied(scaling.shift, pieces);
-    return {shift, copied(scaling.scale, pieces)};
-  }
-
-  Arena arena_;
-  ScalingTable inputs_;
-  ScalingTable targets_;
-};
 
 /// What clones share. Nothing changes it once the weights have been read.
 struct SharedNetwork {

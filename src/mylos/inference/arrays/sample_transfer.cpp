@@ -1,4 +1,4 @@
-#include "mylos/inference/sample_transfer.hpp"
+#include "mylos/inference/arrays/sample_transfer.hpp"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "mylos/base/tensor.hpp"
-#include "mylos/inference/array_samples.hpp"
+#include "mylos/inference/arrays/array_samples.hpp"
 
 namespace mylos {
 

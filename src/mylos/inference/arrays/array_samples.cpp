@@ -1,4 +1,4 @@
-#include "mylos/inference/array_samples.hpp"
+#include "mylos/inference/arrays/array_samples.hpp"
 
 #include <fmt/ranges.h>
 
@@ -103,8 +103,8 @@ class Addresses {
 };
 
 /// Returns whether the elements of `a`, from address 0 on, and those of `b`, from `distance` on, may have
-/// bytes in common. Arrays interleaved with the same strides are told apart; others are taken to overlap if
-/// their ranges of addresses do.
+/// bytes in common. Arrays interleaved with the same strides are distinguished; others are taken to overlap
+/// if their ranges of addresses do.
 bool may_overlap(std::span<const Reach> a, std::int64_t of_a, std::span<const Reach> b, std::int64_t of_b,
                  std::int64_t distance) {
   if (distance >= span_of(a, of_a) || -distance >= span_of(b, of_b)) return false;
