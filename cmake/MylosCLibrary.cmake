@@ -15,11 +15,11 @@ function(mylos_check_kokkos_archive output)
   get_target_property(archive Kokkos::kokkoscore LOCATION)
   set(file "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/kokkos_inside.cpp")
   file(WRITE "${file}" "extern \"C\" int mylos_nothing() { return 0; }\n")
-  try_compile(${output} "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/kokkos_inside" "${file}"
+  try_compile(Mylos_KOKKOS_GOES_INTO_LIBRARY "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/kokkos_inside" "${file}"
     COMPILE_DEFINITIONS -fPIC
     LINK_OPTIONS -shared -fopenmp
     LINK_LIBRARIES "-Wl,--whole-archive" "${archive}" "-Wl,--no-whole-archive" ${CMAKE_DL_LIBS})
-  set(${output} "${${output}}" PARENT_SCOPE)
+  set(${output} "${Mylos_KOKKOS_GOES_INTO_LIBRARY}" PARENT_SCOPE)
 endfunction()
 
 set(Mylos_HAVE_C_LIBRARY OFF)
@@ -44,12 +44,12 @@ function(mylos_add_c_library)
   # A shared fmt would be found by a program's own calls of another build of fmt, or the other way round: its functions are
   # compiled from its headers into the library, where those have what this version needs.
   get_target_property(fmt_headers fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
-  try_compile(inside "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/fmt_inside"
+  try_compile(Mylos_FMT_GOES_INTO_LIBRARY "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/fmt_inside"
     SOURCES "${PROJECT_SOURCE_DIR}/src/mylos/api/fmt_functions.cpp" "${PROJECT_SOURCE_DIR}/cmake/calls_fmt.cpp"
     CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${fmt_headers}" CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
   set(sources arrays.cpp last_error.cpp library.cpp model.cpp trainer.cpp)
   list(TRANSFORM sources PREPEND "${PROJECT_SOURCE_DIR}/src/mylos/api/")
-  if(inside)
+  if(Mylos_FMT_GOES_INTO_LIBRARY)
     add_library(mylos_fmt OBJECT "${PROJECT_SOURCE_DIR}/src/mylos/api/fmt_functions.cpp")
     target_include_directories(mylos_fmt PRIVATE ${fmt_headers})
     list(APPEND sources $<TARGET_OBJECTS:mylos_fmt>)
@@ -68,7 +68,7 @@ function(mylos_add_c_library)
     add_dependencies(mylos_c mylos_${room})
   endforeach()
   set(outside hdf5::hdf5 MPI::MPI_C xxHash::xxhash ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
-  if(NOT inside)
+  if(NOT Mylos_FMT_GOES_INTO_LIBRARY)
     list(APPEND outside fmt::fmt)
   endif()
   foreach(engine IN ITEMS ONEDNN:DNNL::dnnl LIBDEFLATE:LibDeflate::libdeflate IMAGES:PNG::PNG IMAGES:TurboJPEG::turbojpeg)

@@ -11,7 +11,8 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "apps"))
-from small_problem import LAUNCHER, Command, environment  # noqa: E402
+from checkpoints import last_checkpoint
+from small_problem import LAUNCHER, Command, environment
 
 SKIPPED = 77
 FEATURES, OUTPUTS = 6, 3
@@ -123,7 +124,7 @@ def train_closure(mylos, folder, number_type):
         command.must("prepare", "csv", f"{name}.csv", "--targets", targets, "--out", f"{name}.h5")
     (folder / "deck.toml").write_text(DECK.format(type=number_type), encoding="utf-8")
     command.must("train", "deck.toml", f"run.folder=runs/{number_type}")
-    [checkpoint] = sorted((folder / f"runs/{number_type}").rglob("*.h5"))[-1:]
+    checkpoint = last_checkpoint(command, f"runs/{number_type}")
     command.must("predict", checkpoint, "columns.h5", f"{number_type}.h5")
     with h5py.File(folder / "columns.h5") as file:
         inputs = file["inputs"][()] if "inputs" in file else file["features"][()]

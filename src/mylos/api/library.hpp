@@ -74,6 +74,10 @@ class Library {
   bool ends_with_mpi_ = false;
 };
 
+inline Library& library() {
+  return Library::instance();
+}
+
 /// While it exists, OpenMP regions that this thread starts have Kokkos' number of threads: of oneDNN, for
 /// example. The program's own number returns afterwards. Inside a parallel region it does nothing.
 class OwnThreads {

@@ -19,10 +19,6 @@
 namespace mylos::api {
 namespace {
 
-Library& library() {
-  return Library::instance();
-}
-
 LoadOptions load_options_of(const mylos_load_options* given) {
   LoadOptions options;
   if (given == nullptr) return options;

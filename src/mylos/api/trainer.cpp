@@ -21,10 +21,6 @@
 namespace mylos::api {
 namespace {
 
-Library& library() {
-  return Library::instance();
-}
-
 mylos_trainer& trainer_of(const mylos_trainer* pointer, const char* call) {
   mylos_trainer& handle = library().get(pointer, call);
   if (!handle.trainer)
