@@ -187,11 +187,10 @@ ConstTensor Model::Parts::read_piece(const Execution& exec, const ArraySamples& 
   }
   const bool as_they_are = x.type == ElementType::fp32 && inputs.type() == DType::fp32 &&
                            scaling.shift == nullptr && x.is_contiguous(columns);
-  if (as_they_are) {
-    const float* const rows = static_cast<const float*>(x.data) + first * columns;
-    if (reinterpret_cast<std::uintptr_t>(rows) % in_place_alignment == 0)
-      return ConstTensor(rows, DType::fp32, count, columns);
-  }
+  const auto* const rows =
+      static_cast<const std::byte*>(x.data) + first * columns * std::int64_t{sizeof(float)};
+  if (as_they_are && reinterpret_cast<std::uintptr_t>(rows) % in_place_alignment == 0)
+    return ConstTensor(rows, DType::fp32, count, columns);
   read_samples(exec, x, first, scaling, inputs);
   return inputs;
 }
