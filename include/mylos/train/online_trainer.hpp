@@ -171,8 +171,8 @@ class OnlineTrainer {
   /// batches) and writes the head's outputs [samples, model.outputs], of a classifier logits, to y. What
   /// backward() needs is stored, or recomputed, as the memory plan says. x must stay unchanged until
   /// backward() returns. A second forward() replaces one without backward(); running statistics of batch
-  /// normalisation count both. infer() ends it too: call forward() again. On a device forward() and
-  /// backward() wait for their results.
+  /// normalisation may count both. infer() ends it too: call forward() again. Kernels on the default
+  /// execution instance may read y and dx at once; others must wait for a fence.
   ///
   /// forward() and backward() throw Error (bad_input, bad_call) on the calling rank, and nothing has changed.
   /// If layers normalise over the samples of all ranks, all ranks make the same calls (a rank without samples

@@ -52,8 +52,9 @@ void read_network(const CheckpointReader& reader, bool average, const ComputeWei
 }
 
 InferenceBytes InferenceModel::memory(const Chain& chain, const Engines& engines, std::int64_t samples) {
-  return {ComputeWeights::memory_bytes(chain), BufferStore::memory_bytes(chain),
-          inference_layout(chain, engines, samples).bytes};
+  return {.weights = ComputeWeights::memory_bytes(chain),
+          .statistics = BufferStore::memory_bytes(chain),
+          .workspace = inference_layout(chain, engines, samples).bytes};
 }
 
 InferenceModel::InferenceModel(Chain chain, const Engines& engines, std::int64_t samples)

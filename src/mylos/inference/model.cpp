@@ -9,11 +9,13 @@
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/base/errors/units.hpp"
+#include "mylos/base/instructions.hpp"
 #include "mylos/inference/arrays/array_samples.hpp"
 #include "mylos/inference/arrays/sample_transfer.hpp"
 #include "mylos/inference/arrays/scaling_arrays.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/inference/inference_model.hpp"
+#include "mylos/inference/packed_weights.hpp"
 #include "mylos/inference/predict.hpp"
 #include "mylos/inference/stored_network.hpp"
 #include "mylos/io/system/system_memory.hpp"
@@ -97,12 +99,18 @@ ArraySamples array_of_rows(const Tensor& rows) {
 
 /// What clones share. Nothing changes it once the weights have been read.
 struct SharedNetwork {
-  SharedNetwork(StoredNetwork stored, std::int64_t samples)
-      : network(std::move(stored)), piece(samples), weights(network.chain), scaling(network.normalizer) {}
+  SharedNetwork(StoredNetwork stored, const Engines& engines, std::int64_t samples)
+      : network(std::move(stored)),
+        piece(samples),
+        weights(network.chain),
+        packed(network.chain, engines, weights.of_stages()),
+        scaling(network.normalizer) {}
 
   StoredNetwork network;
   std::int64_t piece;  // in samples
   ComputeWeights weights;
+  PackedWeights packed;
+  Instructions instructions = instructions_in_use();  // whose order the packed weights have
   ScalingArrays scaling;
 };
 
@@ -112,7 +120,8 @@ InferenceBytes bytes_of(const StoredNetwork& network, const Engines& engines, st
           .statistics = BufferStore::memory_bytes(chain) + ScalingArrays::memory_bytes(network.normalizer),
           .workspace = inference_layout(chain, engines, samples).bytes +
                        PieceTensors(chain, samples, nullptr).pieces.bytes() +
-                       staging_values(chain, samples) * sizeof(float)};
+                       staging_values(chain, samples) * sizeof(float),
+          .packed = PackedWeights::memory_bytes(chain, engines)};
 }
 
 }  // namespace
@@ -128,7 +137,7 @@ struct Model::Parts {
         memory("samples", PieceTensors(chain(), shared->piece, nullptr).pieces.bytes()),
         tensors(chain(), shared->piece, memory.data()),
         staging("staged samples", staging_values(chain(), shared->piece)),
-        pass(chain(), shared->weights.of_stages(), buffers, shared->piece, layout, activations) {}
+        pass(chain(), shared->packed.of_stages(), buffers, shared->piece, layout, activations) {}
 
   [[nodiscard]] const Chain& chain() const { return shared->network.chain; }
   [[nodiscard]] SampleFormat inputs() const {
@@ -178,11 +187,10 @@ ConstTensor Model::Parts::read_piece(const Execution& exec, const ArraySamples& 
   }
   const bool as_they_are = x.type == ElementType::fp32 && inputs.type() == DType::fp32 &&
                            scaling.shift == nullptr && x.is_contiguous(columns);
-  if (as_they_are) {
-    const float* const rows = static_cast<const float*>(x.data) + first * columns;
-    if (reinterpret_cast<std::uintptr_t>(rows) % in_place_alignment == 0)
-      return ConstTensor(rows, DType::fp32, count, columns);
-  }
+  const auto* const rows =
+      static_cast<const std::byte*>(x.data) + first * columns * std::int64_t{sizeof(float)};
+  if (as_they_are && reinterpret_cast<std::uintptr_t>(rows) % in_place_alignment == 0)
+    return ConstTensor(rows, DType::fp32, count, columns);
   read_samples(exec, x, first, scaling, inputs);
   return inputs;
 }
@@ -241,9 +249,12 @@ Model::Model(const std::string& path, const LoadOptions& options) {
   std::unique_ptr<EngineSet> engines = make_engines(usable_here(network.options.kernels));
   const std::int64_t piece = piece_of(network.chain, *engines, options);
   require_free_memory(path, bytes_of(network, *engines, piece).total());
-  auto shared = std::make_shared<SharedNetwork>(std::move(network), piece);
+  auto shared = std::make_shared<SharedNetwork>(std::move(network), *engines, piece);
   parts_ = std::make_unique<Parts>(shared, std::move(engines));
   read_network(file.reader, options.average, shared->weights, parts_->buffers);
+  const Execution exec;
+  shared->packed.pack(exec, parts_->engines->gemm());
+  exec.fence("packed");
 }
 
 Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -263,6 +274,11 @@ Model Model::clone() const {
   require_kokkos("Model::clone");
   const SharedNetwork& shared = *parts_->shared;
   std::unique_ptr<EngineSet> engines = make_engines(usable_here(shared.network.options.kernels));
+  if (instructions_in_use() != shared.instructions) {
+    fail_run(ErrorId::bad_call,
+             "{} was loaded when kernels used {}, and they use {} now; load it again instead of cloning it",
+             shared.network.path, name_of(shared.instructions), name_of(instructions_in_use()));
+  }
   const InferenceBytes bytes = bytes_of(shared.network, *engines, shared.piece);
   require_free_memory(shared.network.path, bytes.workspace + bytes.statistics);
   auto parts = std::make_unique<Parts>(parts_->shared, std::move(engines));

@@ -14,6 +14,12 @@ ScalerMode mode_of(const ScalerOptions& options) {
   return resolve_mode(options.mode, true);
 }
 
+/// Before anything of Kokkos is made.
+const ScalerOptions& outside_region(const ScalerOptions& options) {
+  require_outside_parallel_region("the constructor of GradientScaler");
+  return options;
+}
+
 MPI_Comm require_member(MPI_Comm ranks) {
   if (ranks == MPI_COMM_NULL)
     fail_input(ErrorId::bad_call, "a GradientScaler was given MPI_COMM_NULL: this rank does not train");
@@ -57,8 +63,9 @@ struct GradientScaler::Parts {
 };
 
 GradientScaler::GradientScaler(const ScalerOptions& options, MPI_Comm ranks, double timeout_s)
-    : parts_(std::make_unique<Parts>(options, ranks, timeout_s)) {}
-GradientScaler::GradientScaler(const ScalerOptions& options) : parts_(std::make_unique<Parts>(options)) {}
+    : parts_(std::make_unique<Parts>(outside_region(options), ranks, timeout_s)) {}
+GradientScaler::GradientScaler(const ScalerOptions& options)
+    : parts_(std::make_unique<Parts>(outside_region(options))) {}
 GradientScaler::~GradientScaler() = default;
 GradientScaler::GradientScaler(GradientScaler&&) noexcept = default;
 GradientScaler& GradientScaler::operator=(GradientScaler&&) noexcept = default;
@@ -113,6 +120,7 @@ const ScalerState& GradientScaler::state() const {
 }
 
 void GradientScaler::set_state(const ScalerState& state) {
+  require_outside_parallel_region("GradientScaler::set_state");
   if (!is_possible(state))
     fail_input(ErrorId::bad_call, "set_state: no sequence of steps leads to this state of a loss scaler");
   parts_->state = state;

@@ -75,10 +75,13 @@ void require_online(const Options& options) {
   }
 }
 
-/// As a deck would give them: checked like one, and so that a checkpoint's deck can be read again.
+/// As a deck would give them: checked like one, and so that a checkpoint's deck can be read again. Options set
+/// in code may have the shape of a sample in either place.
 Options checked(const Options& given) {
   require_online(given);
-  return read_deck(resolve(given), "the options", {}).options;
+  Options options = given;
+  if (options.data.shape.empty()) options.data.shape = options.model.shape;
+  return read_deck(resolve(options), "the options", {}).options;
 }
 
 /// On all ranks, or an Error: a communicator is made only by options that are in order.

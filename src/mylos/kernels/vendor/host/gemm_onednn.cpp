@@ -120,6 +120,13 @@ class OneDnnGemm final : public GemmEngine {
     return by_tiles(problem) ? tiles_->workspace_bytes(problem) : 0;
   }
 
+  [[nodiscard]] std::size_t packed_bytes(const GemmProblem& problem) const override {
+    return by_tiles(problem) ? tiles_->packed_bytes(problem) : 0;
+  }
+  void pack(const Execution& execution, const GemmProblem& problem, const void* b, void* packed) override {
+    if (by_tiles(problem)) tiles_->pack(execution, problem, b, packed);
+  }
+
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {
     if (by_tiles(problem)) return tiles_->run(execution, problem, operands, workspace);
