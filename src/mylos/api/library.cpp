@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "mylos/api/last_error.hpp"
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/device/threads.hpp"
 
@@ -44,11 +45,11 @@ void start_kokkos(int threads) {
 }
 
 void finish_at_exit() {
-  Library::instance().finish();
+  static_cast<void>(status_of([] { library().finish(); }));  // within a parallel region Kokkos cannot end
 }
 
 int close_at_mpi_end(MPI_Comm /*self*/, int /*key*/, void* /*value*/, void* /*state*/) {
-  Library::instance().close_trainers();
+  library().close_trainers();
   return MPI_SUCCESS;
 }
 
@@ -148,7 +149,7 @@ void Library::remove(const Handle* pointer, const char* call) {
 OwnThreads::OwnThreads() {
   if (omp_get_level() > 0) return;
   before_ = omp_get_max_threads();
-  omp_set_num_threads(Library::instance().threads());
+  omp_set_num_threads(library().threads());
 }
 
 OwnThreads::~OwnThreads() {
