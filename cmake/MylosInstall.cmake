@@ -58,7 +58,7 @@ if(HDF5_IS_PARALLEL)
   set(Mylos_HDF5_IS_PARALLEL ON)
 endif()
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/MylosConfig.cmake.in" "${PROJECT_BINARY_DIR}/MylosConfig.cmake"
-                              INSTALL_DESTINATION "${package}")
+                              INSTALL_DESTINATION "${package}" PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 
 # Otherwise CMake's own message would name a file alone.

@@ -11,6 +11,7 @@ set(Mylos_ENABLE_KOKKOSKERNELS AUTO CACHE STRING "Kokkos Kernels products on any
 set(Mylos_ENABLE_NCCL AUTO CACHE STRING "NCCL communicator on NVIDIA devices (ON, OFF, AUTO)")
 set(Mylos_ENABLE_CUBLASLT AUTO CACHE STRING "cuBLASLt products on NVIDIA devices (ON, OFF, AUTO)")
 set(Mylos_ENABLE_CUDNN AUTO CACHE STRING "cuDNN's fused attention and convolutions on NVIDIA devices (ON, OFF, AUTO)")
+set(Mylos_ENABLE_C_LIBRARY AUTO CACHE STRING "libmylos.so, the C interface, for C and Fortran programs (ON, OFF, AUTO)")
 set(Mylos_ENABLE_NVML AUTO CACHE STRING "Energy of NVIDIA devices for mylos advise (ON, OFF, AUTO)")
 option(Mylos_ENABLE_APPS "Build the mylos command" ON)
 option(Mylos_ENABLE_TESTS "Build the tests" ON)

@@ -1,4 +1,4 @@
-# Mylos_HOST_ARCH=PORTABLE, one build for every x86-64 node: libmylos.so for any processor and, in the folders where glibc's
+# Mylos_HOST_ARCH=PORTABLE, one build for every x86-64 node: libmylos_cxx.so for any processor and, in the folders where glibc's
 # loader (2.33 or later) looks first on processors that are new enough, copies compiled for x86-64-v3 (AVX2 and FMA: Haswell,
 # every AMD Zen) and x86-64-v4 (AVX-512: the update of weights is faster by it). One of them is loaded; Kokkos is a shared
 # library beside them, for any processor, so a program has one Kokkos.
@@ -60,7 +60,7 @@ function(mylos_copy_library)
   endforeach()
   set_target_properties(mylos_library PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib" INSTALL_RPATH "$ORIGIN")
   set_target_properties(mylos_library ${copies} PROPERTIES
-    OUTPUT_NAME mylos LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    OUTPUT_NAME mylos_cxx LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   if(Kokkos_DIR MATCHES "^${mylos_kokkos_prefix}/")  # a site's own stays where it is
     install(IMPORTED_RUNTIME_ARTIFACTS Kokkos::kokkoscore Kokkos::kokkoscontainers
             LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library)

@@ -37,10 +37,10 @@ pack_open_mpi() {
   fi
 }
 
-# A portable build's libmylos.so, and its copies in the folders from which the node's loader selects the best.
+# A portable build's libmylos_cxx.so, and its copies in the folders from which the node's loader selects the best.
 pack_copies() {
   local copy
-  for copy in "$build"/lib/libmylos.so.*.*.* "$build"/lib/glibc-hwcaps/*/libmylos.so.*.*.*; do
+  for copy in "$build"/lib/libmylos_cxx.so.*.*.* "$build"/lib/glibc-hwcaps/*/libmylos_cxx.so.*.*.*; do
     copy=${copy#"$build/"}
     mkdir -p "$target/$(dirname "$copy")"
     strip --strip-unneeded "$build/$copy" -o "$target/${copy%.*}" || return 1  # the name that programs load

@@ -38,6 +38,8 @@ libgmock-dev|GoogleMock|header:gmock/gmock.h|needed
 libbenchmark-dev|Google Benchmark|header:benchmark/benchmark.h|needed
 libdnnl-dev|oneDNN|header:dnnl.hpp|optional
 ocl-icd-opencl-dev|OpenCL loader (oneDNN asks for it)|header:CL/cl.h|optional
+gfortran|Fortran compiler, for tests of the Fortran module|command:gfortran|optional
+pkgconf|pkg-config, for tests of makefiles|command:pkg-config|optional
 dataset-fashion-mnist|Fashion-MNIST, for the demo|file:/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz|optional
 python3-numpy|NumPy|python:numpy|optional
 python3-h5py|h5py|python:h5py|optional
@@ -190,11 +192,11 @@ build_kokkos() {  # PREFIX BACKEND [ARCH]
   case "$2" in
     serial) options=(-DKokkos_ENABLE_SERIAL=ON) ;;
     threads) options=(-DKokkos_ENABLE_THREADS=ON "-DCMAKE_CXX_FLAGS=-fsanitize=thread -O1 -g1") ;;
-    *) options=(-DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON) ;;
+    *) options=(-DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON -DCMAKE_POSITION_INDEPENDENT_CODE=ON) ;;
   esac
   case "$host_arch" in
     NONE) ;;
-    PORTABLE) options+=(-DBUILD_SHARED_LIBS=ON) ;;  # one Kokkos for all copies of libmylos.so
+    PORTABLE) options+=(-DBUILD_SHARED_LIBS=ON) ;;  # one Kokkos for all copies of libmylos_cxx.so
     *) options+=("-DKokkos_ARCH_$host_arch=ON") ;;
   esac
   if [ "$2" = cuda ]; then

@@ -1,15 +1,21 @@
-// Mylos as a library: reads a deck into options, and trains a network inside a running program.
+// Mylos as a library: reads a deck into options, trains a network inside a running program, and computes with
+// a trained one.
 //
 //   mylos::OnlineTrainer trainer(mylos::read_deck("surrogate.toml"), communicator);
 //   trainer.step(inputs, targets);
 //   trainer.infer(inputs, predictions);
 //   trainer.save("surrogate.h5");
+//
+//   mylos::Model model("surrogate.h5");
+//   model.infer(exec, inputs, predictions);
 #pragma once
 
 #include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/inference/model.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/precision/conversion_safety.hpp"
+#include "mylos/precision/gradient_scaler.hpp"
 #include "mylos/train/online_trainer.hpp"

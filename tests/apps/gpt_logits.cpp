@@ -12,7 +12,7 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/gpt.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 #include "mylos/train/start/run_state.hpp"
 #include "support/device_values.hpp"
 
@@ -37,8 +37,8 @@ void run(const char* checkpoint, const char* tokens_path, const char* out_path) 
   const std::vector<std::int32_t> tokens = read_tokens(tokens_path);
   const auto rows = static_cast<std::int64_t>(tokens.size());
   const auto engines = make_engines({});
-  Model model(make_gpt(options, precision, 1, false), *engines, rows / options.context, 1 << 20, 1,
-              Schedule{});
+  TrainingModel model(make_gpt(options, precision, 1, false), *engines, rows / options.context, 1 << 20, 1,
+                      Schedule{});
   CheckpointState parameters = parameter_state(model.parameters());
   reader.read(parameters);
 

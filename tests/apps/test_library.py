@@ -54,7 +54,7 @@ def check_components(prefix, build, cmake, folder):
 def check_what_is_not_built_is_said(build, cmake, folder):
     """As where `mylos` alone was built: the script of `cmake --install`, with a library that is not there."""
     script = (build / "src/cmake_install.cmake").read_text(encoding="utf-8")
-    (folder / "install.cmake").write_text(re.sub(r"/libmylos\.(a|so[.\d]*)", r"/libmylos-of-tomorrow.\1", script), encoding="utf-8")
+    (folder / "install.cmake").write_text(re.sub(r"/libmylos(_cxx)?\.(a|so[.\d]*)", r"/libmylos-of-tomorrow.\2", script), encoding="utf-8")
     result = subprocess.run([cmake, f"-DCMAKE_INSTALL_PREFIX={folder}/nothing", "-P", folder / "install.cmake"],
                             capture_output=True, text=True)
     text = " ".join(result.stderr.split())

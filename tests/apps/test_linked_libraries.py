@@ -13,7 +13,7 @@ OF_NETWORKS = ("libcurl", "libssh", "libldap", "libgssapi", "libssl", "libnghttp
 
 
 def main(mylos, build, static_hdf5):
-    programs = [pathlib.Path(mylos), *sorted(pathlib.Path(build).glob("lib/**/libmylos.so"))]
+    programs = [pathlib.Path(mylos), *sorted(pathlib.Path(build).glob("lib/**/libmylos*.so"))]
     for program in programs:
         names = loaded(program)
         assert "libmpi" in " ".join(names), f"{program}: ldd finds no MPI"

@@ -61,7 +61,7 @@ inline std::vector<SmallNetwork> small_networks(DType compute) {
 }
 
 /// Sets weights and statistics far from their initial values.
-inline void set_lively_state(Model& model) {
+inline void set_lively_state(TrainingModel& model) {
   set_lively_weights(model.parameters());
   int seed = 7;
   for (const BufferStore::StateBuffer& buffer : model.buffers().state()) {
@@ -102,7 +102,7 @@ struct StoredBeside {
 };
 
 /// All ranks. Writes a checkpoint of step 3.
-inline void write_network(RankGroup& ranks, const std::string& path, const Model& model,
+inline void write_network(RankGroup& ranks, const std::string& path, const TrainingModel& model,
                           const StoredBeside& beside = {}) {
   CheckpointHeader header;
   header.step = 3;

@@ -13,7 +13,8 @@ class TextGeneratorTest : public testing::Test {
  protected:
   void build(PositionType positions) {
     options.positions = positions;
-    model = std::make_unique<Model>(make_gpt(options, {}, 1, false), *engines, 1, 1 << 20, 1, Schedule{});
+    model =
+        std::make_unique<TrainingModel>(make_gpt(options, {}, 1, false), *engines, 1, 1 << 20, 1, Schedule{});
     test::set_lively_weights(model->parameters());
   }
   [[nodiscard]] InferenceContext context() { return {exec, *engines, *model}; }
@@ -52,7 +53,7 @@ class TextGeneratorTest : public testing::Test {
   ModelOptions options = test::small_gpt_options();
   std::int64_t vocabulary = options.vocabulary - 3;  // the model's is padded
   std::vector<std::int32_t> prompt{3, 1};
-  std::unique_ptr<Model> model;
+  std::unique_ptr<TrainingModel> model;
 };
 
 TEST_F(TextGeneratorTest, GreedyTextIsThatOfWholeWindowsPastAFullContext) {

@@ -38,7 +38,7 @@ class TrainedNetworkTest : public testing::Test {
  protected:
   void SetUp() override {
     const Options options = table_options();
-    Model model(make_chain(options.model, options.precision, 1, false), *engines, rows, 1 << 20, 1);
+    TrainingModel model(make_chain(options.model, options.precision, 1, false), *engines, rows, 1 << 20, 1);
     int seed = 40;
     for (const ParameterSlot& slot : model.parameters().layout().slots)
       test::set_values(model.parameters().master(slot), test::drawn_values(slot.size(), ++seed, 1));

@@ -17,6 +17,7 @@ FLOORS = [
     ["inference"],
     ["train"],
     ["interchange"],
+    ["api"],
     ["apps"],
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -32,6 +33,7 @@ TOPICS = {
     "data": "files feed tokens prepare run",
     "config": "schema keys deck",
     "checkpoint": "file write",
+    "inference": "arrays .",
     "train": "step history evaluation health plan start adapt online run",
     "apps": "commands.hpp launch options tables report commands main.cpp",
 }
@@ -52,7 +54,7 @@ WRAPPED = {
     r"png\.h": r"data/prepare/image_png\.cpp",
     r"turbojpeg\.h": r"data/prepare/image_jpeg\.cpp",
     r"xxhash\.h": r"io/files/digest\.cpp",
-    r"mpi\.h": r"(comm|io|apps)/.*|train/online_trainer\.hpp",
+    r"mpi\.h": r"(comm|io|api|apps)/.*|(train/online_trainer|precision/gradient_scaler)\.hpp",
 }
 
 # What a file calls -> the header that it must include: other versions of a library declare it there alone.

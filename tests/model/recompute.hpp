@@ -11,7 +11,7 @@
 #include "model/schedules.hpp"
 #include "model/scribbling_block.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 #include "support/cases.hpp"
 
 namespace mylos::test {
@@ -40,7 +40,7 @@ class RecomputeTest {
   Result run(const std::optional<Schedule>& schedule) {
     Chain chain = test_.chain();
     scribble_between_operations(chain);
-    Model model(std::move(chain), gemm_, test_.samples, 1 << 20, 1, schedule);
+    TrainingModel model(std::move(chain), gemm_, test_.samples, 1 << 20, 1, schedule);
     model.parameters().initialize(exec_, 17);
     const std::int64_t rows = test_.samples * model.chain().rows_per_sample;
     Result result;

@@ -3,7 +3,7 @@
 
 #include "model/guarded_block.hpp"
 #include "mylos/model/network/gpt.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 
 namespace mylos::test {
 

@@ -49,7 +49,7 @@ void expect_stated(Chain chain, std::int64_t samples, const Tensor& input, const
     EXPECT_LE(stage, chain.blocks.size());
   }
   RecordingGemm gemm;
-  Model model(std::move(chain), Engines(gemm), samples, 1 << 20, 1);
+  TrainingModel model(std::move(chain), Engines(gemm), samples, 1 << 20, 1);
   model.parameters().initialize(exec, 17);
   const test::DeviceValue<std::uint64_t> step{1};
   const test::DeviceValue<float> scale{1.0f};

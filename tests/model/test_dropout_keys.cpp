@@ -39,8 +39,8 @@ class Network {
     }
     PrecisionOptions precision;
     precision.compute = DType::fp32;
-    model_ =
-        std::make_unique<Model>(make_chain(options, precision, 9, false), *engines_, samples, 1 << 20, 1);
+    model_ = std::make_unique<TrainingModel>(make_chain(options, precision, 9, false), *engines_, samples,
+                                             1 << 20, 1);
     test::set_lively_weights(model_->parameters());
     const std::int64_t rows = samples * model_->chain().rows_per_sample;
     if (is_gpt_) {
@@ -91,7 +91,7 @@ class Network {
   bool is_gpt_;
   Execution exec_;
   std::unique_ptr<EngineSet> engines_ = make_engines({});
-  std::unique_ptr<Model> model_;
+  std::unique_ptr<TrainingModel> model_;
   std::vector<std::int32_t> tokens_;
   std::unique_ptr<test::TokenArray> token_array_;
   Arena inputs_{"inputs", samples * 3 * sizeof(float)};

@@ -25,8 +25,8 @@ class GptTest : public testing::Test {
     PrecisionOptions precision;
     precision.compute = compute;
     precision.rules = rules;
-    model = std::make_unique<Model>(make_gpt(options, precision, seed, accumulates), *engines, samples,
-                                    1 << 20, 1);
+    model = std::make_unique<TrainingModel>(make_gpt(options, precision, seed, accumulates), *engines,
+                                            samples, 1 << 20, 1);
     test::set_lively_weights(model->parameters());
     reference = {.model = options,
                  .seed = seed,
@@ -89,7 +89,7 @@ class GptTest : public testing::Test {
 
   Execution exec;
   std::unique_ptr<EngineSet> engines = make_engines({});
-  std::unique_ptr<Model> model;
+  std::unique_ptr<TrainingModel> model;
   std::vector<std::int32_t> tokens = test::drawn_tokens(samples * 5, 11, 1);
   std::vector<std::int32_t> labels = test::drawn_tokens(samples * 5, 11, 2);
   test::TokenArray token_array{tokens}, label_array{labels};
@@ -250,8 +250,8 @@ TEST_F(GptTest, EvaluationDropsNothingAndGivesTheLogits) {
 TEST_F(GptTest, ForwardTakesWholeSamplesOnly) {
   build(test::small_gpt_options(), DType::fp32);
   EXPECT_THROW(model->forward(context(), token_array.tensor().row_range(0, 6)), Error);
-  const Model evaluates(make_gpt(test::small_gpt_options(), {}, 1, false), *engines, samples, 1 << 20, 1,
-                        Schedule{});
+  const TrainingModel evaluates(make_gpt(test::small_gpt_options(), {}, 1, false), *engines, samples, 1 << 20,
+                                1, Schedule{});
   EXPECT_LT(evaluates.activation_bytes(), model->activation_bytes());
 }
 

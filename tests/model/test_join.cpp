@@ -10,7 +10,7 @@
 #include "model/scribbling_block.hpp"
 #include "model/skipping_chain.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 #include "support/said.hpp"
 
 namespace mylos::join_test {
@@ -85,7 +85,7 @@ class Skips : public testing::TestWithParam<DType> {
   test::DeviceValue<std::uint64_t> step{5};
   test::DeviceValue<float> scale{1.0f};
   test::DeviceValue<LossSums> sums;
-  std::optional<Model> model;
+  std::optional<TrainingModel> model;
   Reference reference{.input = {}, .dense = {}, .labels = {0, 3, 1, 2, 2, 0, 3}};
   // Types round at every boundary; there are ten in sequence.
   double tolerance = GetParam() == DType::fp32 ? 1e-5 : GetParam() == DType::fp16 ? 0.02 : 0.15;

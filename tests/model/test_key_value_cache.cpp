@@ -13,8 +13,8 @@ class KeyValueCacheTest : public testing::Test {
   void build(const ModelOptions& options, DType type) {
     PrecisionOptions precision;
     precision.compute = type;
-    model =
-        std::make_unique<Model>(make_gpt(options, precision, 1, false), *engines, 1, 1 << 20, 1, Schedule{});
+    model = std::make_unique<TrainingModel>(make_gpt(options, precision, 1, false), *engines, 1, 1 << 20, 1,
+                                            Schedule{});
     test::set_lively_weights(model->parameters());
     cache = std::make_unique<KeyValueCache>(options, model->chain());
   }
@@ -27,7 +27,7 @@ class KeyValueCacheTest : public testing::Test {
 
   Execution exec;
   std::unique_ptr<EngineSet> engines = make_engines({});
-  std::unique_ptr<Model> model;
+  std::unique_ptr<TrainingModel> model;
   std::unique_ptr<KeyValueCache> cache;
   test::TokenArray tokens{test::drawn_tokens(5, 13, 4)};
 };

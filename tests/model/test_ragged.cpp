@@ -7,7 +7,7 @@
 #include "model/schedules.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/mlp.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::ragged_test {
@@ -32,7 +32,7 @@ Result step(DType type, std::int64_t planned, std::int64_t rows, const std::opti
   PrecisionOptions precision;
   precision.compute = type;
   const std::unique_ptr<EngineSet> engines = make_engines({});
-  Model model(make_mlp(options, precision, 3, true), *engines, planned, 1 << 30, 1, schedule);
+  TrainingModel model(make_mlp(options, precision, 3, true), *engines, planned, 1 << 30, 1, schedule);
   const Execution exec;
   model.parameters().initialize(exec, 17);
 

@@ -22,7 +22,7 @@ struct Batch {
 };
 
 /// With one engine and its workspace, as in a run.
-Result run(Model& model, const Engines& engines, const Batch& batch, const Execution& exec) {
+Result run(TrainingModel& model, const Engines& engines, const Batch& batch, const Execution& exec) {
   const test::DeviceValue<std::uint64_t> step(5);
   const test::DeviceValue<float> scale(64.0f);
   const test::DeviceValue<LossSums> sums;
@@ -41,7 +41,7 @@ Result run(Model& model, const Engines& engines, const Batch& batch, const Execu
 
 void expect_same_bits(Chain chain, const Batch& batch) {
   const auto engines = make_engines({});
-  Model model(std::move(chain), *engines, batch.samples, 1 << 20, 1);
+  TrainingModel model(std::move(chain), *engines, batch.samples, 1 << 20, 1);
   model.parameters().initialize(Execution{}, 17);
   const Result expected = run(model, *engines, batch, Execution{});
   ASSERT_TRUE(std::isfinite(expected.loss));

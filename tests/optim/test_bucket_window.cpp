@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "mylos/model/network/mlp.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 
 namespace mylos::bucket_window_test {

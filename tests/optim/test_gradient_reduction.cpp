@@ -6,7 +6,7 @@
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/mlp.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "support/device_values.hpp"
 #include "support/tree.hpp"
@@ -246,7 +246,7 @@ TEST_F(Reduction, RanksThatShareABatchGetTheGradientsOfOneThatHasItAll) {
   test::copy_to_device(labels.data(), label_arena.data(), labels.size() * sizeof(std::int32_t));
   const auto* label = reinterpret_cast<const std::int32_t*>(label_arena.data());
 
-  const auto backward = [&](Model& model, Share share, std::int64_t largest, const BlockDone& done) {
+  const auto backward = [&](TrainingModel& model, Share share, std::int64_t largest, const BlockDone& done) {
     const StepContext context{.exec = exec,
                               .engines = *engines,
                               .step = step.data(),
@@ -267,11 +267,11 @@ TEST_F(Reduction, RanksThatShareABatchGetTheGradientsOfOneThatHasItAll) {
     return make_mlp(options, precision, 77, false);
   };
 
-  Model whole(dropout_chain(), *engines, batch, 1 << 20, 1);
+  TrainingModel whole(dropout_chain(), *engines, batch, 1 << 20, 1);
   whole.parameters().initialize(exec, 6);
   backward(whole, {0, batch}, batch, [](std::size_t) {});
   const std::int64_t largest = share_of(batch, ranks, 0).count;
-  Model shared(dropout_chain(), *engines, largest, 1500, ranks);
+  TrainingModel shared(dropout_chain(), *engines, largest, 1500, ranks);
   shared.parameters().initialize(exec, 6);
   GradientReduction reduction(*communicator, shared.parameters(), ReduceType::automatic,
                               {batch, largest, 1, ranks});

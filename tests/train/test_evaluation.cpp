@@ -14,7 +14,7 @@ using namespace testing_support;  // NOLINT
 
 TEST(Evaluation, ALossThatIsNotFiniteOnOneRankIsSoOnAll) {
   SmallRun run(small_options(DType::fp32));
-  Model& model = run.trainer->model();
+  TrainingModel& model = run.trainer->model();
   const bool is_last = run.communicator->rank() == run.communicator->size() - 1;
   const auto loss_with = [&](float value) {
     ConstantPass pass(model.samples(), DType::fp32, is_last ? value : 0.5f);

@@ -13,7 +13,7 @@ using namespace testing_support;  // NOLINT
 TEST(EvaluationMemory, IsWhatIsStatedAndGivenBack) {
   const World world(small_options(DType::fp32));
   const auto trainer = world.trainer(plan_memory(world.problem(std::size_t{1} << 40)));
-  Model& model = trainer->model();
+  TrainingModel& model = trainer->model();
   ConstantPass pass(model.samples(), model.chain().input_type());
   const AllocationsByLabel allocations;
   const Evaluation found =
@@ -26,7 +26,7 @@ TEST(EvaluationMemory, IsWhatIsStatedAndGivenBack) {
 TEST(EvaluationMemory, WithMeasuresIsWhatIsStated) {
   const World world(small_options(DType::bf16));
   const auto trainer = world.trainer(plan_memory(world.problem(std::size_t{1} << 40)));
-  Model& model = trainer->model();
+  TrainingModel& model = trainer->model();
   ConstantPass pass(model.samples(), model.chain().input_type());
   const std::vector measures{Measure::top5, Measure::confusion};
   const AllocationsByLabel allocations;

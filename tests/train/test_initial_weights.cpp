@@ -244,8 +244,8 @@ class InitialValues : public testing::Test {
 
  private:
   /// Ones, but for the first value of `tensor`.
-  static void write_state(const Model& model, const std::string& path, const std::string& tensor, float value,
-                          const std::string& without) {
+  static void write_state(const TrainingModel& model, const std::string& path, const std::string& tensor,
+                          float value, const std::string& without) {
     std::vector<safetensors::NamedShape> shapes;
     for (const ParameterSlot& slot : model.parameters().layout().slots)
       shapes.push_back({name_in_tensors(slot.path()), stored_dims(slot.spec)});

@@ -173,7 +173,7 @@ TEST_P(Entries, OfATrainerAreWhatItAllocates) {
 TEST_P(Entries, OfAnEvaluationAreWhatItAllocates) {
   const MemoryPlan plan = plan_memory(world_.problem(plenty));
   const auto trainer = world_.trainer(plan);
-  Model& model = trainer->model();
+  TrainingModel& model = trainer->model();
   if (model.chain().rows_per_sample > 1) return;  // its batches are tokens
   const std::vector<Measure>& metrics = GetParam().options.run.metrics;
   ConstantPass pass(model.samples(), model.chain().input_type());
@@ -215,7 +215,7 @@ TEST_P(Entries, OfHealthRowsAreWhatTheTailTakes) {
 TEST_P(Entries, OfAllPassesAreTheArenaOfAModelThatOnlyEvaluates) {
   const MemoryStatement statement = plan_memory(world_.problem(plenty)).statement;
   const NetworkPlan network = world_.network();
-  const Model model(network.chain, *world_.engines, network.step.micro_batch, 1 << 20, 1, Schedule{});
+  const TrainingModel model(network.chain, *world_.engines, network.step.micro_batch, 1 << 20, 1, Schedule{});
   EXPECT_EQ(model.activation_bytes(), statement.evaluation_bytes);
   EXPECT_GT(statement.evaluation_bytes, 0u);
 }

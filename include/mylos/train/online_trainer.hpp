@@ -3,7 +3,9 @@
 // MPI and Kokkos must be initialised before its construction and remain so until its destruction. It
 // duplicates the communicator, prints nothing, ends no process, and throws only Error. A call inside an
 // OpenMP parallel region throws Error on the rank that makes it. All ranks of the communicator construct it,
-// and call step(), save() and load() together; infer() involves only the calling rank.
+// and call step(), apply(), save(), load(), and read() and write() of a parameter together; infer(),
+// forward() and backward() involve only the calling rank, unless the network normalises over the samples of
+// all ranks.
 //
 // It uses the following options: the network ([model], with inputs and outputs), [precision], [memory],
 // [optimizer], [schedule], [communication], [kernels], run.initial with [initial], run.seed and run.steps
@@ -16,7 +18,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
@@ -25,6 +31,7 @@
 
 namespace mylos {
 
+class OnlineTrainer;
 class Trainer;
 
 /// A contiguous row per sample, in the memory where kernels run. Any Kokkos view of such memory converts to
@@ -35,16 +42,87 @@ using SampleRows = Kokkos::View<T**, Kokkos::LayoutRight, Device, Kokkos::Memory
 template <class T>
 using SampleValues = Kokkos::View<T*, Kokkos::LayoutRight, Device, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// The result of a step. It is the same on all ranks.
+/// The result of a step, or of apply(). It is the same on all ranks.
 struct StepReport {
   std::uint64_t step = 0;    // its number, from 1, including skipped steps
   std::int64_t samples = 0;  // of all ranks
-  double loss = 0;           // mean over these samples, before the update
-  double gradient_norm = 0;  // of this mean, before clipping
+  double loss = 0;           // mean over these samples, before the update; of apply(): see ApplyOptions::loss
+  double gradient_norm = 0;  // of this loss, before clipping
   double lr = 0;
   double loss_scale = 1;   // with which the step was computed
   int overflow_rank = -1;  // rank whose gradients were not finite; -1: none. An overflow skips the step
   bool updated = false;    // false: weights are unchanged, after an overflow or if no rank had samples
+};
+
+/// The loss L of which the program passes the derivative dL/dy to backward(). N: the samples of all ranks
+/// and passes since the last apply().
+enum class LossReduction {
+  sum,  // L is the program's loss of all samples of all ranks: the gradients of all ranks are summed
+  mean  // L is the sum of the samples' losses, and apply() divides it by N, which the program need not know
+};
+
+/// What a program with its own loss or loop asks for. The same on all ranks.
+struct OnlineOptions {
+  /// backward() can compute dL/dx. Takes memory for the gradient of max_samples() samples' inputs, and the
+  /// time of the first layer's product.
+  bool input_gradients = false;
+  LossReduction reduction = LossReduction::sum;
+};
+
+/// The arguments of apply() that are not the same in every program. The learning rate must be the same on all
+/// ranks.
+struct ApplyOptions {
+  std::optional<double> lr;    // of this step, >= 0; without it that of the learning-rate schedule
+  std::optional<double> loss;  // this rank's part of L (mean: the sum of its samples' losses), only reported:
+                               // StepReport::loss is the sum over ranks (mean: divided by N), NaN without it
+};
+
+/// A weight matrix or vector of the network, as in a checkpoint: row by row, in float.
+class NetworkParameter {
+ public:
+  /// Returns "head/weight": the path under /model in a checkpoint.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] std::int64_t rows() const { return rows_; }  // 1 for vectors
+  [[nodiscard]] std::int64_t columns() const { return columns_; }
+  [[nodiscard]] std::int64_t size() const { return rows_ * columns_; }
+
+  /// Copies the parameter to `values`, a contiguous view of size() floats of any rank, in host or device
+  /// memory. These are the master weights (precision.masters = "none": the 16-bit weights). All ranks call
+  /// it, also if masters are sharded; every rank receives all values. Throws Error on all ranks (bad_input,
+  /// bad_call) if a view has another size or gaps.
+  template <class View>
+  void read(const View& values) const {
+    static_assert(std::is_same_v<typename View::non_const_value_type, float>, "parameters are read as float");
+    static_assert(!std::is_const_v<typename View::value_type>, "read() writes to the view");
+    read_to(values.data(), values.span_is_contiguous() ? static_cast<std::int64_t>(values.size()) : -1,
+            is_on_host<View>);
+  }
+  /// Replaces the parameter by the values of rank 0's view; compute weights follow. Moments and the average
+  /// of the weights stay. All ranks call it. Throws as read(), and if a value is not finite.
+  template <class View>
+  void write(const View& values) const {
+    static_assert(std::is_same_v<typename View::non_const_value_type, float>, "parameters are float");
+    write_from(values.data(), values.span_is_contiguous() ? static_cast<std::int64_t>(values.size()) : -1,
+               is_on_host<View>);
+  }
+
+ private:
+  friend class OnlineTrainer;
+  NetworkParameter(Trainer& trainer, std::string name, std::size_t slot, std::int64_t rows,
+                   std::int64_t columns)
+      : trainer_(&trainer), name_(std::move(name)), slot_(slot), rows_(rows), columns_(columns) {}
+  template <class View>
+  static constexpr bool is_on_host =
+      Kokkos::SpaceAccessibility<Kokkos::DefaultHostExecutionSpace, typename View::memory_space>::accessible;
+  /// `count`: floats, or -1 if they have gaps.
+  void read_to(float* values, std::int64_t count, bool on_host) const;
+  void write_from(const float* values, std::int64_t count, bool on_host) const;
+
+  Trainer* trainer_;
+  std::string name_;
+  std::size_t slot_;
+  std::int64_t rows_;
+  std::int64_t columns_;
 };
 
 class OnlineTrainer {
@@ -53,6 +131,10 @@ class OnlineTrainer {
   /// Throws Error on all ranks: bad_input if the options do not describe such a network or differ between
   /// ranks, does_not_fit if memory.budget, which includes the program itself, is too small.
   OnlineTrainer(const Options& options, MPI_Comm ranks,
+                const std::function<void(const std::string&)>& message = {})
+      : OnlineTrainer(options, ranks, OnlineOptions(), message) {}
+  /// Does the same for a program with its own loss.
+  OnlineTrainer(const Options& options, MPI_Comm ranks, const OnlineOptions& own,
                 const std::function<void(const std::string&)>& message = {});
   ~OnlineTrainer();
   OnlineTrainer(OnlineTrainer&&) noexcept;
@@ -75,6 +157,51 @@ class OnlineTrainer {
   /// loss scale helps; training can then only resume from a checkpoint, by load().
   StepReport step(const SampleRows<const float>& inputs, const SampleRows<const float>& targets);
   StepReport step(const SampleRows<const float>& inputs, const SampleValues<const std::int32_t>& labels);
+
+  /// Own losses and loops: forward(), backward() and apply() are the three parts of step(). model.loss is not
+  /// used. A step of the program is any number of pairs forward(), backward() on each rank, none included,
+  /// then one apply() on all ranks.
+  ///
+  ///   net.forward(x, y);              // y: predictions
+  ///   ... dy = dL/dy ...              // mean squared error, N samples of all ranks: 2 (y - t) / (N outputs)
+  ///   net.backward(dy);               // adds to the gradients
+  ///   StepReport report = net.apply();
+  ///
+  /// forward() runs this rank's samples, at most max_samples(), in training mode (dropout, statistics of
+  /// batches) and writes the head's outputs [samples, model.outputs], of a classifier logits, to y. What
+  /// backward() needs is stored, or recomputed, as the memory plan says. x must stay unchanged until
+  /// backward() returns. A second forward() replaces one without backward(); running statistics of batch
+  /// normalisation may count both. infer() ends it too: call forward() again. Kernels on the default
+  /// execution instance may read y and dx at once; others must wait for a fence.
+  ///
+  /// forward() and backward() throw Error (bad_input, bad_call) on the calling rank, and nothing has changed.
+  /// If layers normalise over the samples of all ranks, all ranks make the same calls (a rank without samples
+  /// passes empty views), and every Error is thrown on all of them, also if one calls something else.
+  void forward(const SampleRows<const float>& x, const SampleRows<float>& y);
+  /// Adds the gradients of the last forward() pass to those of the step. dy = dL/dy [samples, model.outputs],
+  /// unscaled: the loss scale multiplies it before it is rounded to the compute type; see LossReduction for
+  /// L. The second form also writes dL/dx, the adjoints of the inputs, unscaled, to dx [samples,
+  /// model.inputs], which may not overlap other views (with LossReduction::mean: of the sum of the samples'
+  /// losses); it throws Error (bad_call) unless OnlineOptions::input_gradients is set. dy and dx of an
+  /// overflow are not finite, and the step will be skipped. Gradients are summed in their type: set
+  /// precision.gradient = "fp32" to add up many passes in 16-bit types. optimizer.shard = "gradients" allows
+  /// one pass in a step.
+  void backward(const SampleRows<const float>& dy);
+  void backward(const SampleRows<const float>& dy, const SampleRows<float>& dx);
+  /// Ends the step on all ranks as step() does: sums the gradients of all ranks, agrees on overflow and norm,
+  /// clips, and updates or skips. If no rank has called backward(), no weights are updated.
+  /// Throws Error on all ranks as step(), and if ranks disagree on the learning rate or a forward() has no
+  /// backward() (bad_call): nothing has changed then, and the gradients of the step are discarded. So are
+  /// they by load(), and by step(), which throws Error on all ranks if any has called forward() or backward()
+  /// since the last apply(). save() writes the state after the last apply() and discards nothing.
+  StepReport apply(const ApplyOptions& options = {});
+  /// Does the same with this learning rate.
+  StepReport apply(double lr) { return apply(ApplyOptions{.lr = lr, .loss = {}}); }
+
+  /// Returns the parameters of all layers, and the one of a name ("head/weight"); they are valid as long as
+  /// the trainer. Throws Error (bad_input, unknown_name), on the calling rank, that lists the names.
+  [[nodiscard]] std::vector<NetworkParameter> parameters();
+  [[nodiscard]] NetworkParameter parameter(const std::string& name);
 
   /// Returns statistics of the loss scale and of overflows in all steps so far, including those before a
   /// loaded checkpoint. They are the same on all ranks.

@@ -16,6 +16,7 @@ depends_on("gcc/12", "openmpi/4.1", "hdf5/1.10")
 
 prepend_path("PATH", pathJoin(prefix, "bin"))
 prepend_path("CMAKE_PREFIX_PATH", prefix)
+prepend_path("PKG_CONFIG_PATH", pathJoin(prefix, "lib/pkgconfig"))
 setenv("MYLOS_ROOT", prefix)
 
 -- The launcher binds the ranks; their threads stay within what it gives them.

@@ -1,7 +1,7 @@
 // InferenceContext: what a pass over data runs on.
 #pragma once
 
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 
 namespace mylos {
 
@@ -11,7 +11,7 @@ struct InferenceContext {
                    std::int64_t known_classes = 0)
       : exec(on), engines(its_engines), model(pass), classes(known_classes) {}
   /// Evaluates with the weights of a training model, which are not copied.
-  InferenceContext(const Execution& on, const Engines& its_engines, Model& trained,
+  InferenceContext(const Execution& on, const Engines& its_engines, TrainingModel& trained,
                    std::int64_t known_classes = 0)
       : InferenceContext(on, its_engines, trained.evaluation(), known_classes) {}
 

@@ -1,128 +1,350 @@
 #include "mylos/inference/model.hpp"
 
-#include <algorithm>
-#include <utility>
-#include <vector>
+#include <fmt/format.h>
 
-#include "mylos/base/error.hpp"
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "mylos/base/device/parallel_region.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/base/instructions.hpp"
+#include "mylos/inference/arrays/array_samples.hpp"
+#include "mylos/inference/arrays/sample_transfer.hpp"
+#include "mylos/inference/arrays/scaling_arrays.hpp"
 #include "mylos/inference/infer.hpp"
-#include "mylos/inference/network_state.hpp"
+#include "mylos/inference/inference_model.hpp"
+#include "mylos/inference/packed_weights.hpp"
+#include "mylos/inference/predict.hpp"
+#include "mylos/inference/stored_network.hpp"
+#include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/convert.hpp"
-#include "mylos/model/chain/chain_cost.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/kernels/launch/work_stealing.hpp"
 
 namespace mylos {
 namespace {
 
-/// Enough rows for efficient GEMMs.
-constexpr std::int64_t max_inference_rows = 1024;
-/// Of a piece's activations, unless one sample takes more.
-constexpr std::size_t max_activation_bytes = std::size_t{1} << 30;
+using StagedFloats = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
 
-EvaluationLayout layout_for(const Chain& chain, const Engines& engines, std::int64_t samples) {
-  return make_evaluation_layout(chain_cost(chain, engines, samples * chain.rows_per_sample), 0);
+/// The rows of the caller's memory that the network reads in place start here, as in an arena.
+constexpr std::uintptr_t in_place_alignment = 64;
+
+/// A file, opened by this process alone.
+struct OpenedFile {
+  explicit OpenedFile(const std::string& path) : reader(ranks, path) {}
+
+  RankGroup ranks;
+  CheckpointReader reader;
+};
+
+void require_kokkos(const char* call) {
+  if (!Kokkos::is_initialized())
+    fail_run(ErrorId::bad_call, "{} was called before Kokkos was initialised", call);
+  require_outside_parallel_region(call);
 }
 
-/// The device memory of infer().
-struct InferTensors {
-  InferTensors(const Chain& chain, std::int64_t samples, void* memory) : pieces(memory) {
-    floats = pieces.take_tensor(DType::fp32, samples, chain.inputs());
-    const DType type = chain.input_type();
-    inputs = type == DType::fp32 ? floats : pieces.take_tensor(type, samples, chain.inputs());
-    outputs = pieces.take_tensor(DType::fp32, samples, chain.outputs());
+void require_free_memory(const std::string& path, std::size_t bytes) {
+  const auto available = static_cast<std::size_t>(free_device_memory().value_or(available_host_memory()));
+  if (bytes <= available) return;
+  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+              fmt::format("{}: the model takes {} of memory, but {} are available", path,
+                          format_bytes(static_cast<std::int64_t>(bytes)),
+                          format_bytes(static_cast<std::int64_t>(available))));
+}
+
+std::int64_t piece_of(const Chain& chain, const Engines& engines, const LoadOptions& options) {
+  if (options.max_samples < 0)
+    fail_input(ErrorId::bad_call, "max_samples is {}; it is positive, or 0", options.max_samples);
+  const std::int64_t limit =
+      options.max_samples > 0 ? options.max_samples : std::numeric_limits<std::int64_t>::max();
+  return samples_per_piece(chain, engines, limit);
+}
+
+/// Probabilities are computed on the host, as in `mylos predict`.
+bool has_probabilities(const Chain& chain) {
+  return chain.loss() == LossType::cross_entropy || chain.loss() == LossType::binary_cross_entropy;
+}
+
+/// The inputs and outputs of a piece.
+struct PieceTensors {
+  PieceTensors(const Chain& chain, std::int64_t samples, void* memory) : pieces(memory) {
+    inputs = pieces.take_tensor(chain.input_type(), samples, chain.inputs());
+    if (has_probabilities(chain) || !memory_is_host)
+      outputs = pieces.take_tensor(DType::fp32, samples, chain.outputs());
+    if (!memory_is_host) staged_inputs = pieces.take_tensor(DType::fp32, samples, chain.inputs());
   }
 
   Pieces pieces;
-  Tensor floats;   // inputs as floats
-  Tensor inputs;   // in the type that the chain reads
-  Tensor outputs;  // as floats
+  Tensor inputs;         // as the network reads them
+  Tensor outputs;        // as floats
+  Tensor staged_inputs;  // of an array in the host's memory
 };
 
-template <class T>
-using HostFloats = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+/// The host memory through which arrays of the host go to a device and back, in floats.
+std::size_t staging_values(const Chain& chain, std::int64_t samples) {
+  return memory_is_host ? 0 : static_cast<std::size_t>(samples * std::max(chain.inputs(), chain.outputs()));
+}
+
+/// The columns of a matrix of floats as an array.
+ArraySamples array_of_rows(const Tensor& rows) {
+  ArraySamples array;
+  array.data = rows.data();
+  array.count = rows.rows();
+  array.sample.append(rows.rows(), rows.columns());
+  array.value.append(rows.columns(), 1);
+  return array;
+}
+
+/// What clones share. Nothing changes it once the weights have been read.
+struct SharedNetwork {
+  SharedNetwork(StoredNetwork stored, const Engines& engines, std::int64_t samples)
+      : network(std::move(stored)),
+        piece(samples),
+        weights(network.chain),
+        packed(network.chain, engines, weights.of_stages()),
+        scaling(network.normalizer) {}
+
+  StoredNetwork network;
+  std::int64_t piece;  // in samples
+  ComputeWeights weights;
+  PackedWeights packed;
+  Instructions instructions = instructions_in_use();  // whose order the packed weights have
+  ScalingArrays scaling;
+};
+
+InferenceBytes bytes_of(const StoredNetwork& network, const Engines& engines, std::int64_t samples) {
+  const Chain& chain = network.chain;
+  return {.weights = ComputeWeights::memory_bytes(chain),
+          .statistics = BufferStore::memory_bytes(chain) + ScalingArrays::memory_bytes(network.normalizer),
+          .workspace = inference_layout(chain, engines, samples).bytes +
+                       PieceTensors(chain, samples, nullptr).pieces.bytes() +
+                       staging_values(chain, samples) * sizeof(float),
+          .packed = PackedWeights::memory_bytes(chain, engines)};
+}
 
 }  // namespace
 
-InferenceBytes InferenceModel::memory(const Chain& chain, const Engines& engines, std::int64_t samples) {
-  return {ComputeWeights::memory_bytes(chain), BufferStore::memory_bytes(chain),
-          layout_for(chain, engines, samples).bytes};
-}
+/// One model: what it shares with its clones, and what it alone uses.
+struct Model::Parts {
+  Parts(std::shared_ptr<const SharedNetwork> with, std::unique_ptr<EngineSet> its_engines)
+      : shared(std::move(with)),
+        engines(std::move(its_engines)),
+        buffers(chain()),
+        layout(inference_layout(chain(), *engines, shared->piece)),
+        activations("activations", layout.bytes),
+        memory("samples", PieceTensors(chain(), shared->piece, nullptr).pieces.bytes()),
+        tensors(chain(), shared->piece, memory.data()),
+        staging("staged samples", staging_values(chain(), shared->piece)),
+        pass(chain(), shared->packed.of_stages(), buffers, shared->piece, layout, activations) {}
 
-InferenceModel::InferenceModel(Chain chain, const Engines& engines, std::int64_t samples)
-    : chain_(std::move(chain)),
-      engines_(engines),
-      samples_(samples),
-      weights_(chain_),
-      buffers_(chain_),
-      activations_("activations", layout_for(chain_, engines, samples).bytes),
-      pass_(chain_, weights_.of_stages(), buffers_, samples, layout_for(chain_, engines, samples),
-            activations_) {}
-
-void InferenceModel::read(const CheckpointReader& reader, bool average) {
-  if (average && !has_average(reader))
-    fail_input(ErrorId::no_average, "{}: has no /average, the moving average of the weights", reader.path());
-  CheckpointState state = weights_.state(average);
-  add_buffers(state, buffers_);
-  reader.read(state);
-  normalizer_ = read_normalizer(reader);
-}
-
-void InferenceModel::copy(const Execution& exec, const Model& trained) {
-  weights_.copy(exec, trained.parameters());
-  const auto& from = trained.buffers().state();
-  const auto& to = buffers_.state();
-  if (from.size() != to.size())
-    fail_run(ErrorId::internal, "{} statistics here, but {} in the model", to.size(), from.size());
-  for (std::size_t i = 0; i < to.size(); ++i) convert(exec, from[i].values, to[i].values);
-  exec.fence("inference model");
-}
-
-std::size_t InferenceModel::infer_bytes() const {
-  return InferTensors(chain_, samples_, nullptr).pieces.bytes();
-}
-
-void InferenceModel::infer(const Execution& exec, std::span<const float> inputs, std::span<float> outputs) {
-  if (chain_.input_type() == DType::int32)
-    fail_input(ErrorId::bad_call, "the network reads tokens, not floats");
-  const auto columns = static_cast<std::size_t>(chain_.inputs());
-  const auto width = static_cast<std::size_t>(chain_.outputs());
-  const std::size_t rows = inputs.size() / columns;
-  if (inputs.size() != rows * columns || outputs.size() != rows * width) {
-    fail_input(ErrorId::bad_call, "{} inputs and {} outputs; a row has {} inputs and {} outputs",
-               inputs.size(), outputs.size(), columns, width);
+  [[nodiscard]] const Chain& chain() const { return shared->network.chain; }
+  [[nodiscard]] SampleFormat inputs() const {
+    const StoredNetwork& network = shared->network;
+    return {"x", "inputs", network.input_shape, network.input_names, chain().inputs()};
   }
-  const ColumnScaling& scaling = normalizer_.inputs;
-  if (!scaling.identity() && scaling.shift.size() != columns)
-    fail_input(ErrorId::damaged, "inputs are normalised by {} columns, the network has {}",
-               scaling.shift.size(), columns);
-  const Arena memory("inference", infer_bytes());
-  const InferTensors tensors(chain_, samples_, memory.data());
-  std::vector<float> scaled(static_cast<std::size_t>(samples_) * columns);
-  const auto inputs_of = [&](std::int64_t first, std::int64_t count) {
-    const std::size_t values = static_cast<std::size_t>(count) * columns;
-    scaling.apply(inputs.subspan(static_cast<std::size_t>(first) * columns, values), scaled);
-    const Tensor floats = tensors.floats.row_range(0, count);
-    Kokkos::deep_copy(floats.flat<float>(), HostFloats<const float>(scaled.data(), values));
-    const Tensor read = tensors.inputs.row_range(0, count);
-    if (read.type() != DType::fp32) convert(exec, floats, read);
-    return read;
-  };
-  const auto take = [&](std::int64_t first, const ConstTensor& found) {
-    const Tensor floats = tensors.outputs.row_range(0, found.rows());
-    convert(exec, found, floats);
-    exec.fence("predictions");
-    float* const to = outputs.data() + static_cast<std::size_t>(first) * width;
-    Kokkos::deep_copy(HostFloats<float>(to, static_cast<std::size_t>(floats.size())), floats.flat<float>());
-  };
-  infer_in_pieces({exec, engines_, pass_}, static_cast<std::int64_t>(rows), samples_, inputs_of, take);
-  normalizer_.undo_targets(outputs);
+  [[nodiscard]] SampleFormat outputs() const {
+    const StoredNetwork& network = shared->network;
+    return {"y", "outputs", network.output_shape, network.target_names, chain().outputs()};
+  }
+
+  void infer(const Execution& exec, const ArraySamples& x, const ArraySamples& y, Units units);
+  [[nodiscard]] ConstTensor read_piece(const Execution& exec, const ArraySamples& x,
+                                       const ScalingTable& scaling, std::int64_t first, std::int64_t count);
+  void write_piece(const Execution& exec, const ConstTensor& found, Units units, const ArraySamples& y,
+                   std::int64_t first);
+  void write_probabilities(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
+                           std::int64_t first);
+  void copy_to_host(const Execution& exec, const Tensor& floats);
+
+  std::shared_ptr<const SharedNetwork> shared;
+  std::unique_ptr<EngineSet> engines;
+  BufferStore buffers;  // kernels write into some of them
+  EvaluationLayout layout;
+  Arena activations;
+  Arena memory;
+  PieceTensors tensors;
+  StagedFloats staging;
+  ForwardPass pass;
+  Execution alone = single_thread_instance();
+};
+
+ConstTensor Model::Parts::read_piece(const Execution& exec, const ArraySamples& x,
+                                     const ScalingTable& scaling, std::int64_t first, std::int64_t count) {
+  const std::int64_t columns = chain().inputs();
+  const Tensor inputs = tensors.inputs.row_range(0, count);
+  if constexpr (!memory_is_host) {
+    if (!x.on_device) {
+      exec.fence("staging");  // the last piece has left the host's memory
+      read_on_host(x, first, count, columns, staging.data());
+      const Tensor staged = tensors.staged_inputs.row_range(0, count);
+      Kokkos::deep_copy(exec, staged.flat<float>(),
+                        StagedFloats(staging, std::pair<std::size_t, std::size_t>(0, staged.size())));
+      read_samples(exec, array_of_rows(staged), 0, scaling, inputs);
+      return inputs;
+    }
+  }
+  const bool as_they_are = x.type == ElementType::fp32 && inputs.type() == DType::fp32 &&
+                           scaling.shift == nullptr && x.is_contiguous(columns);
+  const auto* const rows =
+      static_cast<const std::byte*>(x.data) + first * columns * std::int64_t{sizeof(float)};
+  if (as_they_are && reinterpret_cast<std::uintptr_t>(rows) % in_place_alignment == 0)
+    return ConstTensor(rows, DType::fp32, count, columns);
+  read_samples(exec, x, first, scaling, inputs);
+  return inputs;
 }
 
-std::int64_t samples_per_piece(const Chain& chain, const Engines& engines, std::int64_t max_samples) {
-  std::int64_t samples = std::max<std::int64_t>(1, max_inference_rows / chain.rows_per_sample);
-  samples = std::min(samples, max_samples);
-  while (samples > 1 && layout_for(chain, engines, samples).bytes > max_activation_bytes)
-    samples = (samples + 1) / 2;
-  return samples;
+/// Waits until `floats` lie in the host's memory: where they are, or in staging.
+void Model::Parts::copy_to_host(const Execution& exec, const Tensor& floats) {
+  if constexpr (!memory_is_host) {
+    Kokkos::deep_copy(exec, StagedFloats(staging, std::pair<std::size_t, std::size_t>(0, floats.size())),
+                      floats.flat<float>());
+    exec.fence("outputs");
+  }
+}
+
+void Model::Parts::write_probabilities(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
+                                       std::int64_t first) {
+  const Tensor floats = tensors.outputs.row_range(0, found.rows());
+  convert(exec, found, floats);
+  copy_to_host(exec, floats);
+  float* const values = memory_is_host ? floats.as<float>() : staging.data();
+  interpret_outputs(chain().loss(), chain().outputs(), shared->network.normalizer,
+                    {values, static_cast<std::size_t>(floats.size())});
+  if (memory_is_host || !y.on_device) {
+    write_on_host(values, found.rows(), chain().outputs(), y, first);
+    return;
+  }
+  if constexpr (!memory_is_host) {
+    Kokkos::deep_copy(exec, floats.flat<float>(),
+                      StagedFloats(staging, std::pair<std::size_t, std::size_t>(0, floats.size())));
+    write_samples(exec, floats, {}, y, first);
+  }
+}
+
+void Model::Parts::write_piece(const Execution& exec, const ConstTensor& found, Units units,
+                               const ArraySamples& y, std::int64_t first) {
+  if (units == Units::data && has_probabilities(chain())) return write_probabilities(exec, found, y, first);
+  const ScalingTable scaling = units == Units::data ? shared->scaling.targets() : ScalingTable{};
+  if (memory_is_host || y.on_device) return write_samples(exec, found, scaling, y, first);
+  const Tensor floats = tensors.outputs.row_range(0, found.rows());
+  write_samples(exec, found, scaling, array_of_rows(floats), 0);
+  copy_to_host(exec, floats);
+  write_on_host(staging.data(), found.rows(), chain().outputs(), y, first);
+}
+
+void Model::Parts::infer(const Execution& exec, const ArraySamples& x, const ArraySamples& y, Units units) {
+  const ScalingTable scaling = units == Units::data ? shared->scaling.inputs() : ScalingTable{};
+  infer_in_pieces(
+      {exec, *engines, pass}, x.count, shared->piece,
+      [&](std::int64_t first, std::int64_t count) { return read_piece(exec, x, scaling, first, count); },
+      [&](std::int64_t first, const ConstTensor& found) { write_piece(exec, found, units, y, first); });
+}
+
+Model::Model(const std::string& path, const LoadOptions& options) {
+  require_kokkos("Model");
+  OpenedFile file(path);
+  StoredNetwork network = read_stored_network(file.reader);
+  std::unique_ptr<EngineSet> engines = make_engines(usable_here(network.options.kernels));
+  const std::int64_t piece = piece_of(network.chain, *engines, options);
+  require_free_memory(path, bytes_of(network, *engines, piece).total());
+  auto shared = std::make_shared<SharedNetwork>(std::move(network), *engines, piece);
+  parts_ = std::make_unique<Parts>(shared, std::move(engines));
+  read_network(file.reader, options.average, shared->weights, parts_->buffers);
+  const Execution exec;
+  shared->packed.pack(exec, parts_->engines->gemm());
+  exec.fence("packed");
+}
+
+Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Model::~Model() = default;
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+
+InferenceBytes Model::memory_of(const std::string& path, const LoadOptions& options) {
+  require_kokkos("Model::memory_of");
+  OpenedFile file(path);
+  const StoredNetwork network = read_stored_network(file.reader);
+  const std::unique_ptr<EngineSet> engines = make_engines(usable_here(network.options.kernels));
+  return bytes_of(network, *engines, piece_of(network.chain, *engines, options));
+}
+
+Model Model::clone() const {
+  require_kokkos("Model::clone");
+  const SharedNetwork& shared = *parts_->shared;
+  std::unique_ptr<EngineSet> engines = make_engines(usable_here(shared.network.options.kernels));
+  if (instructions_in_use() != shared.instructions) {
+    fail_run(ErrorId::bad_call,
+             "{} was loaded when kernels used {}, and they use {} now; load it again instead of cloning it",
+             shared.network.path, name_of(shared.instructions), name_of(instructions_in_use()));
+  }
+  const InferenceBytes bytes = bytes_of(shared.network, *engines, shared.piece);
+  require_free_memory(shared.network.path, bytes.workspace + bytes.statistics);
+  auto parts = std::make_unique<Parts>(parts_->shared, std::move(engines));
+  const Execution exec;
+  const auto& from = parts_->buffers.state();
+  const auto& to = parts->buffers.state();
+  for (std::size_t i = 0; i < to.size(); ++i) convert(exec, from[i].values, to[i].values);
+  exec.fence("clone");
+  return Model(std::move(parts));
+}
+
+void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Units units) {
+  const int level = parallel_level();
+  if (level > 1) {
+    fail_run(
+        ErrorId::bad_call,
+        "Model::infer was called inside nested OpenMP parallel regions (level {}); one level is possible",
+        level);
+  }
+  ArraySamples in = samples_of(x, parts_->inputs());
+  ArraySamples out = samples_of(y, parts_->outputs());
+  match_samples(in, out);
+  if (in.count == 0) return;
+  if constexpr (!memory_is_host) return parts_->infer(exec, in, out, units);
+  const Execution& on = level == 0 ? exec : parts_->alone;
+  const int threads = threads_of(on);
+  if (threads > max_workers()) {
+    fail_input(ErrorId::bad_call, "the execution instance has {} threads, but Kokkos was initialised with {}",
+               threads, max_workers());
+  }
+  const ThreadLimit limit(threads);
+  parts_->infer(on, in, out, units);
+}
+
+std::int64_t Model::inputs() const {
+  return parts_->chain().inputs();
+}
+std::int64_t Model::outputs() const {
+  return parts_->chain().outputs();
+}
+const std::vector<std::int64_t>& Model::input_shape() const {
+  return parts_->shared->network.input_shape;
+}
+const std::vector<std::int64_t>& Model::output_shape() const {
+  return parts_->shared->network.output_shape;
+}
+const std::vector<std::string>& Model::input_names() const {
+  return parts_->shared->network.input_names;
+}
+const std::vector<std::string>& Model::target_names() const {
+  return parts_->shared->network.target_names;
+}
+const std::vector<std::string>& Model::class_names() const {
+  return parts_->shared->network.class_names;
+}
+std::int64_t Model::step() const {
+  return parts_->shared->network.step;
+}
+DType Model::type() const {
+  return parts_->chain().signature(0).compute_type;
+}
+std::int64_t Model::samples_per_piece() const {
+  return parts_->shared->piece;
+}
+InferenceBytes Model::bytes() const {
+  return bytes_of(parts_->shared->network, *parts_->engines, parts_->shared->piece);
 }
 
 }  // namespace mylos

@@ -16,7 +16,7 @@
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/files/vocabulary.hpp"
 #include "mylos/data/run/run_data.hpp"
-#include "mylos/inference/model.hpp"
+#include "mylos/inference/inference_model.hpp"
 
 namespace mylos {
 

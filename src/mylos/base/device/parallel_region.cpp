@@ -2,18 +2,73 @@
 
 #include <omp.h>
 
+#include <type_traits>
+
 #include "mylos/base/error.hpp"
 
 namespace mylos {
+namespace {
 
-void require_outside_parallel_region(const char* call) {
-  const int level = omp_get_level();  // regions of one thread count too, as in Kokkos
-  if (level == 0) return;
+/// What Kokkos needs to run kernels inside a region.
+constexpr int active_levels = 2;
+
+[[noreturn]] void refuse(const char* call, int level) {
   fail_run(
       ErrorId::bad_call,
       "{} was called inside an OpenMP parallel region (level {}), where Kokkos cannot start kernels; call it "
       "outside of it, with the samples of all threads",
       call, level);
+}
+
+template <class Space>
+Space instance_of_one_thread() {
+  if constexpr (std::is_constructible_v<Space, int>) {
+    return Space(1);
+  } else {
+    return Space();
+  }
+}
+
+}  // namespace
+
+int parallel_level() {
+  return omp_get_level();  // regions of one thread count too, as in Kokkos
+}
+
+void require_outside_parallel_region(const char* call) {
+  if (const int level = parallel_level(); level != 0) refuse(call, level);
+}
+
+void require_can_run(const char* call) {
+  const int level = parallel_level();
+  if (level == 0 || (level == 1 && omp_get_max_threads() == 1 && omp_get_max_active_levels() > 1)) return;
+  refuse(call, level);
+}
+
+int threads_of(const Execution& exec) {
+  return parallel_level() == 0 ? exec.concurrency() : 1;
+}
+
+Execution single_thread_instance() {
+  return instance_of_one_thread<Execution>();
+}
+
+int library_threads() {
+  return omp_in_parallel() != 0 ? 1 : omp_get_max_threads();
+}
+
+ThreadLimit::ThreadLimit(int threads)
+    : threads_before_(omp_get_max_threads()),
+      levels_before_(omp_get_max_active_levels()),
+      changes_threads_(threads < threads_before_),
+      changes_levels_(levels_before_ < active_levels && parallel_level() > 0) {
+  if (changes_threads_) omp_set_num_threads(threads);
+  if (changes_levels_) omp_set_max_active_levels(active_levels);
+}
+
+ThreadLimit::~ThreadLimit() {
+  if (changes_threads_) omp_set_num_threads(threads_before_);
+  if (changes_levels_) omp_set_max_active_levels(levels_before_);
 }
 
 }  // namespace mylos

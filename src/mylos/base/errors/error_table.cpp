@@ -93,9 +93,11 @@ constexpr std::array of_files{
         ErrorId::wrong_format, "wrong-format",
         "The file or folder is of another kind than the command reads.",
         "Name a file of that kind; `mylos prepare` and `mylos convert` make files of other kinds readable."},
-    ErrorEntry{ErrorId::unknown_version, "unknown-version",
-               "The file was written in another version of its format than this program reads.",
-               "Use a newer Mylos, or the one that wrote the file."},
+    ErrorEntry{
+        ErrorId::unknown_version, "unknown-version",
+        "The file was written in another version of its format than this program reads, or a program was "
+        "compiled with another version of the C interface than it loads.",
+        "Use a newer Mylos, or the one that wrote the file; compile the program again."},
     ErrorEntry{ErrorId::damaged, "damaged",
                "The contents differ from the checksum or digest that was written with them, or contradict "
                "themselves.",

@@ -42,7 +42,9 @@ void AgreementBuffer::fold(const Execution& execution) const {
         agreed.stop = flags().stop;
         agreed.error = flags().error;
         agreed.scales_differ = flags().scale_bits != ~flags().scale_complement ? 1 : 0;
-        agreed.skip = agreed.overflow != 0 || agreed.error != 0 || agreed.scales_differ != 0 ? 1 : 0;
+        agreed.calls_differ = flags().call_bits != ~flags().call_complement ? 1 : 0;
+        const bool failed = agreed.error != 0 || agreed.scales_differ != 0 || agreed.calls_differ != 0;
+        agreed.skip = agreed.overflow != 0 || failed ? 1 : 0;
         const auto ranks = static_cast<int>(sums.extent(0));
         AgreementSums waiting[max_rank_levels];
         int level = 0;

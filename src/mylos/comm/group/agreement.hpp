@@ -22,11 +22,18 @@ struct AgreementFlags {
   std::int32_t error = 0;     // this rank + 1 if it cannot continue, else 0
   std::int32_t scale_bits = 0;
   std::int32_t scale_complement = -1;  // ~scale_bits: MAX of both shows whether any two ranks differ
+  std::int32_t call_bits = 0;          // of the call that ends the step, with its arguments
+  std::int32_t call_complement = -1;   // as scale_complement
 
   /// Stores the loss scale. It is positive, so its bits have the order of integers.
   KOKKOS_INLINE_FUNCTION void set_scale(float scale) {
     scale_bits = Kokkos::bit_cast<std::int32_t>(scale);
     scale_complement = ~scale_bits;
+  }
+  /// Stores a number that must be the same on all ranks.
+  KOKKOS_INLINE_FUNCTION void set_call(std::int32_t bits) {
+    call_bits = bits;
+    call_complement = ~bits;
   }
 };
 
@@ -43,7 +50,8 @@ struct AgreementResult {
   std::int32_t stop = 0;
   std::int32_t error = 0;
   std::int32_t scales_differ = 0;  // fatal: see check_scales
-  std::int32_t skip = 0;           // 1 if any of overflow, error, scales_differ: the update must not happen
+  std::int32_t calls_differ = 0;   // the ranks end the step by different calls
+  std::int32_t skip = 0;           // 1 if any of the above except stop: the update must not happen
   AgreementSums sums;
 };
 

@@ -154,7 +154,7 @@ struct HeadForward {
 /// threads.
 std::int64_t parts_of_head(const Execution& exec, const AttentionShape& shape) {
   const std::int64_t tiles = padded_rows(shape.length) / tile_rows();
-  const std::int64_t wanted = launch::ceiling_quotient(2 * exec.concurrency(), shape.samples * shape.heads);
+  const std::int64_t wanted = launch::ceiling_quotient(2 * threads_of(exec), shape.samples * shape.heads);
   return std::min(wanted, launch::ceiling_quotient(tiles, 4));
 }
 

@@ -50,7 +50,7 @@ class WinogradMap {
                  [map, weights](std::int64_t part, const Row&) HWY_ATTR {
                    map.transform_weights(weights, part / map.panels_.vectors(), part % map.panels_.vectors());
                  });
-    const std::int64_t fair = divide_up(tiles_.count(), tasks_of_worker * exec.concurrency());
+    const std::int64_t fair = divide_up(tiles_.count(), tasks_of_worker * threads_of(exec));
     const std::int64_t tiles = std::min(max_tiles_, round_up(fair, product_rows));
     for_each_task(exec, "winograd_map", divide_up(tiles_.count(), tiles), workers_, worker_bytes(),
                   [map, operands, tiles](std::int64_t task, std::byte* memory) HWY_ATTR {

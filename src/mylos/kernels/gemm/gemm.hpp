@@ -61,6 +61,7 @@ struct GemmOperands {
   const void* bias = nullptr;        ///< if the problem has one
   void* row_sums = nullptr;          ///< likewise, [m] of C's type
   const void* gelu_input = nullptr;  ///< likewise, [m, n] of C's type
+  const void* packed_b = nullptr;    ///< B as GemmEngine::pack() wrote it, beside `b`; may be null
 };
 
 /// GEMMs of the same shape whose matrices have a constant distance: C_i = op(A_i)·op(B_i) for i < count.
@@ -131,6 +132,16 @@ class GemmEngine {
   /// aligned like an Arena's tensors. The result does not depend on `row_sums`, `accumulate` and
   /// `gelu_derivative`.
   [[nodiscard]] virtual std::size_t workspace_bytes(const GemmProblem& problem) const = 0;
+
+  /// Returns the bytes of B in the order in which `run` reads it: with B packed once, a GEMM of few rows does
+  /// not pack it again. They depend on n, k and types, not on m. 0: the engine does not pack this problem's
+  /// B.
+  [[nodiscard]] virtual std::size_t packed_bytes(const GemmProblem& /*problem*/) const { return 0; }
+
+  /// Packs B for `run` of this problem, with any m, by this engine and others of the same instructions. The
+  /// results of `run` have the same bits with it.
+  virtual void pack(const Execution& /*execution*/, const GemmProblem& /*problem*/, const void* /*b*/,
+                    void* /*packed*/) {}
 
   /// Enqueues the GEMM on `execution`. Throws Error if the combination of types is not supported or the
   /// library fails.

@@ -1,6 +1,7 @@
 // Sums over the rows of a matrix, column by column, fused with the kernel that computes the elements.
 #pragma once
 
+#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
@@ -15,7 +16,7 @@ inline constexpr std::int64_t rows_per_partial_sum = 64;
 /// columns' sums do not depend on it.
 inline std::int64_t strip_columns(const Execution& exec, std::int64_t columns) {
   constexpr std::int64_t in_a_line = 32;  // of 16-bit elements
-  const std::int64_t threads = exec.concurrency();
+  const std::int64_t threads = threads_of(exec);
   const std::int64_t strips = threads * ceiling_quotient(columns, threads * tile_width);
   return ceiling_quotient(ceiling_quotient(columns, strips), in_a_line) * in_a_line;
 }

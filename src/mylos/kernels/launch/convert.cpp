@@ -58,7 +58,7 @@ void fill_elements(const Execution& exec, const Tensor& tensor, float value) {
 }  // namespace
 
 void convert(const Execution& exec, const ConstTensor& from, const Tensor& to, Overflow overflow) {
-  require_outside_parallel_region("convert");
+  require_can_run("convert");
   if (from.size() != to.size()) {
     fail_run(ErrorId::internal, "convert: {} elements into {}", from.size(), to.size());
   }

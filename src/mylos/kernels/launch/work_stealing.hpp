@@ -9,6 +9,7 @@
 #include <new>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
@@ -45,11 +46,12 @@ inline std::size_t bytes_of_workers(std::size_t bytes) {
   return static_cast<std::size_t>(max_workers()) * (range_bytes + bytes);
 }
 
-/// Calls body(task, memory) for every task; each worker of `exec` has its own `bytes` of memory.
+/// Calls body(task, memory) for every task; each worker of `exec` has its own `bytes` of memory. `exec` has
+/// at most max_workers() threads.
 template <class Body>
 void for_each_task(const Execution& exec, KernelName name, std::int64_t tasks, std::byte* memory,
                    std::size_t bytes, const Body& body) {
-  const std::int64_t workers = exec.concurrency();
+  const std::int64_t workers = threads_of(exec);
   const auto memory_of = [=](std::int64_t worker) {
     return memory + static_cast<std::size_t>(worker) * (range_bytes + bytes);
   };

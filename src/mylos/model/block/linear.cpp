@@ -42,9 +42,15 @@ std::size_t Linear::backward_workspace(const GemmEngine& gemm, std::int64_t rows
 
 void Linear::forward(const StepContext& context, const ParameterTensors& weights, const ConstTensor& x,
                      const Tensor& y, std::byte* workspace) const {
-  const void* shift = bias ? weights.of(name)["bias"].data() : nullptr;
+  const ParameterTensors own = weights.of(name);
+  const Tensor* const packed = own.find("packed");
   context.engines.gemm.run(context.exec, output_product(x.rows()),
-                           {x.data(), weights.of(name)["weight"].data(), y.data(), shift}, workspace);
+                           {.a = x.data(),
+                            .b = own["weight"].data(),
+                            .c = y.data(),
+                            .bias = bias ? own["bias"].data() : nullptr,
+                            .packed_b = packed != nullptr ? packed->data() : nullptr},
+                           workspace);
 }
 
 void Linear::weight_gradient(const StepContext& context, const ParameterTensors& gradients, bool accumulate,

@@ -30,6 +30,7 @@ struct Linear {
   [[nodiscard]] std::size_t forward_workspace(const GemmEngine& gemm, std::int64_t rows) const;
   [[nodiscard]] std::size_t backward_workspace(const GemmEngine& gemm, std::int64_t rows) const;
 
+  /// Reads the weights also from "packed", what GemmEngine::pack() wrote of them, where the caller has that.
   void forward(const StepContext& context, const ParameterTensors& weights, const ConstTensor& x,
                const Tensor& y, std::byte* workspace) const;
   /// Writes dW, and db if the engine computes it; adds to the present values if `accumulate`.

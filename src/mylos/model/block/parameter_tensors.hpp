@@ -34,11 +34,17 @@ class ParameterTensors {
 
   /// Returns the tensor of this name. Throws Error if there is none.
   [[nodiscard]] const Tensor& operator[](std::string_view name) const {
-    for (const NamedTensor& tensor : tensors_) {
-      if (has_name(tensor.name, name)) return tensor;
-    }
+    if (const Tensor* found = find(name)) return *found;
     fail_run(ErrorId::internal, "there is no parameter {}",
              parameter_name(std::string(group_), std::string(name)));
+  }
+
+  /// Returns the tensor of this name; null if there is none.
+  [[nodiscard]] const Tensor* find(std::string_view name) const {
+    for (const NamedTensor& tensor : tensors_) {
+      if (has_name(tensor.name, name)) return &tensor;
+    }
+    return nullptr;
   }
 
  private:

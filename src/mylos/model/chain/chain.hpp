@@ -25,6 +25,7 @@ struct Chain {
   std::shared_ptr<const LossHead> head;
   std::int64_t rows_per_sample = 1;  // tokens per window
   MasterWeights masters = MasterWeights::fp32;
+  bool input_gradients = false;  // backward can compute d loss / d x_0 too
 
   [[nodiscard]] std::int64_t inputs() const { return signature(0).inputs; }
   [[nodiscard]] std::int64_t outputs() const { return head->signature().outputs; }

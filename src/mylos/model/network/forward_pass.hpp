@@ -1,7 +1,8 @@
 // ForwardPass: forward passes in evaluation mode. It owns neither weights nor memory.
 //
-// Nothing is stored for backward and nothing is dropped out. The training model (model.hpp) and the inference
-// model (inference/model.hpp) run this code on their own weights, statistics and activations.
+// Nothing is stored for backward and nothing is dropped out. The training model (training_model.hpp) and the
+// inference model (inference/inference_model.hpp) run this code on their own weights, statistics and
+// activations.
 #pragma once
 
 #include <span>

@@ -8,20 +8,20 @@
 namespace mylos {
 
 Chain make_chain(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
-                 bool accumulates) {
+                 bool accumulates, bool input_gradients) {
   switch (model.type) {
     case ModelType::gpt:
       return make_gpt(model, precision, seed, accumulates);
     case ModelType::chain:
-      return make_network(model, precision, seed, accumulates);
+      return make_network(model, precision, seed, accumulates, input_gradients);
     case ModelType::cnn:
     case ModelType::resnet:
     case ModelType::unet:
-      return make_network(expand_short_form(model), precision, seed, accumulates);
+      return make_network(expand_short_form(model), precision, seed, accumulates, input_gradients);
     case ModelType::mlp:
       break;
   }
-  return make_mlp(model, precision, seed, accumulates);
+  return make_mlp(model, precision, seed, accumulates, input_gradients);
 }
 
 }  // namespace mylos

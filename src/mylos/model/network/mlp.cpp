@@ -13,13 +13,14 @@ namespace {
 class MlpBuilder {
  public:
   MlpBuilder(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
-             bool accumulates)
+             bool accumulates, bool input_gradients)
       : precision_(precision),
         seed_(seed),
         accumulates_(accumulates),
         width_(model.inputs),
         entry_type_(type_of_residual_input(model, precision)) {
     chain_.masters = precision.masters;
+    chain_.input_gradients = input_gradients;
   }
 
   void add_dense(const std::string& name, std::int64_t outputs, Activation activation, double dropout) {
@@ -32,7 +33,7 @@ class MlpBuilder {
     options.type = compute_type(precision_, name, "linear");
     options.input_type = chain_.blocks.empty() ? entry_type_.value_or(options.type) : last_type();
     options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    options.first = chain_.blocks.empty();
+    options.first = chain_.blocks.empty() && !chain_.input_gradients;
     options.seed = seed_;
     append(std::make_unique<Dense>(std::move(options)));
   }
@@ -71,8 +72,8 @@ class MlpBuilder {
 }  // namespace
 
 Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
-               bool accumulates) {
-  MlpBuilder builder(model, precision, seed, accumulates);
+               bool accumulates, bool input_gradients) {
+  MlpBuilder builder(model, precision, seed, accumulates, input_gradients);
   for (std::size_t i = 0; i < model.hidden.size(); ++i) {
     builder.add_dense(fmt::format("hidden{}", i + 1), model.hidden[i], model.activation, model.dropout);
     if (model.norm != NormType::none) builder.add_norm(fmt::format("norm{}", i + 1), model.norm);

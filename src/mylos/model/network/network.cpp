@@ -39,13 +39,14 @@ struct Place {
 class NetworkBuilder {
  public:
   NetworkBuilder(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
-                 bool accumulates)
+                 bool accumulates, bool input_gradients)
       : model_(model),
         precision_(precision),
         seed_(seed),
         accumulates_(accumulates),
         entry_type_(type_of_residual_input(model, precision)) {
     chain_.masters = precision.masters;
+    chain_.input_gradients = input_gradients;
     last_.grid = {.channels = model.inputs};
     if (model.shape.size() > 1) {
       last_.grid = grid_of(model.shape);
@@ -161,7 +162,7 @@ class NetworkBuilder {
     options.type = compute_type(precision_, name_, kind);
     options.input_type = input_type(options.type);
     options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    options.first = chain_.blocks.empty();
+    options.first = chain_.blocks.empty() && !chain_.input_gradients;
     options.seed = seed_;
     if (!has_fused_activation(layer)) return;
     options.activation = layer.activation;
@@ -332,10 +333,10 @@ class NetworkBuilder {
 }  // namespace
 
 Chain make_network(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
-                   bool accumulates) {
+                   bool accumulates, bool input_gradients) {
   if (model.chain.empty())
     fail_input(ErrorId::missing_key, "model.type = \"chain\" needs at least one [[model.layers]]");
-  NetworkBuilder builder(model, precision, seed, accumulates);
+  NetworkBuilder builder(model, precision, seed, accumulates, input_gradients);
   for (std::size_t i = 0; i < model.chain.size(); ++i) {
     const LayerOptions& layer = model.chain[i];
     const std::string name = layer_name(model.chain, i);

@@ -10,6 +10,6 @@ namespace mylos {
 /// that names the layer if layers do not fit each other, if a grid has no points left, if a skip names no
 /// earlier layer or one on another grid, or if the last layer does not give model.outputs numbers.
 [[nodiscard]] Chain make_network(const ModelOptions& model, const PrecisionOptions& precision,
-                                 std::uint64_t seed, bool accumulates);
+                                 std::uint64_t seed, bool accumulates, bool input_gradients = false);
 
 }  // namespace mylos

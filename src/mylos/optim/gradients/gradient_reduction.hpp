@@ -63,6 +63,8 @@ class GradientReduction {
   /// `block`, and completes the reductions whose slots they reuse, or whose memory the gradients of the next
   /// block (`block` - 1) reuse.
   void block_done(const Execution& exec, std::size_t block);
+  /// Completes the buckets that have been started, so that nothing is in flight.
+  void complete_started(const Execution& exec) { complete(exec, started_); }
   /// Starts the remaining buckets and completes all: this rank's slices then hold the sums.
   void finish(const Execution& exec);
   /// Does the same for a rank without samples: the buckets it starts are zeros.

@@ -31,12 +31,14 @@ void state_own_part(const Execution& exec, const StepInput* input, const LossSum
       "own part", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
         flags->stop = input->stop;
         flags->error = input->error;
+        flags->set_call(input->own.call);
         part->samples = static_cast<double>(input->rows);
-        part->loss = sums->loss;
+        part->loss = input->own.is_used != 0 ? input->own.loss : sums->loss;
       });
 }
 
-void decide(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state) {
+void decide(const Execution& exec, const StepRule& rule, const StepInput* input,
+            const AgreementResult* agreed, StepState* state) {
   Kokkos::parallel_for(
       "decide", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
         if (state->halted != 0) {  // the record remains that of the step that halted the run
@@ -45,8 +47,11 @@ void decide(const Execution& exec, const StepRule& rule, const AgreementResult* 
           return;
         }
         const AgreementResult result = *agreed;
+        const OwnLossInput own = input->own;
         const double rows = result.sums.samples;
-        const double weight = rule.planned_rows > 0 && rows > 0 ? rule.planned_rows / rows : 1.0;
+        double weight = rule.planned_rows > 0 && rows > 0 ? rule.planned_rows / rows : 1.0;
+        if (own.is_used != 0) weight = own.by_rows != 0 && rows > 0 ? own.weight / rows : own.weight;
+        const bool sums_loss = own.is_used != 0 && own.by_rows == 0;
         const double norm = weight * Kokkos::sqrt(result.sums.squared_norm);
         const double room = rule.clip_norm / (norm + 1e-6);
         const double clip = rule.clip_norm > 0 && room < 1 ? room : 1.0;
@@ -57,13 +62,14 @@ void decide(const Execution& exec, const StepRule& rule, const AgreementResult* 
         control.gradient_factor =
             static_cast<float>(weight * clip / static_cast<double>(state->scaler.scale));
         control.unscale = static_cast<float>(weight / static_cast<double>(state->scaler.scale));
-        control.lr = static_cast<float>(rule.rate.at(static_cast<std::int64_t>(state->updates)));
+        const double scheduled = rule.rate.at(static_cast<std::int64_t>(state->updates));
+        control.lr = static_cast<float>(own.is_used != 0 && own.lr >= 0 ? own.lr : scheduled);
         control.bias_correction1 = static_cast<float>(1.0 - Kokkos::pow(rule.beta1, time));
         control.bias_correction2 = static_cast<float>(1.0 - Kokkos::pow(rule.beta2, time));
         control.updates = state->updates;
         state->control = control;
         state->record.rows = static_cast<std::int64_t>(rows);
-        state->record.loss = rows > 0 ? result.sums.loss / rows : 0.0;
+        state->record.loss = rows > 0 ? result.sums.loss / (sums_loss ? 1.0 : rows) : 0.0;
         state->record.gradient_norm = norm;
         state->record.lr = control.lr;
         state->record.scale = state->scaler.scale;
@@ -78,7 +84,7 @@ void advance(const Execution& exec, const StepRule& rule, const AgreementResult*
   Kokkos::parallel_for(
       "advance", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
         if (state->halted != 0) return;
-        if (agreed->error != 0 || agreed->scales_differ != 0) {
+        if (agreed->error != 0 || agreed->scales_differ != 0 || agreed->calls_differ != 0) {
           state->halted = 1;
           return;
         }

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "mylos/comm/group/agreement.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/options.hpp"
 #include "mylos/optim/update/schedule.hpp"
 #include "mylos/precision/loss_scaler.hpp"
@@ -76,12 +76,23 @@ KOKKOS_INLINE_FUNCTION std::int32_t health_record(const StepRule& rule, std::uin
   return static_cast<std::int32_t>(number / rule.health_every % rule.health_records);
 }
 
+/// A step whose gradients are those of a program's own loss. The same on all ranks, except `loss`.
+struct OwnLossInput {
+  std::int32_t is_used = 0;  // 0: the loss is the chain's, and the other members do not count
+  std::int32_t call = 0;     // bits of the call that ends the step; 0 stands for a step with the chain's loss
+  std::int32_t by_rows = 0;  // 1: gradients and loss are divided by the rows that the ranks agreed on
+  double weight = 1;         // of the gradients after unscaling, before that division
+  double lr = -1;            // >= 0: instead of the learning-rate schedule
+  double loss = 0;           // this rank's part
+};
+
 /// The input of a step from the host, except its batches. Kernels read it from device memory instead of
 /// receiving it as an argument, so that a captured step can be replayed.
 struct StepInput {
   std::int64_t rows = 0;   // rows of this rank in the step
   std::int32_t stop = 0;   // this rank + 1 if it was asked to stop, else 0
   std::int32_t error = 0;  // this rank + 1 if it cannot continue, else 0
+  OwnLossInput own;
 };
 
 /// Copies `input` to `device`, ordered after the work enqueued on `exec`, without waiting for it.
@@ -95,9 +106,10 @@ void begin_step(const Execution& exec, LossSums* sums);
 void state_own_part(const Execution& exec, const StepInput* input, const LossSums* sums,
                     const AgreementBuffer& agreement);
 
-/// Computes state.control and state.record from the agreement and the scaler. If no rank has rows, the step
-/// is not applied.
-void decide(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state);
+/// Computes state.control and state.record from the agreement, the scaler and what all ranks have in common
+/// of `input`. If no rank has rows, the step is not applied.
+void decide(const Execution& exec, const StepRule& rule, const StepInput* input,
+            const AgreementResult* agreed, StepState* state);
 
 /// Advances scaler and counters, and copies the record to records[step % capacity]. A step without rows does
 /// not affect the scale.

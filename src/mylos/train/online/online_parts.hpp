@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/train/history/history.hpp"
 #include "mylos/train/online/view_batch.hpp"
 #include "mylos/train/online_trainer.hpp"
@@ -11,13 +12,31 @@
 
 namespace mylos {
 
+/// The calls that ranks make together if passes exchange statistics.
+enum class OnlineCall : std::int32_t { step, forward, backward, apply };
+
 struct OnlineTrainer::Parts {
-  Parts(const Options& given, MPI_Comm ranks, const std::function<void(const std::string&)>& message);
+  Parts(const Options& given, MPI_Comm ranks, const OnlineOptions& own,
+        const std::function<void(const std::string&)>& message);
 
   StepReport step();
-  /// Throws Error (bad_input) if all ranks together have fewer samples than a layer needs that normalises
-  /// over the samples of all ranks. All ranks must call it.
-  void require_enough_samples();
+  /// Does nothing unless passes exchange statistics. Otherwise all ranks must call it: throws Error
+  /// (bad_input) if they make different calls, or have together fewer samples than a layer needs that
+  /// normalises over the samples of all ranks. `samples`: of this rank in a pass; 0 if the call begins none.
+  void agree_on_call(OnlineCall call, std::int64_t samples);
+  /// Throws what `check` throws: on this rank, or if passes exchange statistics on all ranks.
+  template <class Check>
+  void check_arguments(const Check& check) {
+    if (!exchanges) return check();
+    run_on_all(assembly.communicator->ranks(), check);
+  }
+  void forward(const SampleRows<const float>& x, const SampleRows<float>& y);
+  void backward(const SampleRows<const float>& dy, const SampleRows<float>* dx);
+  StepReport apply(const ApplyOptions& options);
+  /// Ends a step of step() or apply(): its report, or the Error that halted it.
+  StepReport finish_step();
+  /// Throws Error if ranks ended the step by different calls.
+  void require_same_end();
   /// Selects the GEMM engines that a checkpoint names, if they are available.
   void continue_with_engines(const ProductEngines& before, const std::string& path);
   [[noreturn]] void throw_cause(StepState state);
@@ -31,6 +50,19 @@ struct OnlineTrainer::Parts {
   SampleNeeds needs;
   std::optional<ViewBatch> batch;
   std::optional<Error> diverged;
+  OnlineOptions own;
+  OwnLoss own_loss;
+  bool exchanges = false;  // passes exchange statistics with other ranks
+  bool infer_ended_forward = false;
+  std::int64_t pass_samples = 0;    // of the last forward()
+  std::uint64_t first_of_rank = 0;  // index of this rank's first sample in a pass of all ranks
+  /// How this rank ended the last step.
+  struct End {
+    OnlineCall call = OnlineCall::step;
+    std::int32_t has_lr = 0;
+    double lr = 0;
+  };
+  End end;
 
   std::int64_t consumed = 0;   // samples of all steps, including earlier starts
   History history{""};         // all steps, without a file

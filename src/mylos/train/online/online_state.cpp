@@ -87,6 +87,7 @@ void OnlineTrainer::load(const std::string& path) {
   Trainer& trainer = *parts.assembly.trainer;
   RankGroup& ranks = parts.assembly.communicator->ranks();
   const CheckpointReader reader(ranks, path);
+  trainer.discard_passes();
   run_on_all(ranks, [&] {
     if (!reader.exists("/schedule"))
       fail_input(ErrorId::weights_only, "{}: holds only weights (`mylos convert` or `mylos init` made it)",

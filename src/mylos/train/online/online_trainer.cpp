@@ -1,5 +1,7 @@
 #include "mylos/train/online_trainer.hpp"
 
+#include <array>
+
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
@@ -17,6 +19,8 @@
 
 namespace mylos {
 namespace {
+
+constexpr std::size_t online_calls = 4;  // values of OnlineCall
 
 MPI_Comm require_started(MPI_Comm ranks) {
   require_outside_parallel_region("the constructor of OnlineTrainer");
@@ -71,10 +75,13 @@ void require_online(const Options& options) {
   }
 }
 
-/// As a deck would give them: checked like one, and so that a checkpoint's deck can be read again.
+/// As a deck would give them: checked like one, and so that a checkpoint's deck can be read again. Options set
+/// in code may have the shape of a sample in either place.
 Options checked(const Options& given) {
   require_online(given);
-  return read_deck(resolve(given), "the options", {}).options;
+  Options options = given;
+  if (options.data.shape.empty()) options.data.shape = options.model.shape;
+  return read_deck(resolve(options), "the options", {}).options;
 }
 
 /// On all ranks, or an Error: a communicator is made only by options that are in order.
@@ -98,6 +105,16 @@ void require_same(RankGroup& ranks, const Options& options) {
   });
 }
 
+void require_same(RankGroup& ranks, const OnlineOptions& own) {
+  OnlineOptions first = own;
+  ranks.broadcast(&first, sizeof(first), 0);
+  run_on_all(ranks, [&] {
+    if (first.input_gradients == own.input_gradients && first.reduction == own.reduction) return;
+    fail_input(ErrorId::ranks_disagree,
+               "OnlineOptions differ from those on rank 0; they must be the same on all ranks");
+  });
+}
+
 std::int64_t samples_of_rank(const DataOptions& data, int ranks) {
   return data.micro_batch > 0 ? data.micro_batch : (data.batch + ranks - 1) / ranks;
 }
@@ -111,8 +128,9 @@ void let_steps_be_full(Options& options, std::int64_t max_samples, int ranks) {
 
 }  // namespace
 
-OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
-                            const std::function<void(const std::string&)>& message) {
+OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi, const OnlineOptions& wanted,
+                            const std::function<void(const std::string&)>& message)
+    : own(wanted) {
   Options options = checked_on_all(given, require_started(mpi));
   assembly.communicator = make_communicator(mpi, options.communication);
   RankGroup& ranks = assembly.communicator->ranks();
@@ -120,12 +138,13 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
     if (message && rank == 0) message(text);
   };
   require_same(ranks, options);
+  require_same(ranks, own);
   deck = resolve(options);
   max_samples = samples_of_rank(options.data, ranks.size());
   let_steps_be_full(options, max_samples, ranks.size());
   assembly.engines = make_agreed_engines(options.kernels, ranks);
   run_on_all(ranks, [&] {
-    assembly.network = plan_network(options, ranks.rank(), ranks.size());
+    assembly.network = plan_network(options, ranks.rank(), ranks.size(), own.input_gradients);
     const Chain& chain = assembly.network.chain;
     require_weights(chain);
     require_rules_apply(chain, options.precision);
@@ -136,13 +155,15 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
   if (!options.run.initial.empty()) initial.emplace(ranks, options, assembly.network.chain);
   MemoryProblem problem = shared_problem(assembly.network, *assembly.engines, ranks, nullptr);
   assembly.memory = share_plan(problem, ranks, "the plan of rank 0",
-                               {.choose = [&](const MemoryProblem& own) { return new_plan(own, {}, line); }});
+                               {.choose = [&](const MemoryProblem& asked) { return new_plan(asked, {}, line); }});
   run_on_all(ranks, [&] {
     assemble(assembly, options.run.steps);
     const Trainer& trainer = *assembly.trainer;
     needs = sample_needs(trainer.model().chain());
-    batch.emplace(trainer.model().chain(), max_samples,
-                  static_cast<std::uint64_t>(ranks.rank() * max_samples));
+    own_loss = trainer.own_loss(own.reduction == LossReduction::mean);
+    exchanges = ranks.size() > 1 && trainer.model().exchanges_in_passes();
+    first_of_rank = static_cast<std::uint64_t>(ranks.rank() * max_samples);
+    batch.emplace(trainer.model().chain(), max_samples, first_of_rank);
     trainer.execution().fence("online trainer made");
   });
   if (initial) {
@@ -162,8 +183,20 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi,
 
 StepReport OnlineTrainer::Parts::step() {
   if (diverged) throw *diverged;
-  require_enough_samples();
-  assembly.trainer->step(*batch, false);
+  agree_on_call(OnlineCall::step, batch->samples());
+  end = {};
+  Trainer& trainer = *assembly.trainer;
+  if (trainer.passes().is_forward_done || trainer.passes().backward > 0) {
+    trainer.bring_error(Error(ExitCode::bad_input, ErrorId::bad_call,
+                              "step() between forward() and apply(); the passes since the last apply() are "
+                              "discarded. End a step by one of the two"));
+    trainer.discard_passes();
+  }
+  trainer.step(*batch, false);
+  return finish_step();
+}
+
+StepReport OnlineTrainer::Parts::finish_step() {
   assembly.trainer->quiesce();  // the program may use MPI now
   const StepState state = assembly.trainer->read_state();
   if (state.halted != 0) throw_cause(state);
@@ -180,13 +213,22 @@ StepReport OnlineTrainer::Parts::step() {
 }
 
 /// Only for networks with such a layer: others exchange nothing before a step.
-void OnlineTrainer::Parts::require_enough_samples() {
-  if (needs.together == 1) return;
+void OnlineTrainer::Parts::agree_on_call(OnlineCall call, std::int64_t samples) {
+  if (needs.together == 1 && !exchanges) return;
   Communicator& communicator = *assembly.communicator;
   communicator.synchronize(assembly.trainer->execution());
-  std::int64_t samples = batch->samples();
-  communicator.ranks().add_up({&samples, 1});
-  if (samples > 0 && samples < needs.together) throw too_few_samples_together(needs, samples);
+  std::array<std::int64_t, online_calls + 1> sums{};  // ranks by call, and samples
+  sums[static_cast<std::size_t>(call)] = 1;
+  sums.back() = samples;
+  communicator.ranks().add_up(sums);
+  if (sums[static_cast<std::size_t>(call)] != communicator.size()) {
+    fail_input(ErrorId::bad_call,
+               "{} ranks call step(), {} forward(), {} backward() and {} apply(); layers normalise over the "
+               "samples of all ranks, so that all ranks must make the same calls, with empty views if they "
+               "have no samples",
+               sums[0], sums[1], sums[2], sums[3]);
+  }
+  if (sums.back() > 0 && sums.back() < needs.together) throw too_few_samples_together(needs, sums.back());
 }
 
 /// Of a step that halted the trainer.
@@ -196,16 +238,39 @@ void OnlineTrainer::Parts::throw_cause(StepState state) {
     state.halted = 0;  // nothing has moved: the program may go on
     assembly.trainer->write_state(state);
     assembly.trainer->throw_if_failed(quiet);
+    require_same_end();
     fail_run(ErrorId::internal, "the trainer has halted, and no rank has an error");
   }
-  diverged.emplace(ExitCode::diverged, ErrorId::diverged,
-                   describe_divergence(state, find_fault(quiet, *assembly.trainer, *batch)));
+  const std::string cause =
+      end.call == OnlineCall::step
+          ? describe_divergence(state, find_fault(quiet, *assembly.trainer, *batch))
+          : fmt::format(
+                "diverged at step {}: {} steps in a row were not finite and the loss scale {:g} "
+                "cannot be lowered further; examine the dL/dy of backward()",
+                state.step, state.scaler.skipped_in_a_row, state.scaler.scale);
+  diverged.emplace(ExitCode::diverged, ErrorId::diverged, cause);
   throw *diverged;
 }
 
-OnlineTrainer::OnlineTrainer(const Options& options, MPI_Comm ranks,
+void OnlineTrainer::Parts::require_same_end() {
+  if (!assembly.trainer->calls_differed()) return;
+  RankGroup& ranks = assembly.communicator->ranks();
+  std::vector<End> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&end, all.data(), sizeof(End));
+  const auto text = [](const End& of) {
+    if (of.call == OnlineCall::step) return std::string("step()");
+    return of.has_lr != 0 ? fmt::format("apply() with the learning rate {}", of.lr) : std::string("apply()");
+  };
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (text(all[rank]) == text(all[0])) continue;
+    fail_input(ErrorId::bad_call, "rank 0 ends the step by {}, rank {} by {}; all ranks must do the same",
+               text(all[0]), rank, text(all[rank]));
+  }
+}
+
+OnlineTrainer::OnlineTrainer(const Options& options, MPI_Comm ranks, const OnlineOptions& own,
                              const std::function<void(const std::string&)>& message)
-    : parts_(std::make_unique<Parts>(options, ranks, message)) {}
+    : parts_(std::make_unique<Parts>(options, ranks, own, message)) {}
 OnlineTrainer::~OnlineTrainer() = default;
 OnlineTrainer::OnlineTrainer(OnlineTrainer&&) noexcept = default;
 OnlineTrainer& OnlineTrainer::operator=(OnlineTrainer&&) noexcept = default;
@@ -240,6 +305,10 @@ StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
 void OnlineTrainer::infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions) {
   require_outside_parallel_region("OnlineTrainer::infer");
   const Execution& exec = parts_->assembly.trainer->execution();
+  if (parts_->assembly.trainer->passes().is_forward_done) {
+    parts_->assembly.trainer->forget_forward();
+    parts_->infer_ended_forward = true;
+  }
   const InferenceContext context(exec, *parts_->assembly.engines, parts_->assembly.trainer->model());
   const Chain& chain = context.model.chain();
   const std::int64_t outputs = chain.outputs();

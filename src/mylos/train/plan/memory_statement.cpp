@@ -10,6 +10,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/model/memory/placement.hpp"
+#include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
 #include "mylos/train/health/health_rows.hpp"
@@ -242,6 +243,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"master weights", layout.master_bytes()},
       {"compute weights", layout.compute_bytes},
       {"gradients", layout.gradient_bytes},
+      {"input gradients", TrainingModel::input_gradient_bytes(chain, step.micro_batch)},
       {"slices of gradients", layout.slice_bytes},
       {"optimizer moments", memory.moments},
       {"average of weights", memory.average},

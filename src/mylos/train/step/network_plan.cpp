@@ -20,30 +20,31 @@ bool make_the_same_layout(const NetworkPlan& plan, const Options& options, int r
 }
 
 /// `before`: a plan to share with, or null.
-NetworkPlan plan_like(const NetworkPlan* before, Options options, int rank, int ranks) {
+NetworkPlan plan_like(const NetworkPlan* before, Options options, int rank, int ranks, bool input_gradients) {
   NetworkPlan plan;
   plan.step = make_step_plan(options, rank, ranks);
   const bool same_chain = before != nullptr && make_the_same_chain(*before, options, plan.step);
-  plan.chain = same_chain
-                   ? before->chain
-                   : make_chain(options.model, options.precision, options.run.seed, plan.step.accumulates);
+  plan.chain = same_chain ? before->chain
+                          : make_chain(options.model, options.precision, options.run.seed,
+                                       plan.step.accumulates, input_gradients);
   const bool same_layout = same_chain && make_the_same_layout(*before, options, ranks);
   plan.layout = same_layout ? before->layout : network_layout(options, plan.chain, ranks);
   plan.memory = trainer_memory(options, plan.chain, plan.layout, plan.step, ranks);
   plan.options = std::move(options);
   plan.rank = rank;
   plan.ranks = ranks;
+  plan.input_gradients = input_gradients;
   return plan;
 }
 
 }  // namespace
 
 NetworkPlan NetworkPlan::with(Options changed) const {
-  return plan_like(this, std::move(changed), rank, ranks);
+  return plan_like(this, std::move(changed), rank, ranks, input_gradients);
 }
 
 NetworkPlan NetworkPlan::with(Options changed, int others) const {
-  return plan_like(this, std::move(changed), 0, others);
+  return plan_like(this, std::move(changed), 0, others, input_gradients);
 }
 
 NetworkPlan NetworkPlan::with_micro_batch(std::int64_t samples) const {
@@ -52,8 +53,8 @@ NetworkPlan NetworkPlan::with_micro_batch(std::int64_t samples) const {
   return with(std::move(changed));
 }
 
-NetworkPlan plan_network(Options options, int rank, int ranks) {
-  return plan_like(nullptr, std::move(options), rank, ranks);
+NetworkPlan plan_network(Options options, int rank, int ranks, bool input_gradients) {
+  return plan_like(nullptr, std::move(options), rank, ranks, input_gradients);
 }
 
 ParameterLayout network_layout(const Options& options, const Chain& chain, int ranks,

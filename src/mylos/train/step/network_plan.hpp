@@ -18,10 +18,11 @@ struct NetworkPlan {
   Options options;  // complete, including the sizes that the data determine
   int rank = 0;
   int ranks = 1;
-  StepPlan step;           // of this rank
-  Chain chain;             // its gradients have the types that `step` needs
-  ParameterLayout layout;  // over these ranks
-  TrainerMemory memory;    // besides activations
+  bool input_gradients = false;  // whether passes can compute the gradient of the network's input
+  StepPlan step;                 // of this rank
+  Chain chain;                   // its gradients have the types that `step` needs
+  ParameterLayout layout;        // over these ranks
+  TrainerMemory memory;          // besides activations
 
   /// Return the plan of other options, on the same ranks or as the first of `others`. They throw as
   /// plan_network().
@@ -33,7 +34,7 @@ struct NetworkPlan {
 
 /// Returns the plan of a deck that check_options() has accepted. Throws Error (bad_input) as make_step_plan()
 /// and make_chain().
-[[nodiscard]] NetworkPlan plan_network(Options options, int rank, int ranks);
+[[nodiscard]] NetworkPlan plan_network(Options options, int rank, int ranks, bool input_gradients = false);
 
 /// Returns the layout of the parameters of `chain`, made by these options, over `ranks` ranks, with another
 /// size of buckets than that of the options.

@@ -43,10 +43,14 @@ void Trainer::step(BatchSource& batches, const std::function<bool()>& stop_reque
   conclude(stop_requested());
 }
 
-void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_done, const Observer* observer) {
-  input_ = {};
+void Trainer::begin_passes() {
   begin_step(exec_, sums_.data());
   model_.begin_step(exec_);
+}
+
+void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_done, const Observer* observer) {
+  input_ = {};
+  begin_passes();
   if (tree_) tree_->begin();
   std::int64_t i = 1;
   try {
@@ -86,11 +90,7 @@ void Trainer::pass_or_replay(const MicroBatch& batch, const BlockDone& block_don
 
 void Trainer::forward_and_backward(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
                                    const Observer* observer) {
-  const StepContext context{.exec = exec_,
-                            .engines = engines_,
-                            .step = &state_.data()->step,
-                            .first_sample = batch.first_sample,
-                            .ranks = &statistics_};
+  const StepContext context = context_of(batch.first_sample);
   const LossSeed seed{loss_scale(), mean_.seed_factor(), accumulate};
   model_.forward(context, batch.inputs, observer, &await_weights_);
   update_.finish(exec_);  // the output's weights too
@@ -124,7 +124,7 @@ void Trainer::decide_and_update() {
   check_.run(exec_, loss_scale(), agreement_);
   state_own_part(exec_, step_input_.data(), sums_.data(), agreement_);
   timed(waits_.communication_s, [&] { communicator_.agree(exec_, agreement_); });
-  decide(exec_, rule_, agreement_.result(), state_.data());
+  decide(exec_, rule_, step_input_.data(), agreement_.result(), state_.data());
   model_.move_state(exec_, &state_.data()->control.apply);
   update_.start(exec_, &state_.data()->control);
   advance(exec_, rule_, agreement_.result(), state_.data(), records_.data(), record_capacity);

@@ -13,7 +13,7 @@
 
 #include "mylos/base/device/work_recorder.hpp"
 #include "mylos/comm/group/communicator.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "mylos/optim/gradients/micro_batch_tree.hpp"
 #include "mylos/optim/gradients/statistics_exchange.hpp"
@@ -28,6 +28,19 @@
 #include "mylos/train/step/step_waits.hpp"
 
 namespace mylos {
+
+/// A loss that the program computes: how its gradients are scaled in a pass, and weighted at the end.
+struct OwnLoss {
+  float seed_factor = 1;  // of dL/dy, besides the loss scale: a power of two, so that the product is exact
+  bool by_rows = false;   // gradients and loss are divided by the rows of all ranks
+  double weight = 1;      // of the reduced gradients, which makes up for seed_factor and for BatchMean
+};
+
+/// The end of a step with such a loss.
+struct OwnStepEnd {
+  std::optional<double> lr;    // instead of the learning-rate schedule
+  std::optional<double> loss;  // this rank's part
+};
 
 class Trainer {
  public:
@@ -47,6 +60,33 @@ class Trainer {
   void step(BatchSource& batches, bool stop_requested) {
     step(batches, [stop_requested] { return stop_requested; });
   }
+  /// A step with the program's own loss, in parts: any number of pairs forward(), backward() on each rank,
+  /// then end_step() on all. If passes exchange statistics, all ranks make the same calls, with input.rows()
+  /// = 0 on a rank without samples. forward() runs `input` in training mode and writes the head's outputs to
+  /// `outputs`, in float. `first_sample`: index of its first sample among those of the step, the key of
+  /// dropout.
+  void forward(const ConstTensor& input, std::uint64_t first_sample, const Tensor& outputs);
+  /// Adds the gradients of the last forward(): d_outputs [rows, outputs] is dL/dy in float. `d_input`, unless
+  /// it is empty, receives dL/dx in float. Sharded gradients are reduced here: one pass in a step.
+  void backward(const ConstTensor& d_outputs, const OwnLoss& loss, const Tensor& d_input);
+  /// Ends the step as step() does. An error of bring_error() reaches all ranks.
+  void end_step(const OwnLoss& loss, const OwnStepEnd& end);
+  /// Forgets the passes since the last step.
+  void discard_passes() { passes_done_ = {}; }
+  /// Returns whether ranks ended the last step by different calls, or with different arguments.
+  [[nodiscard]] bool calls_differed() const { return agreement_.read(exec_).calls_differ != 0; }
+  /// Returns the loss whose dL/dy the program passes: of all samples, or the sum over samples of a loss whose
+  /// mean counts.
+  [[nodiscard]] OwnLoss own_loss(bool is_mean) const;
+  struct Passes {
+    bool is_forward_done = false;  // backward() may follow
+    std::int64_t backward = 0;     // passes whose gradients are in the sums
+    std::int64_t rows = 0;         // of these
+  };
+  [[nodiscard]] const Passes& passes() const { return passes_done_; }
+  /// Ends the pass of a forward() whose activations are overwritten.
+  void forget_forward() { passes_done_.is_forward_done = false; }
+
   /// All ranks, after a step. Waits until the gathers of the step's update have ended and, if collectives run
   /// on the device, for these too: MPI and NCCL traffic must not be in flight together. Required before
   /// anything but the next step reads weights, masters or moments, or ranks exchange anything else.
@@ -97,8 +137,8 @@ class Trainer {
 
   [[nodiscard]] const Execution& execution() const { return exec_; }
   [[nodiscard]] Communicator& communicator() const { return communicator_; }
-  [[nodiscard]] Model& model() { return model_; }
-  [[nodiscard]] const Model& model() const { return model_; }
+  [[nodiscard]] TrainingModel& model() { return model_; }
+  [[nodiscard]] const TrainingModel& model() const { return model_; }
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
   /// Sets the average of the weights to the current weights.
   void begin_average() { optimizer_.begin_average(exec_, model_.parameters()); }
@@ -125,6 +165,20 @@ class Trainer {
   void await_weights(std::size_t block);
   /// Called after a block's last backward pass in a step: starts the reduction of its gradients.
   void reduce_gradients(std::size_t block);
+  /// Sets the sums of a step to zero, before its first pass.
+  void begin_passes();
+  /// Returns the context of a pass of training.
+  [[nodiscard]] StepContext context_of(std::uint64_t first_sample) {
+    return {.exec = exec_,
+            .engines = engines_,
+            .step = &state_.data()->step,
+            .first_sample = first_sample,
+            .ranks = &statistics_};
+  }
+  /// Waits for collectives that run on the device, before the program uses MPI.
+  void finish_collectives() {
+    if (communicator_.runs_on_device()) communicator_.synchronize(exec_);
+  }
   /// Turns the gradients of all ranks into one update or a skipped step.
   void conclude(bool stop_requested);
   /// Computes the next step's state from the reduced gradients.
@@ -137,7 +191,7 @@ class Trainer {
   Engines engines_;
   StepPlan plan_;
   StepWaits waits_;
-  Model model_;
+  TrainingModel model_;
   const BatchMean mean_;
   std::optional<MicroBatchTree> tree_;  // only in reproducible runs
   GradientReduction reduction_;
@@ -159,6 +213,9 @@ class Trainer {
   const BeforeBlock await_weights_;
   std::vector<std::vector<Tensor>> frozen_gradients_;  // by stage
   bool drops_;
+  Passes passes_done_;         // with the program's own loss
+  std::int64_t own_rows_ = 0;  // of the last forward() of these, as the next
+  std::uint64_t own_first_sample_ = 0;
   WorkRecorder recorder_;
   std::optional<Error> error_;
 };

@@ -116,7 +116,7 @@ Trainer::Trainer(const NetworkPlan& network, const Engines& engines, Communicato
 
 Quiesced Trainer::quiesce() {
   update_.finish(exec_);
-  if (communicator_.runs_on_device()) communicator_.synchronize(exec_);
+  finish_collectives();
   return {};
 }
 

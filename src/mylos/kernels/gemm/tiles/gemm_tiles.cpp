@@ -52,7 +52,14 @@ class Product {
         packs_(packs),
         first_row_(first_row),
         rows_(rows),
-        packed_(reinterpret_cast<Word*>(packed)) {}
+        packed_(reinterpret_cast<Word*>(packed)),
+        packed_b_(static_cast<const Word*>(operands.packed_b)) {}
+
+  /// Packs a panel of B in all its chunks, for products that read them from `to`.
+  void pack_for_reuse(std::int64_t panel, void* to) const {
+    for (std::int64_t chunk = 0; chunk < tiling_.chunks; ++chunk)
+      pack(chunk, panel, static_cast<Word*>(to) + packed_panel(chunk, panel));
+  }
 
   /// Packs a strip of A and sums its rows.
   void pack_strip(std::int64_t strip) const {
@@ -118,21 +125,26 @@ class Product {
       sums[i] = from_float<Output>(problem_.accumulate ? to_float(sums[i]) + totals[i] : totals[i]);
   }
 
-  void pack(const Task& part, std::int64_t panel) const {
+  void pack(std::int64_t chunk, std::int64_t panel, Word* target) const {
     const std::int64_t column = panel * tiling_.panel_columns;
     const std::int64_t width = std::min(tiling_.panel_columns, problem_.n - column);
-    const std::int64_t k = part.chunk * tiling_.chunk_words * Words::per_word;
+    const std::int64_t k = chunk * tiling_.chunk_words * Words::per_word;
     const auto* b = static_cast<const Input*>(operands_.b);
-    const std::int64_t depth = depth_of(part.chunk);
-    Word* const target = panel_at(part, panel);
+    const std::int64_t depth = depth_of(chunk);
     if (problem_.transpose_b) {
       pack_panel_transposed<Words>(b + column * problem_.k + k, problem_.k, width, depth, target);
     } else {
       pack_panel<Words>(b + k * problem_.n + column, problem_.n, width, depth, target);
     }
   }
-  [[nodiscard]] Word* panel_at(const Task& part, std::int64_t panel) const {
+  [[nodiscard]] Word* own_panel(const Task& part, std::int64_t panel) const {
     return part.memory.panels + (panel - part.first_panel) * tiling_.panel_stride;
+  }
+  [[nodiscard]] std::int64_t packed_panel(std::int64_t chunk, std::int64_t panel) const {
+    return (chunk * tiling_.panels + panel) * tiling_.panel_stride;
+  }
+  [[nodiscard]] const Word* panel_at(const Task& part, std::int64_t panel) const {
+    return packed_b_ != nullptr ? packed_b_ + packed_panel(part.chunk, panel) : own_panel(part, panel);
   }
 
   /// Multiplies the rows of a strip by the task's panels. The first strip packs the panels.
@@ -142,12 +154,13 @@ class Product {
     const std::int64_t whole_rows = packs_ ? rows : rows / product_rows * product_rows;
     if (whole_rows < rows) {  // no kernel has fewer rows, and memory after the last row is not A's
       if constexpr (std::is_same_v<Input, typename Words::Element>) {
-        copy_rows<Words>(a_from(row + whole_rows, part.chunk), problem_.k, rows - whole_rows, product_rows,
+        const std::int64_t rest = rows - whole_rows;
+        copy_rows<Words>(a_from(row + whole_rows, part.chunk), problem_.k, rest, rest == 1 ? 1 : product_rows,
                          depth_of(part.chunk), part.memory.edge, tiling_.row_stride);
       }
     }
     for (std::int64_t panel = part.first_panel; panel < part.end_panel; ++panel) {
-      if (strip == part.first_strip) pack(part, panel);
+      if (strip == part.first_strip && packed_b_ == nullptr) pack(part.chunk, panel, own_panel(part, panel));
       if (packs_) {
         multiply_rows(part, panel, row, rows, {strip_at(part.chunk, strip), tiling_.row_stride});
       } else {
@@ -179,7 +192,12 @@ class Product {
         .last = part.chunk + 1 == tiling_.chunks};
     if (problem_.bias) load_bias(column, epilogue.columns, bias);
     for (std::int64_t first = 0; first < rows; first += product_rows) {
-      multiply_panel(words_of(part.chunk), a.from_row(first), panel_at(part, panel), epilogue);
+      if (epilogue.rows == 1) {
+        multiply_panel<1>(words_of(part.chunk), a.from_row(first), panel_at(part, panel), epilogue);
+      } else {
+        multiply_panel<product_rows>(words_of(part.chunk), a.from_row(first), panel_at(part, panel),
+                                     epilogue);
+      }
       epilogue.rows -= product_rows;
       epilogue.c += product_rows * problem_.n;
       epilogue.sums.values += product_rows * sums_stride;
@@ -196,15 +214,16 @@ class Product {
   }
 
   /// Multiplies the rows of a register tile by a panel, or by the vectors of it that have columns of C.
+  template <std::int64_t tile_rows>
   static void multiply_panel(std::int64_t steps, const ByRows<Word>& a, const Word* panel,
                              const Epilogue<Output>& epilogue) {
     const std::int64_t stride = product_vectors * lanes();
     if (epilogue.columns > 2 * lanes()) {
-      multiply_register_tile<Words, 3>(steps, a, panel, stride, epilogue);
+      multiply_register_tile<Words, 3, tile_rows>(steps, a, panel, stride, epilogue);
     } else if (epilogue.columns > lanes()) {
-      multiply_register_tile<Words, 2>(steps, a, panel, stride, epilogue);
+      multiply_register_tile<Words, 2, tile_rows>(steps, a, panel, stride, epilogue);
     } else {
-      multiply_register_tile<Words, 1>(steps, a, panel, stride, epilogue);
+      multiply_register_tile<Words, 1, tile_rows>(steps, a, panel, stride, epilogue);
     }
   }
 
@@ -214,7 +233,8 @@ class Product {
   bool packs_;
   std::int64_t first_row_;
   std::int64_t rows_;
-  Word* packed_;
+  Word* packed_;          // A
+  const Word* packed_b_;  // null if the tasks pack B
 };
 
 TileKernel kernel_for(DType type) {
@@ -265,6 +285,17 @@ void run_product(const Execution& execution, const GemmProblem& problem, const G
   });
 }
 
+/// Packs all of B.
+void pack_all(const Execution& execution, const GemmProblem& problem, const void* b, void* packed) {
+  dispatch(problem.a, [&]<class Input>(TypeTag<Input>) HWY_ATTR {
+    const Tiling tiling = tile(problem, problem.m, kernel_for(problem.a), 1);
+    const Product<Input, Input> product(problem, {nullptr, b, nullptr}, tiling, false, 0, problem.m, nullptr);
+    for_each_row(execution, "gemm_pack_b", tiling.panels,
+                 [product, packed](std::int64_t panel, const Row&)
+                     HWY_ATTR { product.pack_for_reuse(panel, packed); });
+  });
+}
+
 }  // namespace
 }  // namespace mylos::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -275,6 +306,7 @@ namespace {
 
 HWY_EXPORT(kernel_for);
 HWY_EXPORT(run_product);
+HWY_EXPORT(pack_all);
 
 /// Uses the instructions that were in use when it was created.
 class TiledGemm final : public GemmEngine {
@@ -288,16 +320,24 @@ class TiledGemm final : public GemmEngine {
     return ProductMemory(problem, kernel, nullptr).pieces.bytes();
   }
 
+  [[nodiscard]] std::size_t packed_bytes(const GemmProblem& problem) const override {
+    const Tiling tiling = tile(problem, problem.m, kernel_for_(problem.a), 1);
+    return bytes_of_words(tiling.chunks * tiling.panels * tiling.panel_stride);
+  }
+  void pack(const Execution& execution, const GemmProblem& problem, const void* b, void* packed) override {
+    pack_all_(execution, problem, b, packed);
+  }
+
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {
     check_gemm_problem(problem);
-    run_product_(execution, problem, operands, static_cast<std::byte*>(workspace), threads_);
+    run_product_(execution, problem, operands, static_cast<std::byte*>(workspace), threads_of(execution));
   }
 
  private:
   decltype(HWY_DYNAMIC_POINTER(kernel_for)) kernel_for_ = HWY_DYNAMIC_POINTER(kernel_for);
   decltype(HWY_DYNAMIC_POINTER(run_product)) run_product_ = HWY_DYNAMIC_POINTER(run_product);
-  std::int64_t threads_ = max_workers();
+  decltype(HWY_DYNAMIC_POINTER(pack_all)) pack_all_ = HWY_DYNAMIC_POINTER(pack_all);
 };
 
 }  // namespace

@@ -33,7 +33,8 @@ struct Epilogue {
     const FloatTag d;
     if (sums.add) ((sum = hn::Add(sum, hn::LoadU(d, sums.at<vectors>(i)))), ...);
     if (bias != nullptr) ((sum = hn::Add(sum, hn::LoadU(d, bias + column_of<vectors>(i)))), ...);
-    if (rows >= product_rows && columns >= vectors * lanes()) {
+    constexpr auto tile_rows = static_cast<std::int64_t>(sizeof...(Sum) / vectors);
+    if (rows >= tile_rows && columns >= vectors * lanes()) {
       (apply(sum, c + row_of<vectors>(i) * c_stride + column_of<vectors>(i), AllLanes{}), ...);
     } else {
       HWY_ALIGN float whole[product_rows * vectors * hn::MaxLanes(d)];

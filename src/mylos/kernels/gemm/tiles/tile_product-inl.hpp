@@ -87,12 +87,12 @@ HWY_INLINE void multiply_step(std::index_sequence<i...>, const A& a, std::int64_
    ...);
 }
 
-/// Computes the register tile A B[steps, vectors * lanes()] and passes it to c.take().
-template <class Words, int vectors, class A, class Result, class... Sum>
+/// Computes the register tile A[rows, steps] B[steps, vectors * lanes()] and passes it to c.take().
+template <class Words, int vectors, std::int64_t rows = product_rows, class A, class Result, class... Sum>
 HWY_INLINE void multiply_register_tile(std::int64_t steps, const A& a, const typename Words::Word* b,
                                        std::int64_t b_stride, const Result& c, Sum... sum) {
-  if constexpr (sizeof...(Sum) < product_rows * vectors) {
-    multiply_register_tile<Words, vectors>(steps, a, b, b_stride, c, sum..., hn::Zero(FloatTag()));
+  if constexpr (sizeof...(Sum) < rows * vectors) {
+    multiply_register_tile<Words, vectors, rows>(steps, a, b, b_stride, c, sum..., hn::Zero(FloatTag()));
   } else {
     constexpr auto tile = std::index_sequence_for<Sum...>();
     for (std::int64_t step = 0; step < steps; ++step)

@@ -5,14 +5,18 @@
 // instructions its bfloat16 takes more than twice the time of float; gemm_tiles.cpp computes both. The
 // processor's bfloat16 instructions flush subnormal inputs to zero.
 //
-// oneDNN manages its own workspace: one buffer for all GEMMs, which grows when one is created. The memory
-// that a GEMM needs is not monotonic in its rows (bfloat16, 784 to 1024: 235 kB for 600 rows, 264 kB for
-// 256), so workspace_bytes() cannot state it.
+// An engine has one scratch buffer for all GEMMs, which grows when one is created. The memory that a GEMM
+// needs is not monotonic in its rows (bfloat16, 784 to 1024: 235 kB for 600 rows, 264 kB for 256), so
+// workspace_bytes() cannot state it. The buffer that oneDNN would manage belongs to the thread that creates a
+// GEMM, and another thread could not run it.
 #include <dnnl.hpp>
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <vector>
 
+#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/gemm_epilogue.hpp"
@@ -29,14 +33,37 @@ dnnl::memory::data_type data_type(DType type) {
   return type == DType::fp32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
 }
 
-/// A primitive with its arguments, created once per problem.
+/// Memory for oneDNN's use while a primitive runs.
+class ScratchBuffer {
+ public:
+  [[nodiscard]] void* data() const { return data_.get(); }
+  void grow_to(std::size_t bytes) {
+    if (bytes <= bytes_) return;
+    data_.reset();
+    data_.reset(::operator new(bytes, alignment));
+    bytes_ = bytes;
+  }
+
+ private:
+  static constexpr std::align_val_t alignment{4096};  // as oneDNN allocates it
+  struct Release {
+    void operator()(void* memory) const { ::operator delete(memory, alignment); }
+  };
+  std::unique_ptr<void, Release> data_;
+  std::size_t bytes_ = 0;
+};
+
+/// A primitive with its arguments, created once per problem and number of threads: its code divides the work
+/// for that number.
 struct Product {
   GemmProblem problem;
+  int threads = 1;
   dnnl::matmul primitive;
   dnnl::memory a;
   dnnl::memory b;
   dnnl::memory c;
   dnnl::memory bias;
+  dnnl::memory scratch;
   std::vector<dnnl_exec_arg_t> arguments;
 };
 
@@ -48,6 +75,7 @@ Product make_product(const dnnl::engine& engine, const GemmProblem& problem) {
   const dnnl::memory::desc c({problem.m, problem.n}, data_type(problem.c), Format::ab);
   const dnnl::memory::desc bias({1, problem.n}, data_type(problem.bias_type), Format::ab);
   dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (problem.accumulate) {
     dnnl::post_ops sum;
     sum.append_sum();
@@ -59,12 +87,16 @@ Product make_product(const dnnl::engine& engine, const GemmProblem& problem) {
 
   Product product;
   product.problem = problem;
+  product.threads = library_threads();
   product.primitive = dnnl::matmul(descriptor);
   product.a = dnnl::memory(a, engine, DNNL_MEMORY_NONE);
   product.b = dnnl::memory(b, engine, DNNL_MEMORY_NONE);
   product.c = dnnl::memory(c, engine, DNNL_MEMORY_NONE);
-  product.arguments = {
-      {DNNL_ARG_SRC, product.a.get()}, {DNNL_ARG_WEIGHTS, product.b.get()}, {DNNL_ARG_DST, product.c.get()}};
+  product.scratch = dnnl::memory(descriptor.scratchpad_desc(), engine, DNNL_MEMORY_NONE);
+  product.arguments = {{DNNL_ARG_SRC, product.a.get()},
+                       {DNNL_ARG_WEIGHTS, product.b.get()},
+                       {DNNL_ARG_DST, product.c.get()},
+                       {DNNL_ARG_SCRATCHPAD, product.scratch.get()}};
   if (problem.bias) {
     product.bias = dnnl::memory(bias, engine, DNNL_MEMORY_NONE);
     product.arguments.push_back({DNNL_ARG_BIAS, product.bias.get()});
@@ -88,6 +120,13 @@ class OneDnnGemm final : public GemmEngine {
     return by_tiles(problem) ? tiles_->workspace_bytes(problem) : 0;
   }
 
+  [[nodiscard]] std::size_t packed_bytes(const GemmProblem& problem) const override {
+    return by_tiles(problem) ? tiles_->packed_bytes(problem) : 0;
+  }
+  void pack(const Execution& execution, const GemmProblem& problem, const void* b, void* packed) override {
+    if (by_tiles(problem)) tiles_->pack(execution, problem, b, packed);
+  }
+
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {
     if (by_tiles(problem)) return tiles_->run(execution, problem, operands, workspace);
@@ -97,6 +136,7 @@ class OneDnnGemm final : public GemmEngine {
       chosen.b.set_data_handle(const_cast<void*>(operands.b));
       chosen.c.set_data_handle(operands.c);
       if (problem.bias) chosen.bias.set_data_handle(const_cast<void*>(operands.bias));
+      chosen.scratch.set_data_handle(scratch_.data());
       // Uses the C function because its C++ wrapper allocates at every call.
       dnnl::error::wrap_c_api(
           dnnl_primitive_execute(chosen.primitive.get(), stream_.get(),
@@ -114,12 +154,16 @@ class OneDnnGemm final : public GemmEngine {
   }
 
   [[nodiscard]] Product& product(const GemmProblem& problem) {
-    const auto found = std::find_if(products_.begin(), products_.end(),
-                                    [&](const Product& product) { return product.problem == problem; });
+    const int threads = library_threads();
+    const auto found = std::find_if(products_.begin(), products_.end(), [&](const Product& product) {
+      return product.threads == threads && product.problem == problem;
+    });
     if (found != products_.end()) return *found;
     check_gemm_problem(problem);
     try {
-      return products_.emplace_back(make_product(engine_, problem));
+      Product& made = products_.emplace_back(make_product(engine_, problem));
+      scratch_.grow_to(made.scratch.get_desc().get_size());
+      return made;
     } catch (const dnnl::error& error) {
       fail_run(ErrorId::library_failed, "oneDNN cannot compute the GEMM {} x {} by {} x {} of {}: {}",
                problem.m, problem.k, problem.k, problem.n, mylos::name_of(problem.a), error.what());
@@ -131,6 +175,7 @@ class OneDnnGemm final : public GemmEngine {
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
   std::vector<Product> products_;  // created at first use
+  ScratchBuffer scratch_;
 };
 
 }  // namespace

@@ -49,6 +49,13 @@ class ChosenGemm final : public GemmEngine {
     return std::max(onednn, tiles_->workspace_bytes(problem));
   }
 
+  [[nodiscard]] std::size_t packed_bytes(const GemmProblem& problem) const override {
+    return engine_for(problem).packed_bytes(problem);
+  }
+  void pack(const Execution& execution, const GemmProblem& problem, const void* b, void* packed) override {
+    engine_for(problem).pack(execution, problem, b, packed);
+  }
+
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {
     engine_for(problem).run(execution, problem, operands, workspace);

@@ -1,5 +1,5 @@
 // An inference model computes the bits of the training model, in the memory that it states.
-#include "mylos/inference/model.hpp"
+#include "mylos/inference/inference_model.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ constexpr DType types[] = {DType::fp32, DType::bf16, DType::fp16};
 
 class InferenceModelTest : public testing::Test {
  protected:
-  [[nodiscard]] std::unique_ptr<Model> trained_model(const SmallNetwork& network) {
-    auto model = std::make_unique<Model>(network.chain(), *engines, samples, 1 << 20, 1);
+  [[nodiscard]] std::unique_ptr<TrainingModel> trained_model(const SmallNetwork& network) {
+    auto model = std::make_unique<TrainingModel>(network.chain(), *engines, samples, 1 << 20, 1);
     test::set_lively_state(*model);
     return model;
   }
@@ -30,7 +30,7 @@ class InferenceModelTest : public testing::Test {
     exec.fence();
     return test::bytes_of(outputs);
   }
-  void expect_equal_outputs(InferenceModel& model, Model& trained, const std::string& name) {
+  void expect_equal_outputs(InferenceModel& model, TrainingModel& trained, const std::string& name) {
     const test::SmallInputs inputs(model.chain(), samples);
     const auto expected = outputs_of(trained.evaluation(), inputs.tensor());
     EXPECT_TRUE(outputs_of(model.passes(), inputs.tensor()) == expected) << name;
@@ -75,7 +75,7 @@ TEST_F(InferenceModelTest, CheckpointsGiveTheBitsOfTheTrainingModel) {
 TEST_F(InferenceModelTest, ReadsTheAverageWhereItIsWanted) {
   const SmallNetwork network = test::small_networks(DType::bf16).front();
   const auto trained = trained_model(network);
-  Model averaged(network.chain(), *engines, samples, 1 << 20, 1);
+  TrainingModel averaged(network.chain(), *engines, samples, 1 << 20, 1);
   averaged.parameters().initialize(exec, 11);
   exec.fence();
   test::write_network(ranks, file, *trained, {.average = &averaged.parameters()});
@@ -133,7 +133,7 @@ TEST_F(InferenceModelTest, ALargeGptTakesTwoBytesForEachParameter) {
 }
 
 /// Sets weights by which every sum is exact, whatever the order of its terms.
-void set_exact_weights(Model& model) {
+void set_exact_weights(TrainingModel& model) {
   int seed = 40;
   for (const ParameterSlot& slot : model.parameters().layout().slots)
     test::set_values(model.parameters().master(slot), test::drawn_values(slot.size(), ++seed, 1));
@@ -146,7 +146,7 @@ TEST_F(InferenceModelTest, PiecesOfAnySizeGiveTheSameBits) {
   for (const DType type : types) {
     SmallNetwork network{"", test::perceptron_options(), {}};
     network.precision.compute = type;
-    Model trained(network.chain(), *engines, samples, 1 << 20, 1);
+    TrainingModel trained(network.chain(), *engines, samples, 1 << 20, 1);
     set_exact_weights(trained);
     const std::vector<float> inputs = test::drawn_values(rows * 6, 3);
     std::vector<float> expected;
@@ -164,7 +164,7 @@ TEST_F(InferenceModelTest, PiecesOfAnySizeGiveTheSameBits) {
 
 TEST_F(InferenceModelTest, ScalesInputsAndTargetsAsInTraining) {
   SmallNetwork network{"", test::perceptron_options(), {}};
-  Model trained(network.chain(), *engines, samples, 1 << 20, 1);
+  TrainingModel trained(network.chain(), *engines, samples, 1 << 20, 1);
   set_exact_weights(trained);
   const std::vector<double> shifts{1, 2, 3, 4, 5, 6};
   const Normalizer normalizer{{shifts, std::vector<double>(6, 0.5)}, {{1, 2, 3, 4}, {0.25, 0.25, 0.5, 2}}};

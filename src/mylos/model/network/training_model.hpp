@@ -1,4 +1,4 @@
-// Model: a chain of blocks with its parameters and the activation arena of one micro-batch.
+// TrainingModel: a chain of blocks with its parameters and the activation arena of one micro-batch.
 //
 // A micro-batch runs forward, loss and backward; gradients accumulate over the micro-batches of a step. An
 // execution schedule lists the operations: which tensors are saved, and which ones backward() recomputes.
@@ -32,20 +32,20 @@ struct LossSeed {
   bool accumulate = false;  // add the head's gradients to the contents of the gradient arena
 };
 
-class Model {
+class TrainingModel {
  public:
   /// `layout` belongs to `chain`. `samples`: the maximum per micro-batch. Without a schedule everything is
   /// saved; an empty schedule allows only forward passes without backward. `rank`: the one whose slice of
   /// sharded masters the model holds. `engines` must outlive the model.
-  Model(Chain chain, ParameterLayout layout, const Engines& engines, std::int64_t samples,
-        std::optional<Schedule> schedule = std::nullopt, int rank = 0);
+  TrainingModel(Chain chain, ParameterLayout layout, const Engines& engines, std::int64_t samples,
+                std::optional<Schedule> schedule = std::nullopt, int rank = 0);
   /// Does the same with a layout for `world` ranks, none of which shards its masters.
-  Model(const Chain& chain, const Engines& engines, std::int64_t samples, std::int64_t bucket_bytes,
-        int world, std::optional<Schedule> schedule = std::nullopt)
-      : Model(chain, make_parameter_layout(chain, bucket_bytes, world), engines, samples,
-              std::move(schedule)) {}
-  Model(const Model&) = delete;  // passes refer to its members
-  Model& operator=(const Model&) = delete;
+  TrainingModel(const Chain& chain, const Engines& engines, std::int64_t samples, std::int64_t bucket_bytes,
+                int world, std::optional<Schedule> schedule = std::nullopt)
+      : TrainingModel(chain, make_parameter_layout(chain, bucket_bytes, world), engines, samples,
+                      std::move(schedule)) {}
+  TrainingModel(const TrainingModel&) = delete;  // passes refer to its members
+  TrainingModel& operator=(const TrainingModel&) = delete;
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
@@ -54,6 +54,8 @@ class Model {
   /// Returns the tensors that are not trained.
   [[nodiscard]] const BufferStore& buffers() const { return buffers_; }
   [[nodiscard]] std::size_t activation_bytes() const { return arena_.bytes(); }
+  /// Returns the bytes of the gradients of the input of `samples` samples; 0 if `chain` does not want them.
+  [[nodiscard]] static std::size_t input_gradient_bytes(const Chain& chain, std::int64_t samples);
   /// The max samples of a micro-batch.
   [[nodiscard]] std::int64_t samples() const { return samples_; }
   /// Passes in evaluation mode over this model's weights. They share its activations: a pass ends the
@@ -81,19 +83,36 @@ class Model {
   /// Does the same, and writes the head's gradients; seeds backward().
   void loss_and_seed(const StepContext& context, const Truth& truth, const LossSeed& seed, LossSums* sums,
                      const Observer* observer = nullptr);
+  /// Seeds backward() with the gradient of a loss that the caller has computed: d_outputs [rows, outputs] of
+  /// floats times (*scale * factor), rounded to the type of the output. *scale is in device memory. The head
+  /// must have no parameters.
+  void seed(const StepContext& context, const ConstTensor& d_outputs, const float* scale, float factor);
   /// Computes the gradients of all parameters; `accumulate` adds them to the contents of the gradient arena.
-  /// Recomputed operations are not observed again.
+  /// `wants_input_gradient`: that of the input too; only if the chain has input_gradients. Recomputed
+  /// operations are not observed again.
   void backward(const StepContext& context, bool accumulate, const BlockDone& block_done,
-                const Observer* observer = nullptr);
+                const Observer* observer = nullptr, bool wants_input_gradient = false);
+  /// Returns the gradient of the input [rows, inputs], in its type and scaled like the seed, that the last
+  /// backward() computed if it was wanted.
+  [[nodiscard]] ConstTensor input_gradient() const { return input_gradient(0); }
 
   /// Returns whether blocks exchange statistics with the other ranks: all ranks must then make the same
   /// passes.
   [[nodiscard]] bool exchanges_in_passes() const { return exchanges_in_passes_; }
-  /// Replaces the three functions above, or the part of them that an error has skipped: joins the collective
+  /// Replaces forward() and backward(), or the part of them that an error has skipped: joins the collective
   /// calls of the other ranks. `zeros`: sets gradients to zero, because no micro-batch of this rank has
   /// written them.
   void join_collectives(const StepContext& context, bool zeros, const BeforeBlock& before_block,
-                        const BlockDone& block_done);
+                        const BlockDone& block_done) {
+    join_rest_of_forward(context, before_block);
+    join_backward(context, zeros, block_done);
+  }
+  /// Replaces one of them. join_backward() ends the pass.
+  void join_forward(const StepContext& context, const BeforeBlock& before_block) {
+    progress_ = {};
+    join_rest_of_forward(context, before_block);
+  }
+  void join_backward(const StepContext& context, bool zeros, const BlockDone& block_done);
 
  private:
   [[nodiscard]] Tensor tensor_of(std::size_t boundary, std::size_t offset) const;
@@ -102,7 +121,11 @@ class Model {
   [[nodiscard]] LossMemory loss_memory() const;
   [[nodiscard]] std::byte* at(std::size_t offset) const;
   void run_forward(const StepContext& context, std::size_t operation, bool again) const;
-  void run_backward(const StepContext& context, std::size_t operation, bool accumulate) const;
+  void run_backward(const StepContext& context, std::size_t operation, bool accumulate,
+                    bool wants_input_gradient) const;
+  void join_rest_of_forward(const StepContext& context, const BeforeBlock& before_block);
+  /// Returns the gradient of x_0 by the first block (0), or by the blocks that read it as a skip (1).
+  [[nodiscard]] Tensor input_gradient(std::size_t part) const;
 
   Chain chain_;
   Skips skips_;
@@ -114,6 +137,7 @@ class Model {
   Placement placement_;
   std::size_t loss_ = 0;  // operation of the schedule
   Arena arena_;
+  Arena input_gradients_;                  // empty unless the chain has input_gradients
   std::optional<ForwardPass> evaluation_;  // on the tensors above
   bool trains_ = false;                    // the last forward()
   /// How far the passes of a micro-batch are.

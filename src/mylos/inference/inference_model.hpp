@@ -15,17 +15,9 @@
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/inference/compute_weights.hpp"
 #include "mylos/inference/context.hpp"
+#include "mylos/inference/model.hpp"
 
 namespace mylos {
-
-/// The memory of a model, where the network lives.
-struct InferenceBytes {
-  std::size_t weights = 0;
-  std::size_t statistics = 0;  // of normalisation, and the constants of the loss
-  std::size_t workspace = 0;   // activations of a piece
-
-  [[nodiscard]] std::size_t total() const { return weights + statistics + workspace; }
-};
 
 class InferenceModel {
  public:
@@ -44,7 +36,7 @@ class InferenceModel {
   void read(const CheckpointReader& reader, bool average = false);
   /// Copies the weights and statistics of a training model of the same chain. Throws Error where the chains
   /// differ.
-  void copy(const Execution& exec, const Model& trained);
+  void copy(const Execution& exec, const TrainingModel& trained);
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
   /// The max samples of a piece.
@@ -76,5 +68,14 @@ class InferenceModel {
 /// activations would take more than 1 GiB. It is the same on ranks with the same threads and instructions.
 [[nodiscard]] std::int64_t samples_per_piece(const Chain& chain, const Engines& engines,
                                              std::int64_t max_samples);
+
+/// Returns where the activations of `samples` samples lie.
+[[nodiscard]] EvaluationLayout inference_layout(const Chain& chain, const Engines& engines,
+                                                std::int64_t samples);
+
+/// All ranks. Reads weights, or their moving average, and statistics from a checkpoint. Throws Error
+/// (bad_input) on all ranks where the file is damaged or has another network.
+void read_network(const CheckpointReader& reader, bool average, const ComputeWeights& weights,
+                  const BufferStore& buffers);
 
 }  // namespace mylos

@@ -9,7 +9,7 @@
 #include "model/reference_mlp.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/mlp.hpp"
-#include "mylos/model/network/model.hpp"
+#include "mylos/model/network/training_model.hpp"
 
 namespace mylos::model_test {
 
@@ -50,7 +50,7 @@ Chain chain_of(const Network& network) {
 class ModelTest : public testing::Test {
  protected:
   void build(const Network& network) {
-    model = std::make_unique<Model>(chain_of(network), *engines, rows, 1 << 20, 1);
+    model = std::make_unique<TrainingModel>(chain_of(network), *engines, rows, 1 << 20, 1);
     model->parameters().initialize(exec, seed);
     input_arena = Arena("input", 4096);
     input = input_arena.tensor(0, model->chain().input_type(), rows, 6);
@@ -157,7 +157,7 @@ class ModelTest : public testing::Test {
 
   Execution exec;
   std::unique_ptr<EngineSet> engines = make_engines({});
-  std::unique_ptr<Model> model;
+  std::unique_ptr<TrainingModel> model;
   Arena input_arena, labels_arena, targets_arena;
   Tensor input;
   std::vector<std::int32_t> labels{0, 3, 1, 2, 2, 0, 3, 1};

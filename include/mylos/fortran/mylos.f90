@@ -1,0 +1,23 @@
+! The Fortran module of Mylos: trained networks in Fortran programs, and networks that they train.
+!
+!   use mylos
+!   type(mylos_model) :: model
+!   call model%load("closure.h5")
+!   call model%infer(x, y)               ! x(features, columns), y(outputs, columns): real32 or real64
+!
+! Arrays have 1 to 5 dimensions and are read and written in place, sections of larger ones too: nothing is
+! copied. The first dimension is the features (channels, then points of a grid); the last ones number samples.
+! With columns_first=.true. it is the other way round: x(columns, features).
+!
+! Every procedure has an optional argument `error`. With it the program continues, and error%code is not 0
+! after a failure; without it a failure ends the program with the message and a nonzero exit code.
+! docs/fortran.md is the manual; mylos.h documents each call.
+!
+! The module is compiled with the program, by the program's compiler (Fortran 2018), and links libmylos.so.
+module mylos
+  use mylos_errors, only: mylos_error, mylos_initialize, mylos_finalize, mylos_version
+  use mylos_models, only: mylos_model
+  use mylos_trainers, only: mylos_report, mylos_trainer
+  implicit none
+  public
+end module mylos

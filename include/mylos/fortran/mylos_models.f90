@@ -1,0 +1,167 @@
+! type(mylos_model): a trained network in a Fortran program.
+module mylos_models
+  use, intrinsic :: iso_c_binding, only: c_associated, c_int32_t, c_int64_t, c_null_char, c_null_ptr, c_ptr
+  use, intrinsic :: iso_fortran_env, only: real32, real64
+  use mylos_arrays, only: described
+  use mylos_c
+  use mylos_errors, only: check, flag, mylos_error, text_of
+  implicit none
+  private
+  public :: mylos_model
+
+  ! A trained network. One thread at a time uses it: in a parallel region each thread has a clone, made outside
+  ! of the region. Clone it instead of copying it by "=".
+  type :: mylos_model
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  contains
+    procedure :: load => model_load
+    procedure :: clone => model_clone
+    procedure :: free => model_free
+    procedure :: inputs => model_inputs  ! values of a sample; 0 if nothing is loaded
+    procedure :: outputs => model_outputs
+    procedure :: input_shape => model_input_shape  ! in Fortran's order: channels first
+    procedure :: output_shape => model_output_shape
+    procedure :: input_name => model_input_name  ! of feature 1, 2, ...; "" if it has none
+    procedure :: target_name => model_target_name
+    procedure :: class_name => model_class_name
+    procedure, private :: infer_32_32, infer_32_64, infer_64_32, infer_64_64
+    generic :: infer => infer_32_32, infer_32_64, infer_64_32, infer_64_64
+    final :: model_final
+  end type mylos_model
+
+contains
+
+  ! Loads a model file or a checkpoint. `average`: the moving average of the weights. `max_samples`: that are
+  ! computed at a time, which bounds the workspace.
+  subroutine model_load(self, path, error, average, max_samples)
+    class(mylos_model), intent(inout) :: self
+    character(len=*), intent(in) :: path
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: average
+    integer, intent(in), optional :: max_samples
+    type(c_load_options) :: options
+    options%average = flag(average)
+    if (present(max_samples)) options%max_samples = int(max_samples, c_int64_t)
+    call self%free()
+    call check(c_model_open(mylos_abi, trim(path) // c_null_char, options, self%handle), error)
+  end subroutine model_load
+
+  ! Makes `clone` a model that shares the weights.
+  subroutine model_clone(self, clone, error)
+    class(mylos_model), intent(in) :: self
+    type(mylos_model), intent(inout) :: clone
+    type(mylos_error), intent(inout), optional :: error
+    call clone%free()
+    call check(c_model_clone(self%handle, clone%handle), error)
+  end subroutine model_clone
+
+  ! The end of the variable's scope does it too.
+  subroutine model_free(self)
+    class(mylos_model), intent(inout) :: self
+    integer(c_int32_t) :: status
+    if (c_associated(self%handle)) status = c_model_destroy(self%handle)
+    self%handle = c_null_ptr
+  end subroutine model_free
+
+  subroutine model_final(self)
+    type(mylos_model), intent(inout) :: self
+    call self%free()
+  end subroutine model_final
+
+  function info_of(self) result(info)
+    class(mylos_model), intent(in) :: self
+    type(c_model_info) :: info
+    if (c_model_get_info(self%handle, info) /= 0) info = c_model_info()
+  end function info_of
+
+  integer function model_inputs(self)
+    class(mylos_model), intent(in) :: self
+    type(c_model_info) :: info
+    info = info_of(self)
+    model_inputs = int(info%inputs)
+  end function model_inputs
+
+  integer function model_outputs(self)
+    class(mylos_model), intent(in) :: self
+    type(c_model_info) :: info
+    info = info_of(self)
+    model_outputs = int(info%outputs)
+  end function model_outputs
+
+  function model_input_shape(self) result(extents)
+    class(mylos_model), intent(in) :: self
+    integer, allocatable :: extents(:)
+    type(c_model_info) :: info
+    info = info_of(self)
+    extents = int(info%input_shape(info%input_rank:1:-1))
+  end function model_input_shape
+
+  function model_output_shape(self) result(extents)
+    class(mylos_model), intent(in) :: self
+    integer, allocatable :: extents(:)
+    type(c_model_info) :: info
+    info = info_of(self)
+    extents = int(info%output_shape(info%output_rank:1:-1))
+  end function model_output_shape
+
+  function model_input_name(self, index) result(name)
+    class(mylos_model), intent(in) :: self
+    integer, intent(in) :: index
+    character(len=:), allocatable :: name
+    name = text_of(c_model_name(self%handle, mylos_input_names, int(index - 1, c_int64_t)))
+  end function model_input_name
+
+  function model_target_name(self, index) result(name)
+    class(mylos_model), intent(in) :: self
+    integer, intent(in) :: index
+    character(len=:), allocatable :: name
+    name = text_of(c_model_name(self%handle, mylos_target_names, int(index - 1, c_int64_t)))
+  end function model_target_name
+
+  function model_class_name(self, index) result(name)
+    class(mylos_model), intent(in) :: self
+    integer, intent(in) :: index
+    character(len=:), allocatable :: name
+    name = text_of(c_model_name(self%handle, mylos_class_names, int(index - 1, c_int64_t)))
+  end function model_class_name
+
+  ! infer(x, y, error, columns_first, raw): computes y from x, which may not overlap. After an error y is unchanged.
+  ! `raw`: in the units of the network, without scaling.
+
+  subroutine infer_32_32(self, x, y, error, columns_first, raw)
+    class(mylos_model), intent(in) :: self
+    real(real32), intent(in), target :: x(..)
+    real(real32), intent(inout), target :: y(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, raw
+    call check(c_model_infer(self%handle, described(x, columns_first), described(y, columns_first), flag(raw)), error)
+  end subroutine infer_32_32
+
+  subroutine infer_32_64(self, x, y, error, columns_first, raw)
+    class(mylos_model), intent(in) :: self
+    real(real32), intent(in), target :: x(..)
+    real(real64), intent(inout), target :: y(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, raw
+    call check(c_model_infer(self%handle, described(x, columns_first), described(y, columns_first), flag(raw)), error)
+  end subroutine infer_32_64
+
+  subroutine infer_64_32(self, x, y, error, columns_first, raw)
+    class(mylos_model), intent(in) :: self
+    real(real64), intent(in), target :: x(..)
+    real(real32), intent(inout), target :: y(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, raw
+    call check(c_model_infer(self%handle, described(x, columns_first), described(y, columns_first), flag(raw)), error)
+  end subroutine infer_64_32
+
+  subroutine infer_64_64(self, x, y, error, columns_first, raw)
+    class(mylos_model), intent(in) :: self
+    real(real64), intent(in), target :: x(..)
+    real(real64), intent(inout), target :: y(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, raw
+    call check(c_model_infer(self%handle, described(x, columns_first), described(y, columns_first), flag(raw)), error)
+  end subroutine infer_64_64
+end module mylos_models

@@ -1,0 +1,96 @@
+// Arrays of a calling program: a pointer, an element type, extents and strides. Kokkos views convert to them.
+//
+//   Kokkos::View<const double**, Kokkos::LayoutLeft> x("x", columns, features);
+//   mylos::ConstArray array = mylos::const_array_of(x);   // {x.data(), fp64, 2, {columns, features}, ...}
+//
+// They own nothing: the memory must outlive the call that receives them. A function that takes one says
+// which extents it expects, and checks them.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "mylos/base/float16.hpp"
+
+namespace mylos {
+
+/// The element types of arrays. 16-bit types are IEEE binary16 and bfloat16.
+enum class ElementType : std::uint8_t { fp32, fp64, fp16, bf16 };
+
+/// The number of extents that an array may have is 1 to this.
+inline constexpr int max_array_rank = 5;
+
+using ArrayExtents = std::array<std::int64_t, max_array_rank>;
+
+/// Elements that are only read. The element of indices i is at data + sum of i[d] · strides[d] elements.
+struct ConstArray {
+  const void* data = nullptr;
+  ElementType type = ElementType::fp32;
+  int rank = 0;
+  ArrayExtents extents{};  // the first `rank` count
+  ArrayExtents strides{};  // in elements; of a dimension of extent 0 or 1 it is not used
+  bool on_device = false;  // true: memory that the host cannot read, in a build for devices
+};
+
+/// Elements that are written.
+struct Array {
+  void* data = nullptr;
+  ElementType type = ElementType::fp32;
+  int rank = 0;
+  ArrayExtents extents{};
+  ArrayExtents strides{};
+  bool on_device = false;
+};
+
+namespace detail {
+
+template <class T>
+[[nodiscard]] constexpr ElementType element_type_of() {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, half> ||
+                    std::is_same_v<T, bfloat16>,
+                "elements are float, double, mylos::half or mylos::bfloat16");
+  if (std::is_same_v<T, double>) return ElementType::fp64;
+  if (std::is_same_v<T, half>) return ElementType::fp16;
+  if (std::is_same_v<T, bfloat16>) return ElementType::bf16;
+  return ElementType::fp32;
+}
+
+template <class ArrayType, class View>
+[[nodiscard]] ArrayType array_from(const View& view) {
+  constexpr int rank = static_cast<int>(View::rank);
+  static_assert(rank >= 1 && rank <= max_array_rank, "arrays have 1 to 5 dimensions");
+  ArrayType array;
+  array.data = view.data();
+  array.type = element_type_of<typename View::non_const_value_type>();
+  array.rank = rank;
+  for (int d = 0; d < rank; ++d) {
+    array.extents[static_cast<std::size_t>(d)] = static_cast<std::int64_t>(view.extent(d));
+    array.strides[static_cast<std::size_t>(d)] = static_cast<std::int64_t>(view.stride(d));
+  }
+  array.on_device = !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename View::memory_space>::accessible;
+  return array;
+}
+
+}  // namespace detail
+
+/// Kokkos views of 1 to 5 dimensions, of any layout and memory.
+template <class View>
+concept ArrayView = Kokkos::is_view_v<View>;
+
+/// Returns the elements of a view, to be read.
+template <ArrayView View>
+[[nodiscard]] ConstArray const_array_of(const View& view) {
+  return detail::array_from<ConstArray>(view);
+}
+
+/// Returns the elements of a view, to be written.
+template <ArrayView View>
+[[nodiscard]] Array array_of(const View& view) {
+  static_assert(!std::is_const_v<typename View::value_type>, "elements that are written are not const");
+  return detail::array_from<Array>(view);
+}
+
+}  // namespace mylos

@@ -1,0 +1,124 @@
+// Model: a trained network inside a program that computes with it.
+//
+//   mylos::Model model("closure.h5");
+//   model.infer(exec, x, y);     // x [columns, inputs], y [columns, outputs]: Kokkos views
+//
+// It opens a checkpoint of `mylos train` or of an OnlineTrainer, or an exported model file. It holds the
+// weights in the types that the network computes with, and a workspace for one piece of samples: no
+// optimizer state. Kokkos must be initialised before its construction and remain so until its destruction;
+// MPI is not used. It prints nothing, ends no process, and throws only Error.
+//
+// Arrays may have any strides. A sample is the last dimensions of an array: the features of a vector, or the
+// points and channels of a grid ([height, width, channels]), also flattened to one dimension. All dimensions
+// before them number samples; inputs and outputs must agree in those. Inputs of doubles are rounded to float
+// once on entry, 16-bit inputs are widened, and outputs are rounded once. In the network's type, results
+// equal those of `mylos predict` bit for bit, whatever the layout of the arrays. inf and NaN are computed
+// with like other numbers.
+//
+// Threads: one thread at a time uses a Model. Several threads each use a clone(), which shares the weights.
+// Construct and clone models outside of OpenMP parallel regions; infer() may be called inside one, by any of
+// its threads. It then runs on the calling thread alone, with the same bits as outside. In nested regions it
+// is refused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mylos/base/dtype.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
+#include "mylos/inference/array_view.hpp"
+
+namespace mylos {
+
+/// The memory of a model, where the network lives: device memory in a build for devices.
+struct InferenceBytes {
+  std::size_t weights = 0;     // shared by clones
+  std::size_t statistics = 0;  // of normalisation layers and of the scaling, and constants of the loss
+  std::size_t workspace = 0;   // activations of a piece of samples, and its inputs and outputs where these
+                               // are scaled, cast or copied to a device
+  std::size_t packed = 0;  // the weights of a small network once more, in the order in which the processor
+                           // multiplies them; shared by clones
+
+  [[nodiscard]] std::size_t total() const { return weights + statistics + workspace + packed; }
+};
+
+/// In which units infer() reads inputs and writes outputs.
+enum class Units : std::uint8_t {
+  data,     // those of the training data, as in `mylos predict`: inputs are scaled as in training, outputs
+            // are targets in their own units, or probabilities of a cross-entropy
+  network,  // what the network reads and writes: scaled values, logits
+};
+
+/// How a model is loaded.
+struct LoadOptions {
+  bool average = false;          // the moving average of the weights instead of the weights
+  std::int64_t max_samples = 0;  // of a piece, which bounds the workspace; 0: chosen by the size of a sample
+};
+
+class Model {
+ public:
+  /// Loads the file. Throws Error: bad_input if there is no such file, if it is damaged, of another format
+  /// or a GPT (use `mylos sample`); does_not_fit, before memory is taken, if less is free than memory_of()
+  /// states; failed inside an OpenMP parallel region.
+  explicit Model(const std::string& path, const LoadOptions& options = {});
+  ~Model();
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+
+  /// Returns what a model of this file takes. Takes none of it. Throws as the constructor, apart from
+  /// does_not_fit.
+  [[nodiscard]] static InferenceBytes memory_of(const std::string& path, const LoadOptions& options = {});
+
+  /// Returns a model that shares the weights and has a workspace and execution resources of its own. Throws
+  /// Error: does_not_fit if less memory is free than the workspace takes; failed inside an OpenMP parallel
+  /// region.
+  [[nodiscard]] Model clone() const;
+
+  /// Computes the outputs `y` of the inputs `x`. Both are Kokkos views of 1 to 5 dimensions of float, double,
+  /// half or bfloat16, of any layout and strides, and they must not overlap.
+  ///
+  /// Views in host memory are read and complete when the call returns. Views in device memory are read and
+  /// written on `exec`. On hosts `exec` may be any instance; inside an OpenMP parallel region it is not used.
+  /// After the first call with arrays of a kind (element types, contiguous or not) and as many samples, or
+  /// a full piece of them, calls allocate nothing.
+  ///
+  /// Throws Error with nothing written. bad_input: shapes do not fit the network, samples of `x` and `y`
+  /// differ, strides are zero or negative, memory is null or overlaps. failed: nested parallel regions.
+  template <ArrayView Inputs, ArrayView Outputs>
+  void infer(const Execution& exec, const Inputs& x, const Outputs& y, Units units = Units::data) {
+    infer(exec, const_array_of(x), array_of(y), units);
+  }
+  /// The same for arrays that are described at run time.
+  void infer(const Execution& exec, const ConstArray& x, const Array& y, Units units = Units::data);
+
+  /// The numbers of values that a sample has.
+  [[nodiscard]] std::int64_t inputs() const;
+  [[nodiscard]] std::int64_t outputs() const;
+  /// The dimensions of a sample: {inputs()} of a vector, points and channels of a grid.
+  [[nodiscard]] const std::vector<std::int64_t>& input_shape() const;
+  [[nodiscard]] const std::vector<std::int64_t>& output_shape() const;
+  /// The names of inputs and targets, or of their channels on a grid, and of classes, as the training data
+  /// had them; empty if they had none.
+  [[nodiscard]] const std::vector<std::string>& input_names() const;
+  [[nodiscard]] const std::vector<std::string>& target_names() const;
+  [[nodiscard]] const std::vector<std::string>& class_names() const;
+  /// The training step of the weights.
+  [[nodiscard]] std::int64_t step() const;
+  /// The type that the first layer computes in.
+  [[nodiscard]] DType type() const;
+  /// The samples that are computed at a time. Calls may have any number of them.
+  [[nodiscard]] std::int64_t samples_per_piece() const;
+  /// The memory that this model uses. Clones share weights and statistics.
+  [[nodiscard]] InferenceBytes bytes() const;
+
+ private:
+  struct Parts;
+  explicit Model(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace mylos

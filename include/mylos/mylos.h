@@ -1,0 +1,308 @@
+/* The C interface of Mylos: trained networks in programs of any language, and networks that programs train.
+ *
+ *   mylos_model* model;
+ *   mylos_const_array x = mylos_read_f64(inputs, columns, 64);     // rows of 64 doubles
+ *   mylos_array y = mylos_write_f64(outputs, columns, 32);
+ *   if (mylos_model_load("closure.h5", &model) || mylos_model_infer(model, &x, &y, MYLOS_DATA_UNITS))
+ *     fprintf(stderr, "%s\n", mylos_last_error());
+ *   mylos_model_destroy(model);
+ *
+ * Link libmylos.so (pkg-config mylos, or Mylos::c of find_package(Mylos COMPONENTS C)). C99 and later, and
+ * C++. docs/c.md is the manual.
+ *
+ * Status: functions that return int32_t return a mylos_status. If it is not MYLOS_OK, mylos_last_error() has
+ * the message and mylos_last_error_id() the cause of docs/errors.md ("no-such-file"), both of the calling
+ * thread. A failed call sets the handle that it would have made to NULL. The library prints nothing and never
+ * ends the process.
+ *
+ * Handles: who makes one (load, clone, create) destroys it. A null handle, or one that was destroyed, is an
+ * error of status MYLOS_BAD_INPUT ("bad-call").
+ *
+ * Threads: one thread at a time uses a handle. Several threads infer at the same time with a clone each, also
+ * inside an OpenMP parallel region, where a call runs on the calling thread alone. All other calls are made
+ * outside of parallel regions.
+ *
+ * Start and end: the library has a Kokkos of its own, which the first call starts and exit() ends. See
+ * mylos_initialize() and mylos_finalize(). Inference does not use MPI; the library never starts or ends it.
+ */
+#ifndef MYLOS_MYLOS_H
+#define MYLOS_MYLOS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Changes when a program must be compiled again. Functions that make something compare it, and return
+ * MYLOS_BAD_INPUT ("unknown-version") if header and library differ. */
+#define MYLOS_ABI_VERSION 1
+
+/* The exit codes of the `mylos` command. */
+typedef enum mylos_status {
+  MYLOS_OK = 0,
+  MYLOS_FAILED = 1,       /* files that cannot be written, MPI, a library, calls in an impossible order */
+  MYLOS_BAD_INPUT = 2,    /* the caller can correct it: file, deck, shapes, handles */
+  MYLOS_DOES_NOT_FIT = 3, /* less memory than is needed; nothing was allocated */
+  MYLOS_DIVERGED = 4      /* a trainer's gradients were not finite too many times */
+} mylos_status;
+
+typedef enum mylos_type {
+  MYLOS_FP32 = 0, /* float */
+  MYLOS_FP64 = 1, /* double */
+  MYLOS_FP16 = 2, /* IEEE binary16, 2 bytes */
+  MYLOS_BF16 = 3  /* bfloat16, 2 bytes */
+} mylos_type;
+
+typedef enum mylos_units {
+  MYLOS_DATA_UNITS = 0,   /* those of the training data, as in `mylos predict` */
+  MYLOS_NETWORK_UNITS = 1 /* what the network reads and writes: scaled values, logits */
+} mylos_units;
+
+#define MYLOS_MAX_RANK 5
+
+/* Elements in memory that the caller owns. The element of indices i is at data + sum of i[d] * strides[d]
+ * elements. The last dimensions are a sample: [features], or [height, width, channels] of a grid, also
+ * flattened to one; those before number the samples. Strides are at least 1. */
+typedef struct mylos_array {
+  void* data;
+  int32_t type; /* mylos_type */
+  int32_t rank; /* 1 to MYLOS_MAX_RANK; the entries of extents and strides that count */
+  int64_t extents[MYLOS_MAX_RANK];
+  int64_t strides[MYLOS_MAX_RANK]; /* in elements; not used where the extent is 0 or 1 */
+  int32_t on_device;               /* 0: memory of the host; 1: of the device, in a build for devices */
+  int32_t reserved;                /* 0 */
+} mylos_array;
+
+/* The same, read only. */
+typedef struct mylos_const_array {
+  const void* data;
+  int32_t type;
+  int32_t rank;
+  int64_t extents[MYLOS_MAX_RANK];
+  int64_t strides[MYLOS_MAX_RANK];
+  int32_t on_device;
+  int32_t reserved;
+} mylos_const_array;
+
+/* ---- The library ---- */
+
+int32_t mylos_abi_version(void);
+/* "0.1.0 (commit 1a2b3c4)" */
+const char* mylos_version(void);
+
+/* The message and the cause of the last call that failed on this thread; "" if none has. The text is valid
+ * until the next failing call of the thread. */
+const char* mylos_last_error(void);
+const char* mylos_last_error_id(void);
+
+/* Starts Kokkos, if no call has yet, with this number of threads. 0, and a first call without this one:
+ * OMP_NUM_THREADS if it is set, else 1 if MPI is running, else the processor's. The program's own OpenMP
+ * regions keep their number of threads. Fails with MYLOS_BAD_INPUT if Kokkos runs with another number. */
+int32_t mylos_initialize_abi(int32_t abi, int32_t threads);
+static inline int32_t mylos_initialize(int32_t threads) {
+  return mylos_initialize_abi(MYLOS_ABI_VERSION, threads);
+}
+
+/* Ends Kokkos and frees the memory of all models and trainers; exit() calls it too. Handles stay valid for
+ * destroy functions only; every other call returns MYLOS_FAILED ("bad-call"). No other call may be running.
+ * MPI_Finalize, if it comes first, frees the trainers alone. */
+int32_t mylos_finalize(void);
+
+/* ---- Models ---- */
+
+typedef struct mylos_model mylos_model;
+
+typedef struct mylos_load_options {
+  int32_t average;     /* 1: the moving average of the weights */
+  int32_t reserved;    /* 0 */
+  int64_t max_samples; /* that are computed at a time, which bounds the workspace; 0: chosen by their size */
+} mylos_load_options;
+
+typedef struct mylos_bytes {
+  int64_t weights;    /* shared by clones */
+  int64_t statistics; /* of normalisation layers, scaling, constants; shared by clones */
+  int64_t workspace;
+} mylos_bytes;
+
+typedef struct mylos_model_info {
+  int64_t inputs; /* values of a sample */
+  int64_t outputs;
+  int32_t input_rank; /* 1: a vector; more: points of a grid, then channels */
+  int32_t output_rank;
+  int64_t input_shape[MYLOS_MAX_RANK];
+  int64_t output_shape[MYLOS_MAX_RANK];
+  int64_t step;              /* training step of the weights */
+  int64_t samples_per_piece; /* that are computed at a time */
+  int64_t input_names;       /* numbers of names, 0 if the training data had none */
+  int64_t target_names;
+  int64_t class_names;
+  int32_t type; /* mylos_type that the first layer computes in */
+  int32_t reserved;
+  mylos_bytes bytes;
+} mylos_model_info;
+
+typedef enum mylos_names { MYLOS_INPUT_NAMES = 0, MYLOS_TARGET_NAMES = 1, MYLOS_CLASS_NAMES = 2 } mylos_names;
+
+/* Loads a model file or a checkpoint. `options` may be NULL. */
+int32_t mylos_model_open(int32_t abi, const char* path, const mylos_load_options* options, mylos_model** model);
+static inline int32_t mylos_model_load(const char* path, mylos_model** model) {
+  return mylos_model_open(MYLOS_ABI_VERSION, path, NULL, model);
+}
+static inline int32_t mylos_model_load_with(const char* path, const mylos_load_options* options,
+                                            mylos_model** model) {
+  return mylos_model_open(MYLOS_ABI_VERSION, path, options, model);
+}
+/* What the model of this file would take. Reads the file without its weights. */
+int32_t mylos_model_memory_of(const char* path, const mylos_load_options* options, mylos_bytes* bytes);
+/* A model that shares the weights, for another thread. */
+int32_t mylos_model_clone(const mylos_model* model, mylos_model** clone);
+int32_t mylos_model_get_info(const mylos_model* model, mylos_model_info* info);
+/* The name at `index`, from 0; it is valid until the model is destroyed. NULL if there is none, or after an
+ * error, which mylos_last_error() then has. */
+const char* mylos_model_name(const mylos_model* model, int32_t names, int64_t index);
+/* Computes y from x, of any number of samples. The result is complete when the call returns. Doubles are
+ * rounded to float once on entry; inf and NaN are computed with like other numbers. x and y may not overlap.
+ * After the first call of a size, nothing is allocated. After an error, y is unchanged. */
+int32_t mylos_model_infer(mylos_model* model, const mylos_const_array* x, const mylos_array* y, int32_t units);
+/* NULL is allowed. */
+int32_t mylos_model_destroy(mylos_model* model);
+
+/* ---- Trainers: a network that the program trains. All need MPI. ---- */
+
+typedef struct mylos_trainer mylos_trainer;
+
+typedef struct mylos_trainer_info {
+  int64_t inputs; /* values of a sample */
+  int64_t outputs;
+  int64_t max_samples; /* of a rank in a step */
+  int64_t parameters;  /* weight matrices and vectors */
+} mylos_trainer_info;
+
+typedef struct mylos_trainer_options {
+  int32_t input_gradients; /* 1: backward() can compute dL/dx */
+  int32_t mean_loss;       /* 1: L is the mean over all samples, and apply() divides by their number; 0: a sum */
+  void (*message)(const char* text, void* context); /* receives the allocated sizes on rank 0; or NULL */
+  void* context;
+} mylos_trainer_options;
+
+/* The result of a step, the same on all ranks. */
+typedef struct mylos_step_report {
+  uint64_t step;   /* its number, from 1, including skipped steps */
+  int64_t samples; /* of all ranks */
+  double loss;     /* mean over these samples, before the update */
+  double gradient_norm;
+  double lr;
+  double loss_scale;
+  int32_t overflow_rank; /* rank whose gradients were not finite, which skips the step; -1: none */
+  int32_t updated;       /* 0: weights are unchanged */
+} mylos_step_report;
+
+/* All ranks of the communicator call create, step, apply, save, load, destroy, and read and write of
+ * parameters together; an error is returned on all of them. `communicator` is an MPI_Comm as MPI_Comm_c2f()
+ * gives it, and is duplicated. The deck is a file, or its text. `options` may be NULL. */
+int32_t mylos_trainer_open(int32_t abi, const char* deck, int32_t deck_is_text, int32_t communicator,
+                           const mylos_trainer_options* options, mylos_trainer** trainer);
+static inline int32_t mylos_trainer_create_f(const char* deck_file, int32_t communicator,
+                                             const mylos_trainer_options* options, mylos_trainer** trainer) {
+  return mylos_trainer_open(MYLOS_ABI_VERSION, deck_file, 0, communicator, options, trainer);
+}
+static inline int32_t mylos_trainer_create_text_f(const char* deck, int32_t communicator,
+                                                  const mylos_trainer_options* options, mylos_trainer** trainer) {
+  return mylos_trainer_open(MYLOS_ABI_VERSION, deck, 1, communicator, options, trainer);
+}
+#ifdef MPI_VERSION /* mpi.h was included before this header */
+static inline int32_t mylos_trainer_create(const char* deck_file, MPI_Comm communicator,
+                                           const mylos_trainer_options* options, mylos_trainer** trainer) {
+  return mylos_trainer_create_f(deck_file, (int32_t)MPI_Comm_c2f(communicator), options, trainer);
+}
+static inline int32_t mylos_trainer_create_text(const char* deck, MPI_Comm communicator,
+                                                const mylos_trainer_options* options, mylos_trainer** trainer) {
+  return mylos_trainer_create_text_f(deck, (int32_t)MPI_Comm_c2f(communicator), options, trainer);
+}
+#endif
+int32_t mylos_trainer_get_info(const mylos_trainer* trainer, mylos_trainer_info* info);
+/* Trains one step with this rank's samples: x [samples, inputs] and targets [samples, outputs], of any type
+ * and strides; zero samples are allowed. `report` may be NULL. */
+int32_t mylos_trainer_step(mylos_trainer* trainer, const mylos_const_array* x, const mylos_const_array* targets,
+                           mylos_step_report* report);
+/* The same with a class of each of the x->extents[0] samples, for model.loss = "cross_entropy". */
+int32_t mylos_trainer_step_labels(mylos_trainer* trainer, const mylos_const_array* x, const int32_t* labels,
+                                  mylos_step_report* report);
+/* Own losses and loops: the three parts of a step. forward() runs this rank's samples and writes the outputs
+ * (of a classifier, logits) to y; backward() adds the gradients that follow from dy = dL/dy, unscaled, and
+ * writes dL/dx to dx unless that is NULL; apply() sums the gradients of all ranks and updates or skips. Any
+ * number of pairs of the first two on each rank, then one apply() on all. x stays unchanged until backward(). */
+int32_t mylos_trainer_forward(mylos_trainer* trainer, const mylos_const_array* x, const mylos_array* y);
+int32_t mylos_trainer_backward(mylos_trainer* trainer, const mylos_const_array* dy, const mylos_array* dx);
+typedef struct mylos_apply_options {
+  int32_t has_lr;   /* 1: lr is the learning rate of this step; 0: that of the deck's schedule */
+  int32_t has_loss; /* 1: loss is this rank's part of L, which is only reported */
+  double lr;
+  double loss;
+} mylos_apply_options;
+/* `options` and `report` may be NULL. */
+int32_t mylos_trainer_apply(mylos_trainer* trainer, const mylos_apply_options* options, mylos_step_report* report);
+
+/* Weights, as in a checkpoint: row by row, in float. */
+typedef struct mylos_parameter {
+  const char* name; /* "head/weight"; valid until the trainer is destroyed */
+  int64_t rows;     /* 1 of a vector */
+  int64_t columns;
+} mylos_parameter;
+int32_t mylos_trainer_get_parameter(const mylos_trainer* trainer, int64_t index, mylos_parameter* parameter);
+/* `count`: rows * columns. Every rank receives all values; those of rank 0 are written. */
+int32_t mylos_trainer_read_parameter(mylos_trainer* trainer, const char* name, float* values, int64_t count);
+int32_t mylos_trainer_write_parameter(mylos_trainer* trainer, const char* name, const float* values, int64_t count);
+
+/* Predictions of the network as it is; any rank, at any time. */
+int32_t mylos_trainer_infer(mylos_trainer* trainer, const mylos_const_array* x, const mylos_array* y);
+/* Writes a checkpoint, which mylos_model_load() reads too; resumes from one. */
+int32_t mylos_trainer_save(mylos_trainer* trainer, const char* path);
+int32_t mylos_trainer_load(mylos_trainer* trainer, const char* path);
+/* NULL is allowed. */
+int32_t mylos_trainer_destroy(mylos_trainer* trainer);
+
+/* ---- Arrays of contiguous rows, a sample each ---- */
+
+static inline mylos_array mylos_write_rows(void* data, int32_t type, int64_t samples, int64_t values) {
+  mylos_array array = {NULL, 0, 0, {0}, {0}, 0, 0};
+  array.data = data;
+  array.type = type;
+  array.rank = 2;
+  array.extents[0] = samples;
+  array.extents[1] = values;
+  array.strides[0] = values;
+  array.strides[1] = 1;
+  return array;
+}
+static inline mylos_const_array mylos_read_rows(const void* data, int32_t type, int64_t samples, int64_t values) {
+  mylos_const_array array = {NULL, 0, 0, {0}, {0}, 0, 0};
+  array.data = data;
+  array.type = type;
+  array.rank = 2;
+  array.extents[0] = samples;
+  array.extents[1] = values;
+  array.strides[0] = values;
+  array.strides[1] = 1;
+  return array;
+}
+static inline mylos_array mylos_write_f32(float* data, int64_t samples, int64_t values) {
+  return mylos_write_rows(data, MYLOS_FP32, samples, values);
+}
+static inline mylos_array mylos_write_f64(double* data, int64_t samples, int64_t values) {
+  return mylos_write_rows(data, MYLOS_FP64, samples, values);
+}
+static inline mylos_const_array mylos_read_f32(const float* data, int64_t samples, int64_t values) {
+  return mylos_read_rows(data, MYLOS_FP32, samples, values);
+}
+static inline mylos_const_array mylos_read_f64(const double* data, int64_t samples, int64_t values) {
+  return mylos_read_rows(data, MYLOS_FP64, samples, values);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

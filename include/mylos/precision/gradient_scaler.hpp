@@ -1,0 +1,81 @@
+// GradientScaler: the loss scaler for gradients that a program computes and stores itself, in any type and by
+// any library.
+//
+// The program multiplies its loss by scale() before it differentiates it. unscale_and_check() divides each
+// array of gradients by the scale and notes whether a number is not finite; update() agrees over the ranks
+// and says whether the program may update its weights. After P. Micikevicius et al., "Mixed precision
+// training" (arXiv 1710.03740), with the state machine of loss_scaler.hpp (hysteresis as in Megatron-LM's
+// dynamic scaler):
+//
+//   mylos::GradientScaler scaler({}, ranks);
+//   ... gradients of scaler.scale() * loss ...
+//   scaler.unscale_and_check(weights_gradient);       // each array once
+//   scaler.unscale_and_check(bias_gradient);
+//   if (scaler.update()) ...                          // the same answer on all ranks
+//
+// Kokkos must be running while it exists. One thread uses it at a time, outside of OpenMP's parallel regions.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "mylos/base/execution.hpp"
+#include "mylos/base/tensor.hpp"
+#include "mylos/precision/loss_scaler.hpp"
+#include "mylos/precision/scaler_statistics.hpp"
+
+namespace mylos {
+
+class GradientScaler {
+ public:
+  /// `options` as in [precision.scaler]; mode automatic means dynamic. `ranks`: whose overflows are agreed
+  /// on; it is duplicated, and must not be freed before MPI ends. `timeout_s`: seconds that update() waits
+  /// for other ranks. All ranks construct it with the same options. Throws Error (bad_input) for
+  /// MPI_COMM_NULL.
+  explicit GradientScaler(const ScalerOptions& options, MPI_Comm ranks, double timeout_s = 300);
+  /// For this process alone; MPI need not be running.
+  explicit GradientScaler(const ScalerOptions& options = {});
+  ~GradientScaler();
+  GradientScaler(GradientScaler&&) noexcept;
+  GradientScaler& operator=(GradientScaler&&) noexcept;
+
+  /// Returns the factor of the loss of the current step.
+  [[nodiscard]] float scale() const;
+  /// Divides the gradients of the current step, in device memory, by scale(), rounds them to their type, and
+  /// remembers whether one is not finite, before or after. Only this rank takes part. Waits for the result.
+  void unscale_and_check(const Tensor& gradients);
+  /// Does the same for a contiguous Kokkos view of float, half or bfloat16 in device memory.
+  template <class View>
+  requires Kokkos::is_view_v<View>
+  void unscale_and_check(const View& gradients) {
+    using Element = typename View::value_type;
+    static_assert(Kokkos::SpaceAccessibility<Execution, typename View::memory_space>::accessible,
+                  "gradients lie in the memory where kernels run");
+    if (!gradients.span_is_contiguous())
+      fail_input(ErrorId::bad_call, "unscale_and_check: the view has gaps; give a contiguous view");
+    unscale_and_check(
+        Tensor(gradients.data(), dtype_of<Element>, 1, static_cast<std::int64_t>(gradients.size())));
+  }
+  /// Notes an overflow that the program found itself.
+  void note_overflow();
+  /// Ends the step: agrees with all ranks on overflows and advances the scale. Returns true if all gradients
+  /// of all ranks were finite: the program updates its weights. All ranks call it. Throws Error on all ranks:
+  /// diverged once max_consecutive_skips consecutive steps overflowed although no lower scale helps.
+  bool update();
+
+  /// Returns the lowest rank that overflowed in the last step that update() ended, or -1.
+  [[nodiscard]] int overflow_rank() const;
+  [[nodiscard]] ScalerStatistics statistics() const;
+  /// The complete state, for a program's own restart file.
+  [[nodiscard]] const ScalerState& state() const;
+  /// Throws Error (bad_input) for a state that no sequence of steps can produce.
+  void set_state(const ScalerState& state);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace mylos

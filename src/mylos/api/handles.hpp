@@ -1,0 +1,46 @@
+// What the handles of mylos.h point to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "mylos/api/arrays.hpp"
+#include "mylos/api/library.hpp"
+#include "mylos/inference/model.hpp"
+#include "mylos/mylos.h"
+#include "mylos/train/online_trainer.hpp"
+
+struct mylos_model final : mylos::api::Handle {
+  explicit mylos_model(mylos::Model loaded) : model(std::move(loaded)) {}
+  void close() noexcept override {
+    model.reset();
+    execution.reset();
+  }
+  [[nodiscard]] bool of_mpi() const noexcept override { return false; }
+
+  std::optional<mylos::Model> model;
+  std::optional<mylos::Execution> execution{std::in_place};  // made outside of parallel regions
+};
+
+struct mylos_trainer final : mylos::api::Handle {
+  mylos_trainer(mylos::OnlineTrainer made, std::int64_t inputs_of_sample, std::int64_t outputs_of_sample)
+      : trainer(std::move(made)), inputs(inputs_of_sample), outputs(outputs_of_sample) {}
+  void close() noexcept override {
+    x = y = dx = mylos::api::Rows();
+    labels = mylos::api::Labels();
+    parameters.clear();
+    trainer.reset();
+  }
+  [[nodiscard]] bool of_mpi() const noexcept override { return true; }
+
+  std::optional<mylos::OnlineTrainer> trainer;  // nothing once MPI has ended
+  std::vector<mylos::NetworkParameter> parameters = trainer->parameters();
+  std::int64_t inputs;  // values of a sample
+  std::int64_t outputs;
+  mylos::api::Rows x;  // of inputs, until backward()
+  mylos::api::Rows y;  // of targets, outputs and dy
+  mylos::api::Rows dx;
+  mylos::api::Labels labels;
+};

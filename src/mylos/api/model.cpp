@@ -1,0 +1,182 @@
+// mylos_initialize() to mylos_model_destroy() of mylos.h.
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mylos/api/arrays.hpp"
+#include "mylos/api/handles.hpp"
+#include "mylos/api/last_error.hpp"
+#include "mylos/api/library.hpp"
+#include "mylos/api/same_abi.hpp"
+#include "mylos/base/dtype.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/version.hpp"
+#include "mylos/inference/model.hpp"
+#include "mylos/mylos.h"
+
+namespace mylos::api {
+namespace {
+
+LoadOptions load_options_of(const mylos_load_options* given) {
+  LoadOptions options;
+  if (given == nullptr) return options;
+  if (given->max_samples < 0)
+    fail_input(ErrorId::bad_call, "max_samples is {}; it is 0 (automatic) or more", given->max_samples);
+  options.average = given->average != 0;
+  options.max_samples = given->max_samples;
+  return options;
+}
+
+mylos_bytes bytes_of(const InferenceBytes& bytes) {
+  return {static_cast<std::int64_t>(bytes.weights), static_cast<std::int64_t>(bytes.statistics),
+          static_cast<std::int64_t>(bytes.workspace)};
+}
+
+std::int32_t type_of(DType type) {
+  if (type == DType::fp16) return MYLOS_FP16;
+  return type == DType::bf16 ? MYLOS_BF16 : MYLOS_FP32;
+}
+
+std::int32_t copy_shape(const std::vector<std::int64_t>& from, std::span<std::int64_t> to) {
+  if (from.size() > to.size())
+    fail_run(ErrorId::internal, "a sample of {} dimensions; the C interface has {}", from.size(), to.size());
+  std::copy(from.begin(), from.end(), to.begin());
+  return static_cast<std::int32_t>(from.size());
+}
+
+mylos_model_info info_of(const Model& model) {
+  mylos_model_info info{};
+  info.inputs = model.inputs();
+  info.outputs = model.outputs();
+  info.input_rank = copy_shape(model.input_shape(), info.input_shape);
+  info.output_rank = copy_shape(model.output_shape(), info.output_shape);
+  info.step = model.step();
+  info.samples_per_piece = model.samples_per_piece();
+  info.input_names = static_cast<std::int64_t>(model.input_names().size());
+  info.target_names = static_cast<std::int64_t>(model.target_names().size());
+  info.class_names = static_cast<std::int64_t>(model.class_names().size());
+  info.type = type_of(model.type());
+  info.bytes = bytes_of(model.bytes());
+  return info;
+}
+
+const std::vector<std::string>& names_of(const Model& model, std::int32_t names) {
+  switch (names) {
+    case MYLOS_INPUT_NAMES:
+      return model.input_names();
+    case MYLOS_TARGET_NAMES:
+      return model.target_names();
+    case MYLOS_CLASS_NAMES:
+      return model.class_names();
+    default:
+      fail_input(ErrorId::bad_call, "mylos_model_name: {} is no mylos_names", names);
+  }
+}
+
+Units units_of(std::int32_t units) {
+  if (units == MYLOS_DATA_UNITS) return Units::data;
+  if (units == MYLOS_NETWORK_UNITS) return Units::network;
+  fail_input(ErrorId::bad_call, "mylos_model_infer: {} is no mylos_units", units);
+}
+
+}  // namespace
+}  // namespace mylos::api
+
+using namespace mylos::api;  // NOLINT: this file is the C interface
+
+std::int32_t mylos_abi_version() {
+  return MYLOS_ABI_VERSION;
+}
+
+const char* mylos_version() {
+  static const std::string version = mylos::code_version();
+  return version.c_str();
+}
+
+const char* mylos_last_error() {
+  return last_message();
+}
+
+const char* mylos_last_error_id() {
+  return last_cause();
+}
+
+std::int32_t mylos_initialize_abi(std::int32_t abi, std::int32_t threads) {
+  return status_of([&] {
+    require_same_abi(abi);
+    library().start(threads);
+  });
+}
+
+std::int32_t mylos_finalize() {
+  return status_of([] { library().finish(); });
+}
+
+std::int32_t mylos_model_open(std::int32_t abi, const char* path, const mylos_load_options* options,
+                              mylos_model** model) {
+  return status_of([&] {
+    require_pointer(model, "mylos_model_load", "the address of the handle");
+    *model = nullptr;
+    require_same_abi(abi);
+    require_pointer(path, "mylos_model_load", "the path");
+    const mylos::LoadOptions load = load_options_of(options);
+    library().start(0);
+    const OwnThreads threads;
+    *model = library().add(std::make_unique<mylos_model>(mylos::Model(path, load)));
+  });
+}
+
+std::int32_t mylos_model_memory_of(const char* path, const mylos_load_options* options, mylos_bytes* bytes) {
+  return status_of([&] {
+    require_pointer(path, "mylos_model_memory_of", "the path");
+    require_pointer(bytes, "mylos_model_memory_of", "bytes");
+    const mylos::LoadOptions load = load_options_of(options);
+    library().start(0);
+    const OwnThreads threads;
+    *bytes = bytes_of(mylos::Model::memory_of(path, load));
+  });
+}
+
+std::int32_t mylos_model_clone(const mylos_model* model, mylos_model** clone) {
+  return status_of([&] {
+    require_pointer(clone, "mylos_model_clone", "the address of the clone");
+    *clone = nullptr;
+    const mylos_model& handle = library().get(model, "mylos_model_clone");
+    const OwnThreads threads;
+    *clone = library().add(std::make_unique<mylos_model>(handle.model->clone()));
+  });
+}
+
+std::int32_t mylos_model_get_info(const mylos_model* model, mylos_model_info* info) {
+  return status_of([&] {
+    require_pointer(info, "mylos_model_get_info", "info");
+    *info = info_of(*library().get(model, "mylos_model_get_info").model);
+  });
+}
+
+const char* mylos_model_name(const mylos_model* model, std::int32_t names, std::int64_t index) {
+  const char* name = nullptr;
+  static_cast<void>(status_of([&] {
+    const std::vector<std::string>& all = names_of(*library().get(model, "mylos_model_name").model, names);
+    if (index >= 0 && index < static_cast<std::int64_t>(all.size()))
+      name = all[static_cast<std::size_t>(index)].c_str();
+  }));
+  return name;
+}
+
+std::int32_t mylos_model_infer(mylos_model* model, const mylos_const_array* x, const mylos_array* y,
+                               std::int32_t units) {
+  return status_of([&] {
+    mylos_model& handle = library().get(model, "mylos_model_infer");
+    const mylos::ConstArray inputs = elements_of(x, "x");
+    const mylos::Array outputs = elements_of(y, "y");
+    const OwnThreads threads;
+    handle.model->infer(*handle.execution, inputs, outputs, units_of(units));
+  });
+}
+
+std::int32_t mylos_model_destroy(mylos_model* model) {
+  return status_of([&] { library().remove(model, "mylos_model_destroy"); });
+}

@@ -1,0 +1,192 @@
+#include "mylos/inference/arrays/array_samples.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
+#include "mylos/data/files/column_names.hpp"
+
+namespace mylos {
+namespace {
+
+std::string text_of(const ConstArray& array) {
+  return fmt::format("[{}]", fmt::join(array.extents.begin(), array.extents.begin() + array.rank, ", "));
+}
+
+std::string names_text(const SampleFormat& format) {
+  return format.names.empty() ? "" : fmt::format(": {}", list_of_names(format.names));
+}
+
+/// Returns how many of the last dimensions are a sample.
+int dimensions_of_sample(const ConstArray& array, const SampleFormat& format) {
+  const auto dimensions = static_cast<int>(format.shape.size());
+  const auto end = array.extents.begin() + array.rank;
+  if (dimensions <= array.rank && std::equal(format.shape.begin(), format.shape.end(), end - dimensions))
+    return dimensions;
+  if (*(end - 1) == format.size) return 1;
+  if (dimensions == 1) {
+    fail_input(ErrorId::bad_call,
+               "{} is {}, but a sample of the network has {} {}{}; they are the last dimension", format.name,
+               text_of(array), format.size, format.values, names_text(format));
+  }
+  fail_input(
+      ErrorId::bad_call,
+      "{} is {}, but a sample of the network is [{}]{}; these are the last dimensions, or the last one "
+      "is {}",
+      format.name, text_of(array), fmt::join(format.shape, ", "), names_text(format), format.size);
+}
+
+void require_valid(const ConstArray& array, const SampleFormat& format) {
+  if (array.rank < 1 || array.rank > max_array_rank) {
+    fail_input(ErrorId::bad_call, "{} has {} dimensions; 1 to {} are possible", format.name, array.rank,
+               max_array_rank);
+  }
+  for (int d = 0; d < array.rank; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    if (array.extents[i] < 0) fail_input(ErrorId::bad_call, "{} is {}", format.name, text_of(array));
+    if (array.extents[i] <= 1 || array.strides[i] > 0) continue;
+    fail_input(ErrorId::bad_call, "{}: dimension {} (counted from 0) has the stride {}; strides are positive",
+               format.name, d, array.strides[i]);
+  }
+  if (array.on_device && memory_is_host)
+    fail_input(ErrorId::bad_call, "{} lies in device memory, which this build does not use", format.name);
+}
+
+/// A dimension for the comparison of addresses.
+struct Reach {
+  std::int64_t extent;
+  std::int64_t stride;  // in bytes
+};
+
+/// Returns the bytes from the first byte to the end of the last element.
+std::int64_t span_of(std::span<const Reach> dimensions, std::int64_t element) {
+  return std::accumulate(dimensions.begin(), dimensions.end(), element,
+                         [](std::int64_t sum, const Reach& d) { return sum + (d.extent - 1) * d.stride; });
+}
+
+/// All dimensions of an array of more than one element, the largest stride first.
+class Addresses {
+ public:
+  explicit Addresses(const ArraySamples& samples) : element_(element_bytes(samples.type)) {
+    for (const StridedIndex* index : {&samples.leading, &samples.value}) {
+      for (int d = 0; d < index->rank; ++d) {
+        if (index->extent[d] > 1) all_[size_++] = {index->extent[d], index->stride[d] * element_};
+      }
+    }
+    std::sort(all_, all_ + size_, [](const Reach& a, const Reach& b) { return a.stride > b.stride; });
+  }
+
+  [[nodiscard]] std::span<const Reach> dimensions() const { return {all_, static_cast<std::size_t>(size_)}; }
+  [[nodiscard]] std::int64_t element() const { return element_; }
+
+  /// Returns whether two indices have the same address, as far as it shows.
+  [[nodiscard]] bool repeats() const {
+    std::span<const Reach> rest = dimensions();
+    for (; !rest.empty(); rest = rest.subspan(1)) {
+      if (span_of(rest.subspan(1), element_) > rest.front().stride) return true;
+    }
+    return false;
+  }
+
+ private:
+  static std::int64_t element_bytes(ElementType type) {
+    return type == ElementType::fp64 ? 8 : type == ElementType::fp32 ? 4 : 2;
+  }
+
+  std::int64_t element_;
+  Reach all_[2 * max_array_rank] = {};
+  int size_ = 0;
+};
+
+/// Returns whether the elements of `a`, from address 0 on, and those of `b`, from `distance` on, may have
+/// bytes in common. Arrays interleaved with the same strides are distinguished; others are taken to overlap
+/// if their ranges of addresses do.
+bool may_overlap(std::span<const Reach> a, std::int64_t of_a, std::span<const Reach> b, std::int64_t of_b,
+                 std::int64_t distance) {
+  if (distance >= span_of(a, of_a) || -distance >= span_of(b, of_b)) return false;
+  if (a.empty() || b.empty() || a.front().stride != b.front().stride) return true;
+  const std::int64_t stride = a.front().stride;
+  a = a.subspan(1);
+  b = b.subspan(1);
+  if (span_of(a, of_a) > stride || span_of(b, of_b) > stride) return true;
+  const std::int64_t shift = (distance % stride + stride) % stride;
+  return may_overlap(a, of_a, b, of_b, shift) || may_overlap(a, of_a, b, of_b, shift - stride);
+}
+
+}  // namespace
+
+void StridedIndex::append(std::int64_t its_extent, std::int64_t its_stride) {
+  if (its_extent == 1) return;
+  if (rank > 0 && stride[rank - 1] == its_extent * its_stride) {
+    extent[rank - 1] *= its_extent;
+    stride[rank - 1] = its_stride;
+    return;
+  }
+  extent[rank] = its_extent;
+  stride[rank] = its_stride;
+  ++rank;
+}
+
+ArraySamples samples_of(const ConstArray& array, const SampleFormat& format) {
+  require_valid(array, format);
+  const int first = array.rank - dimensions_of_sample(array, format);
+  ArraySamples samples;
+  samples.data = const_cast<void*>(array.data);
+  samples.type = array.type;
+  samples.on_device = array.on_device;
+  samples.count = 1;
+  for (int d = 0; d < array.rank; ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    if (d >= first) {
+      samples.value.append(array.extents[i], array.strides[i]);
+      continue;
+    }
+    samples.count *= array.extents[i];
+    if (array.extents[i] == 1) continue;
+    samples.leading.extent[samples.leading.rank] = array.extents[i];
+    samples.leading.stride[samples.leading.rank++] = array.strides[i];
+  }
+  if (samples.data == nullptr && samples.count > 0)
+    fail_input(ErrorId::bad_call, "{} is {}, but its address is null", format.name, text_of(array));
+  return samples;
+}
+
+ArraySamples samples_of(const Array& array, const SampleFormat& format) {
+  return samples_of(
+      ConstArray{array.data, array.type, array.rank, array.extents, array.strides, array.on_device}, format);
+}
+
+void match_samples(ArraySamples& x, ArraySamples& y) {
+  const StridedIndex& in = x.leading;
+  const StridedIndex& out = y.leading;
+  if (in.rank != out.rank || !std::equal(in.extent, in.extent + in.rank, out.extent)) {
+    fail_input(ErrorId::bad_call,
+               "x has [{}] samples and y [{}]; the dimensions before those of a sample must agree",
+               fmt::join(in.extent, in.extent + in.rank, ", "),
+               fmt::join(out.extent, out.extent + out.rank, ", "));
+  }
+  if (x.count == 0) return;
+  const Addresses written(y);
+  if (written.repeats())
+    fail_input(ErrorId::bad_call, "the strides of y give several of its elements the same address");
+  if (x.on_device == y.on_device) {
+    const Addresses read(x);
+    const std::int64_t distance = static_cast<std::byte*>(y.data) - static_cast<std::byte*>(x.data);
+    if (may_overlap(read.dimensions(), read.element(), written.dimensions(), written.element(), distance))
+      fail_input(ErrorId::bad_call, "x and y overlap in memory");
+  }
+  int order[max_array_rank] = {0, 1, 2, 3, 4};
+  std::sort(order, order + in.rank,
+            [&](int a, int b) { return in.stride[a] != in.stride[b] ? in.stride[a] > in.stride[b] : a < b; });
+  x.sample = y.sample = {};
+  for (int d = 0; d < in.rank; ++d) {
+    x.sample.append(in.extent[order[d]], in.stride[order[d]]);
+    y.sample.append(out.extent[order[d]], out.stride[order[d]]);
+  }
+}
+
+}  // namespace mylos

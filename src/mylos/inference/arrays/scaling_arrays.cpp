@@ -1,0 +1,39 @@
+#include "mylos/inference/arrays/scaling_arrays.hpp"
+
+#include "mylos/base/device/pieces.hpp"
+
+namespace mylos {
+namespace {
+
+const double* copied(const std::vector<double>& values, Pieces& pieces) {
+  auto* const to = pieces.take<double>(static_cast<std::int64_t>(values.size()));
+  Kokkos::deep_copy(
+      Kokkos::View<double*, Device, Kokkos::MemoryUnmanaged>(to, values.size()),
+      Kokkos::View<const double*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(values.data(), values.size()));
+  return to;
+}
+
+ScalingTable copied(const ColumnScaling& scaling, Pieces& pieces) {
+  if (scaling.identity()) return {};
+  const double* const shift = copied(scaling.shift, pieces);
+  return {shift, copied(scaling.scale, pieces)};
+}
+
+}  // namespace
+
+ScalingArrays::ScalingArrays(const Normalizer& normalizer) : arena_("scaling", memory_bytes(normalizer)) {
+  Pieces pieces(arena_.data());
+  inputs_ = copied(normalizer.inputs, pieces);
+  targets_ = copied(normalizer.targets, pieces);
+}
+
+std::size_t ScalingArrays::memory_bytes(const Normalizer& normalizer) {
+  Pieces pieces(nullptr);
+  for (const ColumnScaling* scaling : {&normalizer.inputs, &normalizer.targets}) {
+    pieces.take<double>(static_cast<std::int64_t>(scaling->shift.size()));
+    pieces.take<double>(static_cast<std::int64_t>(scaling->scale.size()));
+  }
+  return pieces.bytes();
+}
+
+}  // namespace mylos

@@ -1,0 +1,28 @@
+// ScalingArrays: the shifts and scales of a network's inputs and targets where kernels read them.
+#pragma once
+
+#include <cstddef>
+
+#include "mylos/base/device/arena.hpp"
+#include "mylos/data/files/normalizer.hpp"
+#include "mylos/inference/arrays/sample_transfer.hpp"
+
+namespace mylos {
+
+class ScalingArrays {
+ public:
+  /// Allocates memory_bytes().
+  explicit ScalingArrays(const Normalizer& normalizer);
+  [[nodiscard]] static std::size_t memory_bytes(const Normalizer& normalizer);
+
+  /// Without pointers where values are not scaled.
+  [[nodiscard]] const ScalingTable& inputs() const { return inputs_; }
+  [[nodiscard]] const ScalingTable& targets() const { return targets_; }
+
+ private:
+  Arena arena_;
+  ScalingTable inputs_;
+  ScalingTable targets_;
+};
+
+}  // namespace mylos

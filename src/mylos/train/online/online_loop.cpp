@@ -1,0 +1,119 @@
+// Own losses and loops: a step in parts, and calls in an order that makes none.
+#include <cmath>
+
+#include "mylos/base/device/parallel_region.hpp"
+#include "mylos/train/online/online_parts.hpp"
+
+namespace mylos {
+namespace {
+
+/// Throws Error (bad_input) unless `view` has `rows` rows of `columns` contiguous values.
+void require_view(const SampleRows<const float>& view, std::int64_t rows, std::int64_t columns,
+                  const char* name, const char* key) {
+  if (static_cast<std::int64_t>(view.extent(0)) != rows) {
+    fail_input(ErrorId::bad_call, "{} has {} rows, but the pass has {} samples", name, view.extent(0), rows);
+  }
+  ViewBatch::require_rows(view, columns, name, key);
+}
+
+Tensor tensor_over(const SampleRows<float>& view, std::int64_t columns) {
+  return {view.data(), DType::fp32, static_cast<std::int64_t>(view.extent(0)), columns};
+}
+
+}  // namespace
+
+void OnlineTrainer::Parts::forward(const SampleRows<const float>& x, const SampleRows<float>& y) {
+  if (diverged) throw *diverged;
+  Trainer& trainer = *assembly.trainer;
+  const Chain& chain = trainer.model().chain();
+  const auto samples = static_cast<std::int64_t>(x.extent(0));
+  agree_on_call(OnlineCall::forward, samples);
+  check_arguments([&] {
+    if (samples > max_samples) {
+      fail_input(
+          ErrorId::bad_call,
+          "forward() of {} samples on a rank, more than the {} of data.micro_batch; make several passes",
+          samples, max_samples);
+    }
+    ViewBatch::require_rows(x, chain.inputs(), "x", "inputs");
+    require_view(y, samples, chain.outputs(), "y", "outputs");
+    if (samples > 0 && samples < needs.own) throw too_few_own_samples(needs, samples);
+  });
+  const auto ranks = static_cast<std::uint64_t>(assembly.communicator->size());
+  const std::uint64_t first_sample =
+      first_of_rank + static_cast<std::uint64_t>(trainer.passes().backward * max_samples) * ranks;
+  infer_ended_forward = false;
+  const ConstTensor inputs =
+      samples > 0 ? batch->inputs_of(trainer.execution(), x, 0, samples) : ConstTensor();
+  trainer.forward(inputs, first_sample, tensor_over(y, chain.outputs()));
+  pass_samples = samples;
+}
+
+void OnlineTrainer::Parts::backward(const SampleRows<const float>& dy, const SampleRows<float>* dx) {
+  if (diverged) throw *diverged;
+  Trainer& trainer = *assembly.trainer;
+  const Chain& chain = trainer.model().chain();
+  agree_on_call(OnlineCall::backward, 0);
+  check_arguments([&] {
+    if (!trainer.passes().is_forward_done) {
+      fail_input(ErrorId::bad_call, "backward() needs a forward() before it{}",
+                 infer_ended_forward ? "; infer() has overwritten what the last one stored" : "");
+    }
+    if (trainer.passes().backward > 0 && trainer.model().parameters().layout().cuts_gradients()) {
+      fail_input(ErrorId::bad_call,
+                 "a second backward() in a step, but optimizer.shard = \"gradients\" allows one; set "
+                 "optimizer.shard to \"state\"");
+    }
+    require_view(dy, pass_samples, chain.outputs(), "dy", "outputs");
+    if (dx == nullptr) return;
+    if (!own.input_gradients) {
+      fail_input(ErrorId::bad_call,
+                 "backward() with dx, but the trainer was not constructed for it; pass "
+                 "OnlineOptions{{.input_gradients = true}} to the constructor");
+    }
+    require_view(*dx, pass_samples, chain.inputs(), "dx", "inputs");
+  });
+  const ConstTensor d_outputs(dy.data(), DType::fp32, pass_samples, chain.outputs());
+  trainer.backward(d_outputs, own_loss, dx != nullptr ? tensor_over(*dx, chain.inputs()) : Tensor());
+}
+
+StepReport OnlineTrainer::Parts::apply(const ApplyOptions& options) {
+  if (diverged) throw *diverged;
+  agree_on_call(OnlineCall::apply, 0);
+  Trainer& trainer = *assembly.trainer;
+  if (trainer.passes().is_forward_done) {
+    trainer.bring_error(Error(ExitCode::bad_input, ErrorId::bad_call,
+                              "apply() after a forward() without its backward(); the passes since the last "
+                              "apply() are discarded"));
+  }
+  if (options.lr && !(std::isfinite(*options.lr) && *options.lr >= 0)) {
+    trainer.bring_error(
+        Error(ExitCode::bad_input, ErrorId::bad_call,
+              fmt::format("apply() with the learning rate {}; it must be a number >= 0", *options.lr)));
+  }
+  end = {OnlineCall::apply, options.lr ? 1 : 0, options.lr.value_or(0)};
+  trainer.end_step(own_loss, {options.lr, options.loss});
+  return finish_step();
+}
+
+void OnlineTrainer::forward(const SampleRows<const float>& x, const SampleRows<float>& y) {
+  require_outside_parallel_region("OnlineTrainer::forward");
+  parts_->forward(x, y);
+}
+
+void OnlineTrainer::backward(const SampleRows<const float>& dy) {
+  require_outside_parallel_region("OnlineTrainer::backward");
+  parts_->backward(dy, nullptr);
+}
+
+void OnlineTrainer::backward(const SampleRows<const float>& dy, const SampleRows<float>& dx) {
+  require_outside_parallel_region("OnlineTrainer::backward");
+  parts_->backward(dy, &dx);
+}
+
+StepReport OnlineTrainer::apply(const ApplyOptions& options) {
+  require_outside_parallel_region("OnlineTrainer::apply");
+  return parts_->apply(options);
+}
+
+}  // namespace mylos

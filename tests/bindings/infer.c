@@ -1,0 +1,120 @@
+/* infer MODEL INPUTS.bin OUTPUTS.bin ROWS: the outputs of rows of floats by every kind of array, which must have the bits of
+ * OUTPUTS.bin, what `mylos predict` computes. Prints "ok". */
+#include <mylos/mylos.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INPUTS = 6, OUTPUTS = 3 };
+
+static void require(int condition, const char* what) {
+  if (condition) return;
+  fprintf(stderr, "%s [%s: %s]\n", what, mylos_last_error_id(), mylos_last_error());
+  exit(1);
+}
+
+static float* read_floats(const char* path, size_t count) {
+  float* values = malloc(count * sizeof *values);
+  FILE* file = fopen(path, "rb");
+  require(file != NULL && fread(values, sizeof *values, count, file) == count, path);
+  fclose(file);
+  return values;
+}
+
+static void require_same(const float* expected, double found, size_t i, const char* what) {
+  if ((double)expected[i] == found) return;
+  fprintf(stderr, "%s: output %zu is %.9g, not %.9g\n", what, i, found, (double)expected[i]);
+  exit(1);
+}
+
+static void rows_of_floats(mylos_model* model, const float* inputs, const float* expected, int64_t rows) {
+  float* y = malloc((size_t)(rows * OUTPUTS) * sizeof *y);
+  const mylos_const_array from = mylos_read_f32(inputs, rows, INPUTS);
+  const mylos_array to = mylos_write_f32(y, rows, OUTPUTS);
+  require(mylos_model_infer(model, &from, &to, MYLOS_DATA_UNITS) == MYLOS_OK, "rows of floats");
+  require(memcmp(y, expected, (size_t)(rows * OUTPUTS) * sizeof *y) == 0, "rows of floats: bits");
+  free(y);
+}
+
+/* Column by column, doubles, in a section of larger arrays that it leaves alone. */
+static void columns_of_doubles(mylos_model* model, const float* inputs, const float* expected, int64_t rows) {
+  const int64_t x_stride = rows + 5, y_stride = rows + 3;
+  double* x = calloc((size_t)(x_stride * INPUTS), sizeof *x);
+  double* y = malloc((size_t)(y_stride * OUTPUTS) * sizeof *y);
+  mylos_const_array from = mylos_read_f64(x, rows, INPUTS);
+  mylos_array to = mylos_write_f64(y, rows, OUTPUTS);
+  int64_t i, j;
+  for (i = 0; i < rows; ++i)
+    for (j = 0; j < INPUTS; ++j) x[i + j * x_stride] = inputs[i * INPUTS + j];
+  for (i = 0; i < y_stride * OUTPUTS; ++i) y[i] = -7;
+  from.strides[0] = 1;
+  from.strides[1] = x_stride;
+  to.strides[0] = 1;
+  to.strides[1] = y_stride;
+  require(mylos_model_infer(model, &from, &to, MYLOS_DATA_UNITS) == MYLOS_OK, "columns of doubles");
+  for (j = 0; j < OUTPUTS; ++j) {
+    for (i = 0; i < rows; ++i)
+      require_same(expected, y[i + j * y_stride], (size_t)(i * OUTPUTS + j), "columns of doubles");
+    for (i = rows; i < y_stride; ++i) require(y[i + j * y_stride] == -7, "columns of doubles: what lies beside");
+  }
+  free(x);
+  free(y);
+}
+
+/* [rows / 5, 5, 6]: samples of two dimensions. */
+static void three_dimensions(mylos_model* model, const float* inputs, const float* expected, int64_t rows) {
+  double* y = malloc((size_t)(rows * OUTPUTS) * sizeof *y);
+  mylos_const_array from = mylos_read_f32(inputs, rows, INPUTS);
+  mylos_array to = mylos_write_f64(y, rows, OUTPUTS);
+  int64_t i;
+  from.rank = to.rank = 3;
+  from.extents[0] = to.extents[0] = rows / 5;
+  from.extents[1] = to.extents[1] = 5;
+  from.extents[2] = INPUTS;
+  to.extents[2] = OUTPUTS;
+  from.strides[0] = 5 * INPUTS;
+  from.strides[1] = INPUTS;
+  from.strides[2] = to.strides[2] = 1;
+  to.strides[0] = 5 * OUTPUTS;
+  to.strides[1] = OUTPUTS;
+  require(mylos_model_infer(model, &from, &to, MYLOS_DATA_UNITS) == MYLOS_OK, "three dimensions");
+  for (i = 0; i < rows / 5 * 5 * OUTPUTS; ++i) require_same(expected, y[i], (size_t)i, "three dimensions");
+  free(y);
+}
+
+int main(int count, char** texts) {
+  mylos_model *model, *clone;
+  mylos_model_info info;
+  mylos_bytes bytes;
+  int64_t rows;
+  float *inputs, *expected;
+  require(count == 5, "four arguments");
+  rows = atol(texts[4]);
+  inputs = read_floats(texts[2], (size_t)(rows * INPUTS));
+  expected = read_floats(texts[3], (size_t)(rows * OUTPUTS));
+  require(mylos_abi_version() == MYLOS_ABI_VERSION && strlen(mylos_version()) > 0, "versions");
+  require(mylos_model_memory_of(texts[1], NULL, &bytes) == MYLOS_OK && bytes.weights > 0, "memory_of");
+  require(mylos_model_load(texts[1], &model) == MYLOS_OK, "load");
+  require(mylos_model_get_info(model, &info) == MYLOS_OK, "info");
+  require(info.inputs == INPUTS && info.outputs == OUTPUTS && info.input_rank == 1 && info.input_shape[0] == INPUTS,
+          "sizes");
+  require(info.bytes.weights == bytes.weights && info.bytes.workspace == bytes.workspace, "stated bytes");
+  require(info.input_names == INPUTS && strcmp(mylos_model_name(model, MYLOS_INPUT_NAMES, 5), "x5") == 0, "input names");
+  require(info.target_names == OUTPUTS && strcmp(mylos_model_name(model, MYLOS_TARGET_NAMES, 0), "y0") == 0,
+          "target names");
+  require(mylos_model_name(model, MYLOS_INPUT_NAMES, INPUTS) == NULL, "no more names");
+
+  rows_of_floats(model, inputs, expected, rows);
+  columns_of_doubles(model, inputs, expected, rows);
+  three_dimensions(model, inputs, expected, rows);
+  rows_of_floats(model, inputs, expected, 1);
+  rows_of_floats(model, inputs, expected, 0);
+  require(mylos_model_clone(model, &clone) == MYLOS_OK, "clone");
+  require(mylos_model_destroy(model) == MYLOS_OK, "destroy");
+  rows_of_floats(clone, inputs, expected, rows);
+  require(mylos_model_destroy(clone) == MYLOS_OK, "destroy the clone");
+  free(inputs);
+  free(expected);
+  puts("ok");
+  return 0;
+}

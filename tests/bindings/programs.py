@@ -1,0 +1,135 @@
+"""Programs in C, C++ and Fortran, compiled against the build tree or an installed prefix; and a trained network for them.
+
+All compilers get warnings as errors."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import h5py
+import numpy
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "apps"))
+from checkpoints import last_checkpoint
+from small_problem import LAUNCHER, Command, environment
+
+SKIPPED = 77
+FEATURES, OUTPUTS = 6, 3
+DECK = """[run]
+peak_flops = 1e12
+name = "closure"
+epochs = 2
+[data]
+train = "closure.h5"
+batch = 64
+normalize = "standard"
+[model]
+type = "mlp"
+hidden = [24, 16]
+loss = "mse"
+[precision]
+compute = "{type}"
+[optimizer]
+lr = 1e-2
+"""
+ONLINE_DECK = """[run]
+name = "online"
+steps = 100
+[data]
+micro_batch = 32
+[model]
+inputs = 6
+outputs = 3
+hidden = [24, 16]
+loss = "mse"
+[precision]
+compute = "{type}"
+[optimizer]
+lr = 1e-2
+"""
+
+
+def run(line, folder, **options):
+    """The finished process, which must succeed."""
+    line = list(map(str, line))
+    variables = options.pop("variables", {})
+    result = subprocess.run(line, cwd=folder, env=environment() | variables, capture_output=True, text=True, **options)
+    assert result.returncode == 0, f"{line}: {result.returncode}\n{result.stdout}\n{result.stderr}"
+    return result
+
+
+def run_silent(line, folder, **options):
+    """As run(), of a program that prints "ok" alone: the library prints nothing."""
+    result = run(line, folder, **options)
+    assert result.stderr == "" and set(result.stdout.split()) == {"ok"}, f"{line} printed\n{result.stdout}\n{result.stderr}"
+
+
+def on_ranks(ranks, program, *arguments):
+    return [*LAUNCHER, "-n", ranks, program, *arguments]
+
+
+class Compilers:
+    """Those of the build, and where its header, module and library are."""
+
+    def __init__(self, build, source, cxx):
+        self.library = pathlib.Path(build) / "lib"
+        self.include = pathlib.Path(source) / "include"
+        self.cxx = cxx
+        self.link = [f"-L{self.library}", f"-Wl,-rpath,{self.library}", "-lmylos"]
+
+    def c(self, source, folder, compiler="gcc", flags=()):
+        program = folder / pathlib.Path(source).stem
+        run([compiler, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", *flags, f"-I{self.include}", HERE / source,
+             "-o", program, *self.link], folder)
+        return program
+
+    def fortran(self, source, folder, compiler="gfortran"):
+        program = folder / pathlib.Path(source).stem
+        module = self.include / "mylos/fortran"
+        names = ("mylos_c", "mylos_errors", "mylos_arrays", "mylos_models", "mylos_trainers", "mylos")
+        line = [compiler, "-std=f2018", "-Wall", "-Wextra", "-Werror", "-O1", f"-J{folder}"]
+        run([*line, "-c", *(module / f"{name}.f90" for name in names)], folder)
+        # The programs compare bits, and call functions in conditions.
+        run([*line, "-Wno-compare-reals", "-Wno-function-elimination", HERE / source,
+             *(folder / f"{name}.o" for name in names), "-o", program, *self.link], folder)
+        return program
+
+
+def has(program):
+    return any(os.access(pathlib.Path(folder) / program, os.X_OK) for folder in os.environ["PATH"].split(":"))
+
+
+def skip_without(*programs):
+    missing = [program for program in programs if not has(program)]
+    if missing:
+        print(f"not on this machine: {', '.join(missing)}")
+        sys.exit(SKIPPED)
+
+
+def write_table(path, rows, seed):
+    source = numpy.random.default_rng(seed)
+    x = source.normal(2, 3, (rows, FEATURES)).astype(numpy.float32)
+    y = numpy.stack([x[:, 0] * x[:, 1], numpy.sin(x[:, 2]), x[:, 3] - x[:, 4] + x[:, 5]], axis=1)
+    names = [f"x{i}" for i in range(FEATURES)] + [f"y{i}" for i in range(OUTPUTS)]
+    numpy.savetxt(path, numpy.concatenate([x, y], axis=1), delimiter=",", fmt="%.9g", header=",".join(names), comments="")
+
+
+def train_closure(mylos, folder, number_type):
+    """A network on normalised data: its checkpoint, float inputs and what `mylos predict` makes of them, as raw files."""
+    command = Command(mylos, folder)
+    targets = ",".join(f"y{i}" for i in range(OUTPUTS))
+    for name, rows, seed in (("closure", 400, 1), ("columns", 150, 2)):
+        write_table(folder / f"{name}.csv", rows, seed)
+        command.must("prepare", "csv", f"{name}.csv", "--targets", targets, "--out", f"{name}.h5")
+    (folder / "deck.toml").write_text(DECK.format(type=number_type), encoding="utf-8")
+    command.must("train", "deck.toml", f"run.folder=runs/{number_type}")
+    checkpoint = last_checkpoint(command, f"runs/{number_type}")
+    command.must("predict", checkpoint, "columns.h5", f"{number_type}.h5")
+    with h5py.File(folder / "columns.h5") as file:
+        inputs = file["inputs"][()] if "inputs" in file else file["features"][()]
+    with h5py.File(folder / f"{number_type}.h5") as file:
+        outputs = file["outputs"][()]
+    inputs.astype(numpy.float32).tofile(folder / "inputs.bin")
+    outputs.astype(numpy.float32).tofile(folder / f"{number_type}.bin")
+    return checkpoint, len(inputs)

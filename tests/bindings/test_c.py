@@ -1,0 +1,47 @@
+"""The C interface: the bits of `mylos predict` by every kind of array, clones in threads, trainers on ranks, and refusals.
+
+usage: test_c.py MYLOS BUILD SOURCE CXX infer | refusals | threads | trainer RANKS
+"""
+import pathlib
+import sys
+import tempfile
+
+from programs import ONLINE_DECK, Compilers, on_ranks, run_silent, skip_without, train_closure
+
+
+def infer(mylos, compilers, folder):
+    program = compilers.c("infer.c", folder)
+    for number_type in ("fp32", "bf16", "fp16"):
+        model, rows = train_closure(mylos, folder, number_type)
+        run_silent([program, model, "inputs.bin", f"{number_type}.bin", rows], folder)
+
+
+def threads(mylos, compilers, folder):
+    model, rows = train_closure(mylos, folder, "fp32")
+    program = compilers.c("threads.c", folder, flags=["-fopenmp"])
+    run_silent([program, model, "inputs.bin", "fp32.bin", rows], folder)
+
+
+def refusals(mylos, compilers, folder):
+    model, _ = train_closure(mylos, folder, "fp32")
+    run_silent([compilers.c("refusals.c", folder), model], folder)
+
+
+def trainer(_, compilers, folder, ranks):
+    skip_without("mpicc")
+    program = compilers.c("trainer.c", folder, compiler="mpicc")
+    for number_type in ("fp32", "bf16", "fp16"):
+        deck = folder / f"{number_type}.toml"
+        deck.write_text(ONLINE_DECK.format(type=number_type), encoding="utf-8")
+        run_silent(on_ranks(ranks, program, deck), folder)
+
+
+def main(mylos, build, source, cxx, what, *arguments):
+    with tempfile.TemporaryDirectory() as scratch:
+        cases = {"infer": infer, "threads": threads, "refusals": refusals, "trainer": trainer}
+        cases[what](mylos, Compilers(build, source, cxx), pathlib.Path(scratch), *arguments)
+    print(f"{what}: as it must be")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

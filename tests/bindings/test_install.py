@@ -1,0 +1,70 @@
+"""An installed and moved prefix, as makefiles (pkg-config) and CMake (components C and Fortran) find it.
+
+usage: test_install.py MYLOS BUILD SOURCE CXX CMAKE
+"""
+import pathlib
+import sys
+import tempfile
+
+from programs import HERE, has, run, run_silent, train_closure
+
+C_PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(solver LANGUAGES C)
+find_package(Mylos 0.1 REQUIRED COMPONENTS C)
+add_executable(infer infer.c)
+target_link_libraries(infer PRIVATE Mylos::c)
+"""
+FORTRAN_PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(solver LANGUAGES Fortran)
+find_package(Mylos 0.1 REQUIRED COMPONENTS Fortran)
+add_executable(infer infer.f90)
+target_link_libraries(infer PRIVATE Mylos::fortran)
+"""
+C_MAKEFILE = """infer: infer.c
+\t$(CC) -std=c99 $$(pkg-config --cflags mylos) -o $@ $< $$(pkg-config --libs mylos)
+"""
+FORTRAN_MAKEFILE = """infer: infer.f90
+\tgfortran -o $@ $$(pkg-config --variable=sources mylos-fortran) $< $$(pkg-config --libs mylos-fortran)
+"""
+
+
+def write(folder, name, text):
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def copy(source, folder):
+    (folder / source).write_bytes((HERE / source).read_bytes())
+
+
+def main(mylos, build, _source, _cxx, cmake):
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        for component in ("library", "development"):
+            run([cmake, "--install", build, "--component", component, "--prefix", folder / "first"], folder)
+        prefix = (folder / "first").rename(folder / "prefix")
+        [configuration] = prefix.rglob("mylos.pc")
+        variables = {"PKG_CONFIG_PATH": str(configuration.parent), "CMAKE_PREFIX_PATH": str(prefix)}
+        model, rows = train_closure(mylos, folder, "fp32")
+        arguments = [model, folder / "inputs.bin", folder / "fp32.bin", rows]
+
+        languages = [("c", C_PROJECT, C_MAKEFILE)]
+        if has("gfortran"):
+            languages.append(("f90", FORTRAN_PROJECT, FORTRAN_MAKEFILE))
+        for suffix, project, makefile in languages:
+            by_cmake = write(folder / f"cmake_{suffix}", "CMakeLists.txt", project)
+            copy(f"infer.{suffix}", by_cmake)
+            run([cmake, "-S", by_cmake, "-B", by_cmake / "build"], folder, variables=variables)
+            run([cmake, "--build", by_cmake / "build"], folder)
+            run_silent([by_cmake / "build/infer", *arguments], folder)
+            if has("pkg-config"):
+                by_make = write(folder / f"make_{suffix}", "makefile", makefile)
+                copy(f"infer.{suffix}", by_make)
+                run(["make"], by_make, variables=variables)
+                run_silent([by_make / "infer", *arguments], folder)
+    print("found by CMake and by pkg-config")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,128 @@
+/* trainer DECK: under MPI. A step of own loss (mean squared error by forward, backward, apply) makes the weights of
+ * mylos_trainer_step(), bit for bit; a checkpoint continues them; refusals come back on all ranks. Rank 0 prints "ok". */
+#include <mpi.h>
+#include <mylos/mylos.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INPUTS = 6, OUTPUTS = 3, SAMPLES = 16, STEPS = 50, HEAD = OUTPUTS * 16 };
+
+static void require_(int line, int condition) {
+  if (condition) return;
+  fprintf(stderr, "line %d [%s: %s]\n", line, mylos_last_error_id(), mylos_last_error());
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+#define require(condition) require_(__LINE__, condition)
+
+static double x[SAMPLES * INPUTS], t[SAMPLES * OUTPUTS];
+
+static void make_samples(int rank, int step) {
+  int i, j;
+  srand((unsigned)(1000 * rank + step));
+  for (i = 0; i < SAMPLES; ++i) {
+    for (j = 0; j < INPUTS; ++j) x[i * INPUTS + j] = 2.0 * rand() / RAND_MAX - 1;
+    for (j = 0; j < OUTPUTS; ++j) t[i * OUTPUTS + j] = x[i * INPUTS + j] * x[i * INPUTS + j + 1];
+  }
+}
+
+static void own_step(mylos_trainer* trainer, int ranks, mylos_step_report* report) {
+  float y[SAMPLES * OUTPUTS], dy[SAMPLES * OUTPUTS], dx[SAMPLES * INPUTS];
+  const mylos_const_array from = mylos_read_f64(x, SAMPLES, INPUTS);
+  const mylos_array to = mylos_write_f32(y, SAMPLES, OUTPUTS);
+  const mylos_const_array loss = mylos_read_f32(dy, SAMPLES, OUTPUTS);
+  const mylos_array adjoints = mylos_write_f32(dx, SAMPLES, INPUTS);
+  const float scale = 2.0f / (float)(ranks * SAMPLES * OUTPUTS);
+  int i;
+  require(mylos_trainer_forward(trainer, &from, &to) == MYLOS_OK);
+  for (i = 0; i < SAMPLES * OUTPUTS; ++i) dy[i] = scale * (y[i] - (float)t[i]);
+  require(mylos_trainer_backward(trainer, &loss, &adjoints) == MYLOS_OK);
+  require(mylos_trainer_apply(trainer, NULL, report) == MYLOS_OK);
+}
+
+static void require_same_head(mylos_trainer* a, mylos_trainer* b) {
+  float first[HEAD], second[HEAD];
+  require(mylos_trainer_read_parameter(a, "head/weight", first, HEAD) == MYLOS_OK);
+  require(mylos_trainer_read_parameter(b, "head/weight", second, HEAD) == MYLOS_OK);
+  require(memcmp(first, second, sizeof first) == 0);
+}
+
+static void refusals(mylos_trainer* trainer, int rank) {
+  const mylos_const_array from = mylos_read_f64(x, SAMPLES, INPUTS);
+  mylos_const_array targets = mylos_read_f64(t, SAMPLES, OUTPUTS);
+  float head[HEAD];
+  mylos_parameter parameter;
+  if (rank == 0) targets.strides[1] = 0; /* one rank's mistake is an error of all */
+  require(mylos_trainer_step(trainer, &from, &targets, NULL) == MYLOS_BAD_INPUT);
+  targets = mylos_read_f64(t, SAMPLES, OUTPUTS - 1);
+  require(mylos_trainer_step(trainer, &from, &targets, NULL) == MYLOS_BAD_INPUT);
+  require(mylos_trainer_step(trainer, &from, rank == 0 ? NULL : &targets, NULL) == MYLOS_BAD_INPUT);
+  require(mylos_trainer_read_parameter(trainer, "no/weight", head, HEAD) == MYLOS_BAD_INPUT);
+  require(strcmp(mylos_last_error_id(), "unknown-name") == 0 && strstr(mylos_last_error(), "head/weight") != NULL);
+  require(mylos_trainer_read_parameter(trainer, "head/weight", head, HEAD - 1) == MYLOS_BAD_INPUT);
+  require(mylos_trainer_write_parameter(trainer, "head/weight", NULL, HEAD) == MYLOS_BAD_INPUT);
+  require(mylos_trainer_get_parameter(trainer, 99, &parameter) == MYLOS_BAD_INPUT);
+  require(mylos_trainer_get_parameter(trainer, -1, &parameter) == MYLOS_BAD_INPUT);
+  require(mylos_trainer_load(trainer, "nowhere.h5") == MYLOS_BAD_INPUT);
+  require(mylos_trainer_load(trainer, NULL) != MYLOS_OK);
+  require(mylos_trainer_save(trainer, NULL) != MYLOS_OK);
+}
+
+static int lines = 0;
+static void count_line(const char* text, void* context) {
+  lines += text != NULL && context == &lines;
+}
+
+int main(int count, char** texts) {
+  int rank, ranks, step;
+  mylos_trainer *by_step, *by_parts, *wrong;
+  mylos_trainer_options options = {1, 0, count_line, NULL};
+  mylos_trainer_info info;
+  mylos_step_report a, b;
+  mylos_parameter parameter;
+  float y[SAMPLES * OUTPUTS];
+  const mylos_const_array from = mylos_read_f64(x, SAMPLES, INPUTS);
+  const mylos_const_array targets = mylos_read_f64(t, SAMPLES, OUTPUTS);
+  const mylos_array to = mylos_write_f32(y, SAMPLES, OUTPUTS);
+  int provided;
+  MPI_Init_thread(&count, &texts, MPI_THREAD_SERIALIZED, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  options.context = &lines;
+  require(count == 2);
+  require(mylos_trainer_create("nowhere.toml", MPI_COMM_WORLD, NULL, &wrong) == MYLOS_BAD_INPUT && wrong == NULL);
+  require(mylos_trainer_create_text("[model]\nwrong = 1\n", MPI_COMM_WORLD, NULL, &wrong) == MYLOS_BAD_INPUT);
+  require(strcmp(mylos_last_error_id(), "unknown-key") == 0);
+  require(mylos_trainer_create(texts[1], MPI_COMM_NULL, NULL, &wrong) == MYLOS_BAD_INPUT);
+  require(mylos_trainer_create(texts[1], MPI_COMM_WORLD, NULL, &by_step) == MYLOS_OK);
+  require(mylos_trainer_create(texts[1], MPI_COMM_WORLD, &options, &by_parts) == MYLOS_OK);
+  require(lines > 0 || rank > 0);
+  require(mylos_trainer_get_info(by_step, &info) == MYLOS_OK && info.inputs == INPUTS && info.outputs == OUTPUTS);
+  require(info.max_samples == 32 && info.parameters == 6);
+  require(mylos_trainer_get_parameter(by_step, 0, &parameter) == MYLOS_OK && strchr(parameter.name, '/') != NULL);
+
+  for (step = 1; step <= STEPS; ++step) {
+    make_samples(rank, step);
+    require(mylos_trainer_step(by_step, &from, &targets, &a) == MYLOS_OK);
+    own_step(by_parts, ranks, &b);
+    require(a.step == (uint64_t)step && a.samples == ranks * SAMPLES && a.updated == b.updated);
+  }
+  require_same_head(by_step, by_parts);
+  refusals(by_step, rank);
+
+  require(mylos_trainer_save(by_step, "trained.h5") == MYLOS_OK);
+  require(mylos_trainer_load(by_parts, "trained.h5") == MYLOS_OK);
+  require(mylos_trainer_step(by_step, &from, &targets, &a) == MYLOS_OK);
+  require(mylos_trainer_step(by_parts, &from, &targets, &b) == MYLOS_OK);
+  require(a.loss == b.loss && a.step == STEPS + 1);
+  require_same_head(by_step, by_parts);
+  require(mylos_trainer_infer(by_step, &from, &to) == MYLOS_OK);
+
+  require(mylos_trainer_destroy(by_parts) == MYLOS_OK);
+  MPI_Finalize();
+  require(mylos_trainer_infer(by_step, &from, &to) == MYLOS_FAILED);
+  require(strcmp(mylos_last_error_id(), "bad-call") == 0 && strstr(mylos_last_error(), "MPI") != NULL);
+  require(mylos_trainer_destroy(by_step) == MYLOS_OK);
+  if (rank == 0) puts("ok");
+  return 0;
+}
