@@ -10,8 +10,8 @@
 #include "io/support.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/inference/model.hpp"
 #include "mylos/inference/stored_network.hpp"
+#include "mylos/inference/trained_network.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
@@ -49,7 +49,7 @@ class ModelFile : public testing::Test {
   std::vector<std::byte> outputs_of(const std::string& path, std::optional<DType> compute = std::nullopt,
                                     bool average = false) {
     const CheckpointReader reader(ranks, path, ReadableKinds::all);
-    Options options = read_stored_network(reader).options;
+    Options options = read_stored_network(reader, NetworkKinds::numbers_and_tokens).options;
     if (compute) options.precision.compute = *compute;
     InferenceModel model(make_chain(options.model, options.precision, 9, false), *engines, samples);
     model.read(reader, average);
@@ -99,7 +99,8 @@ TEST_F(ModelFile, OfARunWithoutMastersMayBeFloat) {
   write(network);
   export_model({.type = DType::fp32});
   EXPECT_FALSE(outputs_of(file) == outputs_of(checkpoint));
-  EXPECT_EQ(read_stored_network(open_model()).options.precision.compute, DType::fp32);
+  EXPECT_EQ(read_stored_network(open_model(), NetworkKinds::numbers_and_tokens).options.precision.compute,
+            DType::fp32);
 }
 
 TEST_F(ModelFile, HoldsEachWeightInTheTypeOfItsLayer) {
@@ -137,8 +138,8 @@ TEST_F(ModelFile, HoldsTheDataOfTheCheckpointAndNothingOfTheOptimizer) {
   EXPECT_EQ(reader.header().kind, FileKind::model);
   EXPECT_EQ(reader.header().step, 3);
   const StoredNetwork read = read_stored_network(reader);
-  EXPECT_EQ(read.data.normalizer, normalizer);
-  EXPECT_EQ(read.data.identity, "synthetic");
+  EXPECT_EQ(read.normalizer, normalizer);
+  EXPECT_EQ(reader.text("/data/identity"), "synthetic");
   EXPECT_EQ(reader.text("/provenance/run"), "tiny");
   EXPECT_EQ(reader.text("/provenance/checkpoint"), "step-0000000003.h5");
   EXPECT_EQ(reader.text("/provenance/weights"), "current");
@@ -172,7 +173,7 @@ TEST_F(ModelFile, StatesTheSizesThatTheDeckLeavesToTheData) {
     write(network, {.deck = deck_of(open)});
     const StoredNetwork of_checkpoint = read_stored_network(CheckpointReader(ranks, checkpoint));
     EXPECT_EQ(of_checkpoint.options.model.inputs, network.model.inputs);
-    EXPECT_EQ(of_checkpoint.options.model.outputs, network.model.outputs);
+    EXPECT_EQ(of_checkpoint.output_shape, std::vector{network.model.outputs});
     export_model();
     const Options deck = read_stored_deck(open_model().header().deck, file).options;
     EXPECT_EQ(deck.model.inputs, network.model.inputs);

@@ -33,7 +33,9 @@ struct CopiedArray {
 /// Returns the options by which the model file's deck makes the network.
 Options exported_options(const StoredNetwork& network, const std::optional<DType>& type) {
   Options options = network.options;
-  take_sizes(options, options.model);
+  ModelOptions sizes = options.model;
+  if (sizes.type != ModelType::gpt) sizes.outputs = network.chain.outputs();  // 0: of the last layer
+  take_sizes(options, sizes);
   if (!type) return options;
   options.precision.compute = *type;
   options.precision.masters = MasterWeights::fp32;  // "none" is refused without weights in 16 bits
@@ -181,19 +183,20 @@ WrittenModel write_model_file(const CheckpointReader& checkpoint, const std::str
     fail_input(ErrorId::no_average, "{}: has no /average, the moving average of the weights",
                checkpoint.path());
   }
-  StoredNetwork network = read_stored_network(checkpoint);
+  const StoredNetwork network = read_stored_network(checkpoint, NetworkKinds::numbers_and_tokens);
   const Options exported = exported_options(network, options.type);
   const Chain chain = make_chain(exported.model, exported.precision, exported.run.seed, false);
   const std::vector<CopiedArray> arrays = copied_arrays(chain, average);
   require_arrays(checkpoint, arrays);
 
+  StoredData data = read_stored_data(checkpoint);
   CheckpointHeader header = checkpoint.header();
   header.kind = FileKind::model;
   header.code_version = code_version();
   header.deck = resolve(exported);
   CheckpointState state;
   for (const CopiedArray& array : arrays) state.arrays.push_back(array.target);
-  add_data_fields(state, network.data.fields());
+  add_data_fields(state, data.fields());
   add_names(state, checkpoint);
   add_provenance(state, checkpoint, network, average);
   complete(header, state, WritingGroup(nullptr));

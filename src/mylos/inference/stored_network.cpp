@@ -4,104 +4,113 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <sstream>
-#include <utility>
 
 #include "mylos/base/error.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/data/files/column_names.hpp"
+#include "mylos/inference/network_state.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
 namespace mylos {
 namespace {
 
-constexpr const char* grid_path = "/samples/grid";
+/// Returns the name of one of a repeated layer's copies.
+std::string copy_name(const std::vector<LayerOptions>& layers, std::size_t layer, std::int64_t copy) {
+  const std::string name = layer_name(layers, layer);
+  return layers[layer].repeat == 1 ? name : fmt::format("{}.{}", name, copy);
+}
 
-/// A malicious file may state any numbers: their product must be one of a sample.
-std::vector<std::int64_t> read_grid(const CheckpointReader& reader) {
-  if (!reader.exists(grid_path)) return {};
-  std::istringstream numbers(reader.text(grid_path));
+std::vector<std::int64_t> stored_grid(const CheckpointReader& reader) {
+  constexpr const char* path = "/samples/grid";
+  if (!reader.exists(path)) return {};
+  std::istringstream numbers(reader.text(path));
   std::vector<std::int64_t> grid(std::istream_iterator<std::int64_t>(numbers), {});
-  std::int64_t values = 1;
-  bool is_sound = numbers.eof() && grid.size() >= 2 && grid.size() <= 4;
-  for (const std::int64_t extent : grid) {
-    is_sound = is_sound && extent >= 1 && extent <= std::numeric_limits<std::int32_t>::max() / values;
-    if (is_sound) values *= extent;
-  }
-  if (!is_sound)
-    fail_input(ErrorId::damaged, "{}: {} is not 1 to 3 extents and the channels of a sample", reader.path(),
-               grid_path);
+  constexpr std::size_t max_dimensions = 4;  // 3 extents and the channels
+  const bool is_grid = numbers.eof() && grid.size() <= max_dimensions &&
+                       std::all_of(grid.begin(), grid.end(), [](std::int64_t extent) { return extent > 0; });
+  if (!is_grid)
+    fail_input(ErrorId::bad_dataset, "{}: {} is no list of 1 to 3 extents and channels", reader.path(), path);
   return grid;
 }
 
-/// "conv2", or a copy of a repeated layer: "conv2.1".
-std::string name_of_copy(const std::vector<LayerOptions>& layers, std::size_t index, bool last) {
-  const std::int64_t copies = layers[index].repeat;
-  const std::string name = layer_name(layers, index);
-  return copies == 1 ? name : fmt::format("{}.{}", name, last ? copies : 1);
+std::int64_t size_of_grid(const std::string& path, const std::vector<std::int64_t>& grid) {
+  std::int64_t size = 1;
+  for (const std::int64_t extent : grid) size = checked_product(size, extent, path.c_str());
+  return size;
 }
 
-/// Returns the inputs of a network that reads vectors.
-std::int64_t inputs_of_vectors(const CheckpointReader& reader, const ModelOptions& model,
-                               const Normalizer& normalizer) {
+/// Returns how many inputs a sample of a vector network has, as far as the file says it.
+std::int64_t vector_inputs(const CheckpointReader& reader, const StoredNetwork& network) {
+  const ModelOptions& model = network.options.model;
+  if (model.type == ModelType::mlp) return layer_width(reader, model.hidden.empty() ? "head" : "hidden1", 1);
   if (model.chain.front().kind == LayerKind::dense)
-    return layer_width(reader, name_of_copy(model.chain, 0, false), 1);
-  for (const auto* columns : {&normalizer.inputs.shift, &normalizer.input_range.minimum}) {
-    if (!columns->empty()) return static_cast<std::int64_t>(columns->size());
-  }
+    return layer_width(reader, copy_name(model.chain, 0, 1), 1);
   if (model.inputs > 0) return model.inputs;
-  fail_input(ErrorId::missing_key,
-             "{}: does not state the inputs of a sample: its first layer has no weights, and its deck has "
-             "neither model.inputs nor data.shape",
-             reader.path());
+  if (!network.normalizer.inputs.identity())
+    return static_cast<std::int64_t>(network.normalizer.inputs.shift.size());
+  return static_cast<std::int64_t>(network.normalizer.input_range.minimum.size());
 }
 
+std::int64_t stored_outputs(const CheckpointReader& reader, const ModelOptions& model) {
+  if (model.type == ModelType::mlp) return layer_width(reader, "head", 0);
+  const std::size_t last = model.chain.size() - 1;
+  if (!takes_outputs_of_data(model.chain, last)) return 0;  // the last layer has them
+  return layer_width(reader, copy_name(model.chain, last, model.chain[last].repeat), 0);
+}
+
+/// Sets the sizes that the deck may leave to the data.
 void complete_sizes(const CheckpointReader& reader, StoredNetwork& network) {
   ModelOptions& model = network.options.model;
   if (model.type == ModelType::gpt) {
-    if (model.vocabulary == 0 && network.data.vocabulary) model.vocabulary = network.data.vocabulary->size();
+    if (model.vocabulary == 0 && network.vocabulary) model.vocabulary = network.vocabulary->size();
     return;
   }
-  if (model.type == ModelType::mlp) {
-    model.inputs = layer_width(reader, model.hidden.empty() ? "head" : "hidden1", 1);
-    model.outputs = layer_width(reader, "head", 0);
-    return;
-  }
-  if (model.shape.empty()) model.shape = network.grid;
-  if (model.shape.empty()) {
-    model.inputs = inputs_of_vectors(reader, model, network.data.normalizer);
-  } else {
-    model.inputs = 1;
-    for (const std::int64_t extent : model.shape) model.inputs *= extent;
-  }
-  const std::size_t last = model.chain.size() - 1;
-  const bool ends_by_data = takes_outputs_of_data(model.chain, last);
-  model.outputs = ends_by_data ? layer_width(reader, name_of_copy(model.chain, last, true), 0) : 0;
+  if (model.shape.empty() && model.type == ModelType::chain) model.shape = stored_grid(reader);
+  const bool on_grid = model.shape.size() > 1;
+  model.inputs = on_grid ? size_of_grid(reader.path(), model.shape) : vector_inputs(reader, network);
+  model.outputs = stored_outputs(reader, model);
+  if (model.inputs > 0) return;
+  fail_input(
+      ErrorId::missing_dataset,
+      "{}: does not say how many inputs a sample has; a run whose deck has model.inputs, or data.shape "
+      "of a network on a grid, stores it",
+      reader.path());
 }
 
-void require_scaling(const StoredNetwork& network, const std::string& of, const ColumnScaling& scaling,
-                     std::int64_t columns) {
-  if (scaling.identity() || static_cast<std::int64_t>(scaling.shift.size()) == columns) return;
-  fail_input(ErrorId::damaged, "{}: /data/normalization/{} has {} columns, the network {}", network.path, of,
-             scaling.shift.size(), columns);
+void require_same_columns(const std::string& path, const char* of, const ColumnScaling& scaling,
+                          std::int64_t columns) {
+  const auto count = static_cast<std::int64_t>(scaling.shift.size());
+  if (scaling.shift.size() == scaling.scale.size() && (scaling.identity() || count == columns)) return;
+  fail_input(ErrorId::damaged, "{}: /data/normalization/{} has {} columns, the network {}", path, of, count,
+             columns);
 }
 
-/// The numbers that the data were scaled by must be those of the network's columns.
-void require_consistent(const StoredNetwork& network) {
-  const Normalizer& normalizer = network.data.normalizer;
-  const std::int64_t inputs = network.chain.inputs();
-  require_scaling(network, "inputs", normalizer.inputs, inputs);
-  require_scaling(network, "targets", normalizer.targets, network.chain.outputs());
-  const auto columns = static_cast<std::int64_t>(normalizer.input_range.minimum.size());
-  if (columns != 0 && inputs % columns != 0)
+/// Throws Error if what the file says of the data does not fit the network.
+void require_data_fits(const StoredNetwork& network) {
+  require_same_columns(network.path, "inputs", network.normalizer.inputs, network.chain.inputs());
+  require_same_columns(network.path, "targets", network.normalizer.targets, network.chain.outputs());
+  const auto columns = static_cast<std::int64_t>(network.normalizer.input_range.minimum.size());
+  if (columns != 0 && network.chain.inputs() % columns != 0) {
     fail_input(ErrorId::damaged, "{}: /input_range has {} columns, the network {}", network.path, columns,
-               inputs);
-  const auto& vocabulary = network.data.vocabulary;
-  if (vocabulary && vocabulary->size() > network.options.model.vocabulary)
-    fail_input(ErrorId::damaged, "{}: the vocabulary has {} tokens, the network {}", network.path,
-               vocabulary->size(), network.options.model.vocabulary);
+               network.chain.inputs());
+  }
+  const std::int64_t tokens = network.vocabulary ? network.vocabulary->size() : 0;
+  if (tokens > network.options.model.vocabulary) {
+    fail_input(ErrorId::damaged, "{}: the vocabulary has {} tokens, the network {}", network.path, tokens,
+               network.options.model.vocabulary);
+  }
+}
+
+/// Returns the dimensions of a sample's outputs.
+std::vector<std::int64_t> output_shape_of(const Chain& chain, std::size_t axes) {
+  if (chain.grids.empty() || chain.grids.back().points() == 1) return {chain.outputs()};
+  const GridShape& grid = chain.grids.back();
+  std::vector<std::int64_t> shape(grid.extent.end() - static_cast<std::ptrdiff_t>(axes), grid.extent.end());
+  shape.push_back(grid.channels);
+  return shape;
 }
 
 }  // namespace
@@ -118,25 +127,31 @@ std::vector<std::string> stored_names(const CheckpointReader& reader, const std:
   return reader.exists(path) ? names_of_text(reader.text(path)) : std::vector<std::string>();
 }
 
-StoredNetwork read_stored_network(const CheckpointReader& reader) {
+StoredNetwork read_stored_network(const CheckpointReader& reader, NetworkKinds kinds) {
   StoredNetwork network;
   network.path = reader.path();
   network.step = reader.header().step;
-  network.data = read_stored_data(reader);
+  ModelOptions& model = network.options.model;
   run_on_all(reader.ranks(), [&] {
     network.options = read_stored_deck(reader.header().deck, network.path).options;
-    network.grid = read_grid(reader);
-    network.class_names = stored_names(reader, "/samples/class_names");
+    const bool has_tokens = model.type == ModelType::gpt || reader.exists("/vocabulary");
+    if (!has_tokens || kinds == NetworkKinds::numbers_and_tokens) return;
+    fail_input(ErrorId::wrong_format,
+               "{} is a network of tokens, not of numbers; use `mylos sample` to generate text",
+               network.path);
+  });
+  network.normalizer = read_normalizer(reader);
+  network.vocabulary = read_vocabulary(reader);
+  run_on_all(reader.ranks(), [&] {
     network.input_names = stored_names(reader, "/samples/input_names");
     network.target_names = stored_names(reader, "/samples/target_names");
-    Options& options = network.options;
+    network.class_names = stored_names(reader, "/samples/class_names");
     complete_sizes(reader, network);
-    network.chain = make_chain(options.model, options.precision, options.run.seed, false);
-    if (options.model.type != ModelType::gpt) {
-      options.model.inputs = network.chain.inputs();
-      options.model.outputs = network.chain.outputs();
-    }
-    require_consistent(network);
+    network.chain = make_chain(model, network.options.precision, network.options.run.seed, false);
+    const std::size_t axes = model.shape.size() > 1 ? model.shape.size() - 1 : 0;
+    network.input_shape = axes > 0 ? model.shape : std::vector<std::int64_t>{network.chain.inputs()};
+    network.output_shape = output_shape_of(network.chain, axes);
+    require_data_fits(network);
   });
   return network;
 }

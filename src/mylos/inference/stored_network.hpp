@@ -1,16 +1,19 @@
-// StoredNetwork: what a checkpoint or a model file says of a network, without any data.
+// StoredNetwork: what a checkpoint or a model file says of a network, without the data that it was trained
+// on.
 //
-// The deck of a run may leave sizes to the data. Here they come from the file: from the shapes of weights,
-// the grid of the samples and the vocabulary. InferenceModel::read() reads the weights and statistics.
+// Sizes that the run's deck left to its data follow from the weights and from what else the file says of the
+// samples. InferenceModel::read() reads the weights and statistics.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/inference/network_state.hpp"
+#include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/vocabulary.hpp"
 #include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
@@ -18,18 +21,23 @@ namespace mylos {
 struct StoredNetwork {
   std::string path;  // of the file
   std::int64_t step = 0;
-  Options options;                 // of the deck; options.model has all sizes
-  StoredData data;                 // scaling, range of the inputs, vocabulary, identity of the training data
-  Chain chain;                     // makes the network of `options`
-  std::vector<std::int64_t> grid;  // of a sample: 1 to 3 extents, then channels; empty if none is stored
-  // Of each class, input and target column (of each channel of a grid); empty if the training data had none.
-  std::vector<std::string> class_names;
-  std::vector<std::string> input_names;
+  Options options;  // of the deck; the sizes of the model are set
+  Chain chain;
+  Normalizer normalizer;
+  std::optional<Vocabulary> vocabulary;   // of a network of tokens
+  std::vector<std::int64_t> input_shape;  // of a sample: one number, or points and channels of a grid
+  std::vector<std::int64_t> output_shape;
+  std::vector<std::string> input_names;  // of columns, or of a grid's channels; empty: not known
   std::vector<std::string> target_names;
+  std::vector<std::string> class_names;
 };
 
-/// All ranks. Throws Error (bad_input) on all ranks if the file contradicts itself, or does not state a size.
-[[nodiscard]] StoredNetwork read_stored_network(const CheckpointReader& reader);
+enum class NetworkKinds { numbers, numbers_and_tokens };
+
+/// All ranks. Reads all of it. Throws Error (bad_input) on all ranks for a network of tokens, unless `kinds`
+/// has them, and where the parts of the file do not fit each other.
+[[nodiscard]] StoredNetwork read_stored_network(const CheckpointReader& reader,
+                                                NetworkKinds kinds = NetworkKinds::numbers);
 
 /// Returns one of the dimensions of a layer's weights, [outputs, inputs]. Throws Error (bad_input) if they
 /// are no matrix.
