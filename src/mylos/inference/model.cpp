@@ -33,7 +33,7 @@ constexpr std::uintptr_t in_place_alignment = 64;
 
 /// A file, opened by this process alone.
 struct OpenedFile {
-  explicit OpenedFile(const std::string& path) : reader(ranks, path) {}
+  explicit OpenedFile(const std::string& path) : reader(ranks, path, ReadableKinds::all) {}
 
   RankGroup ranks;
   CheckpointReader reader;
