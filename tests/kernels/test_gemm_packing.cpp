@@ -74,7 +74,7 @@ TEST_F(GemmPacking, InPartsChangesNoBit) {
 TEST_F(GemmPacking, OfWeightsBeforehandChangesNoBitForAnyNumberOfRows) {
   constexpr std::int64_t max_rows = 41;
   // Fewer columns than a vector, several panels with an incomplete one; several chunks of k.
-  for (const auto [inputs, outputs] :
+  for (const auto& [inputs, outputs] :
        {std::pair<std::int64_t, std::int64_t>{64, 5}, {257, 130}, {1501, 50}}) {
     for (const DType type : test::all_types) {
       const auto x = test::random_values(type, max_rows * inputs, -1, 1, 1);
