@@ -101,6 +101,13 @@ struct ConvertArguments {
 };
 ExitCode convert_command(const ConvertArguments& arguments);
 
+struct ExportArguments {
+  NamedCheckpoint run;
+  std::string output;  // the model file
+  std::string type;    // of the weights: "fp32", "bf16", "fp16"; "" = the run's
+};
+ExitCode export_command(const ExportArguments& arguments);
+
 struct InitArguments {
   std::string deck;
   std::string output;                  // the checkpoint

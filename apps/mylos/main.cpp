@@ -32,8 +32,9 @@ constexpr std::int64_t max_counted = std::numeric_limits<std::int32_t>::max();
 
 void add_checkpoint(CLI::App& command, NamedCheckpoint& checkpoint) {
   command
-      .add_option("checkpoint", checkpoint.path,
-                  "Checkpoint file, or a run's folder or its checkpoints folder (the newest valid one)")
+      .add_option(
+          "checkpoint", checkpoint.path,
+          "Checkpoint or model file, or a run's folder or its checkpoints folder (the newest valid one)")
       ->required();
   command.add_flag("--best", checkpoint.best, best_meaning);
 }
@@ -54,6 +55,7 @@ struct CommandLine {
   SampleArguments sample;
   PrepareArguments prepare;
   ConvertArguments convert;
+  ExportArguments exported;
   InitArguments init;
   CheckPrecisionArguments precision;
   BenchArguments bench;
@@ -132,7 +134,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
 }
 
 void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
-  CLI::App* evaluate = app.add_subcommand("eval", "Loss and accuracy of a checkpoint");
+  CLI::App* evaluate = app.add_subcommand("eval", "Loss and accuracy of a checkpoint or model file");
   add_weights(*evaluate, line.evaluate.checkpoint);
   auto* data = evaluate->add_option("--data", line.evaluate.data, "Dataset file; all its samples");
   evaluate->add_option("--split", line.evaluate.split, "Without --data: the part of the deck's data")
@@ -157,7 +159,7 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
                     "Also write outputs that are inf or NaN; without it they end the command (exit code 1)");
   predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });
 
-  CLI::App* info = app.add_subcommand("info", "Describe a checkpoint");
+  CLI::App* info = app.add_subcommand("info", "Describe a checkpoint or model file");
   add_checkpoint(*info, line.info);
   info->add_flag("--verify", line.verify,
                  "Only check whether a file is valid, also of unknown origin: read in a separate process");
@@ -205,7 +207,7 @@ void add_manual(CLI::App& app, CommandLine& line) {
 
 /// True if the selected command computes no network and exchanges nothing with other ranks.
 bool does_without_mpi(const CLI::App& app) {
-  constexpr std::array commands{"types", "check-precision", "info", "report", "prepare", "manual"};
+  constexpr std::array commands{"types", "check-precision", "info", "export", "report", "prepare", "manual"};
   return std::any_of(commands.begin(), commands.end(),
                      [&](const char* command) { return app.got_subcommand(command); });
 }
@@ -235,6 +237,7 @@ int main(int argument_count, char** arguments) {
   add_sample(app, line);
   add_prepare(app, line.prepare, line.command);
   add_convert(app, line.convert, line.command);
+  add_export(app, line.exported, line.command);
   add_init(app, line.init, line.command);
   add_precision(app, line.precision, line.command);
   add_bench(app, line.bench, line.command);

@@ -58,7 +58,7 @@ def last_checkpoint(command, folder):
     return command.folder / folder / "checkpoints" / latest
 
 
-def replace_signed(source, target, datasets):
+def replace_signed(source, target, datasets, kind=checkpoint_block.CHECKPOINT):
     """A copy of a checkpoint with other values at these paths, their CRC-32 and the file's digest right: a stranger's."""
     shutil.copy(source, target)
     with h5py.File(target, "r+") as file:
@@ -66,4 +66,4 @@ def replace_signed(source, target, datasets):
             del file[path]
             file[path] = values
             file[path].attrs["crc32"] = numpy.int64(zlib.crc32(values.tobytes()))
-    target.write_bytes(checkpoint_block.with_right_block(target.read_bytes()))
+    target.write_bytes(checkpoint_block.with_right_block(target.read_bytes(), kind))

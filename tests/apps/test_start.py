@@ -25,8 +25,10 @@ def main():
             sys.exit(77)
         newest = "runs/small/checkpoints/step-0000000032.h5"
         works = [["--version"], ["--help"], ["manual"], ["types"], ["check-precision", "train.h5"], ["check-precision", newest],
-                 ["info", "runs/small"], ["info", newest, "--verify"], ["report", "runs/small"], ["prepare", "stamp", "test.h5"]]
+                 ["info", "runs/small"], ["info", newest, "--verify"], ["report", "runs/small"], ["prepare", "stamp", "test.h5"],
+                 ["export", "runs/small", "model.h5"], ["info", "model.h5"]]
         refused = [["--versoin"], ["types", "train.h5"], ["info", "nowhere"], ["check-precision", "deck.toml"], ["report", "nowhere"],
+                   ["export", "nowhere", "model.h5"],
                    ["prepare", "csv", "nowhere.csv", "--out", "new.h5"]]
         for lines, code in ((works, 0), (refused, 2)):
             alone = outputs(command, lines, variables=BROKEN)
@@ -38,7 +40,8 @@ def main():
                 assert with_mpi == without, (line, with_mpi, without)
         # Several ranks are as they were: one message, or one page.
         for line, error_id in ((["report", "runs/small"], "wrong-rank-count"), (["check-precision", "train.h5"], "wrong-rank-count"),
-                               (["prepare", "stamp", "test.h5"], "wrong-rank-count"), (["info", "nowhere"], "no-such-file")):
+                               (["prepare", "stamp", "test.h5"], "wrong-rank-count"),
+                               (["export", "runs/small", "model.h5"], "wrong-rank-count"), (["info", "nowhere"], "no-such-file")):
             command.must_refuse(line, error_id, ranks=2)
         for line in (["--version"], ["types"], ["info", "runs/small"]):
             assert command.must(*line, ranks=2).stdout == command.must(*line).stdout, line

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fstream>
 #include <numeric>
 #include <thread>
 
@@ -213,6 +214,35 @@ TEST(Hdf5, WrongShapeOrTypeNamesFileAndDataset) {
   EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::missing_dataset,
                             {path + ": / ", "'classes'", "an integer"},
                             [&] { (void)file.integer_attribute("/", "classes"); }));
+}
+
+TEST(Hdf5, FloatsOf16BitsAreReadUnconverted) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "narrow.h5";
+  const std::vector<std::uint16_t> bits{0x3c00, 0x0001, 0xfc00, 0x8000, 0x7e01};
+  const auto count = static_cast<std::int64_t>(bits.size());
+  for (const DType type : {DType::fp16, DType::bf16}) {
+    auto file = File::create(path);
+    const std::int64_t offset = file.create_dataset("/x", type, {count}).file_offset();
+    file.close();
+    std::fstream raw(path, std::ios::binary | std::ios::in | std::ios::out);
+    raw.seekp(offset).write(reinterpret_cast<const char*>(bits.data()), 2 * count);
+    raw.close();
+    const auto dataset = File::open(path).dataset("/x");
+    EXPECT_EQ(dataset.type(), type);
+    EXPECT_EQ(dataset.type_name(), type == DType::fp16 ? "float16" : "bfloat16");
+    std::vector<std::uint16_t> found(bits.size());
+    dataset.read_unconverted(0, count, found.data());
+    EXPECT_EQ(found, bits);
+    std::vector<float> floats(bits.size());
+    dataset.read(0, count, floats.data());
+    EXPECT_EQ(floats[0], type == DType::fp16 ? 1.0f : 0.0078125f);
+    EXPECT_EQ(floats[1], type == DType::fp16 ? 0x1p-24f : 0x1p-133f);
+    python("import h5py, numpy as n\nx = h5py.File('" + path +
+           "')['x'][:]\nassert x[0] == (1 if x.dtype == 'f2' else 0.0078125), x\n"
+           "assert x.dtype == ('" +
+           (type == DType::fp16 ? "f2" : "f4") + "'), x.dtype\n");
+  }
 }
 
 TEST(Hdf5, WhatLeadsOutOfTheFileIsRefused) {

@@ -14,13 +14,15 @@ constexpr std::byte pattern{0xff};  // four of them are not a number
 /// Computes C = op(A) B from a workspace and a C full of NaN. Expects that nothing is written after the
 /// workspace.
 std::vector<float> product(GemmEngine& tiles, const Execution& exec, const GemmProblem& problem,
-                           const test::Matrix& a, const test::Matrix& b) {
+                           const test::Matrix& a, const test::Matrix& b, const void* packed_b = nullptr) {
   const test::Matrix c(problem.c, problem.m, problem.n);
   std::fill_n(static_cast<std::byte*>(c.tensor().data()), c.tensor().bytes(), pattern);
   const std::size_t planned = tiles.workspace_bytes(problem);
   const Arena workspace("workspace", planned + 4096);
   std::fill_n(workspace.data(), workspace.bytes(), pattern);
-  tiles.run(exec, problem, {a.tensor().data(), b.tensor().data(), c.tensor().data()}, workspace.data());
+  GemmOperands operands{a.tensor().data(), b.tensor().data(), c.tensor().data()};
+  operands.packed_b = packed_b;
+  tiles.run(exec, problem, operands, workspace.data());
   exec.fence();
   EXPECT_TRUE(std::all_of(workspace.data() + planned, workspace.data() + workspace.bytes(),
                           [](std::byte byte) { return byte == pattern; }));
@@ -66,6 +68,37 @@ TEST_F(GemmPacking, InPartsChangesNoBit) {
       ASSERT_TRUE(std::equal(part.begin(), part.end(), all.begin() + first * inputs)) << "from row " << first;
     }
     ASSERT_EQ(dw(test::narrower_execution(), 0, outputs), all) << "on fewer threads";
+  }
+}
+
+TEST_F(GemmPacking, OfWeightsBeforehandChangesNoBitForAnyNumberOfRows) {
+  constexpr std::int64_t max_rows = 41;
+  // Fewer columns than a vector, several panels with an incomplete one; several chunks of k.
+  for (const auto& [inputs, outputs] :
+       {std::pair<std::int64_t, std::int64_t>{64, 5}, {257, 130}, {1501, 50}}) {
+    for (const DType type : test::all_types) {
+      const auto x = test::random_values(type, max_rows * inputs, -1, 1, 1);
+      const test::Matrix w(type, outputs, inputs, test::random_values(type, outputs * inputs, -1, 1, 2));
+      const auto problem = [&](std::int64_t rows) { return linear_output(rows, inputs, outputs, type); };
+      const std::size_t bytes = tiles_->packed_bytes(problem(1));
+      EXPECT_EQ(tiles_->packed_bytes(problem(max_rows)), bytes);
+      const Arena packed("packed", bytes + 64);
+      std::fill_n(packed.data(), packed.bytes(), pattern);
+      tiles_->pack(Execution{}, problem(1), w.tensor().data(), packed.data());
+      EXPECT_TRUE(std::all_of(packed.data() + bytes, packed.data() + packed.bytes(),
+                              [](std::byte byte) { return byte == pattern; }));
+      const auto all =
+          product(*tiles_, Execution{}, problem(max_rows), test::Matrix(type, max_rows, inputs, x), w);
+      ASSERT_TRUE(std::none_of(all.begin(), all.end(), [](float value) { return std::isnan(value); }));
+      for (const std::int64_t rows : {1, 2, 7, 8, 9, 33, 41}) {
+        const auto first = static_cast<std::ptrdiff_t>((max_rows - rows) * inputs);
+        const test::Matrix some(type, rows, inputs, std::vector<float>(x.begin() + first, x.end()));
+        const std::vector<float> expected(all.end() - rows * outputs, all.end());
+        ASSERT_EQ(product(*tiles_, Execution{}, problem(rows), some, w), expected) << rows;
+        ASSERT_EQ(product(*tiles_, Execution{}, problem(rows), some, w, packed.data()), expected)
+            << rows << " x " << inputs << " x " << outputs << " in " << name_of(type);
+      }
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-"""The first 512 bytes of a checkpoint, made with nothing but Python, as docs/checkpoint.md describes them."""
+"""The first 512 bytes of a checkpoint or model file, made with nothing but Python, as docs/checkpoint.md describes them."""
 import struct
 import zlib
 
@@ -6,6 +6,8 @@ import xxhash
 
 BLOCK = 512
 PIECE = 64 << 10
+CHECKPOINT = "mylos-checkpoint 3"
+MODEL = "mylos-model 1"
 
 
 def digest(rest):
@@ -14,13 +16,13 @@ def digest(rest):
     return xxhash.xxh3_128_hexdigest(b"".join(struct.pack("<I", crc) for crc in crcs))
 
 
-def block(rest):
-    text = (f"mylos-checkpoint 3\nbytes {BLOCK + len(rest)}\n"
+def block(rest, kind=CHECKPOINT):
+    text = (f"{kind}\nbytes {BLOCK + len(rest)}\n"
             f"digest {digest(rest)} (xxh3-128 of the crc32s of every {PIECE} bytes from byte {BLOCK} on)\n"
             "The rest is HDF5: h5dump and h5py read this file as it is.\n")
     return text.ljust(BLOCK - 1).encode() + b"\n"
 
 
-def with_right_block(contents):
+def with_right_block(contents, kind=CHECKPOINT):
     """The file with a block that says the truth about the rest: what a stranger would hand out."""
-    return block(contents[BLOCK:]) + contents[BLOCK:]
+    return block(contents[BLOCK:], kind) + contents[BLOCK:]

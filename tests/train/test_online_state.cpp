@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "mylos/checkpoint/file/user_block.hpp"
 #include "train/online.hpp"
 
 namespace mylos::online_state_test {
@@ -151,6 +152,20 @@ TEST_P(OnlineState, ALoadedCheckpointGoesOnBitForBit) {
   if (GetParam() == DType::fp32) return;
   options.precision.masters = MasterWeights::none;
   expect_to_go_on_bit_for_bit(options);
+}
+
+TEST(OnlineCheckpoint, AModelFileIsRefused) {
+  const std::string file = scratch("model.h5");
+  OnlineTrainer online(online_options(), MPI_COMM_WORLD);
+  online.save(file);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank_of(MPI_COMM_WORLD) == 0) write_user_block(file, contents_digest(file), FileKind::model);
+  MPI_Barrier(MPI_COMM_WORLD);
+  const std::vector<float> before = masters_of(online);
+  expect_error([&] { online.load(file); }, ErrorId::weights_only, {"model.h5", "model file"});
+  EXPECT_EQ(masters_of(online), before);
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::filesystem::remove(file);
 }
 
 TEST_P(OnlineState, CutMastersGoOnFromWholeOnesAndBack) {

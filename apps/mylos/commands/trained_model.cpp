@@ -79,17 +79,26 @@ std::string checkpoint_file(RankGroup& ranks, const NamedCheckpoint& checkpoint)
              found.messages.empty() ? "" : ": ", fmt::join(found.messages, "; "));
 }
 
+void require_average(const CheckpointReader& reader, const NamedCheckpoint& checkpoint) {
+  if (!checkpoint.average || has_average(reader)) return;
+  if (reader.header().kind == FileKind::model) {
+    fail_input(ErrorId::no_average,
+               "{}: is a model file, which has one set of weights; leave out --average, which `mylos export` "
+               "takes",
+               reader.path());
+  }
+  fail_input(ErrorId::no_average,
+             "{}: has no average of its weights, which a run keeps if its deck has optimizer.average = "
+             "0.999, or another decay; leave out --average",
+             reader.path());
+}
+
 std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoint, const NetworkData& data) {
   auto trained = std::make_unique<TrainedModel>();
   const CommunicationOptions communication;
   RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
-  const CheckpointReader reader(ranks, checkpoint_file(ranks, checkpoint));
-  if (checkpoint.average && !has_average(reader)) {
-    fail_input(ErrorId::no_average,
-               "{}: has no average of its weights, which a run keeps if its deck has optimizer.average = "
-               "0.999, or another decay; leave out --average",
-               reader.path());
-  }
+  const CheckpointReader reader(ranks, checkpoint_file(ranks, checkpoint), ReadableKinds::all);
+  require_average(reader, checkpoint);
   trained->network = open_trained_network(ranks, reader, data);
   const Options& options = trained->network.deck.options;
   trained->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);

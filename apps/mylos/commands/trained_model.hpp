@@ -37,6 +37,10 @@ struct TrainedModel {
 /// on standard error. Throws Error (bad_input) where there is none.
 [[nodiscard]] std::string checkpoint_file(RankGroup& ranks, const NamedCheckpoint& checkpoint);
 
+/// Throws Error (bad_input) if the command line asks for an average of the weights that the file does not
+/// have.
+void require_average(const CheckpointReader& reader, const NamedCheckpoint& checkpoint);
+
 /// All ranks. Starts Kokkos and opens the checkpoint with its data. Throws Error on all ranks.
 [[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoint,
                                                                const NetworkData& data);

@@ -37,13 +37,13 @@ namespace mylos {
 /// The memory of a model, where the network lives: device memory in a build for devices.
 struct InferenceBytes {
   std::size_t weights = 0;     // shared by clones
-  std::size_t statistics = 0;  // of normalisation layers and of the scaling, and constants of the loss
+  std::size_t statistics = 0;  // what else the network reads: statistics of normalisation layers, scaling,
+                               // constants of the loss; the weights of a small network once more, in the
+                               // order in which the processor multiplies them
   std::size_t workspace = 0;   // activations of a piece of samples, and its inputs and outputs where these
                                // are scaled, cast or copied to a device
-  std::size_t packed = 0;  // the weights of a small network once more, in the order in which the processor
-                           // multiplies them; shared by clones
 
-  [[nodiscard]] std::size_t total() const { return weights + statistics + workspace + packed; }
+  [[nodiscard]] std::size_t total() const { return weights + statistics + workspace; }
 };
 
 /// In which units infer() reads inputs and writes outputs.

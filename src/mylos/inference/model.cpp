@@ -33,7 +33,7 @@ constexpr std::uintptr_t in_place_alignment = 64;
 
 /// A file, opened by this process alone.
 struct OpenedFile {
-  explicit OpenedFile(const std::string& path) : reader(ranks, path) {}
+  explicit OpenedFile(const std::string& path) : reader(ranks, path, ReadableKinds::all) {}
 
   RankGroup ranks;
   CheckpointReader reader;
@@ -117,11 +117,11 @@ struct SharedNetwork {
 InferenceBytes bytes_of(const StoredNetwork& network, const Engines& engines, std::int64_t samples) {
   const Chain& chain = network.chain;
   return {.weights = ComputeWeights::memory_bytes(chain),
-          .statistics = BufferStore::memory_bytes(chain) + ScalingArrays::memory_bytes(network.normalizer),
+          .statistics = BufferStore::memory_bytes(chain) + ScalingArrays::memory_bytes(network.normalizer) +
+                        PackedWeights::memory_bytes(chain, engines),
           .workspace = inference_layout(chain, engines, samples).bytes +
                        PieceTensors(chain, samples, nullptr).pieces.bytes() +
-                       staging_values(chain, samples) * sizeof(float),
-          .packed = PackedWeights::memory_bytes(chain, engines)};
+                       staging_values(chain, samples) * sizeof(float)};
 }
 
 }  // namespace

@@ -45,20 +45,6 @@ void add_vocabulary(CheckpointState& state, const DataFields& fields) {
   state.add_text("/vocabulary/characters", fields.vocabulary->text());
 }
 
-/// Variables for a reader, which reads a group as a whole.
-struct ReadData {
-  std::int64_t position = 0;
-  std::int64_t epoch = 0;
-  std::string identity;
-  Normalizer normalizer;
-  std::optional<Vocabulary> vocabulary;
-  std::int64_t vocabulary_size = 0;
-
-  [[nodiscard]] DataFields fields() {
-    return {position, epoch, identity, normalizer, vocabulary, vocabulary_size};
-  }
-};
-
 /// Makes room for what the file holds; its values are read later.
 ColumnScaling room_for_scaling(const CheckpointReader& reader, const std::string& of) {
   ColumnScaling scaling;
@@ -81,6 +67,19 @@ InputRange room_for_range(const CheckpointReader& reader) {
   if (range.minimum.size() == range.maximum.size()) return range;
   fail_input(ErrorId::damaged, "{}: {}/min has {} columns, {}/max {}", reader.path(), range_group,
              range.minimum.size(), range_group, range.maximum.size());
+}
+
+/// Reads all but the vocabulary.
+StoredData read_data_group(const CheckpointReader& reader) {
+  StoredData data;
+  data.normalizer = {room_for_scaling(reader, "inputs"), room_for_scaling(reader, "targets"),
+                     room_for_range(reader)};
+  CheckpointState state;
+  add_data(state, data.fields());
+  add_range(state, data.normalizer.input_range);
+  reader.read(state);
+  for (StateText& text : state.texts) data.identity = std::move(text.text);  // there is one
+  return data;
 }
 
 }  // namespace
@@ -135,20 +134,19 @@ void add_data_fields(CheckpointState& state, const DataFields& fields) {
   add_vocabulary(state, fields);
 }
 
+StoredData read_stored_data(const CheckpointReader& reader) {
+  StoredData data = read_data_group(reader);
+  data.vocabulary = read_vocabulary(reader);
+  return data;
+}
+
 Normalizer read_normalizer(const CheckpointReader& reader) {
-  ReadData data;
-  data.normalizer = {room_for_scaling(reader, "inputs"), room_for_scaling(reader, "targets"),
-                     room_for_range(reader)};
-  CheckpointState state;
-  add_data(state, data.fields());
-  add_range(state, data.normalizer.input_range);
-  reader.read(state);
-  return std::move(data.normalizer);
+  return read_data_group(reader).normalizer;
 }
 
 std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader) {
   if (!reader.exists("/vocabulary")) return std::nullopt;
-  ReadData data;
+  StoredData data;
   data.vocabulary = Vocabulary::bytes();  // makes room; the file says which it is
   CheckpointState state;
   add_vocabulary(state, data.fields());

@@ -55,6 +55,22 @@ struct DataFields {
 /// Adds what the checkpoint says of the data. The state points into `fields`.
 void add_data_fields(CheckpointState& state, const DataFields& fields);
 
+/// What a checkpoint says of the data.
+struct StoredData {
+  std::int64_t position = 0;
+  std::int64_t epoch = 0;
+  std::string identity;
+  Normalizer normalizer;
+  std::optional<Vocabulary> vocabulary;
+  std::int64_t vocabulary_size = 0;
+
+  [[nodiscard]] DataFields fields() {
+    return {position, epoch, identity, normalizer, vocabulary, vocabulary_size};
+  }
+};
+
+/// All ranks. Reads all of it.
+[[nodiscard]] StoredData read_stored_data(const CheckpointReader& reader);
 /// All ranks. Reads how inputs and targets were scaled in training, and the range of the inputs.
 [[nodiscard]] Normalizer read_normalizer(const CheckpointReader& reader);
 /// All ranks. Reads what tokens stand for; nothing for networks that read no tokens.

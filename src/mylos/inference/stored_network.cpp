@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/data/files/column_names.hpp"
 #include "mylos/inference/network_state.hpp"
@@ -15,21 +16,6 @@
 
 namespace mylos {
 namespace {
-
-std::vector<std::string> names_at(const CheckpointReader& reader, const char* path) {
-  return reader.exists(path) ? names_of_text(reader.text(path)) : std::vector<std::string>();
-}
-
-/// Returns one of the dimensions of a layer's weights, [outputs, inputs]; 0 if it has no such matrix.
-std::int64_t weight_dimension(const CheckpointReader& reader, const std::string& layer,
-                              std::size_t dimension) {
-  const std::string path = "/model/" + layer + "/weight";
-  if (!reader.exists(path)) return 0;
-  const std::vector<std::int64_t> dims = reader.dims(path);
-  if (dims.size() != 2 || dims[0] == 0 || dims[1] == 0)  // an empty one may claim any height
-    fail_input(ErrorId::bad_dataset, "{}: {} is not a matrix [outputs, inputs]", reader.path(), path);
-  return dims[dimension];
-}
 
 /// Returns the name of one of a repeated layer's copies.
 std::string copy_name(const std::vector<LayerOptions>& layers, std::size_t layer, std::int64_t copy) {
@@ -43,7 +29,7 @@ std::vector<std::int64_t> stored_grid(const CheckpointReader& reader) {
   std::istringstream numbers(reader.text(path));
   std::vector<std::int64_t> grid(std::istream_iterator<std::int64_t>(numbers), {});
   constexpr std::size_t max_dimensions = 4;  // 3 extents and the channels
-  const bool is_grid = grid.size() <= max_dimensions &&
+  const bool is_grid = numbers.eof() && grid.size() <= max_dimensions &&
                        std::all_of(grid.begin(), grid.end(), [](std::int64_t extent) { return extent > 0; });
   if (!is_grid)
     fail_input(ErrorId::bad_dataset, "{}: {} is no list of 1 to 3 extents and channels", reader.path(), path);
@@ -59,12 +45,9 @@ std::int64_t size_of_grid(const std::string& path, const std::vector<std::int64_
 /// Returns how many inputs a sample of a vector network has, as far as the file says it.
 std::int64_t vector_inputs(const CheckpointReader& reader, const StoredNetwork& network) {
   const ModelOptions& model = network.options.model;
-  const std::string first = model.type != ModelType::mlp ? copy_name(model.chain, 0, 1)
-                            : model.hidden.empty()       ? "head"
-                                                         : "hidden1";
-  if (model.type == ModelType::mlp || model.chain.front().kind == LayerKind::dense) {
-    if (const std::int64_t inputs = weight_dimension(reader, first, 1); inputs > 0) return inputs;
-  }
+  if (model.type == ModelType::mlp) return layer_width(reader, model.hidden.empty() ? "head" : "hidden1", 1);
+  if (model.chain.front().kind == LayerKind::dense)
+    return layer_width(reader, copy_name(model.chain, 0, 1), 1);
   if (model.inputs > 0) return model.inputs;
   if (!network.normalizer.inputs.identity())
     return static_cast<std::int64_t>(network.normalizer.inputs.shift.size());
@@ -72,15 +55,19 @@ std::int64_t vector_inputs(const CheckpointReader& reader, const StoredNetwork& 
 }
 
 std::int64_t stored_outputs(const CheckpointReader& reader, const ModelOptions& model) {
-  if (model.type == ModelType::mlp) return weight_dimension(reader, "head", 0);
+  if (model.type == ModelType::mlp) return layer_width(reader, "head", 0);
   const std::size_t last = model.chain.size() - 1;
   if (!takes_outputs_of_data(model.chain, last)) return 0;  // the last layer has them
-  return weight_dimension(reader, copy_name(model.chain, last, model.chain[last].repeat), 0);
+  return layer_width(reader, copy_name(model.chain, last, model.chain[last].repeat), 0);
 }
 
 /// Sets the sizes that the deck may leave to the data.
 void complete_sizes(const CheckpointReader& reader, StoredNetwork& network) {
   ModelOptions& model = network.options.model;
+  if (model.type == ModelType::gpt) {
+    if (model.vocabulary == 0 && network.vocabulary) model.vocabulary = network.vocabulary->size();
+    return;
+  }
   if (model.shape.empty() && model.type == ModelType::chain) model.shape = stored_grid(reader);
   const bool on_grid = model.shape.size() > 1;
   model.inputs = on_grid ? size_of_grid(reader.path(), model.shape) : vector_inputs(reader, network);
@@ -93,12 +80,28 @@ void complete_sizes(const CheckpointReader& reader, StoredNetwork& network) {
       reader.path());
 }
 
-void require_scaling(const std::string& path, const char* of, const ColumnScaling& scaling,
-                     std::int64_t columns) {
+void require_same_columns(const std::string& path, const char* of, const ColumnScaling& scaling,
+                          std::int64_t columns) {
   const auto count = static_cast<std::int64_t>(scaling.shift.size());
   if (scaling.shift.size() == scaling.scale.size() && (scaling.identity() || count == columns)) return;
   fail_input(ErrorId::damaged, "{}: /data/normalization/{} has {} columns, the network {}", path, of, count,
              columns);
+}
+
+/// Throws Error if what the file says of the data does not fit the network.
+void require_data_fits(const StoredNetwork& network) {
+  require_same_columns(network.path, "inputs", network.normalizer.inputs, network.chain.inputs());
+  require_same_columns(network.path, "targets", network.normalizer.targets, network.chain.outputs());
+  const auto columns = static_cast<std::int64_t>(network.normalizer.input_range.minimum.size());
+  if (columns != 0 && network.chain.inputs() % columns != 0) {
+    fail_input(ErrorId::damaged, "{}: /input_range has {} columns, the network {}", network.path, columns,
+               network.chain.inputs());
+  }
+  const std::int64_t tokens = network.vocabulary ? network.vocabulary->size() : 0;
+  if (tokens > network.options.model.vocabulary) {
+    fail_input(ErrorId::damaged, "{}: the vocabulary has {} tokens, the network {}", network.path, tokens,
+               network.options.model.vocabulary);
+  }
 }
 
 /// Returns the dimensions of a sample's outputs.
@@ -112,28 +115,44 @@ std::vector<std::int64_t> output_shape_of(const Chain& chain, std::size_t axes) 
 
 }  // namespace
 
-StoredNetwork read_stored_network(const CheckpointReader& reader) {
+std::int64_t layer_width(const CheckpointReader& reader, const std::string& layer, std::size_t dimension) {
+  const std::string path = "/model/" + layer + "/weight";
+  const std::vector<std::int64_t> dims = reader.dims(path);
+  if (dims.size() != 2 || dims[0] == 0 || dims[1] == 0)  // an empty one may claim any height
+    fail_input(ErrorId::bad_dataset, "{}: {} is not a matrix [outputs, inputs]", reader.path(), path);
+  return dims[dimension];
+}
+
+std::vector<std::string> stored_names(const CheckpointReader& reader, const std::string& path) {
+  return reader.exists(path) ? names_of_text(reader.text(path)) : std::vector<std::string>();
+}
+
+StoredNetwork read_stored_network(const CheckpointReader& reader, NetworkKinds kinds) {
   StoredNetwork network;
   network.path = reader.path();
   network.step = reader.header().step;
-  network.options = read_stored_deck(reader.header().deck, network.path).options;
   ModelOptions& model = network.options.model;
-  if (model.type == ModelType::gpt || reader.exists("/vocabulary")) {
+  run_on_all(reader.ranks(), [&] {
+    network.options = read_stored_deck(reader.header().deck, network.path).options;
+    const bool has_tokens = model.type == ModelType::gpt || reader.exists("/vocabulary");
+    if (!has_tokens || kinds == NetworkKinds::numbers_and_tokens) return;
     fail_input(ErrorId::wrong_format,
                "{} is a network of tokens, not of numbers; use `mylos sample` to generate text",
                network.path);
-  }
+  });
   network.normalizer = read_normalizer(reader);
-  network.input_names = names_at(reader, "/samples/input_names");
-  network.target_names = names_at(reader, "/samples/target_names");
-  network.class_names = names_at(reader, "/samples/class_names");
-  complete_sizes(reader, network);
-  network.chain = make_chain(model, network.options.precision, network.options.run.seed, false);
-  const std::size_t axes = model.shape.size() > 1 ? model.shape.size() - 1 : 0;
-  network.input_shape = axes > 0 ? model.shape : std::vector<std::int64_t>{network.chain.inputs()};
-  network.output_shape = output_shape_of(network.chain, axes);
-  require_scaling(network.path, "inputs", network.normalizer.inputs, network.chain.inputs());
-  require_scaling(network.path, "targets", network.normalizer.targets, network.chain.outputs());
+  network.vocabulary = read_vocabulary(reader);
+  run_on_all(reader.ranks(), [&] {
+    network.input_names = stored_names(reader, "/samples/input_names");
+    network.target_names = stored_names(reader, "/samples/target_names");
+    network.class_names = stored_names(reader, "/samples/class_names");
+    complete_sizes(reader, network);
+    network.chain = make_chain(model, network.options.precision, network.options.run.seed, false);
+    const std::size_t axes = model.shape.size() > 1 ? model.shape.size() - 1 : 0;
+    network.input_shape = axes > 0 ? model.shape : std::vector<std::int64_t>{network.chain.inputs()};
+    network.output_shape = output_shape_of(network.chain, axes);
+    require_data_fits(network);
+  });
   return network;
 }
 

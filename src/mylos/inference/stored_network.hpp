@@ -1,17 +1,19 @@
-// StoredNetwork: what a checkpoint says of a network of vectors or grids, without the data that it was
-// trained on.
+// StoredNetwork: what a checkpoint or a model file says of a network, without the data that it was trained
+// on.
 //
 // Sizes that the run's deck left to its data follow from the weights and from what else the file says of the
-// samples.
+// samples. InferenceModel::read() reads the weights and statistics.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/config/options.hpp"
 #include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/vocabulary.hpp"
 #include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
@@ -19,9 +21,10 @@ namespace mylos {
 struct StoredNetwork {
   std::string path;  // of the file
   std::int64_t step = 0;
-  Options options;  // of the run; the sizes of the model are set
+  Options options;  // of the deck; the sizes of the model are set
   Chain chain;
   Normalizer normalizer;
+  std::optional<Vocabulary> vocabulary;   // of a network of tokens
   std::vector<std::int64_t> input_shape;  // of a sample: one number, or points and channels of a grid
   std::vector<std::int64_t> output_shape;
   std::vector<std::string> input_names;  // of columns, or of a grid's channels; empty: not known
@@ -29,8 +32,18 @@ struct StoredNetwork {
   std::vector<std::string> class_names;
 };
 
-/// Reads all of it. Throws Error (bad_input) for a network of tokens, and where the parts of the file do not
-/// fit each other.
-[[nodiscard]] StoredNetwork read_stored_network(const CheckpointReader& reader);
+enum class NetworkKinds { numbers, numbers_and_tokens };
+
+/// All ranks. Reads all of it. Throws Error (bad_input) on all ranks for a network of tokens, unless `kinds`
+/// has them, and where the parts of the file do not fit each other.
+[[nodiscard]] StoredNetwork read_stored_network(const CheckpointReader& reader,
+                                                NetworkKinds kinds = NetworkKinds::numbers);
+
+/// Returns one of the dimensions of a layer's weights, [outputs, inputs]. Throws Error (bad_input) if they
+/// are no matrix.
+[[nodiscard]] std::int64_t layer_width(const CheckpointReader& reader, const std::string& layer,
+                                       std::size_t dimension);
+/// Returns the names that the file has at this path, one per line; none if it has none.
+[[nodiscard]] std::vector<std::string> stored_names(const CheckpointReader& reader, const std::string& path);
 
 }  // namespace mylos

@@ -8,6 +8,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/network_state.hpp"
+#include "mylos/inference/stored_network.hpp"
 #include "mylos/inference/trained_samples.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/model/chain/key_value_cache.hpp"
@@ -39,15 +40,6 @@ void check_vocabulary(const TrainedNetwork& trained) {
   }
 }
 
-/// Returns one of the dimensions of a layer's weights, [outputs, inputs].
-std::int64_t width_of(const CheckpointReader& reader, const std::string& layer, std::size_t dimension) {
-  const std::string path = "/model/" + layer + "/weight";
-  const std::vector<std::int64_t> dims = reader.dims(path);
-  if (dims.size() != 2 || dims[0] == 0 || dims[1] == 0)  // an empty one may claim any height
-    fail_input(ErrorId::bad_dataset, "{}: {} is not a matrix [outputs, inputs]", reader.path(), path);
-  return dims[dimension];
-}
-
 void require_range(const std::string& path, const InputRange& range, std::int64_t inputs) {
   const auto columns = static_cast<std::int64_t>(range.minimum.size());
   if (columns == 0 || inputs % columns == 0) return;
@@ -65,8 +57,8 @@ void require_columns(const std::string& path, const std::string& of, const Colum
 /// no outputs. Throws where the data have other widths.
 void complete_widths(const CheckpointReader& reader, TrainedNetwork& trained) {
   ModelOptions& model = trained.deck.options.model;
-  const std::int64_t inputs = width_of(reader, model.hidden.empty() ? "head" : "hidden1", 1);
-  const std::int64_t outputs = width_of(reader, "head", 0);
+  const std::int64_t inputs = layer_width(reader, model.hidden.empty() ? "head" : "hidden1", 1);
+  const std::int64_t outputs = layer_width(reader, "head", 0);
   model.inputs = model.outputs = 0;
   trained.data->complete(model);
   if (model.inputs != inputs) {
@@ -95,7 +87,7 @@ void complete_chain(const CheckpointReader& reader, TrainedNetwork& trained) {
   if (takes_outputs_of_data(model.chain, last)) {
     const std::int64_t copies = model.chain[last].repeat;
     const std::string name = layer_name(model.chain, last);
-    trained_on = width_of(reader, copies == 1 ? name : fmt::format("{}.{}", name, copies), 0);
+    trained_on = layer_width(reader, copies == 1 ? name : fmt::format("{}.{}", name, copies), 0);
   }
   if (model.outputs != 0 && trained_on != 0 && model.outputs != trained_on) {
     fail_input(ErrorId::data_mismatch, "{}: has {} {}, but {} was trained on {}", trained.data->path(),

@@ -7,13 +7,10 @@
 #include <sstream>
 
 #include "mylos/base/errors/text.hpp"
+#include "mylos/inference/stored_network.hpp"
 
 namespace mylos {
 namespace {
-
-std::vector<std::string> stored_names(const CheckpointReader& reader, const char* path) {
-  return reader.exists(path) ? names_of_text(reader.text(path)) : std::vector<std::string>();
-}
 
 constexpr const char* input_names_path = "/samples/input_names";
 

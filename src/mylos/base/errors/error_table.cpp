@@ -168,8 +168,9 @@ constexpr std::array of_runs{
     ErrorEntry{ErrorId::folder_in_use, "folder-in-use", "Another process works in the run's folder.",
                "Wait for its end, or name another `run.folder`."},
     ErrorEntry{ErrorId::weights_only, "weights-only",
-               "The checkpoint holds weights alone, without the state of an optimizer.",
-               "Use it with `[initial]`; a restart needs a checkpoint of a run."},
+               "The checkpoint, or model file, holds weights without the state of an optimizer.",
+               "Use a checkpoint of a run. Checkpoints without an optimizer are for `[initial]`, model files "
+               "for inference."},
     ErrorEntry{ErrorId::no_average, "no-average", "The file of weights has no moving average of them.",
                "Train with `optimizer.average`, or use the weights themselves."},
     ErrorEntry{ErrorId::restart_mismatch, "restart-mismatch",

@@ -21,7 +21,7 @@ std::string shape_of(const hdf5::Dataset& dataset) {
 
 std::int64_t bytes_of(const hdf5::Dataset& dataset) {
   using enum DType;
-  dataset.require({uint8, int32, int64, uint64, fp32, fp64}, dataset.dims().size(), "");
+  dataset.require({uint8, int32, int64, uint64, fp32, fp64, fp16, bf16}, dataset.dims().size(), "");
   return dataset.size() * element_bytes(*dataset.type());
 }
 
@@ -97,14 +97,14 @@ std::string indented(const std::string& text) {
 }  // namespace
 
 bool looks_like_checkpoint(const std::string& path) {
-  return begins_with_format(path);
+  return kind_of_file(path).has_value();
 }
 
 std::string describe_checkpoint(RankGroup& ranks, const std::string& path) {
-  const CheckpointReader reader(ranks, path);
+  const CheckpointReader reader(ranks, path, ReadableKinds::all);
   const CheckpointHeader& header = reader.header();
   const hdf5::File file = hdf5::File::open(path);
-  std::string text = fmt::format("{}: {} {}, digest verified\n", path, checkpoint_format,
+  std::string text = fmt::format("{}: {} {}, digest verified\n", path, format_of(header.kind).name,
                                  file.integer_attribute("/", "version"));
   text += fmt::format("  step {}, created {} by Mylos {} on {} rank{}, {}\n", header.step, header.created,
                       header.code_version, header.world_size, header.world_size == 1 ? "" : "s",

@@ -14,8 +14,8 @@ namespace {
 OpenFile create_structure(const std::string& path, const CheckpointHeader& header,
                           const CheckpointState& state) {
   OpenFile open{hdf5::File::create(path, {.user_block = user_block_bytes}), {}, {}};
-  open.file.write_attribute("/", "format", checkpoint_format);
-  open.file.write_attribute("/", "version", checkpoint_version);
+  open.file.write_attribute("/", "format", format_of(header.kind).name);
+  open.file.write_attribute("/", "version", format_of(header.kind).version);
   open.file.write_attribute("/", "step", header.step);
   open.file.write_attribute("/", "created", header.created);
   open.file.write_attribute("/", "code_version", header.code_version);

@@ -39,7 +39,7 @@ void verify_through_hdf5(const std::string& path, const std::vector<StoredDatase
 
 LaidOutFile::LaidOutFile(const std::string& path, const CheckpointHeader& header,
                          const CheckpointState& state)
-    : pending_(path) {
+    : pending_(path), kind_(header.kind) {
   require_writable(state);
   on_own_file([&] {
     reserve_space(temporary(), file_bytes_bound(state));
@@ -54,7 +54,7 @@ void LaidOutFile::finish(const CheckpointState& state, std::vector<PieceCrc> pie
     const std::vector<StoredDataset> stored = stored_datasets(*open_, state, crcs);
     end_file(*open_);
     sync_file(temporary());
-    write_user_block(temporary(), verify_stored(temporary(), stored));
+    write_user_block(temporary(), verify_stored(temporary(), stored), kind_);
     verify_through_hdf5(temporary(), stored);
     pending_.publish();
   });

@@ -1,6 +1,6 @@
-// LaidOutFile: a checkpoint file during writing, opened by one process. HDF5 assigns an offset to every
-// array. This process or others write the arrays' bytes there by plain writes that bypass HDF5 and the page
-// cache. Then the file is verified and renamed.
+// LaidOutFile: a checkpoint or model file during writing, opened by one process. HDF5 assigns an offset to
+// every array. This process or others write the arrays' bytes there by plain writes that bypass HDF5 and the
+// page cache. Then the file is verified and renamed.
 #pragma once
 
 #include <optional>
@@ -29,6 +29,7 @@ class LaidOutFile {
 
  private:
   PendingFile pending_;
+  FileKind kind_;
   std::optional<OpenFile> open_;
 };
 

@@ -18,9 +18,16 @@
 namespace mylos {
 namespace {
 
-hdf5::File open_checked(RankGroup& ranks, const std::string& path) {
+/// Returns the kind of the file, which rank 0 verifies.
+FileKind verified_kind(RankGroup& ranks, const std::string& path, ReadableKinds kinds) {
+  FileKind kind = FileKind::checkpoint;
+  run_on_first(ranks, [&] { kind = verify_user_block(path, kinds); });
+  ranks.broadcast(&kind, sizeof kind, 0);
+  return kind;
+}
+
+hdf5::File open_verified(RankGroup& ranks, const std::string& path) {
   std::optional<hdf5::File> file;
-  run_on_first(ranks, [&] { verify_user_block(path); });
   run_on_all(ranks, [&] {
     // The first rank has just verified the file. If it cannot be opened here, the cause is this rank's view
     // of the file system.
@@ -31,14 +38,17 @@ hdf5::File open_checked(RankGroup& ranks, const std::string& path) {
   return *file;
 }
 
-CheckpointHeader read_header(const hdf5::File& file) {
-  if (file.text_attribute("/", "format") != checkpoint_format)
-    fail_input(ErrorId::wrong_format, "{}: is not a Mylos checkpoint", file.path());
-  if (const auto version = file.integer_attribute("/", "version"); version != checkpoint_version) {
+CheckpointHeader read_header(const hdf5::File& file, FileKind kind) {
+  const FileFormat format = format_of(kind);
+  if (file.text_attribute("/", "format") != format.name)
+    fail_input(ErrorId::wrong_format, "{}: is not a Mylos {}", file.path(),
+               kind == FileKind::model ? "model file" : "checkpoint");
+  if (const auto version = file.integer_attribute("/", "version"); version != format.version) {
     fail_input(ErrorId::unknown_version, "{}: has format version {}, this program reads {}", file.path(),
-               version, checkpoint_version);
+               version, format.version);
   }
   CheckpointHeader header;
+  header.kind = kind;
   header.step = file.integer_attribute("/", "step");
   header.code_version = file.text_attribute("/", "code_version");
   header.created = file.text_attribute("/", "created");
@@ -71,7 +81,25 @@ std::string group_of(const std::string& path) {
   return path.substr(0, is_of_history(path) ? path.rfind('/') : path.find('/', 1));
 }
 
-void require_array(const hdf5::File& file, const StateArray& array) {
+/// Throws Error unless the dataset's numbers can be read into the array's memory with one rounding at most.
+void require_type(const hdf5::File& file, const hdf5::Dataset& dataset, const StateArray& array,
+                  FileKind kind) {
+  if (dataset.type() == array.type) return;
+  const bool is_narrow = dataset.type() == DType::fp16 || dataset.type() == DType::bf16;
+  const bool is_weight = array.type == DType::fp32 && array.path.starts_with("/model/");
+  if (kind != FileKind::model || !is_narrow || !is_weight) {
+    fail_input(mismatch_at(array.path), "{}: {} holds {}, {} needs {}", file.path(), array.path,
+               dataset.type_name(), owner_of(array.path), hdf5::name_in_files(array.type));
+  }
+  if (!array.held_as || array.held_as == dataset.type()) return;
+  fail_input(ErrorId::model_mismatch,
+             "{}: {} holds {}, which the layer would round a second time, to {}; export the run with --type "
+             "{} or fp32",
+             file.path(), array.path, dataset.type_name(), hdf5::name_in_files(*array.held_as),
+             name_of(*array.held_as));
+}
+
+void require_array(const hdf5::File& file, const StateArray& array, FileKind kind) {
   const char* owner = owner_of(array.path);
   const ErrorId mismatch = mismatch_at(array.path);
   if (!file.exists(array.path)) {
@@ -83,10 +111,7 @@ void require_array(const hdf5::File& file, const StateArray& array) {
     fail_input(mismatch, "{}: {} is {}, {} needs {}", file.path(), array.path, shape_text(dataset.dims()),
                owner, shape_text(array.dims));
   }
-  if (dataset.type() != array.type) {
-    fail_input(mismatch, "{}: {} holds {}, {} needs {}", file.path(), array.path, dataset.type_name(), owner,
-               hdf5::name_in_files(array.type));
-  }
+  require_type(file, dataset, array, kind);
 }
 
 /// Throws Error if the file has more than the state in a group of which the state has a member.
@@ -114,9 +139,12 @@ void require_no_extra_objects(const hdf5::File& file, const CheckpointState& sta
 
 }  // namespace
 
-CheckpointReader::CheckpointReader(RankGroup& ranks, const std::string& path)
-    : ranks_(ranks), path_(path), file_(open_checked(ranks, path)) {
-  run_on_all(ranks, [&] { header_ = read_header(file_); });
+CheckpointReader::CheckpointReader(RankGroup& ranks, const std::string& path, ReadableKinds kinds)
+    : ranks_(ranks),
+      path_(path),
+      kind_(verified_kind(ranks, path, kinds)),
+      file_(open_verified(ranks, path)) {
+  run_on_all(ranks, [&] { header_ = read_header(file_, kind_); });
 }
 
 bool CheckpointReader::exists(const std::string& array_or_group) const {
@@ -150,7 +178,7 @@ void CheckpointReader::require_match(const CheckpointState& state) const {
 
 void CheckpointReader::require_match_here(const CheckpointState& state) const {
   for (const StateArray& array : state.arrays) {
-    if (!is_missing(array)) require_array(file_, array);
+    if (!is_missing(array)) require_array(file_, array, kind_);
   }
   for (const StateText& text : state.texts) {
     if (!file_.exists(text.path)) fail_input(ErrorId::missing_dataset, "{}: has no {}", path_, text.path);

@@ -1,5 +1,5 @@
-// A reader of checkpoints. It verifies a file's digest before it uses the file, and type and dimensions of a
-// dataset before it reads the dataset.
+// A reader of checkpoints and model files. It verifies a file's digest before it uses the file, and type and
+// dimensions of a dataset before it reads the dataset.
 #pragma once
 
 #include <string>
@@ -15,9 +15,12 @@ class CheckpointReader {
  public:
   /// Opens the file on all ranks; rank 0 verifies its digest. Throws Error (bad_input) on all ranks, with the
   /// cause.
-  CheckpointReader(RankGroup& ranks, const std::string& path);
+  CheckpointReader(RankGroup& ranks, const std::string& path,
+                   ReadableKinds kinds = ReadableKinds::checkpoints);
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// Returns the ranks that have opened the file, for functions that all of them call.
+  [[nodiscard]] RankGroup& ranks() const { return ranks_; }
   [[nodiscard]] const CheckpointHeader& header() const { return header_; }
   /// Returns the open file, for readers that find its arrays by listing them (WeightFile).
   [[nodiscard]] const hdf5::File& file() const { return file_; }
@@ -46,6 +49,7 @@ class CheckpointReader {
 
   RankGroup& ranks_;
   std::string path_;
+  FileKind kind_;
   hdf5::File file_;
   CheckpointHeader header_;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mylos/base/tensor.hpp"
+#include "mylos/checkpoint/file/file_kind.hpp"
 
 namespace mylos {
 
@@ -29,8 +30,9 @@ struct StateArray {
   bool on_device = false;          // the pieces are in device memory (no difference on host-only builds)
   bool sharded = false;            // the ranks hold disjoint pieces; else each rank holds all
   bool may_be_missing = false;     // in files of earlier builds: memory then keeps its values
-  // fp16 or bf16: the type in memory of values that are floats in the file. They are widened when written,
-  // and rounded to nearest when read. None: memory and file have the same type.
+  // fp16 or bf16: the type in memory of values that are floats in a checkpoint. They are widened when
+  // written, and rounded to nearest when read. None: memory and checkpoint have the same type. A model file
+  // may hold floats of /model in 16 bits: they are read unchanged into that type, and widened into fp32.
   std::optional<DType> held_as = std::nullopt;
 
   /// Returns the number of elements.
@@ -97,6 +99,7 @@ struct CheckpointState {
 
 /// The attributes of "/" (and the deck: text /deck).
 struct CheckpointHeader {
+  FileKind kind = FileKind::checkpoint;
   std::int64_t step = 0;
   std::string code_version;
   std::string deck;             // resolved

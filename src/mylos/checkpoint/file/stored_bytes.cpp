@@ -6,11 +6,11 @@
 #include <functional>
 #include <vector>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/checkpoint/file/held_values.hpp"
 #include "mylos/io/files/digest.hpp"
-#include "mylos/io/hdf5/hdf5_dispatch.hpp"
 
 namespace mylos {
 namespace {
@@ -58,14 +58,30 @@ void fill_piece(const StateArray& array, const StatePiece& piece,
 /// Returns the CRC-32 of elements [first, first + count) of the dataset, continued from `crc`.
 std::uint32_t continue_crc(const hdf5::Dataset& dataset, std::int64_t first, std::int64_t count,
                            std::uint32_t crc) {
-  hdf5::dispatch(*dataset.type(), [&](auto tag) {
-    using T = typename decltype(tag)::type;
+  const std::int64_t width = element_bytes(*dataset.type());
+  const std::int64_t max_count = elements_per_piece(*dataset.type());
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(max_count, count) * width));
+  for (std::int64_t done = 0; done < count; done += max_count) {
+    const std::int64_t length = std::min(max_count, count - done);
+    dataset.read_unconverted(first + done, length, buffer.data());
+    crc = crc32_of(buffer.data(), static_cast<std::size_t>(length * width), crc);
+  }
+  return crc;
+}
+
+/// Reads 16-bit floats of the dataset as floats. Returns the CRC-32 of what the file holds, continued from
+/// `crc`.
+std::uint32_t read_widened(const hdf5::Dataset& dataset, std::int64_t first, std::int64_t count,
+                           float* floats, std::uint32_t crc) {
+  dispatch(*dataset.type(), [&]<class T>(TypeTag<T>) {
     const std::int64_t max_count = elements_per_piece(*dataset.type());
     std::vector<T> buffer(static_cast<std::size_t>(std::min(max_count, count)));
     for (std::int64_t done = 0; done < count; done += max_count) {
       const std::int64_t length = std::min(max_count, count - done);
-      dataset.read(first + done, length, buffer.data());
+      dataset.read_unconverted(first + done, length, buffer.data());
       crc = crc32_of(buffer.data(), static_cast<std::size_t>(length) * sizeof(T), crc);
+      for (std::int64_t i = 0; i < length; ++i)
+        floats[done + i] = to_float(buffer[static_cast<std::size_t>(i)]);
     }
   });
   return crc;
@@ -93,15 +109,24 @@ std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& 
   return crc;
 }
 
-std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& array) {
+std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& state_array) {
+  const DType stored = *dataset.type();
+  const bool is_widened = stored != state_array.type && !state_array.held_as;
+  StateArray array = state_array;
+  if (stored == state_array.held_as) {  // in the file as in memory
+    array.type = stored;
+    array.held_as.reset();
+  }
   std::uint32_t crc = 0;
   std::int64_t end = 0;  // of what was read
   for (const StatePiece& piece : array.pieces) {
     crc = continue_crc(dataset, end, piece.first - end, crc);
     fill_piece(array, piece, [&](std::int64_t from, std::int64_t length, std::byte* host) {
-      hdf5::dispatch(array.type, [&](auto tag) {
-        dataset.read(from, length, reinterpret_cast<typename decltype(tag)::type*>(host));
-      });
+      if (is_widened) {
+        crc = read_widened(dataset, from, length, reinterpret_cast<float*>(host), crc);
+        return;
+      }
+      dataset.read_unconverted(from, length, host);
       crc = crc32_of(host, static_cast<std::size_t>(array.bytes_of(length)), crc);
     });
     end = piece.first + piece.count;
@@ -112,7 +137,8 @@ std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& arra
 std::uint32_t crc_of(const hdf5::Dataset& dataset) {
   if (dataset.is_text()) return crc_of_text(dataset.read_text());
   using enum DType;
-  dataset.require({fp32, fp64, int32, int64, uint8, uint16, uint32, uint64}, dataset.dims().size(), "");
+  dataset.require({fp32, fp64, int32, int64, uint8, uint16, uint32, uint64, fp16, bf16},
+                  dataset.dims().size(), "");
   return continue_crc(dataset, 0, dataset.size(), 0);
 }
 

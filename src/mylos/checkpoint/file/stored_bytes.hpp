@@ -25,7 +25,8 @@ inline constexpr std::int64_t piece_bytes = RawFile::piece_bytes;
 /// of its bytes.
 std::uint32_t write_bytes(RawFile& file, std::int64_t offset, const StateArray& array,
                           const StatePiece& piece);
-/// Reads all elements of the dataset and stores those of the array's pieces. Returns the CRC-32 of all.
+/// Reads all elements of the dataset and stores those of the array's pieces. The dataset has the array's
+/// type, or 16 bits: those of the memory, or floats are in memory. Returns the CRC-32 of all.
 std::uint32_t read_elements(const hdf5::Dataset& dataset, const StateArray& array);
 
 /// Returns the CRC-32 of the dataset, read piece by piece. Throws Error (bad_input) unless it holds text or

@@ -15,11 +15,12 @@ namespace {
 
 /// Returns the user block. It depends only on its arguments: verification creates it again and compares all
 /// of it.
-std::string make_block(const std::string& digest, std::int64_t file_bytes) {
+std::string make_block(FileKind kind, const std::string& digest, std::int64_t file_bytes) {
   std::string block = fmt::format(
       "{} {}\nbytes {}\ndigest {} (xxh3-128 of the crc32s of every {} bytes from byte {} on)\n"
       "The rest is HDF5: h5dump and h5py read this file as it is.\n",
-      checkpoint_format, checkpoint_version, file_bytes, digest, PieceDigest::piece_bytes, user_block_bytes);
+      format_of(kind).name, format_of(kind).version, file_bytes, digest, PieceDigest::piece_bytes,
+      user_block_bytes);
   block.resize(static_cast<std::size_t>(user_block_bytes) - 1, ' ');
   return block + '\n';
 }
@@ -46,6 +47,13 @@ std::int64_t size_of_file(const std::string& path) {
   return static_cast<std::int64_t>(bytes);
 }
 
+std::optional<FileKind> kind_of_block(std::string_view block) {
+  for (const FileKind kind : {FileKind::checkpoint, FileKind::model}) {
+    if (block.starts_with(format_of(kind).name)) return kind;
+  }
+  return std::nullopt;
+}
+
 /// Returns the number after `name` in the block, or -1.
 std::int64_t number_after(std::string_view block, std::string_view name) {
   const auto start = block.find(name);
@@ -68,8 +76,8 @@ std::string contents_digest(const std::string& path) {
   return digest.finish();
 }
 
-void write_user_block(const std::string& path, const std::string& digest) {
-  const std::string block = make_block(digest, size_of_file(path));
+void write_user_block(const std::string& path, const std::string& digest, FileKind kind) {
+  const std::string block = make_block(kind, digest, size_of_file(path));
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.write(block.data(), user_block_bytes);
   file.flush();
@@ -77,30 +85,39 @@ void write_user_block(const std::string& path, const std::string& digest) {
     fail_run(ErrorId::cannot_write, "{}: its digest cannot be written: {}", path, std::strerror(errno));
 }
 
-void verify_user_block(const std::string& path) {
+FileKind verify_user_block(const std::string& path, ReadableKinds kinds) {
   const std::int64_t bytes = size_of_file(path);
   if (bytes == 0) fail_input(ErrorId::truncated, "{}: is empty", path);
   const std::string block = read_block(path);
-  if (!block.starts_with(checkpoint_format))
-    fail_input(ErrorId::wrong_format, "{}: is not a Mylos checkpoint", path);
-  const std::int64_t version = number_after(block, fmt::format("{} ", checkpoint_format));
-  if (version >= 0 && version != checkpoint_version) {
+  const std::optional<FileKind> kind = kind_of_block(block);
+  if (!kind) fail_input(ErrorId::wrong_format, "{}: is not a Mylos checkpoint", path);
+  const FileFormat format = format_of(*kind);
+  const std::int64_t version = number_after(block, fmt::format("{} ", format.name));
+  if (version >= 0 && version != format.version) {
     fail_input(ErrorId::unknown_version, "{}: has format version {}, this program reads {}", path, version,
-               checkpoint_version);
+               format.version);
   }
   const std::int64_t written = number_after(block, "\nbytes ");
   if (bytes < user_block_bytes || (written > bytes && written >= 0)) {
     fail_input(ErrorId::truncated, "{}: is truncated: {} bytes of {}", path, bytes, written);
   }
-  if (block != make_block(contents_digest(path), bytes)) {
+  if (block != make_block(*kind, contents_digest(path), bytes)) {
     fail_input(ErrorId::damaged,
                "{}: is damaged: its contents do not have the digest that was written with them", path);
   }
+  if (*kind == FileKind::model && kinds == ReadableKinds::checkpoints) {
+    fail_input(ErrorId::weights_only,
+               "{}: is a model file, which `mylos export` wrote without the state of a run; it is for info, "
+               "eval, predict and sample; use a checkpoint of the run here",
+               path);
+  }
+  return *kind;
 }
 
-bool begins_with_format(const std::string& path) {
+std::optional<FileKind> kind_of_file(const std::string& path) {
   std::error_code failure;
-  return std::filesystem::is_regular_file(path, failure) && read_block(path).starts_with(checkpoint_format);
+  if (!std::filesystem::is_regular_file(path, failure)) return std::nullopt;
+  return kind_of_block(read_block(path));
 }
 
 }  // namespace mylos

@@ -10,10 +10,10 @@
 namespace mylos {
 
 VerifiedCheckpoint verify_contents(const std::string& path) {
-  verify_user_block(path);
+  const FileFormat format = format_of(verify_user_block(path, ReadableKinds::all));
   const hdf5::File file = hdf5::File::open(path);
-  if (file.text_attribute("/", "format") != checkpoint_format) {
-    fail_input(ErrorId::damaged, "{}: the attribute format of / is not \"{}\"", path, checkpoint_format);
+  if (file.text_attribute("/", "format") != format.name) {
+    fail_input(ErrorId::damaged, "{}: the attribute format of / is not \"{}\"", path, format.name);
   }
   VerifiedCheckpoint sum;
   sum.step = file.integer_attribute("/", "step");

@@ -1,4 +1,4 @@
-// Verification of a checkpoint without its run.
+// Verification of a checkpoint without its run, or of a model file.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,8 @@ namespace mylos::hdf5 {
 /// Returns the name and version of the library: "HDF5 1.10.8".
 [[nodiscard]] std::string library_version();
 
-/// Returns h5py's name of the type, "float32" or "uint8", for messages.
+/// Returns h5py's name of the type, "float32" or "uint8", for messages; of bf16, which h5py does not have,
+/// "bfloat16".
 [[nodiscard]] std::string_view name_in_files(DType type);
 
 /// An open dataset. Copies share it; it is closed with the last copy or with its file.
@@ -32,7 +33,8 @@ class Dataset {
  public:
   /// Returns the absolute path in the file, "/model/hidden0/weight".
   [[nodiscard]] const std::string& path() const;
-  /// Returns the type of its numbers; nothing if it holds text, 16-bit floats or any other type.
+  /// Returns the type of its numbers; nothing if it holds text or any other type. 16-bit floats are fp16
+  /// (IEEE binary16) or bf16.
   [[nodiscard]] std::optional<DType> type() const;
   [[nodiscard]] bool is_text() const;
   /// Returns h5py's name of the stored type: "float32", "text", "compound".
@@ -52,12 +54,14 @@ class Dataset {
   /// Reads elements [first, first + count) in row-major order, converted to T if the file holds another type.
   template <class T>
   void read(std::int64_t first, std::int64_t count, T* destination) const {
-    static_assert(std::is_arithmetic_v<T>, "files hold no 16-bit floats");
+    static_assert(std::is_arithmetic_v<T>, "16-bit floats are read unconverted");
     move(first, count, dtype_of<T>, destination, false);
   }
+  /// Reads elements as numbers of type(), which are not converted, except to this machine's order of bytes.
+  void read_unconverted(std::int64_t first, std::int64_t count, void* destination) const;
   template <class T>
   void write(std::int64_t first, std::int64_t count, const T* source) {
-    static_assert(std::is_arithmetic_v<T>, "files hold no 16-bit floats");
+    static_assert(std::is_arithmetic_v<T>, "16-bit floats are written past HDF5");
     move(first, count, dtype_of<T>, const_cast<T*>(source), true);
   }
 

@@ -209,13 +209,14 @@ void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, vo
     const Handle file_space(H5Dget_space(dataset.id), H5Sclose);
     const auto memory_length = static_cast<hsize_t>(length);
     const Handle memory_space(H5Screate_simple(1, &memory_length, nullptr), H5Sclose);
+    const Handle in_memory = type_in_memory(memory_type);
     bool done = select_range(file_space.id(), dims(), first, length);
     if (done && write) {
-      done = H5Dwrite(dataset.id, stored_type(memory_type).in_memory, memory_space.id(), file_space.id(),
-                      H5P_DEFAULT, position) >= 0;
+      done = H5Dwrite(dataset.id, in_memory.id(), memory_space.id(), file_space.id(), H5P_DEFAULT,
+                      position) >= 0;
     } else if (done) {
-      done = H5Dread(dataset.id, stored_type(memory_type).in_memory, memory_space.id(), file_space.id(),
-                     H5P_DEFAULT, position) >= 0;
+      done =
+          H5Dread(dataset.id, in_memory.id(), memory_space.id(), file_space.id(), H5P_DEFAULT, position) >= 0;
     }
     if (!done && write)
       fail_run(ErrorId::cannot_write, "{}: dataset {} cannot be written: {}", file, path(), last_error());
@@ -225,6 +226,11 @@ void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, vo
     count -= length;
     position += length * memory_bytes;
   }
+}
+
+void Dataset::read_unconverted(std::int64_t first, std::int64_t count, void* destination) const {
+  if (!type()) refuse_type("numbers");
+  move(first, count, *type(), destination, false);
 }
 
 std::string Dataset::read_text() const {

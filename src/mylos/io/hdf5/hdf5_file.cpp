@@ -231,7 +231,7 @@ Dataset File::create_dataset(const std::string& path, DType type, const std::vec
   auto state = std::make_shared<Dataset::State>();
   state->file = state_;
   state->path = path;
-  state->id = hdf5::create(*state_, path, stored_type(type).in_file, dims);
+  state->id = hdf5::create(*state_, path, type_in_file(type).id(), dims);
   state->describe();
   return Dataset(std::move(state));
 }

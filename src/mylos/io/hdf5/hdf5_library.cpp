@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -45,6 +46,49 @@ class FairLock {
 FairLock& library_lock() {
   static FairLock lock;
   return lock;
+}
+
+/// The predefined types of a DType; those of 16-bit floats exist in HDF5 2 only.
+struct PredefinedTypes {
+  hid_t in_memory;
+  hid_t in_file;
+};
+
+PredefinedTypes predefined_types(DType type) {
+  switch (type) {
+    case DType::uint8:
+      return {H5T_NATIVE_UINT8, H5T_STD_U8LE};
+    case DType::uint16:
+      return {H5T_NATIVE_UINT16, H5T_STD_U16LE};
+    case DType::uint32:
+      return {H5T_NATIVE_UINT32, H5T_STD_U32LE};
+    case DType::uint64:
+      return {H5T_NATIVE_UINT64, H5T_STD_U64LE};
+    case DType::int32:
+      return {H5T_NATIVE_INT32, H5T_STD_I32LE};
+    case DType::int64:
+      return {H5T_NATIVE_INT64, H5T_STD_I64LE};
+    case DType::fp64:
+      return {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE};
+    default:
+      return {H5T_NATIVE_FLOAT, H5T_IEEE_F32LE};
+  }
+}
+
+bool is_narrow_float(DType type) {
+  return type == DType::fp16 || type == DType::bf16;
+}
+
+/// Returns a little-endian 16-bit float, as h5py makes its float16: sign, exponent and mantissa from the top.
+Handle narrow_float(DType type) {
+  const std::size_t mantissa_bits = type == DType::fp16 ? 10 : 7;
+  const std::size_t exponent_bits = 15 - mantissa_bits;
+  const std::size_t exponent_bias = type == DType::fp16 ? 15 : 127;
+  Handle narrow(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+  H5Tset_fields(narrow.id(), 15, mantissa_bits, exponent_bits, 0, mantissa_bits);
+  H5Tset_size(narrow.id(), 2);
+  H5Tset_ebias(narrow.id(), exponent_bias);
+  return narrow;
 }
 
 }  // namespace
@@ -94,30 +138,29 @@ void fail_to_read(std::string_view what) {
 }
 
 std::string_view name_in_files(DType type) {
-  return type == DType::fp32 ? "float32" : type == DType::fp64 ? "float64" : name_of(type);
+  switch (type) {
+    case DType::fp32:
+      return "float32";
+    case DType::fp64:
+      return "float64";
+    case DType::fp16:
+      return "float16";
+    case DType::bf16:
+      return "bfloat16";
+    default:
+      return name_of(type);
+  }
 }
 
-StoredType stored_type(DType type) {
-  switch (type) {
-    case DType::uint8:
-      return {H5T_NATIVE_UINT8, H5T_STD_U8LE};
-    case DType::uint16:
-      return {H5T_NATIVE_UINT16, H5T_STD_U16LE};
-    case DType::uint32:
-      return {H5T_NATIVE_UINT32, H5T_STD_U32LE};
-    case DType::uint64:
-      return {H5T_NATIVE_UINT64, H5T_STD_U64LE};
-    case DType::int32:
-      return {H5T_NATIVE_INT32, H5T_STD_I32LE};
-    case DType::int64:
-      return {H5T_NATIVE_INT64, H5T_STD_I64LE};
-    case DType::fp32:
-      return {H5T_NATIVE_FLOAT, H5T_IEEE_F32LE};
-    case DType::fp64:
-      return {H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE};
-    default:
-      fail_run(ErrorId::internal, "HDF5: {} is not stored in files", name_of(type));
-  }
+Handle type_in_memory(DType type) {
+  static_assert(std::endian::native == std::endian::little, "narrow_float() is little-endian");
+  if (is_narrow_float(type)) return narrow_float(type);
+  return {H5Tcopy(predefined_types(type).in_memory), H5Tclose};
+}
+
+Handle type_in_file(DType type) {
+  if (is_narrow_float(type)) return narrow_float(type);
+  return {H5Tcopy(predefined_types(type).in_file), H5Tclose};
 }
 
 std::optional<DType> dtype_of_numbers(hid_t type) {
@@ -132,6 +175,10 @@ std::optional<DType> dtype_of_numbers(hid_t type) {
     if (bytes == 8) return is_signed ? DType::int64 : DType::uint64;
     return std::nullopt;
   }
+  for (const DType narrow : {DType::fp16, DType::bf16}) {
+    if (bytes == 2 && H5Tequal(type, narrow_float(narrow).id()) > 0) return narrow;
+  }
+  if (bytes == 2) return std::nullopt;
   const Handle native(H5Tget_native_type(type, H5T_DIR_ASCEND), H5Tclose);
   if (native.ok() && H5Tequal(native.id(), H5T_NATIVE_FLOAT) > 0 && bytes == 4) return DType::fp32;
   if (native.ok() && H5Tequal(native.id(), H5T_NATIVE_DOUBLE) > 0 && bytes == 8) return DType::fp64;
@@ -144,7 +191,7 @@ std::string type_text(hid_t type) {
     case H5T_INTEGER:
       return fmt::format("{}int{}", H5Tget_sign(type) == H5T_SGN_2 ? "" : "u", bits);
     case H5T_FLOAT:
-      return fmt::format("float{}", bits);
+      return fmt::format("{}{}", dtype_of_numbers(type) == DType::bf16 ? "bfloat" : "float", bits);
     case H5T_STRING:
       return "text";
     case H5T_COMPOUND:

@@ -58,15 +58,13 @@ class Handle {
 /// contents unless the message says otherwise.
 [[noreturn]] void fail_to_read(std::string_view what);
 
-/// HDF5's types for elements in memory, and in files written by Mylos: little-endian.
-struct StoredType {
-  hid_t in_memory;
-  hid_t in_file;
-};
-[[nodiscard]] StoredType stored_type(DType type);
+/// Returns HDF5's type of elements in memory.
+[[nodiscard]] Handle type_in_memory(DType type);
+/// Returns the type in files written by Mylos: the same, little-endian.
+[[nodiscard]] Handle type_in_file(DType type);
 /// Returns the DType of `type`; nothing for any other type a file may hold.
 [[nodiscard]] std::optional<DType> dtype_of_numbers(hid_t type);
-/// Returns "uint8", "float16" or "compound", for messages.
+/// Returns "uint8", "float16", "bfloat16" or "compound", for messages.
 [[nodiscard]] std::string type_text(hid_t type);
 /// Returns a fixed-length UTF-8 string type of `bytes` bytes.
 [[nodiscard]] Handle text_type(std::size_t bytes);

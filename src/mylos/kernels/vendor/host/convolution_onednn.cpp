@@ -9,11 +9,13 @@
 #include <dnnl.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
+#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
@@ -156,11 +158,17 @@ class OneDnnConvolution final : public LibraryConvolution {
                          void* workspace) override {
     Known& entry = known(pass);
     try {
-      if (!entry.primitives) {
+      std::unique_ptr<Primitives>& primitives = entry.primitives[library_threads() == 1 ? 0 : 1];
+      if (!primitives) {
         const onednn::ConvolutionCode code = onednn::find_convolution_code(engine_, pass);
-        entry.primitives = std::make_unique<Primitives>(engine_, pass, code);
+        if (code.bytes() > entry.bytes) {
+          fail_run(ErrorId::internal,
+                   "oneDNN needs {} bytes for a convolution on {} threads; {} were planned", code.bytes(),
+                   library_threads(), entry.bytes);
+        }
+        primitives = std::make_unique<Primitives>(engine_, pass, code);
       }
-      entry.primitives->run(stream_, operands, workspace);
+      primitives->run(stream_, operands, workspace);
     } catch (const dnnl::error& error) {
       fail_run(ErrorId::library_failed, "oneDNN: {}", error.what());
     }
@@ -175,7 +183,8 @@ class OneDnnConvolution final : public LibraryConvolution {
     std::size_t bytes = 0;
     std::size_t code_bytes = 0;
     std::size_t enough_bytes = unknown;
-    std::unique_ptr<Primitives> primitives;  // created at first use
+    // Created at first use: for one thread, as in a parallel region, and for several.
+    std::array<std::unique_ptr<Primitives>, 2> primitives;
   };
 
   static LibraryPass with_samples(const LibraryPass& pass, std::int64_t samples) {
