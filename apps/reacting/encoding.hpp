@@ -20,13 +20,11 @@ struct CellState {
   double temperature;
 };
 
-KOKKOS_INLINE_FUNCTION CellState cell_state(const Fields& fields, int columns, int cell) {
-  const int row = cell / columns + 1;
-  const int column = cell % columns + 1;
-  const double t = fields(temperature, row, column);
-  const double b = fields(y2, row, column);
-  const double c = fields(y3, row, column);
-  return {fields(y1, row, column) + b + c, b, c, rates_at(t), t};
+KOKKOS_INLINE_FUNCTION CellState cell_state(const Fields& fields, const Cell& cell) {
+  const double t = fields(temperature, cell.row, cell.column);
+  const double b = fields(y2, cell.row, cell.column);
+  const double c = fields(y3, cell.row, cell.column);
+  return {fields(y1, cell.row, cell.column) + b + c, b, c, rates_at(t), t};
 }
 
 /// Three numbers, in [-1, 1] for temperatures from 0.75 to 1.25.

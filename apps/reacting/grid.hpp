@@ -14,6 +14,11 @@ enum Field : int { y1, y2, y3, temperature, fields_of_cell };
 /// [field, row, column] of this rank, with a ghost cell on each side: its own cells are rows 1 to rows.
 using Fields = Kokkos::View<double***, Kokkos::LayoutRight>;
 
+/// A cell of this rank: indices into Fields.
+struct Cell {
+  int row, column;
+};
+
 class Grid {
  public:
   /// Divides the square over the ranks of `world`. Throws mylos::Error if a rank would have no cell.
@@ -38,6 +43,19 @@ class Grid {
 
   [[nodiscard]] int own_cells() const { return rows * columns; }
 };
+
+/// Calls body(row, column) for each cell of this rank.
+template <class Body>
+void for_each_cell(const char* name, const Grid& grid, const Body& body) {
+  using Team = Kokkos::TeamPolicy<>::member_type;
+  const int columns = grid.columns;
+  Kokkos::parallel_for(
+      name, Kokkos::TeamPolicy<>(grid.rows, Kokkos::AUTO), KOKKOS_LAMBDA(const Team& team) {
+        const int row = team.league_rank() + 1;
+        Kokkos::parallel_for(Kokkos::TeamVectorRange(team, 1, columns + 1),
+                             [&](int column) { body(row, column); });
+      });
+}
 
 /// Fields of this rank, all 0.
 Fields make_fields(const Grid& grid, const char* name);

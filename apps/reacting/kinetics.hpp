@@ -36,13 +36,13 @@ class Kinetics {
  public:
   Kinetics(const Grid& grid, double tolerance);
 
-  /// Integrates the first `count` cells of `list` (row * columns + column) over dt, in vectors of cells.
+  /// Integrates the first `count` cells of `list` over dt, in vectors of cells.
   /// Returns the number of Rosenbrock steps of all these cells. Throws mylos::Error if a cell needs more than
   /// max_steps.
-  long integrate(const Fields& fields, const Kokkos::View<int*>& list, int count, double dt);
+  long integrate(const Fields& fields, const Kokkos::View<Cell*>& list, int count, double dt);
 
-  /// The first step of each cell: part of the solver's state.
-  Kokkos::View<double*> first_steps;
+  /// [0, row, column]: the first step of each cell, part of the solver's state.
+  Fields first_steps;
 
  private:
   const Grid& grid_;

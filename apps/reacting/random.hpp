@@ -15,8 +15,13 @@ KOKKOS_INLINE_FUNCTION std::uint64_t mixed(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
+/// Streams of different numbers have nothing in common.
+KOKKOS_INLINE_FUNCTION std::uint64_t stream_of(std::uint64_t number) {
+  return mixed(number);
+}
+
 KOKKOS_INLINE_FUNCTION std::uint64_t random_bits(std::uint64_t stream, std::uint64_t number) {
-  return mixed(mixed(stream) ^ number);
+  return mixed(stream ^ number);
 }
 
 /// In [0, 1).

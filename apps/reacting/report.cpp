@@ -102,8 +102,8 @@ void print_table(const Simulation* alone, const Simulation* with, const Extremes
     }
     std::printf("whole run: %.2f times as fast with the surrogate\n", a.seconds / w.seconds);
   }
-  std::printf("mass fractions between %.3g and 1 %+.1g; mass conserved to %.1g\n", extremes.lowest,
-              extremes.highest - 1, extremes.mass_drift);
+  std::printf("mass fractions from %.3g to %.8g; mass conserved to %.1e\n", extremes.lowest, extremes.highest,
+              extremes.mass_drift);
 }
 
 }  // namespace reacting

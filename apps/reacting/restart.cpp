@@ -111,12 +111,6 @@ void remove_others(const std::string& folder, std::uint64_t step) {
   }
 }
 
-/// The first steps of the kinetics as a field, which gather() and scatter() take.
-Fields first_steps_as_field(const Grid& grid) {
-  return Fields("first steps", 1, static_cast<std::size_t>(grid.rows) + 2,
-                static_cast<std::size_t>(grid.columns) + 2);
-}
-
 std::vector<hsize_t> shape_of(const Square& square) {
   return {square.extent(0), square.extent(1), square.extent(2)};
 }
@@ -141,13 +135,7 @@ std::vector<std::int64_t> gather_appended(const Surrogate& surrogate, const Grid
 void write_restart(Simulation& simulation, const std::string& folder) {
   const Grid& grid = simulation.grid;
   const Square fields = gather(grid, simulation.fields);
-  const Fields first_steps = first_steps_as_field(grid);
-  const auto steps = simulation.kinetics.first_steps;
-  const int columns = grid.columns;
-  Kokkos::parallel_for(
-      "first steps", grid.own_cells(),
-      KOKKOS_LAMBDA(int cell) { first_steps(0, cell / columns + 1, cell % columns + 1) = steps(cell); });
-  const Square first = gather(grid, first_steps);
+  const Square first = gather(grid, simulation.kinetics.first_steps);
   Surrogate* surrogate = simulation.surrogate.get();
   std::vector<float> windows;
   std::vector<std::int64_t> appended;
@@ -220,13 +208,7 @@ void read_restart(Simulation& simulation, const std::string& folder) {
   }
   if (surrogate) surrogate->network.load(file_of(folder, "network", simulation.step));
   scatter(grid, fields, simulation.fields);
-  const Fields first_steps = first_steps_as_field(grid);
-  scatter(grid, first, first_steps);
-  const auto steps = simulation.kinetics.first_steps;
-  const int columns = grid.columns;
-  Kokkos::parallel_for(
-      "first steps", grid.own_cells(),
-      KOKKOS_LAMBDA(int cell) { steps(cell) = first_steps(0, cell / columns + 1, cell % columns + 1); });
+  scatter(grid, first, simulation.kinetics.first_steps);
 }
 
 void write_squares(const std::string& path, const std::vector<std::pair<std::string, Square>>& squares) {

@@ -3,14 +3,11 @@
 #include <cmath>
 #include <limits>
 
+#include "clock.hpp"
+
 namespace reacting {
 
 namespace {
-
-double now() {
-  Kokkos::fence();
-  return MPI_Wtime();
-}
 
 Grid& check_step(Grid& grid, const Transport& transport, double dt) {
   if (dt > transport.max_dt()) {
@@ -33,8 +30,11 @@ Simulation::Simulation(const Options& options, MPI_Comm ranks, bool with_surroga
   check_step(grid, transport_, dt_);
   if (with_surrogate) surrogate = std::make_unique<Surrogate>(grid, options.surrogate);
   const auto cells = all_cells_;
-  Kokkos::parallel_for(
-      "all cells", grid.own_cells(), KOKKOS_LAMBDA(int cell) { cells(cell) = cell; });
+  const int columns = grid.columns;
+  for_each_cell(
+      "all cells", grid, KOKKOS_LAMBDA(int row, int column) {
+        cells((row - 1) * columns + column - 1) = {row, column};
+      });
   set_initial_state(grid, fields);
 }
 

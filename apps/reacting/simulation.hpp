@@ -52,7 +52,7 @@ class Simulation {
  private:
   Transport transport_;
   double dt_;
-  Kokkos::View<int*> all_cells_;
+  Kokkos::View<Cell*> all_cells_;
 };
 
 /// Sets the initial state: warm and cold spots of fresh reactant within products.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "clock.hpp"
 #include "random.hpp"
 
 namespace reacting {
@@ -16,11 +17,6 @@ Rows first_rows(const Rows& rows, int count) {
                          Kokkos::ALL);
 }
 
-double now() {
-  Kokkos::fence();
-  return MPI_Wtime();
-}
-
 }  // namespace
 
 Surrogate::Surrogate(const Grid& grid, const SurrogateOptions& options)
@@ -30,12 +26,14 @@ Surrogate::Surrogate(const Grid& grid, const SurrogateOptions& options)
       grid_(grid),
       options_(options) {
   const auto cells = static_cast<std::size_t>(grid.own_cells());
-  kinds_ = Kokkos::View<unsigned char*>("kinds", cells);
-  by_network_ = Kokkos::View<int*>("by network", cells);
-  sampled_ = Kokkos::View<int*>("sampled", cells);
-  integrated_ = Kokkos::View<int*>("integrated", cells);
+  const auto rows = static_cast<std::size_t>(grid.rows) + 1;
+  const auto columns = static_cast<std::size_t>(grid.columns) + 1;
+  kinds_ = decltype(kinds_)("kinds", rows, columns);
+  inputs_ = decltype(inputs_)("inputs", rows, columns);
+  by_network_ = Kokkos::View<Cell*>("by network", cells);
+  sampled_ = Kokkos::View<Cell*>("sampled", cells);
+  integrated_ = Kokkos::View<Cell*>("integrated", cells);
   sampled_before_ = Kokkos::View<CellState*>("sampled before", cells);
-  inputs_ = Rows("inputs", cells, inputs_of_network);
   network_inputs_ = Rows("network inputs", cells, inputs_of_network);
   network_outputs_ = Rows("network outputs", cells, 1);
   sampled_inputs_ = Rows("sampled inputs", cells, inputs_of_network);
@@ -67,7 +65,6 @@ Work Surrogate::react(const Fields& fields, Kinetics& kinetics, std::uint64_t st
 
 /// Chooses what computes each cell, and lists the cells of each kind with their inputs.
 Surrogate::Counts Surrogate::select(const Fields& fields, std::uint64_t step) {
-  const int columns = grid_.columns;
   const int first_row = grid_.first_row;
   const int first_column = grid_.first_column;
   const int side = grid_.cells;
@@ -76,20 +73,21 @@ Surrogate::Counts Surrogate::select(const Fields& fields, std::uint64_t step) {
   const auto kinds = kinds_;
   const auto inputs = inputs_;
   const auto trusted = trust.trusted;
-  Kokkos::parallel_for(
-      "choose", grid_.own_cells(), KOKKOS_LAMBDA(int cell) {
+  const std::uint64_t stream = stream_of(2 * step);
+  for_each_cell(
+      "choose", grid_, KOKKOS_LAMBDA(int row, int column) {
         float x[inputs_of_network];
-        encode(cell_state(fields, columns, cell), x);
-        for (int i = 0; i < inputs_of_network; ++i) inputs(cell, i) = x[i];
+        encode(cell_state(fields, {row, column}), x);
+        for (int i = 0; i < inputs_of_network; ++i) inputs(row, column, i) = x[i];
         const int bin = bin_of(x);
         const bool known = bin >= 0 && trusted(bin) != 0;
-        const auto place =
-            static_cast<std::uint64_t>(first_row + cell / columns) * static_cast<std::uint64_t>(side) +
-            static_cast<std::uint64_t>(first_column + cell % columns);
-        const bool drawn = bin >= 0 && random_unit(2 * step, place) < (known ? check_share : explore_share);
-        kinds(cell) = drawn ? sampled : known ? by_network : integrated;
+        const int place = (first_row + row - 1) * side + first_column + column - 1;  // in the square
+        const double drawn = random_unit(stream, static_cast<std::uint64_t>(place));
+        const bool is_sampled = bin >= 0 && drawn < (known ? check_share : explore_share);
+        kinds(row, column) = is_sampled ? sampled : known ? by_network : integrated;
       });
 
+  const int columns = grid_.columns;
   const auto network_list = by_network_;
   const auto sampled_list = sampled_;
   const auto integrated_list = integrated_;
@@ -99,13 +97,14 @@ Surrogate::Counts Surrogate::select(const Fields& fields, std::uint64_t step) {
   Counts counts;
   Kokkos::parallel_scan(
       "list", grid_.own_cells(),
-      KOKKOS_LAMBDA(int cell, Counts& next, bool is_final) {
-        const unsigned char kind = kinds(cell);
+      KOKKOS_LAMBDA(int number, Counts& next, bool is_final) {
+        const Cell cell{number / columns + 1, number % columns + 1};
+        const unsigned char kind = kinds(cell.row, cell.column);
         if (kind == by_network) {
           if (is_final) {
             network_list(next.by_network) = cell;
             for (int i = 0; i < inputs_of_network; ++i) {
-              network_inputs(next.by_network, i) = inputs(cell, i);
+              network_inputs(next.by_network, i) = inputs(cell.row, cell.column, i);
             }
           }
           ++next.by_network;
@@ -114,8 +113,9 @@ Surrogate::Counts Surrogate::select(const Fields& fields, std::uint64_t step) {
         if (kind == sampled) {
           if (is_final) {
             sampled_list(next.sampled) = cell;
-            before(next.sampled) = cell_state(fields, columns, cell);
-            for (int i = 0; i < inputs_of_network; ++i) sampled_inputs(next.sampled, i) = inputs(cell, i);
+            before(next.sampled) = cell_state(fields, cell);
+            for (int i = 0; i < inputs_of_network; ++i)
+              sampled_inputs(next.sampled, i) = inputs(cell.row, cell.column, i);
           }
           ++next.sampled;
         }
@@ -130,15 +130,13 @@ Surrogate::Counts Surrogate::select(const Fields& fields, std::uint64_t step) {
 void Surrogate::predict(const Fields& fields, int count, double dt) {
   if (count == 0) return;
   network.infer(first_rows(network_inputs_, count), first_rows(network_outputs_, count));
-  const int columns = grid_.columns;
   const auto list = by_network_;
   const auto outputs = network_outputs_;
   Kokkos::parallel_for(
       "predict", count, KOKKOS_LAMBDA(int i) {
-        const CellState before = cell_state(fields, columns, list(i));
+        const CellState before = cell_state(fields, list(i));
         const Pair<double> after = decode(before, outputs(i, 0), dt);
-        const int row = list(i) / columns + 1;
-        const int column = list(i) % columns + 1;
+        const auto [row, column] = list(i);
         fields(y1, row, column) = before.total - after.y3 - after.y2;
         fields(y2, row, column) = after.y2;
         fields(y3, row, column) = after.y3;
@@ -149,7 +147,6 @@ void Surrogate::predict(const Fields& fields, int count, double dt) {
 void Surrogate::check(const Fields& fields, int count, double dt) {
   if (count == 0) return;
   network.infer(first_rows(sampled_inputs_, count), first_rows(sampled_outputs_, count));
-  const int columns = grid_.columns;
   const double bound = options_.error_bound;
   const auto list = sampled_;
   const auto inputs = sampled_inputs_;
@@ -160,7 +157,7 @@ void Surrogate::check(const Fields& fields, int count, double dt) {
   Kokkos::parallel_for(
       "check", count, KOKKOS_LAMBDA(int i) {
         const CellState before = states(i);
-        const CellState after = cell_state(fields, columns, list(i));
+        const CellState after = cell_state(fields, list(i));
         targets(i, 0) = target_of(before, after.y3, dt);
         const float x[inputs_of_network] = {inputs(i, 0), inputs(i, 1), inputs(i, 2)};
         checks.add(bin_of(x),
@@ -177,7 +174,7 @@ void Surrogate::train(std::uint64_t step) {
   for (int i = 0; i < steps; ++i) {
     const auto rank = static_cast<std::uint64_t>(grid_.rank);
     const std::uint64_t batch = (step * 1024 + static_cast<std::uint64_t>(i)) * 65536 + rank;
-    window.draw(2 * batch + 1);  // odd: not the streams of select()
+    window.draw(stream_of(2 * batch + 1));  // odd: not the streams of select()
     const mylos::StepReport report = network.step(window.batch_inputs(), window.batch_targets());
     last_loss_ = report.loss;
     training_steps_ = report.step;

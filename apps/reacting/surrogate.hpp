@@ -74,11 +74,11 @@ class Surrogate {
  private:
   const Grid& grid_;
   SurrogateOptions options_;
-  Kokkos::View<unsigned char*> kinds_;
-  Kokkos::View<int*> by_network_, sampled_, integrated_;  // cells
+  Kokkos::View<unsigned char**> kinds_;                    // [row, column]
+  Kokkos::View<Cell*> by_network_, sampled_, integrated_;  // cells
   Kokkos::View<CellState*> sampled_before_;
-  Rows inputs_;                            // of every cell
-  Rows network_inputs_, network_outputs_;  // of the cells of these kinds
+  Kokkos::View<float** [inputs_of_network], Kokkos::LayoutRight> inputs_;  // [row, column, input]
+  Rows network_inputs_, network_outputs_;                                  // of the cells of these kinds
   Rows sampled_inputs_, sampled_outputs_, targets_;
   double last_loss_ = 0;
   std::uint64_t training_steps_ = 0;

@@ -21,7 +21,8 @@ void euler(const Grid& grid, const Faces& u, const Faces& v, double diffusivity,
   const int columns = grid.columns;
   using Team = Kokkos::TeamPolicy<>::member_type;
   Kokkos::parallel_for(
-      "transport", Kokkos::TeamPolicy<>(fields_of_cell * rows, Kokkos::AUTO), KOKKOS_LAMBDA(const Team& team) {
+      "transport", Kokkos::TeamPolicy<>(fields_of_cell * rows, Kokkos::AUTO),
+      KOKKOS_LAMBDA(const Team& team) {
         const int field = team.league_rank() / rows;
         const int row = team.league_rank() % rows + 1;
         Kokkos::parallel_for(Kokkos::TeamVectorRange(team, 1, columns + 1), [&](int column) {

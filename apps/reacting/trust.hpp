@@ -12,7 +12,7 @@
 
 namespace reacting {
 
-constexpr int bins_of_input[inputs_of_network] = {32, 8, 16};
+constexpr int bins_of_input[inputs_of_network] = {16, 4, 12};
 constexpr int bins = bins_of_input[0] * bins_of_input[1] * bins_of_input[2];
 
 /// The bin of the inputs, or -1 outside of [-1, 1].
