@@ -55,31 +55,30 @@ class Surrogate {
 
   // The parts of react(), public because kernels of a device may not be in private functions.
 
-  /// How many cells of this rank there are of each kind.
+  /// How many cells of this rank there are; integrated ones include the sampled ones.
   struct Counts {
-    int by_network = 0, sampled = 0, integrated = 0;  // integrated: sampled ones too
+    int integrated = 0, sampled = 0;
     KOKKOS_INLINE_FUNCTION Counts& operator+=(const Counts& other) {
-      by_network += other.by_network;
-      sampled += other.sampled;
       integrated += other.integrated;
+      sampled += other.sampled;
       return *this;
     }
   };
 
-  Counts select(const Fields& fields, std::uint64_t step);
+  void choose(const Fields& fields, std::uint64_t step);
+  Counts list(const Fields& fields);
+  void predict(const Fields& fields, double dt);
   void check(const Fields& fields, int sampled, double dt);
-  void predict(const Fields& fields, int count, double dt);
   void train(std::uint64_t step);
 
  private:
   const Grid& grid_;
   SurrogateOptions options_;
-  Kokkos::View<unsigned char**> kinds_;                    // [row, column]
-  Kokkos::View<Cell*> by_network_, sampled_, integrated_;  // cells
-  Kokkos::View<CellState*> sampled_before_;
-  Kokkos::View<float** [inputs_of_network], Kokkos::LayoutRight> inputs_;  // [row, column, input]
-  Rows network_inputs_, network_outputs_;                                  // of the cells of these kinds
-  Rows sampled_inputs_, sampled_outputs_, targets_;
+  Kokkos::View<unsigned char*> kinds_;  // of each cell
+  Rows inputs_, outputs_;               // of the network, for each cell
+  Kokkos::View<Cell*> integrated_, sampled_;
+  Kokkos::View<CellState*> sampled_before_;  // before they are integrated
+  Rows sampled_inputs_, sampled_targets_;
   double last_loss_ = 0;
   std::uint64_t training_steps_ = 0;
 };
