@@ -108,8 +108,7 @@ void run_one(const Options& options) {
   }
 }
 
-void run(int count, char** arguments) {
-  const Options options = read_options(count, arguments);
+void run(const Options& options) {
   std::filesystem::create_directories(options.folder);
   if (options.mode == Mode::compare) {
     run_both(options);
@@ -129,17 +128,26 @@ int main(int argc, char** argv) {
   }
   int threads = 0;  // the network is too small for its exchange to be hidden
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);
+  int code = 0;
   {
     const Kokkos::ScopeGuard kokkos(argc, argv);
     try {
-      reacting::run(argc, argv);
-    } catch (const std::exception& exception) {
-      const mylos::Error error = mylos::Error::of(exception);
-      std::fprintf(stderr, "reacting: %s\n", error.what());
-      std::fflush(stdout);
-      MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));  // other ranks may wait for this one
+      const reacting::Options options = reacting::read_options(argc, argv);
+      try {
+        reacting::run(options);
+      } catch (const std::exception& exception) {
+        const mylos::Error error = mylos::Error::of(exception);
+        std::fflush(stdout);
+        std::fprintf(stderr, "reacting: %s\n", error.what());
+        MPI_Abort(MPI_COMM_WORLD, static_cast<int>(error.code()));  // other ranks may wait for this one
+      }
+    } catch (const mylos::Error& error) {  // the same on all ranks
+      int rank = 0;
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      if (rank == 0) std::fprintf(stderr, "reacting: %s\n", error.what());
+      code = static_cast<int>(error.code());
     }
   }
   MPI_Finalize();
-  return 0;
+  return code;
 }
