@@ -43,7 +43,7 @@ MAY_SEE_ALL_OPTIONS = {"config", "checkpoint", "data"}
 
 # Outside header -> the files (paths without include/mylos/ or src/mylos/) that may include it.
 WRAPPED = {
-    r"hdf5(_hl)?\.h": r"io/.*hdf5.*",
+    r"hdf5(_hl)?\.h": r"io/.*hdf5.*|apps/reacting/restart\.cpp",
     r"nccl\.h": r"comm/.*nccl.*",
     r"nvml\.h": r"io/system/nvml_energy\.cpp",
     r"dnnl(_.*)?\.(hpp|h)": r"kernels/.*(onednn|dnnl).*",
