@@ -136,7 +136,8 @@ def check_fields(command):
     """A chain whose grid the data give, with statistics, and layers in three types."""
     source = numpy.random.default_rng(5)
     with h5py.File(command.folder / "fields.h5", "w") as file:
-        file["inputs"] = source.normal(size=(24, 6, 5, 3)).astype("f4")
+        file["inputs"] = source.normal(size=(24, 90)).astype("f4")
+        file.attrs["shape"] = numpy.bytes_("6 5 3")
         file["targets"] = source.normal(size=(24, 60)).astype("f4")
     (command.folder / "fields.toml").write_text(FIELDS, encoding="utf-8")
     command.must("train", "fields.toml")

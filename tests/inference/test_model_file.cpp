@@ -32,6 +32,9 @@ class ModelFile : public testing::Test {
     options.run.steps = 5;
     options.model = network.model;
     options.precision = network.precision;
+    options.data.train = "nowhere.h5";  // a deck without sizes leaves them to its data
+    if (options.model.type == ModelType::gpt && options.model.norm == NormType::none)
+      options.model.norm = NormType::layernorm;  // the same, as a deck says it
     return resolve(options);
   }
   std::unique_ptr<TrainingModel> write(const SmallNetwork& network, test::StoredBeside beside = {}) {
