@@ -33,6 +33,7 @@ inline Options grid_options(DType compute) {
   options.model.type = ModelType::chain;
   options.model.shape = options.data.shape = {4, 5, 2};
   options.model.inputs = 40;
+  options.model.outputs = 60;
   options.model.loss = LossType::mse;
   options.model.chain = {{.kind = LayerKind::conv,
                           .outputs = 24,

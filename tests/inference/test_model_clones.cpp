@@ -33,6 +33,7 @@ std::vector<Subject> subjects(DType type) {
   Options winograd = test::grid_options(type);
   winograd.model.shape = winograd.data.shape = {16, 12, 16};
   winograd.model.inputs = 16 * 12 * 16;
+  winograd.model.outputs = 16 * 12 * 3;
   Options mixed = test::vector_options(type);
   mixed.precision.rules = {{"head", DType::fp32}};
   mixed.model.activation = Activation::gelu;

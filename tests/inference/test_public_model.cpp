@@ -283,6 +283,7 @@ TEST_F(PublicModel, RefusesFilesThatAreNoModels) {
   const test::SmallNetwork gpt = test::small_networks(DType::fp32)[2];
   Options options;
   options.model = gpt.model;
+  options.model.norm = NormType::layernorm;
   options.data.batch = 8;
   const auto engines = make_engines({});
   TrainingModel trained(gpt.chain(), *engines, 4, 1 << 20, 1);

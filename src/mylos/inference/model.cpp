@@ -34,7 +34,6 @@ constexpr std::uintptr_t in_place_alignment = 64;
 /// A file, opened by this process alone.
 struct OpenedFile {
   explicit OpenedFile(const std::string& path) : reader(ranks, path, ReadableKinds::all) {}
-
   RankGroup ranks;
   CheckpointReader reader;
 };
@@ -77,14 +76,17 @@ struct PieceTensors {
   }
 
   Pieces pieces;
-  Tensor inputs;         // as the network reads them
-  Tensor outputs;        // as floats
-  Tensor staged_inputs;  // of an array in the host's memory
+  Tensor inputs, outputs;  // as the network reads them; as floats
+  Tensor staged_inputs;    // of an array in the host's memory
 };
 
 /// The host memory through which arrays of the host go to a device and back, in floats.
 std::size_t staging_values(const Chain& chain, std::int64_t samples) {
   return memory_is_host ? 0 : static_cast<std::size_t>(samples * std::max(chain.inputs(), chain.outputs()));
+}
+
+StagedFloats make_staging(std::size_t values) {  // an empty view would allocate its header
+  return values == 0 ? StagedFloats() : StagedFloats("staged samples", values);
 }
 
 /// The columns of a matrix of floats as an array.
@@ -97,7 +99,7 @@ ArraySamples array_of_rows(const Tensor& rows) {
   return array;
 }
 
-/// What clones share. Nothing changes it once the weights have been read.
+/// What clones share. Nothing changes it after the weights have been read.
 struct SharedNetwork {
   SharedNetwork(StoredNetwork stored, const Engines& engines, std::int64_t samples)
       : network(std::move(stored)),
@@ -136,7 +138,7 @@ struct Model::Parts {
         activations("activations", layout.bytes),
         memory("samples", PieceTensors(chain(), shared->piece, nullptr).pieces.bytes()),
         tensors(chain(), shared->piece, memory.data()),
-        staging("staged samples", staging_values(chain(), shared->piece)),
+        staging(make_staging(staging_values(chain(), shared->piece))),
         pass(chain(), shared->packed.of_stages(), buffers, shared->piece, layout, activations) {}
 
   [[nodiscard]] const Chain& chain() const { return shared->network.chain; }
