@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 
+#include "train/allocations.hpp"
 #include "train/own_loss.hpp"
 
 namespace mylos::own_loss_grids_test {
@@ -264,6 +265,17 @@ TEST_P(InputGradients, ChangeNoBitsOfAStep) {
       with.apply();
     }
     EXPECT_EQ(values_of_parameters(plain), values_of_parameters(with)) << name_of(type);
+  }
+}
+
+TEST_P(InputGradients, TakeTheMemoryThatIsPlanned) {
+  const Options options = GetParam().options(DType::bf16);
+  for (const bool wanted : {false, true}) {
+    const testing_support::AllocationsByLabel allocations;
+    OnlineTrainer online(options, MPI_COMM_WORLD, OnlineOptions{.input_gradients = wanted});
+    const std::size_t bytes = TrainingModel::input_gradient_bytes(online.trainer().model().chain(), most);
+    EXPECT_EQ(bytes > 0, wanted);
+    EXPECT_EQ(testing_support::AllocationsByLabel::held["input gradients"], bytes);
   }
 }
 
