@@ -142,7 +142,7 @@ TEST_P(OwnTypes, ANumberThatIsNotFiniteInOneRanksGradientSkipsOnAll) {
   const Samples samples(0, 0, most);
   const bool guilty = rank_of(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
   for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
-    one_pass(online, samples, 0.1f);
+    one_pass(online, samples, 0.01f);
     const std::vector<float> before = values_of_parameters(online);
     const Matrix y("y", most, output_width);
     online.forward(samples.inputs, y);
@@ -152,7 +152,7 @@ TEST_P(OwnTypes, ANumberThatIsNotFiniteInOneRanksGradientSkipsOnAll) {
     EXPECT_FALSE(skipped.updated);
     EXPECT_GE(skipped.overflow_rank, 0);
     EXPECT_EQ(values_of_parameters(online), before);
-    one_pass(online, samples, 0.1f);
+    one_pass(online, samples, 0.01f);
     EXPECT_TRUE(online.apply().updated);
     EXPECT_NE(values_of_parameters(online), before);
   }

@@ -146,7 +146,8 @@ TEST(OwnLossCalls, OfNormalisationOverRanksNeedsTheSameCallsOnAllRanks) {
   OnlineTrainer own(normalised_over_ranks(), MPI_COMM_WORLD, OnlineOptions{.reduction = LossReduction::mean});
   const int rank = rank_of(MPI_COMM_WORLD);
   for (std::uint64_t step = 1; step < 20; ++step) {
-    const Samples samples = share_of(rank, step);  // none on some rank at times
+    if (all_of(size_of(MPI_COMM_WORLD), step).inputs.extent(0) == 1) continue;  // too few to normalise
+    const Samples samples = share_of(rank, step);                               // none on some rank at times
     built_in.step(samples.inputs, samples.targets);
     one_pass(own, samples, 1.0f / output_width);
     own.apply();

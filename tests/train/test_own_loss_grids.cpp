@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 
+#include "train/allocations.hpp"
 #include "train/own_loss.hpp"
 
 namespace mylos::own_loss_grids_test {
@@ -222,10 +223,11 @@ INSTANTIATE_TEST_SUITE_P(Networks, InputGradients,
 
 TEST_P(InputGradients, AreThoseOfDifferencesInDouble) {
   for (const DType type : {DType::fp32, DType::fp16, DType::bf16}) {
-    std::vector<float> stored;
-    for (const RecomputeMode recompute : {RecomputeMode::none, RecomputeMode::all}) {
-      for (const LossReduction reduction : {LossReduction::sum, LossReduction::mean}) {
+    for (const LossReduction reduction : {LossReduction::sum, LossReduction::mean}) {
+      std::vector<float> stored;
+      for (const RecomputeMode recompute : {RecomputeMode::none, RecomputeMode::all}) {
         Options options = GetParam().options(type);
+        options.precision.scaler.initial_scale = 64;  // dy is of order 1
         options.memory.recompute = recompute;
         OnlineTrainer online(options, MPI_COMM_WORLD,
                              OnlineOptions{.input_gradients = true, .reduction = reduction});
@@ -238,7 +240,7 @@ TEST_P(InputGradients, AreThoseOfDifferencesInDouble) {
         const double tolerance = type == DType::fp32 ? 1e-5 : type == DType::fp16 ? 5e-3 : 4e-2;
         EXPECT_LT(error_of(GetParam().in_double(online), x, dy, dx), tolerance) << name_of(type);
         if (stored.empty()) stored = on_host_of(dx);
-        EXPECT_EQ(on_host_of(dx), stored);  // of every schedule and reduction
+        EXPECT_EQ(on_host_of(dx), stored);  // of every schedule
         EXPECT_TRUE(online.apply().updated);
       }
     }
@@ -263,6 +265,17 @@ TEST_P(InputGradients, ChangeNoBitsOfAStep) {
       with.apply();
     }
     EXPECT_EQ(values_of_parameters(plain), values_of_parameters(with)) << name_of(type);
+  }
+}
+
+TEST_P(InputGradients, TakeTheMemoryThatIsPlanned) {
+  const Options options = GetParam().options(DType::bf16);
+  for (const bool wanted : {false, true}) {
+    const testing_support::AllocationsByLabel allocations;
+    OnlineTrainer online(options, MPI_COMM_WORLD, OnlineOptions{.input_gradients = wanted});
+    const std::size_t bytes = TrainingModel::input_gradient_bytes(online.trainer().model().chain(), most);
+    EXPECT_EQ(bytes > 0, wanted);
+    EXPECT_EQ(testing_support::AllocationsByLabel::held["input gradients"], bytes);
   }
 }
 
