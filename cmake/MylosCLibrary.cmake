@@ -41,19 +41,25 @@ endif()
 
 # Called where all rooms are there.
 function(mylos_add_c_library)
-  # A shared fmt would be found by a program's own calls of another build of fmt, or the other way round: its functions are
-  # compiled from its headers into the library, where those have what this version needs.
+  # Calls of a shared fmt or toml++ could reach another build of it in the program, or the program's calls this one: their
+  # functions are compiled from their headers into the library; those of fmt where the headers have what this version needs.
   get_target_property(fmt_headers fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
   try_compile(Mylos_FMT_GOES_INTO_LIBRARY "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/fmt_inside"
     SOURCES "${PROJECT_SOURCE_DIR}/src/mylos/api/fmt_functions.cpp" "${PROJECT_SOURCE_DIR}/cmake/calls_fmt.cpp"
     CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${fmt_headers}" CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
+  set(inside toml_functions.cpp)
+  if(Mylos_FMT_GOES_INTO_LIBRARY)
+    list(APPEND inside fmt_functions.cpp)
+  endif()
+  list(TRANSFORM inside PREPEND "${PROJECT_SOURCE_DIR}/src/mylos/api/")
+  add_library(mylos_inside OBJECT ${inside})
+  set_target_properties(mylos_inside PROPERTIES UNITY_BUILD OFF)
+  target_include_directories(mylos_inside SYSTEM PRIVATE ${fmt_headers}
+                             $<TARGET_PROPERTY:tomlplusplus::tomlplusplus,INTERFACE_INCLUDE_DIRECTORIES>)
+  target_compile_definitions(mylos_inside PRIVATE $<TARGET_PROPERTY:tomlplusplus::tomlplusplus,INTERFACE_COMPILE_DEFINITIONS>)
   set(sources arrays.cpp last_error.cpp library.cpp model.cpp trainer.cpp)
   list(TRANSFORM sources PREPEND "${PROJECT_SOURCE_DIR}/src/mylos/api/")
-  if(Mylos_FMT_GOES_INTO_LIBRARY)
-    add_library(mylos_fmt OBJECT "${PROJECT_SOURCE_DIR}/src/mylos/api/fmt_functions.cpp")
-    target_include_directories(mylos_fmt PRIVATE ${fmt_headers})
-    list(APPEND sources $<TARGET_OBJECTS:mylos_fmt>)
-  endif()
+  list(APPEND sources $<TARGET_OBJECTS:mylos_inside>)
 
   add_library(mylos_c SHARED ${sources})
   add_library(Mylos::c ALIAS mylos_c)

@@ -23,7 +23,7 @@ def check_symbols(library, header):
 
 def check_needed(library):
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", run(["readelf", "--dynamic", "--wide", library], library.parent).stdout)
-    hidden = [name for name in needed if re.match("lib(kokkos|hwy|fmt|mylos)", name)]
+    hidden = [name for name in needed if re.match("lib(kokkos|hwy|fmt|toml|mylos)", name)]
     assert hidden == [], f"the library loads {hidden}, which it must contain"
 
 
