@@ -90,6 +90,9 @@ std::vector<Option> known_options() {
           "window", "Samples per rank from which batches are drawn",
           [](Options& o) -> int& { return o.surrogate.window; }, 1, many, counts),
       number<int>(
+          "batch", "Samples per rank in a training step; at most data.micro_batch of the deck",
+          [](Options& o) -> int& { return o.surrogate.batch; }, 1, many, counts),
+      number<int>(
           "learning_steps", "Training steps per time step while the network computes few cells",
           [](Options& o) -> int& { return o.surrogate.learning_steps; }, 1, 1023,
           "an integer from 1 to 1023"),

@@ -18,6 +18,15 @@ Grid& check_step(Grid& grid, const Transport& transport, double dt) {
   return grid;
 }
 
+/// Lists all cells of this rank. Not in the constructor: nvcc wants kernels in functions.
+void list_cells(const Grid& grid, const Kokkos::View<Cell*>& cells) {
+  const int columns = grid.columns;
+  for_each_cell(
+      "all cells", grid, KOKKOS_LAMBDA(int row, int column) {
+        cells((row - 1) * columns + column - 1) = {row, column};
+      });
+}
+
 }  // namespace
 
 Simulation::Simulation(const Options& options, MPI_Comm ranks, bool with_surrogate)
@@ -29,12 +38,7 @@ Simulation::Simulation(const Options& options, MPI_Comm ranks, bool with_surroga
       all_cells_("all cells", static_cast<std::size_t>(grid.own_cells())) {
   check_step(grid, transport_, dt_);
   if (with_surrogate) surrogate = std::make_unique<Surrogate>(grid, options.surrogate);
-  const auto cells = all_cells_;
-  const int columns = grid.columns;
-  for_each_cell(
-      "all cells", grid, KOKKOS_LAMBDA(int row, int column) {
-        cells((row - 1) * columns + column - 1) = {row, column};
-      });
+  list_cells(grid, all_cells_);
   set_initial_state(grid, fields);
 }
 

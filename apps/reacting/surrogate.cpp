@@ -19,7 +19,7 @@ KOKKOS_INLINE_FUNCTION int number_of(int row, int column, int columns) {
 Surrogate::Surrogate(const Grid& grid, const SurrogateOptions& options)
     : network(mylos::read_deck(options.deck), grid.ranks),
       trust(options.error_bound),
-      window(options.window, static_cast<int>(network.max_samples())),
+      window(options.window, options.batch),
       grid_(grid),
       options_(options) {
   const auto cells = static_cast<std::size_t>(grid.own_cells());

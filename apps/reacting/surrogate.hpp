@@ -21,6 +21,7 @@ struct SurrogateOptions {
   double check_share = 0.02;    // of the cells of trusted bins that are sampled
   double explore_share = 0.2;   // of the others
   int window = 32768;           // samples per rank
+  int batch = 512;              // of them in a training step
   double learned_share = 0.95;  // of all cells by the network: below it
   int learning_steps = 8;       // training steps per time step; above it
   int idle_steps = 4;           // time steps per training step
