@@ -73,7 +73,7 @@ def check_overwriting(command):
 def judges(command, path):
     """The ids with which each reader of a model file refuses it; "" if it takes it."""
     found = []
-    for arguments in (["info", path, "--verify"], ["info", path], ["predict", path, "test.h5", "x.h5"]):
+    for arguments in (["info", path, "--verify"], ["info", path], ["predict", path, "test.h5", "outputs.h5"]):
         result = command.run(*arguments)
         assert result.returncode == (2 if ids_of(result.stderr) else 0), f"{arguments}: {result}"
         found.append((ids_of(result.stderr) or [""])[0])
