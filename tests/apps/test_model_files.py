@@ -41,9 +41,9 @@ def check_where_a_run_is_needed(command):
     command.must_refuse(["export", "bf16", "x.h5"], "wrong-rank-count", ranks=2)
     command.must_refuse(["export", "bf16", "x.safetensors"], "bad-argument", "x.safetensors", "mylos convert")
     command.must_refuse(["export", "bf16", "."], "not-a-file")
-    command.must_refuse(["export", "bf16", checkpoint], "bad-argument", checkpoint.name)
+    command.must_refuse(["export", "bf16", checkpoint], "arguments-conflict", checkpoint.name)
     command.must_refuse(["export", "bf16", last_checkpoint(command, "fp32")], "already-exists", "checkpoint")
-    command.must_refuse(["export", "bf16", "train.h5"], "bad-argument", "train.h5")
+    command.must_refuse(["export", "bf16", "train.h5"], "arguments-conflict", "train.h5")
     command.must_refuse(["export", "train.h5", "x.h5"], "wrong-format", "train.h5")
     command.must_refuse(["export", "nowhere", "x.h5"], "no-such-file", "nowhere")
     assert not (command.folder / "x.h5").exists()
@@ -73,7 +73,7 @@ def check_overwriting(command):
 def judges(command, path):
     """The ids with which each reader of a model file refuses it; "" if it takes it."""
     found = []
-    for arguments in (["info", path, "--verify"], ["info", path], ["predict", path, "test.h5", "x.h5"]):
+    for arguments in (["info", path, "--verify"], ["info", path], ["predict", path, "test.h5", "outputs.h5"]):
         result = command.run(*arguments)
         assert result.returncode == (2 if ids_of(result.stderr) else 0), f"{arguments}: {result}"
         found.append((ids_of(result.stderr) or [""])[0])

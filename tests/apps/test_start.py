@@ -26,7 +26,7 @@ def main():
         newest = "runs/small/checkpoints/step-0000000032.h5"
         works = [["--version"], ["--help"], ["manual"], ["types"], ["check-precision", "train.h5"], ["check-precision", newest],
                  ["info", "runs/small"], ["info", newest, "--verify"], ["report", "runs/small"], ["prepare", "stamp", "test.h5"],
-                 ["export", "runs/small", "model.h5"], ["info", "model.h5"]]
+                 ["export", "runs/small", "model.h5"]]
         refused = [["--versoin"], ["types", "train.h5"], ["info", "nowhere"], ["check-precision", "deck.toml"], ["report", "nowhere"],
                    ["export", "nowhere", "model.h5"],
                    ["prepare", "csv", "nowhere.csv", "--out", "new.h5"]]
