@@ -12,9 +12,8 @@ template <class From, class To>
 void multiply(const Execution& exec, std::int64_t count, const From* from, To* to, const float* scale,
               float factor) {
   for_each_element(
-      exec, "times scale", count, KOKKOS_LAMBDA(const std::int64_t i) {
-        to[i] = from_float<To>(to_float(from[i]) * (*scale * factor));
-      });
+      exec, "times scale", count,
+      KOKKOS_LAMBDA(const std::int64_t i) { to[i] = from_float<To>(to_float(from[i]) * (*scale * factor)); });
 }
 
 template <class From, class To>

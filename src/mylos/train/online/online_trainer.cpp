@@ -75,8 +75,8 @@ void require_online(const Options& options) {
   }
 }
 
-/// As a deck would give them: checked like one, and so that a checkpoint's deck can be read again. Options set
-/// in code may have the shape of a sample in either place.
+/// As a deck would give them: checked like one, and so that a checkpoint's deck can be read again. Options
+/// set in code may have the shape of a sample in either place.
 Options checked(const Options& given) {
   require_online(given);
   Options options = given;
@@ -154,8 +154,9 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi, const OnlineOpti
   std::optional<InitialWeights> initial;
   if (!options.run.initial.empty()) initial.emplace(ranks, options, assembly.network.chain);
   MemoryProblem problem = shared_problem(assembly.network, *assembly.engines, ranks, nullptr);
-  assembly.memory = share_plan(problem, ranks, "the plan of rank 0",
-                               {.choose = [&](const MemoryProblem& asked) { return new_plan(asked, {}, line); }});
+  assembly.memory =
+      share_plan(problem, ranks, "the plan of rank 0",
+                 {.choose = [&](const MemoryProblem& asked) { return new_plan(asked, {}, line); }});
   run_on_all(ranks, [&] {
     assemble(assembly, options.run.steps);
     const Trainer& trainer = *assembly.trainer;
