@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <span>
 #include <utility>
 
 #include "mylos/base/device/parallel_region.hpp"
@@ -61,7 +60,6 @@ std::int64_t piece_of(const Chain& chain, const Engines& engines, const LoadOpti
   return samples_per_piece(chain, engines, limit);
 }
 
-/// Probabilities are computed on the host, as in `mylos predict`.
 bool has_probabilities(const Chain& chain) {
   return chain.loss() == LossType::cross_entropy || chain.loss() == LossType::binary_cross_entropy;
 }

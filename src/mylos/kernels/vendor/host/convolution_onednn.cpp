@@ -158,7 +158,7 @@ class OneDnnConvolution final : public LibraryConvolution {
                          void* workspace) override {
     Known& entry = known(pass);
     try {
-      std::unique_ptr<Primitives>& primitives = entry.primitives[library_threads() == 1 ? 0 : 1];
+      std::unique_ptr<Primitives>& primitives = entry.primitives;
       if (!primitives) {
         const onednn::ConvolutionCode code = onednn::find_convolution_code(engine_, pass);
         if (code.bytes() > entry.bytes) {
@@ -183,8 +183,7 @@ class OneDnnConvolution final : public LibraryConvolution {
     std::size_t bytes = 0;
     std::size_t code_bytes = 0;
     std::size_t enough_bytes = unknown;
-    // Created at first use: for one thread, as in a parallel region, and for several.
-    std::array<std::unique_ptr<Primitives>, 2> primitives;
+    std::unique_ptr<Primitives> primitives;  // created at first use
   };
 
   static LibraryPass with_samples(const LibraryPass& pass, std::int64_t samples) {
@@ -196,9 +195,10 @@ class OneDnnConvolution final : public LibraryConvolution {
     return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(samples)));
   }
   [[nodiscard]] Known& known(const LibraryPass& pass) {
-    const auto found = known_.find(pass);
-    if (found != known_.end()) return found->second;
-    Known& entry = known_[pass];
+    auto& all = known_[library_threads() == 1 ? 0 : 1];
+    const auto found = all.find(pass);
+    if (found != all.end()) return found->second;
+    Known& entry = all[pass];
     const onednn::ConvolutionCode code = onednn::find_convolution_code(engine_, pass);
     entry.is_supported = code.is_supported;
     entry.bytes = code.is_supported ? code.bytes() : 0;
@@ -209,7 +209,8 @@ class OneDnnConvolution final : public LibraryConvolution {
   bool native_bfloat16_ = onednn::multiplies_bfloat16();
   dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream_{engine_};
-  std::unordered_map<LibraryPass, Known, LibraryPassHash> known_;
+  // For one thread, as in a parallel region, and for several, which need more scratch memory.
+  std::array<std::unordered_map<LibraryPass, Known, LibraryPassHash>, 2> known_;
 };
 
 }  // namespace
