@@ -22,7 +22,7 @@ program trainer
   call require(error%code == 2 .and. error%id == "no-such-file", "no deck")
   call by_step%create(deck, MPI_COMM_WORLD, error)
   call require(error%code == 0, "an mpi_f08 communicator")
-  call by_parts%create(deck, MPI_COMM_WORLD%mpi_val, error, input_gradients=.true.)
+  call by_parts%create(deck, MPI_COMM_WORLD%mpi_val, error, input_gradients=.true., mean_loss=.true.)
   call require(error%code == 0, "an integer communicator")
   call require(by_step%inputs() == features .and. by_step%outputs() == outputs .and. by_step%max_samples() == 32, "sizes")
 
@@ -32,7 +32,7 @@ program trainer
     call require(error%code == 0 .and. report%step == step .and. report%samples == ranks * samples, "step")
     call by_parts%forward(x, y, error)
     call require(error%code == 0, "forward")
-    dy = real(real(2, real32) / real(ranks * samples * outputs, real32) * (real(y, real32) - real(t, real32)), real64)
+    dy = real(1 / real(outputs, real32) * (2 * (real(y, real32) - real(t, real32))), real64)
     call by_parts%backward(dy, dx, error)
     call require(error%code == 0, "backward")
     call by_parts%apply(error, report=own)
