@@ -64,6 +64,8 @@ bool has_probabilities(const Chain& chain) {
   return chain.loss() == LossType::cross_entropy || chain.loss() == LossType::binary_cross_entropy;
 }
 
+}  // namespace
+
 /// The inputs and outputs of a piece.
 struct PieceTensors {
   PieceTensors(const Chain& chain, std::int64_t samples, void* memory) : pieces(memory) {
@@ -77,6 +79,25 @@ struct PieceTensors {
   Tensor inputs, outputs;  // as the network reads them; as floats
   Tensor staged_inputs;    // of an array in the host's memory
 };
+
+/// What clones share. Nothing changes it after the weights have been read.
+struct SharedNetwork {
+  SharedNetwork(StoredNetwork stored, const Engines& engines, std::int64_t samples)
+      : network(std::move(stored)),
+        piece(samples),
+        weights(network.chain),
+        packed(network.chain, engines, weights.of_stages()),
+        scaling(network.normalizer) {}
+
+  StoredNetwork network;
+  std::int64_t piece;  // in samples
+  ComputeWeights weights;
+  PackedWeights packed;
+  Instructions instructions = instructions_in_use();  // whose order the packed weights have
+  ScalingArrays scaling;
+};
+
+namespace {
 
 /// The host memory through which arrays of the host go to a device and back, in floats.
 std::size_t staging_values(const Chain& chain, std::int64_t samples) {
@@ -96,23 +117,6 @@ ArraySamples array_of_rows(const Tensor& rows) {
   array.value.append(rows.columns(), 1);
   return array;
 }
-
-/// What clones share. Nothing changes it after the weights have been read.
-struct SharedNetwork {
-  SharedNetwork(StoredNetwork stored, const Engines& engines, std::int64_t samples)
-      : network(std::move(stored)),
-        piece(samples),
-        weights(network.chain),
-        packed(network.chain, engines, weights.of_stages()),
-        scaling(network.normalizer) {}
-
-  StoredNetwork network;
-  std::int64_t piece;  // in samples
-  ComputeWeights weights;
-  PackedWeights packed;
-  Instructions instructions = instructions_in_use();  // whose order the packed weights have
-  ScalingArrays scaling;
-};
 
 InferenceBytes bytes_of(const StoredNetwork& network, const Engines& engines, std::int64_t samples) {
   const Chain& chain = network.chain;

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <span>
 
@@ -179,11 +180,16 @@ void match_samples(ArraySamples& x, ArraySamples& y) {
     if (may_overlap(read.dimensions(), read.element(), written.dimensions(), written.element(), distance))
       fail_input(ErrorId::bad_call, "x and y overlap in memory");
   }
-  int order[max_array_rank] = {0, 1, 2, 3, 4};
-  std::sort(order, order + in.rank,
-            [&](int a, int b) { return in.stride[a] != in.stride[b] ? in.stride[a] > in.stride[b] : a < b; });
+  std::array<std::size_t, max_array_rank> order{};
+  const auto is_outer = [&](std::size_t a, std::size_t b) { return in.stride[a] > in.stride[b]; };
+  for (std::size_t d = 0; d < static_cast<std::size_t>(in.rank);
+       ++d) {  // by insertion: there are at most five
+    order[d] = d;
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(d);
+    std::rotate(std::upper_bound(order.begin(), end, d, is_outer), end, end + 1);
+  }
   x.sample = y.sample = {};
-  for (int d = 0; d < in.rank; ++d) {
+  for (std::size_t d = 0; d < static_cast<std::size_t>(in.rank); ++d) {
     x.sample.append(in.extent[order[d]], in.stride[order[d]]);
     y.sample.append(out.extent[order[d]], out.stride[order[d]]);
   }
