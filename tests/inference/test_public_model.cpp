@@ -285,6 +285,7 @@ TEST_F(PublicModel, RefusesFilesThatAreNoModels) {
   options.model = gpt.model;
   options.model.norm = NormType::layernorm;
   options.data.batch = 8;
+  options.run.steps = 1;
   const auto engines = make_engines({});
   TrainingModel trained(gpt.chain(), *engines, 4, 1 << 20, 1);
   test::write_network(ranks, file, trained, {.deck = resolve(options)});

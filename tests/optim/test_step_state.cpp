@@ -46,7 +46,7 @@ class Step : public testing::Test {
   }
   StepState decide_only(const AgreementResult& result) {
     agreed.set(result);
-    decide(exec, rule, agreed.data(), state.data());
+    decide(exec, rule, own_input.data(), agreed.data(), state.data());
     exec.fence();
     return state.get();
   }
@@ -60,6 +60,7 @@ class Step : public testing::Test {
 
   Execution exec;
   StepRule rule;
+  test::DeviceValue<StepInput> own_input;
   test::DeviceValue<AgreementResult> agreed;
   test::DeviceValue<StepState> state;
   test::DeviceValue<std::array<StepRecord, capacity>> records;
@@ -230,7 +231,7 @@ TEST_F(Step, SumsStartAtZeroAndTravelWithSamplesStopAndError) {
   const test::DeviceValue<LossSums> sums(LossSums{3.5, 7});
   const AgreementBuffer agreement(1, 2);
   const test::DeviceValue<StepInput> input;
-  upload(exec, {.rows = 31, .stop = 2}, input.data());
+  upload(exec, {.rows = 31, .stop = 2, .error = 0, .own = {}}, input.data());
   state_own_part(exec, input.data(), sums.data(), agreement);
   begin_step(exec, sums.data());
   exec.fence();

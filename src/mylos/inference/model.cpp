@@ -108,16 +108,6 @@ StagedFloats make_staging(std::size_t values) {  // an empty view would allocate
   return values == 0 ? StagedFloats() : StagedFloats("staged samples", values);
 }
 
-/// The columns of a matrix of floats as an array.
-ArraySamples array_of_rows(const Tensor& rows) {
-  ArraySamples array;
-  array.data = rows.data();
-  array.count = rows.rows();
-  array.sample.append(rows.rows(), rows.columns());
-  array.value.append(rows.columns(), 1);
-  return array;
-}
-
 InferenceBytes bytes_of(const StoredNetwork& network, const Engines& engines, std::int64_t samples) {
   const Chain& chain = network.chain;
   return {.weights = ComputeWeights::memory_bytes(chain),

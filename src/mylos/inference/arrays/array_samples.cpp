@@ -195,4 +195,13 @@ void match_samples(ArraySamples& x, ArraySamples& y) {
   }
 }
 
+ArraySamples array_of_rows(const Tensor& rows) {
+  ArraySamples array;
+  array.data = rows.data();
+  array.count = rows.rows();
+  array.sample.append(rows.rows(), rows.columns());
+  array.value.append(rows.columns(), 1);
+  return array;
+}
+
 }  // namespace mylos

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/tensor.hpp"
 #include "mylos/inference/array_view.hpp"
 
 namespace mylos {
@@ -71,5 +72,8 @@ struct SampleFormat {
 /// Throws Error (bad_input) if the arrays have other samples, or if elements of `y` lie over elements of `x`
 /// or of `y`.
 void match_samples(ArraySamples& x, ArraySamples& y);
+
+/// Returns the columns of a matrix of floats as an array.
+[[nodiscard]] ArraySamples array_of_rows(const Tensor& rows);
 
 }  // namespace mylos
