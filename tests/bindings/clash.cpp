@@ -13,7 +13,8 @@
 
 // Another fmt: the names and arguments of fmt 9's, with functions that would put something else into every
 // message.
-namespace fmt::inline v9 {
+namespace fmt {
+inline namespace v9 {
 class appender;
 template <class Iterator, class Char>
 class basic_format_context;
@@ -35,7 +36,8 @@ void throw_format_error(const char*) {
   std::abort();
 }
 }  // namespace detail
-}  // namespace fmt::inline v9
+}  // namespace v9
+}  // namespace fmt
 
 namespace {
 
