@@ -40,6 +40,9 @@ def check_where_a_run_is_needed(command):
     command.must_refuse(["export", model, "x.h5"], "weights-only", model)
     command.must_refuse(["export", "bf16", "x.h5"], "wrong-rank-count", ranks=2)
     command.must_refuse(["export", "bf16", "x.safetensors"], "bad-argument", "x.safetensors", "mylos convert")
+    deck = (command.folder / "deck.toml").read_bytes()
+    command.must_refuse(["export", "bf16", "deck.toml"], "bad-argument", "deck.toml", "deck.h5")
+    assert (command.folder / "deck.toml").read_bytes() == deck
     command.must_refuse(["export", "bf16", "."], "not-a-file")
     command.must_refuse(["export", "bf16", checkpoint], "arguments-conflict", checkpoint.name)
     command.must_refuse(["export", "bf16", last_checkpoint(command, "fp32")], "already-exists", "checkpoint")

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "commands.hpp"
+#include "commands/prediction_file.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
@@ -31,6 +32,7 @@ void require_replaceable(const CheckpointReader& checkpoint, const std::string& 
                "{}: `mylos export` writes HDF5; name it MODEL.h5, or let `mylos convert` write safetensors",
                printable(output));
   }
+  require_hdf5_name(output);
   std::error_code failure;
   const std::filesystem::file_status there = std::filesystem::status(output, failure);
   if (failure && there.type() != std::filesystem::file_type::not_found)

@@ -5,22 +5,15 @@
 #include <cstdlib>
 
 #include "mylos/comm/options.hpp"
+#include "mylos/comm/ranks/mpi_running.hpp"
 
 namespace mylos::app {
 namespace {
 
-bool mpi_is_up() {
-  int initialized = 0;
-  int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  return initialized != 0 && finalized == 0;
-}
-
 /// The result of `question` (MPI_Comm_rank, MPI_Comm_size) for MPI_COMM_WORLD.
 int ask_world(int (*question)(MPI_Comm, int*), int alone) {
   int answer = alone;
-  if (mpi_is_up()) question(MPI_COMM_WORLD, &answer);
+  if (mpi_is_running()) question(MPI_COMM_WORLD, &answer);
   return answer;
 }
 
@@ -42,7 +35,7 @@ bool was_launched() {
 }
 
 RankGroup ranks_of_start() {
-  if (!mpi_is_up()) return {};
+  if (!mpi_is_running()) return {};
   return {MPI_COMM_WORLD, CommunicationOptions{}.timeout_s};
 }
 

@@ -11,21 +11,14 @@
 #include "mylos/api/last_error.hpp"
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/device/threads.hpp"
+#include "mylos/comm/ranks/mpi_running.hpp"
 
 namespace mylos::api {
 namespace {
 
-bool mpi_runs() {
-  int started = 0;
-  int over = 0;
-  MPI_Initialized(&started);
-  MPI_Finalized(&over);
-  return started != 0 && over == 0;
-}
-
 /// Of a program that has not asked for a number.
 int default_threads() {
-  if (std::getenv("OMP_NUM_THREADS") == nullptr && mpi_runs()) return 1;
+  if (std::getenv("OMP_NUM_THREADS") == nullptr && mpi_is_running()) return 1;
   return std::min(omp_get_max_threads(), max_threads);
 }
 
@@ -85,7 +78,7 @@ void Library::finish() {
   const std::unique_lock lock(mutex_);
   if (finished_) return;
   finished_ = true;
-  const bool mpi = mpi_runs();
+  const bool mpi = mpi_is_running();
   for (const auto& handle : handles_) {
     if (mpi || !handle->of_mpi()) handle->close();
   }
@@ -142,7 +135,7 @@ void Library::remove(const Handle* pointer, const char* call) {
   const Handle* const found = find(pointer, call);
   const auto entry = std::find_if(handles_.begin(), handles_.end(),
                                   [&](const auto& handle) { return handle.get() == found; });
-  if ((*entry)->of_mpi() && !mpi_runs()) (*entry)->close();  // does nothing: MPI's end has closed it
+  if ((*entry)->of_mpi() && !mpi_is_running()) (*entry)->close();  // does nothing: MPI's end has closed it
   handles_.erase(entry);
 }
 

@@ -13,6 +13,7 @@
 #include "mylos/api/same_abi.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/comm/ranks/mpi_running.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/mylos.h"
@@ -29,11 +30,7 @@ mylos_trainer& trainer_of(const mylos_trainer* pointer, const char* call) {
 }
 
 MPI_Comm communicator_of(std::int32_t handle) {
-  int started = 0;
-  int over = 0;
-  MPI_Initialized(&started);
-  MPI_Finalized(&over);
-  if (started == 0 || over != 0)
+  if (!mpi_is_running())
     fail_run(ErrorId::bad_call,
              "MPI is not running; a trainer must live between MPI_Init and MPI_Finalize, also on one rank");
   return MPI_Comm_f2c(static_cast<MPI_Fint>(handle));

@@ -5,6 +5,7 @@
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/comm/ranks/mpi_running.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/inference/infer.hpp"
@@ -24,11 +25,7 @@ constexpr std::size_t online_calls = 4;  // values of OnlineCall
 
 MPI_Comm require_started(MPI_Comm ranks) {
   require_outside_parallel_region("the constructor of OnlineTrainer");
-  int started = 0;
-  int over = 0;
-  MPI_Initialized(&started);
-  MPI_Finalized(&over);
-  if (started == 0 || over != 0)
+  if (!mpi_is_running())
     fail_run(ErrorId::bad_call,
              "MPI is not running; an OnlineTrainer must live between MPI_Init and MPI_Finalize");
   if (!Kokkos::is_initialized())
