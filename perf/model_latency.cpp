@@ -109,6 +109,10 @@ class Products {
       problems_.push_back(problem);
       weights_.push_back(numbers(problem.k * problem.n, type));
       workspaces_.emplace_back("workspace", engines_->gemm().workspace_bytes(problem));
+      // As Model does for a network of this size.
+      packed_.emplace_back("packed", engines_->gemm().packed_bytes(problem));
+      if (packed_.back().bytes() > 0)
+        engines_->gemm().pack(Execution(), problem, weights_.back().data(), packed_.back().data());
     }
     for (const std::int64_t width : widths) values_.push_back(numbers(samples * width, type));
   }
@@ -119,7 +123,8 @@ class Products {
                            {.a = values_[i].data(),
                             .b = weights_[i].data(),
                             .c = values_[i + 1].data(),
-                            .bias = weights_[i].data()},
+                            .bias = weights_[i].data(),
+                            .packed_b = packed_[i].data()},
                            workspaces_[i].data());
     }
   }
@@ -127,7 +132,7 @@ class Products {
  private:
   std::unique_ptr<EngineSet> engines_;
   std::vector<GemmProblem> problems_;
-  std::vector<Arena> weights_, workspaces_, values_;
+  std::vector<Arena> weights_, packed_, workspaces_, values_;
 };
 
 void measure(const std::string& path, DType type, double seconds) {
