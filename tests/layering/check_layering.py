@@ -27,7 +27,7 @@ TOPICS = {
     "base": "errors numbers vector device",
     "kernels": "launch gemm engines grid pointwise convolution attention norm rates vendor",
     "comm": "ranks group",
-    "io": "files hdf5 system safetensors",
+    "io": "files hdf5 system safetensors pictures",
     "model": "block chain layers grid memory parameters network",
     "optim": "gradients update",
     "data": "files feed tokens prepare run",
