@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "mylos/data/array_options.hpp"
+
 namespace mylos {
 
 enum class Normalize { none, standard, channel, minmax };
@@ -53,6 +55,7 @@ struct DataOptions {
   WindowOrder window = WindowOrder::random;  // of token windows
   std::vector<std::int64_t> shape = {};  // of a sample: 1 to 3 extents, then channels; empty: from the data
   AugmentOptions augment = {};
+  ArrayOptions arrays = {};  // without inputs: the files are prepared ones
 
   bool operator==(const DataOptions&) const = default;
 };
