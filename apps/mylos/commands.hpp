@@ -40,6 +40,14 @@ struct PlanArguments {
 };
 ExitCode plan_command(const PlanArguments& arguments);
 
+struct DataArguments {
+  std::string deck;
+  std::vector<std::string> overrides;  // key=value
+  std::string picture;                 // FILE.svg or FILE.png; "" = none
+  std::int64_t sample = 0;             // that the picture shows
+};
+ExitCode data_command(const DataArguments& arguments);
+
 struct AdviseArguments {
   std::string deck;
   std::vector<std::string> overrides;  // key=value

@@ -55,6 +55,7 @@ struct CommandLine {
   SampleArguments sample;
   PrepareArguments prepare;
   ConvertArguments convert;
+  DataArguments data;
   ExportArguments exported;
   InitArguments init;
   CheckPrecisionArguments precision;
@@ -237,6 +238,7 @@ int main(int argument_count, char** arguments) {
   add_sample(app, line);
   add_prepare(app, line.prepare, line.command);
   add_convert(app, line.convert, line.command);
+  add_data(app, line.data, line.command);
   add_export(app, line.exported, line.command);
   add_init(app, line.init, line.command);
   add_precision(app, line.precision, line.command);
