@@ -75,7 +75,7 @@ class Layout:
         """The records of all ranks: a dictionary of FIELDS with the numbers, in the order of step and sample."""
         records = []
         for rank in range(self.ranks):
-            stored = (self.folder / f"out.{part}.{rank}").read_bytes()
+            stored = memoryview((self.folder / f"out.{part}.{rank}").read_bytes())
             while stored:
                 record = dict(zip(FIELDS, map(int, numpy.frombuffer(stored, numpy.int64, 5))))
                 stored = stored[40:]
