@@ -6,6 +6,7 @@
 // "sample".
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,11 @@ namespace mylos {
 inline constexpr std::string_view sample_axis = "sample";
 inline constexpr std::string_view time_axis = "time";
 inline constexpr std::string_view channel_axis = "channel";
+
+/// Returns whether points of a sample's grid lie along the axis.
+[[nodiscard]] constexpr bool is_grid_axis(std::string_view axis) {
+  return axis != sample_axis && axis != time_axis && axis != channel_axis;
+}
 
 /// The axes of one array, in the file's order: {"time", "y", "x"}.
 struct ArrayAxes {
@@ -56,6 +62,17 @@ struct ArrayOptions {
   std::string statistics = {};                // data.statistics: a file that keeps them; empty: none
 
   [[nodiscard]] bool given() const { return !inputs.empty(); }
+  /// Returns the axes of an array, in the file's order; empty if none are given.
+  [[nodiscard]] std::vector<std::string> axes_for(std::string_view array) const {
+    const auto named = std::find_if(axes_of.begin(), axes_of.end(),
+                                    [&](const ArrayAxes& each) { return each.array == array; });
+    if (named != axes_of.end()) return named->axes;
+    std::vector<std::string> of_array = axes;
+    if (std::find(constants.begin(), constants.end(), array) != constants.end())
+      std::erase_if(of_array,
+                    [](const std::string& axis) { return axis == sample_axis || axis == time_axis; });
+    return of_array;
+  }
   bool operator==(const ArrayOptions&) const = default;
 };
 
