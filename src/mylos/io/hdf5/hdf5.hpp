@@ -143,6 +143,7 @@ class File {
   [[nodiscard]] const State& state() const { return *state_; }
 
  private:
+  friend class Array;
   explicit File(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
