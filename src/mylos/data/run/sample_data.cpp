@@ -1,5 +1,7 @@
 #include "mylos/data/run/sample_data.hpp"
 
+#include <algorithm>
+
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/feed/augmentation.hpp"
 #include "mylos/data/feed/evaluation_reader.hpp"
@@ -30,8 +32,23 @@ bool ends_on_grid(const ModelOptions& model) {
   return true;  // no layer changes the kind of data
 }
 
-std::int64_t block_of(const SampleStore& store) {
-  return store.block_samples() > 0 ? store.block_samples() : samples_per_block(store.shape().input_bytes());
+/// Returns the order of a run's training samples. Blocks of a store's own size may be large: fewer make up a
+/// window then.
+SamplerOptions sampling(const SampleStore& store, std::int64_t samples, const Options& options) {
+  SamplerOptions order{.samples = samples,
+                       .batch = options.data.batch,
+                       .seed = options.run.seed,
+                       .shuffle = options.data.shuffle,
+                       .last_batch = options.data.last_batch,
+                       .block_samples = samples_per_block(store.shape().input_bytes())};
+  if (store.block_samples() == 0) return order;
+  constexpr std::int64_t min_window_blocks = 4;
+  constexpr std::int64_t window_bytes = std::int64_t{64} << 20;
+  const std::int64_t sample_bytes = store.shape().input_bytes() + store.shape().answer_bytes();
+  order.block_samples = store.block_samples();
+  order.window_blocks =
+      std::clamp(window_bytes / order.block_samples / sample_bytes, min_window_blocks, order.window_blocks);
+  return order;
 }
 
 std::shared_ptr<SampleStore> open_prepared(const DataFiles& files, Answers answers,
@@ -61,12 +78,7 @@ class SampleData final : public RunData {
         training_split_(stores_.rollouts
                             ? windows_of_all_steps(*stores_.rollouts, *stores_.arrays, splits_.train)
                             : splits_.train),
-        sampler_({.samples = training_split_.count,
-                  .batch = options.data.batch,
-                  .seed = options.run.seed,
-                  .shuffle = options.data.shuffle,
-                  .last_batch = options.data.last_batch,
-                  .block_samples = block_of(training_)}) {
+        sampler_(sampling(training_, training_split_.count, options)) {
     if (answers == Answers::needed)
       require_augmentable(augment_, training_.shape(), training_grid(), train_.path(), places_);
     if (stores_.test) {
