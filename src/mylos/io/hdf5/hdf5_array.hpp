@@ -72,6 +72,8 @@ class Array {
 
  private:
   struct State;
+  /// Returns HDF5's identifier (an hid_t).
+  [[nodiscard]] std::int64_t id() const;
   std::shared_ptr<State> state_;
 };
 
