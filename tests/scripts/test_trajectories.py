@@ -126,7 +126,7 @@ def check_files(folder):
     for name, stem in FILES.items():
         said = subprocess.run([sys.executable, GENERATORS / f"{name}.py", "--help"], check=True, capture_output=True, text=True)
         assert "--seed" in said.stdout and "--levels" in said.stdout, said
-        sizes = ["--points", 32, "--levels", 3, "--seed", 5]
+        sizes = ["--points", 32, "--levels", 3, "--seed", 5, "--length", 16]
         all_of_them = make(name, folder / f"{name}-all", "--trajectories", 3, *sizes)
         assert [path.name for path in all_of_them] == [f"{stem}-{number:03d}.h5" for number in range(3)], all_of_them
         again = make(name, folder / f"{name}-again", "--trajectories", 1, "--first", 1, *sizes, "--gzip", 4)
