@@ -30,7 +30,7 @@ TOPICS = {
     "io": "files hdf5 system safetensors",
     "model": "block chain layers grid memory parameters rollout network",
     "optim": "gradients update",
-    "data": "files feed tokens prepare run",
+    "data": "files arrays feed tokens prepare run",
     "config": "schema keys deck",
     "checkpoint": "file write",
     "inference": "arrays .",

@@ -123,8 +123,8 @@ std::unique_ptr<EvaluationPass> TrainedNetwork::pass_over(DataPart part, const I
                                            .counts_outside = true});
 }
 
-void choose_whole_file(DataOptions& data, const std::string& file) {
-  data.train = file;
+void choose_whole_file(DataOptions& data, const DataFiles& files) {
+  data.train = files;
   data.test.clear();
   data.validation = 0;
   data.batch = 1;

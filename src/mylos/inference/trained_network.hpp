@@ -59,6 +59,6 @@ struct NetworkData {
                                                          const Engines& engines, bool average);
 
 /// Chooses all of `file`, whatever the deck says of parts and orders.
-void choose_whole_file(DataOptions& data, const std::string& file);
+void choose_whole_file(DataOptions& data, const DataFiles& files);
 
 }  // namespace mylos

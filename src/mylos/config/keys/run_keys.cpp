@@ -25,6 +25,31 @@ ValueType<std::int64_t> walltime_type() {
                                 }});
 }
 
+/// A path or pattern, or a list of them.
+ValueType<DataFiles> files_type() {
+  const auto one = text_type(is_path, "path");
+  const auto several =
+      list_type(one, {.text = "path or pattern (1 to 4096 bytes, no control characters), or a list of them",
+                      .min = 1,
+                      .max = max_files,
+                      .distinct = true});
+  return or_none<DataFiles>(
+      {several.text,
+       "a ",
+       {},
+       [one, several](DataFiles& files, const Value& value) -> Found {
+         std::vector<std::string> names(1);
+         const bool is_list = std::holds_alternative<Value::List>(value.held);
+         if (Found found = is_list ? several.read(names, value) : one.read(names.front(), value))
+           return found;
+         files.names = std::move(names);
+         return std::nullopt;
+       },
+       [one, several](const DataFiles& files) {
+         return files.names.size() == 1 ? one.write(files.names.front()) : several.write(files.names);
+       }});
+}
+
 }  // namespace
 
 void add_run_keys(Schema& schema) {
@@ -83,8 +108,9 @@ void add_run_keys(Schema& schema) {
 }
 
 const std::vector<std::string>& data_keys_of(ModelType type) {
-  static const std::vector<std::string> samples{"normalize", "shuffle", "last_batch"};
-  static const std::vector<std::string> grids{"normalize", "shuffle", "last_batch", "shape"};
+  static const std::vector<std::string> samples{"normalize", "shuffle", "last_batch", "fill", "statistics"};
+  static const std::vector<std::string> grids{"normalize", "shuffle",    "last_batch",
+                                              "shape",     "statistics", "fill"};
   static const std::vector<std::string> tokens{"window"};
   if (type == ModelType::gpt) return tokens;
   return type == ModelType::mlp ? samples : grids;
@@ -94,11 +120,18 @@ void add_data_keys(Schema& schema) {
   Keys keys(
       schema, "data", "The sources of samples and the composition of batches.",
       [](auto& options) -> auto& { return options.data; });
-  const std::string file = "path (1 to 4096 bytes, no control characters)";
-  keys.text("train", &DataOptions::train, is_path, file,
-            "HDF5 file with the training samples, as written by `mylos prepare`. The path is relative to the "
-            "working directory.");
-  keys.text("test", &DataOptions::test, is_path, file, "HDF5 file with the test samples.");
+  const auto files = [&](const char* name, auto field, const char* meaning) {
+    Key& key = keys.add(name, field, files_type(), meaning);
+    key.takes_any_text = true;
+    key.takes_lists = true;
+  };
+  files(
+      "train", &DataOptions::train,
+      "HDF5 file with the training samples, as written by `mylos prepare`. The path is relative to the "
+      "working directory. A pattern, in which `*`, `?` and `[0-7]` stand for parts of names, means all files "
+      "that match it, sorted by name; a list means the samples of all its files, in order. With "
+      "[data.arrays]: HDF5 or NetCDF-4 files with these arrays.");
+  files("test", &DataOptions::test, "Files with the test samples, likewise.");
   keys.number("validation", &DataOptions::validation, {0, true, 1, false}, "",
               "Fraction of the training samples, taken from their end, that is held out for validation.");
   keys.integer("batch", &DataOptions::batch, {1, max_count}, "samples",
@@ -135,7 +168,16 @@ void add_data_keys(Schema& schema) {
           integer_type({1, max_features}),
           {.text = fmt::format("list of 2 to 4 integers from 1 to {}", max_features), .min = 2, .max = 4})),
       "chain, cnn, resnet, unet: the grid of a sample, its extents followed by the channels: [28, 28, "
-      "1]. Default: the grid in files of `mylos prepare idx`, `images` and `fields`.");
+      "1]. Default: the grid in files of `mylos prepare idx`, `images` and `fields`, or of the arrays.");
+  Key& fill = keys.add("fill", "number", "",
+                       "NaN and fill values (`_FillValue`, `missing_value`) in arrays. error: they are "
+                       "refused, with file, array and index; a number replaces them.");
+  Key& statistics = keys.add(
+      "statistics", "path (1 to 4096 bytes, no control characters)", "a ",
+      "File that keeps the statistics of arrays between runs. It is written where it does not exist, "
+      "and computed anew for other contents. The checkpoint has the statistics in any case.");
+  add_keys_of_array_files(fill, statistics);
+  keys.only_with({"fill", "statistics"}, with_given("data.arrays.inputs"));
   keys.limit_to_types(data_keys_of);
   keys.only_with({"test", "validation", "normalize", "shuffle", "last_batch", "window"},
                  with_given("data.train"));

@@ -251,6 +251,7 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
   checks.length();
   checks.metrics();
   checks.data();
+  check_arrays(options, given, file_name);
   checks.reproducible();
   checks.scaler();
   checks.schedule();

@@ -140,6 +140,7 @@ class File {
   struct State;
 
  private:
+  friend class Array;
   explicit File(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };

@@ -20,6 +20,16 @@ template <class Info>
   return status < 0 ? 0 : info.rc;
 }
 
+/// Frees the variable-length parts that a read of `type` has allocated. `Data` is void.
+template <class Data>
+void reclaim(hid_t type, hid_t space, Data* data) {
+  if constexpr (requires { H5Treclaim(type, space, H5P_DEFAULT, data); }) {  // since 1.12
+    H5Treclaim(type, space, H5P_DEFAULT, data);
+  } else {
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, data);
+  }
+}
+
 /// Returns whether the file `name`, a const char*, starts like an HDF5 file.
 template <class Name>
 [[nodiscard]] bool has_signature(Name name) {
