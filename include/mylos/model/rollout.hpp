@@ -30,6 +30,12 @@ struct FeedbackMap {
   bool operator==(const FeedbackMap&) const = default;
 };
 
+/// Of an input channel that takes an output: next = scale · output + offset, in normalised units.
+struct FeedbackScaling {
+  float scale = 1;
+  float offset = 0;
+};
+
 /// Which steps the loss counts. weights: those of RolloutOptions::weights.
 enum class RolloutLoss { mean, last, weights };
 

@@ -12,12 +12,6 @@
 
 namespace mylos {
 
-/// Of an input channel that takes an output: next = scale · output + offset, in normalised units.
-struct FeedbackScaling {
-  float scale = 1;
-  float offset = 0;
-};
-
 class FeedbackStore {
  public:
   /// `samples`: the maximum of a micro-batch. Scalings are 1 and 0 until set_scaling().
