@@ -1,5 +1,7 @@
 #include "mylos/data/run/sample_data.hpp"
 
+#include <algorithm>
+
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/feed/augmentation.hpp"
 #include "mylos/data/feed/evaluation_reader.hpp"
@@ -7,6 +9,8 @@
 #include "mylos/data/files/concatenated_store.hpp"
 #include "mylos/data/files/statistics.hpp"
 #include "mylos/data/run/data_kinds.hpp"
+#include "mylos/data/run/data_paths.hpp"
+#include "mylos/data/run/rollout_windows.hpp"
 
 namespace mylos {
 namespace {
@@ -28,13 +32,28 @@ bool ends_on_grid(const ModelOptions& model) {
   return true;  // no layer changes the kind of data
 }
 
-std::int64_t block_of(const SampleStore& store) {
-  return store.block_samples() > 0 ? store.block_samples() : samples_per_block(store.shape().input_bytes());
+/// Returns the order of a run's training samples. Blocks of a store's own size may be large: fewer make up a
+/// window then.
+SamplerOptions sampling(const SampleStore& store, std::int64_t samples, const Options& options) {
+  SamplerOptions order{.samples = samples,
+                       .batch = options.data.batch,
+                       .seed = options.run.seed,
+                       .shuffle = options.data.shuffle,
+                       .last_batch = options.data.last_batch,
+                       .block_samples = samples_per_block(store.shape().input_bytes())};
+  if (store.block_samples() == 0) return order;
+  constexpr std::int64_t min_window_blocks = 4;
+  constexpr std::int64_t window_bytes = std::int64_t{64} << 20;
+  const std::int64_t sample_bytes = store.shape().input_bytes() + store.shape().answer_bytes();
+  order.block_samples = store.block_samples();
+  order.window_blocks =
+      std::clamp(window_bytes / order.block_samples / sample_bytes, min_window_blocks, order.window_blocks);
+  return order;
 }
 
 std::shared_ptr<SampleStore> open_prepared(const DataFiles& files, Answers answers,
                                            std::vector<std::string>& notes) {
-  const std::vector<std::string> paths = files_of(files.names);
+  const std::vector<std::string> paths = prepared_files(files);
   if (paths.size() == 1) return std::make_shared<Dataset>(paths.front(), answers);
   auto store = std::make_shared<ConcatenatedStore>(paths, files.text(), answers);
   notes.insert(notes.end(), store->notes().begin(), store->notes().end());
@@ -55,14 +74,13 @@ class SampleData final : public RunData {
         grid_(deck_grid_.empty() ? train_.grid() : deck_grid_),
         notes_(stores_.notes),
         splits_(split_samples(train_.samples(), options.data.validation)),
-        sampler_({.samples = splits_.train.count,
-                  .batch = options.data.batch,
-                  .seed = options.run.seed,
-                  .shuffle = options.data.shuffle,
-                  .last_batch = options.data.last_batch,
-                  .block_samples = block_of(train_)}) {
+        training_(stores_.rollouts ? *stores_.rollouts : train_),
+        training_split_(stores_.rollouts
+                            ? windows_of_all_steps(*stores_.rollouts, *stores_.arrays, splits_.train)
+                            : splits_.train),
+        sampler_(sampling(training_, training_split_.count, options)) {
     if (answers == Answers::needed)
-      require_augmentable(augment_, train_.shape(), grid_, train_.path(), places_);
+      require_augmentable(augment_, training_.shape(), training_grid(), train_.path(), places_);
     if (stores_.test) {
       require_same_shape(train_, *stores_.test, deck_grid_);
       const std::vector<std::string> notes = match_columns(meaning(), *stores_.test);
@@ -112,6 +130,14 @@ class SampleData final : public RunData {
   [[nodiscard]] Normalizer room_for_normalizer() const override {
     return mylos::room_for_normalizer(normalize_, train_, channels(), !has_probabilities_);
   }
+  [[nodiscard]] std::shared_ptr<const ArrayStore> arrays(DataPart part) const override {
+    if (part != DataPart::test) return stores_.arrays;
+    return std::dynamic_pointer_cast<const ArrayStore>(stores_.test);
+  }
+  [[nodiscard]] std::optional<RolloutLayout> rollout() const override {
+    if (!stores_.arrays) return std::nullopt;
+    return stores_.rollouts ? stores_.rollouts->rollout() : stores_.arrays->rollout();
+  }
   [[nodiscard]] SampleMeaning meaning() const override { return meaning_of(train_, deck_grid_); }
   std::vector<std::string> match(const SampleMeaning& trained) override {
     require_same_meaning(trained, train_);
@@ -127,11 +153,14 @@ class SampleData final : public RunData {
 
   [[nodiscard]] std::unique_ptr<BatchReader> training_batches(const Normalizer& normalizer,
                                                               const TrainingReader& reader) const override {
-    return std::make_unique<Loader>(train_, splits_.train, sampler_, normalizer, loading(reader));
+    return std::make_unique<Loader>(
+        training_, training_split_, sampler_,
+        stores_.rollouts ? for_all_steps(normalizer, stores_.rollouts->rollout()) : normalizer,
+        loading(reader));
   }
   [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
-    return Loader::memory_bytes(train_.shape(), splits_.train, sampler_, loading(reader)) +
-           train_.checking_bytes();
+    return Loader::memory_bytes(training_.shape(), training_split_, sampler_, loading(reader)) +
+           training_.checking_bytes();
   }
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer& normalizer,
                                                           const EvaluationOptions& options) const override {
@@ -139,7 +168,8 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
     const SampleStore& data = store_of(part);
-    const std::int64_t checking = part == DataPart::test ? data.checking_bytes() : 0;  // else the reader's
+    const bool is_the_readers = &data == &training_;  // which counts it
+    const std::int64_t checking = is_the_readers ? 0 : data.checking_bytes();
     return EvaluationReader::memory_bytes(data.shape(), split_of(part), options) + checking;
   }
 
@@ -151,10 +181,14 @@ class SampleData final : public RunData {
     if (part == DataPart::test) return {0, stores_.test->samples()};
     return part == DataPart::train ? splits_.train : splits_.validation;
   }
+  /// Returns the grid of the samples that training reads; they may have more channels than a network.
+  [[nodiscard]] const std::vector<std::int64_t>& training_grid() const {
+    return stores_.rollouts ? training_.grid() : grid_;
+  }
   [[nodiscard]] std::int64_t channels() const { return grid_.empty() ? 0 : grid_.back(); }
   [[nodiscard]] LoaderOptions loading(const TrainingReader& reader) const {
     return {reader.type,          reader.micro_batch,    reader.rank, reader.ranks,
-            reader.ranks_on_node, reader.first_position, augment_,    grid_};
+            reader.ranks_on_node, reader.first_position, augment_,    training_grid()};
   }
 
   /// Refuses to select the best checkpoint by R2 if all targets are constant: R2 is then undefined, and no
@@ -183,15 +217,21 @@ class SampleData final : public RunData {
     const bool starts_on_one =
         model.type == ModelType::chain && !model.chain.empty() && works_on_grids(model.chain.front().kind);
     if (!model.shape.empty() || !starts_on_one) return;
+    const std::string place = place_of(places_, {"model.layers.1", "model.type"});
+    if (stores_.arrays) {
+      fail_input(ErrorId::data_mismatch,
+                 "{}{}: its samples have no grid, which layer '{}' needs; data.arrays.axes names the axes of "
+                 "one (\"time y x\"), and data.arrays.points_are_samples = false keeps it",
+                 place, path(), layer_name(model.chain, 0));
+    }
     fail_input(ErrorId::missing_dataset,
                "{}{}: has no attribute 'shape' of /, the grid of its samples, which layer '{}' needs; {}",
-               place_of(places_, {"model.layers.1", "model.type"}), path(), layer_name(model.chain, 0),
-               how_to_give_a_grid);
+               place, path(), layer_name(model.chain, 0), how_to_give_a_grid);
   }
 
   static void require_probabilities(const SampleStore& data) {
     if (data.task() != Task::regression) return;
-    const ColumnStatistics of = data.target_statistics();
+    const ColumnStatistics of = data.target_statistics({0, data.samples()});
     for (std::size_t i = 0; i < of.minimum.size(); ++i) {
       if (of.minimum[i] >= 0 && of.maximum[i] <= 1) continue;
       fail_input(ErrorId::data_mismatch,
@@ -215,6 +255,8 @@ class SampleData final : public RunData {
   std::vector<std::int64_t> grid_;  // of a sample: extents, then channels; empty if not known
   std::vector<std::string> notes_;
   Splits splits_;
+  const SampleStore& training_;  // in the order of the sampler
+  Split training_split_;
   Sampler sampler_;
 };
 
