@@ -35,7 +35,7 @@ std::unique_ptr<RunData> data_of(Options& options, const Places& places) {
   const bool is_here = !existing_files(options.data.train).empty();
   if (!is_here && states_its_shapes(options.model)) return nullptr;
   std::unique_ptr<RunData> data = open_run_data(options, Answers::needed, places);
-  data->complete(options.model);
+  complete(options, *data);
   return data;
 }
 

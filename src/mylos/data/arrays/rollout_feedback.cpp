@@ -36,22 +36,6 @@ ChannelScaling shared_scaling(const ColumnScaling& columns, std::int64_t points,
   return first;
 }
 
-/// Returns the scaling of rows of several groups of channels at each point: for each channel of the row its
-/// channel in a row of one step.
-ColumnScaling widened(const ColumnScaling& one, std::int64_t points, std::int64_t channels,
-                      const std::vector<std::int64_t>& sources) {
-  ColumnScaling wide;
-  if (one.identity()) return wide;
-  for (std::int64_t point = 0; point < points; ++point) {
-    for (const std::int64_t source : sources) {
-      const ChannelScaling scaling = scaling_of(one, point * channels + source);
-      wide.shift.push_back(scaling.shift);
-      wide.scale.push_back(scaling.scale);
-    }
-  }
-  return wide;
-}
-
 }  // namespace
 
 FeedbackMap feedback_map(const RolloutLayout& layout) {
@@ -92,19 +76,6 @@ FeedbackMap feedback_map(const RolloutLayout& layout) {
       input(level * layout.level_channels + channel).is_state = true;
   }
   return map;
-}
-
-Normalizer widened(const Normalizer& one, const RolloutLayout& layout) {
-  std::vector<std::int64_t> inputs;
-  for (std::int64_t c = 0; c < layout.network_inputs(); ++c) inputs.push_back(c);
-  std::vector<std::int64_t> targets;
-  for (std::int64_t step = 1; step <= layout.steps; ++step) {
-    for (std::int64_t c = 0; c < layout.target_channels(); ++c) targets.push_back(c);
-    if (step == layout.steps) break;
-    for (const std::int64_t channel : layout.forcing) inputs.push_back(layout.newest() + channel);
-  }
-  return {.inputs = widened(one.inputs, layout.points, layout.network_inputs(), inputs),
-          .targets = widened(one.targets, layout.points, layout.target_channels(), targets)};
 }
 
 std::vector<FeedbackScaling> feedback_scalings(const Normalizer& normalizer, const FeedbackMap& map) {

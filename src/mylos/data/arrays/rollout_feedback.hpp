@@ -13,9 +13,6 @@ namespace mylos {
 /// levels would need levels between them: `ahead` > 1 with `history` > 1.
 [[nodiscard]] FeedbackMap feedback_map(const RolloutLayout& layout);
 
-/// Returns the normalizer of samples of all steps from that of one step; without a range of inputs.
-[[nodiscard]] Normalizer widened(const Normalizer& one, const RolloutLayout& layout);
-
 /// Returns the scaling of every channel of the input: of those that take an output; 1 and 0 of the others.
 /// Throws Error (bad_input) if the points of a channel are normalised differently.
 [[nodiscard]] std::vector<FeedbackScaling> feedback_scalings(const Normalizer& normalizer,

@@ -11,6 +11,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/data/arrays/rollout_feedback.hpp"
 #include "mylos/model/memory/chain_flops.hpp"
 #include "mylos/train/adapt/scaler_restart.hpp"
 #include "mylos/train/plan/plan_document.hpp"
@@ -123,6 +124,8 @@ void open_batches(RunContext& run, const Normalizer& normalizer) {
                                .ranks_on_node = ranks.ranks_on_node(),
                                .first_position = run.position.samples()};
   run_on_all(ranks, [&] {
+    if (run.assembly.network.rollout)
+      run.trainer().set_feedback(feedback_scalings(normalizer, run.options().rollout.feedback));
     run.batches = std::make_unique<StagedBatches>(run.data->training_batches(normalizer, reading), chain,
                                                   run.assembly.network.step.micro_batch);
   });
