@@ -28,7 +28,7 @@ TOPICS = {
     "kernels": "launch gemm engines grid pointwise convolution attention norm rates vendor",
     "comm": "ranks group",
     "io": "files hdf5 system safetensors pictures",
-    "model": "block chain layers grid memory parameters network",
+    "model": "block chain layers grid memory parameters rollout network",
     "optim": "gradients update",
     "data": "files arrays feed tokens prepare run",
     "config": "schema keys deck",

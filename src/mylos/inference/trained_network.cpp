@@ -149,6 +149,7 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
   }
   options.data.normalize = Normalize::none;  // the checkpoint's is used
   options.data.augment = {};                 // of training alone
+  options.rollout = {};                      // likewise
   options.checkpoint.keep_best.clear();      // likewise
   run_on_all(ranks, [&] {
     if (!options.data.train.empty()) {

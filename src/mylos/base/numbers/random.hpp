@@ -24,7 +24,8 @@ enum class RandomPurpose : std::uint64_t {
   sampling = 5,
   weight_rounding = 6,
   augmentation = 7,
-  fields = 8
+  fields = 8,
+  rollout_noise = 9
 };
 
 /// Four independent 32-bit random words.

@@ -160,6 +160,32 @@ class Checks : DeckMistakes {
     if (schedule.type == ScheduleType::wsd) stable_part(length, length_key);
   }
 
+  void rollout() const {
+    const RolloutOptions& rollout = options_.rollout;
+    if (!rollout.any()) return;
+    if (!rollout.weights.empty() && static_cast<std::int64_t>(rollout.weights.size()) != rollout.steps) {
+      fail(ErrorId::bad_value, {"rollout.loss", "rollout.steps"},
+           fmt::format("'rollout.loss' has {} weights, but 'rollout.steps' is {}; give one per step",
+                       rollout.weights.size(), rollout.steps));
+    }
+    const LossType loss = options_.model.loss;
+    if (options_.model.type == ModelType::gpt || loss == LossType::cross_entropy ||
+        loss == LossType::binary_cross_entropy) {
+      fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise", "model.loss"},
+           "[rollout] needs a network that computes the next state of its input: 'model.loss' = \"mse\", "
+           "\"l1\", \"huber\" or \"relative_l2\"");
+    }
+    if (options_.data.augment.any()) {
+      fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise", "data.augment"},
+           "[rollout] and [data.augment] exclude each other: a sample of several steps is not moved");
+    }
+    if (options_.optimizer.shard == Shard::gradients && rollout.steps > 1) {
+      fail(ErrorId::keys_conflict, {"rollout.steps", "optimizer.shard"},
+           "'optimizer.shard' = \"gradients\" cannot accumulate the gradients of the applications of "
+           "'rollout.steps'; use \"state\"");
+    }
+  }
+
  private:
   [[nodiscard]] bool counts(const char* key) const {
     return schema().find_key(key)->unmet(options_) == nullptr;
@@ -244,6 +270,7 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
   checks.reproducible();
   checks.scaler();
   checks.schedule();
+  checks.rollout();
 }
 
 }  // namespace mylos

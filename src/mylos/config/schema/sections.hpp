@@ -25,6 +25,7 @@ void add_array_keys(Schema& schema);  // after the keys of data
 void add_keys_of_array_files(Key& fill, Key& statistics);
 void add_augment_keys(Schema& schema);  // after the keys of data
 void add_model_keys(Schema& schema);
+void add_rollout_keys(Schema& schema);
 void add_precision_keys(Schema& schema);
 void add_adaptation_keys(Schema& schema);  // after the keys of precision
 void add_memory_keys(Schema& schema);

@@ -27,6 +27,8 @@ std::unique_ptr<RunData> open_arrays(const Options& options, Answers answers, co
   require_own_grid(*train, data.shape, places);
   stores.train = train;
   stores.arrays = train;
+  if (options.rollout.steps > 1)
+    stores.rollouts = open_array_store(data.train.names, data.arrays, options.rollout.steps, answers);
   if (!data.test.empty()) stores.test = open_array_store(data.test.names, data.arrays);
   return sample_data(options, std::move(stores), answers, places);
 }

@@ -3,10 +3,17 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/data/arrays/rollout_feedback.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
 
 namespace mylos {
+
+void complete(Options& options, const DataDescription& data) {
+  data.complete(options.model);
+  if (!options.rollout.any()) return;
+  if (const auto layout = data.rollout()) options.rollout.feedback = feedback_map(*layout);
+}
 
 std::unique_ptr<RunData> open_run_data(const Options& options, Answers answers, const Places& places) {
   if (options.data.train.empty())

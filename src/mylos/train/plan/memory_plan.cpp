@@ -86,6 +86,24 @@ int fitting_ranks(const MemoryProblem& problem) {
   return 0;
 }
 
+/// The most applications of the network that fit, fewer than the deck's; 0: none.
+std::int64_t fitting_rollout(const MemoryProblem& problem) {
+  const auto fits = [&](std::int64_t steps) {
+    Options options = problem.options();
+    options.rollout.steps = steps;
+    std::vector<double>& weights = options.rollout.weights;
+    if (!weights.empty()) weights.erase(weights.begin(), weights.end() - steps);
+    return would_fit(problem, options);
+  };
+  std::int64_t fitting = 0;
+  std::int64_t too_many = problem.options().rollout.steps;
+  while (too_many - fitting > 1) {  // bytes rise with the steps
+    const std::int64_t middle = fitting + (too_many - fitting) / 2;
+    (fits(middle) ? fitting : too_many) = middle;
+  }
+  return fitting;
+}
+
 /// The first that cuts more than the deck's, and fits.
 std::optional<Shard> fitting_shard(const MemoryProblem& problem) {
   if (problem.network.ranks == 1) return std::nullopt;
@@ -158,8 +176,13 @@ std::string of_the_budget(const MemoryProblem& problem) {
                     statement.normalises_over_samples ? ", with the statistics of as many samples"
                                                       : " (memory.on_oom = \"shrink\" takes one that does)");
   }
+  const std::int64_t rollout = fitting_rollout(problem);
+  if (rollout > 0) {
+    message += fmt::format("; rollout.steps = {} would fit, the most of fewer than {}", rollout,
+                           problem.options().rollout.steps);
+  }
   if (ranks > 0) message += fmt::format("; {} ranks with as much memory each would fit", ranks);
-  if (micro_batch == 0 && ranks == 0 && !shard && !fits_without_matrix)
+  if (micro_batch == 0 && ranks == 0 && rollout == 0 && !shard && !fits_without_matrix)
     message += "; neither a smaller data.micro_batch nor more ranks are enough";
   throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit, message);
 }
@@ -302,6 +325,8 @@ MemoryPlan as_shared(const MemoryProblem& problem, MemoryPlan plan) {
 
 std::string describe(const MemoryPlan& plan) {
   const std::size_t blocks = plan.statement.cost.blocks.size();
+  const std::string copies =
+      plan.statement.copies > 1 ? fmt::format("{} copies of the network; ", plan.statement.copies) : "";
   std::vector<int> runs(blocks, 0);
   std::size_t lean = 0;
   for (const Operation& operation : plan.plan.schedule) {
@@ -309,9 +334,9 @@ std::string describe(const MemoryPlan& plan) {
     if (operation.kind == OperationKind::backward && operation.variant > 0) ++lean;
   }
   const auto again = std::count_if(runs.begin(), runs.end(), [](int times) { return times > 1; });
-  if (again == 0 && lean == 0) return "every block keeps all";
-  return fmt::format("of {} blocks {} run forward again, {} keep less than all; {:.1f} % more time per step",
-                     blocks, again, lean, 100 * plan.overhead());
+  if (again == 0 && lean == 0) return copies + "every block keeps all";
+  return fmt::format("{}of {} blocks {} run forward again, {} keep less than all; {:.1f} % more time per step",
+                     copies, blocks, again, lean, 100 * plan.overhead());
 }
 
 std::string note_on_search(const MemoryPlan& plan) {

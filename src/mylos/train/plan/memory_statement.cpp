@@ -41,9 +41,9 @@ std::size_t device_evaluation_bytes(const Chain& chain, std::int64_t samples,
 
 /// Returns the bytes of batches for a run that has no data file yet.
 std::size_t batch_bytes(const Chain& chain, std::int64_t samples) {
-  const std::int64_t answers = chain.loss() == LossType::cross_entropy ? 1 : chain.outputs();
-  const std::int64_t row = chain.inputs() * static_cast<std::int64_t>(size_of(chain.input_type())) +
-                           answers * static_cast<std::int64_t>(sizeof(float));
+  const BatchRows rows = training_rows_of(chain);
+  const std::int64_t row = rows.inputs * static_cast<std::int64_t>(size_of(rows.type)) +
+                           rows.answers * static_cast<std::int64_t>(sizeof(float));
   return static_cast<std::size_t>(batches_ahead * samples * chain.rows_per_sample * row);
 }
 
@@ -204,9 +204,12 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   MemoryStatement statement;
   statement.ranks = network.ranks;
   statement.place = problem.place;
+  const std::int64_t rows = step.micro_batch * chain.rows_per_sample;
+  const ChainCost own = chain_cost(chain, problem.engines, rows, problem.rates);
+  statement.evaluation_bytes = make_evaluation_layout(own, 0).bytes;
   statement.cost =
-      chain_cost(chain, problem.engines, step.micro_batch * chain.rows_per_sample, problem.rates);
-  statement.evaluation_bytes = make_evaluation_layout(statement.cost, 0).bytes;
+      network.rollout ? chain_cost(network.training_chain(), problem.engines, rows, problem.rates) : own;
+  statement.copies = network.rollout && !network.rollout->runs_alone() ? options.rollout.steps : 1;
   statement.micro_batch = step.micro_batch;
   statement.micro_batches = step.max_micro_batches;
   statement.needs = sample_needs(chain);
@@ -254,6 +257,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"rows of health.csv", options.health.every > 0 ? HealthRows::memory_bytes(layout.slots.size()) : 0,
        false},
       {"sums of micro-batches", memory.micro_batch_sums},
+      {"rollout", memory.rollout},
       {"training data", batches, false},
       {"staged batches", StagedBatches::memory_bytes(chain, step.micro_batch)},
       {"evaluation on the device", device_evaluation_bytes(chain, step.micro_batch, options.run.metrics)},

@@ -11,6 +11,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/data/arrays/rollout_feedback.hpp"
 #include "mylos/model/memory/chain_flops.hpp"
 #include "mylos/train/adapt/scaler_restart.hpp"
 #include "mylos/train/plan/plan_document.hpp"
@@ -44,7 +45,8 @@ RunWork work_of(const Assembly& parts, double peak_flops) {
   const Chain& chain = parts.trainer->model().chain();
   const bool has_tokens = parts.network.options.model.type == ModelType::gpt;
   return {.tokens_of_sample = has_tokens ? chain.rows_per_sample : 0,
-          .sample = flops_of_sample(chain, *parts.engines, parts.memory.plan.schedule),
+          .sample = flops_of_sample(parts.network.training_chain(), *parts.engines,
+                                    parts.memory.plan.schedule),
           .peak_flops = peak_flops,
           .peak_is_measured = parts.network.options.run.peak_flops == 0};
 }
@@ -122,6 +124,8 @@ void open_batches(RunContext& run, const Normalizer& normalizer) {
                                .ranks_on_node = ranks.ranks_on_node(),
                                .first_position = run.position.samples()};
   run_on_all(ranks, [&] {
+    if (run.assembly.network.rollout)
+      run.trainer().set_feedback(feedback_scalings(normalizer, run.options().rollout.feedback));
     run.batches = std::make_unique<StagedBatches>(run.data->training_batches(normalizer, reading), chain,
                                                   run.assembly.network.step.micro_batch);
   });

@@ -75,6 +75,15 @@ struct StepPlan {
                "optimizer.shard = \"state\", or data.micro_batch to {} or more",
                micro_batch, ranks, micro_batch_count(share, micro_batch), share);
   }
+  if (options.rollout.steps > 1) {
+    if (options.optimizer.cuts_gradients(ranks)) {
+      fail_input(ErrorId::keys_conflict,
+                 "optimizer.shard = \"gradients\" cannot accumulate the gradients of the {} applications of "
+                 "rollout.steps; set optimizer.shard = \"state\"",
+                 options.rollout.steps);
+    }
+    plan.accumulates = true;  // the backward passes of the copies
+  }
   if (!options.run.reproducible) return plan;
   if (!allows_ranks(options, micro_batch, ranks)) {
     const std::int64_t micro_batches = options.data.batch / micro_batch;
