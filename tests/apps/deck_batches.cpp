@@ -15,6 +15,7 @@
 #include <fstream>
 
 #include "mylos/config/deck.hpp"
+#include "mylos/data/arrays/array_store.hpp"
 #include "mylos/data/run/run_data.hpp"
 
 namespace {
@@ -61,7 +62,12 @@ void run(int count, char** arguments) {
   const std::unique_ptr<RunData> data = open_run_data(options, Answers::needed, deck.places);
   data->complete(options.model);
   const Normalizer normalizer = data->normalizer({});
-  const Sizes sizes{options.model.inputs, options.model.outputs};
+  const Sizes sizes{options.model.inputs, options.model.outputs};  // of one step
+  Sizes all_steps = sizes;
+  if (const std::int64_t steps = options.rollout.steps; steps > 1) {
+    const auto windows = open_array_store(options.data.train.names, options.data.arrays, steps);
+    all_steps = {windows->features(), windows->outputs()};
+  }
   const auto path = [&](const char* part) { return fmt::format("{}.{}.{}", out, part, rank); };
 
   int batches = 0;
@@ -70,7 +76,7 @@ void run(int count, char** arguments) {
   {
     std::ofstream file(path("train"), std::ios::binary);
     const std::unique_ptr<BatchReader> reader = data->training_batches(normalizer, reading);
-    for (int batch = 0; batch < batches; ++batch) write_record(file, reader->next(), sizes);
+    for (int batch = 0; batch < batches; ++batch) write_record(file, reader->next(), all_steps);
   }
   for (const DataPart part : judging_parts) {
     if (!data->has(part)) continue;

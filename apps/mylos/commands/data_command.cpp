@@ -16,9 +16,12 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/data/arrays/array_store.hpp"
+#include "mylos/data/files/concatenated_store.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/files/sample_store.hpp"
+#include "mylos/data/run/data_paths.hpp"
+#include "mylos/data/run/rollout_windows.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -74,6 +77,12 @@ std::string files_of(const ArrayStore& store) {
   return file_table(files);
 }
 
+std::string files_of(const std::vector<std::string>& prepared) {
+  std::vector<FileRow> files;
+  for (const std::string& path : prepared) files.push_back({path, Dataset(path).samples(), file_bytes(path)});
+  return file_table(files);
+}
+
 std::string arrays_of(const ArrayStore& store) {
   std::vector<ArrayRow> rows;
   for (const ArrayReport& array : store.arrays()) rows.push_back(row_of(array, store.options()));
@@ -98,14 +107,12 @@ std::string arrays_of(const Dataset& store) {
 /// Describes how windows become samples.
 std::string windows_of(const ArrayStore& store) {
   const ArrayOptions& options = store.options();
-  const RolloutLayout& rollout = store.rollout();
   if (options.points_are_samples)
     return fmt::format("each of the {} points of the grid is a sample", extents_text(store.grid()));
   std::string text = fmt::format("windows of {} level{}", options.history, options.history == 1 ? "" : "s");
   if (!options.targets.empty())
     text += fmt::format(", targets {} level{} later{}", options.ahead, options.ahead == 1 ? "" : "s",
                         options.targets_are == TargetsAre::difference ? " as differences" : "");
-  if (rollout.steps > 1) text += fmt::format(", {} steps", rollout.steps);
   return text +
          fmt::format(", a window begins every {} level{}", options.every, options.every == 1 ? "" : "s");
 }
@@ -167,20 +174,32 @@ class DataDescriptionOf {
     if (test != nullptr)
       output_.line(fmt::format("test data: {} samples\n{}", test->samples(), files_of(*test)));
     output_.line(arrays_of(train));
+    if (options_.rollout.steps > 1) rollouts(train);
     samples(train, train.grid());
   }
 
-  void prepared(const Dataset& train, const Dataset* test) {
-    output_.line(fmt::format("training data: {} samples\n{}", train.samples(),
-                             file_table({{train.path(), train.samples(), file_bytes(train.path())}})));
-    if (test != nullptr)
-      output_.line(fmt::format("test data: {} samples\n{}", test->samples(),
-                               file_table({{test->path(), test->samples(), file_bytes(test->path())}})));
-    output_.line(fmt::format("arrays of {}:\n{}", train.path(), arrays_of(train)));
-    samples(train, options_.data.shape.empty() ? train.grid() : options_.data.shape);
+  void prepared(const std::vector<std::string>& train, const std::vector<std::string>& test) {
+    output_.line("training data:\n" + files_of(train));
+    if (!test.empty()) output_.line("test data:\n" + files_of(test));
+    const Dataset first(train.front());
+    output_.line(fmt::format("arrays of {}:\n{}", printable(first.path(), longest_name), arrays_of(first)));
+    const std::vector<std::int64_t> grid = options_.data.shape.empty() ? first.grid() : options_.data.shape;
+    if (train.size() == 1) {
+      samples(first, grid);
+    } else {
+      samples(ConcatenatedStore(train, options_.data.train.text(), Answers::needed), grid);
+    }
   }
 
  private:
+  void rollouts(const ArrayStore& train) {
+    const DataOptions& data = options_.data;
+    const auto several = open_array_store(data.train.names, data.arrays, options_.rollout.steps);
+    const Split part = split_samples(train.samples(), data.validation).train;
+    output_.line(fmt::format("training through {} steps: {} windows that have them all",
+                             options_.rollout.steps, windows_of_all_steps(*several, train, part).count));
+  }
+
   void samples(const SampleStore& train, const std::vector<std::int64_t>& grid) {
     const Splits splits = split_samples(train.samples(), options_.data.validation);
     if (splits.validation.count > 0)
@@ -204,7 +223,8 @@ class DataDescriptionOf {
 
 void describe_tokens(const TokenDataset& tokens, const Options& options, const Output& output) {
   output.line(fmt::format("{}: {} tokens below {}, {}; {} windows of {} in an epoch", tokens.path(),
-                          tokens.tokens(), tokens.vocabulary(), format_bytes(file_bytes(tokens.path())),
+                          tokens.tokens(), tokens.vocabulary().size(),
+                          format_bytes(file_bytes(tokens.path())),
                           (tokens.tokens() - 1) / options.model.context, options.model.context));
 }
 
@@ -235,15 +255,13 @@ ExitCode data_command(const DataArguments& arguments) {
   DataDescriptionOf description(arguments, deck, output);
   const DataOptions& files = options.data;
   if (files.arrays.given()) {
-    const auto train = open_array_store(files.train.names, files.arrays, options.rollout.steps);
+    const auto train = open_array_store(files.train.names, files.arrays);
     const auto test = files.test.empty() ? nullptr : open_array_store(files.test.names, files.arrays);
     description.arrays(*train, test.get());
     return ExitCode::done;
   }
-  const Dataset train(files.train.names.front());
-  std::optional<Dataset> test;
-  if (!files.test.empty()) test.emplace(files.test.names.front());
-  description.prepared(train, test ? &*test : nullptr);
+  description.prepared(prepared_files(files.train),
+                       files.test.empty() ? std::vector<std::string>() : prepared_files(files.test));
   return ExitCode::done;
 }
 

@@ -46,7 +46,7 @@ double predicted_step_ms(Options options) {
   std::vector<DType> types;
   for (const DType type : {DType::fp32, DType::bf16, DType::fp16})
     if (problem.network.chain.computes_in(type)) types.push_back(type);
-  problem.rates = measure_rates(Execution{}, engines->gemm, types, problem.budget);
+  problem.rates = measure_rates(Execution{}, engines->gemm(), types, problem.budget);
   return plan_memory(problem).step_time();
 }
 

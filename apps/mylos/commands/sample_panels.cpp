@@ -50,7 +50,8 @@ PanelRow row_of(std::string heading, const std::vector<float>& values, const std
                          : channels == 1 ? heading
                                          : fmt::format("channel {}", channel),
                 .scale = scale + (is_named ? scale_of(names[i]) : ""),
-                .extents = extents};
+                .extents = extents,
+                .values = {}};
     for (std::size_t at = i; at < values.size(); at += static_cast<std::size_t>(channels))
       panel.values.push_back(values[at]);
     row.panels.push_back(std::move(panel));
