@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/data/arrays/open_array.hpp"
 #include "mylos/io/hdf5/hdf5_array.hpp"
 
 namespace mylos {
@@ -25,5 +26,8 @@ struct ArrayCoordinates {
   std::vector<AxisCoordinates> axes;        // in the file's order
   std::vector<hdf5::Attribute> attributes;  // of the array, without those that say how values are stored
 };
+
+/// Reads the coordinates of an array. Axes whose scales are missing, empty or unreadable have none.
+[[nodiscard]] ArrayCoordinates coordinates_of(const hdf5::File& file, const OpenArray& array);
 
 }  // namespace mylos
