@@ -92,12 +92,19 @@ class MemberRollouts {
   std::int64_t count_ = 0;
 };
 
+/// A level without a grid has one point.
+std::vector<std::int64_t> extents_of(const LevelLayout& layout) {
+  return layout.extents.empty() ? std::vector<std::int64_t>{1} : layout.extents;
+}
+
 /// The spectra of the members of this rank, for all steps.
 class SpectrumSums {
  public:
+  static constexpr std::size_t parts = 3;  // network, truth, error
+
   SpectrumSums(const LevelLayout& layout, const RolloutRequest& request) {
     if (!request.has_spectrum) return;
-    spectrum_.emplace(layout.extents.empty() ? std::vector<std::int64_t>{1} : layout.extents);
+    spectrum_.emplace(extents_of(layout));
     channels_ = layout.outputs();
     width_ = static_cast<std::size_t>(spectrum_->wavenumbers());
     sums_.resize(static_cast<std::size_t>(request.steps + 1) * parts * width_);
@@ -144,8 +151,6 @@ class SpectrumSums {
   }
 
  private:
-  static constexpr std::size_t parts = 3;  // network, truth, error
-
   [[nodiscard]] std::span<double> part(std::int64_t step, std::size_t which) {
     return std::span(sums_).subspan((static_cast<std::size_t>(step) * parts + which) * width_, width_);
   }
@@ -293,9 +298,18 @@ RolloutResult roll_out(RowInference& network, RankGroup& ranks, const Trajectori
 }
 
 std::size_t rollout_bytes(const LevelLayout& layout, const RolloutRequest& request, std::int64_t members) {
-  const auto states = static_cast<std::size_t>((3 * request.members_at_once + 2) * layout.state_values());
+  const auto values = static_cast<std::size_t>(layout.state_values());
+  const std::size_t states = (3 * static_cast<std::size_t>(request.members_at_once) + 3) * values;
+  const auto steps = static_cast<std::size_t>(request.steps + 1);
+  std::size_t spectra = 0;
+  if (request.has_spectrum) {
+    const std::vector<std::int64_t> extents = extents_of(layout);
+    spectra = FieldSpectrum::memory_bytes(extents) +
+              3 * steps * SpectrumSums::parts * sizeof(double) *
+                  static_cast<std::size_t>(FieldSpectrum::wavenumbers_of(extents));
+  }
   return RolloutWindows::memory_bytes(layout, request.members_at_once) + states * sizeof(float) +
-         static_cast<std::size_t>(members * request.steps) * sizeof(MemberStep);
+         static_cast<std::size_t>(members) * steps * sizeof(MemberStep) + spectra;
 }
 
 }  // namespace mylos

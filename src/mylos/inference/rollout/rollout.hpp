@@ -63,7 +63,7 @@ struct RolloutRequest {
 [[nodiscard]] RolloutResult roll_out(RowInference& network, RankGroup& ranks, const Trajectories& data,
                                      const RolloutRequest& request);
 
-/// Returns the bytes of host memory that roll_out() takes on a rank, without spectra.
+/// Returns the bytes of host memory that roll_out() takes on a rank.
 [[nodiscard]] std::size_t rollout_bytes(const LevelLayout& layout, const RolloutRequest& request,
                                         std::int64_t members);
 

@@ -27,12 +27,12 @@ std::int32_t wavenumber_of(std::span<const std::int64_t> extents, std::size_t pl
 }  // namespace
 
 FieldSpectrum::FieldSpectrum(std::vector<std::int64_t> extents)
-    : extents_(std::move(extents)), values_(points_of(extents_)), wavenumber_(values_.size()) {
+    : extents_(std::move(extents)),
+      values_(points_of(extents_)),
+      wavenumber_(values_.size()),
+      wavenumbers_(wavenumbers_of(extents_)) {
   for (const std::int64_t extent : extents_) axes_.emplace_back(extent);
-  for (std::size_t i = 0; i < wavenumber_.size(); ++i) {
-    wavenumber_[i] = wavenumber_of(extents_, i);
-    wavenumbers_ = std::max<std::int64_t>(wavenumbers_, wavenumber_[i] + 1);
-  }
+  for (std::size_t i = 0; i < wavenumber_.size(); ++i) wavenumber_[i] = wavenumber_of(extents_, i);
 }
 
 void FieldSpectrum::add(std::span<const float> field, std::int64_t channels, std::int64_t channel,
@@ -49,6 +49,12 @@ void FieldSpectrum::add(std::span<const float> field, std::int64_t channels, std
 void FieldSpectrum::add_channels(std::span<const float> field, std::int64_t channels,
                                  std::span<double> energy) {
   for (std::int64_t channel = 0; channel < channels; ++channel) add(field, channels, channel, energy);
+}
+
+std::int64_t FieldSpectrum::wavenumbers_of(std::span<const std::int64_t> extents) {
+  double square = 0;
+  for (const std::int64_t extent : extents) square += static_cast<double>((extent / 2) * (extent / 2));
+  return std::lround(std::sqrt(square)) + 1;
 }
 
 std::size_t FieldSpectrum::memory_bytes(std::span<const std::int64_t> extents) {

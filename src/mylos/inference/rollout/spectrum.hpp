@@ -27,6 +27,8 @@ class FieldSpectrum {
   /// Adds that of all channels.
   void add_channels(std::span<const float> field, std::int64_t channels, std::span<double> energy);
 
+  /// Returns the number of wavenumbers of a grid.
+  [[nodiscard]] static std::int64_t wavenumbers_of(std::span<const std::int64_t> extents);
   /// Returns the bytes of such an object.
   [[nodiscard]] static std::size_t memory_bytes(std::span<const std::int64_t> extents);
 
