@@ -24,8 +24,7 @@ enum class RandomPurpose : std::uint64_t {
   sampling = 5,
   weight_rounding = 6,
   augmentation = 7,
-  fields = 8,
-  rollout_noise = 9
+  fields = 8
 };
 
 /// Four independent 32-bit random words.

@@ -6,11 +6,11 @@ namespace mylos {
 namespace {
 
 template <class Value, class Sum>
-void add_rows(const Execution& exec, const Value* values, std::int64_t count, Sum* sum, Sum weight) {
+void add_rows(const Execution& exec, const Value* values, std::int64_t count, Sum* sum) {
   for_each_row(
       exec, "sum_rows", 1, count, KOKKOS_LAMBDA(std::int64_t, const Row& row) {
         const Sum total = row.sum(count, [=](std::int64_t i) { return static_cast<Sum>(values[i]); });
-        row.once([=]() { *sum += weight * total; });
+        row.once([=]() { *sum += total; });
       });
 }
 
@@ -26,12 +26,12 @@ void softmax_cross_entropy(const Execution& exec, const ConstTensor& logits, con
   });
 }
 
-void sum_rows(const Execution& exec, const float* values, std::int64_t count, double* sum, float weight) {
-  add_rows(exec, values, count, sum, static_cast<double>(weight));
+void sum_rows(const Execution& exec, const float* values, std::int64_t count, double* sum) {
+  add_rows(exec, values, count, sum);
 }
 
 void sum_rows(const Execution& exec, const std::int32_t* values, std::int64_t count, std::int64_t* sum) {
-  add_rows(exec, values, count, sum, std::int64_t{1});
+  add_rows(exec, values, count, sum);
 }
 
 }  // namespace mylos

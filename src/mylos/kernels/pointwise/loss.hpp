@@ -58,9 +58,9 @@ void relative_l2_error(const Execution& exec, const ConstTensor& predictions, co
                        const Tensor& d_predictions, const float* loss_scale, float inverse_count,
                        float* row_loss);
 
-/// Adds the sum of `count` values, times `weight`, to *sum, in double (or 64-bit integers) and in a fixed
-/// order. All in device memory.
-void sum_rows(const Execution& exec, const float* values, std::int64_t count, double* sum, float weight = 1);
+/// Adds the sum of `count` values to *sum, in double (or 64-bit integers) and in a fixed order. All in device
+/// memory.
+void sum_rows(const Execution& exec, const float* values, std::int64_t count, double* sum);
 void sum_rows(const Execution& exec, const std::int32_t* values, std::int64_t count, std::int64_t* sum);
 
 }  // namespace mylos

@@ -50,8 +50,7 @@ struct LossGradients {
   bool accumulate = false;       // add to the contents of the gradient buffers
   Tensor input;                  // d loss / d input, like the input
   const float* scale = nullptr;  // device memory; the gradients are those of
-  float inverse_count = 1;       // scale · inverse_count · weight · (sum of the losses of the rows)
-  float weight = 1;              // of the losses, also in the sums
+  float inverse_count = 1;       // scale · inverse_count · (sum of the losses of the rows)
 };
 
 class LossHead {

@@ -13,9 +13,8 @@ struct RowSums {
         correct(workspace.take<std::int32_t>(row_count)),
         rows(row_count) {}
 
-  /// `weight`: of the losses.
-  void add_to(const Execution& exec, LossType type, LossSums* sums, float weight = 1) const {
-    sum_rows(exec, loss, rows, &sums->loss, weight);
+  void add_to(const Execution& exec, LossType type, LossSums* sums) const {
+    sum_rows(exec, loss, rows, &sums->loss);
     if (type == LossType::cross_entropy) sum_rows(exec, correct, rows, &sums->correct);
   }
 

@@ -33,8 +33,8 @@ void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory&
   Pieces pieces(memory.workspace);
   const RowSums rows(pieces, memory.input.rows());
   const auto of_targets = [&](const auto& loss, auto... more) {
-    loss(context.exec, memory.input, truth.targets, gradients.input, gradients.scale,
-         gradients.inverse_count * gradients.weight, rows.loss, more...);
+    loss(context.exec, memory.input, truth.targets, gradients.input, gradients.scale, gradients.inverse_count,
+         rows.loss, more...);
   };
   switch (loss_) {
     case LossType::cross_entropy:
@@ -58,7 +58,7 @@ void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory&
       of_targets(mean_binary_cross_entropy);
       break;
   }
-  rows.add_to(context.exec, loss_, sums, gradients.weight);
+  rows.add_to(context.exec, loss_, sums);
 }
 
 ConstTensor OutputLoss::outputs_of(const StepContext&, const LossMemory& memory) const {

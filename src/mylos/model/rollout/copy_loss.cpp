@@ -12,14 +12,15 @@ CopyLoss::CopyLoss(std::shared_ptr<const LossHead> head, const FeedbackMap& map,
       steps_(map.steps),
       copy_(copy) {}
 
-std::size_t CopyLoss::target_bytes(std::int64_t rows) const {
-  if (steps_ == 1) return 0;
-  return aligned_bytes(static_cast<std::size_t>(rows * points_ * channels_) * sizeof(float));
+CopyLoss::Memory::Memory(const CopyLoss& loss, std::int64_t rows, std::byte* workspace)
+    : pieces(workspace), sums(pieces.take<LossSums>(1)) {
+  if (loss.steps_ > 1) targets = pieces.take<float>(rows * loss.points_ * loss.channels_);
+  rest = pieces.take_bytes(0);
 }
 
 LossCost CopyLoss::cost(const Engines& engines, std::int64_t rows) const {
   LossCost cost = head_->cost(engines, rows);
-  cost.workspace += target_bytes(rows);
+  cost.workspace += Memory(*this, rows, nullptr).pieces.bytes();
   return cost;
 }
 
@@ -30,18 +31,20 @@ float CopyLoss::weight(const StepContext& context) const {
 void CopyLoss::evaluate_and_seed(const StepContext& context, const LossMemory& memory, const Truth& truth,
                                  const LossGradients& gradients, LossSums* sums) const {
   const std::int64_t rows = memory.input.rows();
-  Truth own = truth;
-  LossMemory rest = memory;
-  if (steps_ > 1) {
-    auto* const targets = reinterpret_cast<float*>(memory.workspace);
+  const Memory own(*this, rows, memory.workspace);
+  Truth of_step = truth;
+  if (own.targets != nullptr) {
     take_channels(context.exec, points_, steps_ * channels_, copy_ * channels_, channels_, rows,
-                  truth.targets, targets);
-    own.targets = targets;
-    rest.workspace += target_bytes(rows);
+                  truth.targets, own.targets);
+    of_step.targets = own.targets;
   }
+  LossMemory rest = memory;
+  rest.workspace = own.rest;
   LossGradients weighted = gradients;
-  weighted.weight = weight(context);
-  head_->evaluate_and_seed(context, rest, own, weighted, sums);
+  weighted.inverse_count *= weight(context);
+  clear_sums(context.exec, own.sums);
+  head_->evaluate_and_seed(context, rest, of_step, weighted, own.sums);
+  add_weighted(context.exec, own.sums, weight(context), sums);
 }
 
 }  // namespace mylos

@@ -4,13 +4,14 @@
 
 #include <memory>
 
+#include "mylos/base/device/pieces.hpp"
 #include "mylos/model/block/loss_head.hpp"
 #include "mylos/model/rollout.hpp"
 
 namespace mylos {
 
 /// A row of targets has those of every step; the kernels of losses read those of one step, which are copied
-/// to the workspace if there are several.
+/// to the workspace if there are several. Sums are weighted there too.
 class CopyLoss {
  public:
   /// `head`: of the network, without weights. `copy`: from 0.
@@ -25,8 +26,15 @@ class CopyLoss {
   [[nodiscard]] float weight(const StepContext& context) const;
 
  private:
-  /// Returns the bytes of one step's targets.
-  [[nodiscard]] std::size_t target_bytes(std::int64_t rows) const;
+  /// A view of the workspace.
+  struct Memory {
+    Memory(const CopyLoss& loss, std::int64_t rows, std::byte* workspace);
+
+    Pieces pieces;
+    LossSums* sums;            // before the weight
+    float* targets = nullptr;  // of one step; null if the rows hold no other
+    std::byte* rest;           // of the head
+  };
 
   std::shared_ptr<const LossHead> head_;
   std::int64_t points_;

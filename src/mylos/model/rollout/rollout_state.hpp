@@ -16,7 +16,7 @@ class RolloutState {
   RolloutState(const RolloutChain& rollout, const Chain& chain, std::int64_t samples)
       : options_(rollout.options),
         runs_alone_(rollout.runs_alone()),
-        noise_(rollout.seed, RandomPurpose::rollout_noise, "rollout"),
+        noise_(rollout.seed, RandomPurpose::augmentation, "rollout.noise"),
         store_(rollout.options, chain, samples) {
     use(options_.steps);
   }
