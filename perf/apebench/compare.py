@@ -30,12 +30,12 @@ log_every = 1000
 peak_flops = 1e12
 threads = {threads}
 [data]
-train = "train-*.h5"
+train = "train.h5"
 batch = {batch}
 [data.arrays]
 inputs = ["/u"]
 targets = ["/u"]
-axes = "time x"
+axes = "sample time x"
 [model]
 type = "chain"
 loss = "mse"
@@ -75,13 +75,12 @@ def layers_of(network):
 
 
 def write_trajectories(folder, python, scenario, environment):
-    """Its training and test trajectories [time, x], a file for each."""
+    """Its training and test trajectories, [sample, time, x] in a file each."""
     if not (folder / "test.npy").exists():
         subprocess.run([python, HERE / "their.py", "data", scenario, folder], check=True, env=environment)
     for part in ("train", "test"):
-        for number, trajectory in enumerate(numpy.load(folder / f"{part}.npy")):
-            with h5py.File(folder / f"{part}-{number:02d}.h5", "w") as file:
-                file["u"] = trajectory[:, 0]
+        with h5py.File(folder / f"{part}.h5", "w") as file:
+            file["u"] = numpy.load(folder / f"{part}.npy")[:, :, 0]
 
 
 def their_result(folder, arguments, scenario, seed, environment):
@@ -93,7 +92,7 @@ def their_result(folder, arguments, scenario, seed, environment):
 
 
 def our_result(folder, arguments, scenario, seed, number_type, environment):
-    """Training by `mylos train`, from start to end of the process; the rollouts by `mylos rollout`, from each test trajectory."""
+    """Training by `mylos train`, from start to end of the process; the rollouts by `mylos rollout`, from all test trajectories at once."""
     out = folder / f"our-{number_type}-{seed}-{arguments.steps}.json"
     if out.exists():
         return json.loads(out.read_text())
@@ -108,17 +107,14 @@ def our_result(folder, arguments, scenario, seed, number_type, environment):
     subprocess.run([arguments.mylos, "train", deck.name, f"run.folder={run.name}"], check=True, cwd=folder, env=environment,
                    stdout=subprocess.DEVNULL)
     seconds = time.perf_counter() - begin
-    errors = []
-    for truth in sorted(folder.glob("test-*.h5")):
-        predicted = folder / "rollout.h5"
-        predicted.unlink(missing_ok=True)
-        subprocess.run([arguments.mylos, "rollout", run.name, truth.name, "--steps", str(JUDGED), "--out", predicted.name], check=True,
-                       cwd=folder, env=environment, stdout=subprocess.DEVNULL)
-        with h5py.File(truth) as right, h5py.File(predicted) as ours:
-            reference = right["u"][1:JUDGED + 1].astype(float)
-            levels = ours["u"][-JUDGED:].astype(float)
-        errors.append(numpy.sqrt(((levels - reference) ** 2).mean(axis=1) / (reference ** 2).mean(axis=1)))
-    result = {"seconds": seconds, "errors": numpy.mean(errors, axis=0).tolist()}
+    predicted = f"rollout-{number_type}-{seed}.h5"
+    subprocess.run([arguments.mylos, "rollout", run.name, "test.h5", "--steps", str(JUDGED), "--out", predicted], check=True, cwd=folder,
+                   env=environment, stdout=subprocess.DEVNULL)
+    with h5py.File(folder / "test.h5") as right, h5py.File(folder / predicted) as ours:
+        reference = right["u"][:, 1:JUDGED + 1].astype(float)
+        levels = ours["u"][:, -JUDGED:].astype(float)
+    squares = ((levels - reference) ** 2).mean(axis=2) / (reference ** 2).mean(axis=2)
+    result = {"seconds": seconds, "errors": numpy.sqrt(squares).mean(axis=0).tolist()}
     out.write_text(json.dumps(result), encoding="utf-8")
     return result
 
