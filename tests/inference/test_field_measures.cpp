@@ -7,11 +7,11 @@
 #include <numbers>
 #include <numeric>
 
+#include "model/guarded_block.hpp"
 #include "mylos/inference/rollout/field_errors.hpp"
 #include "mylos/inference/rollout/field_picture.hpp"
 #include "mylos/inference/rollout/rollout_windows.hpp"
 #include "mylos/inference/rollout/spectrum.hpp"
-#include "model/guarded_block.hpp"
 
 namespace mylos::field_measures_test {
 
@@ -144,8 +144,8 @@ TEST(RolloutWindows, ShiftLevelsFeedOutputsBackAndReadForcings) {
     std::vector<float> expected;
     for (const std::int64_t member : {1, 2})
       for (const std::int64_t point : {0, 1})
-        for (const auto& [level, channel] : std::vector<std::pair<int, int>>{
-                 {-1, 0}, {-1, 1}, {-1, 2}, {0, 0}, {0, 1}, {0, 2}, {0, 3}})
+        for (const auto& [level, channel] :
+             std::vector<std::pair<int, int>>{{-1, 0}, {-1, 1}, {-1, 2}, {0, 0}, {0, 1}, {0, 2}, {0, 3}})
           expected.push_back(value(member, level, point, channel));
     EXPECT_EQ(std::vector<float>(windows.inputs().begin(), windows.inputs().end()), expected);
     const std::vector<float> outputs{-1, -2, -3, -4, -5, -6, -7, -8};  // v and u of each point
@@ -188,7 +188,7 @@ TEST(FieldPicture, CodesValuesInBytes) {
   const float inf = std::numeric_limits<float>::infinity();
   const std::vector<float> values{-1, 0, 1, 2, inf};
   EXPECT_EQ(picture_codes(values, -1, 1), (std::vector<std::uint8_t>{0, 127, 254, 254, 255}));
-  EXPECT_EQ(picture_codes(values, 1, 1)[0], 127);  // one value has no range
+  EXPECT_EQ(picture_codes(values, 1, 1)[0], 127);                 // one value has no range
   const std::vector<std::uint8_t> text{'M', 'y', 'l', 'o', 's'};  // RFC 4648
   EXPECT_EQ(base64(text), "TXlsb3M=");
   EXPECT_EQ(base64(std::span(text).first(4)), "TXlsbw==");
