@@ -9,8 +9,14 @@
 namespace mylos {
 namespace {
 
-/// Returns the end of the samples from `first` on that are of the same trajectory. Samples of a file follow
-/// each other by trajectory.
+std::int64_t channels_of(const ArrayStore& levels, const std::string& array) {
+  for (const AxisCoordinates& axis : levels.coordinates(0, array).axes)
+    if (axis.axis == channel_axis) return axis.extent;
+  return 1;
+}
+
+}  // namespace
+
 std::int64_t end_of_trajectory(const ArrayStore& store, std::int64_t first, std::int64_t end) {
   const std::int64_t trajectory = store.place(first).sample;
   std::int64_t low = first + 1;
@@ -24,14 +30,6 @@ std::int64_t end_of_trajectory(const ArrayStore& store, std::int64_t first, std:
   }
   return low;
 }
-
-std::int64_t channels_of(const ArrayStore& levels, const std::string& array) {
-  for (const AxisCoordinates& axis : levels.coordinates(0, array).axes)
-    if (axis.axis == channel_axis) return axis.extent;
-  return 1;
-}
-
-}  // namespace
 
 StoredLevels::StoredLevels(std::shared_ptr<ArrayStore> store) : store_(std::move(store)) {
   for (std::size_t file = 0; file < store_->files().size(); ++file) {

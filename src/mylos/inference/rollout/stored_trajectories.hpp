@@ -15,6 +15,10 @@
 
 namespace mylos {
 
+/// Returns the end of the samples from `first` on, before `end`, that are of the same trajectory of one file:
+/// the samples of a trajectory follow each other.
+[[nodiscard]] std::int64_t end_of_trajectory(const ArrayStore& store, std::int64_t first, std::int64_t end);
+
 /// The trajectories of a store of levels.
 class StoredLevels {
  public:

@@ -13,7 +13,7 @@ namespace {
 // Names of the "HDF5 Dimension Scale Specification".
 constexpr const char* scales_of_array = "DIMENSION_LIST";
 constexpr const char* arrays_of_scale = "REFERENCE_LIST";
-constexpr std::size_t max_attribute_bytes = std::size_t{64} << 10;
+constexpr std::size_t max_copied_bytes = std::size_t{64} << 10;
 
 /// An entry of REFERENCE_LIST: an array, and which of its axes has the scale.
 struct ScaleUse {
@@ -87,7 +87,7 @@ void copy_attribute(hid_t from, const char* name, Copy& copy) {
   const bool is_empty = H5Sget_simple_extent_type(space.id()) == H5S_NULL;  // an empty text of NetCDF
   const auto count = is_empty ? 0 : static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.id()));
   const std::size_t size = H5Tget_size(type.id());
-  if (count > max_attribute_bytes || size > max_attribute_bytes || count * size > max_attribute_bytes) return;
+  if (count > max_copied_bytes || size > max_copied_bytes || count * size > max_copied_bytes) return;
   std::vector<char> bytes(std::max<std::size_t>(1, count * size));
   if (count > 0 && H5Aread(source.id(), type.id(), bytes.data()) < 0) return;
   const Handle made(H5Acreate2(copy.to, name, type.id(), space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);

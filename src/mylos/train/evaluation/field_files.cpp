@@ -184,7 +184,7 @@ std::string error_table(const RolloutResult& result) {
     fmt::format_to(std::back_inserter(text), "{}", step);
     for (const ErrorColumn& column : error_columns) {
       const double value = column.value(mean, start);
-      // NaN stands for what is not known, and for what is not finite: the last column tells them apart.
+      // NaN is what is not known or not finite; the last column counts the latter.
       text += std::isnan(value) ? std::string(",") : fmt::format(",{:.9g}", value);
     }
     fmt::format_to(std::back_inserter(text), ",{}\n", members_not_finite(result, step));
