@@ -48,7 +48,8 @@ NetworkPlan network_of(const Options& options, int ranks, const Places& places) 
   return network;
 }
 
-/// Returns the names of the blocks of a pass and of the loss; those of later copies of a rollout have numbers.
+/// Returns the names of the blocks of a pass and of the loss; those of later copies of a rollout have
+/// numbers.
 std::vector<std::string> stage_names(const NetworkPlan& network) {
   const Chain chain = network.training_chain();
   const std::size_t own = network.chain.blocks.size();

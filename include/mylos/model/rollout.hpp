@@ -40,8 +40,9 @@ struct FeedbackScaling {
 enum class RolloutLoss { mean, last, weights };
 
 struct RolloutOptions {
-  std::int64_t steps = 1;       // applications of the network
-  std::int64_t grow_every = 0;  // training steps after which there is one more, from 1 on; 0: all from the start
+  std::int64_t steps = 1;  // applications of the network
+  std::int64_t grow_every =
+      0;  // training steps after which there is one more, from 1 on; 0: all from the start
   RolloutLoss loss = RolloutLoss::mean;
   std::vector<double> weights = {};  // one per application
   bool detach = false;               // no gradient passes from an input to the output that it was made of

@@ -49,9 +49,9 @@ Value loss_of(const RolloutOptions& rollout) {
 }
 
 Condition with_several_steps() {
-  return {"rollout.steps above 1",
-          {"rollout.steps"},
-          [](const Options& options) { return options.rollout.steps > 1; }};
+  return {"rollout.steps above 1", {"rollout.steps"}, [](const Options& options) {
+            return options.rollout.steps > 1;
+          }};
 }
 
 }  // namespace

@@ -64,10 +64,11 @@ FeedbackMap feedback_map(const RolloutLayout& layout) {
   for (std::int64_t target = 0; target < layout.target_channels(); ++target) {
     const std::int64_t channel = layout.state[static_cast<std::size_t>(target)];
     if (channel < 0) {
-      fail_input(ErrorId::keys_conflict,
-                 "rollout: target channel {} (counted from 0) is no input, so that it cannot be fed back; add "
-                 "its array to data.arrays.inputs",
-                 target);
+      fail_input(
+          ErrorId::keys_conflict,
+          "rollout: target channel {} (counted from 0) is no input, so that it cannot be fed back; add "
+          "its array to data.arrays.inputs",
+          target);
     }
     FeedbackChannel& newest = input(layout.newest() + channel);
     newest.output = target;

@@ -16,6 +16,6 @@ namespace mylos {
 /// Returns the scaling of every channel of the input: of those that take an output; 1 and 0 of the others.
 /// Throws Error (bad_input) if the points of a channel are normalised differently.
 [[nodiscard]] std::vector<FeedbackScaling> feedback_scalings(const Normalizer& normalizer,
-                                                         const FeedbackMap& map);
+                                                             const FeedbackMap& map);
 
 }  // namespace mylos

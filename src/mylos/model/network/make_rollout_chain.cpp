@@ -66,8 +66,7 @@ RolloutChain make_rollout_chain(const Chain& chain, const ModelOptions& model,
     } else if (!drops && options.detach) {
       rollout.copies.push_back(rollout.copies.front());
     } else {
-      rollout.copies.push_back(
-          make_chain(model, precision, seed_of_copy(seed, copy), true, !options.detach));
+      rollout.copies.push_back(make_chain(model, precision, seed_of_copy(seed, copy), true, !options.detach));
       rollout.copies.back().input_gradients = false;
     }
   }

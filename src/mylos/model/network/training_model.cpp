@@ -66,7 +66,8 @@ void TrainingModel::add_programs(const RolloutChain& rollout, const Engines& eng
     Chain chain = rollout.runs_alone() ? rollout.alone(n - 1) : rollout.unrolled(n);
     Schedule own = store_all(chain.blocks.size());
     if (schedule && (n == steps || rollout.runs_alone())) own = *schedule;
-    if (n < steps && !rollout.runs_alone() && !shorter.empty()) own = shorter[static_cast<std::size_t>(n - 1)];
+    if (n < steps && !rollout.runs_alone() && !shorter.empty())
+      own = shorter[static_cast<std::size_t>(n - 1)];
     const ChainCost cost = chain_cost(chain, engines, rows);
     programs_.emplace_back(std::move(chain), cost, std::move(own));
   }

@@ -41,8 +41,9 @@ class TrainingModel {
  public:
   /// `layout` belongs to `chain`. `samples`: the maximum per micro-batch. Without a schedule everything is
   /// saved; an empty schedule allows only forward passes without backward. `rank`: the one whose slice of
-  /// sharded masters the model holds. `engines` must outlive the model. `rollout`: copies of `chain`, or null;
-  /// `schedule` is then for its planned() chain, and `shorter` has those of 1, 2, … copies, if it grows.
+  /// sharded masters the model holds. `engines` must outlive the model. `rollout`: copies of `chain`, or
+  /// null; `schedule` is then for its planned() chain, and `shorter` has those of 1, 2, … copies, if it
+  /// grows.
   TrainingModel(Chain chain, ParameterLayout layout, const Engines& engines, std::int64_t samples,
                 std::optional<Schedule> schedule = std::nullopt, int rank = 0,
                 const RolloutChain* rollout = nullptr, const std::vector<Schedule>& shorter = {});

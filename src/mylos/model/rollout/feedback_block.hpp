@@ -20,9 +20,9 @@ namespace mylos {
 
 struct FeedbackOptions {
   FeedbackMap map;
-  std::int64_t copy = 0;             // the one whose output is read, from 0
-  DType output_type = DType::fp32;   // of the network's output
-  DType input_type = DType::fp32;    // of its input
+  std::int64_t copy = 0;            // the one whose output is read, from 0
+  DType output_type = DType::fp32;  // of the network's output
+  DType input_type = DType::fp32;   // of its input
 };
 
 /// Returns whether the next input depends on the previous one.

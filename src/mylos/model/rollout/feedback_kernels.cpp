@@ -169,7 +169,8 @@ void take_channels(const Execution& exec, std::int64_t points, std::int64_t chan
 }
 
 void clear_sums(const Execution& exec, LossSums* sums) {
-  for_each_element(exec, "clear sums", 1, KOKKOS_LAMBDA(std::int64_t) { *sums = {}; });
+  for_each_element(
+      exec, "clear sums", 1, KOKKOS_LAMBDA(std::int64_t) { *sums = {}; });
 }
 
 void add_weighted(const Execution& exec, const LossSums* sums, float weight, LossSums* to) {

@@ -39,12 +39,12 @@ struct FeedbackTables {
 };
 
 struct RolloutStep {
-  ConstTensor rows;                     // [rows, points · row_channels]
+  ConstTensor rows;  // [rows, points · row_channels]
   FeedbackTables tables = {};
   std::span<const float> weights = {};  // of the losses of the copies that run
   // From the loss on:
-  Truth truth = {};                     // targets: [rows, points · steps · output_channels]
-  const float* scale = nullptr;         // as LossGradients
+  Truth truth = {};              // targets: [rows, points · steps · output_channels]
+  const float* scale = nullptr;  // as LossGradients
   float inverse_count = 1;
   LossSums* sums = nullptr;
 };

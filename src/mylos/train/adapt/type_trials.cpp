@@ -31,13 +31,12 @@ class Trial {
     Options inspected = network_.options;
     inspected.health.every = inspected_step;
     run_on_all(ranks(), [&] {
-      trainer_.emplace(network_.with(inspected), subject_.engines, subject_.communicator, subject_.run_steps,
-                       memory_->plan.schedule,
-                       network_.rollout ? schedules_of_growth(*network_.rollout, *memory_)
-                                        : std::vector<Schedule>());
+      trainer_.emplace(
+          network_.with(inspected), subject_.engines, subject_.communicator, subject_.run_steps,
+          memory_->plan.schedule,
+          network_.rollout ? schedules_of_growth(*network_.rollout, *memory_) : std::vector<Schedule>());
       if (network_.rollout)
-        trainer_->set_feedback(
-            feedback_scalings(subject_.normalizer, network_.options.rollout.feedback));
+        trainer_->set_feedback(feedback_scalings(subject_.normalizer, network_.options.rollout.feedback));
       open_batches();
     });
     if (subject.initial != nullptr) subject.initial->load(*trainer_);

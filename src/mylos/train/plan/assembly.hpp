@@ -20,8 +20,8 @@ struct Assembly {
   std::unique_ptr<Trainer> trainer;
 };
 
-/// Returns the fastest schedules of 1, 2, … copies of a rollout in the activations' memory of all copies; none
-/// if it does not grow.
+/// Returns the fastest schedules of 1, 2, … copies of a rollout in the activations' memory of all copies;
+/// none if it does not grow.
 [[nodiscard]] std::vector<Schedule> schedules_of_growth(const RolloutChain& rollout,
                                                         const MemoryPlan& memory);
 

@@ -63,7 +63,7 @@ Times empty_times(const ChainCost& cost) {
 /// later ones equal it. A feedback is not timed: its modelled time stays.
 struct TimedChain {
   Chain chain;
-  ChainCost cost;                  // of its blocks
+  ChainCost cost;                   // of its blocks
   std::vector<std::size_t> blocks;  // of the planned chain: the block here that has its time
   static constexpr std::size_t untimed = static_cast<std::size_t>(-1);
 

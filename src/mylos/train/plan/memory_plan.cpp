@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "mylos/base/errors/units.hpp"
-#include "mylos/data/feed/share.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/planner/min_memory.hpp"
 #include "mylos/train/evaluation/measures.hpp"
 #include "mylos/train/plan/calibration.hpp"
+#include "mylos/train/plan/fitting_options.hpp"
 #include "mylos/train/plan/product_choice.hpp"
 #include "mylos/train/step/step_plan.hpp"
 
@@ -20,8 +20,6 @@ constexpr double share_of_memory = 0.9;
 
 // Of a checkpoint's copy beside weights and moments: the history's tail, padding, the counters.
 constexpr std::size_t copy_of_the_rest = std::size_t{1} << 20;
-
-constexpr int max_ranks = 1 << 16;  // that are proposed
 
 double step_time_of(const MemoryStatement& statement, double micro_batch_time) {
   return static_cast<double>(statement.micro_batches) * micro_batch_time + statement.cost.update_time;
@@ -50,77 +48,6 @@ void reserve_least(const MemoryProblem& problem, MemoryPlan& plan) {
 std::size_t min_bytes(const MemoryStatement& statement, const MemoryOptions& options) {
   const std::size_t activations = smallest_plan(statement.cost, options).placement.bytes;
   return statement.fixed_bytes() + std::max(activations, statement.evaluation_bytes);
-}
-
-/// The largest of the halves of the micro-batch that fits, or what a reproducible run allows below it; 0:
-/// none.
-std::int64_t fitting_micro_batch(const MemoryProblem& problem, std::int64_t samples) {
-  Options options = problem.options();
-  while (samples > 1) {
-    samples = (samples + 1) / 2;
-    while (!allows_ranks(options, samples, problem.network.ranks)) --samples;  // 1 is always allowed
-    options.data.micro_batch = samples;
-    if (would_fit(problem, options)) return samples;
-  }
-  return 0;
-}
-
-/// The fewest of the doubles of the ranks that fit, each with as much memory; 0: none.
-int fitting_ranks(const MemoryProblem& problem) {
-  const Options& options = problem.options();
-  const DataOptions& data = options.data;
-  int ranks = problem.network.ranks;
-  const auto share = [&] {
-    return micro_batch_samples(batch_share(data.batch, 0, ranks).count, data.micro_batch);
-  };
-  const auto may_double = [&] {
-    return 2 * ranks <= std::min<std::int64_t>(data.batch, max_ranks) &&
-           allows_ranks(options, data.micro_batch, 2 * ranks);
-  };
-  while (may_double()) {
-    const std::int64_t before = share();
-    ranks *= 2;
-    const bool takes_less = share() != before || options.optimizer.shard != Shard::none;
-    if (takes_less && would_fit(problem, options, ranks)) return ranks;
-  }
-  return 0;
-}
-
-/// The most applications of the network that fit, fewer than the deck's; 0: none.
-std::int64_t fitting_rollout(const MemoryProblem& problem) {
-  const auto fits = [&](std::int64_t steps) {
-    Options options = problem.options();
-    options.rollout.steps = steps;
-    std::vector<double>& weights = options.rollout.weights;
-    if (!weights.empty()) weights.erase(weights.begin(), weights.end() - steps);
-    return would_fit(problem, options);
-  };
-  std::int64_t fitting = 0;
-  std::int64_t too_many = problem.options().rollout.steps;
-  while (too_many - fitting > 1) {  // bytes rise with the steps
-    const std::int64_t middle = fitting + (too_many - fitting) / 2;
-    (fits(middle) ? fitting : too_many) = middle;
-  }
-  return fitting;
-}
-
-/// The first that cuts more than the deck's, and fits.
-std::optional<Shard> fitting_shard(const MemoryProblem& problem) {
-  if (problem.network.ranks == 1) return std::nullopt;
-  Options options = problem.options();
-  for (const Shard shard : {Shard::state, Shard::gradients}) {
-    if (shard <= problem.options().optimizer.shard) continue;
-    options.optimizer.shard = shard;
-    if (would_fit(problem, options)) return shard;
-  }
-  return std::nullopt;
-}
-
-/// Whether it is the matrix of an evaluation that does not fit.
-bool fits_without_confusion(const MemoryProblem& problem) {
-  Options options = problem.options();
-  if (std::erase(options.run.metrics, Measure::confusion) == 0) return false;
-  return would_fit(problem, options);
 }
 
 std::string in_mebibytes(std::size_t bytes) {
@@ -335,8 +262,9 @@ std::string describe(const MemoryPlan& plan) {
   }
   const auto again = std::count_if(runs.begin(), runs.end(), [](int times) { return times > 1; });
   if (again == 0 && lean == 0) return copies + "every block keeps all";
-  return fmt::format("{}of {} blocks {} run forward again, {} keep less than all; {:.1f} % more time per step",
-                     copies, blocks, again, lean, 100 * plan.overhead());
+  return fmt::format(
+      "{}of {} blocks {} run forward again, {} keep less than all; {:.1f} % more time per step", copies,
+      blocks, again, lean, 100 * plan.overhead());
 }
 
 std::string note_on_search(const MemoryPlan& plan) {

@@ -44,11 +44,11 @@ StopSources stop_sources(const RunRequest& request, const RunContext& run) {
 RunWork work_of(const Assembly& parts, double peak_flops) {
   const Chain& chain = parts.trainer->model().chain();
   const bool has_tokens = parts.network.options.model.type == ModelType::gpt;
-  return {.tokens_of_sample = has_tokens ? chain.rows_per_sample : 0,
-          .sample = flops_of_sample(parts.network.training_chain(), *parts.engines,
-                                    parts.memory.plan.schedule),
-          .peak_flops = peak_flops,
-          .peak_is_measured = parts.network.options.run.peak_flops == 0};
+  return {
+      .tokens_of_sample = has_tokens ? chain.rows_per_sample : 0,
+      .sample = flops_of_sample(parts.network.training_chain(), *parts.engines, parts.memory.plan.schedule),
+      .peak_flops = peak_flops,
+      .peak_is_measured = parts.network.options.run.peak_flops == 0};
 }
 
 void initialize_from(InitialWeights& weights, Trainer& trainer, const RunStart& start) {

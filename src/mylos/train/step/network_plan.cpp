@@ -11,8 +11,8 @@ namespace {
 
 bool make_the_same_chain(const NetworkPlan& plan, const Options& options, const StepPlan& step) {
   const Options& own = plan.options;
-  return own.model == options.model && own.precision == options.precision &&
-         own.rollout == options.rollout && own.run.seed == options.run.seed && plan.step.accumulates == step.accumulates;
+  return own.model == options.model && own.precision == options.precision && own.rollout == options.rollout &&
+         own.run.seed == options.run.seed && plan.step.accumulates == step.accumulates;
 }
 
 bool make_the_same_layout(const NetworkPlan& plan, const Options& options, int ranks) {

@@ -21,12 +21,12 @@ struct NetworkPlan {
   Options options;  // complete, including the sizes that the data determine
   int rank = 0;
   int ranks = 1;
-  bool input_gradients = false;  // whether passes can compute the gradient of the network's input
-  StepPlan step;                 // of this rank
-  Chain chain;                   // its gradients have the types that `step` needs
+  bool input_gradients = false;              // whether passes can compute the gradient of the network's input
+  StepPlan step;                             // of this rank
+  Chain chain;                               // its gradients have the types that `step` needs
   std::optional<RolloutChain> rollout = {};  // its copies, if training runs several or with noise
-  ParameterLayout layout;        // over these ranks
-  TrainerMemory memory;          // besides activations
+  ParameterLayout layout;                    // over these ranks
+  TrainerMemory memory;                      // besides activations
 
   /// Return the plan of other options, on the same ranks or as the first of `others`. They throw as
   /// plan_network().

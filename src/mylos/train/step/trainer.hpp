@@ -47,8 +47,8 @@ class Trainer {
  public:
   /// Allocates all memory and draws the initial weights. `network` is that of the communicator's rank and
   /// ranks. `run_steps` is the length of the run, for the learning-rate schedule. `schedule` is the execution
-  /// schedule of a micro-batch; without it every activation is stored. `shorter`: those of 1, 2, … copies of a
-  /// rollout that grows. `communicator` and `engines` must outlive the trainer.
+  /// schedule of a micro-batch; without it every activation is stored. `shorter`: those of 1, 2, … copies of
+  /// a rollout that grows. `communicator` and `engines` must outlive the trainer.
   Trainer(const NetworkPlan& network, const Engines& engines, Communicator& communicator,
           std::int64_t run_steps, std::optional<Schedule> schedule = std::nullopt,
           const std::vector<Schedule>& shorter = {});
@@ -218,9 +218,9 @@ class Trainer {
   const BlockDone keep_gradients_;  // after a micro-batch that is not the step's last
   const BeforeBlock await_weights_;
   std::vector<std::vector<Tensor>> frozen_gradients_;  // by stage
-  bool drops_;  // random numbers depend on the offset of a micro-batch
+  bool drops_;                                         // random numbers depend on the offset of a micro-batch
   const RolloutOptions rollout_;
-  std::uint64_t steps_ = 0;  // as StepState::step
+  std::uint64_t steps_ = 0;    // as StepState::step
   Passes passes_done_;         // with the program's own loss
   std::int64_t own_rows_ = 0;  // of the last forward() of these, as the next
   std::uint64_t own_first_sample_ = 0;
