@@ -13,18 +13,18 @@ namespace mylos {
 
 /// One axis, after slicing.
 struct AxisCoordinates {
-  std::string axis;                         // as the deck names it: "time", "y"
-  std::int64_t extent = 0;                  // after slicing
-  std::string scale;                        // path of its coordinates in the file; empty if it states none
-  std::vector<double> values;               // [extent], or empty
-  std::vector<hdf5::Attribute> attributes;  // of the coordinates: units, calendar, ...
+  std::string axis;                 // as the deck names it: "time", "y"
+  std::int64_t extent = 0;          // after slicing
+  std::string scale = {};           // path of its coordinates in the file; empty if it states none
+  std::vector<double> values = {};  // [extent], or empty
+  std::vector<hdf5::Attribute> attributes = {};  // of the coordinates: units, calendar, ...
 };
 
 struct ArrayCoordinates {
   std::string path;
   hdf5::ArrayFacts facts;
-  std::vector<AxisCoordinates> axes;        // in the file's order
-  std::vector<hdf5::Attribute> attributes;  // of the array, without those that say how values are stored
+  std::vector<AxisCoordinates> axes = {};        // in the file's order
+  std::vector<hdf5::Attribute> attributes = {};  // of the array, without those that say how values are stored
 };
 
 /// Reads the coordinates of an array. Axes whose scales are missing, empty or unreadable have none.

@@ -6,7 +6,7 @@ namespace mylos {
 
 std::string text_of_options(const ArrayOptions& options) {
   std::string text = fmt::format(
-      "inputs {} targets {} constants {} history {} ahead {} every {} {} {} fill {:a}",
+      "inputs {} targets {} constants {} history {} ahead {} every {} {} {} fill {:.17g}",
       fmt::join(options.inputs, " "), fmt::join(options.targets, " "), fmt::join(options.constants, " "),
       options.history, options.ahead, options.every,
       options.targets_are == TargetsAre::difference ? "difference" : "state",
@@ -30,7 +30,7 @@ void add_metadata(Xxh128& digest, const std::string& path, const std::vector<Ope
     text +=
         fmt::format("\n{} {} [{}]", array.array().path(), name_of(facts.type), fmt::join(facts.dims, ", "));
     for (const hdf5::Attribute& attribute : array.attributes())
-      text += fmt::format("\n {} '{}' [{:a}]", attribute.name, attribute.text,
+      text += fmt::format("\n {} '{}' [{:.17g}]", attribute.name, attribute.text,
                           fmt::join(attribute.numbers, ", "));
   }
   text += '\n';

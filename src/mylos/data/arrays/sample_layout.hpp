@@ -23,18 +23,18 @@ struct ChannelSource {
 };
 
 struct SampleLayout {
-  std::vector<std::string> arrays;      // inputs, targets that are no inputs, constants
-  std::size_t first_constant = 0;       // constants follow
-  std::vector<ArrayExtents> extents;    // of each array, in the first file
-  std::vector<hdf5::NumberType> types;  // of each array
-  std::vector<std::int64_t> grid;       // extents of the grid
-  std::int64_t span = 1;                // levels of a window
-  std::int64_t every = 1;               // levels between windows
-  RolloutLayout rollout;
-  std::vector<ChannelSource> inputs;
-  std::vector<ChannelSource> targets;
-  std::vector<std::string> input_names;  // of channels
-  std::vector<std::string> target_names;
+  std::vector<std::string> arrays;           // inputs, targets that are no inputs, constants
+  std::size_t first_constant = 0;            // constants follow
+  std::vector<ArrayExtents> extents = {};    // of each array, in the first file
+  std::vector<hdf5::NumberType> types = {};  // of each array
+  std::vector<std::int64_t> grid = {};       // extents of the grid
+  std::int64_t span = 1;                     // levels of a window
+  std::int64_t every = 1;                    // levels between windows
+  RolloutLayout rollout = {};
+  std::vector<ChannelSource> inputs = {};
+  std::vector<ChannelSource> targets = {};
+  std::vector<std::string> input_names = {};  // of channels
+  std::vector<std::string> target_names = {};
 
   [[nodiscard]] bool is_constant(std::size_t array) const { return array >= first_constant; }
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/io/files/digest.hpp"
 
 namespace mylos {
 namespace {
@@ -24,12 +26,12 @@ struct StatisticsEntry {
   std::string text;
 };
 
-/// Writes the sums as "count channels" and four hexadecimal floats per channel.
+/// Writes the sums as "count channels" and four numbers per channel, which are read back exactly.
 void write_sums(std::string& text, const ChannelSums& sums) {
-  text += fmt::format("{:a} {}\n", sums.count(), sums.channels().size());
+  text += fmt::format("{:.17g} {}\n", sums.count(), sums.channels().size());
   for (const ChannelSums::Channel& channel : sums.channels())
     text +=
-        fmt::format("{:a} {:a} {:a} {:a}\n", channel.mean, channel.squares, channel.minimum, channel.maximum);
+        fmt::format("{:.17g} {:.17g} {:.17g} {:.17g}\n", channel.mean, channel.squares, channel.minimum, channel.maximum);
 }
 
 /// Reads what write_sums() wrote; returns false if it is something else.
