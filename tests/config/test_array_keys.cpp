@@ -185,7 +185,8 @@ TEST(ArrayKeys, KeysWithoutEffectAreRefused) {
   EXPECT_THAT(refusal_of(table + "points_are_samples = true\n"),
               HasSubstr("has an effect only with axes of a grid"));
   EXPECT_THAT(
-      message_of("run.steps = 3\ndata.train = 'a.h5'\nmodel.type = 'gpt'\ndata.arrays.inputs = ['/u']\n"),
+      message_of("run.steps = 3\ndata.train = 'a.h5'\nmodel.type = 'gpt'\ndata.arrays.inputs = ['/u']\n"
+                 "model.layers = 1\nmodel.heads = 1\nmodel.width = 4\nmodel.context = 4\n"),
       HasSubstr("'data.arrays.inputs' has an effect only with model.type"));
 }
 

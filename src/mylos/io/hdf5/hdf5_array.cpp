@@ -24,9 +24,12 @@ struct KnownFilter {
   double max_ratio;
 };
 constexpr KnownFilter known_filters[] = {
-    {H5Z_FILTER_DEFLATE, "gzip", 1032},  {H5Z_FILTER_SHUFFLE, "shuffle", 1},
-    {H5Z_FILTER_FLETCHER32, "fletcher32", 1}, {H5Z_FILTER_SZIP, "szip", 8192},
-    {H5Z_FILTER_NBIT, "nbit", 64},       {H5Z_FILTER_SCALEOFFSET, "scaleoffset", 1e9},
+    {H5Z_FILTER_DEFLATE, "gzip", 1032},
+    {H5Z_FILTER_SHUFFLE, "shuffle", 1},
+    {H5Z_FILTER_FLETCHER32, "fletcher32", 1},
+    {H5Z_FILTER_SZIP, "szip", 8192},
+    {H5Z_FILTER_NBIT, "nbit", 64},
+    {H5Z_FILTER_SCALEOFFSET, "scaleoffset", 1e9},
 };
 
 struct FloatFields {
@@ -129,10 +132,11 @@ double read_filters(const std::string& where, hid_t creation, std::vector<std::s
                             H5Zget_filter_info(id, &settings) >= 0 &&
                             (settings & H5Z_FILTER_CONFIG_DECODE_ENABLED) != 0;
     if (!can_decode) {
-      fail_input(ErrorId::unsupported_feature,
-                 "{} needs the filter {} ({}), which this HDF5 library has not built in; `h5repack -f GZIP=4` "
-                 "writes the file with gzip",
-                 where, static_cast<int>(id), known == std::end(known_filters) ? name.data() : known->name);
+      fail_input(
+          ErrorId::unsupported_feature,
+          "{} needs the filter {} ({}), which this HDF5 library has not built in; `h5repack -f GZIP=4` "
+          "writes the file with gzip",
+          where, static_cast<int>(id), known == std::end(known_filters) ? name.data() : known->name);
     }
     names.emplace_back(known->name);
     ratio *= known->max_ratio;

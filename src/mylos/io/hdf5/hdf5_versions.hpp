@@ -20,13 +20,14 @@ template <class Info>
   return status < 0 ? 0 : info.rc;
 }
 
-/// Frees the variable-length parts that a read of `type` has allocated. `Data` is void.
+/// Frees the variable-length parts that a read of `type` has allocated. `Data` is a pointer. (1.10.8 declares
+/// H5Treclaim, but lacks it.)
 template <class Data>
-void reclaim(hid_t type, hid_t space, Data* data) {
-  if constexpr (requires { H5Treclaim(type, space, H5P_DEFAULT, data); }) {  // since 1.12
-    H5Treclaim(type, space, H5P_DEFAULT, data);
-  } else {
+void reclaim(hid_t type, hid_t space, Data data) {
+  if constexpr (requires { H5Dvlen_reclaim(type, space, H5P_DEFAULT, data); }) {
     H5Dvlen_reclaim(type, space, H5P_DEFAULT, data);
+  } else {
+    H5Treclaim(type, space, H5P_DEFAULT, data);
   }
 }
 

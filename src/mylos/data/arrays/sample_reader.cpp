@@ -1,0 +1,85 @@
+#include "mylos/data/arrays/sample_reader.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace mylos {
+namespace {
+
+/// Points that are interleaved at a time, so that the destination stays in the cache.
+constexpr std::int64_t points_at_a_time = 1024;
+/// Sources whose levels are looked up before any is copied.
+constexpr std::size_t sources_at_a_time = 64;
+
+template <class T>
+void interleave(const T* from, std::int64_t points, std::int64_t count, std::int64_t channels, float* to) {
+  if (count == channels) {
+    for (std::int64_t i = 0; i < points * count; ++i) to[i] = static_cast<float>(from[i]);
+  } else if (count == 1) {
+    for (std::int64_t i = 0; i < points; ++i) to[i * channels] = static_cast<float>(from[i]);
+  } else {
+    for (std::int64_t i = 0; i < points; ++i)
+      for (std::int64_t c = 0; c < count; ++c) to[i * channels + c] = static_cast<float>(from[i * count + c]);
+  }
+}
+
+template <class T>
+void interleave_difference(const T* from, const T* minus, std::int64_t points, std::int64_t count,
+                           std::int64_t channels, float* to) {
+  for (std::int64_t i = 0; i < points; ++i) {
+    for (std::int64_t c = 0; c < count; ++c) {
+      const std::int64_t k = i * count + c;
+      to[i * channels + c] = static_cast<float>(static_cast<double>(from[k]) - static_cast<double>(minus[k]));
+    }
+  }
+}
+
+/// A source with its levels.
+struct SourceLevels {
+  const ChannelSource* source = nullptr;
+  bool wide = false;
+  const std::byte* from = nullptr;
+  const std::byte* minus = nullptr;
+};
+
+template <class T>
+void copy_source(const SourceLevels& levels, std::int64_t first, std::int64_t points, std::int64_t channels,
+                 float* to) {
+  const std::int64_t count = levels.source->count;
+  const T* from = reinterpret_cast<const T*>(levels.from) + first * count;
+  if (levels.minus == nullptr) return interleave(from, points, count, channels, to);
+  interleave_difference(from, reinterpret_cast<const T*>(levels.minus) + first * count, points, count,
+                        channels, to);
+}
+
+}  // namespace
+
+void copy_points(LevelCache& cache, const std::vector<ChannelSource>& sources, const SampleLayout& layout,
+                 const WindowIndex::Place& window, std::int64_t first, std::int64_t count,
+                 std::int64_t channels, float* destination) {
+  // The cache holds the slabs of a complete window, so that its levels stay valid together.
+  std::array<SourceLevels, sources_at_a_time> found;
+  for (std::size_t begin = 0; begin < sources.size(); begin += sources_at_a_time) {
+    const std::size_t number = std::min(sources_at_a_time, sources.size() - begin);
+    for (std::size_t i = 0; i < number; ++i) {
+      const ChannelSource& source = sources[begin + i];
+      const bool constant = layout.is_constant(source.array);
+      const auto level = [&](std::int64_t offset) {
+        return constant ? cache.level(source.array, window.file, 0, 0)
+                        : cache.level(source.array, window.file, window.trajectory, window.level + offset);
+      };
+      found[i] = {&source, cache.plan(source.array).wide, level(source.level),
+                  source.minus ? level(*source.minus) : nullptr};
+    }
+    for (std::int64_t point = 0; point < count; point += points_at_a_time) {
+      const std::int64_t points = std::min(points_at_a_time, count - point);
+      float* to = destination + point * channels;
+      for (std::size_t i = 0; i < number; ++i) {
+        const auto copy = found[i].wide ? copy_source<double> : copy_source<float>;
+        copy(found[i], first + point, points, channels, to + found[i].source->first);
+      }
+    }
+  }
+}
+
+}  // namespace mylos
