@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/data/arrays/rollout_feedback.hpp"
+#include "mylos/data/run/rollout_feedback.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
 

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/data/arrays/rollout_feedback.hpp"
+#include "mylos/data/run/rollout_feedback.hpp"
 #include "mylos/train/plan/assembly.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"

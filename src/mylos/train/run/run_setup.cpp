@@ -11,7 +11,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/data/arrays/rollout_feedback.hpp"
+#include "mylos/data/run/rollout_feedback.hpp"
 #include "mylos/model/memory/chain_flops.hpp"
 #include "mylos/train/adapt/scaler_restart.hpp"
 #include "mylos/train/plan/plan_document.hpp"

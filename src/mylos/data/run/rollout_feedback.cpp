@@ -1,4 +1,4 @@
-#include "mylos/data/arrays/rollout_feedback.hpp"
+#include "mylos/data/run/rollout_feedback.hpp"
 
 #include <fmt/format.h>
 
