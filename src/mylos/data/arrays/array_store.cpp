@@ -195,7 +195,7 @@ class ArrayStore::State {
       const OpenFile& file = files.open(i);
       const std::string& path = files.paths()[static_cast<std::size_t>(i)];
       if (i > 0) require_same_extents(layout, files.paths().front(), file.arrays);
-      const ArrayExtents& extents = file.arrays.front().extents();
+      const StoredExtents& extents = file.arrays.front().extents();
       if (extents.levels < layout.span) {
         fail_input(
             ErrorId::too_little_data,
