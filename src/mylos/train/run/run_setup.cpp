@@ -43,6 +43,13 @@ StopSources stop_sources(const RunRequest& request, const RunContext& run) {
 /// The work of a sample, once the trainer is made.
 RunWork work_of(const Assembly& parts, double peak_flops) {
   const Chain& chain = parts.trainer->model().chain();
+  const auto& rollout = parts.network.rollout;
+  ChainFlops of_sample =
+      flops_of_sample(parts.network.training_chain(), *parts.engines, parts.memory.plan.schedule);
+  if (rollout && rollout->runs_alone()) {  // in as many passes
+    of_sample.model *= static_cast<double>(rollout->options.steps);
+    of_sample.recomputed *= static_cast<double>(rollout->options.steps);
+  }
   const bool has_tokens = parts.network.options.model.type == ModelType::gpt;
   return {
       .tokens_of_sample = has_tokens ? chain.rows_per_sample : 0,
