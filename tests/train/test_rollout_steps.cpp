@@ -290,12 +290,11 @@ TEST(RolloutPlans, AreThoseOfAChainOfCopies) {
 }
 
 TEST(RolloutPlans, AreRefusedWithTheMostStepsThatFit) {
-  const Options options = large_options(8);
+  Options options = large_options(8);
+  options.memory.recompute = RecomputeMode::none;
   const World world(options);
-  Options fewer = options;
-  fewer.memory.recompute = RecomputeMode::none;
-  MemoryProblem problem = World(fewer).problem(0);
-  Options three = fewer;
+  MemoryProblem problem = world.problem(0);
+  Options three = options;
   three.rollout.steps = 3;
   const MemoryPlan fits = [&] {
     MemoryProblem smaller = problem.with(problem.network.with(three));

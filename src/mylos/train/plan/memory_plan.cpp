@@ -22,7 +22,8 @@ constexpr double share_of_memory = 0.9;
 constexpr std::size_t copy_of_the_rest = std::size_t{1} << 20;
 
 double step_time_of(const MemoryStatement& statement, double micro_batch_time) {
-  return static_cast<double>(statement.micro_batches) * micro_batch_time + statement.cost.update_time;
+  return static_cast<double>(statement.micro_batches * statement.passes) * micro_batch_time +
+         statement.cost.update_time;
 }
 
 std::size_t room_for_activations(const MemoryProblem& problem, const MemoryStatement& statement) {

@@ -226,7 +226,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   statement.evaluation_bytes = make_evaluation_layout(own, 0).bytes;
   statement.cost =
       network.rollout ? chain_cost(network.training_chain(), problem.engines, rows, problem.rates) : own;
-  statement.copies = network.rollout && !network.rollout->runs_alone() ? options.rollout.steps : 1;
+  if (network.rollout)
+    (network.rollout->runs_alone() ? statement.passes : statement.copies) = options.rollout.steps;
   statement.micro_batch = step.micro_batch;
   statement.micro_batches = step.max_micro_batches;
   statement.needs = sample_needs(chain);
