@@ -13,8 +13,10 @@ import numpy
 
 from array_faults import FAULTS
 from array_samples import Arrays
-from refusal import ids_of
 from small_problem import Command
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from refusal import ids_of
 
 ALL = 300
 DECK = """[run]
