@@ -54,13 +54,13 @@ loss = "mse"
 kind = "conv"
 outputs = 6
 kernel = 3
-padding = "periodic"
+edges = "periodic"
 activation = "gelu"
 [[model.layers]]
 kind = "conv"
 outputs = 3
 kernel = 3
-padding = "periodic"
+edges = "periodic"
 [precision]
 compute = "fp32"
 """

@@ -65,7 +65,7 @@ def check_linear(command):
         (command.folder / "linear.toml").write_text(LINEAR.format(history=history, targets_are=targets_are, normalize=normalize), encoding="utf-8")
         trained = command.must("train", "linear.toml", f"run.folder={name}").stdout
         command.must("rollout", name, "linear.h5", "--steps", 6, "--out", f"{name}.h5", "--truth", "linear.h5")
-        states = matrix_rollout(last_checkpoint(command.folder / name), data[:, :history], data[:, history:, 5:], targets_are == "difference", 6)
+        states = matrix_rollout(last_checkpoint(command, name), data[:, :history], data[:, history:, 5:], targets_are == "difference", 6)
         with h5py.File(command.folder / f"{name}.h5") as file:
             assert file["u"].shape == (SAMPLES, 7, 3) and file["g"].shape == (SAMPLES, 7, 2)
             assert file["u"].dtype == "f8" and file["g"].dtype == "f4" and "f" not in file
