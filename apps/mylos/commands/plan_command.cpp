@@ -4,13 +4,13 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "commands.hpp"
 #include "commands/plan_device.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/data/run/data_paths.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
@@ -32,7 +32,7 @@ bool states_its_shapes(const ModelOptions& model) {
 
 /// Null if the deck's data are missing and its shapes do not need them.
 std::unique_ptr<RunData> data_of(Options& options, const Places& places) {
-  const bool is_here = std::filesystem::exists(options.data.train);
+  const bool is_here = !existing_files(options.data.train).empty();
   if (!is_here && states_its_shapes(options.model)) return nullptr;
   std::unique_ptr<RunData> data = open_run_data(options, Answers::needed, places);
   data->complete(options.model);

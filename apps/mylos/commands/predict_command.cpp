@@ -10,6 +10,7 @@
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/data/run/data_paths.hpp"
 #include "mylos/inference/predict.hpp"
 #include "mylos/inference/trained_samples.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -76,7 +77,8 @@ void check(const TrainedNetwork& trained, const PredictArguments& arguments) {
         "{} is a network of tokens; use `mylos sample` to generate text, or `mylos eval` to measure its loss",
         trained.path);
   }
-  for (const auto& input : {arguments.input, trained.path}) require_other_file(input, arguments.output);
+  require_other_file(trained.path, arguments.output);
+  require_other_than_data(trained.deck.options.data, arguments.output);
 }
 
 }  // namespace

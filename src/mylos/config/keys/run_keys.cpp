@@ -129,8 +129,8 @@ void add_data_keys(Schema& schema) {
       "train", &DataOptions::train,
       "HDF5 file with the training samples, as written by `mylos prepare`. The path is relative to the "
       "working directory. A pattern, in which `*`, `?` and `[0-7]` stand for parts of names, means all files "
-      "that match it, sorted by name; a list means the samples of all its files, in order. With "
-      "[data.arrays]: HDF5 or NetCDF-4 files with these arrays.");
+      "that match it. The samples of several files, of patterns or lists, follow each other in the order of "
+      "the files' names. With [data.arrays]: HDF5 or NetCDF-4 files with these arrays.");
   files("test", &DataOptions::test, "Files with the test samples, likewise.");
   keys.number("validation", &DataOptions::validation, {0, true, 1, false}, "",
               "Fraction of the training samples, taken from their end, that is held out for validation.");
@@ -139,16 +139,18 @@ void add_data_keys(Schema& schema) {
   keys.integer("micro_batch", &DataOptions::micro_batch, {0, max_count}, "samples",
                "Maximum number of samples that a rank processes at once. A larger local batch is divided "
                "into micro-batches whose gradients are added. 0: the complete local batch.");
-  keys.choice("normalize", &DataOptions::normalize,
-              Words<Normalize>{{"none", Normalize::none},
-                               {"standard", Normalize::standard},
-                               {"channel", Normalize::channel},
-                               {"minmax", Normalize::minmax}},
-              "Normalisation of inputs (and of the targets of a regression) by the statistics of the "
-              "training samples, without those held out for validation. standard: each column to mean 0 and "
-              "standard deviation 1. minmax: each column to the range from 0 to 1. channel: for samples on a "
-              "grid, each channel over all points to mean 0 and standard deviation 1; also for targets if "
-              "the network's outputs lie on the grid, otherwise targets as with standard.");
+  keys.choice(
+      "normalize", &DataOptions::normalize,
+      Words<Normalize>{{"none", Normalize::none},
+                       {"standard", Normalize::standard},
+                       {"channel", Normalize::channel},
+                       {"minmax", Normalize::minmax}},
+      "Normalisation of inputs (and of the targets of a regression) by the statistics of the "
+      "training samples, without those held out for validation. standard: each column to mean 0 and "
+      "standard deviation 1. minmax: each column to the range from 0 to 1. channel: for samples on a "
+      "grid, each channel over all points to mean 0 and standard deviation 1; also for targets if "
+      "the network's outputs lie on the grid, otherwise targets as with standard. Of [data.arrays] the "
+      "columns are the arrays' channels, over all points and levels.");
   keys.choice("shuffle", &DataOptions::shuffle,
               Words<Shuffle>{{"samples", Shuffle::samples}, {"blocks", Shuffle::blocks}},
               "Labelled samples: order of an epoch. samples: all samples shuffled; blocks: blocks of "
