@@ -54,13 +54,13 @@ loss = "mse"
 kind = "conv"
 outputs = 6
 kernel = 3
-padding = "periodic"
+edges = "periodic"
 activation = "gelu"
 [[model.layers]]
 kind = "conv"
 outputs = 3
 kernel = 3
-padding = "periodic"
+edges = "periodic"
 [precision]
 compute = "fp32"
 """
@@ -127,7 +127,8 @@ def errors(predicted, truth):
     p, t = (array.reshape(-1, array.shape[-1]).astype("f8") for array in (predicted, truth))
     relative = numpy.linalg.norm(p - t) / numpy.linalg.norm(t)
     nrmse = numpy.sqrt(((p - t) ** 2).mean(0)) / numpy.sqrt((t ** 2).mean(0))
-    correlation = [numpy.corrcoef(p[:, i], t[:, i])[0, 1] for i in range(p.shape[1])]
+    with numpy.errstate(invalid="ignore", divide="ignore"):
+        correlation = [numpy.corrcoef(p[:, i], t[:, i])[0, 1] if len(p) > 1 else numpy.nan for i in range(p.shape[1])]
     return relative, nrmse.mean(), numpy.mean(correlation)
 
 

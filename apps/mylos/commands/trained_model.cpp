@@ -128,10 +128,12 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
   RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
   const CheckpointReader reader(ranks, checkpoint_file(ranks, checkpoint), ReadableKinds::all);
   require_average(reader, checkpoint);
+  // Before the data are opened: arrays are read into Kokkos' memory.
+  trained->kokkos = std::make_unique<KokkosRuntime>(
+      read_stored_deck(reader.header().deck, reader.path()).options.run.threads);
+  trained->execution.emplace();
   trained->network = open_trained_network(ranks, reader, data);
   const Options& options = trained->network.deck.options;
-  trained->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);
-  trained->execution.emplace();
   trained->communicator = make_communicator(MPI_COMM_WORLD, communication);
   trained->engines = make_agreed_engines(usable_on_all(options.kernels, ranks), ranks);
   note_other_instructions(reader, ranks);

@@ -16,8 +16,8 @@
 namespace mylos::app {
 
 struct TrainedModel {
-  TrainedNetwork network;
   std::unique_ptr<KokkosRuntime> kokkos;  // outlives what follows
+  TrainedNetwork network;
   std::optional<Execution> execution;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<EngineSet> engines;

@@ -33,7 +33,7 @@ ArrayOptions with_targets_of(const std::string& file, ArrayOptions options, Answ
     return options;
   }
   if (options.targets.empty()) return options;
-  const OpenFile opened(file, {options.inputs.front()}, options);
+  const OpenArrayFile opened(file, {options.inputs.front()}, options);
   const bool has_all = std::all_of(options.targets.begin(), options.targets.end(),
                                    [&](const std::string& target) { return opened.file.exists(target); });
   if (has_all) return options;
@@ -192,7 +192,7 @@ class ArrayStore::State {
     const std::string text = text_of_options(options);
     digest.update(text.data(), text.size());
     for (std::int64_t i = 0; i < files.size(); ++i) {
-      const OpenFile& file = files.open(i);
+      const OpenArrayFile& file = files.open(i);
       const std::string& path = files.paths()[static_cast<std::size_t>(i)];
       if (i > 0) require_same_extents(layout, files.paths().front(), file.arrays);
       const StoredExtents& extents = file.arrays.front().extents();
@@ -389,7 +389,7 @@ ArrayCoordinates ArrayStore::coordinates(std::int64_t file, const std::string& a
   const auto& names = state.files.arrays();
   const auto found = std::find(names.begin(), names.end(), array);
   if (found == names.end()) fail_run(ErrorId::internal, "{}: {} is none of the arrays", path(), array);
-  const OpenFile& opened = state.files.open(file);
+  const OpenArrayFile& opened = state.files.open(file);
   return coordinates_of(opened.file, opened.arrays[static_cast<std::size_t>(found - names.begin())]);
 }
 

@@ -40,7 +40,7 @@ hdf5::File open_array_file(const std::string& path) {
 
 }  // namespace
 
-OpenFile::OpenFile(const std::string& path, const std::vector<std::string>& names,
+OpenArrayFile::OpenArrayFile(const std::string& path, const std::vector<std::string>& names,
                    const ArrayOptions& options)
     : file(open_array_file(path)) {
   arrays.reserve(names.size());
@@ -55,7 +55,7 @@ FileTable::FileTable(std::vector<std::string> paths, std::vector<std::string> ar
       stamps_(paths_.size()),
       open_(std::min(max_open, paths_.size())) {}
 
-const OpenFile& FileTable::open(std::int64_t file) {
+const OpenArrayFile& FileTable::open(std::int64_t file) {
   ++clock_;
   Entry* oldest = &open_.front();
   for (Entry& entry : open_) {
@@ -71,7 +71,7 @@ const OpenFile& FileTable::open(std::int64_t file) {
   auto opened = [&] {
     require_regular_file(path);
     const FileStamp before = stamp_of(path);
-    auto result = std::make_unique<OpenFile>(path, arrays_, options_);
+    auto result = std::make_unique<OpenArrayFile>(path, arrays_, options_);
     if (stamps_[number].bytes == 0) stamps_[number] = before;
     return result;
   }();

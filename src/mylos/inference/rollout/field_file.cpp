@@ -45,17 +45,6 @@ double coordinate_at(const std::vector<double>& values, std::int64_t place) {
   return values.back() + static_cast<double>(place - count + 1) * distance;
 }
 
-/// An array of the file.
-struct Target {
-  std::int64_t first_channel = 0;  // of the network's outputs
-  std::optional<hdf5::Dataset> dataset;
-  std::vector<hdf5::AxisRange> box;        // of one field
-  std::vector<std::int64_t> strides;       // of its axes in a field [points, outputs]; 0 for others
-  std::optional<std::size_t> member_axis;  // of the dataset
-  std::optional<std::size_t> time_axis;
-  std::vector<float> values;  // of a field, in the order of the dataset
-};
-
 }  // namespace
 
 struct FieldFile::State {
@@ -95,6 +84,17 @@ struct FieldFile::State {
   void publish() { pending_.publish(); }
 
  private:
+  /// An array of the file.
+  struct Target {
+    std::int64_t first_channel = 0;  // of the network's outputs
+    std::optional<hdf5::Dataset> dataset;
+    std::vector<hdf5::AxisRange> box;        // of one field
+    std::vector<std::int64_t> strides;       // of its axes in a field [points, outputs]; 0 for others
+    std::optional<std::size_t> member_axis;  // of the dataset
+    std::optional<std::size_t> time_axis;
+    std::vector<float> values;  // of a field, in the order of the dataset
+  };
+
   [[nodiscard]] std::int64_t members() const { return static_cast<std::int64_t>(shape_.members.size()); }
   [[nodiscard]] std::int64_t levels() const { return static_cast<std::int64_t>(shape_.levels.size()); }
 
