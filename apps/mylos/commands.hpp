@@ -40,6 +40,14 @@ struct PlanArguments {
 };
 ExitCode plan_command(const PlanArguments& arguments);
 
+struct DataArguments {
+  std::string deck;
+  std::vector<std::string> overrides;  // key=value
+  std::string picture;                 // FILE.svg or FILE.png; "" = none
+  std::int64_t sample = 0;             // that the picture shows
+};
+ExitCode data_command(const DataArguments& arguments);
+
 struct AdviseArguments {
   std::string deck;
   std::vector<std::string> overrides;  // key=value
@@ -72,6 +80,17 @@ struct PredictArguments {
   bool allow_nonfinite = false;  // write outputs that are inf or NaN
 };
 ExitCode predict_command(const PredictArguments& arguments);
+
+struct RolloutArguments {
+  NamedCheckpoint run;
+  std::string start;   // file of arrays
+  std::string output;  // file of the levels; tables have its name with other endings
+  std::string truth;   // file of arrays; "" = none
+  std::int64_t steps = 1;
+  std::string samples = "all";  // of the axis "sample" of `start`: "3", "0:8", "0,2,5"
+  std::string starts = "0";     // first levels, likewise
+};
+ExitCode rollout_command(const RolloutArguments& arguments);
 
 struct SampleArguments {
   NamedCheckpoint checkpoint;

@@ -52,9 +52,11 @@ struct CommandLine {
   AdviseArguments advise;
   EvaluateArguments evaluate;
   PredictArguments predict;
+  RolloutArguments rollout;
   SampleArguments sample;
   PrepareArguments prepare;
   ConvertArguments convert;
+  DataArguments data;
   ExportArguments exported;
   InitArguments init;
   CheckPrecisionArguments precision;
@@ -234,9 +236,11 @@ int main(int argument_count, char** arguments) {
   add_plan(app, line);
   add_advise(app, line.advise, line.command);
   add_use_of_checkpoints(app, line);
+  add_rollout(app, line.rollout, line.command);
   add_sample(app, line);
   add_prepare(app, line.prepare, line.command);
   add_convert(app, line.convert, line.command);
+  add_data(app, line.data, line.command);
   add_export(app, line.exported, line.command);
   add_init(app, line.init, line.command);
   add_precision(app, line.precision, line.command);

@@ -25,8 +25,8 @@ RAW_DECKS = {
 }
 COMMANDS = {
     "trian deck.toml": ("unknown-command", "'trian'", "'train'"),
-    "": ("missing-argument", "train, plan, advise, eval, predict, info, sample, prepare, convert, export, init, types, check-precision, "
-         "bench, report, manual"),
+    "": ("missing-argument", "train, plan, advise, eval, predict, info, rollout, sample, prepare, convert, data, export, init, types, "
+         "check-precision, bench, report, manual"),
     "prepare zebra": ("unknown-command", "'zebra'", "idx, csv, images, fields, text, tokens, stamp"),
     "bench": ("missing-argument", "allreduce, gemm, checkpoint"),
     "bench allreduce --sizes 1KiB,3GiB": ("bad-argument", "--sizes: '3GiB'", "from 1 B to 2 GiB", '"64 KiB"'),

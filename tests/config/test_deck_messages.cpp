@@ -20,7 +20,8 @@ void expect_refused(const std::string& key, const std::string& value, const std:
 }
 
 const std::string sections =
-    "run, initial, data, data.augment, model, precision, precision.scaler, precision.adaptation, memory, "
+    "run, initial, data, data.arrays, data.augment, model, precision, precision.scaler, "
+    "precision.adaptation, memory, "
     "optimizer, "
     "schedule, "
     "communication, checkpoint, "
@@ -186,7 +187,8 @@ TEST(OutOfRange, SaysTheRange) {
   expect_refused("run.name", "\"..\"", name_wanted, "the string \"..\"");
   expect_refused("run.name", "\"\"", name_wanted, "the string \"\"");
   expect_refused("run.name", "\"a\\u0007\"", name_wanted, "the string \"a\\u0007\"");
-  expect_refused("data.train", "\"\"", "a path (1 to 4096 bytes, no control characters)", "the string \"\"");
+  expect_refused("data.train", "\"\"", "a path or pattern (1 to 4096 bytes, no control characters)",
+                 "the string \"\"");
 }
 
 TEST(WrongWord, IsAnsweredWithTheWordsThatThereAre) {

@@ -1,4 +1,4 @@
-#include "mylos/data/files/permutation.hpp"
+#include "mylos/data/feed/permutation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/builders.hpp"
+#include "model/reference_rollout.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
@@ -45,6 +46,13 @@ Options small_grid(DType compute) {
   options.model.outputs = classes;
   options.model.chain = {{.kind = LayerKind::conv, .outputs = 6, .kernel = {3}, .norm = NormType::batchnorm},
                          {.kind = LayerKind::dense}};
+  return options;
+}
+
+Options rolled_out(const test::RolloutCase& of) {
+  Options options = small_options(of.compute);
+  options.model = test::rollout_model(of);
+  options.rollout = test::rollout_options(of);
   return options;
 }
 
@@ -97,6 +105,10 @@ std::vector<Case> cases() {
              o.model.outputs = 300;
              o.run.metrics = {Measure::confusion};
            }),
+      with("rollout", rolled_out({.convolves = true, .steps = 3, .noise = 0.1, .compute = DType::bf16}),
+           none),
+      with("detached rollout", rolled_out({.steps = 4, .detach = true}), none),
+      with("growing rollout", rolled_out({.steps = 4, .is_difference = true, .grow_every = 7}), none),
       with("several", gpt,
            [](Options& o) {
              o.optimizer.average = 0.9;
@@ -118,6 +130,7 @@ std::string entry_of(const std::string& label) {
                                                          {"losses of micro-batches", "sums of micro-batches"},
                                                          {"communication staging", "communication"},
                                                          {"gradients on the wire", "communication"},
+                                                         {"rollout", "rollout"},
                                                          {"staged batch", "staged batches"},
                                                          {"activations", "activations"},
                                                          {"master weights", "master weights"},
@@ -165,7 +178,7 @@ TEST_P(Entries, OfATrainerAreWhatItAllocates) {
   for (const std::string name :
        {"master weights", "compute weights", "gradients", "slices of gradients", "optimizer moments",
         "average of weights", "statistics, class weights", "communication", "check and records",
-        "health records", "sums of micro-batches"}) {
+        "health records", "sums of micro-batches", "rollout"}) {
     EXPECT_EQ(held[name], stated(plan.statement, name)) << name;
   }
 }

@@ -17,6 +17,7 @@
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/sample_meaning.hpp"
+#include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
 #include "tables/precision_report.hpp"
 
@@ -51,12 +52,19 @@ struct Scaling {
 /// Uses the training data of the deck; `data` must be valid data for a run of the deck.
 Scaling scaling_of(RankGroup& ranks, const std::string& deck_file, Dataset& data) {
   const Deck deck = read_shared_deck(ranks, deck_file, {});
+  if (deck.options.data.arrays.given()) {
+    fail_input(ErrorId::data_mismatch,
+               "{}{}: learns from arrays as they lie in files ([data.arrays]), and {} is a prepared file; "
+               "leave out --deck",
+               place_of(deck.places, {"data.arrays.inputs"}), deck_file, data.path());
+  }
   Options options = deck.options;
   options.data.test.clear();
   options.data.augment = {};
   options.checkpoint.keep_best.clear();
   const std::unique_ptr<RunData> training = open_run_data(options, Answers::optional, deck.places);
-  const Dataset known(options.data.train, Answers::optional);  // whose sizes are compared
+  const Dataset known(prepared_files(options.data.train).front(),
+                      Answers::optional);  // whose sizes are compared
   if (options.model.type == ModelType::gpt || known.features() != data.features()) {
     fail_input(ErrorId::data_mismatch, "{}: has {} features per sample, {} of {} has {}", data.path(),
                data.features(), known.path(), deck_file, known.features());

@@ -102,7 +102,7 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
         fail_input(ErrorId::missing_argument,
                    "{}: its deck names no data.test; give --split validation or --data FILE",
                    arguments.checkpoint.path);
-      choose_whole_file(data, std::string(data.test));
+      choose_whole_file(data, DataFiles(data.test));
     } else {
       if (data.train.empty())
         fail_input(ErrorId::missing_argument, "{}: its deck names no data.train; give --data FILE",

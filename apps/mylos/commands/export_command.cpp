@@ -12,6 +12,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/data/run/data_paths.hpp"
 #include "mylos/inference/model_file.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
@@ -45,9 +46,7 @@ void require_replaceable(const CheckpointReader& checkpoint, const std::string& 
     fail_input(ErrorId::already_exists,
                "{}: is a checkpoint, which a model file cannot replace; name another file", output);
   const Options options = read_stored_deck(checkpoint.header().deck, checkpoint.path()).options;
-  for (const std::string& data : {options.data.train, options.data.test}) {
-    if (!data.empty() && std::filesystem::exists(data, failure)) require_other_file(data, output);
-  }
+  require_other_than_data(options.data, output);
 }
 
 }  // namespace

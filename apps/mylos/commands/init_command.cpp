@@ -10,6 +10,7 @@
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/data/run/data_paths.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/run/initial_checkpoint.hpp"
 
@@ -34,10 +35,10 @@ void require_possible_output(const InitArguments& arguments, const Options& opti
   if (fs::is_directory(there))
     fail_input(ErrorId::not_a_file, "{}: is a folder; give the checkpoint's file, {}/init.h5", output,
                output);
-  for (const std::string& input :
-       {arguments.deck, options.run.initial, options.data.train, options.data.test}) {
+  for (const std::string& input : {arguments.deck, options.run.initial}) {
     if (!input.empty() && fs::exists(input, failure)) require_other_file(input, output);
   }
+  require_other_than_data(options.data, output);
 }
 
 }  // namespace

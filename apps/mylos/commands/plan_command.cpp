@@ -4,13 +4,13 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "commands.hpp"
 #include "commands/plan_device.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/data/run/data_paths.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
@@ -32,10 +32,10 @@ bool states_its_shapes(const ModelOptions& model) {
 
 /// Null if the deck's data are missing and its shapes do not need them.
 std::unique_ptr<RunData> data_of(Options& options, const Places& places) {
-  const bool is_here = std::filesystem::exists(options.data.train);
+  const bool is_here = !existing_files(options.data.train).empty();
   if (!is_here && states_its_shapes(options.model)) return nullptr;
   std::unique_ptr<RunData> data = open_run_data(options, Answers::needed, places);
-  data->complete(options.model);
+  complete(options, *data);
   return data;
 }
 
@@ -48,9 +48,17 @@ NetworkPlan network_of(const Options& options, int ranks, const Places& places) 
   return network;
 }
 
-std::vector<std::string> stage_names(const Chain& chain) {
+/// Returns the names of the blocks of a pass and of the loss; those of later copies of a rollout have
+/// numbers.
+std::vector<std::string> stage_names(const NetworkPlan& network) {
+  const Chain chain = network.training_chain();
+  const std::size_t own = network.chain.blocks.size();
   std::vector<std::string> names;
-  for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) names.push_back(chain.stage_name(stage));
+  for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
+    const std::size_t copy = stage / (own + 1);
+    const std::string& name = chain.stage_name(stage);
+    names.push_back(copy == 0 ? name : fmt::format("{}, copy {}", name, copy + 1));
+  }
   return names;
 }
 
@@ -104,7 +112,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
                         .data = data.get()};
   const NetworkPlan& network = problem.network;
   const Options& options = network.options;
-  const std::vector<std::string> stages = stage_names(network.chain);
+  const std::vector<std::string> stages = stage_names(network);
   problem.budget = device == nullptr ? memory_budget(options.memory, problem.place, 1)
                                      : budget_on(*device, options.memory);
   std::string note;

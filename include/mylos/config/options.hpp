@@ -18,6 +18,7 @@ struct Options {
   InitialOptions initial;
   DataOptions data;
   ModelOptions model;
+  RolloutOptions rollout;
   PrecisionOptions precision;
   MemoryOptions memory;
   OptimizerOptions optimizer;

@@ -1,10 +1,14 @@
 // [data]: the sources of samples and the composition of batches.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "mylos/data/array_options.hpp"
 
 namespace mylos {
 
@@ -41,9 +45,34 @@ struct AugmentOptions {
   bool operator==(const AugmentOptions&) const = default;
 };
 
+/// Files of samples: each entry is a path, or a pattern in which `*`, `?` and `[0-7]` stand for parts of the
+/// names of files and folders. An entry that is the path of a file is not a pattern.
+struct DataFiles {
+  std::vector<std::string> names;
+
+  DataFiles() = default;
+  /// An empty name is no file.
+  DataFiles(const std::string& name) {
+    if (!name.empty()) names.push_back(name);
+  }
+  DataFiles(const char* name) : DataFiles(std::string(name)) {}
+  DataFiles(std::vector<std::string> several) : names(std::move(several)) {}
+  [[nodiscard]] bool empty() const { return names.empty(); }
+  void clear() { names.clear(); }
+  /// Returns the names for messages: "run0.h5", or "run0.h5, run1.h5 and 3 more".
+  [[nodiscard]] std::string text() const {
+    constexpr std::size_t max_named = 2;
+    std::string all;
+    for (std::size_t i = 0; i < names.size() && i < max_named; ++i) all += (i == 0 ? "" : ", ") + names[i];
+    if (names.size() > max_named) all += " and " + std::to_string(names.size() - max_named) + " more";
+    return all;
+  }
+  bool operator==(const DataFiles&) const = default;
+};
+
 struct DataOptions {
-  std::string train;
-  std::string test;
+  DataFiles train = {};
+  DataFiles test = {};
   double validation = 0;         // fraction of the training file held out, from its end
   std::int64_t batch = 256;      // samples per step over all ranks
   std::int64_t micro_batch = 0;  // maximum samples of a rank at once; 0 = its local batch
@@ -53,6 +82,7 @@ struct DataOptions {
   WindowOrder window = WindowOrder::random;  // of token windows
   std::vector<std::int64_t> shape = {};  // of a sample: 1 to 3 extents, then channels; empty: from the data
   AugmentOptions augment = {};
+  ArrayOptions arrays = {};  // without inputs: the files are prepared ones
 
   bool operator==(const DataOptions&) const = default;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mylos/model/layers.hpp"
+#include "mylos/model/rollout.hpp"
 
 namespace mylos {
 

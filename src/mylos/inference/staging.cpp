@@ -11,28 +11,38 @@ namespace {
   Kokkos::deep_copy(exec, target, source);
 }
 
-std::size_t input_bytes(const Chain& chain, std::int64_t samples) {
-  const std::int64_t values = samples * chain.rows_per_sample * chain.inputs();
-  return aligned_bytes(static_cast<std::size_t>(values) * size_of(chain.input_type()));
-}
-
-std::int64_t answers_per_row(const Chain& chain) {
-  return chain.loss() == LossType::cross_entropy ? 1 : chain.outputs();
+std::size_t input_bytes(const BatchRows& rows, std::int64_t samples) {
+  const std::int64_t values = samples * rows.per_sample * rows.inputs;
+  return aligned_bytes(static_cast<std::size_t>(values) * size_of(rows.type));
 }
 
 }  // namespace
 
-Staging::Staging(const Chain& chain, std::int64_t samples)
-    : features_(chain.inputs()), outputs_(answers_per_row(chain)) {
-  if constexpr (memory_is_host) return;
-  answers_ = input_bytes(chain, samples);
-  arena_ = Arena("staged batch", memory_bytes(chain, samples));
+BatchRows rows_of(const Chain& chain) {
+  return {.inputs = chain.inputs(),
+          .type = chain.input_type(),
+          .answers = chain.loss() == LossType::cross_entropy ? 1 : chain.outputs(),
+          .per_sample = chain.rows_per_sample};
 }
 
-std::size_t Staging::memory_bytes(const Chain& chain, std::int64_t samples) {
+BatchRows training_rows_of(const Chain& chain) {
+  BatchRows rows = rows_of(chain);
+  if (chain.training_inputs > 0) rows.inputs = chain.training_inputs;
+  if (chain.training_targets > 0) rows.answers = chain.training_targets;
+  return rows;
+}
+
+Staging::Staging(const BatchRows& rows, std::int64_t samples)
+    : features_(rows.inputs), outputs_(rows.answers) {
+  if constexpr (memory_is_host) return;
+  answers_ = input_bytes(rows, samples);
+  arena_ = Arena("staged batch", memory_bytes(rows, samples));
+}
+
+std::size_t Staging::memory_bytes(const BatchRows& rows, std::int64_t samples) {
   if constexpr (memory_is_host) return 0;
-  const std::int64_t answers = samples * chain.rows_per_sample * answers_per_row(chain);
-  return input_bytes(chain, samples) + aligned_bytes(static_cast<std::size_t>(answers) * sizeof(float));
+  const std::int64_t answers = samples * rows.per_sample * rows.answers;
+  return input_bytes(rows, samples) + aligned_bytes(static_cast<std::size_t>(answers) * sizeof(float));
 }
 
 MicroBatch Staging::stage(const Execution& exec, const Batch& batch) const {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "mylos/base/errors/text.hpp"
+#include "mylos/data/files/dataset.hpp"
 #include "mylos/inference/stored_network.hpp"
 
 namespace mylos {
@@ -22,7 +23,7 @@ SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOpti
   SampleMeaning meaning{.data = fmt::format("the training data of {}", reader.path()),
                         .deck_grid = written.shape,
                         .class_names = stored_names(reader, "/samples/class_names"),
-                        .file = written.train,
+                        .file = written.train.text(),
                         .input_names = stored_names(reader, input_names_path),
                         .target_names = stored_names(reader, "/samples/target_names")};
   constexpr const char* grid = "/samples/grid";
@@ -30,10 +31,12 @@ SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOpti
     std::istringstream numbers(reader.text(grid));
     meaning.grid.assign(std::istream_iterator<std::int64_t>(numbers), {});
   }
+  if (written.arrays.given() || written.train.names.size() != 1) return meaning;
+  const std::string& path = written.train.names.front();
   std::error_code failure;
-  if (written.train.empty() || !std::filesystem::is_regular_file(written.train, failure)) return meaning;
+  if (!std::filesystem::is_regular_file(path, failure)) return meaning;
   try {
-    const Dataset file(written.train, Answers::optional);
+    const Dataset file(path, Answers::optional);
     const std::optional<std::string> identity = file.stored_identity();
     const bool is_same =
         identity ? *identity == reader.text("/data/identity")

@@ -29,7 +29,8 @@ void apply(const Entry& entry, Options& options) {
                entry.is_section ? explain_unknown_section(entry.path) : explain_unknown_key(entry.path));
   }
   const bool is_text = std::holds_alternative<std::string>(entry.value.held);
-  const bool needs_no_quotes = key->takes_any_text && !entry.as_typed.empty() && !is_text;
+  const bool is_list = key->takes_lists && std::holds_alternative<Value::List>(entry.value.held);
+  const bool needs_no_quotes = key->takes_any_text && !entry.as_typed.empty() && !is_text && !is_list;
   const Value value = needs_no_quotes ? Value{entry.as_typed} : entry.value;
   if (entry.replaces_all) key->clear(options);
   if (const auto found = key->read(options, value)) {

@@ -40,9 +40,24 @@ class Checks : DeckMistakes {
                                               : "classes (model.loss = \"cross_entropy\")",
                        name_of(loss)));
     }
+    rollouts();
     if (options_.run.metrics.empty() || !options_.data.test.empty() || options_.data.validation > 0) return;
     fail(ErrorId::missing_key, {"run.metrics"},
          "'run.metrics' are of evaluations, and nothing is evaluated; give 'data.validation' or 'data.test'");
+  }
+
+  void rollouts() const {
+    const std::int64_t steps = options_.run.rollout_steps;
+    if (steps == 0) return;
+    const std::string metric = fmt::format("\"rollout{}\" of 'run.metrics'", steps);
+    if (!options_.data.arrays.given())
+      fail(ErrorId::not_measured, {"run.metrics"},
+           metric + " is of trajectories, which are read from arrays; give [data.arrays]");
+    if (options_.data.test.empty())
+      fail(ErrorId::missing_key, {"run.metrics"}, metric + " is of the test data; give 'data.test'");
+    if (options_.model.loss == LossType::cross_entropy || options_.model.loss == LossType::binary_cross_entropy)
+      fail(ErrorId::not_measured, {"run.metrics", "model.loss"},
+           metric + " is measured of the targets of a regression");
   }
 
   void data() const {
@@ -145,6 +160,36 @@ class Checks : DeckMistakes {
     if (schedule.type == ScheduleType::wsd) stable_part(length, length_key);
   }
 
+  void rollout() const {
+    const RolloutOptions& rollout = options_.rollout;
+    if (!rollout.any()) return;
+    if (!options_.data.arrays.given()) {
+      fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise"},
+           "[rollout] needs [data.arrays], which says how targets become inputs");
+    }
+    if (!rollout.weights.empty() && static_cast<std::int64_t>(rollout.weights.size()) != rollout.steps) {
+      fail(ErrorId::bad_value, {"rollout.loss", "rollout.steps"},
+           fmt::format("'rollout.loss' has {} weights, but 'rollout.steps' is {}; give one per step",
+                       rollout.weights.size(), rollout.steps));
+    }
+    const LossType loss = options_.model.loss;
+    if (options_.model.type == ModelType::gpt || loss == LossType::cross_entropy ||
+        loss == LossType::binary_cross_entropy) {
+      fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise", "model.loss"},
+           "[rollout] needs a network that computes the next state of its input: 'model.loss' = \"mse\", "
+           "\"l1\", \"huber\" or \"relative_l2\"");
+    }
+    if (options_.data.augment.any()) {
+      fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise", "data.augment"},
+           "[rollout] and [data.augment] exclude each other: a sample of several steps is not moved");
+    }
+    if (options_.optimizer.shard == Shard::gradients && rollout.steps > 1) {
+      fail(ErrorId::keys_conflict, {"rollout.steps", "optimizer.shard"},
+           "'optimizer.shard' = \"gradients\" cannot accumulate the gradients of the applications of "
+           "'rollout.steps'; use \"state\"");
+    }
+  }
+
  private:
   [[nodiscard]] bool counts(const char* key) const {
     return schema().find_key(key)->unmet(options_) == nullptr;
@@ -225,9 +270,11 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
   checks.length();
   checks.metrics();
   checks.data();
+  check_arrays(options, given, file_name);
   checks.reproducible();
   checks.scaler();
   checks.schedule();
+  checks.rollout();
 }
 
 }  // namespace mylos

@@ -24,5 +24,7 @@ void require_effect(const Options& options, const GivenPlaces& given);
 
 /// Makes those checks that concern [model].
 void check_model(const Options& options, const GivenPlaces& given, const std::string& file_name);
+/// Makes those checks that concern [data.arrays].
+void check_arrays(const Options& options, const GivenPlaces& given, const std::string& file_name);
 
 }  // namespace mylos

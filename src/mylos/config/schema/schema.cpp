@@ -16,8 +16,10 @@ Schema build() {
   add_run_keys(result);
   add_initial_keys(result);
   add_data_keys(result);
+  add_array_keys(result);
   add_augment_keys(result);
   add_model_keys(result);
+  add_rollout_keys(result);
   add_precision_keys(result);
   add_memory_keys(result);
   add_optimizer_keys(result);

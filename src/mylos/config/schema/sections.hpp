@@ -9,6 +9,8 @@ namespace mylos {
 [[nodiscard]] const std::vector<std::string>& model_keys_of(ModelType type);
 /// Returns the keys of [data] that only the kind of data for this type of network has.
 [[nodiscard]] const std::vector<std::string>& data_keys_of(ModelType type);
+/// Returns the keys of [data.arrays] if this type of network has them.
+[[nodiscard]] const std::vector<std::string>& array_keys_of(ModelType type);
 /// Returns the keys of [data.augment] if this type of network has them.
 [[nodiscard]] const std::vector<std::string>& augment_keys_of(ModelType type);
 
@@ -18,8 +20,12 @@ namespace mylos {
 void add_run_keys(Schema& schema);
 void add_initial_keys(Schema& schema);
 void add_data_keys(Schema& schema);
+void add_array_keys(Schema& schema);  // after the keys of data
+/// Makes the keys data.fill and data.statistics, of files of arrays.
+void add_keys_of_array_files(Key& fill, Key& statistics);
 void add_augment_keys(Schema& schema);  // after the keys of data
 void add_model_keys(Schema& schema);
+void add_rollout_keys(Schema& schema);
 void add_precision_keys(Schema& schema);
 void add_adaptation_keys(Schema& schema);  // after the keys of precision
 void add_memory_keys(Schema& schema);

@@ -49,17 +49,17 @@ const char* advice(bool is_normalised, DType type) {
                              : "it lies far outside the training samples; correct it";
 }
 
-/// Finds the value that convert_row refused. `stored`: maps its index to the column of the file.
-template <class Stored, class StoredColumn>
+/// Finds the value that convert_row refused. `place_of`: describes where the value of an index is stored.
+template <class Stored, class PlaceOf>
 [[noreturn]] void fail_value(const Stored* in, const ColumnScaling& scaling, DType type,
-                             const std::string& dataset, std::int64_t row, const StoredColumn& stored) {
+                             const PlaceOf& place_of) {
   for (std::size_t i = 0;; ++i) {
     const auto value = static_cast<float>(in[i]);
     const double exact = scaling.identity() ? static_cast<double>(value) : scaling.normalised(value, i);
     const auto result = static_cast<float>(exact);
     const auto fits = [&](auto tag) { return std::abs(result) <= largest<typename decltype(tag)::type>; };
     if (dispatch(type, fits)) continue;
-    const std::string where = fmt::format("{} row {}, column {} (counted from 0)", dataset, row, stored(i));
+    const std::string where = place_of(static_cast<std::int64_t>(i));
     if (!std::isfinite(value))
       fail_input(ErrorId::not_finite, "{} is {}, expected a finite number", where, value);
     fail_input(ErrorId::not_finite, "{} is {}{}, too large for {}: {}", where, value,
@@ -70,16 +70,16 @@ template <class Stored, class StoredColumn>
 
 template <class Stored>
 void put_inputs(std::int64_t features, const ColumnScaling& scaling, DType type, std::byte* out,
-                const Dataset& dataset, const Sample& sample) {
+                const SampleStore& store, const Sample& sample) {
   const auto* in = reinterpret_cast<const Stored*>(sample.input);
   const bool finite = dispatch(type, [&](auto tag) {
     using T = typename decltype(tag)::type;
     return convert_row(in, static_cast<std::size_t>(features), scaling, reinterpret_cast<T*>(out));
   });
   if (finite) return;
-  fail_value(in, scaling, type, dataset.path() + ": /inputs", sample.index, [&](std::size_t i) {
-    const auto column = static_cast<std::int64_t>(i);
-    return dataset.stored_input(sample.moved_by == nullptr ? column : sample.moved_by->stored_input(column));
+  fail_value(in, scaling, type, [&](std::int64_t column) {
+    return store.place_of_input(sample.index,
+                                sample.moved_by == nullptr ? column : sample.moved_by->stored_input(column));
   });
 }
 
@@ -96,26 +96,24 @@ BatchBuffer::BatchBuffer(const DatasetShape& shape, DType type, std::int64_t cap
   }
 }
 
-void BatchBuffer::put(std::int64_t row, const Sample& sample, const Dataset& dataset,
+void BatchBuffer::put(std::int64_t row, const Sample& sample, const SampleStore& store,
                       const Normalizer& normalizer) {
-  const DatasetShape& shape = dataset.shape();
+  const DatasetShape& shape = store.shape();
   auto* out = inputs_.data() + row * shape.features * static_cast<std::int64_t>(size_of(type_));
   const auto put_row = shape.input_type == DType::uint8 ? put_inputs<std::uint8_t> : put_inputs<float>;
-  put_row(shape.features, normalizer.inputs, type_, out, dataset, sample);
+  put_row(shape.features, normalizer.inputs, type_, out, store, sample);
   if (shape.task == Task::classification) {
     const auto label = *reinterpret_cast<const std::int32_t*>(sample.answer);
-    dataset.require_label(sample.index, label);
+    store.require_label(sample.index, label);
     labels_[static_cast<std::size_t>(row)] = label;
   } else if (shape.task == Task::regression) {
     const auto* in = reinterpret_cast<const float*>(sample.answer);
     auto* targets = targets_.data() + row * shape.outputs;
     if (!convert_row(in, static_cast<std::size_t>(shape.outputs), normalizer.targets, targets)) {
-      fail_value(in, normalizer.targets, DType::fp32, dataset.path() + ": /targets", sample.index,
-                 [&](std::size_t i) {
-                   const auto column = static_cast<std::int64_t>(i);
-                   return dataset.stored_target(
-                       sample.moved_by == nullptr ? column : sample.moved_by->stored_target(column));
-                 });
+      fail_value(in, normalizer.targets, DType::fp32, [&](std::int64_t column) {
+        return store.place_of_target(
+            sample.index, sample.moved_by == nullptr ? column : sample.moved_by->stored_target(column));
+      });
     }
   }
 }

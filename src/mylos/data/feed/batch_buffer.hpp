@@ -5,9 +5,9 @@
 
 #include "mylos/data/feed/batch.hpp"
 #include "mylos/data/feed/sample_source.hpp"
-#include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/host_array.hpp"
 #include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/sample_store.hpp"
 
 namespace mylos {
 
@@ -18,7 +18,7 @@ class BatchBuffer {
   /// Writes `sample`, normalised and rounded to the buffer's type, to row `row`. Throws Error (bad_input)
   /// that names file, row and column (of the file) if a value is not finite or too large for the type, or if
   /// the label is not a class.
-  void put(std::int64_t row, const Sample& sample, const Dataset& dataset, const Normalizer& normalizer);
+  void put(std::int64_t row, const Sample& sample, const SampleStore& store, const Normalizer& normalizer);
   [[nodiscard]] Batch batch(std::int64_t samples, std::int64_t first_sample, std::int64_t step) const;
 
   [[nodiscard]] static std::int64_t memory_bytes(const DatasetShape& shape, DType type,

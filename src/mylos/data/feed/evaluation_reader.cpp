@@ -27,7 +27,7 @@ OutsideRange outside(const InputRange& range, std::span<const float> inputs, std
 }  // namespace
 
 struct EvaluationReader::State {
-  Dataset dataset;
+  const SampleStore& store;
   Split split;
   Normalizer normalizer;
   Share share;
@@ -40,22 +40,22 @@ struct EvaluationReader::State {
   bool counts_outside;
   OutsideRange outside_range;
 
-  State(const Dataset& data, Split part, const Normalizer& normalise, const EvaluationOptions& options)
-      : dataset(data),
+  State(const SampleStore& samples, Split part, const Normalizer& normalise, const EvaluationOptions& options)
+      : store(samples),
         split(part),
         normalizer(normalise),
         share(options.share(part.count)),
         capacity(std::min(share.count, options.max_samples)),
-        buffer(data.shape(), options.type, capacity),
-        inputs(static_cast<std::size_t>(capacity * data.shape().input_bytes())),
-        answers(static_cast<std::size_t>(capacity * data.shape().answer_bytes())),
+        buffer(samples.shape(), options.type, capacity),
+        inputs(static_cast<std::size_t>(capacity * samples.shape().input_bytes())),
+        answers(static_cast<std::size_t>(capacity * samples.shape().answer_bytes())),
         counts_outside(options.counts_outside && normalise.input_range.known() &&
-                       data.shape().input_type == DType::fp32) {}
+                       samples.shape().input_type == DType::fp32) {}
 };
 
-EvaluationReader::EvaluationReader(const Dataset& dataset, Split split, const Normalizer& normalizer,
+EvaluationReader::EvaluationReader(const SampleStore& store, Split split, const Normalizer& normalizer,
                                    const EvaluationOptions& options)
-    : state_(std::make_unique<State>(dataset, split, normalizer, options)) {}
+    : state_(std::make_unique<State>(store, split, normalizer, options)) {}
 
 EvaluationReader::~EvaluationReader() = default;
 
@@ -69,17 +69,13 @@ const Batch* EvaluationReader::next() {
   if (count == 0) return nullptr;
   const std::int64_t first_sample = state.share.first + state.position;
   const std::int64_t first = state.split.first + first_sample;
-  const DatasetShape& shape = state.dataset.shape();
-  state.dataset.read_inputs(first, count, state.inputs.data());
-  if (shape.task == Task::classification) {
-    state.dataset.read_labels(first, count, reinterpret_cast<std::int32_t*>(state.answers.data()));
-  } else {
-    state.dataset.read_targets(first, count, reinterpret_cast<float*>(state.answers.data()));
-  }
+  const DatasetShape& shape = state.store.shape();
+  state.store.read_inputs(first, count, state.inputs.data());
+  state.store.read_answers(first, count, state.answers.data());
   for (std::int64_t i = 0; i < count; ++i) {
     const Sample sample{state.inputs.data() + i * shape.input_bytes(),
                         state.answers.data() + i * shape.answer_bytes(), first + i};
-    state.buffer.put(i, sample, state.dataset, state.normalizer);
+    state.buffer.put(i, sample, state.store, state.normalizer);
     if (!state.counts_outside) continue;
     const std::span inputs(reinterpret_cast<const float*>(sample.input),
                            static_cast<std::size_t>(shape.features));

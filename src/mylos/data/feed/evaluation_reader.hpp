@@ -1,17 +1,18 @@
-// EvaluationReader: an evaluation pass over the samples of a dataset.
+// EvaluationReader: an evaluation pass over the samples of a store.
 #pragma once
 
 #include <memory>
 
 #include "mylos/data/feed/evaluation_pass.hpp"
-#include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/sample_store.hpp"
 
 namespace mylos {
 
 class EvaluationReader final : public EvaluationPass {
  public:
-  EvaluationReader(const Dataset& dataset, Split split, const Normalizer& normalizer,
+  /// `store` must outlive the reader.
+  EvaluationReader(const SampleStore& store, Split split, const Normalizer& normalizer,
                    const EvaluationOptions& options);
   ~EvaluationReader() override;
 

@@ -17,9 +17,9 @@ namespace mylos {
 
 class Loader::Maker final : public BatchMaker {
  public:
-  Maker(const Dataset& dataset, Split split, const Sampler& sampler, const Normalizer& normalizer,
+  Maker(const SampleStore& store, Split split, const Sampler& sampler, const Normalizer& normalizer,
         const LoaderOptions& options)
-      : dataset_(dataset),
+      : store_(store),
         normalizer_(normalizer),
         share_(batch_share(sampler.options().batch, options.rank, options.ranks)),
         micro_batch_(micro_batch_samples(share_.count, options.micro_batch)),
@@ -27,7 +27,7 @@ class Loader::Maker final : public BatchMaker {
         buffers_{make_buffer(options), make_buffer(options), make_buffer(options), make_buffer(options)},
         ring_(*this, sampler.options().batch) {
     if (options.augment.any()) {
-      augmentation_.emplace(options.augment, dataset.shape(), options.grid, sampler.options().seed);
+      augmentation_.emplace(options.augment, store.shape(), options.grid, sampler.options().seed);
     }
     ring_.start(options.first_position);
   }
@@ -43,7 +43,7 @@ class Loader::Maker final : public BatchMaker {
   Batch make(std::size_t buffer) override {
     const std::int64_t samples = std::min(micro_batch_, share_.count - within_share_);
     for (std::int64_t row = 0; row < samples; ++row) {
-      buffers_[buffer].put(row, next_sample(share_.first + within_share_ + row), dataset_, normalizer_);
+      buffers_[buffer].put(row, next_sample(share_.first + within_share_ + row), store_, normalizer_);
     }
     const Batch batch = buffers_[buffer].batch(samples, share_.first + within_share_, step_);
     within_share_ += samples;
@@ -68,29 +68,29 @@ class Loader::Maker final : public BatchMaker {
   std::unique_ptr<SampleSource> make_source(Split split, const Sampler& sampler,
                                             const LoaderOptions& options) {
     if (sampler.options().samples != split.count) {
-      fail_run(ErrorId::internal, "{}: the sampler orders {} samples, the split has {}", dataset_.path(),
+      fail_run(ErrorId::internal, "{}: the sampler orders {} samples, the split has {}", store_.path(),
                sampler.options().samples, split.count);
     }
     if (sampler.options().shuffle == Shuffle::blocks) {
-      return samples_by_windows(dataset_, split, sampler, share_);
+      return samples_by_windows(store_, split, sampler, share_);
     }
-    const std::int64_t needed = memory_of_samples(dataset_.shape(), split);
+    const std::int64_t needed = memory_of_samples(store_.shape(), split);
     const std::int64_t available = available_host_memory() / options.ranks_on_node;
     if (needed > available / 2) {
       fail_input(
           ErrorId::too_large,
           "{}: its {} training samples take {} in memory, more than half of the {} that each rank has; "
           "data.shuffle = \"blocks\" reads them in pieces",
-          dataset_.path(), split.count, format_bytes(needed), format_bytes(available));
+          store_.path(), split.count, format_bytes(needed), format_bytes(available));
     }
-    return samples_in_memory(dataset_, split, sampler, share_);
+    return samples_in_memory(store_, split, sampler, share_);
   }
 
   BatchBuffer make_buffer(const LoaderOptions& options) const {
-    return BatchBuffer(dataset_.shape(), options.type, micro_batch_);
+    return BatchBuffer(store_.shape(), options.type, micro_batch_);
   }
 
-  Dataset dataset_;
+  const SampleStore& store_;
   Normalizer normalizer_;
   Share share_;
   std::int64_t micro_batch_;
@@ -106,9 +106,9 @@ class Loader::Maker final : public BatchMaker {
   BatchRing ring_;  // last: its thread uses the rest
 };
 
-Loader::Loader(const Dataset& dataset, Split split, const Sampler& sampler, const Normalizer& normalizer,
+Loader::Loader(const SampleStore& store, Split split, const Sampler& sampler, const Normalizer& normalizer,
                const LoaderOptions& options)
-    : maker_(std::make_unique<Maker>(dataset, split, sampler, normalizer, options)) {}
+    : maker_(std::make_unique<Maker>(store, split, sampler, normalizer, options)) {}
 
 Loader::~Loader() = default;
 

@@ -13,8 +13,8 @@
 #include "mylos/base/dtype.hpp"
 #include "mylos/data/feed/batch_reader.hpp"
 #include "mylos/data/feed/sampler.hpp"
-#include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/normalizer.hpp"
+#include "mylos/data/files/sample_store.hpp"
 
 namespace mylos {
 
@@ -31,10 +31,10 @@ struct LoaderOptions {
 
 class Loader final : public BatchReader {
  public:
-  /// Loads the samples of `split`; the sampler's index 0 is the first of them. Throws Error (bad_input) if
-  /// there are more ranks than samples in a batch, or if the samples of shuffle = "samples" take more than
-  /// half of the available memory.
-  Loader(const Dataset& dataset, Split split, const Sampler& sampler, const Normalizer& normalizer,
+  /// Loads the samples of `split` of `store`, which must outlive the loader; the sampler's index 0 is the
+  /// first of them. Throws Error (bad_input) if there are more ranks than samples in a batch, or if the
+  /// samples of shuffle = "samples" take more than half of the available memory.
+  Loader(const SampleStore& store, Split split, const Sampler& sampler, const Normalizer& normalizer,
          const LoaderOptions& options);
   ~Loader() override;
 
@@ -44,7 +44,7 @@ class Loader final : public BatchReader {
   void keep_until_read(const Execution& copies) override;
   void seek(std::int64_t position) override;
 
-  /// Returns the host memory of such a loader in bytes.
+  /// Returns the host memory of such a loader in bytes, without that of the store.
   [[nodiscard]] static std::int64_t memory_bytes(const DatasetShape& shape, Split split,
                                                  const Sampler& sampler, const LoaderOptions& options);
 

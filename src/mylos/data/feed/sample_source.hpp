@@ -8,7 +8,7 @@
 
 #include "mylos/data/feed/sampler.hpp"
 #include "mylos/data/feed/share.hpp"
-#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/sample_store.hpp"
 
 namespace mylos {
 
@@ -59,12 +59,12 @@ class SampleSource {
 };
 
 /// shuffle = "samples": stores all samples of the split in memory.
-[[nodiscard]] std::unique_ptr<SampleSource> samples_in_memory(const Dataset& dataset, Split split,
+[[nodiscard]] std::unique_ptr<SampleSource> samples_in_memory(const SampleStore& store, Split split,
                                                               const Sampler& sampler, Share share);
 [[nodiscard]] std::int64_t memory_of_samples(const DatasetShape& shape, Split split);
 
 /// shuffle = "blocks": stores two windows of blocks in memory.
-[[nodiscard]] std::unique_ptr<SampleSource> samples_by_windows(const Dataset& dataset, Split split,
+[[nodiscard]] std::unique_ptr<SampleSource> samples_by_windows(const SampleStore& store, Split split,
                                                                const Sampler& sampler, Share share);
 [[nodiscard]] std::int64_t memory_of_windows(const DatasetShape& shape, const Sampler& sampler, Share share);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/data/files/permutation.hpp"
+#include "mylos/data/feed/permutation.hpp"
 
 namespace mylos {
 namespace {

@@ -45,17 +45,17 @@ struct WindowStore {
 
 class SamplesByWindows : public SampleSource {
  public:
-  SamplesByWindows(const Dataset& dataset, Split split, const Sampler& sampler, Share share)
-      : dataset_(dataset),
+  SamplesByWindows(const SampleStore& store, Split split, const Sampler& sampler, Share share)
+      : store_(store),
         split_(split),
         sampler_(sampler),
         planned_(sampler.options().batch, share),
-        current_(dataset.shape(), planned_.max_within(sampler.window_samples())),
-        upcoming_(dataset.shape(), planned_.max_within(sampler.window_samples())),
-        input_piece_(uninitialised<HostBytes>(
-            "data piece inputs", rows_per_piece(dataset.shape()) * dataset.shape().input_bytes())),
+        current_(store.shape(), planned_.max_within(sampler.window_samples())),
+        upcoming_(store.shape(), planned_.max_within(sampler.window_samples())),
+        input_piece_(uninitialised<HostBytes>("data piece inputs",
+                                              rows_per_piece(store.shape()) * store.shape().input_bytes())),
         answer_piece_(uninitialised<HostBytes>(
-            "data piece answers", rows_per_piece(dataset.shape()) * dataset.shape().answer_bytes())) {}
+            "data piece answers", rows_per_piece(store.shape()) * store.shape().answer_bytes())) {}
 
   Sample next() override {
     while (next_use_ == current_.count()) {
@@ -64,7 +64,7 @@ class SamplesByWindows : public SampleSource {
       next_use_ = 0;
       plan_ahead();
     }
-    const DatasetShape& shape = dataset_.shape();
+    const DatasetShape& shape = store_.shape();
     const Sample sample{current_.inputs.data() + next_use_ * shape.input_bytes(),
                         current_.answers.data() + next_use_ * shape.answer_bytes(),
                         current_.index_in_use_order[static_cast<std::size_t>(next_use_)]};
@@ -116,7 +116,7 @@ class SamplesByWindows : public SampleSource {
   /// Reads the next range of the file that contains samples of this rank, and stores them in the order of
   /// use.
   void read_piece() {
-    const DatasetShape& shape = dataset_.shape();
+    const DatasetShape& shape = store_.shape();
     const auto& entries = upcoming_.in_file_order;
     const std::int64_t first = entries[upcoming_.read].index;
     const std::int64_t largest_gap = 1 + gap_bytes / shape.input_bytes();
@@ -126,12 +126,8 @@ class SamplesByWindows : public SampleSource {
       ++end;
     }
     const std::int64_t rows = entries[end - 1].index - first + 1;
-    dataset_.read_inputs(first, rows, input_piece_.data());
-    if (dataset_.task() == Task::classification) {
-      dataset_.read_labels(first, rows, reinterpret_cast<std::int32_t*>(answer_piece_.data()));
-    } else {
-      dataset_.read_targets(first, rows, reinterpret_cast<float*>(answer_piece_.data()));
-    }
+    store_.read_inputs(first, rows, input_piece_.data());
+    store_.read_answers(first, rows, answer_piece_.data());
     const auto copy_row = [](const HostBytes& from, std::int64_t row, const HostBytes& to, std::int64_t use,
                              std::int64_t bytes) {
       std::copy_n(from.data() + row * bytes, bytes, to.data() + use * bytes);
@@ -143,7 +139,7 @@ class SamplesByWindows : public SampleSource {
     }
   }
 
-  Dataset dataset_;
+  const SampleStore& store_;
   Split split_;
   Sampler sampler_;
   RankPositions planned_;  // the first position that is in no window yet
@@ -156,9 +152,9 @@ class SamplesByWindows : public SampleSource {
 
 }  // namespace
 
-std::unique_ptr<SampleSource> samples_by_windows(const Dataset& dataset, Split split, const Sampler& sampler,
-                                                 Share share) {
-  return std::make_unique<SamplesByWindows>(dataset, split, sampler, share);
+std::unique_ptr<SampleSource> samples_by_windows(const SampleStore& store, Split split,
+                                                 const Sampler& sampler, Share share) {
+  return std::make_unique<SamplesByWindows>(store, split, sampler, share);
 }
 
 std::int64_t memory_of_windows(const DatasetShape& shape, const Sampler& sampler, Share share) {

@@ -10,20 +10,20 @@ namespace {
 
 class SamplesInMemory : public SampleSource {
  public:
-  SamplesInMemory(const Dataset& dataset, Split split, const Sampler& sampler, Share share)
-      : dataset_(dataset),
+  SamplesInMemory(const SampleStore& store, Split split, const Sampler& sampler, Share share)
+      : store_(store),
         split_(split),
         sampler_(sampler),
         positions_(sampler.options().batch, share),
-        inputs_(uninitialised<HostBytes>("data inputs", split.count * dataset.shape().input_bytes())),
-        answers_(uninitialised<HostBytes>("data answers", split.count * dataset.shape().answer_bytes())) {}
+        inputs_(uninitialised<HostBytes>("data inputs", split.count * store.shape().input_bytes())),
+        answers_(uninitialised<HostBytes>("data answers", split.count * store.shape().answer_bytes())) {}
 
   Sample next() override {
     if (!read_) read();
     if (next_ == known_.size()) look_up();
     const std::int64_t index = known_[next_++];
-    return {inputs_.data() + index * dataset_.shape().input_bytes(),
-            answers_.data() + index * dataset_.shape().answer_bytes(), split_.first + index};
+    return {inputs_.data() + index * store_.shape().input_bytes(),
+            answers_.data() + index * store_.shape().answer_bytes(), split_.first + index};
   }
 
   void seek(std::int64_t step) override {
@@ -35,11 +35,13 @@ class SamplesInMemory : public SampleSource {
 
  private:
   void read() {
-    dataset_.read_inputs(split_.first, split_.count, inputs_.data());
-    if (dataset_.task() == Task::classification) {
-      dataset_.read_labels(split_.first, split_.count, reinterpret_cast<std::int32_t*>(answers_.data()));
-    } else {
-      dataset_.read_targets(split_.first, split_.count, reinterpret_cast<float*>(answers_.data()));
+    const DatasetShape& shape = store_.shape();
+    // Inputs and answers of a block may lie in the same chunks of a file.
+    const std::int64_t block = store_.block_samples() > 0 ? store_.block_samples() : split_.count;
+    for (std::int64_t first = 0; first < split_.count; first += block) {
+      const std::int64_t count = std::min(block, split_.count - first);
+      store_.read_inputs(split_.first + first, count, inputs_.data() + first * shape.input_bytes());
+      store_.read_answers(split_.first + first, count, answers_.data() + first * shape.answer_bytes());
     }
     read_ = true;
   }
@@ -60,7 +62,7 @@ class SamplesInMemory : public SampleSource {
     next_ = 0;
   }
 
-  Dataset dataset_;
+  const SampleStore& store_;
   Split split_;
   Sampler sampler_;
   RankPositions positions_;
@@ -73,9 +75,9 @@ class SamplesInMemory : public SampleSource {
 
 }  // namespace
 
-std::unique_ptr<SampleSource> samples_in_memory(const Dataset& dataset, Split split, const Sampler& sampler,
+std::unique_ptr<SampleSource> samples_in_memory(const SampleStore& store, Split split, const Sampler& sampler,
                                                 Share share) {
-  return std::make_unique<SamplesInMemory>(dataset, split, sampler, share);
+  return std::make_unique<SamplesInMemory>(store, split, sampler, share);
 }
 
 std::int64_t memory_of_samples(const DatasetShape& shape, Split split) {

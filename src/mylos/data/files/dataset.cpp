@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <sstream>
 
@@ -72,18 +71,6 @@ void put_in_order(const ColumnOrder& order, std::int64_t columns, std::span<T> r
 }
 
 }  // namespace
-
-const char* name_of_answers(Task task) {
-  switch (task) {
-    case Task::classification:
-      return "labels";
-    case Task::regression:
-      return "targets";
-    case Task::none:
-      break;
-  }
-  return "nothing";
-}
 
 std::string DatasetIdentity::finish(const DatasetShape& shape) {
   const std::string dimensions =
@@ -215,6 +202,14 @@ std::int64_t Dataset::stored_target(std::int64_t column) const {
   return stored_column(target_order_, column);
 }
 
+std::string Dataset::place_of_input(std::int64_t sample, std::int64_t column) const {
+  return fmt::format("{}: /inputs row {}, column {} (counted from 0)", path_, sample, stored_input(column));
+}
+
+std::string Dataset::place_of_target(std::int64_t sample, std::int64_t column) const {
+  return fmt::format("{}: /targets row {}, column {} (counted from 0)", path_, sample, stored_target(column));
+}
+
 void Dataset::read_inputs(std::int64_t first, std::int64_t count, void* destination) const {
   read_stored_inputs(first, count, destination);
   if (shape_.input_type == DType::uint8) {
@@ -305,20 +300,6 @@ void Dataset::read_all(const TakeRows& take_inputs, const TakeRows& take_answers
     }
     take_answers(buffer.data(), count);
   }
-}
-
-Splits split_samples(std::int64_t samples, double validation_fraction) {
-  if (!(validation_fraction >= 0 && validation_fraction < 1)) {
-    fail_input(ErrorId::bad_value, "data.validation = {}, expected at least 0 and below 1",
-               validation_fraction);
-  }
-  const auto held_out =
-      static_cast<std::int64_t>(std::llround(validation_fraction * static_cast<double>(samples)));
-  if (held_out >= samples || (validation_fraction > 0 && held_out == 0)) {
-    fail_input(ErrorId::too_little_data, "data.validation = {} leaves no sample of {} for {}",
-               validation_fraction, samples, held_out == 0 ? "validation" : "training");
-  }
-  return {{0, samples - held_out}, {samples - held_out, held_out}};
 }
 
 }  // namespace mylos

@@ -8,77 +8,50 @@
 #include <vector>
 
 #include "mylos/data/files/checked_array.hpp"
-#include "mylos/data/files/column_names.hpp"
-#include "mylos/data/files/dataset_format.hpp"
-#include "mylos/data/files/statistics.hpp"
+#include "mylos/data/files/sample_store.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 
-/// A range of samples of a file.
-struct Split {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-};
-
-/// Whether a file may hold inputs alone, which is enough for prediction but not for training or evaluation.
-enum class Answers { needed, optional };
-
-/// Returns the name of the dataset with the answers, without its slash: "labels", "targets", "nothing".
-[[nodiscard]] const char* name_of_answers(Task task);
-
-class Dataset {
+class Dataset final : public SampleStore {
  public:
   /// Throws Error (bad_input) if the file is missing, is not a dataset, has no answers although they are
   /// needed, or has parts that do not fit each other.
   explicit Dataset(const std::string& path, Answers answers = Answers::needed,
                    Digests digests = Digests::compared);
 
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] const DatasetShape& shape() const { return shape_; }
-  [[nodiscard]] Task task() const { return shape_.task; }
-  [[nodiscard]] std::int64_t samples() const { return shape_.samples; }
-  [[nodiscard]] std::int64_t features() const { return shape_.features; }
-  /// Returns the grid of a sample: its extents, then its channels; empty if the file does not state it. Two
-  /// extents alone are an image with one channel.
-  [[nodiscard]] const std::vector<std::int64_t>& grid() const { return grid_; }
-  /// Returns the outputs of a network for this data per sample: classes or targets; 0 if the file does not
-  /// state them.
-  [[nodiscard]] std::int64_t outputs() const { return shape_.outputs; }
+  [[nodiscard]] const std::string& path() const override { return path_; }
+  [[nodiscard]] const DatasetShape& shape() const override { return shape_; }
+  /// Empty if the file does not state a grid. Two extents alone are an image with one channel.
+  [[nodiscard]] const std::vector<std::int64_t>& grid() const override { return grid_; }
 
-  /// Returns the names of the classes; empty if the file does not state them.
-  [[nodiscard]] std::vector<std::string> class_names() const;
-
-  /// Returns the names of the inputs and targets in reading order: of each column, or of each channel of
-  /// samples on a grid. Empty if the file does not state them.
-  [[nodiscard]] const std::vector<std::string>& input_names() const { return input_names_; }
-  [[nodiscard]] const std::vector<std::string>& target_names() const { return target_names_; }
-  /// Sets the order in which columns, their names and statistics are read from now on. read_all() and
-  /// identities keep the stored order. The orders must have one entry per name (of columns or channels).
-  void reorder(const ColumnOrder& inputs, const ColumnOrder& targets);
+  [[nodiscard]] std::vector<std::string> class_names() const override;
+  [[nodiscard]] const std::vector<std::string>& input_names() const override { return input_names_; }
+  [[nodiscard]] const std::vector<std::string>& target_names() const override { return target_names_; }
+  /// read_all() keeps the stored order.
+  void reorder(const ColumnOrder& inputs, const ColumnOrder& targets) override;
   /// Returns the column of the file that is read as `column`.
   [[nodiscard]] std::int64_t stored_input(std::int64_t column) const;
   [[nodiscard]] std::int64_t stored_target(std::int64_t column) const;
+  [[nodiscard]] std::string place_of_input(std::int64_t sample, std::int64_t column) const override;
+  [[nodiscard]] std::string place_of_target(std::int64_t sample, std::int64_t column) const override;
 
-  /// Reads samples [first, first + count): inputs in their stored type; labels, or targets [count, outputs];
-  /// files with inputs alone have none. Compares blocks that are read for the first time with the file's
-  /// digests. Throws Error (bad_input) with the rows of a changed block.
-  void read_inputs(std::int64_t first, std::int64_t count, void* destination) const;
-  void read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const;
-  void read_targets(std::int64_t first, std::int64_t count, float* destination) const;
+  /// Inputs are read in their stored type. Blocks that are read for the first time are compared with the
+  /// file's digests. Throw Error (bad_input) with the rows of a changed block.
+  void read_inputs(std::int64_t first, std::int64_t count, void* destination) const override;
+  void read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const override;
+  void read_targets(std::int64_t first, std::int64_t count, float* destination) const override;
 
-  /// Returns the statistics of the inputs and (regression) targets of these samples: as stored by prepare for
-  /// all samples of the file, otherwise from a pass over them. Stored statistics without digests, which
-  /// prepare did not write, are compared with those of a pass. Throws Error (bad_input) if they differ.
-  [[nodiscard]] ColumnStatistics input_statistics(Split part) const;
-  [[nodiscard]] ColumnStatistics target_statistics(Split part) const;
+  /// As stored by prepare for all samples of the file, otherwise from a pass over them. Stored statistics
+  /// without digests, which prepare did not write, are compared with those of a pass. Throw Error (bad_input)
+  /// if they differ.
+  [[nodiscard]] ColumnStatistics input_statistics(Split part) const override;
+  [[nodiscard]] ColumnStatistics target_statistics(Split part) const override;
   [[nodiscard]] ColumnStatistics input_statistics() const { return input_statistics({0, samples()}); }
   [[nodiscard]] ColumnStatistics target_statistics() const { return target_statistics({0, samples()}); }
-  /// Returns the statistics that prepare stored, without a pass; nothing if prepare did not make the file.
-  [[nodiscard]] std::optional<ColumnStatistics> prepared_input_statistics() const;
-  /// Returns the digest of the contents: as stored by prepare, otherwise from a pass over the file. A restart
-  /// with other data is refused.
-  [[nodiscard]] std::string identity() const;
+  /// Nothing if prepare did not make the file.
+  [[nodiscard]] std::optional<ColumnStatistics> prepared_input_statistics() const override;
+  [[nodiscard]] std::string identity() const override;
   /// Returns the stored digest without a pass; nothing if prepare did not make the file.
   [[nodiscard]] std::optional<std::string> stored_identity() const;
 
@@ -88,15 +61,14 @@ class Dataset {
   /// range.
   void read_all(const TakeRows& take_inputs, const TakeRows& take_answers) const;
 
-  /// Returns the memory for comparing data with the file's digests.
-  [[nodiscard]] std::int64_t checking_bytes() const;
+  /// The memory for comparing data with the file's digests.
+  [[nodiscard]] std::int64_t checking_bytes() const override;
 
   /// Checks all values of a file that `mylos prepare` did not make, in which values may be NaN and labels
   /// outside the range. The pass of identity() makes the same check; this function is for callers that do not
-  /// need the identity. Throws Error (bad_input).
-  void require_valid_values() const;
-  /// Throws Error (bad_input) unless the label of sample `row` is a class.
-  void require_label(std::int64_t row, std::int32_t label) const;
+  /// need the identity.
+  void require_valid_values() const override;
+  void require_label(std::int64_t row, std::int32_t label) const override;
 
  private:
   void open_inputs();
@@ -130,12 +102,5 @@ class Dataset {
   ColumnOrder input_order_;   // empty: stored order
   ColumnOrder target_order_;  // empty: stored order
 };
-
-/// The training part and the held-out part, at the file's end, of `samples` samples.
-struct Splits {
-  Split train;
-  Split validation;
-};
-[[nodiscard]] Splits split_samples(std::int64_t samples, double validation_fraction);
 
 }  // namespace mylos

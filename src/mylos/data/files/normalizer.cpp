@@ -8,7 +8,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
-#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/sample_store.hpp"
 
 namespace mylos {
 namespace {
@@ -50,13 +50,13 @@ std::string describe_constant(const std::string& path, const Columns& columns, s
 }
 
 /// Returns whether a range of inputs is recorded. Bytes always have the full range.
-bool has_range(Normalize method, const Dataset& file) {
-  return file.shape().input_type == DType::fp32 &&
-         (method != Normalize::none || file.prepared_input_statistics());
+bool has_range(Normalize method, const SampleStore& store) {
+  return store.shape().input_type == DType::fp32 &&
+         (method != Normalize::none || store.prepared_input_statistics());
 }
 
-bool is_on_grid(const Dataset& file, std::int64_t channels) {
-  return channels > 0 && file.features() % channels == 0;
+bool is_on_grid(const SampleStore& store, std::int64_t channels) {
+  return channels > 0 && store.features() % channels == 0;
 }
 
 /// Returns the scaling of each column from that of its channel.
@@ -135,59 +135,65 @@ bool InputRange::known() const {
   return !minimum.empty() && are_finite(minimum) && are_finite(maximum);
 }
 
-Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_samples,
+Normalizer normalizer_for(Normalize method, const SampleStore& store, Split training_samples,
                           const std::function<void(const std::string&)>& note, std::int64_t channels,
                           const Places& places, bool normalizes_targets, bool targets_on_grid) {
   Normalizer normalizer;
-  const bool by_channel = method == Normalize::channel;
-  const bool on_grid = is_on_grid(file, channels);
-  if (by_channel && !on_grid) {
+  const bool has_channels = store.has_channel_statistics();
+  const bool by_channel = method == Normalize::channel || has_channels;
+  const bool on_grid = is_on_grid(store, channels);
+  if (by_channel && !on_grid && !has_channels) {
     fail_input(ErrorId::missing_dataset,
                "{}{}: has no attribute 'shape' of /, the grid of its samples, which data.normalize = "
                "\"channel\" needs; "
                "{}",
-               place_of(places, {"data.normalize"}), file.path(), how_to_give_a_grid);
+               place_of(places, {"data.normalize"}), store.path(), how_to_give_a_grid);
   }
   const auto take_range = [&](const ColumnStatistics& of_columns) {
-    const ColumnStatistics of = on_grid ? channel_statistics(of_columns, channels) : of_columns;
+    const ColumnStatistics of =
+        on_grid && !has_channels ? channel_statistics(of_columns, channels) : of_columns;
     normalizer.input_range = {of.minimum, of.maximum};
   };
   if (method == Normalize::none) {
-    if (has_range(method, file)) take_range(*file.prepared_input_statistics());
+    if (has_range(method, store)) take_range(*store.prepared_input_statistics());
     return normalizer;
   }
   const auto scaling = [&](const Columns& columns, const ColumnStatistics& statistics,
                            double constant_scale) {
     const std::vector<std::size_t> constant = constant_columns(method, statistics);
     if (note && !constant.empty())
-      note(describe_constant(file.path(), columns, statistics.mean.size(), constant));
+      note(describe_constant(store.path(), columns, statistics.mean.size(), constant));
     return scaling_for(method, statistics, constant_scale);
   };
-  const ColumnStatistics inputs = file.input_statistics(training_samples);
-  if (has_range(method, file)) take_range(inputs);
-  normalizer.inputs = by_channel ? for_every_point(scaling({"channels", "channel", file.input_names()},
-                                                           channel_statistics(inputs, channels), 0),
-                                                   file.features())
-                                 : scaling({"inputs", "column", file.input_names()}, inputs, 0);
-  if (!normalizes_targets || file.task() != Task::regression) return normalizer;
-  const ColumnStatistics targets = file.target_statistics(training_samples);
-  const std::int64_t points = on_grid ? file.features() / channels : 1;
-  if (by_channel && targets_on_grid && file.outputs() % points == 0) {
-    const ColumnStatistics pooled = channel_statistics(targets, file.outputs() / points);
-    normalizer.targets = for_every_point(
-        scaling({"channels of the targets", "channel", file.target_names()}, pooled, 1), file.outputs());
+  const ColumnStatistics inputs = store.input_statistics(training_samples);
+  if (has_range(method, store)) take_range(inputs);
+  const Columns channels_of_inputs{"channels", "channel", store.input_names()};
+  normalizer.inputs =
+      has_channels ? for_every_point(scaling(channels_of_inputs, inputs, 0), store.features())
+      : by_channel ? for_every_point(scaling(channels_of_inputs, channel_statistics(inputs, channels), 0),
+                                     store.features())
+                   : scaling({"inputs", "column", store.input_names()}, inputs, 0);
+  if (!normalizes_targets || store.task() != Task::regression) return normalizer;
+  const ColumnStatistics targets = store.target_statistics(training_samples);
+  const std::int64_t points = on_grid ? store.features() / channels : 1;
+  const Columns channels_of_targets{"channels of the targets", "channel", store.target_names()};
+  if (has_channels) {
+    normalizer.targets = for_every_point(scaling(channels_of_targets, targets, 1), store.outputs());
+  } else if (by_channel && targets_on_grid && store.outputs() % points == 0) {
+    const ColumnStatistics pooled = channel_statistics(targets, store.outputs() / points);
+    normalizer.targets = for_every_point(scaling(channels_of_targets, pooled, 1), store.outputs());
   } else {
-    normalizer.targets = scaling({"targets", "column", file.target_names()}, targets, 1);
+    normalizer.targets = scaling({"targets", "column", store.target_names()}, targets, 1);
   }
   return normalizer;
 }
 
-Normalizer room_for_normalizer(Normalize method, const Dataset& file, std::int64_t channels,
+Normalizer room_for_normalizer(Normalize method, const SampleStore& store, std::int64_t channels,
                                bool normalizes_targets) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   Normalizer normalizer;
-  if (has_range(method, file)) {
-    const auto size = static_cast<std::size_t>(is_on_grid(file, channels) ? channels : file.features());
+  if (has_range(method, store)) {
+    const auto size = static_cast<std::size_t>(is_on_grid(store, channels) ? channels : store.features());
     normalizer.input_range = {std::vector<double>(size, -infinite), std::vector<double>(size, infinite)};
   }
   if (method == Normalize::none) return normalizer;
@@ -195,8 +201,8 @@ Normalizer room_for_normalizer(Normalize method, const Dataset& file, std::int64
     scaling.shift.resize(static_cast<std::size_t>(columns));
     scaling.scale.resize(static_cast<std::size_t>(columns));
   };
-  room(normalizer.inputs, file.features());
-  if (normalizes_targets && file.task() == Task::regression) room(normalizer.targets, file.outputs());
+  room(normalizer.inputs, store.features());
+  if (normalizes_targets && store.task() == Task::regression) room(normalizer.targets, store.outputs());
   return normalizer;
 }
 

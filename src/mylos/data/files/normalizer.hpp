@@ -68,25 +68,26 @@ struct Normalizer {
   friend bool operator==(const Normalizer&, const Normalizer&) = default;
 };
 
-class Dataset;
+class SampleStore;
 struct Split;
 
 /// Returns the statistics of each channel over all points of a grid from those of each column; channels are
 /// last.
 [[nodiscard]] ColumnStatistics channel_statistics(const ColumnStatistics& columns, std::int64_t channels);
 
-/// Computes the normalizer from the statistics of the training samples, which are a part of the file; the
+/// Computes the normalizer from the statistics of the training samples, which are a part of the store; the
 /// result is the same on every rank. `note` receives a message about constant columns. `channels`: of samples
 /// on a grid; 0: no grid. `places`: positions of the deck's keys. Without `normalizes_targets` targets are
 /// not changed; `targets_on_grid`: all points of the grid share their scaling. Without normalisation the
-/// input range is the one that prepare stored, which avoids a pass over the file; bytes have no range.
-[[nodiscard]] Normalizer normalizer_for(Normalize method, const Dataset& file, Split training_samples,
+/// input range is the one that prepare stored, which avoids a pass over the file; bytes have no range. Where
+/// the store's statistics are of channels, "standard" and "minmax" are by channel too.
+[[nodiscard]] Normalizer normalizer_for(Normalize method, const SampleStore& store, Split training_samples,
                                         const std::function<void(const std::string&)>& note = {},
                                         std::int64_t channels = 0, const Places& places = {},
                                         bool normalizes_targets = true, bool targets_on_grid = false);
 /// Returns a normalizer of the size of normalizer_for's result, without an input range; a restart reads the
 /// values from the checkpoint.
-[[nodiscard]] Normalizer room_for_normalizer(Normalize method, const Dataset& file, std::int64_t channels = 0,
-                                             bool normalizes_targets = true);
+[[nodiscard]] Normalizer room_for_normalizer(Normalize method, const SampleStore& store,
+                                             std::int64_t channels = 0, bool normalizes_targets = true);
 
 }  // namespace mylos

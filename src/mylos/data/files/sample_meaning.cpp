@@ -36,7 +36,7 @@ ColumnOrder order_of(const std::vector<std::string>& trained, const std::vector<
 
 }  // namespace
 
-SampleMeaning meaning_of(const Dataset& train, const std::vector<std::int64_t>& deck_grid) {
+SampleMeaning meaning_of(const SampleStore& train, const std::vector<std::int64_t>& deck_grid) {
   return {.data = train.path(),
           .grid = train.grid(),
           .deck_grid = deck_grid,
@@ -46,7 +46,7 @@ SampleMeaning meaning_of(const Dataset& train, const std::vector<std::int64_t>& 
           .target_names = train.target_names()};
 }
 
-void require_same_meaning(const SampleMeaning& trained, const Dataset& other) {
+void require_same_meaning(const SampleMeaning& trained, const SampleStore& other) {
   if (!may_lie_on(trained, other.grid())) {
     fail_input(ErrorId::data_mismatch,
                "{}: its samples lie on a grid of {}, those of {} on one of {}; both grids must be equal",
@@ -64,7 +64,7 @@ void require_same_meaning(const SampleMeaning& trained, const Dataset& other) {
   }
 }
 
-std::vector<std::string> match_columns(const SampleMeaning& trained, Dataset& other) {
+std::vector<std::string> match_columns(const SampleMeaning& trained, SampleStore& other) {
   std::vector<std::string> notes;
   const ColumnOrder inputs =
       order_of(trained.input_names, other.input_names(), "inputs", trained, other.path(), notes);
@@ -75,7 +75,7 @@ std::vector<std::string> match_columns(const SampleMeaning& trained, Dataset& ot
   return notes;
 }
 
-void require_same_shape(const Dataset& train, const Dataset& other,
+void require_same_shape(const SampleStore& train, const SampleStore& other,
                         const std::vector<std::int64_t>& deck_grid) {
   if (train.features() != other.features()) {
     fail_input(ErrorId::data_mismatch, "{}: has {} features per sample, {} has {}", other.path(),

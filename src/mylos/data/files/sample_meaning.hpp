@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "mylos/data/files/dataset.hpp"
+#include "mylos/data/files/sample_store.hpp"
 
 namespace mylos {
 
 /// Members are empty if the training data do not state them.
 struct SampleMeaning {
   std::string data = {};                     // origin of the samples, for messages
-  std::vector<std::int64_t> grid = {};       // Dataset::grid()
+  std::vector<std::int64_t> grid = {};       // SampleStore::grid()
   std::vector<std::int64_t> deck_grid = {};  // data.shape, which takes precedence
   std::vector<std::string> class_names = {};
   std::string file = {};  // the file that holds the names
@@ -22,21 +22,22 @@ struct SampleMeaning {
 };
 
 /// Returns the description in a training file.
-[[nodiscard]] SampleMeaning meaning_of(const Dataset& train, const std::vector<std::int64_t>& deck_grid = {});
+[[nodiscard]] SampleMeaning meaning_of(const SampleStore& train,
+                                       const std::vector<std::int64_t>& deck_grid = {});
 
 /// Throws Error (bad_input) if `other`, of the same sizes, has another description: its points would differ
 /// from those that the network was trained on, or its labels would mean other classes. A grid of the deck
 /// with another number of extents is another view of the same numbers and does not constrain other files.
-void require_same_meaning(const SampleMeaning& trained, const Dataset& other);
+void require_same_meaning(const SampleMeaning& trained, const SampleStore& other);
 
 /// Makes `other`, of the same sizes, read its inputs and targets in the order of the training data, by their
 /// names. Returns lines for the user: the columns that were in another order, and those without names. Throws
 /// Error (bad_input) if the names differ.
-std::vector<std::string> match_columns(const SampleMeaning& trained, Dataset& other);
+std::vector<std::string> match_columns(const SampleMeaning& trained, SampleStore& other);
 
 /// Throws unless `other` (test data) fits a network trained on `train`, in sizes and meaning. `deck_grid`:
 /// data.shape of the deck, if any.
-void require_same_shape(const Dataset& train, const Dataset& other,
+void require_same_shape(const SampleStore& train, const SampleStore& other,
                         const std::vector<std::int64_t>& deck_grid = {});
 
 }  // namespace mylos

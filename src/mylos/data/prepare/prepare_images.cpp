@@ -10,7 +10,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
-#include "mylos/data/files/permutation.hpp"
+#include "mylos/data/feed/permutation.hpp"
 #include "mylos/data/prepare/image_decoders.hpp"
 #include "mylos/data/prepare/image_folder.hpp"
 #include "mylos/data/prepare/image_pixels.hpp"

@@ -27,8 +27,8 @@ std::string agreed_identity(const RunData& data, const DataOptions& files, RankG
     training = data.identity(DataPart::train);
     test = data.identity(DataPart::test);
   });
-  require_same(files.train, data.samples(DataPart::train), training, ranks);
-  if (!files.test.empty()) require_same(files.test, data.samples(DataPart::test), test, ranks);
+  require_same(files.train.text(), data.samples(DataPart::train), training, ranks);
+  if (!files.test.empty()) require_same(files.test.text(), data.samples(DataPart::test), test, ranks);
   return training;
 }
 

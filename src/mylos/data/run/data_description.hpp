@@ -1,10 +1,12 @@
 // DataDescription: what the data of a run state about themselves.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "mylos/data/arrays/array_store.hpp"
 #include "mylos/data/files/sample_meaning.hpp"
 #include "mylos/data/files/vocabulary.hpp"
 #include "mylos/data/run/data_part.hpp"
@@ -28,6 +30,12 @@ class DataDescription {
   [[nodiscard]] virtual std::optional<Vocabulary> vocabulary() const { return std::nullopt; }
   /// Returns the training file's description of its samples, apart from sizes; empty for tokens.
   [[nodiscard]] virtual SampleMeaning meaning() const { return {}; }
+  /// Returns the store of arrays that a part belongs to; null if the data are no arrays as they lie in files.
+  /// Its samples are those of the part train and validation together, or of the part test.
+  [[nodiscard]] virtual std::shared_ptr<const ArrayStore> arrays(DataPart /*part*/) const { return nullptr; }
+  /// Returns the channels of training samples and how outputs become inputs; nothing if the data are no
+  /// arrays as they lie in files.
+  [[nodiscard]] virtual std::optional<RolloutLayout> rollout() const { return std::nullopt; }
   /// Returns remarks on the combination of files, one per line.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
 };

@@ -17,8 +17,9 @@ struct DataKind {
 
 extern const DataKind token_windows;
 extern const DataKind labelled_samples;
+extern const DataKind array_samples;  // of decks with [data.arrays], whatever the files are
 
-/// In the order in which they inspect a file; the last takes any.
+/// In the order in which they inspect a file of a deck without [data.arrays]; the last takes any.
 inline constexpr const DataKind* data_kinds[] = {&token_windows, &labelled_samples};
 
 }  // namespace mylos

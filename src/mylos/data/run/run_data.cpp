@@ -3,14 +3,23 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/data/run/rollout_feedback.hpp"
 #include "mylos/data/run/data_kinds.hpp"
+#include "mylos/data/run/data_paths.hpp"
 
 namespace mylos {
 
+void complete(Options& options, const DataDescription& data) {
+  data.complete(options.model);
+  if (!options.rollout.any()) return;
+  if (const auto layout = data.rollout()) options.rollout.feedback = feedback_map(*layout);
+}
+
 std::unique_ptr<RunData> open_run_data(const Options& options, Answers answers, const Places& places) {
-  const std::string& file = options.data.train;
-  if (file.empty())
+  if (options.data.train.empty())
     fail_input(ErrorId::missing_key, "the deck has no data.train; only `mylos plan` works without it");
+  if (options.data.arrays.given()) return array_samples.open(options, answers, places);
+  const std::string file = prepared_files(options.data.train).front();
   const DataKind& given =
       **std::ranges::find_if(data_kinds, [&](const DataKind* kind) { return kind->holds(file); });
   if (given.feeds(options.model.type)) return given.open(options, answers, places);

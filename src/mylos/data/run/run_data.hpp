@@ -19,6 +19,10 @@ class RunData : public DataDescription, public TrainingData, public EvaluationDa
   virtual std::vector<std::string> match(const SampleMeaning& /*trained*/) { return {}; }
 };
 
+/// Sets what the data determine: the sizes of the model, and how a rollout's outputs become inputs. Throws
+/// Error (bad_input) if the model cannot learn from such data.
+void complete(Options& options, const DataDescription& data);
+
 /// Opens the files that the deck names and checks them against each other and against the deck. Throws Error
 /// (bad_input). `answers`: for labelled samples; tokens always have answers. `places`: positions of the
 /// deck's keys.

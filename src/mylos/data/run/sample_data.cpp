@@ -1,9 +1,16 @@
+#include "mylos/data/run/sample_data.hpp"
+
+#include <algorithm>
+
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/feed/augmentation.hpp"
 #include "mylos/data/feed/evaluation_reader.hpp"
 #include "mylos/data/feed/loader.hpp"
+#include "mylos/data/files/concatenated_store.hpp"
 #include "mylos/data/files/statistics.hpp"
 #include "mylos/data/run/data_kinds.hpp"
+#include "mylos/data/run/data_paths.hpp"
+#include "mylos/data/run/rollout_windows.hpp"
 
 namespace mylos {
 namespace {
@@ -25,31 +32,60 @@ bool ends_on_grid(const ModelOptions& model) {
   return true;  // no layer changes the kind of data
 }
 
+/// Returns the order of a run's training samples. Blocks of a store's own size may be large: fewer make up a
+/// window then.
+SamplerOptions sampling(const SampleStore& store, std::int64_t samples, const Options& options) {
+  SamplerOptions order{.samples = samples,
+                       .batch = options.data.batch,
+                       .seed = options.run.seed,
+                       .shuffle = options.data.shuffle,
+                       .last_batch = options.data.last_batch,
+                       .block_samples = samples_per_block(store.shape().input_bytes())};
+  if (store.block_samples() == 0) return order;
+  constexpr std::int64_t min_window_blocks = 4;
+  constexpr std::int64_t window_bytes = std::int64_t{64} << 20;
+  const std::int64_t sample_bytes = store.shape().input_bytes() + store.shape().answer_bytes();
+  order.block_samples = store.block_samples();
+  order.window_blocks =
+      std::clamp(window_bytes / order.block_samples / sample_bytes, min_window_blocks, order.window_blocks);
+  return order;
+}
+
+std::shared_ptr<SampleStore> open_prepared(const DataFiles& files, Answers answers,
+                                           std::vector<std::string>& notes) {
+  const std::vector<std::string> paths = prepared_files(files);
+  if (paths.size() == 1) return std::make_shared<Dataset>(paths.front(), answers);
+  auto store = std::make_shared<ConcatenatedStore>(paths, files.text(), answers);
+  notes.insert(notes.end(), store->notes().begin(), store->notes().end());
+  return store;
+}
+
 class SampleData final : public RunData {
  public:
-  SampleData(const Options& options, Answers answers, const Places& places)
+  SampleData(const Options& options, SampleStores stores, Answers answers, const Places& places)
       : places_(places),
         normalize_(options.data.normalize),
         has_probabilities_(options.model.loss == LossType::binary_cross_entropy),
         ends_on_grid_(ends_on_grid(options.model)),
         augment_(options.data.augment),
-        train_(options.data.train, answers),
+        stores_(std::move(stores)),
+        train_(*stores_.train),
         deck_grid_(options.data.shape),
         grid_(deck_grid_.empty() ? train_.grid() : deck_grid_),
+        notes_(stores_.notes),
         splits_(split_samples(train_.samples(), options.data.validation)),
-        sampler_({.samples = splits_.train.count,
-                  .batch = options.data.batch,
-                  .seed = options.run.seed,
-                  .shuffle = options.data.shuffle,
-                  .last_batch = options.data.last_batch,
-                  .block_samples = samples_per_block(train_.shape().input_bytes())}) {
+        training_(stores_.rollouts ? *stores_.rollouts : train_),
+        training_split_(stores_.rollouts
+                            ? windows_of_all_steps(*stores_.rollouts, *stores_.arrays, splits_.train)
+                            : splits_.train),
+        sampler_(sampling(training_, training_split_.count, options)) {
     if (answers == Answers::needed)
-      require_augmentable(augment_, train_.shape(), grid_, train_.path(), places_);
-    if (!options.data.test.empty()) {
-      test_.emplace(options.data.test);
-      require_same_shape(train_, *test_, deck_grid_);
-      notes_ = match_columns(meaning(), *test_);
-      test_->require_valid_values();
+      require_augmentable(augment_, training_.shape(), training_grid(), train_.path(), places_);
+    if (stores_.test) {
+      require_same_shape(train_, *stores_.test, deck_grid_);
+      const std::vector<std::string> notes = match_columns(meaning(), *stores_.test);
+      notes_.insert(notes_.end(), notes.begin(), notes.end());
+      stores_.test->require_valid_values();
     }
     require_r2(options.checkpoint.keep_best);
   }
@@ -78,14 +114,14 @@ class SampleData final : public RunData {
     }
     if (has_probabilities_) {
       require_probabilities(train_);
-      if (test_) require_probabilities(*test_);
+      if (stores_.test) require_probabilities(*stores_.test);
     }
   }
 
   [[nodiscard]] Epochs epochs() const override { return sampler_.epochs(); }
   [[nodiscard]] std::string identity(DataPart part) const override {
     if (part != DataPart::test) return train_.identity();
-    return test_ ? test_->identity() : "";
+    return stores_.test ? stores_.test->identity() : "";
   }
   [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note) const override {
     return normalizer_for(normalize_, train_, splits_.train, note, channels(), places_, !has_probabilities_,
@@ -93,6 +129,14 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] Normalizer room_for_normalizer() const override {
     return mylos::room_for_normalizer(normalize_, train_, channels(), !has_probabilities_);
+  }
+  [[nodiscard]] std::shared_ptr<const ArrayStore> arrays(DataPart part) const override {
+    if (part != DataPart::test) return stores_.arrays;
+    return std::dynamic_pointer_cast<const ArrayStore>(stores_.test);
+  }
+  [[nodiscard]] std::optional<RolloutLayout> rollout() const override {
+    if (!stores_.arrays) return std::nullopt;
+    return stores_.rollouts ? stores_.rollouts->rollout() : stores_.arrays->rollout();
   }
   [[nodiscard]] SampleMeaning meaning() const override { return meaning_of(train_, deck_grid_); }
   std::vector<std::string> match(const SampleMeaning& trained) override {
@@ -102,49 +146,59 @@ class SampleData final : public RunData {
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
 
   [[nodiscard]] bool has(DataPart part) const override {
-    return part == DataPart::train || (part == DataPart::test && test_) ||
+    return part == DataPart::train || (part == DataPart::test && stores_.test) ||
            (part == DataPart::validation && splits_.validation.count > 0);
   }
   [[nodiscard]] std::int64_t samples(DataPart part) const override { return split_of(part).count; }
 
   [[nodiscard]] std::unique_ptr<BatchReader> training_batches(const Normalizer& normalizer,
                                                               const TrainingReader& reader) const override {
-    return std::make_unique<Loader>(train_, splits_.train, sampler_, normalizer, loading(reader));
+    return std::make_unique<Loader>(
+        training_, training_split_, sampler_,
+        stores_.rollouts ? for_all_steps(normalizer, stores_.rollouts->rollout()) : normalizer,
+        loading(reader));
   }
   [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
-    return Loader::memory_bytes(train_.shape(), splits_.train, sampler_, loading(reader)) +
-           train_.checking_bytes();
+    return Loader::memory_bytes(training_.shape(), training_split_, sampler_, loading(reader)) +
+           training_.checking_bytes();
   }
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer& normalizer,
                                                           const EvaluationOptions& options) const override {
-    return std::make_unique<EvaluationReader>(part == DataPart::test ? *test_ : train_, split_of(part),
-                                              normalizer, options);
+    return std::make_unique<EvaluationReader>(store_of(part), split_of(part), normalizer, options);
   }
   [[nodiscard]] std::int64_t pass_bytes(DataPart part, const EvaluationOptions& options) const override {
-    const Dataset& data = part == DataPart::test ? *test_ : train_;
-    const std::int64_t checking = part == DataPart::test ? data.checking_bytes() : 0;  // else the reader's
+    const SampleStore& data = store_of(part);
+    const bool is_the_readers = &data == &training_;  // which counts it
+    const std::int64_t checking = is_the_readers ? 0 : data.checking_bytes();
     return EvaluationReader::memory_bytes(data.shape(), split_of(part), options) + checking;
   }
 
  private:
+  [[nodiscard]] const SampleStore& store_of(DataPart part) const {
+    return part == DataPart::test ? *stores_.test : train_;
+  }
   [[nodiscard]] Split split_of(DataPart part) const {
-    if (part == DataPart::test) return {0, test_->samples()};
+    if (part == DataPart::test) return {0, stores_.test->samples()};
     return part == DataPart::train ? splits_.train : splits_.validation;
+  }
+  /// Returns the grid of the samples that training reads; they may have more channels than a network.
+  [[nodiscard]] const std::vector<std::int64_t>& training_grid() const {
+    return stores_.rollouts ? training_.grid() : grid_;
   }
   [[nodiscard]] std::int64_t channels() const { return grid_.empty() ? 0 : grid_.back(); }
   [[nodiscard]] LoaderOptions loading(const TrainingReader& reader) const {
     return {reader.type,          reader.micro_batch,    reader.rank, reader.ranks,
-            reader.ranks_on_node, reader.first_position, augment_,    grid_};
+            reader.ranks_on_node, reader.first_position, augment_,    training_grid()};
   }
 
   /// Refuses to select the best checkpoint by R2 if all targets are constant: R2 is then undefined, and no
   /// evaluation would be the best.
   void require_r2(const std::string& keep_best) const {
-    const bool of_test = keep_best == "test.r2" && test_;
+    const bool of_test = keep_best == "test.r2" && stores_.test;
     const bool of_validation = keep_best == "validation.r2" && splits_.validation.count > 0;
     if (train_.task() != Task::regression || (!of_test && !of_validation)) return;
     const DataPart part = of_test ? DataPart::test : DataPart::validation;
-    const Dataset& data = of_test ? *test_ : train_;
+    const SampleStore& data = store_of(part);
     const ColumnStatistics of = data.target_statistics(split_of(part));
     for (std::size_t i = 0; i < of.mean.size(); ++i) {
       const double spread = of.deviation[i] * of.deviation[i];
@@ -163,15 +217,21 @@ class SampleData final : public RunData {
     const bool starts_on_one =
         model.type == ModelType::chain && !model.chain.empty() && works_on_grids(model.chain.front().kind);
     if (!model.shape.empty() || !starts_on_one) return;
+    const std::string place = place_of(places_, {"model.layers.1", "model.type"});
+    if (stores_.arrays) {
+      fail_input(ErrorId::data_mismatch,
+                 "{}{}: its samples have no grid, which layer '{}' needs; data.arrays.axes names the axes of "
+                 "one (\"time y x\"), and data.arrays.points_are_samples = false keeps it",
+                 place, path(), layer_name(model.chain, 0));
+    }
     fail_input(ErrorId::missing_dataset,
                "{}{}: has no attribute 'shape' of /, the grid of its samples, which layer '{}' needs; {}",
-               place_of(places_, {"model.layers.1", "model.type"}), path(), layer_name(model.chain, 0),
-               how_to_give_a_grid);
+               place, path(), layer_name(model.chain, 0), how_to_give_a_grid);
   }
 
-  static void require_probabilities(const Dataset& data) {
+  static void require_probabilities(const SampleStore& data) {
     if (data.task() != Task::regression) return;
-    const ColumnStatistics of = data.target_statistics();
+    const ColumnStatistics of = data.target_statistics({0, data.samples()});
     for (std::size_t i = 0; i < of.minimum.size(); ++i) {
       if (of.minimum[i] >= 0 && of.maximum[i] <= 1) continue;
       fail_input(ErrorId::data_mismatch,
@@ -189,16 +249,23 @@ class SampleData final : public RunData {
   bool has_probabilities_;  // the targets are not normalised
   bool ends_on_grid_;
   AugmentOptions augment_;
-  Dataset train_;
+  SampleStores stores_;
+  SampleStore& train_;
   std::vector<std::int64_t> deck_grid_;
   std::vector<std::int64_t> grid_;  // of a sample: extents, then channels; empty if not known
-  std::optional<Dataset> test_;
   std::vector<std::string> notes_;
   Splits splits_;
+  const SampleStore& training_;  // in the order of the sampler
+  Split training_split_;
   Sampler sampler_;
 };
 
 }  // namespace
+
+std::unique_ptr<RunData> sample_data(const Options& options, SampleStores stores, Answers answers,
+                                     const Places& places) {
+  return std::make_unique<SampleData>(options, std::move(stores), answers, places);
+}
 
 const DataKind labelled_samples{
     .name = "labelled samples",
@@ -207,7 +274,11 @@ const DataKind labelled_samples{
     .holds = [](const std::string&) { return true; },
     .feeds = [](ModelType type) { return type != ModelType::gpt; },
     .open = [](const Options& options, Answers answers, const Places& places) -> std::unique_ptr<RunData> {
-      return std::make_unique<SampleData>(options, answers, places);
+      SampleStores stores;
+      stores.train = open_prepared(options.data.train, answers, stores.notes);
+      if (!options.data.test.empty())
+        stores.test = open_prepared(options.data.test, Answers::needed, stores.notes);
+      return sample_data(options, std::move(stores), answers, places);
     }};
 
 }  // namespace mylos

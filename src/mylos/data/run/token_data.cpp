@@ -1,16 +1,26 @@
+#include "mylos/base/error.hpp"
 #include "mylos/data/run/data_kinds.hpp"
+#include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/tokens/token_evaluation_reader.hpp"
 #include "mylos/data/tokens/token_loader.hpp"
 
 namespace mylos {
 namespace {
 
+/// Windows of tokens lie in one file.
+std::string only_file(const DataFiles& files) {
+  std::vector<std::string> paths = prepared_files(files);
+  if (paths.size() == 1) return paths.front();
+  fail_input(ErrorId::bad_value, "{}: are {} files, but tokens are read from one; name one", files.text(),
+             paths.size());
+}
+
 class TokenData final : public RunData {
  public:
   explicit TokenData(const Options& options)
       : context_(options.model.context),
         budget_(options.memory.budget_bytes),
-        train_(options.data.train),
+        train_(only_file(options.data.train)),
         splits_(split_tokens(train_, options.data.validation, context_)),
         sampler_({.tokens = splits_.train.count,
                   .context = context_,
@@ -22,7 +32,7 @@ class TokenData final : public RunData {
                  "data.normalize: {} holds tokens, which are not normalised; remove the key", path());
     }
     if (options.data.test.empty()) return;
-    test_.emplace(options.data.test);
+    test_.emplace(only_file(options.data.test));
     require_same_vocabulary(train_, *test_);
     require_window(*test_, {0, test_->tokens()}, context_, "test");
     test_->require_valid_values();

@@ -20,6 +20,17 @@ template <class Info>
   return status < 0 ? 0 : info.rc;
 }
 
+/// Frees the variable-length parts that a read of `type` has allocated. `Data` is a pointer. (1.10.8 declares
+/// H5Treclaim, but lacks it.)
+template <class Data>
+void reclaim(hid_t type, hid_t space, Data data) {
+  if constexpr (requires { H5Dvlen_reclaim(type, space, H5P_DEFAULT, data); }) {
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, data);
+  } else {
+    H5Treclaim(type, space, H5P_DEFAULT, data);
+  }
+}
+
 /// Returns whether the file `name`, a const char*, starts like an HDF5 file.
 template <class Name>
 [[nodiscard]] bool has_signature(Name name) {

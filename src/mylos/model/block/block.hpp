@@ -91,6 +91,7 @@ struct BlockProduct {
 
 class Convolution;
 class KeyValueCache;
+struct RolloutStep;
 
 /// The inputs that all operations of a step share.
 struct StepContext {
@@ -101,6 +102,7 @@ struct StepContext {
   bool training = true;                 // false: no dropout, nothing is saved for backward
   KeyValueCache* cache = nullptr;       // the rows continue the cache's sample; inference only
   SumsOverRanks* ranks = nullptr;       // for blocks that exchange sums with other ranks; null: no exchange
+  const RolloutStep* rollout = nullptr;  // training through several copies of the chain
 };
 
 /// The memory of a block. `workspace` and `saved` hold at least the bytes that the block's cost states;

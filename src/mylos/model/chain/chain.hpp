@@ -26,6 +26,10 @@ struct Chain {
   std::int64_t rows_per_sample = 1;  // tokens per window
   MasterWeights masters = MasterWeights::fp32;
   bool input_gradients = false;  // backward can compute d loss / d x_0 too
+  // Columns of a training sample's rows, if they hold more than the network reads and computes; 0: they do
+  // not.
+  std::int64_t training_inputs = 0;
+  std::int64_t training_targets = 0;
 
   [[nodiscard]] std::int64_t inputs() const { return signature(0).inputs; }
   [[nodiscard]] std::int64_t outputs() const { return head->signature().outputs; }

@@ -23,27 +23,79 @@ std::size_t bytes_of_input(const Chain& chain, std::int64_t samples) {
 
 }  // namespace
 
+TrainingModel::Program::Program(Chain of, const ChainCost& cost, Schedule operations)
+    : chain(std::move(of)), skips(chain.all_skips()), schedule(std::move(operations)) {
+  if (!schedule.empty()) placement = place(trace_lifetimes(cost, schedule));
+  const auto is_loss = [](const Operation& operation) { return operation.kind == OperationKind::loss; };
+  loss = static_cast<std::size_t>(std::find_if(schedule.begin(), schedule.end(), is_loss) - schedule.begin());
+}
+
 TrainingModel::TrainingModel(Chain chain, ParameterLayout layout, const Engines& engines,
-                             std::int64_t samples, std::optional<Schedule> schedule, int rank)
+                             std::int64_t samples, std::optional<Schedule> schedule, int rank,
+                             const RolloutChain* rollout, const std::vector<Schedule>& shorter)
     : chain_(std::move(chain)),
-      skips_(chain_.all_skips()),
       parameters_(std::move(layout), rank),
       buffers_(chain_),
       exchanges_in_passes_(exchanges(chain_)),
-      samples_(samples),
-      schedule_(schedule ? std::move(*schedule) : store_all(chain_.blocks.size())) {
-  const ChainCost cost = chain_cost(chain_, engines, samples * chain_.rows_per_sample);
-  if (!schedule_.empty()) placement_ = place(trace_lifetimes(cost, schedule_));
-  const auto is_loss = [](const Operation& operation) { return operation.kind == OperationKind::loss; };
-  loss_ =
-      static_cast<std::size_t>(std::find_if(schedule_.begin(), schedule_.end(), is_loss) - schedule_.begin());
-  EvaluationLayout evaluation = make_evaluation_layout(cost, placement_.bytes);
+      samples_(samples) {
+  const std::int64_t rows = samples * chain_.rows_per_sample;
+  const ChainCost cost = chain_cost(chain_, engines, rows);
+  if (rollout == nullptr) {
+    programs_.emplace_back(chain_, cost, schedule ? std::move(*schedule) : store_all(chain_.blocks.size()));
+  } else {
+    add_programs(*rollout, engines, rows, std::move(schedule), shorter);
+    rollout_.emplace(*rollout, chain_, samples);
+    use_copies(rollout->options.steps);
+  }
+  std::size_t bytes = 0;
+  for (const Program& each : programs_) bytes = std::max(bytes, each.placement.bytes);
+  EvaluationLayout evaluation = make_evaluation_layout(cost, bytes);
   arena_ = Arena("activations", evaluation.bytes);
   input_gradients_ = Arena("input gradients", input_gradient_bytes(chain_, samples));
   ForwardPass::StageWeights weights;
   for (std::size_t stage = 0; stage <= chain_.blocks.size(); ++stage)
     weights.push_back(parameters_.weights(stage));
   evaluation_.emplace(chain_, std::move(weights), buffers_, samples, std::move(evaluation), arena_);
+}
+
+void TrainingModel::add_programs(const RolloutChain& rollout, const Engines& engines, std::int64_t rows,
+                                 std::optional<Schedule> schedule, const std::vector<Schedule>& shorter) {
+  const std::int64_t steps = rollout.options.steps;
+  const bool is_one = !rollout.runs_alone() && !rollout.grows();
+  for (std::int64_t n = is_one ? steps : 1; n <= steps; ++n) {
+    Chain chain = rollout.runs_alone() ? rollout.alone(n - 1) : rollout.unrolled(n);
+    Schedule own = store_all(chain.blocks.size());
+    if (schedule && (n == steps || rollout.runs_alone())) own = *schedule;
+    if (n < steps && !rollout.runs_alone() && !shorter.empty())
+      own = shorter[static_cast<std::size_t>(n - 1)];
+    const ChainCost cost = chain_cost(chain, engines, rows);
+    programs_.emplace_back(std::move(chain), cost, std::move(own));
+  }
+}
+
+void TrainingModel::use_copies(std::int64_t copies) {
+  rollout_->use(copies);
+  program_ = programs_.size() == 1 || rollout_->passes() > 1 ? 0 : static_cast<std::size_t>(copies - 1);
+}
+
+ConstTensor TrainingModel::begin_training(const StepContext& context, const ConstTensor& input,
+                                          std::int64_t pass) {
+  if (!rollout_) {
+    evaluation_->require_planned(context, input);
+    return input;
+  }
+  if (input.rows() > samples_ * chain_.rows_per_sample || input.columns() != rollout_->row_columns()) {
+    fail_run(ErrorId::internal, "rollout of [{}, {}] inputs: planned for at most {} rows of {}", input.rows(),
+             input.columns(), samples_ * chain_.rows_per_sample, rollout_->row_columns());
+  }
+  if (rollout_->passes() > 1) program_ = static_cast<std::size_t>(pass);
+  return rollout_->begin_pass(context, input, pass);
+}
+
+StepContext TrainingModel::context_of_blocks(const StepContext& context) const {
+  StepContext own = context;
+  if (rollout_ && trains_) own.rollout = &rollout_->step();
+  return own;
 }
 
 std::size_t TrainingModel::input_gradient_bytes(const Chain& chain, std::int64_t samples) {
@@ -63,24 +115,24 @@ std::byte* TrainingModel::at(std::size_t offset) const {
 
 /// Returns x_i, or its gradient, for the rows of the last forward().
 Tensor TrainingModel::tensor_of(std::size_t boundary, std::size_t offset) const {
-  const Signature& writer = chain_.signature(boundary - 1);
+  const Signature& writer = program().chain.signature(boundary - 1);
   return arena_.tensor(offset, writer.output_type, input_.rows(), writer.outputs);
 }
 
 /// Returns the skip tensor that the block reads; empty if there is none.
 ConstTensor TrainingModel::skip_of(std::size_t block, std::size_t offset) const {
-  const std::size_t source = skips_.source(block);
+  const std::size_t source = program().skips.source(block);
   if (source == 0) return input_;
   return offset == nowhere ? ConstTensor() : tensor_of(source, offset);
 }
 
 BlockMemory TrainingModel::memory_of(const Operation& operation, const OperationPlaces& places) const {
   const std::size_t block = operation.block;
-  return {.weights = parameters_.weights(block),
+  return {.weights = parameters_.weights(stage_of(block)),
           .input = block == 0 ? input_ : tensor_of(block, places.input),
           .output = tensor_of(block + 1, places.output),
           .skip = skip_of(block, places.skip),
-          .buffers = buffers_.of(block),
+          .buffers = buffers_.of(stage_of(block)),
           .saved = at(places.saved),
           .workspace = at(places.workspace),
           .variant = operation.variant};
@@ -98,14 +150,14 @@ void TrainingModel::move_state(const Execution& exec, const std::int32_t* apply)
 }
 
 void TrainingModel::run_forward(const StepContext& context, std::size_t operation, bool is_recompute) const {
-  const Operation& now = schedule_[operation];
-  BlockMemory memory = memory_of(now, placement_.operations[operation]);
+  const Operation& now = program().schedule[operation];
+  BlockMemory memory = memory_of(now, program().placement.operations[operation]);
   memory.is_recompute = is_recompute;
-  chain_.blocks[now.block]->forward(context, memory);
+  program().chain.blocks[now.block]->forward(context, memory);
 }
 
 void TrainingModel::forward(const StepContext& context, const ConstTensor& input, const Observer* observer,
-                            const BeforeBlock* before_block) {
+                            const BeforeBlock* before_block, std::int64_t pass) {
   input_ = input;
   trains_ = context.training;
   if (!trains_) {
@@ -114,88 +166,106 @@ void TrainingModel::forward(const StepContext& context, const ConstTensor& input
     return;
   }
   const Region region("forward");
-  evaluation_->require_planned(context, input);
+  input_ = begin_training(context, input, pass);
+  const StepContext of_blocks = context_of_blocks(context);
+  const auto& [chain, skips, schedule, placement, loss] = program();
   if (context.cache != nullptr) fail_run(ErrorId::internal, "a key-value cache is for evaluation");
-  if (schedule_.empty()) fail_run(ErrorId::internal, "this model was made for evaluation only");
-  observe(observer, 0, "input", input);
+  if (schedule.empty()) fail_run(ErrorId::internal, "this model was made for evaluation only");
+  observe(observer, 0, "input", input_);
   progress_ = {};
-  for (std::size_t i = 0; i < loss_; ++i) {
-    const std::size_t block = schedule_[i].block;
+  for (std::size_t i = 0; i < loss; ++i) {
+    const std::size_t block = schedule[i].block;
     const bool is_recompute = block < progress_.forward;
     const Observer* first_time = is_recompute ? nullptr : observer;
-    if (before_block != nullptr) (*before_block)(block);
-    observe_parameters(first_time, chain_, block, parameters_.weights(block), "");
-    run_forward(context, i, is_recompute);
+    if (before_block != nullptr && block < chain_.blocks.size()) (*before_block)(block);
+    observe_parameters(first_time, chain_, stage_of(block), parameters_.weights(stage_of(block)), "");
+    run_forward(of_blocks, i, is_recompute);
     progress_.forward = std::max(progress_.forward, block + 1);
-    observe(first_time, block, "output", tensor_of(block + 1, placement_.operations[i].output));
+    observe(first_time, stage_of(block), "output", tensor_of(block + 1, placement.operations[i].output));
   }
-  output_ = tensor_of(chain_.blocks.size(), placement_.operations[loss_].input);
+  output_ = tensor_of(chain.blocks.size(), placement.operations[loss].input);
+  if (rollout_) rollout_->end_pass(context, input_, output_, pass);
 }
 
 LossMemory TrainingModel::loss_memory() const {
   if (!trains_) return evaluation_->head_memory();
-  return {parameters_.weights(chain_.blocks.size()), output_, at(placement_.operations[loss_].workspace),
-          buffers_.constants()};
+  const Program& now = program();
+  return {parameters_.weights(chain_.blocks.size()), output_,
+          at(now.placement.operations[now.loss].workspace), buffers_.constants()};
+}
+
+/// Returns the head of what has run forward last.
+const LossHead& TrainingModel::head() const {
+  return trains_ ? *program().chain.head : *chain_.head;
+}
+
+Tensor TrainingModel::seed_gradient() const {
+  const Program& now = program();
+  return tensor_of(now.chain.blocks.size(), now.placement.operations[now.loss].input_gradient);
 }
 
 ConstTensor TrainingModel::head_outputs(const StepContext& context, std::int64_t first, std::int64_t count) {
   LossMemory memory = loss_memory();
   memory.input = output_.row_range(first, count);
-  return chain_.head->outputs_of(context, memory);
+  return head().outputs_of(context, memory);
 }
 
 void TrainingModel::loss(const StepContext& context, const Truth& truth, LossSums* sums) {
   const Region region("loss");
-  chain_.head->evaluate(context, loss_memory(), truth, sums);
+  head().evaluate(context_of_blocks(context), loss_memory(), truth, sums);
 }
 
 void TrainingModel::loss_and_seed(const StepContext& context, const Truth& truth, const LossSeed& seed,
                                   LossSums* sums, const Observer* observer) {
   const Region region("loss");
   if (!trains_) fail_run(ErrorId::internal, "backward() needs a preceding forward pass in training mode");
-  const std::size_t head = chain_.blocks.size();
-  const Tensor gradient = tensor_of(head, placement_.operations[loss_].input_gradient);
-  const LossGradients gradients{.weights = parameters_.gradients(head),
+  if (rollout_) rollout_->set_loss(truth, seed.scale, seed.inverse_count, sums);
+  const std::size_t last = chain_.blocks.size();
+  const Tensor gradient = seed_gradient();
+  const LossGradients gradients{.weights = parameters_.gradients(last),
                                 .accumulate = seed.accumulate,
                                 .input = gradient,
                                 .scale = seed.scale,
                                 .inverse_count = seed.inverse_count};
-  observe_parameters(observer, chain_, head, parameters_.weights(head), "");
-  chain_.head->evaluate_and_seed(context, loss_memory(), truth, gradients, sums);
-  observe_parameters(observer, chain_, head, parameters_.gradients(head), " gradient");
-  observe(observer, head - 1, "output gradient", gradient);
+  observe_parameters(observer, chain_, last, parameters_.weights(last), "");
+  head().evaluate_and_seed(context_of_blocks(context), loss_memory(), truth, gradients, sums);
+  observe_parameters(observer, chain_, last, parameters_.gradients(last), " gradient");
+  observe(observer, last - 1, "output gradient", gradient);
 }
 
 void TrainingModel::seed(const StepContext& context, const ConstTensor& d_outputs, const float* scale,
                          float factor) {
-  const std::size_t head = chain_.blocks.size();
-  if (!trains_) fail_run(ErrorId::internal, "backward() needs a preceding forward pass in training mode");
-  if (!parameters_.gradients(head).empty())
+  const std::size_t last = chain_.blocks.size();
+  if (!trains_ || rollout_)
+    fail_run(ErrorId::internal, "backward() needs a preceding forward pass in training mode");
+  if (!parameters_.gradients(last).empty())
     fail_run(ErrorId::internal, "the head '{}' has weights, so that a loss of its outputs needs its code",
-             chain_.stage_name(head));
-  multiply_by_scale(context.exec, d_outputs, tensor_of(head, placement_.operations[loss_].input_gradient),
-                    scale, factor);
+             chain_.stage_name(last));
+  multiply_by_scale(context.exec, d_outputs, seed_gradient(), scale, factor);
 }
 
 void TrainingModel::run_backward(const StepContext& context, std::size_t operation, bool accumulate,
                                  bool wants_input_gradient) const {
-  const Operation& now = schedule_[operation];
-  const OperationPlaces& places = placement_.operations[operation];
-  BlockGradients gradients{.weights = parameters_.gradients(now.block),
-                           .accumulate = accumulate,
+  const Operation& now = program().schedule[operation];
+  const OperationPlaces& places = program().placement.operations[operation];
+  const Skips& skips = program().skips;
+  // The last copy's backward pass comes first.
+  const bool is_last_copy = now.block + chain_.blocks.size() >= program().chain.blocks.size();
+  BlockGradients gradients{.weights = parameters_.gradients(stage_of(now.block)),
+                           .accumulate = accumulate || !is_last_copy,
                            .output = tensor_of(now.block + 1, places.output_gradient),
                            .input = now.block == 0 ? Tensor() : tensor_of(now.block, places.input_gradient),
                            .skip = places.skip_gradient == nowhere
                                        ? Tensor()
-                                       : tensor_of(skips_.source(now.block), places.skip_gradient),
-                           .add_to_skip = !skips_.starts_gradient(now.block)};
+                                       : tensor_of(skips.source(now.block), places.skip_gradient),
+                           .add_to_skip = !skips.starts_gradient(now.block)};
   if (wants_input_gradient && now.block == 0) gradients.input = input_gradient(0);
-  if (wants_input_gradient && skips_.source(now.block) == 0) {
+  if (wants_input_gradient && skips.source(now.block) == 0) {
     gradients.skip = input_gradient(1);
-    gradients.add_to_skip = skips_.last_reader(0) != now.block;
+    gradients.add_to_skip = skips.last_reader(0) != now.block;
   }
-  chain_.blocks[now.block]->backward(context, memory_of(now, places), gradients);
-  if (wants_input_gradient && now.block == 0 && skips_.last_reader(0) != no_skip)
+  program().chain.blocks[now.block]->backward(context, memory_of(now, places), gradients);
+  if (wants_input_gradient && now.block == 0 && skips.last_reader(0) != no_skip)
     residual_forward(context.exec, gradients.input, input_gradient(1), gradients.input, {});
   if (places.carried_gradient != nowhere) {
     residual_forward(context.exec, gradients.input, tensor_of(now.block, places.carried_gradient),
@@ -208,21 +278,24 @@ void TrainingModel::backward(const StepContext& context, bool accumulate, const 
   if (wants_input_gradient && !chain_.input_gradients)
     fail_run(ErrorId::internal, "the gradient of the input was not planned");
   const Region region("backward");
+  const StepContext of_blocks = context_of_blocks(context);
+  const Program& now = program();
   block_done(chain_.blocks.size());
   progress_.backward = 1;
-  for (std::size_t i = loss_ + 1; i < schedule_.size(); ++i) {
-    if (schedule_[i].kind == OperationKind::forward) {
-      run_forward(context, i, true);
-    } else {
-      const std::size_t block = schedule_[i].block;
-      run_backward(context, i, accumulate, wants_input_gradient);
-      block_done(block);
-      progress_.backward += 1;  // before an observer can throw: the block has exchanged its sums
-      observe_parameters(observer, chain_, block, parameters_.gradients(block), " gradient");
-      if (block > 0) {
-        observe(observer, block - 1, "output gradient",
-                tensor_of(block, placement_.operations[i].input_gradient));
-      }
+  for (std::size_t i = now.loss + 1; i < now.schedule.size(); ++i) {
+    const std::size_t block = now.schedule[i].block;
+    if (now.schedule[i].kind == OperationKind::forward) {
+      run_forward(of_blocks, i, true);
+      continue;
+    }
+    run_backward(of_blocks, i, accumulate, wants_input_gradient);
+    if (block < chain_.blocks.size()) block_done(block);
+    progress_.backward += 1;  // before an observer can throw: the block has exchanged its sums
+    const std::size_t stage = stage_of(block);
+    observe_parameters(observer, chain_, stage, parameters_.gradients(stage), " gradient");
+    if (block > 0) {
+      observe(observer, stage_of(block - 1), "output gradient",
+              tensor_of(block, now.placement.operations[i].input_gradient));
     }
   }
   progress_ = {};

@@ -3,6 +3,10 @@
 // A micro-batch runs forward, loss and backward; gradients accumulate over the micro-batches of a step. An
 // execution schedule lists the operations: which tensors are saved, and which ones backward() recomputes.
 // Every schedule gives the same bits.
+//
+// In a rollout (RolloutChain) the chain runs several times in a micro-batch. Parameters, names and stages are
+// those of one copy; the backward passes of all copies add to the same gradients, and a stage's gradients are
+// complete after the backward pass of copy 0.
 #pragma once
 
 #include <functional>
@@ -15,6 +19,7 @@
 #include "mylos/model/network/forward_pass.hpp"
 #include "mylos/model/network/observer.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
+#include "mylos/model/rollout/rollout_state.hpp"
 
 namespace mylos {
 
@@ -36,9 +41,12 @@ class TrainingModel {
  public:
   /// `layout` belongs to `chain`. `samples`: the maximum per micro-batch. Without a schedule everything is
   /// saved; an empty schedule allows only forward passes without backward. `rank`: the one whose slice of
-  /// sharded masters the model holds. `engines` must outlive the model.
+  /// sharded masters the model holds. `engines` must outlive the model. `rollout`: copies of `chain`, or
+  /// null; `schedule` is then for its planned() chain, and `shorter` has those of 1, 2, … copies, if it
+  /// grows.
   TrainingModel(Chain chain, ParameterLayout layout, const Engines& engines, std::int64_t samples,
-                std::optional<Schedule> schedule = std::nullopt, int rank = 0);
+                std::optional<Schedule> schedule = std::nullopt, int rank = 0,
+                const RolloutChain* rollout = nullptr, const std::vector<Schedule>& shorter = {});
   /// Does the same with a layout for `world` ranks, none of which shards its masters.
   TrainingModel(const Chain& chain, const Engines& engines, std::int64_t samples, std::int64_t bucket_bytes,
                 int world, std::optional<Schedule> schedule = std::nullopt)
@@ -48,7 +56,12 @@ class TrainingModel {
   TrainingModel& operator=(const TrainingModel&) = delete;
 
   [[nodiscard]] const Chain& chain() const { return chain_; }
-  [[nodiscard]] const Schedule& schedule() const { return schedule_; }
+  /// Returns the schedule of the current number of copies.
+  [[nodiscard]] const Schedule& schedule() const { return program().schedule; }
+  /// Returns the rollout's state, or null.
+  [[nodiscard]] RolloutState* rollout() { return rollout_ ? &*rollout_ : nullptr; }
+  /// Sets the copies of the next micro-batches; only in a rollout. Less than its steps: only if it grows.
+  void use_copies(std::int64_t copies);
   [[nodiscard]] ParameterStore& parameters() { return parameters_; }
   [[nodiscard]] const ParameterStore& parameters() const { return parameters_; }
   /// Returns the tensors that are not trained.
@@ -71,9 +84,10 @@ class TrainingModel {
 
   /// Runs all blocks on input [rows, inputs]: in training up to the schedule's loss, otherwise without saving
   /// anything. In training `before_block` is called for blocks in forward order; for a block that is
-  /// recomputed before the loss it is called more than once.
+  /// recomputed before the loss it is called more than once. In a rollout training reads rows of several
+  /// steps; copies that run alone are passes 0, 1, …, each with its own loss and backward().
   void forward(const StepContext& context, const ConstTensor& input, const Observer* observer = nullptr,
-               const BeforeBlock* before_block = nullptr);
+               const BeforeBlock* before_block = nullptr, std::int64_t pass = 0);
   /// Returns the last block's output for the rows of the last forward().
   [[nodiscard]] const Tensor& output() const { return output_; }
   /// Returns the head's outputs (logits, predictions) for rows [first, first + count) of the last forward().
@@ -115,10 +129,35 @@ class TrainingModel {
   void join_backward(const StepContext& context, bool zeros, const BlockDone& block_done);
 
  private:
+  /// What a pass of training runs, and where its tensors lie.
+  struct Program {
+    Program(Chain of, const ChainCost& cost, Schedule operations);
+
+    Chain chain;
+    Skips skips;
+    Schedule schedule;
+    Placement placement;
+    std::size_t loss = 0;  // operation of the schedule
+  };
+  [[nodiscard]] const Program& program() const { return programs_[program_]; }
+  /// Returns the programs of a rollout.
+  void add_programs(const RolloutChain& rollout, const Engines& engines, std::int64_t rows,
+                    std::optional<Schedule> schedule, const std::vector<Schedule>& shorter);
+  /// Returns the stage of one copy.
+  [[nodiscard]] std::size_t stage_of(std::size_t block) const {
+    return stage_of_copy(block, chain_.blocks.size());
+  }
+  [[nodiscard]] ConstTensor begin_training(const StepContext& context, const ConstTensor& input,
+                                           std::int64_t pass);
+  /// Returns the context of the blocks, which read the rollout's step.
+  [[nodiscard]] StepContext context_of_blocks(const StepContext& context) const;
   [[nodiscard]] Tensor tensor_of(std::size_t boundary, std::size_t offset) const;
   [[nodiscard]] ConstTensor skip_of(std::size_t block, std::size_t offset) const;
   [[nodiscard]] BlockMemory memory_of(const Operation& operation, const OperationPlaces& places) const;
   [[nodiscard]] LossMemory loss_memory() const;
+  [[nodiscard]] const LossHead& head() const;
+  /// Returns the gradient of the last output.
+  [[nodiscard]] Tensor seed_gradient() const;
   [[nodiscard]] std::byte* at(std::size_t offset) const;
   void run_forward(const StepContext& context, std::size_t operation, bool again) const;
   void run_backward(const StepContext& context, std::size_t operation, bool accumulate,
@@ -127,15 +166,14 @@ class TrainingModel {
   /// Returns the gradient of x_0 by the first block (0), or by the blocks that read it as a skip (1).
   [[nodiscard]] Tensor input_gradient(std::size_t part) const;
 
-  Chain chain_;
-  Skips skips_;
+  Chain chain_;  // one copy
   ParameterStore parameters_;
   BufferStore buffers_;
   bool exchanges_in_passes_;
   std::int64_t samples_;
-  Schedule schedule_;
-  Placement placement_;
-  std::size_t loss_ = 0;  // operation of the schedule
+  std::vector<Program> programs_;  // by number of copies, or by copies that run alone
+  std::size_t program_ = 0;
+  std::optional<RolloutState> rollout_;
   Arena arena_;
   Arena input_gradients_;                  // empty unless the chain has input_gradients
   std::optional<ForwardPass> evaluation_;  // on the tensors above

@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/data/run/rollout_feedback.hpp"
+#include "mylos/train/plan/assembly.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"
 #include "mylos/train/step/staging.hpp"
@@ -29,8 +31,12 @@ class Trial {
     Options inspected = network_.options;
     inspected.health.every = inspected_step;
     run_on_all(ranks(), [&] {
-      trainer_.emplace(network_.with(inspected), subject_.engines, subject_.communicator, subject_.run_steps,
-                       memory_->plan.schedule);
+      trainer_.emplace(
+          network_.with(inspected), subject_.engines, subject_.communicator, subject_.run_steps,
+          memory_->plan.schedule,
+          network_.rollout ? schedules_of_growth(*network_.rollout, *memory_) : std::vector<Schedule>());
+      if (network_.rollout)
+        trainer_->set_feedback(feedback_scalings(subject_.normalizer, network_.options.rollout.feedback));
       open_batches();
     });
     if (subject.initial != nullptr) subject.initial->load(*trainer_);

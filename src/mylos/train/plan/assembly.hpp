@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
@@ -18,6 +19,11 @@ struct Assembly {
   MemoryPlan memory;
   std::unique_ptr<Trainer> trainer;
 };
+
+/// Returns the fastest schedules of 1, 2, … copies of a rollout in the activations' memory of all copies;
+/// none if it does not grow.
+[[nodiscard]] std::vector<Schedule> schedules_of_growth(const RolloutChain& rollout,
+                                                        const MemoryPlan& memory);
 
 /// Constructs the trainer from the other components, which allocates all memory. `run_steps`: length of the
 /// learning-rate schedule.

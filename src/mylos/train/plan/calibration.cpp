@@ -1,6 +1,8 @@
 #include "mylos/train/plan/calibration.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <numeric>
 
 #include "mylos/base/device/timing.hpp"
 #include "mylos/model/chain/block_shapes.hpp"
@@ -57,6 +59,30 @@ Times empty_times(const ChainCost& cost) {
   return times;
 }
 
+/// The chain whose blocks are timed. Of the copies of a rollout these are the first and the second, as all
+/// later ones equal it. A feedback is not timed: its modelled time stays.
+struct TimedChain {
+  Chain chain;
+  ChainCost cost;                   // of its blocks
+  std::vector<std::size_t> blocks;  // of the planned chain: the block here that has its time
+  static constexpr std::size_t untimed = static_cast<std::size_t>(-1);
+
+  TimedChain(const NetworkPlan& network, const ChainCost& planned)
+      : chain(network.chain), cost(planned), blocks(planned.blocks.size()) {
+    std::iota(blocks.begin(), blocks.end(), std::size_t{0});
+    if (!network.rollout || network.rollout->runs_alone()) return;
+    const std::size_t own = chain.blocks.size();
+    const std::vector<std::shared_ptr<const Block>>& second = network.rollout->copies[1].blocks;
+    chain.blocks.insert(chain.blocks.end(), second.begin(), second.end());
+    cost.blocks.resize(own);
+    for (std::size_t i = 0; i < own; ++i) cost.blocks.push_back(planned.blocks[own + 1 + i]);
+    for (std::size_t i = own; i < blocks.size(); ++i) {
+      const std::size_t stage = stage_of_copy(i, own);
+      blocks[i] = stage == own ? untimed : own + stage;
+    }
+  }
+};
+
 /// The blocks that are timed.
 struct Selection {
   std::vector<std::size_t> blocks;
@@ -72,7 +98,8 @@ std::optional<Calibration> calibrate(const NetworkPlan& network, const Engines& 
                                      const CalibrationLimits& limits) {
   const double start = limits.clock();
   const Options& options = network.options;
-  const Chain& whole = network.chain;
+  const TimedChain timed(network, statement.cost);
+  const Chain& whole = timed.chain;
   const std::int64_t rows = statement.micro_batch * whole.rows_per_sample;
   const std::vector<std::size_t> shapes = first_of_shape(whole, engines, rows);
 
@@ -91,20 +118,21 @@ std::optional<Calibration> calibrate(const NetworkPlan& network, const Engines& 
                       limits.clock);
   std::vector<std::size_t> shape_of;
   for (const std::size_t block : chosen.blocks) shape_of.push_back(shapes[block]);
-  Times warm_up = empty_times(statement.cost);
-  run_round(rehearsal, shape_of, statement.cost, warm_up);
-  Times times = empty_times(statement.cost);
+  Times warm_up = empty_times(timed.cost);
+  run_round(rehearsal, shape_of, timed.cost, warm_up);
+  Times times = empty_times(timed.cost);
   const auto seconds = [&] { return (limits.clock() - start) / 1000; };
   std::size_t rounds = 0;
   do {
-    run_round(rehearsal, shape_of, statement.cost, times);
+    run_round(rehearsal, shape_of, timed.cost, times);
   } while (++rounds < limits.rounds && seconds() < limits.seconds);
 
   Calibration result{.cost = statement.cost, .copies = chosen.copies, .bytes = chosen.bytes};
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
+  for (std::size_t i = 0; i < shapes.size(); ++i) result.shapes += shapes[i] == i ? 1 : 0;
+  for (std::size_t i = 0; i < timed.blocks.size(); ++i) {
+    if (timed.blocks[i] == TimedChain::untimed) continue;
     StageCost& block = result.cost.blocks[i];
-    const ShapeTimes& shape = times.shapes[shapes[i]];
-    result.shapes += shapes[i] == i ? 1 : 0;
+    const ShapeTimes& shape = times.shapes[shapes[timed.blocks[i]]];
     block.forward_time = median(shape.forward);
     block.backward_time = median(shape.backward[0]);
     for (std::size_t v = 0; v < block.variants.size(); ++v) {

@@ -35,7 +35,8 @@ std::size_t library_code_bytes(const MemoryProblem& problem, EvaluationOptions e
     evaluation.rank = rank;
     const std::set<std::int64_t> sizes = micro_batch_sizes(problem, evaluation);
     const std::vector<std::int64_t> samples(sizes.begin(), sizes.end());
-    bytes = std::max(bytes, convolution_code_bytes(problem.network.chain, problem.engines, samples));
+    bytes =
+        std::max(bytes, convolution_code_bytes(problem.network.training_chain(), problem.engines, samples));
   }
   return bytes;
 }

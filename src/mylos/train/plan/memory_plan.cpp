@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "mylos/base/errors/units.hpp"
-#include "mylos/data/feed/share.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/planner/min_memory.hpp"
 #include "mylos/train/evaluation/measures.hpp"
 #include "mylos/train/plan/calibration.hpp"
+#include "mylos/train/plan/fitting_options.hpp"
 #include "mylos/train/plan/product_choice.hpp"
 #include "mylos/train/step/step_plan.hpp"
 
@@ -21,10 +21,9 @@ constexpr double share_of_memory = 0.9;
 // Of a checkpoint's copy beside weights and moments: the history's tail, padding, the counters.
 constexpr std::size_t copy_of_the_rest = std::size_t{1} << 20;
 
-constexpr int max_ranks = 1 << 16;  // that are proposed
-
 double step_time_of(const MemoryStatement& statement, double micro_batch_time) {
-  return static_cast<double>(statement.micro_batches) * micro_batch_time + statement.cost.update_time;
+  return static_cast<double>(statement.micro_batches * statement.passes) * micro_batch_time +
+         statement.cost.update_time;
 }
 
 std::size_t room_for_activations(const MemoryProblem& problem, const MemoryStatement& statement) {
@@ -50,59 +49,6 @@ void reserve_least(const MemoryProblem& problem, MemoryPlan& plan) {
 std::size_t min_bytes(const MemoryStatement& statement, const MemoryOptions& options) {
   const std::size_t activations = smallest_plan(statement.cost, options).placement.bytes;
   return statement.fixed_bytes() + std::max(activations, statement.evaluation_bytes);
-}
-
-/// The largest of the halves of the micro-batch that fits, or what a reproducible run allows below it; 0:
-/// none.
-std::int64_t fitting_micro_batch(const MemoryProblem& problem, std::int64_t samples) {
-  Options options = problem.options();
-  while (samples > 1) {
-    samples = (samples + 1) / 2;
-    while (!allows_ranks(options, samples, problem.network.ranks)) --samples;  // 1 is always allowed
-    options.data.micro_batch = samples;
-    if (would_fit(problem, options)) return samples;
-  }
-  return 0;
-}
-
-/// The fewest of the doubles of the ranks that fit, each with as much memory; 0: none.
-int fitting_ranks(const MemoryProblem& problem) {
-  const Options& options = problem.options();
-  const DataOptions& data = options.data;
-  int ranks = problem.network.ranks;
-  const auto share = [&] {
-    return micro_batch_samples(batch_share(data.batch, 0, ranks).count, data.micro_batch);
-  };
-  const auto may_double = [&] {
-    return 2 * ranks <= std::min<std::int64_t>(data.batch, max_ranks) &&
-           allows_ranks(options, data.micro_batch, 2 * ranks);
-  };
-  while (may_double()) {
-    const std::int64_t before = share();
-    ranks *= 2;
-    const bool takes_less = share() != before || options.optimizer.shard != Shard::none;
-    if (takes_less && would_fit(problem, options, ranks)) return ranks;
-  }
-  return 0;
-}
-
-/// The first that cuts more than the deck's, and fits.
-std::optional<Shard> fitting_shard(const MemoryProblem& problem) {
-  if (problem.network.ranks == 1) return std::nullopt;
-  Options options = problem.options();
-  for (const Shard shard : {Shard::state, Shard::gradients}) {
-    if (shard <= problem.options().optimizer.shard) continue;
-    options.optimizer.shard = shard;
-    if (would_fit(problem, options)) return shard;
-  }
-  return std::nullopt;
-}
-
-/// Whether it is the matrix of an evaluation that does not fit.
-bool fits_without_confusion(const MemoryProblem& problem) {
-  Options options = problem.options();
-  if (std::erase(options.run.metrics, Measure::confusion) == 0) return false;
-  return would_fit(problem, options);
 }
 
 std::string in_mebibytes(std::size_t bytes) {
@@ -158,8 +104,13 @@ std::string of_the_budget(const MemoryProblem& problem) {
                     statement.normalises_over_samples ? ", with the statistics of as many samples"
                                                       : " (memory.on_oom = \"shrink\" takes one that does)");
   }
+  const std::int64_t rollout = fitting_rollout(problem);
+  if (rollout > 0) {
+    message += fmt::format("; rollout.steps = {} would fit, the most of fewer than {}", rollout,
+                           problem.options().rollout.steps);
+  }
   if (ranks > 0) message += fmt::format("; {} ranks with as much memory each would fit", ranks);
-  if (micro_batch == 0 && ranks == 0 && !shard && !fits_without_matrix)
+  if (micro_batch == 0 && ranks == 0 && rollout == 0 && !shard && !fits_without_matrix)
     message += "; neither a smaller data.micro_batch nor more ranks are enough";
   throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit, message);
 }
@@ -302,6 +253,8 @@ MemoryPlan as_shared(const MemoryProblem& problem, MemoryPlan plan) {
 
 std::string describe(const MemoryPlan& plan) {
   const std::size_t blocks = plan.statement.cost.blocks.size();
+  const std::string copies =
+      plan.statement.copies > 1 ? fmt::format("{} copies of the network; ", plan.statement.copies) : "";
   std::vector<int> runs(blocks, 0);
   std::size_t lean = 0;
   for (const Operation& operation : plan.plan.schedule) {
@@ -309,9 +262,10 @@ std::string describe(const MemoryPlan& plan) {
     if (operation.kind == OperationKind::backward && operation.variant > 0) ++lean;
   }
   const auto again = std::count_if(runs.begin(), runs.end(), [](int times) { return times > 1; });
-  if (again == 0 && lean == 0) return "every block keeps all";
-  return fmt::format("of {} blocks {} run forward again, {} keep less than all; {:.1f} % more time per step",
-                     blocks, again, lean, 100 * plan.overhead());
+  if (again == 0 && lean == 0) return copies + "every block keeps all";
+  return fmt::format(
+      "{}of {} blocks {} run forward again, {} keep less than all; {:.1f} % more time per step", copies,
+      blocks, again, lean, 100 * plan.overhead());
 }
 
 std::string note_on_search(const MemoryPlan& plan) {

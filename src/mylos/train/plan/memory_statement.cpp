@@ -9,10 +9,13 @@
 
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/inference/infer.hpp"
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
+#include "mylos/train/evaluation/rollout_evaluation.hpp"
+#include "mylos/train/evaluation/sample_pictures.hpp"
 #include "mylos/train/health/health_rows.hpp"
 #include "mylos/train/plan/library_code.hpp"
 #include "mylos/train/step/staging.hpp"
@@ -41,9 +44,9 @@ std::size_t device_evaluation_bytes(const Chain& chain, std::int64_t samples,
 
 /// Returns the bytes of batches for a run that has no data file yet.
 std::size_t batch_bytes(const Chain& chain, std::int64_t samples) {
-  const std::int64_t answers = chain.loss() == LossType::cross_entropy ? 1 : chain.outputs();
-  const std::int64_t row = chain.inputs() * static_cast<std::int64_t>(size_of(chain.input_type())) +
-                           answers * static_cast<std::int64_t>(sizeof(float));
+  const BatchRows rows = training_rows_of(chain);
+  const std::int64_t row = rows.inputs * static_cast<std::int64_t>(size_of(rows.type)) +
+                           rows.answers * static_cast<std::int64_t>(sizeof(float));
   return static_cast<std::size_t>(batches_ahead * samples * chain.rows_per_sample * row);
 }
 
@@ -66,6 +69,20 @@ std::size_t measure_bytes(const Chain& chain, std::int64_t samples, std::span<co
     if (data != nullptr && data->has(part)) bytes += kept;
   }
   return bytes;
+}
+
+/// Returns the bytes of the pictures and rollouts of evaluations.
+std::size_t field_bytes(const Options& options, const Chain& chain, std::int64_t samples,
+                        const RunData* data) {
+  std::size_t bytes = 0;
+  for (const DataPart part : judging_parts) {
+    if (data != nullptr && data->has(part) && SamplePictures::are_of(chain))
+      bytes = SamplePictures::memory_bytes(chain);
+  }
+  if (data == nullptr || options.run.rollout_steps == 0) return bytes;
+  return bytes + RolloutEvaluation(options).memory_bytes(samples) +
+         RowInference::memory_bytes(chain, samples) +
+         static_cast<std::size_t>(samples * chain.inputs()) * sizeof(float);
 }
 
 /// Returns the modelled time of the update on a rank, from its memory traffic. It reads gradients, reads and
@@ -204,9 +221,13 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   MemoryStatement statement;
   statement.ranks = network.ranks;
   statement.place = problem.place;
+  const std::int64_t rows = step.micro_batch * chain.rows_per_sample;
+  const ChainCost own = chain_cost(chain, problem.engines, rows, problem.rates);
+  statement.evaluation_bytes = make_evaluation_layout(own, 0).bytes;
   statement.cost =
-      chain_cost(chain, problem.engines, step.micro_batch * chain.rows_per_sample, problem.rates);
-  statement.evaluation_bytes = make_evaluation_layout(statement.cost, 0).bytes;
+      network.rollout ? chain_cost(network.training_chain(), problem.engines, rows, problem.rates) : own;
+  if (network.rollout)
+    (network.rollout->runs_alone() ? statement.passes : statement.copies) = options.rollout.steps;
   statement.micro_batch = step.micro_batch;
   statement.micro_batches = step.max_micro_batches;
   statement.needs = sample_needs(chain);
@@ -254,12 +275,14 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"rows of health.csv", options.health.every > 0 ? HealthRows::memory_bytes(layout.slots.size()) : 0,
        false},
       {"sums of micro-batches", memory.micro_batch_sums},
+      {"rollout", memory.rollout},
       {"training data", batches, false},
       {"staged batches", StagedBatches::memory_bytes(chain, step.micro_batch)},
       {"evaluation on the device", device_evaluation_bytes(chain, step.micro_batch, options.run.metrics)},
       {"evaluation data", evaluation, false},
       {"measures of evaluations", measure_bytes(chain, step.micro_batch, options.run.metrics, problem.data),
        false},
+      {"fields of evaluations", field_bytes(options, chain, step.micro_batch, problem.data), false},
       {"checkpoint writing", checkpoint_buffer_bytes(), false},
   };
   return statement;

@@ -57,6 +57,8 @@ struct MemoryStatement {
   RunPlace place;
   std::vector<MemoryEntry> entries;  // all but the activations
   ChainCost cost;                    // of a micro-batch; times are modelled, until measured ones replace them
+  std::int64_t copies = 1;           // of the network in the chain of `cost`: a rollout
+  std::int64_t passes = 1;           // of a micro-batch: copies of a rollout that run alone
   std::size_t evaluation_bytes = 0;  // minimum size of the activation arena
   std::int64_t micro_batch = 0;      // samples
   std::int64_t micro_batches = 0;    // per step

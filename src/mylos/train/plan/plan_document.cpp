@@ -137,6 +137,7 @@ std::string plan_document(const std::string& run, const MemoryPlan& plan,
       {"overhead", plan.overhead()},
       {"memory", std::move(memory)}};
   if (rates) document["rates"] = json_of(*rates);
+  if (statement.copies > 1) document["copies"] = statement.copies;
   if (plan.plan.group > 1) document["blocks_planned_as_one"] = plan.plan.group;
   document.update(members_of(plan));
   // A name of the command line may be no UTF-8.

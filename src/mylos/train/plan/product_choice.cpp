@@ -34,14 +34,14 @@ const ProductEngine* find_product(const ProductEngines& engines, const GemmProbl
 
 std::vector<ChainProduct> products_of_run(const MemoryProblem& problem) {
   const NetworkPlan& network = problem.network;
-  return products_of(network.chain, network.step.micro_batch * network.chain.rows_per_sample);
+  return products_of(network.training_chain(), network.step.micro_batch * network.chain.rows_per_sample);
 }
 
 ProductEngines engines_in_use(const MemoryProblem& problem) {
   ProductEngines engines{.instructions = describe_instructions(),
                          .products = {},
                          .threads = Kokkos::DefaultHostExecutionSpace().concurrency()};
-  engines.library_sums = sums_by_host_library(problem.network.chain, problem.engines);
+  engines.library_sums = sums_by_host_library(problem.network.training_chain(), problem.engines);
   for (const GemmProblem& product : distinct_problems(products_of_run(problem)))
     engines.products.push_back({product, std::string(problem.engines.gemm.engine_of(product))});
   return engines;

@@ -48,7 +48,7 @@ struct DataOfDeck {
     }
     run_on_all(ranks, [&] {
       data = open_run_data(options, Answers::needed, places);
-      data->complete(options.model);
+      complete(options, *data);
     });
     state.data_identity = agreed_identity(*data, options.data, ranks);
     run_on_all(ranks, [&] {

@@ -21,14 +21,17 @@ bool fixes_the_run(const std::string& key) {
                             "data.last_batch", "data.window"}) {
     if (key == fixed) return true;
   }
-  return key.rfind("model.", 0) == 0;
+  for (const char* fixed : {"model.", "data.arrays.", "data.fill"}) {
+    if (key.rfind(fixed, 0) == 0) return true;
+  }
+  return false;
 }
 
 /// Keys that may change at a restart without a message.
 bool is_free(const std::string& key) {
   if (key == "run.reproducible") return false;
   for (const char* section : {"run.", "initial.", "memory.", "checkpoint.", "communication.", "kernels.",
-                              "health.", "data.train", "data.test"}) {
+                              "health.", "data.train", "data.test", "data.statistics"}) {
     if (key.rfind(section, 0) == 0 && key != "run.seed") return true;
   }
   return false;
@@ -148,7 +151,7 @@ void RunStart::require_same_run() const {
   if (reader.text("/data/identity") != identity) {
     fail_input(ErrorId::restart_mismatch,
                "{} was trained on other data than {} holds; a restart needs the same contents", path,
-               options().data.train);
+               options().data.train.text());
   }
   if (const std::int64_t step = reader.header().step; step > steps) {
     fail_input(ErrorId::restart_mismatch,

@@ -11,6 +11,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/data/run/rollout_feedback.hpp"
 #include "mylos/model/memory/chain_flops.hpp"
 #include "mylos/train/adapt/scaler_restart.hpp"
 #include "mylos/train/plan/plan_document.hpp"
@@ -42,9 +43,16 @@ StopSources stop_sources(const RunRequest& request, const RunContext& run) {
 /// The work of a sample, once the trainer is made.
 RunWork work_of(const Assembly& parts, double peak_flops) {
   const Chain& chain = parts.trainer->model().chain();
+  const auto& rollout = parts.network.rollout;
+  ChainFlops of_sample =
+      flops_of_sample(parts.network.training_chain(), *parts.engines, parts.memory.plan.schedule);
+  if (rollout && rollout->runs_alone()) {  // in as many passes
+    of_sample.model *= static_cast<double>(rollout->options.steps);
+    of_sample.recomputed *= static_cast<double>(rollout->options.steps);
+  }
   const bool has_tokens = parts.network.options.model.type == ModelType::gpt;
   return {.tokens_of_sample = has_tokens ? chain.rows_per_sample : 0,
-          .sample = flops_of_sample(chain, *parts.engines, parts.memory.plan.schedule),
+          .sample = of_sample,
           .peak_flops = peak_flops,
           .peak_is_measured = parts.network.options.run.peak_flops == 0};
 }
@@ -96,6 +104,17 @@ std::vector<std::string> describe_start(const RunContext& run, const RunStart& s
   return notes;
 }
 
+/// "rollout: 4 applications of the network in a step, from 1 on one more every 2000 steps; noise 0.01"
+std::string describe_rollout(const RolloutOptions& rollout) {
+  std::string text = fmt::format("rollout: {} application{} of the network in a step", rollout.steps,
+                                 rollout.steps == 1 ? "" : "s");
+  if (rollout.grow_every > 0 && rollout.steps > 1)
+    text += fmt::format(", from 1 on one more every {} steps", rollout.grow_every);
+  if (rollout.detach && rollout.steps > 1) text += "; each is a pass of its own";
+  if (rollout.noise > 0) text += fmt::format("; noise {:g}", rollout.noise);
+  return text;
+}
+
 /// Prints the network, the ranks, the engine and the memory.
 void print_assembly(const RunContext& run, const RunStart& start) {
   const Options& options = run.options();
@@ -104,6 +123,7 @@ void print_assembly(const RunContext& run, const RunStart& start) {
                          options.run.name, run.trainer().model().chain().parameter_count(), ranks,
                          ranks == 1 ? "" : "s", options.data.batch, run.position.total,
                          run.assembly.engines->gemm().name(), describe_instructions()));
+  if (run.assembly.network.rollout) start.line(describe_rollout(options.rollout));
   if (const std::string note = note_on_shards(run.assembly.network); !note.empty()) start.line(note);
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const MemoryPlan& memory = run.assembly.memory;
@@ -122,6 +142,8 @@ void open_batches(RunContext& run, const Normalizer& normalizer) {
                                .ranks_on_node = ranks.ranks_on_node(),
                                .first_position = run.position.samples()};
   run_on_all(ranks, [&] {
+    if (run.assembly.network.rollout)
+      run.trainer().set_feedback(feedback_scalings(normalizer, run.options().rollout.feedback));
     run.batches = std::make_unique<StagedBatches>(run.data->training_batches(normalizer, reading), chain,
                                                   run.assembly.network.step.micro_batch);
   });
@@ -167,8 +189,10 @@ Run::Run(RunStart&& start)
   const EvaluationOptions evaluating{context_.trainer().model().chain().input_type(), plan.micro_batch,
                                      ranks.rank(), ranks.size(), plan.reproducible};
   const std::int64_t classes = state_.vocabulary ? state_.vocabulary->size() : 0;
-  run_on_all(ranks,
-             [&] { evaluations_.open(*context_.data, state_.normalizer, evaluating, options.run, classes); });
+  run_on_all(ranks, [&] {
+    evaluations_.open(*context_.data, state_.normalizer, evaluating, options,
+                      context_.trainer().model().chain(), classes);
+  });
   open_folder(start);
   if (!start.saved) {  // the types of a new run were chosen by time: a restart must resume with them
     for (const Amendment& amendment : context_.amendments) {

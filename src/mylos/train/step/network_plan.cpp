@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "mylos/model/network/make_chain.hpp"
+#include "mylos/model/network/make_rollout_chain.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 
 namespace mylos {
@@ -10,7 +11,7 @@ namespace {
 
 bool make_the_same_chain(const NetworkPlan& plan, const Options& options, const StepPlan& step) {
   const Options& own = plan.options;
-  return own.model == options.model && own.precision == options.precision &&
+  return own.model == options.model && own.precision == options.precision && own.rollout == options.rollout &&
          own.run.seed == options.run.seed && plan.step.accumulates == step.accumulates;
 }
 
@@ -27,6 +28,14 @@ NetworkPlan plan_like(const NetworkPlan* before, Options options, int rank, int 
   plan.chain = same_chain ? before->chain
                           : make_chain(options.model, options.precision, options.run.seed,
                                        plan.step.accumulates, input_gradients);
+  if (options.rollout.any()) {
+    const FeedbackMap& feedback = options.rollout.feedback;
+    plan.rollout = same_chain ? before->rollout
+                              : std::optional(make_rollout_chain(plan.chain, options.model, options.precision,
+                                                                 options.run.seed, options.rollout));
+    plan.chain.training_inputs = feedback.points * feedback.row_channels;
+    plan.chain.training_targets = feedback.points * feedback.steps * feedback.output_channels;
+  }
   const bool same_layout = same_chain && make_the_same_layout(*before, options, ranks);
   plan.layout = same_layout ? before->layout : network_layout(options, plan.chain, ranks);
   plan.memory = trainer_memory(options, plan.chain, plan.layout, plan.step, ranks);

@@ -6,9 +6,12 @@
 // which shares what they leave as it is. A copy shares the blocks.
 #pragma once
 
+#include <optional>
+
 #include "mylos/config/options.hpp"
 #include "mylos/model/chain/chain.hpp"
 #include "mylos/model/parameters/parameter_layout.hpp"
+#include "mylos/model/rollout/rollout_chain.hpp"
 #include "mylos/train/step/step_plan.hpp"
 #include "mylos/train/step/trainer_memory.hpp"
 
@@ -18,16 +21,19 @@ struct NetworkPlan {
   Options options;  // complete, including the sizes that the data determine
   int rank = 0;
   int ranks = 1;
-  bool input_gradients = false;  // whether passes can compute the gradient of the network's input
-  StepPlan step;                 // of this rank
-  Chain chain;                   // its gradients have the types that `step` needs
-  ParameterLayout layout;        // over these ranks
-  TrainerMemory memory;          // besides activations
+  bool input_gradients = false;              // whether passes can compute the gradient of the network's input
+  StepPlan step;                             // of this rank
+  Chain chain;                               // its gradients have the types that `step` needs
+  std::optional<RolloutChain> rollout = {};  // its copies, if training runs several or with noise
+  ParameterLayout layout;                    // over these ranks
+  TrainerMemory memory;                      // besides activations
 
   /// Return the plan of other options, on the same ranks or as the first of `others`. They throw as
   /// plan_network().
   [[nodiscard]] NetworkPlan with(Options changed) const;
   [[nodiscard]] NetworkPlan with(Options changed, int others) const;
+  /// Returns the chain that a pass of training runs: that of all copies of a rollout.
+  [[nodiscard]] Chain training_chain() const { return rollout ? rollout->planned() : chain; }
   /// Returns the plan with this data.micro_batch.
   [[nodiscard]] NetworkPlan with_micro_batch(std::int64_t samples) const;
 };

@@ -4,10 +4,11 @@ namespace mylos {
 
 StagedBatches::StagedBatches(std::unique_ptr<BatchReader> reader, const Chain& chain, std::int64_t samples)
     : reader_(std::move(reader)),
-      places_{Place{.staging = {chain, samples}}, Place{.staging = {chain, samples}}} {}
+      places_{Place{.staging = {training_rows_of(chain), samples}},
+              Place{.staging = {training_rows_of(chain), samples}}} {}
 
 std::size_t StagedBatches::memory_bytes(const Chain& chain, std::int64_t samples) {
-  return 2 * Staging::memory_bytes(chain, samples);
+  return 2 * Staging::memory_bytes(training_rows_of(chain), samples);
 }
 
 MicroBatch StagedBatches::next(const Execution& exec) {

@@ -54,11 +54,13 @@ struct StepPlan {
   return std::find(counts.begin(), counts.end(), ranks) != counts.end();
 }
 
-/// Whether a deck shards gradients although a rank has several micro-batches in a step. They would have to be
-/// added up after the reduction over ranks, with other bits than those of a run without shards.
+/// Whether a deck shards gradients although a rank has several micro-batches in a step, or a rollout several
+/// backward passes. They would have to be added up after the reduction over ranks, with other bits than those
+/// of a run without shards.
 [[nodiscard]] inline bool cuts_gradients_too_early(const Options& options, int ranks) {
   const std::int64_t share = batch_share(options.data.batch, 0, ranks).count;
-  return options.optimizer.cuts_gradients(ranks) && micro_batch_count(share, options.data.micro_batch) > 1;
+  return options.optimizer.cuts_gradients(ranks) &&
+         (options.rollout.steps > 1 || micro_batch_count(share, options.data.micro_batch) > 1);
 }
 
 /// Returns the plan of a deck that check_options() has accepted: with run.reproducible it has a micro-batch >
@@ -68,6 +70,12 @@ struct StepPlan {
   const std::int64_t micro_batch = options.data.micro_batch;
   StepPlan plan = make_step_plan(options.data.batch, micro_batch, rank, ranks);
   if (cuts_gradients_too_early(options, ranks)) {
+    if (options.rollout.steps > 1) {
+      fail_input(ErrorId::keys_conflict,
+                 "optimizer.shard = \"gradients\" cannot accumulate the gradients of the {} applications of "
+                 "rollout.steps; set optimizer.shard = \"state\"",
+                 options.rollout.steps);
+    }
     const std::int64_t share = batch_share(options.data.batch, 0, ranks).count;
     fail_input(ErrorId::keys_conflict,
                "optimizer.shard = \"gradients\" cannot accumulate gradients over micro-batches, and with "
@@ -75,6 +83,7 @@ struct StepPlan {
                "optimizer.shard = \"state\", or data.micro_batch to {} or more",
                micro_batch, ranks, micro_batch_count(share, micro_batch), share);
   }
+  if (options.rollout.steps > 1) plan.accumulates = true;  // the backward passes of the copies
   if (!options.run.reproducible) return plan;
   if (!allows_ranks(options, micro_batch, ranks)) {
     const std::int64_t micro_batches = options.data.batch / micro_batch;

@@ -14,14 +14,15 @@ std::int64_t number_of(const void* address) {
 
 /// Equal keys mean equal kernels of a micro-batch. They depend on whether gradients are added to those of
 /// previous micro-batches and, only with dropout, on the micro-batch's offset in the global batch.
-WorkRecorder::Key key_of(const MicroBatch& batch, bool accumulate, bool drops) {
+/// `copies`: of a rollout, or 0.
+WorkRecorder::Key key_of(const MicroBatch& batch, bool accumulate, bool drops, std::int64_t copies) {
   return {number_of(batch.inputs.data()),
           batch.inputs.rows(),
           static_cast<std::int64_t>(batch.inputs.type()),
           number_of(batch.truth.labels),
           number_of(batch.truth.targets),
           drops ? static_cast<std::int64_t>(batch.first_sample) : 0,
-          accumulate ? 1 : 0,
+          2 * copies + (accumulate ? 1 : 0),
           0};
 }
 
@@ -46,6 +47,7 @@ void Trainer::step(BatchSource& batches, const std::function<bool()>& stop_reque
 void Trainer::begin_passes() {
   begin_step(exec_, sums_.data());
   model_.begin_step(exec_);
+  if (model_.rollout() != nullptr) model_.use_copies(copies_at(rollout_, steps_));
 }
 
 void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_done, const Observer* observer) {
@@ -85,17 +87,24 @@ void Trainer::pass_or_replay(const MicroBatch& batch, const BlockDone& block_don
   const bool accumulate = input_.rows > 0 && !tree_;
   const auto work = [&] { forward_and_backward(batch, accumulate, block_done, observer); };
   if (observer != nullptr) return work();
-  recorder_.give(exec_, key_of(batch, accumulate, drops_), work);
+  const RolloutState* const rollout = model_.rollout();
+  recorder_.give(exec_, key_of(batch, accumulate, drops_, rollout != nullptr ? rollout->copies() : 0), work);
 }
 
 void Trainer::forward_and_backward(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
                                    const Observer* observer) {
   const StepContext context = context_of(batch.first_sample);
-  const LossSeed seed{loss_scale(), mean_.seed_factor(), accumulate};
-  model_.forward(context, batch.inputs, observer, &await_weights_);
-  update_.finish(exec_);  // the output's weights too
-  model_.loss_and_seed(context, batch.truth, seed, sums_.data(), observer);
-  model_.backward(context, accumulate, block_done, observer);
+  const RolloutState* const rollout = model_.rollout();
+  const std::int64_t passes = rollout != nullptr ? rollout->passes() : 1;
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
+    const LossSeed seed{loss_scale(), mean_.seed_factor(), accumulate};
+    model_.forward(context, batch.inputs, observer, &await_weights_, pass);
+    update_.finish(exec_);  // the output's weights too
+    if (rollout != nullptr && !rollout->has_loss(pass)) continue;
+    model_.loss_and_seed(context, batch.truth, seed, sums_.data(), observer);
+    model_.backward(context, accumulate, pass + 1 < passes ? keep_gradients_ : block_done, observer);
+    accumulate = true;
+  }
 }
 
 void Trainer::await_weights(std::size_t block) {
@@ -112,6 +121,7 @@ void Trainer::conclude(bool stop_requested) {
   const std::int32_t own = communicator_.rank() + 1;
   input_.stop = stop_requested ? own : 0;
   input_.error = error_ ? own : 0;
+  steps_ += 1;
   upload(exec_, input_, step_input_.data());
   recorder_.give(exec_, key_of_conclusion(input_.rows > 0), [&] { decide_and_update(); });
 }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mylos/base/device/work_recorder.hpp"
@@ -46,10 +47,11 @@ class Trainer {
  public:
   /// Allocates all memory and draws the initial weights. `network` is that of the communicator's rank and
   /// ranks. `run_steps` is the length of the run, for the learning-rate schedule. `schedule` is the execution
-  /// schedule of a micro-batch; without it every activation is stored. `communicator` and `engines` must
-  /// outlive the trainer.
+  /// schedule of a micro-batch; without it every activation is stored. `shorter`: those of 1, 2, … copies of
+  /// a rollout that grows. `communicator` and `engines` must outlive the trainer.
   Trainer(const NetworkPlan& network, const Engines& engines, Communicator& communicator,
-          std::int64_t run_steps, std::optional<Schedule> schedule = std::nullopt);
+          std::int64_t run_steps, std::optional<Schedule> schedule = std::nullopt,
+          const std::vector<Schedule>& shorter = {});
 
   /// Trains one step on the next micro-batches. The gradient is that of the mean loss over the samples of all
   /// ranks. A rank may have fewer samples than planned, or none. `stop_requested` is called after the
@@ -102,6 +104,10 @@ class Trainer {
   /// Returns the state after the last step. Waits for a device that is not the host.
   [[nodiscard]] StepState read_state() const;
   void write_state(const StepState& state);
+  /// In a rollout: sets how outputs become inputs, of every channel of the input (FeedbackStore).
+  void set_feedback(std::span<const FeedbackScaling> scalings) {
+    if (RolloutState* const rollout = model_.rollout()) rollout->store().set_scaling(scalings);
+  }
   /// Returns the loss scaler's state before the first step.
   [[nodiscard]] const ScalerState& initial_scaler() const { return initial_scaler_; }
   /// Returns the records of the steps (from, to], oldest first. Throws Error if there are more than
@@ -212,7 +218,9 @@ class Trainer {
   const BlockDone keep_gradients_;  // after a micro-batch that is not the step's last
   const BeforeBlock await_weights_;
   std::vector<std::vector<Tensor>> frozen_gradients_;  // by stage
-  bool drops_;
+  bool drops_;                                         // random numbers depend on the offset of a micro-batch
+  const RolloutOptions rollout_;
+  std::uint64_t steps_ = 0;    // as StepState::step
   Passes passes_done_;         // with the program's own loss
   std::int64_t own_rows_ = 0;  // of the last forward() of these, as the next
   std::uint64_t own_first_sample_ = 0;

@@ -5,6 +5,7 @@
 
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/model/chain/buffers.hpp"
+#include "mylos/model/rollout/feedback_store.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "mylos/optim/gradients/micro_batch_tree.hpp"
 #include "mylos/optim/update/optimizer.hpp"
@@ -60,6 +61,7 @@ TrainerMemory trainer_memory(const Options& options, const Chain& chain, const P
           .micro_batch_sums = step.reproducible ? MicroBatchTree::memory_bytes(
                                                       layout, static_cast<int>(step.max_micro_batches))
                                                 : 0,
+          .rollout = FeedbackStore::memory_bytes(options.rollout, chain, step.micro_batch),
           .arrays = 1 + moment_count,
           .buffer_state = buffer_state,
           .held_state = held_bytes(chain, layout, moment_count, moments) + buffer_state,

@@ -21,6 +21,7 @@ struct TrainerMemory {
   std::size_t records = 0;        // check, state and records of steps
   std::size_t health_records = 0;
   std::size_t micro_batch_sums = 0;
+  std::size_t rollout = 0;  // tables of the feedback and first inputs
 
   std::size_t arrays = 1;        // per parameter in a checkpoint: weights and moments, including the average
   std::size_t buffer_state = 0;  // bytes of the buffers in a checkpoint

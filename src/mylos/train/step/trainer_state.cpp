@@ -35,7 +35,9 @@ StepRule make_rule(const Options& options, const Chain& chain, const BatchMean& 
 }
 
 /// Whether the offset of a micro-batch in the global batch is a key of random numbers.
-bool has_dropout(const ModelOptions& model) {
+bool has_random_numbers(const Options& options) {
+  const ModelOptions& model = options.model;
+  if (options.rollout.noise > 0) return true;
   const auto drops = [](const LayerOptions& layer) { return layer.dropout > 0; };
   return model.dropout > 0 || std::any_of(model.chain.begin(), model.chain.end(), drops);
 }
@@ -67,12 +69,13 @@ void add_over_ranks(RankGroup& ranks, std::vector<HealthRecord>& records) {
 }  // namespace
 
 Trainer::Trainer(const NetworkPlan& network, const Engines& engines, Communicator& communicator,
-                 std::int64_t run_steps, std::optional<Schedule> schedule)
+                 std::int64_t run_steps, std::optional<Schedule> schedule,
+                 const std::vector<Schedule>& shorter)
     : communicator_(communicator),
       engines_(engines),
       plan_(network.step),
       model_(network.chain, network.layout, engines, plan_.micro_batch, std::move(schedule),
-             communicator.rank()),
+             communicator.rank(), network.rollout ? &*network.rollout : nullptr, shorter),
       mean_(plan_.batch, plan_.micro_batch, model_.chain().rows_per_sample, communicator.size()),
       tree_(plan_.reproducible ? std::optional<MicroBatchTree>(std::in_place, model_.parameters(),
                                                                static_cast<int>(plan_.micro_batches))
@@ -101,7 +104,8 @@ Trainer::Trainer(const NetworkPlan& network, const Engines& engines, Communicato
       keep_gradients_([](std::size_t) {}),
       await_weights_([this](std::size_t block) { await_weights(block); }),
       frozen_gradients_(frozen_gradients(network.options.optimizer, model_.parameters())),
-      drops_(has_dropout(network.options.model)),
+      drops_(has_random_numbers(network.options)),
+      rollout_(network.options.rollout),
       recorder_(network.options.kernels.graphs && communicator.size() == 1 && !plan_.reproducible) {
   if (plan_.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
     fail_run(ErrorId::internal, "sharded gradients are those of one micro-batch, not of {}",
@@ -130,6 +134,7 @@ StepState Trainer::read_state() const {
 
 void Trainer::write_state(const StepState& state) {
   StepState copy = state;
+  steps_ = state.step;
   Kokkos::deep_copy(state_, Kokkos::View<StepState, Kokkos::HostSpace>(&copy));
 }
 

@@ -1,0 +1,79 @@
+// [data.arrays]: how N-dimensional arrays in HDF5 or NetCDF-4 files become samples.
+//
+// A sample is a window in time. Its inputs are `history` levels, oldest first, each with the channels of all
+// `inputs` in order; the channels of `constants` follow. Its targets are the channels of all `targets`,
+// `ahead` levels after the newest level of the inputs. Windows never cross a file, nor an index of the axis
+// "sample".
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mylos {
+
+/// The axes with a meaning; all others are axes of the grid.
+inline constexpr std::string_view sample_axis = "sample";
+inline constexpr std::string_view time_axis = "time";
+inline constexpr std::string_view channel_axis = "channel";
+
+/// Returns whether points of a sample's grid lie along the axis.
+[[nodiscard]] constexpr bool is_grid_axis(std::string_view axis) {
+  return axis != sample_axis && axis != time_axis && axis != channel_axis;
+}
+
+/// The axes of one array, in the file's order: {"time", "y", "x"}.
+struct ArrayAxes {
+  std::string array;
+  std::vector<std::string> axes;
+  bool operator==(const ArrayAxes&) const = default;
+};
+
+/// A part of an axis, with the meaning of Python's slices: negative numbers count from the end, and parts
+/// outside the axis are cut off. `step` is at least 1.
+struct AxisSlice {
+  std::string axis;
+  std::optional<std::int64_t> begin = std::nullopt;
+  std::optional<std::int64_t> end = std::nullopt;
+  std::int64_t step = 1;
+  bool operator==(const AxisSlice&) const = default;
+};
+
+/// state: the values of the later level; difference: that minus the values of the newest level of the inputs.
+enum class TargetsAre { state, difference };
+
+struct ArrayOptions {
+  std::vector<std::string> inputs;          // paths of arrays in the files: "/u"; empty: no [data.arrays]
+  std::vector<std::string> targets;         // likewise; empty: inputs alone
+  std::vector<std::string> constants = {};  // arrays without the axis time: joined to every sample
+  /// Of every array that `axes_of` does not name. Constants lack its axes "sample" and "time".
+  std::vector<std::string> axes = {};
+  std::vector<ArrayAxes> axes_of = {};
+  std::int64_t history = 1;  // levels in time of the inputs
+  std::int64_t ahead = 1;    // levels from the newest one of the inputs to the targets
+  std::int64_t every = 1;    // levels from the beginning of a window to that of the next
+  std::vector<AxisSlice> slice = {};
+  TargetsAre targets_are = TargetsAre::state;
+  bool points_are_samples = false;            // each point of the grid is a sample
+  std::optional<double> fill = std::nullopt;  // data.fill: replaces NaN and fill values; nothing: an error
+  std::string statistics = {};                // data.statistics: a file that keeps them; empty: none
+
+  [[nodiscard]] bool given() const { return !inputs.empty(); }
+  /// Returns the axes of an array, in the file's order; empty if none are given.
+  [[nodiscard]] std::vector<std::string> axes_for(std::string_view array) const {
+    const auto named = std::find_if(axes_of.begin(), axes_of.end(),
+                                    [&](const ArrayAxes& each) { return each.array == array; });
+    if (named != axes_of.end()) return named->axes;
+    std::vector<std::string> of_array = axes;
+    if (std::find(constants.begin(), constants.end(), array) != constants.end())
+      std::erase_if(of_array,
+                    [](const std::string& axis) { return axis == sample_axis || axis == time_axis; });
+    return of_array;
+  }
+  bool operator==(const ArrayOptions&) const = default;
+};
+
+}  // namespace mylos

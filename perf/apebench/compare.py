@@ -1,0 +1,167 @@
+#!/usr/bin/python3
+"""Trains APEBench's networks on its data, by its own code and by Mylos, and compares errors of rollouts and times.
+
+usage: compare.py MYLOS PYTHON [--scenario NAME] [--seeds N] [--steps N] [--types fp32 bf16] [--threads N] [--folder FOLDER]
+PYTHON: of the environment that has apebench (README.md). Results of earlier calls in FOLDER are used again.
+"""
+import argparse
+import json
+import math
+import os
+import pathlib
+import subprocess
+import time
+
+import h5py
+import numpy
+
+HERE = pathlib.Path(__file__).resolve().parent
+JUDGED = 100  # levels of a rollout, over whose errors the geometric mean is taken
+BATCH = 20
+
+# What APEBench calls these networks, and the layers of them.
+NETWORKS = {"advection": "Conv;34;10;relu", "burgers": "Res;26;8;relu", "ks": "Res;26;8;relu"}
+DECK = """[run]
+name = "{scenario}"
+steps = {steps}
+seed = {seed}
+evaluate_every = {steps}
+log_every = 1000
+peak_flops = 1e12
+threads = {threads}
+[data]
+train = "train.h5"
+batch = {batch}
+[data.arrays]
+inputs = ["/u"]
+targets = ["/u"]
+axes = "sample time x"
+[model]
+type = "chain"
+loss = "mse"
+{layers}
+[precision]
+compute = "{type}"
+{rules}
+[optimizer]
+type = "adam"
+lr = 1e-3
+weight_decay = 0.0
+[schedule]
+type = "cosine"
+warmup = {warmup}
+[checkpoint]
+every = {steps}
+"""
+
+
+def layer(**keys):
+    return "[[model.layers]]\n" + "\n".join(f"{key} = {json.dumps(value)}" for key, value in keys.items()) + "\n"
+
+
+def layers_of(network):
+    """The network as a chain of layers."""
+    kind, width, depth, activation = network.split(";")
+    width, depth = int(width), int(depth)
+    periodic = {"kind": "conv", "outputs": width, "kernel": 3, "edges": "periodic"}
+    if kind == "Conv":
+        return "".join(layer(**periodic, activation=activation) for _ in range(depth)) + layer(**(periodic | {"outputs": 1}), name="head")
+    layers, before = layer(kind="conv", outputs=width, kernel=1, name="lift"), "lift"
+    for block in range(depth):
+        layers += layer(**periodic, activation=activation) + layer(**periodic)
+        layers += layer(kind="add", skip_from=before, activation=activation, name=f"block{block}")
+        before = f"block{block}"
+    return layers + layer(kind="conv", outputs=1, kernel=1, name="head")
+
+
+def write_trajectories(folder, python, scenario, environment):
+    """Its training and test trajectories, [sample, time, x] in a file each."""
+    if not (folder / "test.npy").exists():
+        subprocess.run([python, HERE / "their.py", "data", scenario, folder], check=True, env=environment)
+    for part in ("train", "test"):
+        with h5py.File(folder / f"{part}.h5", "w") as file:
+            file["u"] = numpy.load(folder / f"{part}.npy")[:, :, 0]
+
+
+def their_result(folder, arguments, scenario, seed, environment):
+    out = folder / f"their-{seed}-{arguments.steps}.json"
+    if not out.exists():
+        subprocess.run([arguments.python, HERE / "their.py", "train", scenario, NETWORKS[scenario], str(arguments.steps), str(seed), out],
+                       check=True, env=environment, stderr=subprocess.DEVNULL)
+    return json.loads(out.read_text())
+
+
+def our_result(folder, arguments, scenario, seed, number_type, environment):
+    """Training by `mylos train`, from start to end of the process; the rollouts by `mylos rollout`, from all test trajectories at once."""
+    out = folder / f"our-{number_type}-{seed}-{arguments.steps}.json"
+    if out.exists():
+        return json.loads(out.read_text())
+    run = folder / f"run-{number_type}-{seed}"
+    subprocess.run(["rm", "-rf", run], check=True)
+    deck = folder / f"{number_type}-{seed}.toml"
+    rules = 'rules = { head = "fp32" }' if number_type != "fp32" else ""
+    deck.write_text(DECK.format(scenario=scenario, steps=arguments.steps, seed=seed + 1, threads=arguments.threads, batch=BATCH,
+                                layers=layers_of(NETWORKS[scenario]), type=number_type, rules=rules, warmup=arguments.steps // 5),
+                    encoding="utf-8")
+    begin = time.perf_counter()
+    subprocess.run([arguments.mylos, "train", deck.name, f"run.folder={run.name}"], check=True, cwd=folder, env=environment,
+                   stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - begin
+    predicted = f"rollout-{number_type}-{seed}.h5"
+    subprocess.run([arguments.mylos, "rollout", run.name, "test.h5", "--steps", str(JUDGED), "--out", predicted], check=True, cwd=folder,
+                   env=environment, stdout=subprocess.DEVNULL)
+    with h5py.File(folder / "test.h5") as right, h5py.File(folder / predicted) as ours:
+        reference = right["u"][:, 1:JUDGED + 1].astype(float)
+        levels = ours["u"][:, -JUDGED:].astype(float)
+    squares = ((levels - reference) ** 2).mean(axis=2) / (reference ** 2).mean(axis=2)
+    result = {"seconds": seconds, "errors": numpy.sqrt(squares).mean(axis=0).tolist()}
+    out.write_text(json.dumps(result), encoding="utf-8")
+    return result
+
+
+def geometric_mean(errors):
+    """Of the first levels; infinite as soon as one is not finite."""
+    judged = errors[:JUDGED]
+    return math.exp(sum(map(math.log, judged)) / len(judged)) if all(map(math.isfinite, judged)) else math.inf
+
+
+def row(name, results, fastest=None):
+    means = sorted(geometric_mean(result["errors"]) for result in results)
+    seconds = sorted(result["seconds"] for result in results)
+    middle = len(means) // 2
+    ratio = f"{fastest / seconds[middle]:.2f}" if fastest else ""
+    print(f"  {name:<16}{means[middle]:>10.4f}   {means[0]:.4f} to {means[-1]:.4f}{seconds[middle]:>12.1f} s{ratio:>12}", flush=True)
+    return seconds[middle]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("mylos", type=lambda path: pathlib.Path(path).resolve())
+    parser.add_argument("python")
+    parser.add_argument("--scenario", choices=NETWORKS, action="append")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=10000)
+    parser.add_argument("--types", nargs="+", default=["fp32", "bf16"])
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("apebench-results"))
+    arguments = parser.parse_args()
+    environment = dict(os.environ, OMP_NUM_THREADS=str(arguments.threads), JAX_PLATFORMS="cpu", OMP_PROC_BIND="false",
+                       OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:arguments.threads])  # XLA takes all that it may
+    for scenario in arguments.scenario or NETWORKS:
+        folder = (arguments.folder / scenario).resolve()
+        write_trajectories(folder, arguments.python, scenario, environment)
+        theirs, ours = [], {number_type: [] for number_type in arguments.types}
+        for seed in range(arguments.seeds):  # interleaved, so that a busy machine is busy for all
+            theirs.append(their_result(folder, arguments, scenario, seed, environment))
+            for number_type, results in ours.items():
+                results.append(our_result(folder, arguments, scenario, seed, number_type, environment))
+        print(f"{scenario}, {NETWORKS[scenario]}, {arguments.steps} steps, {arguments.seeds} seeds\n"
+              f"  {'':<16}{'median':>10}   of seeds{'':<10}training      faster")
+        slow = row("APEBench", theirs)
+        for number_type, results in ours.items():
+            row(f"Mylos {number_type}", results, slow)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+// Checks of [data.arrays]: which axes and arrays its keys name.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "mylos/base/errors/text.hpp"
+#include "mylos/config/schema/checks.hpp"
+#include "mylos/config/schema/deck_mistakes.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::size_t max_grid_axes = 3;  // that networks support
+constexpr const char* axes_key = "data.arrays.axes";
+
+bool is_among(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Returns the axes of the grid, sorted by name.
+std::set<std::string> grid_axes(const std::vector<std::string>& axes) {
+  std::set<std::string> found;
+  std::copy_if(axes.begin(), axes.end(), std::inserter(found, found.end()),
+               [](const std::string& axis) { return is_grid_axis(axis); });
+  return found;
+}
+
+class ArrayChecks : DeckMistakes {
+ public:
+  ArrayChecks(const Options& options, const GivenPlaces& given, const std::string& file_name)
+      : DeckMistakes(given, file_name), arrays_(options.data.arrays) {
+    for (const auto* group : {&arrays_.inputs, &arrays_.targets, &arrays_.constants})
+      all_.insert(all_.end(), group->begin(), group->end());
+  }
+
+  void arrays() const {
+    if (arrays_.targets.empty()) {
+      fail(ErrorId::missing_key, {"data.arrays.inputs"},
+           "'data.arrays.targets' is missing: the arrays that the network predicts");
+    }
+    for (const std::string& constant : arrays_.constants) {
+      if (!is_among(arrays_.inputs, constant) && !is_among(arrays_.targets, constant)) continue;
+      fail(ErrorId::keys_conflict, {"data.arrays.constants"},
+           fmt::format("'data.arrays.constants' has \"{}\", which is also one of the inputs or targets",
+                       printable(constant)));
+    }
+  }
+
+  void axes() const {
+    for (const ArrayAxes& each : arrays_.axes_of) {
+      if (is_among(all_, each.array)) continue;
+      fail(ErrorId::key_without_effect, {axes_key},
+           fmt::format("'data.arrays.axes' has an entry for \"{}\", which is none of the inputs, targets and "
+                       "constants",
+                       printable(each.array)));
+    }
+    for (const std::string& array : all_) {
+      if (!arrays_.axes_for(array).empty()) continue;
+      fail(ErrorId::missing_key, {"data.arrays.inputs", axes_key},
+           fmt::format("the axes of \"{}\" are missing: 'data.arrays.axes' = \"time y x\" gives them for all "
+                       "arrays, {{ \"{}\" = \"time y x\" }} for one",
+                       printable(array), printable(array)));
+    }
+    for (const std::string& constant : arrays_.constants) {
+      const std::vector<std::string> of_constant = arrays_.axes_for(constant);
+      for (const std::string_view axis : {sample_axis, time_axis}) {
+        if (!is_among(of_constant, axis)) continue;
+        fail(
+            ErrorId::keys_conflict, {axes_key, "data.arrays.constants"},
+            fmt::format("\"{}\" of 'data.arrays.constants' has the axis \"{}\"; constants have none, list it "
+                        "with the inputs",
+                        printable(constant), axis));
+      }
+    }
+    same_axes();
+  }
+
+  void slices() const {
+    std::set<std::string> known;
+    for (const std::string& array : all_) {
+      const std::vector<std::string> axes = arrays_.axes_for(array);
+      known.insert(axes.begin(), axes.end());
+    }
+    for (const AxisSlice& slice : arrays_.slice) {
+      if (known.contains(slice.axis)) continue;
+      fail(ErrorId::key_without_effect, {"data.arrays.slice"},
+           fmt::format("'data.arrays.slice' has the axis \"{}\", which no array has; the axes are {}",
+                       printable(slice.axis), fmt::join(known, ", ")));
+    }
+  }
+
+  void differences() const {
+    if (arrays_.targets_are != TargetsAre::difference) return;
+    for (const std::string& target : arrays_.targets) {
+      if (is_among(arrays_.inputs, target)) continue;
+      fail(ErrorId::keys_conflict, {"data.arrays.targets_are", "data.arrays.targets"},
+           fmt::format("'data.arrays.targets_are' = \"difference\" needs the targets among the inputs, and "
+                       "\"{}\" is not",
+                       printable(target)));
+    }
+    if (arrays_.ahead > 0) return;
+    fail(ErrorId::keys_conflict, {"data.arrays.targets_are", "data.arrays.ahead"},
+         "'data.arrays.targets_are' = \"difference\" needs 'data.arrays.ahead' above 0: all differences "
+         "would be 0");
+  }
+
+ private:
+  /// All arrays lie on the same grid; those that are not constant have the same of "sample" and "time".
+  void same_axes() const {
+    const std::string& first = arrays_.inputs.front();
+    const std::vector<std::string> of_first = arrays_.axes_for(first);
+    const std::set<std::string> grid = grid_axes(of_first);
+    if (grid.size() > max_grid_axes && !arrays_.points_are_samples) {
+      fail(ErrorId::bad_value, {axes_key},
+           fmt::format("\"{}\" has {} axes of a grid ({}); networks support at most {}", printable(first),
+                       grid.size(), fmt::join(grid, ", "), max_grid_axes));
+    }
+    for (const std::string& array : all_) {
+      const std::vector<std::string> axes = arrays_.axes_for(array);
+      if (grid_axes(axes) != grid) {
+        fail(ErrorId::keys_conflict, {axes_key},
+             fmt::format("\"{}\" and \"{}\" have other axes of a grid ({} and {}); all arrays must have the "
+                         "same",
+                         printable(first), printable(array), fmt::join(grid, ", "),
+                         fmt::join(grid_axes(axes), ", ")));
+      }
+      if (is_among(arrays_.constants, array)) continue;
+      for (const std::string_view axis : {sample_axis, time_axis}) {
+        if (is_among(axes, axis) == is_among(of_first, axis)) continue;
+        const bool has = is_among(axes, axis);
+        fail(ErrorId::keys_conflict, {axes_key},
+             fmt::format("\"{}\" has the axis \"{}\" and \"{}\" has not; an array without it is one of "
+                         "'data.arrays.constants'",
+                         printable(has ? array : first), axis, printable(has ? first : array)));
+      }
+    }
+  }
+
+  const ArrayOptions& arrays_;
+  std::vector<std::string> all_;
+};
+
+}  // namespace
+
+void check_arrays(const Options& options, const GivenPlaces& given, const std::string& file_name) {
+  if (!options.data.arrays.given()) return;
+  const ArrayChecks checks(options, given, file_name);
+  checks.arrays();
+  checks.axes();
+  checks.slices();
+  checks.differences();
+}
+
+}  // namespace mylos

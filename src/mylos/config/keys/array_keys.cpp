@@ -1,0 +1,291 @@
+// [data.arrays], data.fill and data.statistics: arrays as they lie in files.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <sstream>
+
+#include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/limits.hpp"
+#include "mylos/config/schema/sections.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::size_t max_axes = 8;
+constexpr std::size_t max_arrays = 1000;
+constexpr const char* axes_text = "names of axes in the file's order, separated by spaces (\"time y x\")";
+
+bool is_axis(const std::string& name) {
+  const auto may_follow = [](char c) {
+    return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') || c == '_';
+  };
+  return !name.empty() && name.size() <= 100 && !('0' <= name[0] && name[0] <= '9') &&
+         std::all_of(name.begin(), name.end(), may_follow);
+}
+
+/// Returns the names in "time y x"; nothing if they are not 1 to `max_axes` different names.
+std::optional<std::vector<std::string>> axes_in(const std::string& text) {
+  std::istringstream words(text);
+  std::vector<std::string> axes;
+  for (std::string word; words >> word;) {
+    const bool is_known = std::find(axes.begin(), axes.end(), word) != axes.end();
+    if (!is_axis(word) || is_known || axes.size() == max_axes) return std::nullopt;
+    axes.push_back(word);
+  }
+  if (axes.empty()) return std::nullopt;
+  return axes;
+}
+
+std::string text_of_axes(const std::vector<std::string>& axes) {
+  std::string text;
+  for (const std::string& axis : axes) text += (text.empty() ? "" : " ") + axis;
+  return text;
+}
+
+/// The axes of all arrays, or an entry for each: { "/u" = "time y x", "/mask" = "y x" }.
+void fill_axes(Key& key) {
+  key.has_entries = true;
+  key.default_text = "none";
+  key.read = [](Options& options, const Value& value) -> Found {
+    ArrayOptions& arrays = options.data.arrays;
+    if (const auto* text = std::get_if<std::string>(&value.held)) {
+      auto axes = axes_in(*text);
+      if (!axes) return describe(value);
+      arrays.axes = *std::move(axes);
+      return std::nullopt;
+    }
+    const auto* table = std::get_if<Value::Table>(&value.held);
+    if (table == nullptr) return describe(value);
+    for (const NamedValue& entry : *table) {
+      const auto* text = std::get_if<std::string>(&entry.value.held);
+      auto axes = text == nullptr ? std::nullopt : axes_in(*text);
+      if (!axes || !is_path(entry.name))
+        return fmt::format("{} for '{}'", describe(entry.value), printable(entry.name));
+      std::erase_if(arrays.axes_of, [&](const ArrayAxes& other) { return other.array == entry.name; });
+      if (arrays.axes_of.size() == max_arrays) return fmt::format("a table of more than {}", max_arrays);
+      arrays.axes_of.push_back({entry.name, *std::move(axes)});
+    }
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    const ArrayOptions& arrays = options.data.arrays;
+    if (arrays.axes_of.empty() && arrays.axes.empty()) return std::nullopt;
+    if (arrays.axes_of.empty()) return Value{text_of_axes(arrays.axes)};
+    Value::Table table;
+    for (const ArrayAxes& each : arrays.axes_of) table.push_back({each.array, {text_of_axes(each.axes)}});
+    for (const auto* group : {&arrays.inputs, &arrays.targets, &arrays.constants}) {
+      for (const std::string& array : *group) {
+        const bool is_written = std::any_of(table.begin(), table.end(),
+                                            [&](const NamedValue& entry) { return entry.name == array; });
+        if (!is_written && !arrays.axes.empty())
+          table.push_back({array, {text_of_axes(arrays.axes_for(array))}});
+      }
+    }
+    return Value{std::move(table)};
+  };
+  key.clear = [](Options& options) {
+    options.data.arrays.axes.clear();
+    options.data.arrays.axes_of.clear();
+  };
+}
+
+/// Reads the integer that is all of the text; an empty text is no number. Returns false for another text.
+bool read_bound(std::string_view text, std::optional<std::int64_t>& bound) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  bound.reset();
+  if (text.empty()) return true;
+  std::int64_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failed != std::errc() || end != text.data() + text.size()) return false;
+  bound = number;
+  return true;
+}
+
+/// Returns the slice in "begin:end:step"; each part may be missing, and the step is at least 1.
+std::optional<AxisSlice> slice_in(const std::string& axis, const std::string& text) {
+  const std::size_t first = text.find(':');
+  if (first == std::string::npos) return std::nullopt;
+  const std::size_t second = std::min(text.find(':', first + 1), text.size());
+  AxisSlice slice{.axis = axis};
+  std::optional<std::int64_t> step;
+  const std::string_view whole(text);
+  const std::string_view steps = second < text.size() ? whole.substr(second + 1) : std::string_view();
+  if (!read_bound(whole.substr(0, first), slice.begin) ||
+      !read_bound(whole.substr(first + 1, second - first - 1), slice.end) || !read_bound(steps, step))
+    return std::nullopt;
+  slice.step = step.value_or(1);
+  if (slice.step < 1) return std::nullopt;
+  return slice;
+}
+
+std::string text_of_slice(const AxisSlice& slice) {
+  const auto bound = [](const std::optional<std::int64_t>& number) {
+    return number ? std::to_string(*number) : std::string();
+  };
+  std::string text = bound(slice.begin) + ':' + bound(slice.end);
+  if (slice.step != 1) text += ':' + std::to_string(slice.step);
+  return text;
+}
+
+void fill_slice(Key& key) {
+  key.has_entries = true;
+  key.default_text = "none";
+  key.read = [](Options& options, const Value& value) -> Found {
+    const auto* table = std::get_if<Value::Table>(&value.held);
+    if (table == nullptr) return describe(value);
+    auto& slices = options.data.arrays.slice;
+    for (const NamedValue& entry : *table) {
+      const auto* text = std::get_if<std::string>(&entry.value.held);
+      const auto slice = text == nullptr ? std::nullopt : slice_in(entry.name, *text);
+      if (!slice || !is_axis(entry.name))
+        return fmt::format("{} for '{}'", describe(entry.value), printable(entry.name));
+      std::erase_if(slices, [&](const AxisSlice& other) { return other.axis == entry.name; });
+      if (slices.size() == max_axes * max_arrays)
+        return fmt::format("a table of more than {}", slices.size());
+      slices.push_back(*slice);
+    }
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    Value::Table table;
+    for (const AxisSlice& slice : options.data.arrays.slice)
+      table.push_back({slice.axis, {text_of_slice(slice)}});
+    if (table.empty()) return std::nullopt;
+    return Value{std::move(table)};
+  };
+  key.clear = [](Options& options) { options.data.arrays.slice.clear(); };
+}
+
+/// Returns whether an axis that `is_meant` accepts is among those of the arrays.
+template <class IsMeant>
+bool has_axis(const ArrayOptions& arrays, IsMeant is_meant) {
+  if (std::any_of(arrays.axes.begin(), arrays.axes.end(), is_meant)) return true;
+  return std::any_of(arrays.axes_of.begin(), arrays.axes_of.end(), [&](const ArrayAxes& each) {
+    return std::any_of(each.axes.begin(), each.axes.end(), is_meant);
+  });
+}
+
+Condition with_time() {
+  return {"an axis \"time\"", {"data.arrays.axes"}, [](const Options& options) {
+            return has_axis(options.data.arrays, [](const std::string& axis) { return axis == time_axis; });
+          }};
+}
+
+Condition with_axes_of_a_grid() {
+  return {"axes of a grid (other axes than \"sample\", \"time\" and \"channel\")",
+          {"data.arrays.axes"},
+          [](const Options& options) {
+            return has_axis(options.data.arrays, [](const std::string& axis) { return is_grid_axis(axis); });
+          }};
+}
+
+ValueType<std::vector<std::string>> arrays_type() {
+  return or_none(list_type(
+      text_type(is_path, "path of an array"),
+      {.text = "list of paths of arrays in the files", .min = 1, .max = max_arrays, .distinct = true}));
+}
+
+void fill_fill(Key& key) {
+  const ValueType<double> number = number_type({-3.4028234663852886e38, true, 3.4028234663852886e38, true});
+  key.type = "\"error\" or " + number.text;
+  key.default_text = "\"error\"";
+  key.choices = {"error"};
+  key.read = [read = number.read](Options& options, const Value& value) -> Found {
+    const auto* word = std::get_if<std::string>(&value.held);
+    std::optional<double>& fill = options.data.arrays.fill;
+    if (word != nullptr && *word == "error") {
+      fill.reset();
+      return std::nullopt;
+    }
+    double held = 0;
+    if (Found found = read(held, value)) return found;
+    fill = held;
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    const std::optional<double>& fill = options.data.arrays.fill;
+    return fill ? Value{*fill} : Value{std::string("error")};
+  };
+}
+
+void fill_statistics(Key& key) {
+  key.takes_any_text = true;
+  key.default_text = "none";
+  key.read = [](Options& options, const Value& value) -> Found {
+    const auto* text = std::get_if<std::string>(&value.held);
+    if (text == nullptr || !is_path(*text)) return describe(value);
+    options.data.arrays.statistics = *text;
+    return std::nullopt;
+  };
+  key.write = [](const Options& options) -> std::optional<Value> {
+    const std::string& file = options.data.arrays.statistics;
+    if (file.empty()) return std::nullopt;
+    return Value{file};
+  };
+}
+
+}  // namespace
+
+const std::vector<std::string>& array_keys_of(ModelType type) {
+  static const std::vector<std::string> all{
+      "inputs", "targets", "axes",  "constants",   "history",
+      "ahead",  "every",   "slice", "targets_are", "points_are_samples"};
+  static const std::vector<std::string> none;
+  return type == ModelType::gpt ? none : all;
+}
+
+void add_array_keys(Schema& schema) {
+  Keys keys(
+      schema, "data.arrays",
+      "How N-dimensional arrays in HDF5 or NetCDF-4 files become samples, without a conversion "
+      "(`docs/data.md`). data.train and data.test name such files, usually by patterns. A "
+      "sample is a window in time: `history` levels of all `inputs`, joined as channels, and as targets the "
+      "`targets` that are `ahead` levels later. Windows do not cross files, nor indices of the axis "
+      "\"sample\".",
+      [](auto& options) -> auto& { return options.data.arrays; });
+  keys.add("inputs", &ArrayOptions::inputs, arrays_type(),
+           "The arrays that the network reads, as paths in the files: [\"/u\", \"/v\"]. Their channels are "
+           "joined in this order.");
+  keys.add("targets", &ArrayOptions::targets, arrays_type(), "The arrays that the network predicts.");
+  fill_axes(
+      keys.add("axes", fmt::format("{}, or a table of them by array", axes_text), "",
+               "The axes of the arrays. \"sample\", \"time\" and \"channel\" have a meaning; all others "
+               "are axes of the grid, at most three, in the order of the samples' grid. A name for all "
+               "arrays, \"time y x\", or one for each: { \"/u\" = \"time y x\", \"/mask\" = \"y x\" }. "
+               "With one for all, `constants` lack \"sample\" and \"time\"."));
+  keys.add("constants", &ArrayOptions::constants, arrays_type(),
+           "Arrays without the axes \"sample\" and \"time\", such as masks and coordinates, whose channels "
+           "are joined to every sample, after the inputs.");
+  keys.integer("history", &ArrayOptions::history, {1, max_history}, "levels",
+               "Levels in time that the inputs have, the newest last.");
+  keys.integer("ahead", &ArrayOptions::ahead, {0, max_count}, "levels",
+               "Levels from the newest one of the inputs to that of the targets. 0: the same level.");
+  keys.integer("every", &ArrayOptions::every, {1, max_count}, "levels",
+               "Levels from the beginning of a window to that of the next.");
+  fill_slice(keys.add("slice", "table of Python's slices by axis", "a ",
+                      "The parts of axes that are used, as Python's slices \"begin:end:step\" with a step of "
+                      "at least 1: { time = \"100:\", y = \"::2\" }. Levels are those of the slice."));
+  keys.choice("targets_are", &ArrayOptions::targets_are,
+              Words<TargetsAre>{{"state", TargetsAre::state}, {"difference", TargetsAre::difference}},
+              "state: the targets' values; difference: their change since the newest level of the inputs, "
+              "among which they then must be.");
+  keys.boolean("points_are_samples", &ArrayOptions::points_are_samples,
+               "Makes each point of the grid a sample, with its channels as columns: closures per cell.");
+  keys.limit_to_types(array_keys_of);
+  keys.only_with(with_given("data.train"));
+  keys.only_with({"targets", "axes", "constants", "history", "ahead", "every", "slice", "targets_are",
+                  "points_are_samples"},
+                 with_given("data.arrays.inputs"));
+  keys.only_with({"history", "ahead", "every", "targets_are"}, with_time());
+  keys.only_with({"targets_are"}, with_given("data.arrays.targets"));
+  keys.only_with({"points_are_samples"}, with_axes_of_a_grid());
+}
+
+void add_keys_of_array_files(Key& fill, Key& statistics) {
+  fill_fill(fill);
+  fill_statistics(statistics);
+}
+
+}  // namespace mylos

@@ -1,0 +1,404 @@
+#include "mylos/data/arrays/array_store.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+
+#include "mylos/base/error.hpp"
+#include "mylos/data/arrays/file_pattern.hpp"
+#include "mylos/data/arrays/metadata_digest.hpp"
+#include "mylos/data/arrays/sample_reader.hpp"
+#include "mylos/data/arrays/statistics_file.hpp"
+
+namespace mylos {
+namespace {
+
+/// A block of shuffle = "blocks" has at most this number of bytes: the loader holds 128 of them.
+constexpr std::int64_t max_block_sample_bytes = std::int64_t{8} << 20;
+constexpr std::int64_t usual_block_sample_bytes = std::int64_t{1} << 20;
+
+std::string text_of_files(const std::vector<std::string>& files) {
+  if (files.size() == 1) return files.front();
+  if (files.size() == 2) return fmt::format("{}, {}", files[0], files[1]);
+  return fmt::format("{}, {} and {} more", files[0], files[1], files.size() - 2);
+}
+
+/// Returns the options without targets if the first file has none and they are not needed.
+ArrayOptions with_targets_of(const std::string& file, ArrayOptions options, Answers answers) {
+  if (answers == Answers::needed) {
+    if (options.targets.empty())
+      fail_input(ErrorId::missing_key,
+                 "data.arrays.targets is missing: the arrays that the network predicts");
+    return options;
+  }
+  if (options.targets.empty()) return options;
+  const OpenArrayFile opened(file, {options.inputs.front()}, options);
+  const bool has_all = std::all_of(options.targets.begin(), options.targets.end(),
+                                   [&](const std::string& target) { return opened.file.exists(target); });
+  if (has_all) return options;
+  options.targets.clear();
+  options.targets_are = TargetsAre::state;
+  return options;
+}
+
+/// Puts the channels of each point into reading order, in place.
+void put_channels_in_order(const ColumnOrder& order, std::int64_t points, float* values) {
+  if (order.empty()) return;
+  std::vector<float> stored(order.size());
+  for (std::int64_t point = 0; point < points; ++point, values += order.size()) {
+    std::copy_n(values, order.size(), stored.data());
+    for (std::size_t i = 0; i < order.size(); ++i) values[i] = stored[static_cast<std::size_t>(order[i])];
+  }
+}
+
+void apply_order(const ColumnOrder& order, ColumnOrder& known, std::vector<std::string>& names) {
+  if (order.empty()) return;
+  ColumnOrder all;
+  std::vector<std::string> named;
+  for (const std::int64_t channel : order) {
+    const auto i = static_cast<std::size_t>(channel);
+    all.push_back(known.empty() ? channel : known[i]);
+    named.push_back(names[i]);
+  }
+  known = std::move(all);
+  names = std::move(named);
+}
+
+}  // namespace
+
+class ArrayStore::State {
+ public:
+  State(std::vector<std::string> paths, const ArrayOptions& given, std::int64_t steps, Answers answers)
+      : options(with_targets_of(paths.front(), given, answers)),
+        name(text_of_files(paths)),
+        files(std::move(paths), arrays_of(options), options),
+        layout(sample_layout(options, steps, files.open(0).arrays)),
+        windows(layout.span, layout.every) {
+    open_all();
+    set_shape();
+    for (const OpenArray& array : files.open(0).arrays) {
+      std::vector<std::string> axes;
+      for (const SlicedAxis& axis : array.axes()) axes.push_back(axis.name);
+      reports.push_back({array.array().path(), std::move(axes), array.array().facts()});
+    }
+    cache.emplace(files, plan_slabs(layout, options, files.open(0).arrays));
+    points_in_window = options.points_are_samples ? layout.extents.front().points() : 1;
+  }
+
+  /// Writes the channels of samples [first, first + count).
+  void read(const std::vector<ChannelSource>& sources, const ColumnOrder& order, std::int64_t channels,
+            std::int64_t first, std::int64_t count, float* to) {
+    const std::lock_guard lock(mutex);
+    if (!options.points_are_samples) {
+      const std::int64_t points = layout.rollout.points;
+      for (std::int64_t i = 0; i < count; ++i, to += points * channels) {
+        copy_points(*cache, sources, layout, windows.place(first + i), 0, points, channels, to);
+        put_channels_in_order(order, points, to);
+      }
+      return;
+    }
+    while (count > 0) {
+      const std::int64_t point = first % points_in_window;
+      const std::int64_t points = std::min(count, points_in_window - point);
+      copy_points(*cache, sources, layout, windows.place(first / points_in_window), point, points, channels,
+                  to);
+      put_channels_in_order(order, points, to);
+      first += points;
+      count -= points;
+      to += points * channels;
+    }
+  }
+
+  /// Returns where a channel of a sample is stored.
+  std::string place_of(const std::vector<ChannelSource>& sources, const ColumnOrder& order,
+                       std::int64_t channels, std::int64_t sample, std::int64_t column) {
+    const std::lock_guard lock(mutex);
+    std::int64_t channel = column % channels;
+    if (!order.empty()) channel = order[static_cast<std::size_t>(channel)];
+    const std::int64_t point = options.points_are_samples ? sample % points_in_window : column / channels;
+    const WindowIndex::Place window = windows.place(sample / points_in_window);
+    const auto source = std::find_if(sources.begin(), sources.end(), [&](const ChannelSource& each) {
+      return channel >= each.first && channel < each.first + each.count;
+    });
+    const OpenArray& array = files.open(window.file).arrays[source->array];
+    const bool constant = layout.is_constant(source->array);
+    return array.place(constant ? 0 : window.trajectory, constant ? 0 : window.level + source->level, point,
+                       channel - source->first);
+  }
+
+  /// Makes the pass over all values, or takes its results from the file of data.statistics. The caller holds
+  /// the lock.
+  const Survey& survey() {
+    if (surveyed) return *surveyed;
+    const std::int64_t per_group = files_per_group(files.size());
+    const std::int64_t groups = (files.size() + per_group - 1) / per_group;
+    if (!options.statistics.empty())
+      surveyed = stored_survey(options.statistics, statistics_key, layout, groups);
+    if (surveyed) return *surveyed;
+    surveyed = survey_of({layout, windows, *cache});
+    if (!options.statistics.empty()) store_survey(options.statistics, statistics_key, *surveyed);
+    return *surveyed;
+  }
+
+  /// Returns the statistics of the channels that `sources` give, in reading order.
+  ColumnStatistics statistics(const std::vector<ChannelSource>& sources, const ColumnOrder& order,
+                              Split part) {
+    const std::lock_guard lock(mutex);
+    const std::int64_t first = part.first / points_in_window;
+    const std::int64_t end = (part.first + part.count + points_in_window - 1) / points_in_window;
+    const ArraySums sums = sums_of({layout, windows, *cache}, survey(), first, end - first);
+    std::vector<ChannelSums::Channel> channels;
+    std::vector<double> counts;
+    for (const ChannelSource& source : sources) {
+      const ChannelSums& of = (source.minus ? sums.differences : sums.values)[source.array];
+      channels.insert(channels.end(), of.channels().begin(), of.channels().end());
+      counts.resize(channels.size(), of.count());
+    }
+    ColumnStatistics result;
+    for (std::size_t i = 0; i < channels.size(); ++i) {
+      const std::size_t stored = order.empty() ? i : static_cast<std::size_t>(order[i]);
+      const ChannelSums::Channel& channel = channels[stored];
+      result.mean.push_back(channel.mean);
+      result.deviation.push_back(std::sqrt(channel.squares / counts[stored]));
+      result.minimum.push_back(channel.minimum);
+      result.maximum.push_back(channel.maximum);
+    }
+    return result;
+  }
+
+  ArrayOptions options;
+  std::string name;
+  std::mutex mutex;  // guards files, cache and surveyed
+  FileTable files;
+  SampleLayout layout;
+  WindowIndex windows;
+  std::optional<LevelCache> cache;
+  std::optional<Survey> surveyed;
+  std::vector<ArrayReport> reports;
+  DatasetShape shape;
+  std::vector<std::int64_t> grid;
+  ColumnOrder input_order;  // of channels; empty: as in the layout
+  ColumnOrder target_order;
+  std::int64_t points_in_window = 1;  // samples of a window
+  std::string metadata;               // digest
+  std::string statistics_key;         // digest, with sizes and times
+
+ private:
+  /// Opens each file once: checks it against the first and counts its windows.
+  void open_all() {
+    Xxh128 digest;
+    Xxh128 stamps;
+    const std::string text = text_of_options(options);
+    digest.update(text.data(), text.size());
+    for (std::int64_t i = 0; i < files.size(); ++i) {
+      const OpenArrayFile& file = files.open(i);
+      const std::string& path = files.paths()[static_cast<std::size_t>(i)];
+      if (i > 0) require_same_extents(layout, files.paths().front(), file.arrays);
+      const StoredExtents& extents = file.arrays.front().extents();
+      if (extents.levels < layout.span) {
+        fail_input(
+            ErrorId::too_little_data,
+            "{}: {} has {} level{} along its time axis after slicing, a window needs {} (history {}, then {} "
+            "step{} of {})",
+            path, layout.arrays.front(), extents.levels, extents.levels == 1 ? "" : "s", layout.span,
+            options.history, layout.rollout.steps, layout.rollout.steps == 1 ? "" : "s", options.ahead);
+      }
+      windows.add_file(extents.trajectories, extents.levels);
+      add_metadata(digest, path, file.arrays);
+      const std::string stamp = fmt::format("{} {}\n", files.stamp(i).bytes, files.stamp(i).changed_ns);
+      stamps.update(stamp.data(), stamp.size());
+    }
+    metadata = digest.digest();
+    // Sums depend on the windows, and thus on the steps.
+    const std::string key = fmt::format("{} {} {}", metadata, stamps.digest(), layout.rollout.steps);
+    Xxh128 of_key;
+    of_key.update(key.data(), key.size());
+    statistics_key = of_key.digest();
+  }
+
+  void set_shape() {
+    const std::int64_t points = layout.rollout.points;
+    shape.task = layout.targets.empty() ? Task::none : Task::regression;
+    shape.input_type = DType::fp32;
+    const std::int64_t samples_of_window = options.points_are_samples ? layout.extents.front().points() : 1;
+    if (windows.windows() > std::numeric_limits<std::int64_t>::max() / samples_of_window)
+      fail_input(ErrorId::too_large, "{}: has more samples than 63 bits can count", name);
+    shape.samples = windows.windows() * samples_of_window;
+    shape.features = points * static_cast<std::int64_t>(layout.input_names.size());
+    shape.outputs = points * static_cast<std::int64_t>(layout.target_names.size());
+    if (options.points_are_samples || layout.grid.empty()) return;
+    grid = layout.grid;
+    grid.push_back(static_cast<std::int64_t>(layout.input_names.size()));
+  }
+};
+
+ArrayStore::ArrayStore(std::vector<std::string> files, const ArrayOptions& options, std::int64_t steps,
+                       Answers answers)
+    : state_(std::make_shared<State>(std::move(files), options, steps, answers)) {}
+
+const std::string& ArrayStore::path() const {
+  return state_->name;
+}
+const DatasetShape& ArrayStore::shape() const {
+  return state_->shape;
+}
+const std::vector<std::int64_t>& ArrayStore::grid() const {
+  return state_->grid;
+}
+const std::vector<std::string>& ArrayStore::input_names() const {
+  return state_->layout.input_names;
+}
+const std::vector<std::string>& ArrayStore::target_names() const {
+  return state_->layout.target_names;
+}
+
+void ArrayStore::reorder(const ColumnOrder& inputs, const ColumnOrder& targets) {
+  apply_order(inputs, state_->input_order, state_->layout.input_names);
+  apply_order(targets, state_->target_order, state_->layout.target_names);
+}
+
+std::string ArrayStore::place_of_input(std::int64_t sample, std::int64_t column) const {
+  State& state = *state_;
+  return state.place_of(state.layout.inputs, state.input_order,
+                        static_cast<std::int64_t>(state.layout.input_names.size()), sample, column);
+}
+
+std::string ArrayStore::place_of_target(std::int64_t sample, std::int64_t column) const {
+  State& state = *state_;
+  return state.place_of(state.layout.targets, state.target_order,
+                        static_cast<std::int64_t>(state.layout.target_names.size()), sample, column);
+}
+
+void ArrayStore::read_inputs(std::int64_t first, std::int64_t count, void* destination) const {
+  State& state = *state_;
+  state.read(state.layout.inputs, state.input_order,
+             static_cast<std::int64_t>(state.layout.input_names.size()), first, count,
+             static_cast<float*>(destination));
+}
+
+void ArrayStore::read_labels(std::int64_t, std::int64_t, std::int32_t*) const {
+  fail_run(ErrorId::internal, "{}: arrays have no labels", path());
+}
+
+void ArrayStore::read_targets(std::int64_t first, std::int64_t count, float* destination) const {
+  State& state = *state_;
+  if (state.layout.targets.empty()) return;
+  state.read(state.layout.targets, state.target_order,
+             static_cast<std::int64_t>(state.layout.target_names.size()), first, count, destination);
+}
+
+ColumnStatistics ArrayStore::input_statistics(Split part) const {
+  return state_->statistics(state_->layout.inputs, state_->input_order, part);
+}
+
+ColumnStatistics ArrayStore::target_statistics(Split part) const {
+  if (task() != Task::regression) fail_run(ErrorId::internal, "{}: has no targets", path());
+  return state_->statistics(state_->layout.targets, state_->target_order, part);
+}
+
+std::string ArrayStore::identity() const {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  Xxh128 digest;
+  const std::string text = state.metadata + state.survey().digest;
+  digest.update(text.data(), text.size());
+  return digest.digest();
+}
+
+std::int64_t ArrayStore::checking_bytes() const {
+  const State& state = *state_;
+  std::vector<SlabPlan> plans;
+  for (std::size_t i = 0; i < state.layout.arrays.size(); ++i) plans.push_back(state.cache->plan(i));
+  const auto index = static_cast<std::int64_t>(3 * sizeof(std::int64_t)) * state.windows.files();
+  return bytes_of(plans) + state.files.memory_bytes() + index;
+}
+
+std::int64_t ArrayStore::block_samples() const {
+  const State& state = *state_;
+  const SampleLayout& layout = state.layout;
+  // Levels that windows at both ends of a block share are read twice: blocks are longer than that.
+  std::int64_t levels = 4 * (layout.span - 1);
+  for (std::size_t i = 0; i < layout.first_constant; ++i) {
+    if (!state.reports[i].facts.chunk.empty()) levels = std::max(levels, state.cache->plan(i).levels);
+  }
+  const std::int64_t wanted = (levels + layout.every - 1) / layout.every * state.points_in_window;
+  const std::int64_t bytes = state.shape.input_bytes() + state.shape.answer_bytes();
+  const std::int64_t usual = usual_block_sample_bytes / state.shape.input_bytes();
+  const std::int64_t most = max_block_sample_bytes / bytes;
+  return std::max<std::int64_t>({1, usual, std::min(wanted, most)});
+}
+
+const RolloutLayout& ArrayStore::rollout() const {
+  return state_->layout.rollout;
+}
+const ArrayOptions& ArrayStore::options() const {
+  return state_->options;
+}
+const std::vector<std::string>& ArrayStore::files() const {
+  return state_->files.paths();
+}
+
+Split ArrayStore::samples_of(std::int64_t file) const {
+  const State& state = *state_;
+  return {state.windows.first_window(file) * state.points_in_window,
+          state.windows.windows_in(file) * state.points_in_window};
+}
+
+WindowPlace ArrayStore::place(std::int64_t sample) const {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  const WindowIndex::Place window = state.windows.place(sample / state.points_in_window);
+  WindowPlace place{.file = window.file, .point = sample % state.points_in_window};
+  const std::int64_t newest = window.level + state.layout.rollout.history - 1;
+  for (const SlicedAxis& axis : state.files.open(window.file).arrays.front().axes()) {
+    if (axis.name == time_axis) place.newest = axis.start + newest * axis.step;
+    if (axis.name != sample_axis) continue;
+    place.sample = axis.start + (axis.role == AxisRole::level ? newest : window.trajectory) * axis.step;
+  }
+  return place;
+}
+
+std::optional<std::int64_t> ArrayStore::sample_at(const WindowPlace& place) const {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  std::int64_t trajectory = 0;
+  std::int64_t newest = 0;
+  for (const SlicedAxis& axis : state.files.open(place.file).arrays.front().axes()) {
+    if (axis.name != time_axis && axis.name != sample_axis) continue;
+    const std::int64_t from_start = (axis.name == time_axis ? place.newest : place.sample) - axis.start;
+    const std::int64_t index = from_start / axis.step;
+    if (from_start < 0 || from_start % axis.step != 0 || index >= axis.count) return std::nullopt;
+    (axis.role == AxisRole::level ? newest : trajectory) = index;
+  }
+  const std::int64_t level = newest - (state.layout.rollout.history - 1);
+  const std::int64_t each = state.windows.windows_of(state.windows.levels(place.file));
+  if (level < 0 || level % state.layout.every != 0 || level / state.layout.every >= each) return std::nullopt;
+  const std::int64_t window =
+      state.windows.first_window(place.file) + trajectory * each + level / state.layout.every;
+  return window * state.points_in_window + place.point;
+}
+
+const std::vector<ArrayReport>& ArrayStore::arrays() const {
+  return state_->reports;
+}
+
+ArrayCoordinates ArrayStore::coordinates(std::int64_t file, const std::string& array) const {
+  State& state = *state_;
+  const std::lock_guard lock(state.mutex);
+  const auto& names = state.files.arrays();
+  const auto found = std::find(names.begin(), names.end(), array);
+  if (found == names.end()) fail_run(ErrorId::internal, "{}: {} is none of the arrays", path(), array);
+  const OpenArrayFile& opened = state.files.open(file);
+  return coordinates_of(opened.file, opened.arrays[static_cast<std::size_t>(found - names.begin())]);
+}
+
+std::shared_ptr<ArrayStore> open_array_store(const std::vector<std::string>& names,
+                                             const ArrayOptions& options, std::int64_t steps,
+                                             Answers answers) {
+  if (names.empty() || !options.given())
+    fail_run(ErrorId::internal, "a store of arrays needs files and inputs");
+  return std::make_shared<ArrayStore>(files_of(names), options, steps, answers);
+}
+
+}  // namespace mylos

@@ -1,0 +1,106 @@
+// ArrayStore: samples that are windows in time of N-dimensional arrays in HDF5 or NetCDF-4 files.
+//
+// docs/data.md says how arrays become samples; array_options.hpp has the options, rollout_layout.hpp the
+// channels of a sample. Samples are numbered file by file, in each file along the axis "sample", then along
+// time; with points_are_samples the points of a window follow each other. Values are read as stored,
+// converted in double and rounded to float32.
+//
+// Reading goes through a bounded cache of converted levels (level_cache.hpp), so that levels which several
+// windows share are read once. Files are kept open in a small pool; a file that changes after it was opened
+// first is refused.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mylos/data/array_options.hpp"
+#include "mylos/data/arrays/coordinates.hpp"
+#include "mylos/data/arrays/rollout_layout.hpp"
+#include "mylos/data/files/sample_store.hpp"
+#include "mylos/io/hdf5/hdf5_array.hpp"
+
+namespace mylos {
+
+/// Where a sample lies, in stored indices, counted from 0.
+struct WindowPlace {
+  std::int64_t file = 0;    // in files()
+  std::int64_t sample = 0;  // along the axis "sample"; 0 without it
+  std::int64_t newest = 0;  // newest level of the inputs along "time"; 0 without it
+  std::int64_t point = 0;   // with points_are_samples: the point of the grid (after slicing), row-major
+};
+
+/// One array of the first file, for tables.
+struct ArrayReport {
+  std::string path;
+  std::vector<std::string> axes;  // in the file's order
+  hdf5::ArrayFacts facts;
+};
+
+class ArrayStore final : public SampleStore {
+ public:
+  /// Opens every file once. Throws Error (bad_input) with file and array; see open_array_store().
+  ArrayStore(std::vector<std::string> files, const ArrayOptions& options, std::int64_t steps,
+             Answers answers);
+
+  [[nodiscard]] const std::string& path() const override;
+  [[nodiscard]] const DatasetShape& shape() const override;
+  [[nodiscard]] const std::vector<std::int64_t>& grid() const override;
+  /// Names of channels: "u", with several levels "u(t-1)", "u(t)", with an axis "channel" "u[0]", "u[1]".
+  [[nodiscard]] const std::vector<std::string>& input_names() const override;
+  [[nodiscard]] const std::vector<std::string>& target_names() const override;
+  void reorder(const ColumnOrder& inputs, const ColumnOrder& targets) override;
+  [[nodiscard]] std::string place_of_input(std::int64_t sample, std::int64_t column) const override;
+  [[nodiscard]] std::string place_of_target(std::int64_t sample, std::int64_t column) const override;
+
+  void read_inputs(std::int64_t first, std::int64_t count, void* destination) const override;
+  void read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const override;
+  void read_targets(std::int64_t first, std::int64_t count, float* destination) const override;
+
+  /// Statistics of an array's channel are those of all levels that the windows of `part` touch, and the same
+  /// for every level of a window and every step; for differences, those of all differences between these
+  /// levels. They are summed in one fixed order, and taken from the file `statistics` of the options where it
+  /// has them.
+  [[nodiscard]] bool has_channel_statistics() const override { return true; }
+  [[nodiscard]] ColumnStatistics input_statistics(Split part) const override;
+  [[nodiscard]] ColumnStatistics target_statistics(Split part) const override;
+
+  /// Returns a digest of the files' names without folders, their metadata and the values of the arrays. The
+  /// pass over the values is made once, with that of the statistics.
+  [[nodiscard]] std::string identity() const override;
+  /// Does nothing: values are checked whenever they are read.
+  void require_valid_values() const override {}
+  [[nodiscard]] std::int64_t checking_bytes() const override;
+  [[nodiscard]] std::int64_t block_samples() const override;
+
+  [[nodiscard]] const RolloutLayout& rollout() const;
+  [[nodiscard]] const ArrayOptions& options() const;
+  [[nodiscard]] const std::vector<std::string>& files() const;
+  /// Returns the samples of file `file`.
+  [[nodiscard]] Split samples_of(std::int64_t file) const;
+  [[nodiscard]] WindowPlace place(std::int64_t sample) const;
+  /// Returns the sample whose inputs end at `newest` (a stored index) of trajectory `sample` in file `file`;
+  /// nothing if no window does. With points_are_samples: its first point.
+  [[nodiscard]] std::optional<std::int64_t> sample_at(const WindowPlace& place) const;
+  /// Returns inputs, then targets that are no inputs, then constants.
+  [[nodiscard]] const std::vector<ArrayReport>& arrays() const;
+  /// Reads the axes of an array of a file as they are used, sliced: names, coordinates and units.
+  [[nodiscard]] ArrayCoordinates coordinates(std::int64_t file, const std::string& array) const;
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
+/// Opens the files that names and patterns stand for (file_pattern.hpp) as one store. `steps`: of a rollout;
+/// 1: none. Throws Error (bad_input), before memory is taken, if a pattern matches no file, a file is of
+/// another format, arrays or axes are missing or do not fit each other, slices or windows leave nothing, or
+/// targets cannot be fed back although steps > 1.
+[[nodiscard]] std::shared_ptr<ArrayStore> open_array_store(const std::vector<std::string>& names,
+                                                           const ArrayOptions& options,
+                                                           std::int64_t steps = 1,
+                                                           Answers answers = Answers::needed);
+
+}  // namespace mylos

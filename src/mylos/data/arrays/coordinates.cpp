@@ -1,0 +1,65 @@
+#include "mylos/data/arrays/coordinates.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+/// Attributes that say how values are stored: those of an output differ.
+constexpr std::array storage_attributes = {"scale_factor", "add_offset",  "_FillValue",  "missing_value",
+                                           "_Unsigned",    "dtype",       "valid_range", "valid_min",
+                                           "valid_max",    "actual_range"};
+/// Attributes with which HDF5 and NetCDF-4 link arrays and their axes.
+constexpr std::array linking_attributes = {"CLASS",          "NAME",          "DIMENSION_LIST",
+                                           "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates",
+                                           "_NCProperties"};
+
+std::vector<hdf5::Attribute> without(std::vector<hdf5::Attribute> attributes, auto... lists) {
+  const auto is_in = [](const auto& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  std::erase_if(attributes, [&](const hdf5::Attribute& each) { return (is_in(lists, each.name) || ...); });
+  return attributes;
+}
+
+/// Reads the coordinates that `scale` states for an axis.
+void read_scale(const hdf5::File& file, const std::string& scale, const SlicedAxis& of,
+                AxisCoordinates& axis) {
+  const hdf5::Array array(file, scale);
+  if (array.facts().dims != std::vector<std::int64_t>{of.extent}) return;
+  const std::vector<hdf5::Attribute> attributes = array.attributes();
+  const NumberConversion conversion = conversion_of(array.facts().type, attributes, std::nullopt,
+                                                    fmt::format("{}: array {}", file.path(), scale));
+  std::vector<std::byte> stored(static_cast<std::size_t>(of.count * size_of(conversion.type)));
+  array.read({{of.start}, {of.step}, {of.count}}, stored.data());
+  axis.scale = scale;
+  axis.values.resize(static_cast<std::size_t>(of.count));
+  // Missing coordinates become NaN.
+  static_cast<void>(convert_numbers(conversion, {{of.count, 1, 1}}, stored.data(), axis.values.data()));
+  axis.attributes = without(attributes, storage_attributes, linking_attributes);
+}
+
+}  // namespace
+
+ArrayCoordinates coordinates_of(const hdf5::File& file, const OpenArray& array) {
+  ArrayCoordinates result{.path = array.array().path(),
+                          .facts = array.array().facts(),
+                          .attributes = without(array.attributes(), storage_attributes, linking_attributes)};
+  const std::vector<std::string> scales = array.array().scales();
+  for (std::size_t i = 0; i < array.axes().size(); ++i) {
+    const SlicedAxis& of = array.axes()[i];
+    AxisCoordinates axis{.axis = of.name, .extent = of.count};
+    try {
+      if (!scales[i].empty()) read_scale(file, scales[i], of, axis);
+    } catch (const Error&) {
+      axis = {.axis = of.name, .extent = of.count};  // a NetCDF dimension without coordinates holds nothing
+    }
+    result.axes.push_back(std::move(axis));
+  }
+  return result;
+}
+
+}  // namespace mylos

@@ -1,0 +1,68 @@
+#include "mylos/data/arrays/file_pattern.hpp"
+
+#include <glob.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/text.hpp"
+
+namespace mylos {
+namespace {
+
+/// The names that match a pattern.
+class Matches {
+ public:
+  explicit Matches(const std::string& pattern) {
+    const int status = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found_);
+    if (status == 0 || status == GLOB_NOMATCH) return;
+    fail_run(status == GLOB_NOSPACE ? ErrorId::out_of_memory : ErrorId::cannot_read,
+             "'{}': the files that match cannot be listed: {}", printable(pattern), std::strerror(errno));
+  }
+  ~Matches() { ::globfree(&found_); }
+  Matches(const Matches&) = delete;
+  Matches& operator=(const Matches&) = delete;
+
+  [[nodiscard]] std::vector<std::string> names() const {
+    return {found_.gl_pathv, found_.gl_pathv + found_.gl_pathc};
+  }
+
+ private:
+  glob_t found_{};
+};
+
+bool names_something(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+}  // namespace
+
+std::vector<std::string> files_of(const std::vector<std::string>& names) {
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    if (names_something(name)) {
+      files.push_back(name);
+      continue;
+    }
+    const bool is_pattern = name.find_first_of("*?[") != std::string::npos;
+    if (!is_pattern)
+      fail_input(ErrorId::no_such_file, "{}: no such file{}", printable(name), current_folder_note(name));
+    std::vector<std::string> matches = Matches(name).names();
+    if (matches.empty())
+      fail_input(ErrorId::no_such_file, "'{}' matches no file{}", printable(name), current_folder_note(name));
+    files.insert(files.end(), std::make_move_iterator(matches.begin()),
+                 std::make_move_iterator(matches.end()));
+  }
+  std::sort(files.begin(), files.end());
+  const auto twice = std::adjacent_find(files.begin(), files.end());
+  if (twice != files.end())
+    fail_input(ErrorId::duplicate_key, "{}: is named by two of the entries, expected one", *twice);
+  return files;
+}
+
+}  // namespace mylos

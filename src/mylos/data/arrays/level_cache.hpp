@@ -1,0 +1,76 @@
+// LevelCache: converted levels of arrays, as [point][channel]; the most recently used ones stay in memory.
+//
+// Levels are read in slabs: runs of adjacent levels of one trajectory that cover complete chunks, so that a
+// chunk is decoded once for all its levels, and that are long enough for one call of HDF5. A slab is the unit
+// of the cache. Values are float, or double for arrays whose differences are taken and that float cannot hold
+// exactly. All memory is allocated by the constructor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mylos/data/arrays/file_table.hpp"
+#include "mylos/data/arrays/sample_layout.hpp"
+#include "mylos/data/files/host_array.hpp"
+
+namespace mylos {
+
+/// How an array is cached.
+struct SlabPlan {
+  std::int64_t level_elements = 1;
+  std::int64_t levels = 1;        // of a slab
+  std::int64_t shift = 0;         // slab i has levels [i * levels - shift, (i + 1) * levels - shift)
+  std::int64_t slots = 1;         // slabs in memory
+  std::int64_t buffer_bytes = 0;  // for the stored numbers of a slab
+  bool wide = false;              // double
+
+  [[nodiscard]] std::int64_t element_bytes() const { return wide ? 8 : 4; }
+  [[nodiscard]] std::int64_t level_bytes() const { return level_elements * element_bytes(); }
+  [[nodiscard]] std::int64_t slab_bytes() const { return levels * level_bytes(); }
+  [[nodiscard]] std::int64_t slab_of(std::int64_t level) const { return (level + shift) / levels; }
+};
+
+/// Returns the plans of all arrays: at least the slabs that a window touches, and more within some ten MiB.
+/// `total_slabs_limit`: no more slabs than all files have.
+[[nodiscard]] std::vector<SlabPlan> plan_slabs(const SampleLayout& layout, const ArrayOptions& options,
+                                               const std::vector<OpenArray>& first_file);
+/// Returns the bytes that a cache of these plans allocates.
+[[nodiscard]] std::int64_t bytes_of(const std::vector<SlabPlan>& plans);
+
+class LevelCache {
+ public:
+  /// `files` must outlive the cache. Throws Error (bad_input) if the machine has too little memory.
+  LevelCache(FileTable& files, std::vector<SlabPlan> plans);
+
+  [[nodiscard]] const SlabPlan& plan(std::size_t array) const { return plans_[array]; }
+  /// Returns a level, valid until `slots` other slabs of the array have been read. Throws Error (bad_input)
+  /// as OpenArray::read does, or if the file has changed. Not for concurrent calls.
+  [[nodiscard]] const std::byte* level(std::size_t array, std::int64_t file, std::int64_t trajectory,
+                                       std::int64_t level);
+  /// Returns the levels behind `level`, inclusive, that lie in the same slab.
+  [[nodiscard]] std::int64_t levels_from(std::size_t array, std::int64_t level) const {
+    const SlabPlan& plan = plans_[array];
+    return plan.levels - (level + plan.shift) % plan.levels;
+  }
+
+ private:
+  struct Slot {
+    std::int64_t file = -1;
+    std::int64_t trajectory = 0;
+    std::int64_t slab = 0;
+    std::uint64_t used = 0;
+    std::int64_t first = 0;  // level
+  };
+  void read(std::size_t array, Slot& slot, std::byte* memory);
+
+  FileTable& files_;
+  std::vector<SlabPlan> plans_;
+  std::vector<std::vector<Slot>> slots_;
+  std::vector<std::size_t> last_;  // the slot that was used last, of each array
+  std::vector<HostBytes> memory_;
+  HostBytes buffer_;
+  std::uint64_t clock_ = 0;
+};
+
+}  // namespace mylos

@@ -1,0 +1,55 @@
+// SampleLayout: from which arrays and levels the channels of a sample come.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mylos/data/array_options.hpp"
+#include "mylos/data/arrays/open_array.hpp"
+#include "mylos/data/arrays/rollout_layout.hpp"
+
+namespace mylos {
+
+/// Adjacent channels of a sample that come from one level of one array.
+struct ChannelSource {
+  std::size_t array = 0;
+  std::int64_t level = 0;                            // counted from the window's first
+  std::optional<std::int64_t> minus = std::nullopt;  // the level that is subtracted
+  std::int64_t first = 0;                            // channel of the sample
+  std::int64_t count = 0;
+};
+
+struct SampleLayout {
+  std::vector<std::string> arrays;           // inputs, targets that are no inputs, constants
+  std::size_t first_constant = 0;            // constants follow
+  std::vector<StoredExtents> extents = {};    // of each array, in the first file
+  std::vector<hdf5::NumberType> types = {};  // of each array
+  std::vector<std::int64_t> grid = {};       // extents of the grid
+  std::int64_t span = 1;                     // levels of a window
+  std::int64_t every = 1;                    // levels between windows
+  RolloutLayout rollout = {};
+  std::vector<ChannelSource> inputs = {};
+  std::vector<ChannelSource> targets = {};
+  std::vector<std::string> input_names = {};  // of channels
+  std::vector<std::string> target_names = {};
+
+  [[nodiscard]] bool is_constant(std::size_t array) const { return array >= first_constant; }
+};
+
+/// Returns the arrays in the order of SampleLayout.
+[[nodiscard]] std::vector<std::string> arrays_of(const ArrayOptions& options);
+
+/// Returns the layout of samples for rollouts of `steps` steps. Throws Error (bad_input) if the arrays do not
+/// fit each other or the options do not fit the axes.
+[[nodiscard]] SampleLayout sample_layout(const ArrayOptions& options, std::int64_t steps,
+                                         const std::vector<OpenArray>& first_file);
+
+/// Throws Error (bad_input), naming both files, if an array of another file has other extents than that of
+/// the first, apart from trajectories and levels.
+void require_same_extents(const SampleLayout& layout, const std::string& first_file,
+                          const std::vector<OpenArray>& arrays);
+
+}  // namespace mylos

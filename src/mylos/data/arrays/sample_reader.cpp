@@ -1,0 +1,115 @@
+#include "mylos/data/arrays/sample_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
+
+namespace mylos {
+namespace {
+
+/// Points that are interleaved at a time, so that the destination stays in the cache.
+constexpr std::int64_t points_at_a_time = 1024;
+/// Sources whose levels are looked up before any is copied.
+constexpr std::size_t sources_at_a_time = 64;
+
+template <class T>
+void interleave(const T* from, std::int64_t points, std::int64_t count, std::int64_t channels, float* to) {
+  if (count == channels) {
+    for (std::int64_t i = 0; i < points * count; ++i) to[i] = static_cast<float>(from[i]);
+  } else if (count == 1) {
+    for (std::int64_t i = 0; i < points; ++i) to[i * channels] = static_cast<float>(from[i]);
+  } else {
+    for (std::int64_t i = 0; i < points; ++i)
+      for (std::int64_t c = 0; c < count; ++c) to[i * channels + c] = static_cast<float>(from[i * count + c]);
+  }
+}
+
+template <class T>
+void interleave_difference(const T* from, const T* minus, std::int64_t points, std::int64_t count,
+                           std::int64_t channels, float* to) {
+  for (std::int64_t i = 0; i < points; ++i) {
+    for (std::int64_t c = 0; c < count; ++c) {
+      const std::int64_t k = i * count + c;
+      to[i * channels + c] = static_cast<float>(static_cast<double>(from[k]) - static_cast<double>(minus[k]));
+    }
+  }
+}
+
+/// Interleaves sources of one channel each: the stores of all of them are vectors.
+template <std::size_t... I>
+void interleave_together(const std::array<const float*, sizeof...(I)>& from, std::int64_t points, float* to,
+                         std::index_sequence<I...>) {
+  constexpr auto channels = static_cast<std::int64_t>(sizeof...(I));
+  const std::tuple sources(from[I]...);
+  for (std::int64_t i = 0; i < points; ++i)
+    ((to[i * channels + static_cast<std::int64_t>(I)] = std::get<I>(sources)[i]), ...);
+}
+
+/// A source with its levels.
+struct SourceLevels {
+  const ChannelSource* source = nullptr;
+  bool wide = false;
+  const std::byte* from = nullptr;
+  const std::byte* minus = nullptr;
+};
+
+template <class T>
+void copy_source(const SourceLevels& levels, std::int64_t first, std::int64_t points, std::int64_t channels,
+                 float* to) {
+  const std::int64_t count = levels.source->count;
+  const T* from = reinterpret_cast<const T*>(levels.from) + first * count;
+  if (levels.minus == nullptr) return interleave(from, points, count, channels, to);
+  interleave_difference(from, reinterpret_cast<const T*>(levels.minus) + first * count, points, count,
+                        channels, to);
+}
+
+/// Copies the sources together if they are levels of `Count` arrays of one channel, which are the sample.
+template <std::size_t Count>
+bool copy_together(const SourceLevels* levels, std::size_t number, std::int64_t channels, std::int64_t first,
+                   std::int64_t points, float* to) {
+  if (number != Count || channels != static_cast<std::int64_t>(Count)) return false;
+  std::array<const float*, Count> from{};
+  for (std::size_t i = 0; i < Count; ++i) {
+    if (levels[i].wide || levels[i].minus != nullptr) return false;
+    from[i] = reinterpret_cast<const float*>(levels[i].from) + first;
+  }
+  interleave_together(from, points, to, std::make_index_sequence<Count>{});
+  return true;
+}
+
+}  // namespace
+
+void copy_points(LevelCache& cache, const std::vector<ChannelSource>& sources, const SampleLayout& layout,
+                 const WindowIndex::Place& window, std::int64_t first, std::int64_t count,
+                 std::int64_t channels, float* destination) {
+  // The cache holds the slabs of a complete window, so that its levels stay valid together.
+  std::array<SourceLevels, sources_at_a_time> found;
+  for (std::size_t begin = 0; begin < sources.size(); begin += sources_at_a_time) {
+    const std::size_t number = std::min(sources_at_a_time, sources.size() - begin);
+    for (std::size_t i = 0; i < number; ++i) {
+      const ChannelSource& source = sources[begin + i];
+      const bool constant = layout.is_constant(source.array);
+      const auto level = [&](std::int64_t offset) {
+        return constant ? cache.level(source.array, window.file, 0, 0)
+                        : cache.level(source.array, window.file, window.trajectory, window.level + offset);
+      };
+      found[i] = {&source, cache.plan(source.array).wide, level(source.level),
+                  source.minus ? level(*source.minus) : nullptr};
+    }
+    for (std::int64_t point = 0; point < count; point += points_at_a_time) {
+      const std::int64_t points = std::min(points_at_a_time, count - point);
+      float* to = destination + point * channels;
+      const auto together = [&](auto copy) {
+        return copy(found.data(), number, channels, first + point, points, to);
+      };
+      if (together(copy_together<2>) || together(copy_together<3>) || together(copy_together<4>)) continue;
+      for (std::size_t i = 0; i < number; ++i) {
+        const auto copy = found[i].wide ? copy_source<double> : copy_source<float>;
+        copy(found[i], first + point, points, channels, to + found[i].source->first);
+      }
+    }
+  }
+}
+
+}  // namespace mylos

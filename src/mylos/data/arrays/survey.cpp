@@ -1,0 +1,188 @@
+#include "mylos/data/arrays/survey.hpp"
+
+#include <algorithm>
+
+#include "mylos/io/files/digest.hpp"
+
+namespace mylos {
+namespace {
+
+/// Windows [first, first + count) of one trajectory touch levels [begin, end); differences are taken from
+/// levels [newest, newest_end).
+struct TouchedLevels {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t newest = 0;
+  std::int64_t newest_end = 0;
+};
+
+TouchedLevels touched(const SampleLayout& layout, std::int64_t first, std::int64_t count) {
+  if (count <= 0) return {};
+  const RolloutLayout& rollout = layout.rollout;
+  const std::int64_t begin = first * layout.every;
+  const std::int64_t last = (first + count - 1) * layout.every;
+  return {begin, last + layout.span, begin + rollout.history - 1,
+          last + rollout.history + (rollout.steps - 1) * rollout.ahead};
+}
+
+class FileSums {
+ public:
+  FileSums(const SurveyedData& data, std::int64_t file, ArraySums& sums)
+      : data_(data), file_(file), sums_(sums) {}
+
+  /// Adds the windows [first, first + count) of the file.
+  void add(std::int64_t first, std::int64_t count) {
+    if (count == 0) return;
+    const SampleLayout& layout = data_.layout;
+    const std::int64_t each = data_.windows.windows_of(data_.windows.levels(file_));
+    for (std::size_t array = 0; array < layout.arrays.size(); ++array) {
+      if (layout.is_constant(array)) {
+        add_levels(array, 0, 0, 1);
+        continue;
+      }
+      for (std::int64_t trajectory = first / each; trajectory * each < first + count; ++trajectory) {
+        const std::int64_t begin = std::max<std::int64_t>(0, first - trajectory * each);
+        const std::int64_t end = std::min(each, first + count - trajectory * each);
+        const TouchedLevels levels = touched(layout, begin, end - begin);
+        add_levels(array, trajectory, levels.begin, levels.end);
+        add_differences(array, trajectory, levels);
+      }
+    }
+  }
+
+  /// Adds all windows of the file, and all its values to the digest.
+  void add_all(Xxh128& digest) {
+    const SampleLayout& layout = data_.layout;
+    const std::int64_t levels = data_.windows.levels(file_);
+    const TouchedLevels used = touched(layout, 0, data_.windows.windows_of(levels));
+    for (std::size_t array = 0; array < layout.arrays.size(); ++array) {
+      const bool constant = layout.is_constant(array);
+      const std::int64_t trajectories = constant ? 1 : data_.windows.trajectories(file_);
+      for (std::int64_t trajectory = 0; trajectory < trajectories; ++trajectory) {
+        const std::int64_t all = constant ? 1 : levels;
+        const std::int64_t end = constant ? 1 : used.end;
+        for_slabs(
+            array, trajectory, 0, all, [&](const std::byte* slab, std::int64_t first, std::int64_t count) {
+              digest.update(slab, static_cast<std::size_t>(count * data_.cache.plan(array).level_bytes()));
+              add_values(array, slab, std::min(count, end - first));
+            });
+        if (!constant) add_differences(array, trajectory, used);
+      }
+    }
+  }
+
+ private:
+  template <class Use>
+  void for_slabs(std::size_t array, std::int64_t trajectory, std::int64_t begin, std::int64_t end,
+                 const Use& use) {
+    for (std::int64_t level = begin; level < end;) {
+      const std::int64_t count = std::min(data_.cache.levels_from(array, level), end - level);
+      use(data_.cache.level(array, file_, trajectory, level), level, count);
+      level += count;
+    }
+  }
+
+  void add_values(std::size_t array, const std::byte* levels, std::int64_t count) {
+    const SlabPlan& plan = data_.cache.plan(array);
+    const std::int64_t points = plan.level_elements / data_.layout.extents[array].channels;
+    for (std::int64_t i = 0; i < count; ++i, levels += plan.level_bytes()) {
+      if (plan.wide) {
+        sums_.values[array].add(reinterpret_cast<const double*>(levels), points);
+      } else {
+        sums_.values[array].add(reinterpret_cast<const float*>(levels), points);
+      }
+    }
+  }
+
+  void add_levels(std::size_t array, std::int64_t trajectory, std::int64_t begin, std::int64_t end) {
+    for_slabs(array, trajectory, begin, end, [&](const std::byte* slab, std::int64_t, std::int64_t count) {
+      add_values(array, slab, count);
+    });
+  }
+
+  void add_differences(std::size_t array, std::int64_t trajectory, const TouchedLevels& levels) {
+    if (sums_.differences[array].channels().empty()) return;
+    const SlabPlan& plan = data_.cache.plan(array);
+    const std::int64_t ahead = data_.layout.rollout.ahead;
+    const std::int64_t points = plan.level_elements / data_.layout.extents[array].channels;
+    difference_.resize(static_cast<std::size_t>(plan.level_elements));
+    for (std::int64_t level = levels.newest; level < levels.newest_end; ++level) {
+      const std::byte* before = data_.cache.level(array, file_, trajectory, level);
+      const std::byte* after = data_.cache.level(array, file_, trajectory, level + ahead);
+      const auto subtract = [&](const auto* from, const auto* minus) {
+        for (std::size_t i = 0; i < difference_.size(); ++i)
+          difference_[i] = static_cast<float>(static_cast<double>(from[i]) - static_cast<double>(minus[i]));
+      };
+      if (plan.wide) {
+        subtract(reinterpret_cast<const double*>(after), reinterpret_cast<const double*>(before));
+      } else {
+        subtract(reinterpret_cast<const float*>(after), reinterpret_cast<const float*>(before));
+      }
+      sums_.differences[array].add(difference_.data(), points);
+    }
+  }
+
+  SurveyedData data_;
+  std::int64_t file_;
+  ArraySums& sums_;
+  std::vector<float> difference_;
+};
+
+}  // namespace
+
+ArraySums::ArraySums(const SampleLayout& layout) {
+  for (const StoredExtents& extents : layout.extents) values.emplace_back(extents.channels);
+  differences.resize(values.size());
+  if (!layout.rollout.adds_newest) return;
+  for (const ChannelSource& source : layout.targets) differences[source.array] = ChannelSums(source.count);
+}
+
+void ArraySums::add(const ArraySums& other) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i].add(other.values[i]);
+    differences[i].add(other.differences[i]);
+  }
+}
+
+std::int64_t files_per_group(std::int64_t files) {
+  return (files + Survey::max_groups - 1) / Survey::max_groups;
+}
+
+Survey survey_of(const SurveyedData& data) {
+  const std::int64_t files = data.windows.files();
+  const std::int64_t per_group = files_per_group(files);
+  Survey survey;
+  Xxh128 digest;
+  for (std::int64_t file = 0; file < files; ++file) {
+    if (file % per_group == 0) survey.groups.emplace_back(data.layout);
+    FileSums(data, file, survey.groups.back()).add_all(digest);
+  }
+  survey.digest = digest.digest();
+  return survey;
+}
+
+ArraySums sums_of(const SurveyedData& data, const Survey& survey, std::int64_t first, std::int64_t count) {
+  const WindowIndex& windows = data.windows;
+  const std::int64_t per_group = files_per_group(windows.files());
+  const std::int64_t end = first + count;
+  ArraySums sums(data.layout);
+  for (std::int64_t file = 0; file < windows.files();) {
+    const std::int64_t group_end = std::min(windows.files(), file + per_group);
+    const bool starts_group = file % per_group == 0;
+    if (starts_group && windows.first_window(file) >= first &&
+        windows.first_window(group_end - 1) + windows.windows_in(group_end - 1) <= end) {
+      sums.add(survey.groups[static_cast<std::size_t>(file / per_group)]);
+      file = group_end;
+      continue;
+    }
+    const std::int64_t begins = std::max(first, windows.first_window(file));
+    const std::int64_t ends = std::min(end, windows.first_window(file) + windows.windows_in(file));
+    ArraySums of_file(data.layout);
+    if (ends > begins) FileSums(data, file, of_file).add(begins - windows.first_window(file), ends - begins);
+    sums.add(of_file);
+    ++file;
+  }
+  return sums;
+}
+
+}  // namespace mylos

@@ -1,0 +1,35 @@
+#include "mylos/data/files/sample_store.hpp"
+
+#include <cmath>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+
+const char* name_of_answers(Task task) {
+  switch (task) {
+    case Task::classification:
+      return "labels";
+    case Task::regression:
+      return "targets";
+    case Task::none:
+      break;
+  }
+  return "nothing";
+}
+
+Splits split_samples(std::int64_t samples, double validation_fraction) {
+  if (!(validation_fraction >= 0 && validation_fraction < 1)) {
+    fail_input(ErrorId::bad_value, "data.validation = {}, expected at least 0 and below 1",
+               validation_fraction);
+  }
+  const auto held_out =
+      static_cast<std::int64_t>(std::llround(validation_fraction * static_cast<double>(samples)));
+  if (held_out >= samples || (validation_fraction > 0 && held_out == 0)) {
+    fail_input(ErrorId::too_little_data, "data.validation = {} leaves no sample of {} for {}",
+               validation_fraction, samples, held_out == 0 ? "validation" : "training");
+  }
+  return {{0, samples - held_out}, {samples - held_out, held_out}};
+}
+
+}  // namespace mylos

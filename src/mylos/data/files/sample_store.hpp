@@ -1,0 +1,120 @@
+// SampleStore: samples that can be read by their number, whatever the files are that hold them.
+//
+// The loader, the evaluation reader and the normalizer use nothing else. Dataset reads one prepared file.
+// Samples are numbered from 0 in the order of the files. A store checks its files when it is opened, before
+// memory is taken, and is immutable afterwards, apart from reorder().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mylos/base/error.hpp"
+#include "mylos/data/files/column_names.hpp"
+#include "mylos/data/files/dataset_format.hpp"
+#include "mylos/data/files/statistics.hpp"
+
+namespace mylos {
+
+/// A range of samples of a store.
+struct Split {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+/// The training part and the held-out part, at the end, of `samples` samples.
+struct Splits {
+  Split train;
+  Split validation;
+};
+[[nodiscard]] Splits split_samples(std::int64_t samples, double validation_fraction);
+
+/// Whether inputs may come alone, which is enough for prediction but not for training or evaluation.
+enum class Answers { needed, optional };
+
+/// Returns the name of the dataset with the answers, without its slash: "labels", "targets", "nothing".
+[[nodiscard]] const char* name_of_answers(Task task);
+
+class SampleStore {
+ public:
+  virtual ~SampleStore() = default;
+
+  /// Returns the name of the store in messages: the path of its file, or the files as the deck names them.
+  [[nodiscard]] virtual const std::string& path() const = 0;
+
+  [[nodiscard]] virtual const DatasetShape& shape() const = 0;
+  [[nodiscard]] Task task() const { return shape().task; }
+  [[nodiscard]] std::int64_t samples() const { return shape().samples; }
+  [[nodiscard]] std::int64_t features() const { return shape().features; }
+  /// Returns the outputs of a network for these samples: classes, or targets per sample; 0 if not known.
+  [[nodiscard]] std::int64_t outputs() const { return shape().outputs; }
+  /// Returns the grid of a sample: its extents, then its channels; empty if it is not known.
+  [[nodiscard]] virtual const std::vector<std::int64_t>& grid() const = 0;
+
+  /// Returns the names of the classes; empty if they are not known.
+  [[nodiscard]] virtual std::vector<std::string> class_names() const { return {}; }
+  /// Returns the names of the inputs and targets in reading order: of each column, or of each channel of
+  /// samples on a grid. Empty if they are not known.
+  [[nodiscard]] virtual const std::vector<std::string>& input_names() const = 0;
+  [[nodiscard]] virtual const std::vector<std::string>& target_names() const = 0;
+  /// Sets the order in which columns, their names and statistics are read from now on; identities keep the
+  /// stored order. The orders have one entry per name (of columns or channels), or are empty.
+  virtual void reorder(const ColumnOrder& inputs, const ColumnOrder& targets) = 0;
+
+  /// Return where column `column`, in reading order, of a sample lies, for messages: "train.h5: /inputs row
+  /// 3, column 5 (counted from 0)".
+  [[nodiscard]] virtual std::string place_of_input(std::int64_t sample, std::int64_t column) const = 0;
+  [[nodiscard]] virtual std::string place_of_target(std::int64_t sample, std::int64_t column) const = 0;
+
+  /// Read samples [first, first + count), row-major: inputs [count, features] in the type of shape();
+  /// labels [count]; targets [count, outputs]. Two threads may read at the same time (a loader's and that of
+  /// an evaluation). They allocate nothing once the first samples have been read. Throw Error (bad_input)
+  /// with file and array if the data cannot be read or have changed since they were first read.
+  virtual void read_inputs(std::int64_t first, std::int64_t count, void* destination) const = 0;
+  /// Called for classification only.
+  virtual void read_labels(std::int64_t first, std::int64_t count, std::int32_t* destination) const = 0;
+  /// Does nothing if there are no targets.
+  virtual void read_targets(std::int64_t first, std::int64_t count, float* destination) const = 0;
+  /// Reads the answers of the task: labels (int32), targets (float) or nothing.
+  void read_answers(std::int64_t first, std::int64_t count, std::byte* destination) const {
+    if (task() == Task::classification)
+      read_labels(first, count, reinterpret_cast<std::int32_t*>(destination));
+    if (task() == Task::regression) read_targets(first, count, reinterpret_cast<float*>(destination));
+  }
+
+  /// Returns whether statistics are of channels: entry i is that of every column whose number modulo the
+  /// number of entries is i. Otherwise each column has an entry.
+  [[nodiscard]] virtual bool has_channel_statistics() const { return false; }
+  /// Return the statistics of these samples. They may take a pass over them. Throw Error (bad_input) for
+  /// values that are not finite.
+  [[nodiscard]] virtual ColumnStatistics input_statistics(Split part) const = 0;
+  [[nodiscard]] virtual ColumnStatistics target_statistics(Split part) const = 0;
+  /// Returns the statistics of all inputs if they are stored with them, without a pass.
+  [[nodiscard]] virtual std::optional<ColumnStatistics> prepared_input_statistics() const {
+    return std::nullopt;
+  }
+
+  /// Returns the digest of the contents: as stored, otherwise from a pass. A restart with other data is
+  /// refused. It does not depend on the names of folders.
+  [[nodiscard]] virtual std::string identity() const = 0;
+
+  /// Checks every value, if a program other than ours wrote them. Throws Error (bad_input).
+  virtual void require_valid_values() const = 0;
+  /// Throws Error (bad_input) unless the label of sample `row` is a class.
+  virtual void require_label(std::int64_t /*row*/, std::int32_t /*label*/) const {}
+
+  /// Returns the host memory in bytes that reading takes besides the caller's: digests, cached chunks.
+  [[nodiscard]] virtual std::int64_t checking_bytes() const = 0;
+  /// Returns the number of adjacent samples that are read together fastest, for shuffle = "blocks"; 0: as
+  /// many as a piece of the file of usual size holds.
+  [[nodiscard]] virtual std::int64_t block_samples() const { return 0; }
+
+ protected:
+  SampleStore() = default;
+  SampleStore(const SampleStore&) = default;
+  SampleStore& operator=(const SampleStore&) = default;
+};
+
+}  // namespace mylos

@@ -1,0 +1,98 @@
+#include "mylos/data/run/rollout_feedback.hpp"
+
+#include <fmt/format.h>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+/// The scaling of a channel: normalised = (value - shift) * scale.
+struct ChannelScaling {
+  double shift = 0;
+  double scale = 1;
+
+  bool operator==(const ChannelScaling&) const = default;
+};
+
+/// Returns that of a column; without normalisation the identity.
+ChannelScaling scaling_of(const ColumnScaling& columns, std::int64_t column) {
+  if (columns.identity()) return {};
+  const auto i = static_cast<std::size_t>(column);
+  return {columns.shift[i], columns.scale[i]};
+}
+
+/// Returns that of a channel, which all points share.
+ChannelScaling shared_scaling(const ColumnScaling& columns, std::int64_t points, std::int64_t channels,
+                              std::int64_t channel) {
+  const ChannelScaling first = scaling_of(columns, channel);
+  for (std::int64_t point = 1; point < points && !columns.identity(); ++point) {
+    if (scaling_of(columns, point * channels + channel) == first) continue;
+    fail_input(ErrorId::keys_conflict,
+               "rollout: data.normalize scales each point of channel {} differently, and an output would not "
+               "have the scale of the next input; use data.normalize = \"channel\"",
+               channel);
+  }
+  return first;
+}
+
+}  // namespace
+
+FeedbackMap feedback_map(const RolloutLayout& layout) {
+  if (layout.ahead > 1 && layout.history > 1) {
+    fail_input(ErrorId::keys_conflict,
+               "rollout: a step of data.arrays.ahead = {} levels does not give the levels between, which "
+               "data.arrays.history = {} reads; set one of the two to 1",
+               layout.ahead, layout.history);
+  }
+  FeedbackMap map{.points = layout.points,
+                  .steps = layout.steps,
+                  .row_channels = layout.sample_inputs(),
+                  .output_channels = layout.target_channels()};
+  map.inputs.resize(static_cast<std::size_t>(layout.network_inputs()));
+  const auto input = [&map](std::int64_t channel) -> FeedbackChannel& {
+    return map.inputs[static_cast<std::size_t>(channel)];
+  };
+  for (std::int64_t c = 0; c < layout.newest(); ++c) input(c).previous = c + layout.level_channels;
+  for (std::int64_t f = 0; f < layout.forcing_channels(); ++f) {
+    FeedbackChannel& forcing = input(layout.newest() + layout.forcing[static_cast<std::size_t>(f)]);
+    forcing.row = layout.network_inputs() + f;
+    forcing.row_step = layout.forcing_channels();
+  }
+  for (std::int64_t c = layout.newest() + layout.level_channels; c < layout.network_inputs(); ++c)
+    input(c).row = c;  // constants
+  for (std::int64_t target = 0; target < layout.target_channels(); ++target) {
+    const std::int64_t channel = layout.state[static_cast<std::size_t>(target)];
+    if (channel < 0) {
+      fail_input(
+          ErrorId::keys_conflict,
+          "rollout: target channel {} (counted from 0) is no input, so that it cannot be fed back; add "
+          "its array to data.arrays.inputs",
+          target);
+    }
+    FeedbackChannel& newest = input(layout.newest() + channel);
+    newest.output = target;
+    if (layout.adds_newest) newest.previous = layout.newest() + channel;
+    for (std::int64_t level = 0; level < layout.history; ++level)
+      input(level * layout.level_channels + channel).is_state = true;
+  }
+  return map;
+}
+
+std::vector<FeedbackScaling> feedback_scalings(const Normalizer& normalizer, const FeedbackMap& map) {
+  std::vector<FeedbackScaling> scalings(map.inputs.size());
+  for (std::int64_t c = 0; c < map.input_channels(); ++c) {
+    const FeedbackChannel& channel = map.inputs[static_cast<std::size_t>(c)];
+    if (channel.output < 0) continue;
+    const ChannelScaling in = shared_scaling(normalizer.inputs, map.points, map.input_channels(), c);
+    const ChannelScaling out =
+        shared_scaling(normalizer.targets, map.points, map.output_channels, channel.output);
+    const bool is_difference = channel.previous >= 0;
+    const double shift = is_difference ? out.shift : out.shift - in.shift;
+    scalings[static_cast<std::size_t>(c)] = {static_cast<float>(in.scale / out.scale),
+                                             static_cast<float>(shift * in.scale)};
+  }
+  return scalings;
+}
+
+}  // namespace mylos

@@ -1,0 +1,326 @@
+#include "mylos/io/hdf5/hdf5_array.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/io/hdf5/hdf5_library.hpp"
+
+namespace mylos::hdf5 {
+namespace {
+
+constexpr std::size_t max_array_rank = 8;
+constexpr std::int64_t read_piece_bytes = std::int64_t{8} << 20;
+/// HDF5 stores no larger chunks; a chunk is held in memory while one of its elements is read.
+constexpr double max_chunk_bytes = 4294967295.0;
+
+/// The names of the filters that HDF5 may have built in, and the largest ratio of compression of each: a file
+/// that claims more is malicious or damaged. scaleoffset stores nothing for a constant chunk.
+struct KnownFilter {
+  H5Z_filter_t id;
+  const char* name;
+  double max_ratio;
+};
+constexpr KnownFilter known_filters[] = {
+    {H5Z_FILTER_DEFLATE, "gzip", 1032},
+    {H5Z_FILTER_SHUFFLE, "shuffle", 1},
+    {H5Z_FILTER_FLETCHER32, "fletcher32", 1},
+    {H5Z_FILTER_SZIP, "szip", 8192},
+    {H5Z_FILTER_NBIT, "nbit", 64},
+    {H5Z_FILTER_SCALEOFFSET, "scaleoffset", 1e9},
+};
+
+struct FloatFields {
+  NumberType type;
+  std::size_t bytes, exponent_at, exponent_bits, mantissa_bits, bias;
+};
+constexpr FloatFields float_types[] = {{NumberType::fp16, 2, 10, 5, 10, 15},
+                                       {NumberType::bf16, 2, 7, 8, 7, 127},
+                                       {NumberType::fp32, 4, 23, 8, 23, 127},
+                                       {NumberType::fp64, 8, 52, 11, 52, 1023}};
+
+std::optional<NumberType> float_type(hid_t type) {
+  std::size_t sign = 0;
+  std::size_t exponent_at = 0;
+  std::size_t exponent_bits = 0;
+  std::size_t mantissa_at = 0;
+  std::size_t mantissa_bits = 0;
+  if (H5Tget_fields(type, &sign, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) < 0)
+    return std::nullopt;
+  for (const FloatFields& known : float_types) {
+    if (H5Tget_size(type) == known.bytes && sign == 8 * known.bytes - 1 && exponent_at == known.exponent_at &&
+        exponent_bits == known.exponent_bits && mantissa_at == 0 && mantissa_bits == known.mantissa_bits &&
+        H5Tget_ebias(type) == known.bias)
+      return known.type;
+  }
+  return std::nullopt;
+}
+
+/// Returns the type of stored numbers; nothing for anything else. An enum of integers (h5py's bool) counts as
+/// them.
+std::optional<NumberType> number_type(hid_t type) {
+  if (H5Tget_class(type) == H5T_ENUM) {
+    const Handle base(H5Tget_super(type), H5Tclose);
+    return base.ok() && H5Tget_class(base.id()) == H5T_INTEGER ? number_type(base.id()) : std::nullopt;
+  }
+  const auto bytes = H5Tget_size(type);
+  const auto order = H5Tget_order(type);
+  if (bytes > 1 && order != H5T_ORDER_LE && order != H5T_ORDER_BE) return std::nullopt;
+  if (H5Tget_class(type) == H5T_FLOAT) return float_type(type);
+  if (H5Tget_class(type) != H5T_INTEGER || H5Tget_precision(type) != 8 * bytes) return std::nullopt;
+  const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
+  switch (bytes) {
+    case 1:
+      return is_signed ? NumberType::int8 : NumberType::uint8;
+    case 2:
+      return is_signed ? NumberType::int16 : NumberType::uint16;
+    case 4:
+      return is_signed ? NumberType::int32 : NumberType::uint32;
+    case 8:
+      return is_signed ? NumberType::int64 : NumberType::uint64;
+    default:
+      return std::nullopt;
+  }
+}
+
+Handle in_memory(NumberType type) {
+  switch (type) {
+    case NumberType::int8:
+      return {H5Tcopy(H5T_NATIVE_INT8), H5Tclose};
+    case NumberType::int16:
+      return {H5Tcopy(H5T_NATIVE_INT16), H5Tclose};
+    case NumberType::uint8:
+      return type_in_memory(DType::uint8);
+    case NumberType::uint16:
+      return type_in_memory(DType::uint16);
+    case NumberType::int32:
+      return type_in_memory(DType::int32);
+    case NumberType::uint32:
+      return type_in_memory(DType::uint32);
+    case NumberType::int64:
+      return type_in_memory(DType::int64);
+    case NumberType::uint64:
+      return type_in_memory(DType::uint64);
+    case NumberType::fp16:
+      return type_in_memory(DType::fp16);
+    case NumberType::bf16:
+      return type_in_memory(DType::bf16);
+    case NumberType::fp32:
+      return type_in_memory(DType::fp32);
+    case NumberType::fp64:
+      break;
+  }
+  return type_in_memory(DType::fp64);
+}
+
+/// Reads the names of the filters, and returns the largest ratio of compression that they can reach.
+double read_filters(const std::string& where, hid_t creation, std::vector<std::string>& names) {
+  double ratio = 1;
+  const int count = H5Pget_nfilters(creation);
+  for (int i = 0; i < count; ++i) {
+    unsigned flags = 0;
+    unsigned settings = 0;
+    std::size_t values = 0;
+    std::array<char, 64> name{};
+    const auto id = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &values, nullptr,
+                                   name.size() - 1, name.data(), &settings);
+    const auto* const known = std::find_if(std::begin(known_filters), std::end(known_filters),
+                                           [&](const KnownFilter& filter) { return filter.id == id; });
+    const bool can_decode = known != std::end(known_filters) && H5Zfilter_avail(id) > 0 &&
+                            H5Zget_filter_info(id, &settings) >= 0 &&
+                            (settings & H5Z_FILTER_CONFIG_DECODE_ENABLED) != 0;
+    if (!can_decode) {
+      fail_input(
+          ErrorId::unsupported_feature,
+          "{} needs the filter {} ({}), which this HDF5 library has not built in; `h5repack -f GZIP=4` "
+          "writes the file with gzip",
+          where, static_cast<int>(id), known == std::end(known_filters) ? name.data() : known->name);
+    }
+    names.emplace_back(known->name);
+    ratio *= known->max_ratio;
+  }
+  return ratio;
+}
+
+}  // namespace
+
+std::int64_t size_of(NumberType type) {
+  constexpr std::int64_t bytes[] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
+  return bytes[static_cast<std::size_t>(type)];
+}
+
+std::string_view name_of(NumberType type) {
+  constexpr std::string_view names[] = {"int8",  "uint8",  "int16",   "uint16",   "int32",   "uint32",
+                                        "int64", "uint64", "float16", "bfloat16", "float32", "float64"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+struct Array::State {
+  File file;
+  std::string path;
+  hid_t id = -1;
+  ArrayFacts facts;
+
+  State(const File& of, std::string name) : file(of), path(std::move(name)) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (id < 0) return;
+    const LibraryScope scope;
+    H5Dclose(id);
+  }
+
+  void open();
+  void read_dims(const std::string& where);
+  void check_storage(const std::string& where);
+};
+
+void Array::State::read_dims(const std::string& where) {
+  const Handle space(H5Dget_space(id), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(space.id());
+  if (rank < 0 || static_cast<std::size_t>(rank) > max_array_rank)
+    fail_input(ErrorId::too_large, "{} has {} dimensions, at most {} are read", where, rank, max_array_rank);
+  if (H5Sget_simple_extent_type(space.id()) == H5S_NULL)
+    fail_input(ErrorId::bad_dataset, "{} has a null dataspace, expected elements", where);
+  std::array<hsize_t, max_array_rank> extent{};
+  std::array<hsize_t, max_array_rank> most{};
+  H5Sget_simple_extent_dims(space.id(), extent.data(), most.data());
+  std::int64_t bytes = size_of(facts.type);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i) {
+    const auto length = static_cast<std::int64_t>(extent[i]);
+    if (length < 0 || (length > 0 && bytes > std::numeric_limits<std::int64_t>::max() / length))
+      fail_input(ErrorId::too_large, "{} claims more elements than 63 bits can count", where);
+    bytes *= std::max<std::int64_t>(1, length);
+    facts.dims.push_back(length);
+    facts.unlimited.push_back(most[i] == H5S_UNLIMITED);
+  }
+}
+
+void Array::State::check_storage(const std::string& where) {
+  const Handle creation(H5Dget_create_plist(id), H5Pclose);
+  if (!creation.ok()) fail_to_read(where + " is damaged");
+  const auto layout = H5Pget_layout(creation.id());
+  if (layout == H5D_VIRTUAL || H5Pget_external_count(creation.id()) > 0)
+    fail_input(ErrorId::unsupported_feature, "{} keeps its data in another file, which is not followed",
+               where);
+  double ratio = 1;
+  if (layout == H5D_CHUNKED) {
+    std::array<hsize_t, max_array_rank> extent{};
+    const int rank = H5Pget_chunk(creation.id(), static_cast<int>(max_array_rank), extent.data());
+    auto bytes = static_cast<double>(size_of(facts.type));
+    for (std::size_t i = 0; i < static_cast<std::size_t>(std::max(0, rank)); ++i) {
+      facts.chunk.push_back(static_cast<std::int64_t>(extent[i]));
+      bytes *= static_cast<double>(extent[i]);
+    }
+    if (bytes > max_chunk_bytes || facts.chunk.size() != facts.dims.size())
+      fail_input(ErrorId::damaged, "{} has impossible chunks", where);
+    ratio = read_filters(where, creation.id(), facts.filters);
+  }
+  facts.stored_bytes = static_cast<std::int64_t>(H5Dget_storage_size(id));
+  auto bytes = static_cast<double>(size_of(facts.type));
+  for (const auto length : facts.dims) bytes *= static_cast<double>(length);
+  if (static_cast<double>(facts.stored_bytes) * ratio < bytes) {
+    fail_input(ErrorId::damaged,
+               "{} has {} stored, its dimensions need {}: a part of it was never written, or is missing",
+               where, format_bytes(facts.stored_bytes), format_bytes(static_cast<std::int64_t>(bytes)));
+  }
+}
+
+void Array::State::open() {
+  const std::string where = fmt::format("{}: array {}", file.path(), path);
+  // HDF5 follows no links here: open_object() has checked the path.
+  { const Handle object = open_object(*file.state_, path); }
+  const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  // Boxes are made of complete chunks, each of which is read once: the cache holds one chunk.
+  constexpr std::size_t cached_chunks = 101;  // slots
+  constexpr std::size_t cache_bytes = std::size_t{1} << 20;
+  H5Pset_chunk_cache(access.id(), cached_chunks, cache_bytes, 1.0);
+  id = H5Dopen2(file.state_->id, path.c_str(), access.id());
+  if (id < 0) fail_input(ErrorId::bad_dataset, "{} is not an array: {}", where, last_error());
+  const Handle type(H5Dget_type(id), H5Tclose);
+  const auto stored = type.ok() ? number_type(type.id()) : std::nullopt;
+  if (!stored)
+    fail_input(ErrorId::bad_dataset, "{} holds {}, expected numbers", where,
+               type.ok() ? type_text(type.id()) : "nothing readable");
+  facts.type = *stored;
+  facts.big_endian = H5Tget_size(type.id()) > 1 && H5Tget_order(type.id()) == H5T_ORDER_BE;
+  read_dims(where);
+  check_storage(where);
+}
+
+Array::Array(const File& file, const std::string& path) : state_(std::make_shared<State>(file, path)) {
+  const LibraryScope scope;
+  state_->open();
+}
+
+const std::string& Array::path() const {
+  return state_->path;
+}
+const std::string& Array::file_path() const {
+  return state_->file.path();
+}
+const ArrayFacts& Array::facts() const {
+  return state_->facts;
+}
+
+void Array::read(const Box& box, void* destination) const {
+  const State& array = *state_;
+  const std::size_t rank = array.facts.dims.size();
+  std::array<hsize_t, max_array_rank> start{};
+  std::array<hsize_t, max_array_rank> step{};
+  std::array<hsize_t, max_array_rank> count{};
+  std::int64_t row_bytes = size_of(array.facts.type);  // of an index of the first dimension that is split
+  std::size_t split = rank;
+  for (std::size_t i = 0; i < rank; ++i) {
+    start[i] = static_cast<hsize_t>(box.start[i]);
+    step[i] = static_cast<hsize_t>(box.step[i]);
+    count[i] = static_cast<hsize_t>(box.count[i]);
+    if (box.count[i] == 0) return;
+    if (split == rank && box.count[i] > 1) {
+      split = i;
+    } else if (split < rank) {
+      row_bytes *= box.count[i];
+    }
+  }
+  const std::int64_t rows = split < rank ? box.count[split] : 1;
+  std::int64_t piece = std::max<std::int64_t>(1, read_piece_bytes / row_bytes);
+  const std::int64_t chunk =
+      split < rank && !array.facts.chunk.empty() && box.step[split] == 1 ? array.facts.chunk[split] : 1;
+  if (piece < rows) piece = std::max(chunk, piece - piece % chunk);
+  auto* position = static_cast<std::byte*>(destination);
+  for (std::int64_t row = 0; row < rows;) {
+    std::int64_t length = std::min(piece, rows - row);
+    if (split < rank) {
+      const std::int64_t first = box.start[split] + row * box.step[split];
+      if (row + length < rows && chunk > 1) {  // a piece ends where a chunk ends
+        const std::int64_t excess = (first + length) % chunk;
+        if (excess < length) length -= excess;
+      }
+      start[split] = static_cast<hsize_t>(first);
+      count[split] = static_cast<hsize_t>(length);
+    }
+    const LibraryScope scope;
+    const Handle file_space(H5Dget_space(array.id), H5Sclose);
+    // A memory space of the box's shape: HDF5 maps chunks to any other shape element by element.
+    const Handle memory_space(
+        rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(rank), count.data(), nullptr),
+        H5Sclose);
+    const Handle type = in_memory(array.facts.type);
+    const bool done =
+        (rank == 0 || H5Sselect_hyperslab(file_space.id(), H5S_SELECT_SET, start.data(), step.data(),
+                                          count.data(), nullptr) >= 0) &&
+        H5Dread(array.id, type.id(), memory_space.id(), file_space.id(), H5P_DEFAULT, position) >= 0;
+    if (!done) fail_to_read(fmt::format("{}: array {} cannot be read", file_path(), path()));
+    require_not_truncated(*array.file.state_);
+    row += length;
+    position += length * row_bytes;
+  }
+}
+
+std::int64_t Array::id() const {
+  return state_->id;
+}
+
+}  // namespace mylos::hdf5

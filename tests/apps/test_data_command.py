@@ -1,0 +1,161 @@
+"""mylos data: files, arrays, samples and statistics as numpy finds them, pictures, and what it refuses.
+
+usage: test_data_command.py MYLOS
+"""
+import base64
+import re
+import struct
+import sys
+import tempfile
+import xml.etree.ElementTree
+import zlib
+
+import h5py
+import numpy
+
+from small_problem import Command, prepare
+
+DECK = """[run]
+name = "fields"
+steps = 10
+[data]
+train = "run-*.h5"
+test = "other.h5"
+batch = 4
+validation = 0.2
+shuffle = "blocks"
+[data.arrays]
+inputs = ["/u", "/v"]
+targets = ["/u"]
+constants = ["/mask"]
+axes = "time y x"
+history = 2
+[model]
+type = "unet"
+channels = [4, 8]
+edges = "periodic"
+loss = "mse"
+"""
+LEVELS, GRID = 12, (8, 6)
+VIRIDIS_ENDS = (0x44, 0x01, 0x54), (0xfd, 0xe7, 0x25)
+
+
+def write_fields(folder):
+    source = numpy.random.default_rng(7)
+    for name in ("run-0", "run-1", "other"):
+        with h5py.File(folder / f"{name}.h5", "w") as file:
+            file.create_dataset("u", data=source.standard_normal((LEVELS, *GRID)), chunks=(3, *GRID), compression="gzip", shuffle=True)
+            file.create_dataset("v", data=source.integers(-500, 500, (LEVELS, *GRID)).astype(">i2"), maxshape=(None, *GRID))
+            file["v"].attrs["scale_factor"] = 0.25
+            file["mask"] = numpy.ones(GRID, "f4")
+    (folder / "fields.toml").write_text(DECK, encoding="utf-8")
+
+
+def pixels_of(png):
+    """[height, width, 3] of a PNG without filters, as ours are."""
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    width, height = struct.unpack(">II", png[16:24])
+    begin = png.index(b"IDAT")
+    bytes_of_chunk = struct.unpack(">I", png[begin - 4:begin])[0]
+    rows = numpy.frombuffer(zlib.decompress(png[begin + 4:begin + 4 + bytes_of_chunk]), "u1").reshape(height, 1 + 3 * width)
+    assert not rows[:, 0].any()
+    return rows[:, 1:].reshape(height, width, 3)
+
+
+def check_tables(command):
+    said = command.must("data", "fields.toml").stdout
+    for name in ("run-0.h5", "run-1.h5"):
+        assert re.search(rf"^ +{name} +10 +[\d.]+ KiB$", said, re.M), said
+    assert re.search(r"^ +2 files +20 ", said, re.M) and re.search(r"^ +other\.h5 +10 ", said, re.M), said
+    assert re.search(r"^ +/u +input, target +time 12, y 8, x 6 +float64 +chunks 3 x 8 x 6, shuffle, gzip", said, re.M), said
+    assert re.search(r"^ +/v +input +time 12\+, y 8, x 6 +int16, big-endian +chunks ", said, re.M), said
+    assert re.search(r"^ +/mask +constant +y 8, x 6 +float32 +contiguous +192 B$", said, re.M), said
+    assert "windows of 2 levels, targets 1 level later" in said and "the last 4 training samples are for validation" in said, said
+    assert f"a sample: {8 * 6 * 5} inputs (8 x 6 x 5), {8 * 6} targets" in said, said
+    assert re.search(r"^reading: \d+ samples/s", said, re.M) and re.search(r"reading (keeps up|does NOT keep up)", said), said
+    check_statistics(command, said)
+
+
+def check_statistics(command, said):
+    """Of all levels that the 16 training windows touch: 12 of the first file, 8 and a target of the second."""
+    with h5py.File(command.folder / "run-0.h5") as first, h5py.File(command.folder / "run-1.h5") as second:
+        u = numpy.concatenate([first["u"][()], second["u"][:8]])
+    found = re.search(r"^ +u\(t\) +(\S+) +(\S+) +(\S+) +(\S+)$", said, re.M)
+    assert found, said
+    expected = (u.mean(), u.std(), u.min(), u.max())
+    assert numpy.allclose([float(number) for number in found.groups()], expected, rtol=1e-5, atol=1e-6), f"{found.group()}: {expected}"
+    assert re.search(r"^ +mask +1 +0 +1 +1 +constant$", said, re.M), said
+
+
+def check_pictures(command):
+    """Each panel has its array's colours: the same range for all levels of u, pixel by pixel."""
+    said = command.must("data", "fields.toml", "--picture", "sample.svg", "--sample", 3).stdout
+    assert "sample.svg: sample 3" in said, said
+    root = xml.etree.ElementTree.parse(command.folder / "sample.svg").getroot()
+    images = [image.get("href") for image in root.iter("{http://www.w3.org/2000/svg}image")]
+    assert len(images) == 6, len(images)  # u and v twice, the mask, the target u
+    pictures = [pixels_of(base64.b64decode(image.split(",")[1])) for image in images]
+    with h5py.File(command.folder / "run-0.h5") as file:
+        u = file["u"][3:6].astype("f4")
+    highest, lowest = numpy.unravel_index(u.argmax(), u.shape), numpy.unravel_index(u.argmin(), u.shape)
+    of_u = [pictures[0], pictures[2], pictures[5]]
+    for (level, y, x), colour in ((lowest, VIRIDIS_ENDS[0]), (highest, VIRIDIS_ENDS[1])):
+        picture = of_u[level]
+        pixels = picture.shape[0] // GRID[0]
+        assert tuple(picture[y * pixels, x * pixels]) == colour, (level, y, x, picture[y * pixels, x * pixels])
+        others = sum(numpy.all(other == colour, axis=-1).sum() for other in of_u)
+        assert others == pixels * pixels, f"{others} pixels have the colour of an end, expected {pixels} x {pixels}"
+    command.must("data", "fields.toml", "--picture", "sample.png")
+    page = pixels_of((command.folder / "sample.png").read_bytes())
+    assert page.shape[0] > 2 * pictures[0].shape[0] and page.shape[1] > 5 * pictures[0].shape[1], page.shape
+
+
+def check_lines(command):
+    """Grids of one dimension are curves."""
+    with h5py.File(command.folder / "line.h5", "w") as file:
+        file["u"] = numpy.sin(numpy.arange(20)[:, None] + numpy.linspace(0, 6, 32))
+    deck = DECK.replace('"run-*.h5"', '"line.h5"').replace('test = "other.h5"\n', "").replace('["/u", "/v"]', '["/u"]')
+    deck = deck.replace('constants = ["/mask"]\n', "").replace("time y x", "time x").replace('"blocks"', '"samples"')
+    (command.folder / "line.toml").write_text(deck, encoding="utf-8")
+    said = command.must("data", "line.toml", "--picture", "line.svg").stdout
+    assert 'data.shuffle = "samples" reads all' in said, said
+    root = xml.etree.ElementTree.parse(command.folder / "line.svg").getroot()
+    paths = [path.get("d") for path in root.iter("{http://www.w3.org/2000/svg}path")]
+    assert len(paths) == 3 and all(path.count("L") == 31 for path in paths), paths
+    assert pixels_of((command.folder / "sample.png").read_bytes()).size > 0
+
+
+def check_prepared(command):
+    prepare(command)
+    said = command.must("data", "deck.toml", "--picture", "row.svg").stdout
+    assert re.search(r"^ +train\.h5 +500 ", said, re.M) and "8 inputs, 1 of 3 classes" in said, said
+    with h5py.File(command.folder / "train.h5") as file:
+        first = file["inputs"][:, 0].astype("f8")
+    found = re.search(r"^ +x0 +(\S+) +(\S+) +(\S+) +(\S+)$", said, re.M)
+    assert numpy.allclose([float(number) for number in found.groups()], (first.mean(), first.std(), first.min(), first.max()), rtol=1e-5), said
+    (command.folder / "text.txt").write_text("to be or not to be " * 20, encoding="utf-8")
+    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    (command.folder / "gpt.toml").write_text('[run]\nsteps = 1\n[data]\ntrain = "text.h5"\n[model]\ntype = "gpt"\nlayers = 1\nheads = 1\n'
+                                             "width = 8\ncontext = 4\n", encoding="utf-8")
+    assert "380 tokens below" in command.must("data", "gpt.toml").stdout
+    command.must_refuse(["data", "gpt.toml", "--picture", "a.svg"], "arguments-conflict", "text.h5", "tokens")
+
+
+def check_refusals(command):
+    picture = ["data", "fields.toml", "--picture"]
+    command.must_refuse([*picture, "sample.jpg"], "bad-argument", "--picture sample.jpg", ".svg", ".png")
+    command.must_refuse([*picture, "a.svg", "--sample", 20], "bad-argument", "--sample 20", "0 to 19")
+    command.must_refuse(["data", "fields.toml", "--sample", 2], "arguments-conflict", "--sample", "--picture")
+    command.must_refuse(["data", "fields.toml"], "wrong-rank-count", "one rank", ranks=2)
+    command.must_refuse(["data", "fields.toml", "data.train=none-*.h5"], "no-such-file", "none-*.h5")
+    assert not (command.folder / "a.svg").exists()
+    result = command.run(*picture, "no/such/a.svg")
+    assert result.returncode == 1 and "no/such/a.svg" in result.stderr and "[cannot-write]" in result.stderr, result
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(sys.argv[1], directory)
+    write_fields(mylos.folder)
+    for check in (check_tables, check_pictures, check_lines, check_prepared, check_refusals):
+        check(mylos)
+        print(check.__name__, "passed")
