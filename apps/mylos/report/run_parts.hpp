@@ -30,8 +30,8 @@ namespace mylos::app {
 /// samples.json: {step, parts: {PART: [picture, ...]}}, fields of a few samples (field_files.hpp).
 [[nodiscard]] ordered_json samples_of(const std::string& folder, ordered_json& notes);
 
-/// *.rollout.json: [{name, step, members, first_step_not_finite, errors, spectrum, pictures}, ...], the first few
-/// by name; empty if there are none.
+/// *.rollout.json: [{name, step, members, first_step_not_finite, errors, spectrum, pictures}, ...], the first
+/// few by name; empty if there are none.
 [[nodiscard]] ordered_json rollouts_of(const std::string& folder, ordered_json& notes);
 
 /// events.jsonl, warnings, rewinds and decisions: {total, kinds: {KIND: count}, rows: [{step, kind, cause,

@@ -35,9 +35,8 @@ void add_communication_keys(Schema& schema) {
 /// The name of a metric: words, and "test.rolloutN" with any number of steps.
 ValueType<std::string> metric_type() {
   Words<std::string> words;
-  for (const char* word :
-       {"", "train.loss", "validation.loss", "validation.accuracy", "validation.top5", "validation.r2",
-        "test.loss", "test.accuracy", "test.top5", "test.r2"})
+  for (const char* word : {"", "train.loss", "validation.loss", "validation.accuracy", "validation.top5",
+                           "validation.r2", "test.loss", "test.accuracy", "test.top5", "test.r2"})
     words.emplace_back(word, word);
   ValueType<std::string> type = word_type(std::move(words));
   const auto read = type.read;
@@ -68,10 +67,11 @@ void add_checkpoint_keys(Schema& schema) {
   keys.integer("keep_every", &CheckpointOptions::keep_every, {0, max_count}, "steps",
                "Checkpoints whose step is a multiple of this number are never deleted. 0: none.");
   keys.add("keep_best", &CheckpointOptions::keep_best, metric_type(),
-              "A checkpoint is written when an evaluation is better by this metric than all earlier ones. "
-              "`checkpoints/best` names it, and it is kept until there is a better one. train.loss: the mean "
-              "over the steps since the previous evaluation. top5, r2 and rolloutN must be in `run.metrics`. \"\": no "
-              "best checkpoint.");
+           "A checkpoint is written when an evaluation is better by this metric than all earlier ones. "
+           "`checkpoints/best` names it, and it is kept until there is a better one. train.loss: the mean "
+           "over the steps since the previous evaluation. top5, r2 and rolloutN must be in `run.metrics`. "
+           "\"\": no "
+           "best checkpoint.");
   keys.boolean("background", &CheckpointOptions::background,
                "Writes checkpoints asynchronously from a copy of the state, if memory.budget has room for "
                "it: training continues while rank 0 writes the state and each rank its shards "

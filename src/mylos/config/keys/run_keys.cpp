@@ -71,8 +71,8 @@ Found read_metrics(Options& options, const Value& value) {
                                     [&](Measure measure) { return *word == name_of(measure); });
     const std::int64_t steps = rollout_steps_of(*word);
     if (named == std::end(all_measures) && steps == 0) return what + " in the list";
-    const bool is_known = steps > 0 ? rollout_steps > 0
-                                    : std::find(measures.begin(), measures.end(), *named) != measures.end();
+    const bool is_known =
+        steps > 0 ? rollout_steps > 0 : std::find(measures.begin(), measures.end(), *named) != measures.end();
     if (is_known) return what + (steps > 0 ? " as a second rollout in the list" : " twice in the list");
     if (steps > 0) {
       rollout_steps = steps;
@@ -123,7 +123,8 @@ void add_run_keys(Schema& schema) {
   keys.integer("evaluate_every", &RunOptions::evaluate_every, {0, max_count}, "steps",
                "Interval between evaluations of the validation data and the test data. 0: after each epoch.");
   Key& metrics = keys.add(
-      "metrics", "list of words from \"top5\", \"confusion\", \"r2\" and \"rolloutN\" (N steps: \"rollout20\")", "a ",
+      "metrics",
+      "list of words from \"top5\", \"confusion\", \"r2\" and \"rolloutN\" (N steps: \"rollout20\")", "a ",
       "Metrics of evaluations besides loss and accuracy (`docs/metrics.md`). For model.loss = "
       "\"cross_entropy\": top5, the fraction of samples whose label is among the five largest outputs, "
       "and confusion, the number of samples of each class that were predicted as each class "

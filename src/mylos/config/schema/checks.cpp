@@ -55,7 +55,8 @@ class Checks : DeckMistakes {
            metric + " is of trajectories, which are read from arrays; give [data.arrays]");
     if (options_.data.test.empty())
       fail(ErrorId::missing_key, {"run.metrics"}, metric + " is of the test data; give 'data.test'");
-    if (options_.model.loss == LossType::cross_entropy || options_.model.loss == LossType::binary_cross_entropy)
+    if (options_.model.loss == LossType::cross_entropy ||
+        options_.model.loss == LossType::binary_cross_entropy)
       fail(ErrorId::not_measured, {"run.metrics", "model.loss"},
            metric + " is measured of the targets of a regression");
   }

@@ -14,7 +14,7 @@ constexpr std::int64_t max_layers = 1000;              // hidden, or of a transf
 constexpr std::int64_t max_context = 1 << 20;          // tokens
 constexpr std::int64_t max_vocabulary = 1 << 24;       // tokens
 constexpr std::int64_t max_history = 1000;             // levels in time of a sample
-constexpr std::size_t max_files = 10'000;               // in a list of them; patterns may match more
+constexpr std::size_t max_files = 10'000;              // in a list of them; patterns may match more
 constexpr std::int64_t max_seed = 0x7FFFFFFFFFFFFFFF;  // TOML's integers have a sign
 
 inline constexpr std::int64_t max_kernel = 1023;  // points along an axis

@@ -41,7 +41,7 @@ hdf5::File open_array_file(const std::string& path) {
 }  // namespace
 
 OpenArrayFile::OpenArrayFile(const std::string& path, const std::vector<std::string>& names,
-                   const ArrayOptions& options)
+                             const ArrayOptions& options)
     : file(open_array_file(path)) {
   arrays.reserve(names.size());
   for (const std::string& name : names) arrays.emplace_back(file, name, options);

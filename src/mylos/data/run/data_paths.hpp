@@ -9,8 +9,8 @@
 namespace mylos {
 
 /// Returns the prepared files that the entries stand for, at least one. A single name without a pattern is
-/// returned as it is: opening it says how to make such a file. Throws Error (bad_input) if an entry matches no
-/// file.
+/// returned as it is: opening it says how to make such a file. Throws Error (bad_input) if an entry matches
+/// no file.
 [[nodiscard]] std::vector<std::string> prepared_files(const DataFiles& files);
 
 /// Returns those files that the entries stand for and that exist.
