@@ -227,7 +227,7 @@ def check_refusals(command):
     (command.folder / "forced.toml").write_text(FIELDS.format(time=":", more="").replace('targets = ["/u", "/deep/v"]', 'targets = ["/f"]')
                                                 .replace('inputs = ["/u", "/deep/v", "/f"]', 'inputs = ["/u", "/deep/v"]').replace("outputs = 3", "outputs = 1"), encoding="utf-8")
     command.must("train", "forced.toml", "run.folder=forced")
-    command.must_refuse(["rollout", "forced", "fields.h5", "--steps", 1, "--out", "no.h5"], "data-mismatch", "/f is not among its inputs")
+    command.must_refuse(["rollout", "forced", "fields.h5", "--steps", 1, "--out", "no.h5"], "data-mismatch", "/f of data.arrays.targets is not among its inputs")
     command.must_refuse(["train", "fields.toml", 'run.metrics=["rollout20"]'], "too-little-data", "rollout20", "fields.h5")
     command.must_refuse(["train", "fields.toml", 'run.metrics=["rollout0"]'], "bad-value", "rollout0")
     command.must_refuse(["train", "fields.toml", "checkpoint.keep_best=test.rollout2"], "not-measured", "rollout2")
