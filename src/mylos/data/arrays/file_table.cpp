@@ -41,10 +41,27 @@ hdf5::File open_array_file(const std::string& path) {
 }  // namespace
 
 OpenArrayFile::OpenArrayFile(const std::string& path, const std::vector<std::string>& names,
-                   const ArrayOptions& options)
+                             const ArrayOptions& options)
     : file(open_array_file(path)) {
   arrays.reserve(names.size());
   for (const std::string& name : names) arrays.emplace_back(file, name, options);
+}
+
+ArrayOptions with_available_targets(const std::string& file, ArrayOptions options, Answers answers) {
+  if (answers == Answers::needed) {
+    if (options.targets.empty())
+      fail_input(ErrorId::missing_key,
+                 "data.arrays.targets is missing: the arrays that the network predicts");
+    return options;
+  }
+  if (options.targets.empty()) return options;
+  const OpenArrayFile opened(file, {options.inputs.front()}, options);
+  const bool has_all = std::all_of(options.targets.begin(), options.targets.end(),
+                                   [&](const std::string& target) { return opened.file.exists(target); });
+  if (has_all) return options;
+  options.targets.clear();
+  options.targets_are = TargetsAre::state;
+  return options;
 }
 
 FileTable::FileTable(std::vector<std::string> paths, std::vector<std::string> arrays,

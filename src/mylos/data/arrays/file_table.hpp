@@ -8,6 +8,7 @@
 
 #include "mylos/data/array_options.hpp"
 #include "mylos/data/arrays/open_array.hpp"
+#include "mylos/data/files/sample_store.hpp"
 
 namespace mylos {
 
@@ -25,6 +26,11 @@ struct OpenArrayFile {
   hdf5::File file;
   std::vector<OpenArray> arrays;
 };
+
+/// Returns the options, without targets if the file lacks one of these arrays and answers are optional.
+/// Throws Error (bad_input) if answers are needed and the options name no targets.
+[[nodiscard]] ArrayOptions with_available_targets(const std::string& file, ArrayOptions options,
+                                                  Answers answers);
 
 class FileTable {
  public:

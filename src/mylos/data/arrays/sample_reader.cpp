@@ -112,4 +112,26 @@ void copy_points(LevelCache& cache, const std::vector<ChannelSource>& sources, c
   }
 }
 
+void put_channels_in_order(const ColumnOrder& order, std::int64_t points, float* values) {
+  if (order.empty()) return;
+  std::vector<float> stored(order.size());
+  for (std::int64_t point = 0; point < points; ++point, values += order.size()) {
+    std::copy_n(values, order.size(), stored.data());
+    for (std::size_t i = 0; i < order.size(); ++i) values[i] = stored[static_cast<std::size_t>(order[i])];
+  }
+}
+
+void apply_order(const ColumnOrder& order, ColumnOrder& known, std::vector<std::string>& names) {
+  if (order.empty()) return;
+  ColumnOrder all;
+  std::vector<std::string> named;
+  for (const std::int64_t channel : order) {
+    const auto i = static_cast<std::size_t>(channel);
+    all.push_back(known.empty() ? channel : known[i]);
+    named.push_back(names[i]);
+  }
+  known = std::move(all);
+  names = std::move(named);
+}
+
 }  // namespace mylos
