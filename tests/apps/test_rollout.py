@@ -12,7 +12,7 @@ import h5py
 import numpy
 
 from checkpoints import last_checkpoint
-from rollout_fields import FIELDS, HIGH, LEVELS, LINEAR, SAMPLES, WIDE, errors, fields_of, spectrum, write_fields, write_linear
+from rollout_fields import FIELDS, HIGH, LEVELS, LINEAR, POINTS, SAMPLES, WIDE, errors, fields_of, spectrum, write_fields, write_linear
 from small_problem import Command
 
 
@@ -196,6 +196,20 @@ def check_ranks(command):
     assert (command.folder / "members.h5").read_bytes() == before and not (command.folder / "members.h5.tmp").exists()
 
 
+def check_points(command):
+    """Points as samples: fields are put together from them, also where ranks divide a field."""
+    (command.folder / "points.toml").write_text(POINTS.format(time=":", more="points_are_samples = true\ntargets_are = \"difference\""), encoding="utf-8")
+    command.must("train", "points.toml", "run.folder=points")
+    command.must("rollout", "points", "fields.h5", "--steps", 3, "--out", "points.h5", "--truth", "fields.h5")
+    command.must("predict", "points", "fields.h5", "predicted-points.h5", ranks=2)
+    found, predicted = fields_of(command.folder / "points.h5"), fields_of(command.folder / "predicted-points.h5")
+    assert found.shape == (4, HIGH, WIDE // 2, 3) and predicted.shape == (LEVELS - 1, HIGH, WIDE // 2, 3)
+    close(predicted[0], found[1], 1e-6)
+    truth = fields_of(command.folder / "fields.h5")[:, :, ::2]
+    for step, row in enumerate(table(command.folder / "points.errors.csv"), 1):
+        close([row["nrmse"]], [errors(found[step], truth[step])[1]], 1e-6)
+
+
 def check_not_finite(command):
     """A rollout that leaves the range of float is written, and the first step is named."""
     with h5py.File(command.folder / "huge.h5", "w") as huge, h5py.File(command.folder / "fields.h5") as whole:
@@ -237,7 +251,7 @@ def check_refusals(command):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
-        for check in (check_linear, check_fields, check_layout, check_slices, check_ranks, check_not_finite, check_refusals):
+        for check in (check_linear, check_fields, check_layout, check_slices, check_points, check_ranks, check_not_finite, check_refusals):
             check(command)
             print(check.__name__, flush=True)
 
