@@ -8,7 +8,9 @@
 #include "model/guarded_block.hpp"
 #include "model/reference_rollout.hpp"
 #include "mylos/train/plan/assembly.hpp"
+#include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
+#include "train/engines.hpp"
 #include "train/memory_world.hpp"
 
 namespace mylos::rollout_steps_test {
@@ -249,6 +251,36 @@ TEST(RolloutSteps, LeaveFrozenGroupsAlone) {
   for (int i = 0; i < 3; ++i) static_cast<void>(run.step());
   EXPECT_EQ(weights_of(0), frozen);
   EXPECT_NE(weights_of(1), moving);
+}
+
+/// The same batch again and again, without host work.
+class SameBatch final : public BatchSource {
+ public:
+  explicit SameBatch(const MicroBatch& batch) : batch_(batch) {}
+  MicroBatch next(const Execution&) override { return batch_; }
+
+ private:
+  MicroBatch batch_;
+};
+
+TEST(RolloutSteps, AllocateNothing) {
+  for (const bool detach : {false, true}) {
+    const RolloutCase of{.steps = 3, .detach = detach, .noise = 0.1};
+    Options options = options_of(of);
+    options.kernels.gemm = has_tiles() ? GemmChoice::tiles : GemmChoice::automatic;
+    RolloutRun run(of, options);
+    SameBatch batch(run.batches->next(run.trainer->execution()));
+    for (int i = 0; i < 3; ++i) run.trainer->step(batch, false);
+    run.trainer->quiesce();
+    const long before = allocations();
+    run.trainer->step(batch, false);
+    const long allocated = allocations() - before;
+    run.trainer->quiesce();
+    // oneDNN allocates at every call, and MPI when it likes.
+    if (has_tiles() && run.world.communicator->size() == 1) {
+      EXPECT_EQ(allocated, 0);
+    }
+  }
 }
 
 /// Options whose activations are most of their memory.
