@@ -18,14 +18,14 @@ namespace mylos::rollout_steps_test {
 using namespace testing_support;  // NOLINT
 using test::RolloutCase;
 
-constexpr std::int64_t batch = 16;
+constexpr std::int64_t batch_size = 16;
 
 Options options_of(const RolloutCase& of) {
   Options options;
   options.model = test::rollout_model(of);
   options.rollout = test::rollout_options(of);
   options.precision.compute = of.compute;
-  options.data.batch = batch;
+  options.data.batch = batch_size;
   options.run.steps = 100;
   options.optimizer.lr = 1e-2;
   options.communication.timeout_s = 30;
