@@ -10,6 +10,7 @@
 #include "mylos/data/arrays/metadata_digest.hpp"
 #include "mylos/data/arrays/sample_reader.hpp"
 #include "mylos/data/arrays/statistics_file.hpp"
+#include "mylos/data/options.hpp"
 
 namespace mylos {
 namespace {
@@ -18,60 +19,13 @@ namespace {
 constexpr std::int64_t max_block_sample_bytes = std::int64_t{8} << 20;
 constexpr std::int64_t usual_block_sample_bytes = std::int64_t{1} << 20;
 
-std::string text_of_files(const std::vector<std::string>& files) {
-  if (files.size() == 1) return files.front();
-  if (files.size() == 2) return fmt::format("{}, {}", files[0], files[1]);
-  return fmt::format("{}, {} and {} more", files[0], files[1], files.size() - 2);
-}
-
-/// Returns the options without targets if the first file has none and they are not needed.
-ArrayOptions with_targets_of(const std::string& file, ArrayOptions options, Answers answers) {
-  if (answers == Answers::needed) {
-    if (options.targets.empty())
-      fail_input(ErrorId::missing_key,
-                 "data.arrays.targets is missing: the arrays that the network predicts");
-    return options;
-  }
-  if (options.targets.empty()) return options;
-  const OpenFile opened(file, {options.inputs.front()}, options);
-  const bool has_all = std::all_of(options.targets.begin(), options.targets.end(),
-                                   [&](const std::string& target) { return opened.file.exists(target); });
-  if (has_all) return options;
-  options.targets.clear();
-  options.targets_are = TargetsAre::state;
-  return options;
-}
-
-/// Puts the channels of each point into reading order, in place.
-void put_channels_in_order(const ColumnOrder& order, std::int64_t points, float* values) {
-  if (order.empty()) return;
-  std::vector<float> stored(order.size());
-  for (std::int64_t point = 0; point < points; ++point, values += order.size()) {
-    std::copy_n(values, order.size(), stored.data());
-    for (std::size_t i = 0; i < order.size(); ++i) values[i] = stored[static_cast<std::size_t>(order[i])];
-  }
-}
-
-void apply_order(const ColumnOrder& order, ColumnOrder& known, std::vector<std::string>& names) {
-  if (order.empty()) return;
-  ColumnOrder all;
-  std::vector<std::string> named;
-  for (const std::int64_t channel : order) {
-    const auto i = static_cast<std::size_t>(channel);
-    all.push_back(known.empty() ? channel : known[i]);
-    named.push_back(names[i]);
-  }
-  known = std::move(all);
-  names = std::move(named);
-}
-
 }  // namespace
 
 class ArrayStore::State {
  public:
   State(std::vector<std::string> paths, const ArrayOptions& given, std::int64_t steps, Answers answers)
-      : options(with_targets_of(paths.front(), given, answers)),
-        name(text_of_files(paths)),
+      : options(with_available_targets(paths.front(), given, answers)),
+        name(DataFiles(paths).text()),
         files(std::move(paths), arrays_of(options), options),
         layout(sample_layout(options, steps, files.open(0).arrays)),
         windows(layout.span, layout.every) {
@@ -148,23 +102,7 @@ class ArrayStore::State {
     const std::int64_t first = part.first / points_in_window;
     const std::int64_t end = (part.first + part.count + points_in_window - 1) / points_in_window;
     const ArraySums sums = sums_of({layout, windows, *cache}, survey(), first, end - first);
-    std::vector<ChannelSums::Channel> channels;
-    std::vector<double> counts;
-    for (const ChannelSource& source : sources) {
-      const ChannelSums& of = (source.minus ? sums.differences : sums.values)[source.array];
-      channels.insert(channels.end(), of.channels().begin(), of.channels().end());
-      counts.resize(channels.size(), of.count());
-    }
-    ColumnStatistics result;
-    for (std::size_t i = 0; i < channels.size(); ++i) {
-      const std::size_t stored = order.empty() ? i : static_cast<std::size_t>(order[i]);
-      const ChannelSums::Channel& channel = channels[stored];
-      result.mean.push_back(channel.mean);
-      result.deviation.push_back(std::sqrt(channel.squares / counts[stored]));
-      result.minimum.push_back(channel.minimum);
-      result.maximum.push_back(channel.maximum);
-    }
-    return result;
+    return statistics_of(sums, sources, order);
   }
 
   ArrayOptions options;
@@ -192,7 +130,7 @@ class ArrayStore::State {
     const std::string text = text_of_options(options);
     digest.update(text.data(), text.size());
     for (std::int64_t i = 0; i < files.size(); ++i) {
-      const OpenFile& file = files.open(i);
+      const OpenArrayFile& file = files.open(i);
       const std::string& path = files.paths()[static_cast<std::size_t>(i)];
       if (i > 0) require_same_extents(layout, files.paths().front(), file.arrays);
       const StoredExtents& extents = file.arrays.front().extents();
@@ -308,10 +246,8 @@ std::string ArrayStore::identity() const {
 
 std::int64_t ArrayStore::checking_bytes() const {
   const State& state = *state_;
-  std::vector<SlabPlan> plans;
-  for (std::size_t i = 0; i < state.layout.arrays.size(); ++i) plans.push_back(state.cache->plan(i));
   const auto index = static_cast<std::int64_t>(3 * sizeof(std::int64_t)) * state.windows.files();
-  return bytes_of(plans) + state.files.memory_bytes() + index;
+  return state.cache->memory_bytes() + state.files.memory_bytes() + index;
 }
 
 std::int64_t ArrayStore::block_samples() const {
@@ -389,7 +325,7 @@ ArrayCoordinates ArrayStore::coordinates(std::int64_t file, const std::string& a
   const auto& names = state.files.arrays();
   const auto found = std::find(names.begin(), names.end(), array);
   if (found == names.end()) fail_run(ErrorId::internal, "{}: {} is none of the arrays", path(), array);
-  const OpenFile& opened = state.files.open(file);
+  const OpenArrayFile& opened = state.files.open(file);
   return coordinates_of(opened.file, opened.arrays[static_cast<std::size_t>(found - names.begin())]);
 }
 

@@ -40,11 +40,28 @@ hdf5::File open_array_file(const std::string& path) {
 
 }  // namespace
 
-OpenFile::OpenFile(const std::string& path, const std::vector<std::string>& names,
-                   const ArrayOptions& options)
+OpenArrayFile::OpenArrayFile(const std::string& path, const std::vector<std::string>& names,
+                             const ArrayOptions& options)
     : file(open_array_file(path)) {
   arrays.reserve(names.size());
   for (const std::string& name : names) arrays.emplace_back(file, name, options);
+}
+
+ArrayOptions with_available_targets(const std::string& file, ArrayOptions options, Answers answers) {
+  if (answers == Answers::needed) {
+    if (options.targets.empty())
+      fail_input(ErrorId::missing_key,
+                 "data.arrays.targets is missing: the arrays that the network predicts");
+    return options;
+  }
+  if (options.targets.empty()) return options;
+  const OpenArrayFile opened(file, {options.inputs.front()}, options);
+  const bool has_all = std::all_of(options.targets.begin(), options.targets.end(),
+                                   [&](const std::string& target) { return opened.file.exists(target); });
+  if (has_all) return options;
+  options.targets.clear();
+  options.targets_are = TargetsAre::state;
+  return options;
 }
 
 FileTable::FileTable(std::vector<std::string> paths, std::vector<std::string> arrays,
@@ -55,7 +72,7 @@ FileTable::FileTable(std::vector<std::string> paths, std::vector<std::string> ar
       stamps_(paths_.size()),
       open_(std::min(max_open, paths_.size())) {}
 
-const OpenFile& FileTable::open(std::int64_t file) {
+const OpenArrayFile& FileTable::open(std::int64_t file) {
   ++clock_;
   Entry* oldest = &open_.front();
   for (Entry& entry : open_) {
@@ -71,7 +88,7 @@ const OpenFile& FileTable::open(std::int64_t file) {
   auto opened = [&] {
     require_regular_file(path);
     const FileStamp before = stamp_of(path);
-    auto result = std::make_unique<OpenFile>(path, arrays_, options_);
+    auto result = std::make_unique<OpenArrayFile>(path, arrays_, options_);
     if (stamps_[number].bytes == 0) stamps_[number] = before;
     return result;
   }();

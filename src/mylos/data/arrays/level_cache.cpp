@@ -13,8 +13,9 @@ namespace {
 constexpr std::int64_t min_slab_bytes = std::int64_t{256} << 10;
 /// Chunks that span more levels than this are decoded several times.
 constexpr std::int64_t max_slab_bytes = std::int64_t{64} << 20;
-/// For all arrays together, unless a window needs more.
-constexpr std::int64_t usual_cache_bytes = std::int64_t{32} << 20;
+/// For all arrays together, unless a window needs more: about what a processor's cache holds, because slabs
+/// that are read in turn pass through all of it.
+constexpr std::int64_t usual_cache_bytes = std::int64_t{8} << 20;
 
 }  // namespace
 

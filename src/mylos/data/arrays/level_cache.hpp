@@ -31,8 +31,7 @@ struct SlabPlan {
   [[nodiscard]] std::int64_t slab_of(std::int64_t level) const { return (level + shift) / levels; }
 };
 
-/// Returns the plans of all arrays: at least the slabs that a window touches, and more within some ten MiB.
-/// `total_slabs_limit`: no more slabs than all files have.
+/// Returns the plans of all arrays: at least the slabs that a window touches, and more within some MiB.
 [[nodiscard]] std::vector<SlabPlan> plan_slabs(const SampleLayout& layout, const ArrayOptions& options,
                                                const std::vector<OpenArray>& first_file);
 /// Returns the bytes that a cache of these plans allocates.
@@ -44,6 +43,7 @@ class LevelCache {
   LevelCache(FileTable& files, std::vector<SlabPlan> plans);
 
   [[nodiscard]] const SlabPlan& plan(std::size_t array) const { return plans_[array]; }
+  [[nodiscard]] std::int64_t memory_bytes() const { return bytes_of(plans_); }
   /// Returns a level, valid until `slots` other slabs of the array have been read. Throws Error (bad_input)
   /// as OpenArray::read does, or if the file has changed. Not for concurrent calls.
   [[nodiscard]] const std::byte* level(std::size_t array, std::int64_t file, std::int64_t trajectory,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "mylos/base/error.hpp"
@@ -15,6 +16,14 @@ namespace {
 constexpr std::int64_t max_dense_step = 16;
 /// Levels of an array whose time is not its slowest axis: neighbouring levels share the pages of a file.
 constexpr std::int64_t levels_if_interleaved = 64;
+
+template <class Result>
+bool are_finite(const Result* values, std::int64_t count) {
+  unsigned bad = 0;
+  for (std::int64_t i = 0; i < count; ++i)
+    bad |= !(std::abs(static_cast<float>(values[i])) <= std::numeric_limits<float>::max());
+  return bad == 0;
+}
 
 }  // namespace
 
@@ -122,9 +131,9 @@ void OpenArray::read(std::int64_t trajectory, std::int64_t first, std::int64_t c
   } catch (const Error& error) {
     throw error.with(fmt::format("{}, in {}", error.message(), place(trajectory, first, 0, 0)));
   }
-  // A direct read is converted in place, which only checks the values.
-  if (convert_numbers(conversion_, selection.loops, stored, result)) return;
   const std::int64_t size = count * extents_.points() * extents_.channels;
+  if (direct ? are_finite(result, size) : convert_numbers(conversion_, selection.loops, stored, result))
+    return;
   const Result* bad = std::find_if(result, result + size,
                                    [](Result value) { return !std::isfinite(static_cast<float>(value)); });
   fail_value(selection, trajectory, first, bad - result, stored);

@@ -137,12 +137,13 @@ class LayoutMaker {
 
 /// Refuses samples whose size cannot be counted.
 void require_countable(const SampleLayout& layout) {
-  constexpr std::int64_t most = std::int64_t{1} << 40;  // numbers of a sample
-  constexpr std::int64_t most_channels = std::int64_t{1} << 20;
+  constexpr std::int64_t max_numbers = std::int64_t{1} << 40;  // numbers of a sample
+  constexpr std::int64_t max_channels = std::int64_t{1} << 20;
   const auto channels = static_cast<std::int64_t>(layout.input_names.size() + layout.target_names.size());
   double points = 1;
   for (const std::int64_t extent : layout.grid) points *= static_cast<double>(extent);
-  if (channels <= most_channels && points * static_cast<double>(channels) < static_cast<double>(most)) return;
+  if (channels <= max_channels && points * static_cast<double>(channels) < static_cast<double>(max_numbers))
+    return;
   fail_input(ErrorId::too_large, "data.arrays: a sample has {} channels on a grid of [{}], too many to hold",
              channels, fmt::join(layout.grid, ", "));
 }
@@ -162,11 +163,11 @@ SampleLayout sample_layout(const ArrayOptions& options, std::int64_t steps,
                            const std::vector<OpenArray>& first_file) {
   SampleLayout layout{.arrays = arrays_of(options)};
   layout.first_constant = layout.arrays.size() - options.constants.size();
-  const auto channels_limit = std::int64_t{1} << 20;
+  constexpr std::int64_t max_channels = std::int64_t{1} << 20;
   for (std::size_t i = 0; i < first_file.size(); ++i) {
     const StoredExtents& extents = first_file[i].extents();
     const StoredExtents& first = first_file.front().extents();
-    if (extents.grid != first.grid || extents.channels > channels_limit ||
+    if (extents.grid != first.grid || extents.channels > max_channels ||
         (!layout.is_constant(i) &&
          (extents.levels != first.levels || extents.trajectories != first.trajectories))) {
       const auto text = [](const StoredExtents& of) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
+#include <utility>
 
 namespace mylos {
 namespace {
@@ -34,6 +36,16 @@ void interleave_difference(const T* from, const T* minus, std::int64_t points, s
   }
 }
 
+/// Interleaves sources of one channel each: the stores of all of them are vectors.
+template <std::size_t... I>
+void interleave_together(const std::array<const float*, sizeof...(I)>& from, std::int64_t points, float* to,
+                         std::index_sequence<I...>) {
+  constexpr auto channels = static_cast<std::int64_t>(sizeof...(I));
+  const std::tuple sources(from[I]...);
+  for (std::int64_t i = 0; i < points; ++i)
+    ((to[i * channels + static_cast<std::int64_t>(I)] = std::get<I>(sources)[i]), ...);
+}
+
 /// A source with its levels.
 struct SourceLevels {
   const ChannelSource* source = nullptr;
@@ -50,6 +62,20 @@ void copy_source(const SourceLevels& levels, std::int64_t first, std::int64_t po
   if (levels.minus == nullptr) return interleave(from, points, count, channels, to);
   interleave_difference(from, reinterpret_cast<const T*>(levels.minus) + first * count, points, count,
                         channels, to);
+}
+
+/// Copies the sources together if they are levels of `Count` arrays of one channel, which are the sample.
+template <std::size_t Count>
+bool copy_together(const SourceLevels* levels, std::size_t number, std::int64_t channels, std::int64_t first,
+                   std::int64_t points, float* to) {
+  if (number != Count || channels != static_cast<std::int64_t>(Count)) return false;
+  std::array<const float*, Count> from{};
+  for (std::size_t i = 0; i < Count; ++i) {
+    if (levels[i].wide || levels[i].minus != nullptr) return false;
+    from[i] = reinterpret_cast<const float*>(levels[i].from) + first;
+  }
+  interleave_together(from, points, to, std::make_index_sequence<Count>{});
+  return true;
 }
 
 }  // namespace
@@ -74,12 +100,38 @@ void copy_points(LevelCache& cache, const std::vector<ChannelSource>& sources, c
     for (std::int64_t point = 0; point < count; point += points_at_a_time) {
       const std::int64_t points = std::min(points_at_a_time, count - point);
       float* to = destination + point * channels;
+      const auto together = [&](auto copy) {
+        return copy(found.data(), number, channels, first + point, points, to);
+      };
+      if (together(copy_together<2>) || together(copy_together<3>) || together(copy_together<4>)) continue;
       for (std::size_t i = 0; i < number; ++i) {
         const auto copy = found[i].wide ? copy_source<double> : copy_source<float>;
         copy(found[i], first + point, points, channels, to + found[i].source->first);
       }
     }
   }
+}
+
+void put_channels_in_order(const ColumnOrder& order, std::int64_t points, float* values) {
+  if (order.empty()) return;
+  std::vector<float> stored(order.size());
+  for (std::int64_t point = 0; point < points; ++point, values += order.size()) {
+    std::copy_n(values, order.size(), stored.data());
+    for (std::size_t i = 0; i < order.size(); ++i) values[i] = stored[static_cast<std::size_t>(order[i])];
+  }
+}
+
+void apply_order(const ColumnOrder& order, ColumnOrder& known, std::vector<std::string>& names) {
+  if (order.empty()) return;
+  ColumnOrder all;
+  std::vector<std::string> named;
+  for (const std::int64_t channel : order) {
+    const auto i = static_cast<std::size_t>(channel);
+    all.push_back(known.empty() ? channel : known[i]);
+    named.push_back(names[i]);
+  }
+  known = std::move(all);
+  names = std::move(named);
 }
 
 }  // namespace mylos

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "mylos/data/arrays/level_cache.hpp"
 #include "mylos/data/arrays/sample_layout.hpp"
 #include "mylos/data/arrays/window_index.hpp"
+#include "mylos/data/files/column_names.hpp"
 
 namespace mylos {
 
@@ -15,5 +17,10 @@ namespace mylos {
 void copy_points(LevelCache& cache, const std::vector<ChannelSource>& sources, const SampleLayout& layout,
                  const WindowIndex::Place& window, std::int64_t first, std::int64_t count,
                  std::int64_t channels, float* destination);
+
+/// Puts the channels of each point into reading order, in place: channel i is the stored channel order[i].
+void put_channels_in_order(const ColumnOrder& order, std::int64_t points, float* values);
+/// Applies another order to channels and their names that are read in the order `known` so far.
+void apply_order(const ColumnOrder& order, ColumnOrder& known, std::vector<std::string>& names);
 
 }  // namespace mylos

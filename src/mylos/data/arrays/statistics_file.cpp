@@ -30,8 +30,8 @@ struct StatisticsEntry {
 void write_sums(std::string& text, const ChannelSums& sums) {
   text += fmt::format("{:.17g} {}\n", sums.count(), sums.channels().size());
   for (const ChannelSums::Channel& channel : sums.channels())
-    text +=
-        fmt::format("{:.17g} {:.17g} {:.17g} {:.17g}\n", channel.mean, channel.squares, channel.minimum, channel.maximum);
+    text += fmt::format("{:.17g} {:.17g} {:.17g} {:.17g}\n", channel.mean, channel.squares, channel.minimum,
+                        channel.maximum);
 }
 
 /// Reads what write_sums() wrote; returns false if it is something else.

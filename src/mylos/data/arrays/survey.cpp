@@ -1,6 +1,7 @@
 #include "mylos/data/arrays/survey.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "mylos/io/files/digest.hpp"
 
@@ -183,6 +184,27 @@ ArraySums sums_of(const SurveyedData& data, const Survey& survey, std::int64_t f
     ++file;
   }
   return sums;
+}
+
+ColumnStatistics statistics_of(const ArraySums& sums, const std::vector<ChannelSource>& sources,
+                               const ColumnOrder& order) {
+  std::vector<ChannelSums::Channel> channels;
+  std::vector<double> counts;
+  for (const ChannelSource& source : sources) {
+    const ChannelSums& of = (source.minus ? sums.differences : sums.values)[source.array];
+    channels.insert(channels.end(), of.channels().begin(), of.channels().end());
+    counts.resize(channels.size(), of.count());
+  }
+  ColumnStatistics result;
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    const std::size_t stored = order.empty() ? i : static_cast<std::size_t>(order[i]);
+    const ChannelSums::Channel& channel = channels[stored];
+    result.mean.push_back(channel.mean);
+    result.deviation.push_back(std::sqrt(channel.squares / counts[stored]));
+    result.minimum.push_back(channel.minimum);
+    result.maximum.push_back(channel.maximum);
+  }
+  return result;
 }
 
 }  // namespace mylos

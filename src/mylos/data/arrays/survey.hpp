@@ -14,6 +14,8 @@
 #include "mylos/data/arrays/level_cache.hpp"
 #include "mylos/data/arrays/sample_layout.hpp"
 #include "mylos/data/arrays/window_index.hpp"
+#include "mylos/data/files/column_names.hpp"
+#include "mylos/data/files/statistics.hpp"
 
 namespace mylos {
 
@@ -49,5 +51,9 @@ struct SurveyedData {
 /// Returns the sums of windows [first, first + count).
 [[nodiscard]] ArraySums sums_of(const SurveyedData& data, const Survey& survey, std::int64_t first,
                                 std::int64_t count);
+
+/// Returns the statistics of the channels that `sources` give: entry i is that of stored channel order[i].
+[[nodiscard]] ColumnStatistics statistics_of(const ArraySums& sums, const std::vector<ChannelSource>& sources,
+                                             const ColumnOrder& order);
 
 }  // namespace mylos

@@ -303,8 +303,10 @@ void Array::read(const Box& box, void* destination) const {
     }
     const LibraryScope scope;
     const Handle file_space(H5Dget_space(array.id), H5Sclose);
-    const auto elements = static_cast<hsize_t>(length * row_bytes / size_of(array.facts.type));
-    const Handle memory_space(H5Screate_simple(1, &elements, nullptr), H5Sclose);
+    // A memory space of the box's shape: HDF5 maps chunks to any other shape element by element.
+    const Handle memory_space(
+        rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(rank), count.data(), nullptr),
+        H5Sclose);
     const Handle type = in_memory(array.facts.type);
     const bool done =
         (rank == 0 || H5Sselect_hyperslab(file_space.id(), H5S_SELECT_SET, start.data(), step.data(),

@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "data/arrays/array_builders.hpp"
+
+namespace mylos {
+namespace {
+
+using namespace testing_support;
+
+float value_of(const std::string& path, std::optional<double> fill = std::nullopt) {
+  ArrayOptions options = one_array("/a", {"sample", "channel"});
+  options.fill = fill;
+  return inputs_of(*open_array_store({path}, options), 1).front();
+}
+
+TEST(ArrayNumbers, OfEveryStoredTypeHaveTheirValue) {
+  const TemporaryFolder folder;
+  const std::array types = {"f2", ">f2", "f4", ">f4", "f8", ">f8", "i1", "u1",  "i2", ">i2",
+                            "u2", ">u2", "i4", ">i4", "u4", ">u4", "i8", ">i8", "u8", ">u8"};
+  std::string lines;
+  for (const std::string type : types)
+    lines += "f['" + type + "'] = n.array([[7], [97], [5]], '" + type + "')\n";
+  write_arrays(folder / "a.h5", lines);
+  for (const std::string type : types) {
+    const auto store = open_array_store({folder / "a.h5"}, one_array("/" + type, {"sample", "channel"}));
+    EXPECT_EQ(inputs_of(*store, 1).front(), 97.0f) << type;
+  }
+  EXPECT_EQ(value_of(write_arrays(folder / "b.h5", "f['a'] = n.array([[False], [True]])")), 1.0f);
+}
+
+TEST(ArrayNumbers, FollowTheirAttributes) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.h5";
+  write_arrays(path, "f['a'] = n.array([[0], [0x3fc0]], 'u2'); f['a'].attrs['dtype'] = 'bfloat16'");
+  EXPECT_EQ(value_of(path), 1.5f);
+  write_arrays(path,
+               "f['a'] = n.array([[1], [-300]], 'i2')\n"
+               "f['a'].attrs['scale_factor'] = 0.01; f['a'].attrs['add_offset'] = 273.15");
+  EXPECT_EQ(value_of(path), static_cast<float>(-300.0 * 0.01 + 273.15));
+  write_arrays(path, "f['a'] = n.array([[1], [-1]], 'i1'); f['a'].attrs['_Unsigned'] = 'true'");
+  EXPECT_EQ(value_of(path), 255.0f);
+  write_arrays(path,
+               "f['a'] = n.array([[1], [-99]], 'i2'); f['a'].attrs['_FillValue'] = n.int16(-99)\n"
+               "f['a'].attrs['scale_factor'] = 2.0");
+  EXPECT_EQ(value_of(path, 0.25), 0.25f);
+  write_arrays(path,
+               "f['a'] = n.array([[1], [1e20]], 'f4'); f['a'].attrs['missing_value'] = n.float32([1e20])");
+  EXPECT_EQ(value_of(path, -1.0), -1.0f);
+  write_arrays(path, "f['a'] = n.array([[1], [n.nan]])");
+  EXPECT_EQ(value_of(path, 3.0), 3.0f);
+}
+
+TEST(ArrayNumbers, SzipIsDecodedWhereHdf5HasIt) {
+  const TemporaryFolder folder;
+  if (python("import h5py; print(h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP))").find("True") ==
+      std::string::npos)
+    GTEST_SKIP() << "this HDF5 has no szip";
+  const std::string path = folder / "a.h5";
+  write_arrays(path,
+               "f.create_dataset('a', data=n.arange(64.0).reshape(64, 1) + 33, chunks=(64, 1), "
+               "compression='gzip'); ");
+  EXPECT_EQ(value_of(path), 34.0f);
+  write_arrays(path,
+               "f.create_dataset('a', data=n.arange(640.0).reshape(64, 10) + 33, chunks=(32, 10), "
+               "compression='szip')");
+  EXPECT_EQ(value_of(path), 43.0f);
+}
+
+TEST(ArrayNumbers, MissingOnesAreNamedWithFileArrayAndIndex) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.h5";
+  const auto message = [&](const std::string& lines) {
+    write_arrays(path, lines);
+    return error_of([&] { inputs_of(*open_array_store({path}, one_array("/a", {"x", "time"})), 2); });
+  };
+  EXPECT_NE(message("a = code(5, 6); a[3, 2] = n.nan; f['a'] = a")
+                .find("a.h5: array /a[3, 2] (stored indices, counted from 0) is nan"),
+            std::string::npos);
+  EXPECT_NE(message("a = code(5, 6); a[3, 2] = n.inf; f['a'] = a")
+                .find("/a[3, 2] (stored indices, counted from 0) is inf"),
+            std::string::npos);
+  EXPECT_NE(message("a = code(5, 6); a[4, 2] = 1e39; f['a'] = a").find("/a[4, 2]"), std::string::npos);
+  const std::string fill =
+      message("f['a'] = code(5, 6).astype('i4'); f['a'].attrs['_FillValue'] = n.int32(402)");
+  EXPECT_NE(fill.find("/a[4, 2]"), std::string::npos) << fill;
+  EXPECT_NE(fill.find("data.fill"), std::string::npos) << fill;
+}
+
+}  // namespace
+}  // namespace mylos

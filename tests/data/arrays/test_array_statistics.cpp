@@ -1,0 +1,99 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "data/arrays/array_builders.hpp"
+
+namespace mylos {
+namespace {
+
+using namespace testing_support;
+
+/// Two files of ramps: u is time + 10 * file at every point, c is 3.
+void write_ramps(const TemporaryFolder& folder, const std::string& extra = "") {
+  for (int file = 0; file < 2; ++file) {
+    std::filesystem::create_directories(folder.path() + "/runs");
+    write_arrays(
+        folder / fmt::format("runs/run{}.h5", file),
+        fmt::format(
+            "u = n.arange(6.0)[:, None] + n.zeros((6, 5)) + {}\n{}\nf['u'] = u; f['c'] = n.full((6, 5), 3.0)",
+            10 * file, file == 1 ? extra : ""));
+  }
+}
+
+ArrayOptions ramps() {
+  ArrayOptions options = one_array("/u", {"time", "x"});
+  options.inputs = {"/u", "/c"};
+  return options;
+}
+
+TEST(ArrayStatistics, AreThoseOfTheLevelsThatWindowsTouch) {
+  const TemporaryFolder folder;
+  write_ramps(folder);
+  ArrayOptions options = ramps();
+  options.history = 2;
+  const auto store = open_array_store({folder / "runs/*"}, options);
+  ASSERT_EQ(store->samples(), 8);
+  const ColumnStatistics all = store->input_statistics({0, 8});
+  ASSERT_EQ(all.mean.size(), 4u);
+  EXPECT_EQ(all.mean, (std::vector<double>{7.5, 3, 7.5, 3}));
+  EXPECT_DOUBLE_EQ(all.deviation[0], std::sqrt(35.0 / 12 + 25));  // of 0 ... 5 and 10 ... 15
+  EXPECT_EQ(all.deviation[1], 0);
+  EXPECT_EQ(all.minimum[2], 0);
+  EXPECT_EQ(all.maximum[2], 15);
+  // The first five windows touch all levels of the first file, and 10, 11, 12 of the second.
+  const ColumnStatistics part = store->input_statistics({0, 5});
+  EXPECT_NEAR(part.mean[0], (15.0 + 33.0) / 9, 1e-14);
+  EXPECT_EQ(part.maximum[0], 12);
+  const ColumnStatistics again = store->input_statistics({0, 5});
+  EXPECT_EQ(again.mean, part.mean);
+  EXPECT_EQ(again.deviation, part.deviation);
+}
+
+TEST(ArrayStatistics, IdentityIsThatOfTheContents) {
+  const TemporaryFolder folder;
+  write_ramps(folder);
+  const auto identity = [&](const std::string& pattern) {
+    return open_array_store({pattern}, ramps())->identity();
+  };
+  const std::string first = identity(folder / "runs/*");
+  std::filesystem::rename(folder / "runs", folder / "moved");
+  EXPECT_EQ(identity(folder / "moved/*"), first);
+  write_ramps(folder, "u[3, 2] += 1e-3");
+  EXPECT_NE(identity(folder / "runs/*"), first);
+  write_ramps(folder, "f.attrs['other'] = 1");  // not of the arrays
+  EXPECT_EQ(identity(folder / "runs/*"), first);
+  std::filesystem::rename(folder / "runs/run1.h5", folder / "runs/run2.h5");
+  EXPECT_NE(identity(folder / "runs/*"), first);
+}
+
+TEST(ArrayStatistics, AreKeptInAFileWhereAskedFor) {
+  const TemporaryFolder folder;
+  write_ramps(folder);
+  ArrayOptions options = ramps();
+  const ColumnStatistics computed = open_array_store({folder / "runs/*"}, options)->input_statistics({0, 10});
+  const std::string identity = open_array_store({folder / "runs/*"}, options)->identity();
+  options.statistics = folder / "statistics.txt";
+  static_cast<void>(open_array_store({folder / "runs/*"}, options)->identity());
+  ASSERT_TRUE(std::filesystem::exists(options.statistics));
+  const std::string text = read_file(options.statistics);
+  const auto store = open_array_store({folder / "runs/*"}, options);
+  EXPECT_EQ(store->input_statistics({0, 10}).mean, computed.mean);
+  EXPECT_EQ(store->input_statistics({0, 10}).deviation, computed.deviation);
+  EXPECT_EQ(store->identity(), identity);
+  EXPECT_EQ(read_file(options.statistics), text);
+  // Changed files are read again.
+  write_ramps(folder, "u += 1");
+  EXPECT_NE(open_array_store({folder / "runs/*"}, options)->identity(), identity);
+  std::string damaged = text;
+  damaged[damaged.size() - 2] ^= 1;
+  write_file(options.statistics, damaged);
+  EXPECT_NE(error_of([&] {
+              (void)open_array_store({folder / "runs/*"}, options)->identity();
+            }).find("statistics.txt"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace mylos
