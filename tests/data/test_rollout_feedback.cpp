@@ -26,14 +26,13 @@ TEST(RolloutFeedback, MapsChannelsOfAllLevels) {
     EXPECT_EQ(map.steps, 3);
     EXPECT_EQ(map.row_channels, 9);  // seven of the first input, the forcing of two steps
     EXPECT_EQ(map.output_channels, 2);
-    const std::vector<FeedbackChannel> expected{
-        {.previous = 3},
-        {.previous = 4, .is_state = true},
-        {.previous = 5, .is_state = true},
-        {.row = 7, .row_step = 1},
-        {.previous = adds ? 4 : -1, .output = 1, .is_state = true},
-        {.previous = adds ? 5 : -1, .output = 0, .is_state = true},
-        {.row = 6}};
+    const std::vector<FeedbackChannel> expected{{.previous = 3},
+                                                {.previous = 4, .is_state = true},
+                                                {.previous = 5, .is_state = true},
+                                                {.row = 7, .row_step = 1},
+                                                {.previous = adds ? 4 : -1, .output = 1, .is_state = true},
+                                                {.previous = adds ? 5 : -1, .output = 0, .is_state = true},
+                                                {.row = 6}};
     EXPECT_EQ(map.inputs, expected);
   }
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
-#include "mylos/data/run/rollout_feedback.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
+#include "mylos/data/run/rollout_feedback.hpp"
 
 namespace mylos {
 

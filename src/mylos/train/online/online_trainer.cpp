@@ -142,9 +142,10 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi, const OnlineOpti
   assembly.engines = make_agreed_engines(options.kernels, ranks);
   run_on_all(ranks, [&] {
     if (options.rollout.any()) {
-      fail_input(ErrorId::keys_conflict,
-                 "[rollout] trains on samples of several steps, which only the files of a run have; leave the "
-                 "section out, or use `mylos train`");
+      fail_input(
+          ErrorId::keys_conflict,
+          "[rollout] trains on samples of several steps, which only the files of a run have; leave the "
+          "section out, or use `mylos train`");
     }
     assembly.network = plan_network(options, ranks.rank(), ranks.size(), own.input_gradients);
     const Chain& chain = assembly.network.chain;
