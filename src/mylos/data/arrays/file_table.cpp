@@ -112,8 +112,15 @@ std::int64_t FileTable::memory_bytes() const {
   std::int64_t bytes = 0;
   for (const std::string& path : paths_)
     bytes += static_cast<std::int64_t>(sizeof(std::string) + sizeof(FileStamp) + path.capacity());
-  const auto arrays = static_cast<std::int64_t>(arrays_.size());
-  return bytes + static_cast<std::int64_t>(open_.size()) * (structures + arrays * chunk_cache);
+  std::int64_t chunked = 0;  // arrays
+  for (const Entry& entry : open_) {
+    if (!entry.open) continue;
+    const auto& arrays = entry.open->arrays;
+    chunked = std::max<std::int64_t>(
+        chunked, std::count_if(arrays.begin(), arrays.end(),
+                               [](const OpenArray& each) { return !each.array().facts().chunk.empty(); }));
+  }
+  return bytes + static_cast<std::int64_t>(open_.size()) * (structures + chunked * chunk_cache);
 }
 
 }  // namespace mylos
