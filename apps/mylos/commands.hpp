@@ -73,6 +73,17 @@ struct PredictArguments {
 };
 ExitCode predict_command(const PredictArguments& arguments);
 
+struct RolloutArguments {
+  NamedCheckpoint run;
+  std::string start;   // file of arrays
+  std::string output;  // file of the levels; tables have its name with other endings
+  std::string truth;   // file of arrays; "" = none
+  std::int64_t steps = 1;
+  std::string samples = "all";  // of the axis "sample" of `start`: "3", "0:8", "0,2,5"
+  std::string starts = "0";     // first levels, likewise
+};
+ExitCode rollout_command(const RolloutArguments& arguments);
+
 struct SampleArguments {
   NamedCheckpoint checkpoint;
   std::string prompt;

@@ -52,6 +52,7 @@ struct CommandLine {
   AdviseArguments advise;
   EvaluateArguments evaluate;
   PredictArguments predict;
+  RolloutArguments rollout;
   SampleArguments sample;
   PrepareArguments prepare;
   ConvertArguments convert;
@@ -234,6 +235,7 @@ int main(int argument_count, char** arguments) {
   add_plan(app, line);
   add_advise(app, line.advise, line.command);
   add_use_of_checkpoints(app, line);
+  add_rollout(app, line.rollout, line.command);
   add_sample(app, line);
   add_prepare(app, line.prepare, line.command);
   add_convert(app, line.convert, line.command);

@@ -201,6 +201,35 @@ def check_hostile(command):
                             "shown as far as it is understood"], run["notes"]
 
 
+def check_fields(command):
+    """Fields of samples and rollouts, as a run and `mylos rollout` write them; half or hostile ones are notes."""
+    plane = {"title": "sample 3", "channel": "</script>", "rows": 2, "columns": 3, "every": 1, "low": -1, "high": 2.5, "span": 0.5,
+             "truth": "AAECAwT/", "predicted": "AAECAwT/", "difference": "AAECAwT/"}
+    line = {**plane, "rows": 1, "truth": [1, 2, None], "predicted": [1, 2, 3]}
+    samples = {"format": "mylos-samples", "version": 1, "step": 7, "parts": {"test": [plane, line]}}
+    rollout = {"format": "mylos-rollout", "version": 1, "step": 7, "members": [{"name": "a", "first_step_not_finite": 2}],
+               "errors": {"step": [1, 2], "nrmse": [0.5, None], "persistence_nrmse": [1, 2], "energy": [1, 2]},
+               "spectrum": {"wavenumber": [0, 1, 2], "steps": [0, 2], "network": [[1, 2, 3], [1, 2, 3]], "truth": [[1, 2, 3], []], "error": [[0, 0, 0], []]},
+               "pictures": [plane]}
+    history = HEADER + "1,0,2.5,1,1,1,0,1,10,0,1\n"
+    make_run(command, "fields", history, samples_json=json.dumps(samples))
+    (command.folder / "fields/long.rollout.json").write_text(json.dumps(rollout), encoding="utf-8")
+    run, = report(command, "fields")["runs"]
+    assert run["samples"]["parts"]["test"] == [plane, line] and run["samples"]["step"] == 7 and run["notes"] == [], run["notes"]
+    found, = run["rollouts"]
+    assert found["name"] == "long.rollout.json" and found["members"] == 1 and found["first_step_not_finite"] == 2
+    assert found["errors"] == rollout["errors"] and found["spectrum"] == rollout["spectrum"] and found["pictures"] == [plane]
+    for i, change in enumerate(({"truth": "AAEC"}, {"columns": 10**9}, {"rows": 2.5}, {"low": None}, {"channel": 1})):
+        samples["parts"]["test"] = [{**plane, **change}]
+        make_run(command, f"bad{i}", history, samples_json=json.dumps(samples))
+        run, = report(command, f"bad{i}")["runs"]
+        assert run["samples"] is None and run["notes"] == ["samples.json: is not whole, or no fields of samples: left out"], (change, run["notes"])
+    for change in ({"errors": {"step": [1], "nrmse": [1, 2]}}, {"spectrum": {"wavenumber": [0]}}, {"pictures": 3}, {"members": {}}):
+        (command.folder / "bad0/x.rollout.json").write_text(json.dumps({**rollout, **change}), encoding="utf-8")
+        run, = report(command, "bad0")["runs"]
+        assert run["rollouts"] == [] and "x.rollout.json: is not whole, or no rollout: left out" in run["notes"], (change, run["notes"])
+
+
 def check_pipes(command):
     """No page waits for a reader; "-" is standard output."""
     os.mkfifo(command.folder / "pipe")
@@ -229,7 +258,7 @@ def main():
         command = Command(sys.argv[1], folder)
         prepare(command)
         for check in (check_done, check_several, check_running_and_crashed, check_stopped_and_checkpoint, check_told_ends, check_long,
-                      check_hostile, check_pipes, check_refusals):
+                      check_hostile, check_fields, check_pipes, check_refusals):
             check(command)
             print(check.__name__, flush=True)
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 from small_problem import Command, prepare
-from test_report import check_hostile, check_long
+from test_report import check_fields, check_hostile, check_long
 
 CURVES = "loss,lr,scale,gradient-norm,rate"
 
@@ -25,8 +25,10 @@ def main():
         command.must("report", "one", "other", "--out", "both.html")
         check_long(command)
         check_hostile(command)
+        check_fields(command)
         for expected, pages in ((f"{CURVES},share,parts,time,memory", ["one/report.html"]),
                                 (f"{CURVES},share,parts-compute_s,parts-communication_s,parts-data_wait_s,time,memory", ["both.html"]),
+                                ("loss,rollout-0-0-nrmse,rollout-0-0-spectrum,rollout-0-0-picture-0,samples-0-test-0,samples-0-test-1", ["fields/report.html"]),
                                 (f"{CURVES},health-0,ratio-0,parts", ["long/report.html"]), ("loss", ["hostile/report.html", "old/report.html"])):
             line = [sources / "scripts/check-report", "--expect", expected, *(command.folder / page for page in pages)]
             code = subprocess.run(line, check=False).returncode

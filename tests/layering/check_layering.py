@@ -33,7 +33,7 @@ TOPICS = {
     "data": "files arrays feed tokens prepare run",
     "config": "schema keys deck",
     "checkpoint": "file write",
-    "inference": "arrays .",
+    "inference": "arrays . rollout",
     "train": "step history evaluation health plan start adapt online run",
     "apps": "commands.hpp launch options tables report commands main.cpp",
 }
@@ -49,7 +49,7 @@ WRAPPED = {
     r"dnnl(_.*)?\.(hpp|h)": r"kernels/.*(onednn|dnnl).*",
     r"cublasLt\.h": r"kernels/.*cublaslt.*",
     r"cudnn.*\.h": r"kernels/.*cudnn.*",
-    r"nlohmann/.*": r"train/\w+/(stored_plan|plan_document|run_summary|run_events|amendments|result_files)\.cpp|io/safetensors/.*|interchange/gpt2_config\.cpp|"
+    r"nlohmann/.*": r"train/\w+/(stored_plan|plan_document|run_summary|run_events|amendments|result_files|field_files)\.cpp|io/safetensors/.*|interchange/gpt2_config\.cpp|"
                     r"apps/mylos/tables/(advise|precision)_json\.cpp|apps/mylos/report/.*",
     r"png\.h": r"data/prepare/image_png\.cpp",
     r"turbojpeg\.h": r"data/prepare/image_jpeg\.cpp",

@@ -50,4 +50,28 @@ TEST_F(WatchedMetric, OfPatienceWithoutAnEvaluationIsRefused) {
   EXPECT_EQ(watched(), (Metric{DataPart::train, Quantity::loss}));
 }
 
+TEST_F(WatchedMetric, OfARolloutHasItsNumberOfSteps) {
+  options.data.test = options.data.train;
+  options.run.rollout_steps = 20;
+  options.checkpoint.keep_best = "test.rollout20";
+  const std::optional<Metric> metric = watched();
+  EXPECT_EQ(metric, (Metric{DataPart::test, Quantity::rollout, 20}));
+  EXPECT_EQ(name_of(*metric), "test.rollout20");
+  EXPECT_TRUE(is_better(*metric, 0.1, 0.2));
+  const EvaluationRow rows[] = {{.part = DataPart::validation, .rollout = 3},
+                                {.part = DataPart::test, .rollout = 0.25}};
+  EXPECT_EQ(value_in(rows, *metric), 0.25);
+  options.checkpoint.keep_best = "test.rollout21";
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_measured, {"test.rollout21", "test.rollout20"},
+                            [&] { static_cast<void>(watched()); }));
+}
+
+TEST(RolloutSteps, AreANumberAfterTheName) {
+  EXPECT_EQ(rollout_steps_of("rollout1"), 1);
+  EXPECT_EQ(rollout_steps_of("rollout100000"), 100'000);
+  for (const char* word :
+       {"rollout", "rollout0", "rollout01", "rollout100001", "rollout1x", "rollouts2", "r2", ""})
+    EXPECT_EQ(rollout_steps_of(word), 0) << word;
+}
+
 }  // namespace mylos::metric_test

@@ -1,11 +1,13 @@
 // mylos predict CKPT IN OUT: writes outputs [samples, outputs]: targets in their own units, or the
 // probabilities of cross-entropies. Outputs that are inf or NaN are an error, and nothing is written, unless
-// the user allows them.
+// the user allows them. Of arrays as they lie in a file the outputs are written in its layout.
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 
 #include "commands.hpp"
+#include "commands/array_predictions.hpp"
 #include "commands/prediction_file.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"
@@ -40,7 +42,15 @@ class Predictions {
       : trained_(trained),
         loss_(trained.model->chain().loss()),
         outputs_(trained.model->chain().outputs()),
-        file_(make_prediction_file(path, shape_of(trained))) {}
+        file_(file_for(trained, path)) {}
+
+  static std::unique_ptr<PredictionFile> file_for(const TrainedModel& trained, const std::string& path) {
+    const ArrayOptions& options = trained.network.deck.options.data.arrays;
+    const auto arrays = trained.network.data->arrays(DataPart::train);
+    if (arrays != nullptr && !is_table(path) && has_layout_of_predictions(*arrays, options))
+      return make_array_predictions(path, *arrays, options, trained.network.path);
+    return make_prediction_file(path, shape_of(trained));
+  }
 
   void write(const Share& samples, std::span<float> values) {
     interpret_outputs(loss_, outputs_, trained_.network.normalizer, values);

@@ -144,6 +144,10 @@ std::string extension_of(const std::string& path) {
 
 }  // namespace
 
+bool is_table(const std::string& path) {
+  return extension_of(path) == ".csv";
+}
+
 void require_hdf5_name(const std::string& path) {
   constexpr std::string_view others[] = {".csv", ".tsv", ".txt",  ".json",    ".npy",
                                          ".npz", ".nc",  ".toml", ".parquet", ".safetensors"};
@@ -155,7 +159,7 @@ void require_hdf5_name(const std::string& path) {
 }
 
 std::unique_ptr<PredictionFile> make_prediction_file(const std::string& path, const PredictionShape& shape) {
-  if (extension_of(path) == ".csv") return std::make_unique<CsvPredictions>(path, shape);
+  if (is_table(path)) return std::make_unique<CsvPredictions>(path, shape);
   require_hdf5_name(path);
   return std::make_unique<Hdf5Predictions>(path, shape);
 }

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/inference/infer.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/train/plan/product_choice.hpp"
 #include "mylos/train/step/agreed_kernels.hpp"
@@ -93,16 +95,45 @@ void require_average(const CheckpointReader& reader, const NamedCheckpoint& chec
              reader.path());
 }
 
+std::unique_ptr<StoredModel> open_stored_model(const NamedCheckpoint& checkpoint,
+                                               const std::function<void(const StoredNetwork&)>& check) {
+  auto stored = std::make_unique<StoredModel>();
+  const CommunicationOptions communication;
+  RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
+  const CheckpointReader reader(ranks, checkpoint_file(ranks, checkpoint), ReadableKinds::all);
+  require_average(reader, checkpoint);
+  stored->network = read_stored_network(reader);
+  run_on_all(ranks, [&] { check(stored->network); });
+  const Options& options = stored->network.options;
+  stored->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);
+  stored->execution.emplace();
+  stored->communicator = make_communicator(MPI_COMM_WORLD, communication);
+  stored->engines = make_agreed_engines(usable_on_all(options.kernels, ranks), ranks);
+  note_other_instructions(reader, ranks);
+  const Chain& chain = stored->network.chain;
+  const std::int64_t samples =
+      samples_per_piece(chain, *stored->engines, std::numeric_limits<std::int64_t>::max());
+  run_on_all(ranks, [&] {
+    require_memory(stored->network.path, InferenceModel::memory(chain, *stored->engines, samples).total() +
+                                             RowInference::memory_bytes(chain, samples));
+  });
+  stored->model = std::make_unique<InferenceModel>(chain, *stored->engines, samples);
+  stored->model->read(reader, checkpoint.average);
+  return stored;
+}
+
 std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoint, const NetworkData& data) {
   auto trained = std::make_unique<TrainedModel>();
   const CommunicationOptions communication;
   RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
   const CheckpointReader reader(ranks, checkpoint_file(ranks, checkpoint), ReadableKinds::all);
   require_average(reader, checkpoint);
+  // Before the data are opened: arrays are read into Kokkos' memory.
+  trained->kokkos = std::make_unique<KokkosRuntime>(
+      read_stored_deck(reader.header().deck, reader.path()).options.run.threads);
+  trained->execution.emplace();
   trained->network = open_trained_network(ranks, reader, data);
   const Options& options = trained->network.deck.options;
-  trained->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);
-  trained->execution.emplace();
   trained->communicator = make_communicator(MPI_COMM_WORLD, communication);
   trained->engines = make_agreed_engines(usable_on_all(options.kernels, ranks), ranks);
   note_other_instructions(reader, ranks);

@@ -1,6 +1,7 @@
 // TrainedModel: the network of a checkpoint in this process, ready to run, with all that it runs on.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,14 +9,15 @@
 #include "commands.hpp"
 #include "launch/runtime.hpp"
 #include "mylos/comm/group/communicator.hpp"
+#include "mylos/inference/stored_network.hpp"
 #include "mylos/inference/trained_network.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 
 namespace mylos::app {
 
 struct TrainedModel {
-  TrainedNetwork network;
   std::unique_ptr<KokkosRuntime> kokkos;  // outlives what follows
+  TrainedNetwork network;
   std::optional<Execution> execution;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<EngineSet> engines;
@@ -29,6 +31,18 @@ struct TrainedModel {
   }
 };
 
+/// The same without the data of its run: what the checkpoint says of the network alone.
+struct StoredModel {
+  StoredNetwork network;
+  std::unique_ptr<KokkosRuntime> kokkos;  // outlives what follows
+  std::optional<Execution> execution;
+  std::unique_ptr<Communicator> communicator;
+  std::unique_ptr<EngineSet> engines;
+  std::unique_ptr<InferenceModel> model;
+
+  [[nodiscard]] InferenceContext context() const { return {*execution, *engines, model->passes()}; }
+};
+
 /// For this process alone. Returns the checkpoint that this run's folder names the best. Throws Error
 /// (bad_input) where there is none.
 [[nodiscard]] std::string best_file(const std::string& path);
@@ -40,6 +54,11 @@ struct TrainedModel {
 /// Throws Error (bad_input) if the command line asks for an average of the weights that the file does not
 /// have.
 void require_average(const CheckpointReader& reader, const NamedCheckpoint& checkpoint);
+
+/// All ranks. Starts Kokkos and opens the checkpoint of a network of numbers. `check` runs on all ranks
+/// before memory is taken. Throws Error on all ranks.
+[[nodiscard]] std::unique_ptr<StoredModel> open_stored_model(
+    const NamedCheckpoint& checkpoint, const std::function<void(const StoredNetwork&)>& check);
 
 /// All ranks. Starts Kokkos and opens the checkpoint with its data. Throws Error on all ranks.
 [[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoint,

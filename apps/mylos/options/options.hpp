@@ -18,6 +18,7 @@ void add_convert(CLI::App& app, ConvertArguments& arguments, Command& command);
 void add_export(CLI::App& app, ExportArguments& arguments, Command& command);
 void add_init(CLI::App& app, InitArguments& arguments, Command& command);
 void add_report(CLI::App& app, ReportArguments& arguments, Command& command);
+void add_rollout(CLI::App& app, RolloutArguments& arguments, Command& command);
 /// Adds `types` and `check-precision`.
 void add_precision(CLI::App& app, CheckPrecisionArguments& arguments, Command& command);
 

@@ -27,6 +27,13 @@ namespace mylos::app {
 /// targets.json: {step, targets, parts: {part: [R2]}}, with the same rules.
 [[nodiscard]] ordered_json targets_of(const std::string& folder, ordered_json& notes);
 
+/// samples.json: {step, parts: {PART: [picture, ...]}}, fields of a few samples (field_files.hpp).
+[[nodiscard]] ordered_json samples_of(const std::string& folder, ordered_json& notes);
+
+/// *.rollout.json: [{name, step, members, first_step_not_finite, errors, spectrum, pictures}, ...], the first few
+/// by name; empty if there are none.
+[[nodiscard]] ordered_json rollouts_of(const std::string& folder, ordered_json& notes);
+
 /// events.jsonl, warnings, rewinds and decisions: {total, kinds: {KIND: count}, rows: [{step, kind, cause,
 /// subject, text}, ...]}, only the first and last rows if there are many.
 [[nodiscard]] ordered_json events_of(const std::string& folder, bool runs_on, ordered_json& notes);

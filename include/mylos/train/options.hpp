@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mylos/model/options.hpp"
@@ -26,6 +27,21 @@ inline constexpr Measure all_measures[] = {Measure::top5, Measure::confusion, Me
   return measure == Measure::r2 ? !of_classes && loss != LossType::binary_cross_entropy : of_classes;
 }
 
+inline constexpr std::int64_t max_rollout_steps = 100'000;
+
+/// Returns the steps N of the metric "rolloutN": "rollout20" has 20. 0: `word` is not such a metric.
+[[nodiscard]] constexpr std::int64_t rollout_steps_of(std::string_view word) {
+  constexpr std::string_view name = "rollout";
+  if (!word.starts_with(name) || word.size() == name.size() || word[name.size()] == '0') return 0;
+  std::int64_t steps = 0;
+  for (const char digit : word.substr(name.size())) {
+    if (digit < '0' || digit > '9') return 0;
+    steps = 10 * steps + (digit - '0');
+    if (steps > max_rollout_steps) return 0;
+  }
+  return steps;
+}
+
 struct RunOptions {
   std::string name = "run";
   std::string folder;  // "runs/<name>" if the deck has none
@@ -40,6 +56,7 @@ struct RunOptions {
   double peak_flops = 0;              // FLOP/s of a rank; 0 = measured at the start
   std::int64_t patience = 0;          // evaluations without improvement that end the run; 0 = no limit
   std::vector<Measure> metrics = {};  // measures of evaluations besides loss and accuracy
+  std::int64_t rollout_steps = 0;     // N of "rolloutN" in run.metrics; 0 = not measured
   std::string initial = {};           // file with the initial weights; empty: they are drawn
 
   bool operator==(const RunOptions&) const = default;

@@ -1,8 +1,68 @@
 #include "mylos/inference/infer.hpp"
 
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/convert.hpp"
 
 namespace mylos {
+namespace {
+
+template <class T>
+using HostFloats = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+}  // namespace
+
+RowInference::Tensors::Tensors(const Chain& chain, std::int64_t samples, void* memory) : pieces(memory) {
+  floats = pieces.take_tensor(DType::fp32, samples, chain.inputs());
+  const DType type = chain.input_type();
+  inputs = type == DType::fp32 ? floats : pieces.take_tensor(type, samples, chain.inputs());
+  outputs = pieces.take_tensor(DType::fp32, samples, chain.outputs());
+}
+
+RowInference::RowInference(const InferenceContext& context, const Normalizer& normalizer)
+    : context_(context),
+      normalizer_(normalizer),
+      memory_("inference", memory_bytes(context.model.chain(), context.model.samples())),
+      tensors_(context.model.chain(), context.model.samples(), memory_.data()),
+      scaled_(static_cast<std::size_t>(context.model.samples() * context.model.chain().inputs())) {}
+
+std::size_t RowInference::memory_bytes(const Chain& chain, std::int64_t samples) {
+  return Tensors(chain, samples, nullptr).pieces.bytes();
+}
+
+void RowInference::run(std::span<const float> inputs, std::span<float> outputs) {
+  const Chain& chain = context_.model.chain();
+  if (chain.input_type() == DType::int32)
+    fail_input(ErrorId::bad_call, "the network reads tokens, not floats");
+  const auto columns = static_cast<std::size_t>(chain.inputs());
+  const auto width = static_cast<std::size_t>(chain.outputs());
+  const std::size_t rows = inputs.size() / columns;
+  if (inputs.size() != rows * columns || outputs.size() != rows * width) {
+    fail_input(ErrorId::bad_call, "{} inputs and {} outputs; a row has {} inputs and {} outputs",
+               inputs.size(), outputs.size(), columns, width);
+  }
+  const ColumnScaling& scaling = normalizer_.inputs;
+  if (!scaling.identity() && scaling.shift.size() != columns)
+    fail_input(ErrorId::damaged, "inputs are normalised by {} columns, the network has {}",
+               scaling.shift.size(), columns);
+  const auto inputs_of = [&](std::int64_t first, std::int64_t count) {
+    const std::size_t values = static_cast<std::size_t>(count) * columns;
+    scaling.apply(inputs.subspan(static_cast<std::size_t>(first) * columns, values), scaled_);
+    const Tensor floats = tensors_.floats.row_range(0, count);
+    Kokkos::deep_copy(floats.flat<float>(), HostFloats<const float>(scaled_.data(), values));
+    const Tensor read = tensors_.inputs.row_range(0, count);
+    if (read.type() != DType::fp32) convert(context_.exec, floats, read);
+    return read;
+  };
+  const auto take = [&](std::int64_t first, const ConstTensor& found) {
+    const Tensor floats = tensors_.outputs.row_range(0, found.rows());
+    convert(context_.exec, found, floats);
+    context_.exec.fence("predictions");
+    float* const to = outputs.data() + static_cast<std::size_t>(first) * width;
+    Kokkos::deep_copy(HostFloats<float>(to, static_cast<std::size_t>(floats.size())), floats.flat<float>());
+  };
+  infer_in_pieces(context_, static_cast<std::int64_t>(rows), context_.model.samples(), inputs_of, take);
+  normalizer_.undo_targets(outputs);
+}
 
 bool run_next_batch(const InferenceContext& context, const Staging& staging, EvaluationPass& pass,
                     const AfterBatch& after) {

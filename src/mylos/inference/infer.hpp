@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <vector>
 
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/pieces.hpp"
 #include "mylos/data/feed/evaluation_pass.hpp"
+#include "mylos/data/files/normalizer.hpp"
 #include "mylos/inference/context.hpp"
 #include "mylos/inference/staging.hpp"
 
@@ -29,6 +33,36 @@ void infer_in_pieces(const InferenceContext& context, std::int64_t samples, std:
 }
 
 using AfterBatch = std::function<void(const StepContext&, const MicroBatch&, const Batch&)>;
+
+/// Runs a network over rows in host memory, in the units of the data. The memory is allocated once, and is
+/// used by one thread at a time. `normalizer`, and what the context refers to, must outlive the object.
+class RowInference {
+ public:
+  RowInference(const InferenceContext& context, const Normalizer& normalizer);
+
+  /// Computes outputs [rows, outputs] of inputs [rows, inputs], any number of rows. Of classes the outputs
+  /// are logits. inf and NaN are computed with like other numbers. Throws Error (bad_input) where the sizes
+  /// do not fit, and for a network of tokens.
+  void run(std::span<const float> inputs, std::span<float> outputs);
+
+  /// Returns the bytes in the memory of the network, for pieces of `samples` rows.
+  [[nodiscard]] static std::size_t memory_bytes(const Chain& chain, std::int64_t samples);
+
+ private:
+  struct Tensors {
+    Tensors(const Chain& chain, std::int64_t samples, void* memory);
+    Pieces pieces;
+    Tensor floats;   // inputs as floats
+    Tensor inputs;   // in the type that the chain reads
+    Tensor outputs;  // as floats
+  };
+
+  InferenceContext context_;
+  const Normalizer& normalizer_;
+  Arena memory_;
+  Tensors tensors_;
+  std::vector<float> scaled_;  // inputs of a piece
+};
 
 /// Runs the network over the next batch of the pass and calls `after`. Returns false after the last batch.
 bool run_next_batch(const InferenceContext& context, const Staging& staging, EvaluationPass& pass,

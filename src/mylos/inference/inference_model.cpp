@@ -18,24 +18,6 @@ constexpr std::int64_t max_inference_rows = 1024;
 /// Of a piece's activations, unless one sample takes more.
 constexpr std::size_t max_activation_bytes = std::size_t{1} << 30;
 
-/// The device memory of infer().
-struct InferTensors {
-  InferTensors(const Chain& chain, std::int64_t samples, void* memory) : pieces(memory) {
-    floats = pieces.take_tensor(DType::fp32, samples, chain.inputs());
-    const DType type = chain.input_type();
-    inputs = type == DType::fp32 ? floats : pieces.take_tensor(type, samples, chain.inputs());
-    outputs = pieces.take_tensor(DType::fp32, samples, chain.outputs());
-  }
-
-  Pieces pieces;
-  Tensor floats;   // inputs as floats
-  Tensor inputs;   // in the type that the chain reads
-  Tensor outputs;  // as floats
-};
-
-template <class T>
-using HostFloats = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-
 }  // namespace
 
 EvaluationLayout inference_layout(const Chain& chain, const Engines& engines, std::int64_t samples) {
@@ -83,44 +65,11 @@ void InferenceModel::copy(const Execution& exec, const TrainingModel& trained) {
 }
 
 std::size_t InferenceModel::infer_bytes() const {
-  return InferTensors(chain_, samples_, nullptr).pieces.bytes();
+  return RowInference::memory_bytes(chain_, samples_);
 }
 
 void InferenceModel::infer(const Execution& exec, std::span<const float> inputs, std::span<float> outputs) {
-  if (chain_.input_type() == DType::int32)
-    fail_input(ErrorId::bad_call, "the network reads tokens, not floats");
-  const auto columns = static_cast<std::size_t>(chain_.inputs());
-  const auto width = static_cast<std::size_t>(chain_.outputs());
-  const std::size_t rows = inputs.size() / columns;
-  if (inputs.size() != rows * columns || outputs.size() != rows * width) {
-    fail_input(ErrorId::bad_call, "{} inputs and {} outputs; a row has {} inputs and {} outputs",
-               inputs.size(), outputs.size(), columns, width);
-  }
-  const ColumnScaling& scaling = normalizer_.inputs;
-  if (!scaling.identity() && scaling.shift.size() != columns)
-    fail_input(ErrorId::damaged, "inputs are normalised by {} columns, the network has {}",
-               scaling.shift.size(), columns);
-  const Arena memory("inference", infer_bytes());
-  const InferTensors tensors(chain_, samples_, memory.data());
-  std::vector<float> scaled(static_cast<std::size_t>(samples_) * columns);
-  const auto inputs_of = [&](std::int64_t first, std::int64_t count) {
-    const std::size_t values = static_cast<std::size_t>(count) * columns;
-    scaling.apply(inputs.subspan(static_cast<std::size_t>(first) * columns, values), scaled);
-    const Tensor floats = tensors.floats.row_range(0, count);
-    Kokkos::deep_copy(floats.flat<float>(), HostFloats<const float>(scaled.data(), values));
-    const Tensor read = tensors.inputs.row_range(0, count);
-    if (read.type() != DType::fp32) convert(exec, floats, read);
-    return read;
-  };
-  const auto take = [&](std::int64_t first, const ConstTensor& found) {
-    const Tensor floats = tensors.outputs.row_range(0, found.rows());
-    convert(exec, found, floats);
-    exec.fence("predictions");
-    float* const to = outputs.data() + static_cast<std::size_t>(first) * width;
-    Kokkos::deep_copy(HostFloats<float>(to, static_cast<std::size_t>(floats.size())), floats.flat<float>());
-  };
-  infer_in_pieces({exec, engines_, pass_}, static_cast<std::int64_t>(rows), samples_, inputs_of, take);
-  normalizer_.undo_targets(outputs);
+  RowInference({exec, engines_, pass_}, normalizer_).run(inputs, outputs);
 }
 
 std::int64_t samples_per_piece(const Chain& chain, const Engines& engines, std::int64_t max_samples) {

@@ -5,20 +5,11 @@
 #include <vector>
 
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/comm/ranks/large_broadcast.hpp"
 #include "mylos/inference/infer.hpp"
 
 namespace mylos {
 namespace {
-
-/// MPI counts bytes in 32 bits.
-void broadcast_in_pieces(RankGroup& ranks, std::span<float> values, int root) {
-  constexpr std::size_t max_values = std::size_t{1} << 20;
-  while (!values.empty()) {
-    const auto piece = values.first(std::min(max_values, values.size()));
-    ranks.broadcast(piece.data(), piece.size_bytes(), root);
-    values = values.subspan(piece.size());
-  }
-}
 
 void softmax(std::span<float> row) {
   const float largest = *std::max_element(row.begin(), row.end());
@@ -55,7 +46,7 @@ void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& 
       if (part.count == 0) continue;
       std::vector<float>& values = rank == ranks.rank() ? own : others;
       values.resize(static_cast<std::size_t>(part.count * chain.outputs()));
-      broadcast_in_pieces(ranks, values, rank);
+      broadcast_large(ranks, std::as_writable_bytes(std::span(values)), rank);
       run_on_all(ranks, [&] {
         if (ranks.rank() == 0) consume(part, values);
       });

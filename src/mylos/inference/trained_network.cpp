@@ -100,7 +100,8 @@ void complete_chain(const CheckpointReader& reader, TrainedNetwork& trained) {
   require_range(trained.path, trained.normalizer.input_range, model.inputs);
 }
 
-/// `cache`: the bytes of keys and values, which the model does not count.
+}  // namespace
+
 void require_memory(const std::string& path, std::size_t network, std::size_t cache) {
   const auto available = static_cast<std::size_t>(free_device_memory().value_or(available_host_memory()));
   if (network + cache <= available) return;
@@ -110,8 +111,6 @@ void require_memory(const std::string& path, std::size_t network, std::size_t ca
       fmt::format("{}: the network takes {} of memory{}, but {} are available", path, text(network),
                   cache == 0 ? "" : fmt::format(", the keys and values {}", text(cache)), text(available)));
 }
-
-}  // namespace
 
 std::unique_ptr<EvaluationPass> TrainedNetwork::pass_over(DataPart part, const InferenceModel& model,
                                                           const RankGroup& ranks) const {

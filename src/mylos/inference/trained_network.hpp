@@ -58,6 +58,10 @@ struct NetworkData {
                                                          const TrainedNetwork& network,
                                                          const Engines& engines, bool average);
 
+/// Throws Error (does_not_fit) if a rank has less memory free than a network takes. `cache`: the bytes of
+/// keys and values, which the network does not count.
+void require_memory(const std::string& path, std::size_t network, std::size_t cache = 0);
+
 /// Chooses all of `file`, whatever the deck says of parts and orders.
 void choose_whole_file(DataOptions& data, const DataFiles& files);
 

@@ -3,7 +3,7 @@
 
 const dashes = ["", "7 3", "2 3", "9 3 2 3", "5 5", "1 4"];
 
-function lineChart({ id, title, wide, low, lines, marks = [], format = number, unit = "", log = "never", base = 10, table: more, summary }) {
+function lineChart({ id, title, wide, low, lines, marks = [], format = number, unit = "", log = "never", base = 10, table: more, summary, axis = "step" }) {
   lines = lines.filter((line) => line.curve).map((line, i) => ({ look: i, ...line, points: pointsOf(line.curve) }));
   if (lines.length === 0) return null;
   const extent = extentOf(lines);
@@ -21,8 +21,8 @@ function lineChart({ id, title, wide, low, lines, marks = [], format = number, u
     summary: summary || lines.slice(0, 4).map((line, i) => inWords(line, lines.length > 1, i > 0, say)).join(" "),
     legend: lines.length > 1 || lines.some((line) => line.points.some((point) => point.least < point.largest))
       ? legendOf(lines) : null,
-    draw: (width) => drawLines({ width, high: wide && !low, lines, marks, extent, logarithmic, base, format, say }),
-    table: () => tableOfLines(title, lines, more, say),
+    draw: (width) => drawLines({ width, high: wide && !low, lines, marks, extent, logarithmic, base, format, say, axis }),
+    table: () => tableOfLines(title, lines, more, say, axis),
   });
   return made.figure;
 }
@@ -80,21 +80,21 @@ function legendOf(lines) {
   return element("ul", { class: "legend" }, entries);
 }
 
-function drawLines({ width, high, lines, marks, extent, logarithmic, base, format, say }) {
+function drawLines({ width, high, lines, marks, extent, logarithmic, base, format, say, axis }) {
   const height = high ? Math.round(Math.min(340, Math.max(220, width * 0.42))) : 210;
   const bottom = height - 22;
   const top = marks.length > 0 ? 22 : 8;
   const y = logarithmic ? logScale(extent.leastPositive, extent.largest, bottom, top, 5, base)
     : linearScale(Math.min(extent.least, extent.least > 0 && extent.least < extent.largest / 3 ? 0 : extent.least), extent.largest, bottom, top, 5);
   const labels = y.ticks.map((tick) => format(tick));
-  const left = labelWidth(labels);
+  const left = labelWidth([...labels, axis === "step" ? "" : axis]);
   const x = linearScale(extent.first, extent.last, left, width - 10, Math.max(3, Math.floor(width / 85)));
   const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, height });
   y.ticks.forEach((tick, i) => svg.append(
     shape("line", { class: "grid", x1: left, x2: width - 10, y1: y.place(tick), y2: y.place(tick) }),
     shape("text", { x: left - 7, y: y.place(tick) + 4, "text-anchor": "end" }, labels[i])));
   svg.append(shape("line", { class: "axis", x1: left, x2: width - 10, y1: bottom, y2: bottom }));
-  svg.append(shape("text", { x: left - 7, y: height - 5, "text-anchor": "end" }, "step"));
+  svg.append(shape("text", { x: left - 7, y: height - 5, "text-anchor": "end" }, axis));
   for (const tick of x.ticks.filter((step) => Number.isInteger(step))) {
     svg.append(shape("text", { x: Math.min(x.place(tick), width - 18), y: height - 5, "text-anchor": "middle" }, whole(tick)));
   }
@@ -103,7 +103,7 @@ function drawLines({ width, high, lines, marks, extent, logarithmic, base, forma
   const cursor = shape("line", { class: "cursor", y1: top, y2: bottom, visibility: "hidden" });
   const dots = lines.map((line) => shape("circle", { class: `dots f${line.look % 6}`, r: 4, visibility: "hidden" }));
   svg.append(cursor, ...dots);
-  return { svg, move: walker(lines, marks, x, y, cursor, dots, say) };
+  return { svg, move: walker(lines, marks, x, y, cursor, dots, say, axis) };
 }
 
 function drawLine(line, x, y) {
@@ -149,7 +149,7 @@ function nearest(points, step) {
 }
 
 // The cursor position for keys and pointer, and the text of the value line.
-function walker(lines, marks, x, y, cursor, dots, say) {
+function walker(lines, marks, x, y, cursor, dots, say, axis) {
   const all = lines.reduce((most, line) => (line.points.length > most.length ? line.points : most), lines[0].points);
   let place = -1;
   return ({ key, x: pointer }) => {
@@ -172,23 +172,27 @@ function walker(lines, marks, x, y, cursor, dots, say) {
       return `${lines.length > 1 ? `${line.label} ` : ""}${say(point.mean)}${spread}`;
     });
     const here = marks.filter((mark) => mark.step >= first && mark.step <= end).slice(0, 3).map((mark) => mark.text);
-    return `${steps(first, end)}: ${words.concat(here).join(" \u00b7 ")}`;
+    return `${places(axis, first, end)}: ${words.concat(here).join(" \u00b7 ")}`;
   };
+}
+
+function places(axis, first, last) {
+  return axis === "step" ? steps(first, last) : `${axis} ${whole(first)}`;
 }
 
 const mostTableRows = 400;
 
-function tableOfLines(title, lines, more, say) {
+function tableOfLines(title, lines, more, say, axis) {
   const rows = [];
   for (const line of lines) {
     const every = Math.ceil((line.points.length * lines.length) / mostTableRows);
     for (let i = 0; i < line.points.length; i += every) {
       const point = line.points[i];
-      const cells = [steps(point.first, point.last), say(point.mean), say(point.least), say(point.largest)];
+      const cells = [places(axis, point.first, point.last), say(point.mean), say(point.least), say(point.largest)];
       rows.push({ cells: lines.length > 1 ? [line.label, ...cells] : cells });
     }
   }
-  const columns = [{ title: "steps" }, { title: "mean", number: true }, { title: "least", number: true }, { title: "largest", number: true }];
+  const columns = [{ title: axis === "step" ? "steps" : axis }, { title: "mean", number: true }, { title: "least", number: true }, { title: "largest", number: true }];
   if (lines.length > 1) columns.unshift({ title: "curve" });
   const total = lines.reduce((sum, line) => sum + line.points.length, 0);
   const caption = rows.length < total ? `${title}: ${rows.length} of ${total} points, evenly chosen` : title;

@@ -14,6 +14,7 @@ function showReport(report) {
   const { runs } = report;
   const sections = [
     section("loss", "Loss and evaluations", ...lossSection(runs)),
+    ...(runs.some(hasFields) ? [section("fields", "Fields and rollouts", ...fieldSection(runs))] : []),
     section("optimization", "Learning rate, scale and gradients", ...optimizationSection(runs)),
     section("health", "Parameters", ...healthSection(runs)),
     section("speed", "Speed and time", ...ratesSection(runs), timeChart(runs)),

@@ -1,5 +1,7 @@
 // [communication], [checkpoint] and [kernels]: settings that depend on the machine and do not change the
 // mathematics.
+#include <string_view>
+
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/sections.hpp"
@@ -30,6 +32,28 @@ void add_communication_keys(Schema& schema) {
               "time for a run that is still active in its folder.");
 }
 
+/// The name of a metric: words, and "test.rolloutN" with any number of steps.
+ValueType<std::string> metric_type() {
+  Words<std::string> words;
+  for (const char* word :
+       {"", "train.loss", "validation.loss", "validation.accuracy", "validation.top5", "validation.r2",
+        "test.loss", "test.accuracy", "test.top5", "test.r2"})
+    words.emplace_back(word, word);
+  ValueType<std::string> type = word_type(std::move(words));
+  const auto read = type.read;
+  type.text += ", or \"test.rolloutN\" with a number N";
+  type.read = [read](std::string& target, const Value& value) -> Found {
+    constexpr std::string_view part = "test.";
+    const auto* held = std::get_if<std::string>(&value.held);
+    if (held == nullptr || !held->starts_with(part) || rollout_steps_of(held->substr(part.size())) == 0)
+      return read(target, value);
+    target = *held;
+    return std::nullopt;
+  };
+  type.write = [](const std::string& target) { return std::optional(Value{target}); };
+  return type;
+}
+
 void add_checkpoint_keys(Schema& schema) {
   Keys keys(
       schema, "checkpoint", "When checkpoints are written, and which of them are kept.",
@@ -43,20 +67,10 @@ void add_checkpoint_keys(Schema& schema) {
                "Number of newest checkpoints that are kept. 0: all.");
   keys.integer("keep_every", &CheckpointOptions::keep_every, {0, max_count}, "steps",
                "Checkpoints whose step is a multiple of this number are never deleted. 0: none.");
-  keys.choice("keep_best", &CheckpointOptions::keep_best,
-              Words<std::string>{{"", ""},
-                                 {"train.loss", "train.loss"},
-                                 {"validation.loss", "validation.loss"},
-                                 {"validation.accuracy", "validation.accuracy"},
-                                 {"validation.top5", "validation.top5"},
-                                 {"validation.r2", "validation.r2"},
-                                 {"test.loss", "test.loss"},
-                                 {"test.accuracy", "test.accuracy"},
-                                 {"test.top5", "test.top5"},
-                                 {"test.r2", "test.r2"}},
+  keys.add("keep_best", &CheckpointOptions::keep_best, metric_type(),
               "A checkpoint is written when an evaluation is better by this metric than all earlier ones. "
               "`checkpoints/best` names it, and it is kept until there is a better one. train.loss: the mean "
-              "over the steps since the previous evaluation. top5 and r2 must be in `run.metrics`. \"\": no "
+              "over the steps since the previous evaluation. top5, r2 and rolloutN must be in `run.metrics`. \"\": no "
               "best checkpoint.");
   keys.boolean("background", &CheckpointOptions::background,
                "Writes checkpoints asynchronously from a copy of the state, if memory.budget has room for "

@@ -1,4 +1,9 @@
 // [run] and [data].
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
 #include "mylos/base/device/threads.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/config/schema/keys.hpp"
@@ -52,6 +57,42 @@ ValueType<DataFiles> files_type() {
 
 }  // namespace
 
+/// Reads a list of distinct measures, at most one of them a rollout.
+Found read_metrics(Options& options, const Value& value) {
+  const auto* list = std::get_if<Value::List>(&value.held);
+  if (list == nullptr) return describe(value);
+  std::vector<Measure> measures;
+  std::int64_t rollout_steps = 0;
+  for (const Value& element : *list) {
+    const auto* word = std::get_if<std::string>(&element.held);
+    const std::string what = describe(element);
+    if (word == nullptr) return what + " in the list";
+    const auto named = std::find_if(std::begin(all_measures), std::end(all_measures),
+                                    [&](Measure measure) { return *word == name_of(measure); });
+    const std::int64_t steps = rollout_steps_of(*word);
+    if (named == std::end(all_measures) && steps == 0) return what + " in the list";
+    const bool is_known = steps > 0 ? rollout_steps > 0
+                                    : std::find(measures.begin(), measures.end(), *named) != measures.end();
+    if (is_known) return what + (steps > 0 ? " as a second rollout in the list" : " twice in the list");
+    if (steps > 0) {
+      rollout_steps = steps;
+    } else {
+      measures.push_back(*named);
+    }
+  }
+  options.run.metrics = std::move(measures);
+  options.run.rollout_steps = rollout_steps;
+  return std::nullopt;
+}
+
+std::optional<Value> write_metrics(const Options& options) {
+  Value::List list;
+  for (const Measure measure : options.run.metrics) list.push_back(Value{std::string(name_of(measure))});
+  if (options.run.rollout_steps > 0)
+    list.push_back(Value{fmt::format("rollout{}", options.run.rollout_steps)});
+  return list.empty() ? std::nullopt : std::optional(Value{std::move(list)});
+}
+
 void add_run_keys(Schema& schema) {
   Keys keys(
       schema, "run", "The run's name, length and reports.",
@@ -81,17 +122,17 @@ void add_run_keys(Schema& schema) {
                "number of ranks that share them. Kokkos supports no more than the upper limit.");
   keys.integer("evaluate_every", &RunOptions::evaluate_every, {0, max_count}, "steps",
                "Interval between evaluations of the validation data and the test data. 0: after each epoch.");
-  Words<Measure> measures;
-  for (const Measure measure : all_measures) measures.emplace_back(name_of(measure), measure);
-  keys.add(
-      "metrics", &RunOptions::metrics,
-      or_none(list_type(word_type(measures),
-                        {.text = "list of words from \"top5\", \"confusion\" and \"r2\"", .distinct = true})),
+  Key& metrics = keys.add(
+      "metrics", "list of words from \"top5\", \"confusion\", \"r2\" and \"rolloutN\" (N steps: \"rollout20\")", "a ",
       "Metrics of evaluations besides loss and accuracy (`docs/metrics.md`). For model.loss = "
       "\"cross_entropy\": top5, the fraction of samples whose label is among the five largest outputs, "
       "and confusion, the number of samples of each class that were predicted as each class "
       "(`confusion.json`). For a regression: r2, 1 - squared errors / squared deviations, the mean over "
-      "targets.");
+      "targets. For [data.arrays]: rolloutN, the nRMSE of rollouts of N steps from the test data, the mean "
+      "over the steps.");
+  metrics.read = read_metrics;
+  metrics.write = write_metrics;
+  keys.finish(metrics);
   keys.integer("patience", &RunOptions::patience, {0, max_count}, "evaluations",
                "The run ends (exit code 0) after this number of evaluations without improvement, by the "
                "metric of `checkpoint.keep_best`, otherwise by the loss of the validation data, otherwise by "

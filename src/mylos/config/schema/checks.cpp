@@ -40,9 +40,24 @@ class Checks : DeckMistakes {
                                               : "classes (model.loss = \"cross_entropy\")",
                        name_of(loss)));
     }
+    rollouts();
     if (options_.run.metrics.empty() || !options_.data.test.empty() || options_.data.validation > 0) return;
     fail(ErrorId::missing_key, {"run.metrics"},
          "'run.metrics' are of evaluations, and nothing is evaluated; give 'data.validation' or 'data.test'");
+  }
+
+  void rollouts() const {
+    const std::int64_t steps = options_.run.rollout_steps;
+    if (steps == 0) return;
+    const std::string metric = fmt::format("\"rollout{}\" of 'run.metrics'", steps);
+    if (!options_.data.arrays.given())
+      fail(ErrorId::not_measured, {"run.metrics"},
+           metric + " is of trajectories, which are read from arrays; give [data.arrays]");
+    if (options_.data.test.empty())
+      fail(ErrorId::missing_key, {"run.metrics"}, metric + " is of the test data; give 'data.test'");
+    if (options_.model.loss == LossType::cross_entropy || options_.model.loss == LossType::binary_cross_entropy)
+      fail(ErrorId::not_measured, {"run.metrics", "model.loss"},
+           metric + " is measured of the targets of a regression");
   }
 
   void data() const {

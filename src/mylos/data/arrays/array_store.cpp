@@ -130,10 +130,10 @@ class ArrayStore::State {
     const std::string text = text_of_options(options);
     digest.update(text.data(), text.size());
     for (std::int64_t i = 0; i < files.size(); ++i) {
-      const OpenFile& file = files.open(i);
+      const OpenArrayFile& file = files.open(i);
       const std::string& path = files.paths()[static_cast<std::size_t>(i)];
       if (i > 0) require_same_extents(layout, files.paths().front(), file.arrays);
-      const ArrayExtents& extents = file.arrays.front().extents();
+      const StoredExtents& extents = file.arrays.front().extents();
       if (extents.levels < layout.span) {
         fail_input(
             ErrorId::too_little_data,
@@ -325,7 +325,7 @@ ArrayCoordinates ArrayStore::coordinates(std::int64_t file, const std::string& a
   const auto& names = state.files.arrays();
   const auto found = std::find(names.begin(), names.end(), array);
   if (found == names.end()) fail_run(ErrorId::internal, "{}: {} is none of the arrays", path(), array);
-  const OpenFile& opened = state.files.open(file);
+  const OpenArrayFile& opened = state.files.open(file);
   return coordinates_of(opened.file, opened.arrays[static_cast<std::size_t>(found - names.begin())]);
 }
 

@@ -40,8 +40,8 @@ hdf5::File open_array_file(const std::string& path) {
 
 }  // namespace
 
-OpenFile::OpenFile(const std::string& path, const std::vector<std::string>& names,
-                   const ArrayOptions& options)
+OpenArrayFile::OpenArrayFile(const std::string& path, const std::vector<std::string>& names,
+                             const ArrayOptions& options)
     : file(open_array_file(path)) {
   arrays.reserve(names.size());
   for (const std::string& name : names) arrays.emplace_back(file, name, options);
@@ -55,7 +55,7 @@ ArrayOptions with_available_targets(const std::string& file, ArrayOptions option
     return options;
   }
   if (options.targets.empty()) return options;
-  const OpenFile opened(file, {options.inputs.front()}, options);
+  const OpenArrayFile opened(file, {options.inputs.front()}, options);
   const bool has_all = std::all_of(options.targets.begin(), options.targets.end(),
                                    [&](const std::string& target) { return opened.file.exists(target); });
   if (has_all) return options;
@@ -72,7 +72,7 @@ FileTable::FileTable(std::vector<std::string> paths, std::vector<std::string> ar
       stamps_(paths_.size()),
       open_(std::min(max_open, paths_.size())) {}
 
-const OpenFile& FileTable::open(std::int64_t file) {
+const OpenArrayFile& FileTable::open(std::int64_t file) {
   ++clock_;
   Entry* oldest = &open_.front();
   for (Entry& entry : open_) {
@@ -88,7 +88,7 @@ const OpenFile& FileTable::open(std::int64_t file) {
   auto opened = [&] {
     require_regular_file(path);
     const FileStamp before = stamp_of(path);
-    auto result = std::make_unique<OpenFile>(path, arrays_, options_);
+    auto result = std::make_unique<OpenArrayFile>(path, arrays_, options_);
     if (stamps_[number].bytes == 0) stamps_[number] = before;
     return result;
   }();

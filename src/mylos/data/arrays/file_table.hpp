@@ -20,8 +20,8 @@ struct FileStamp {
 };
 
 /// An open file with its arrays, in the order of FileTable::arrays().
-struct OpenFile {
-  OpenFile(const std::string& path, const std::vector<std::string>& arrays, const ArrayOptions& options);
+struct OpenArrayFile {
+  OpenArrayFile(const std::string& path, const std::vector<std::string>& arrays, const ArrayOptions& options);
 
   hdf5::File file;
   std::vector<OpenArray> arrays;
@@ -48,7 +48,7 @@ class FileTable {
 
   /// Returns an open file, valid until max_open others have been opened. Throws Error (bad_input) if it
   /// cannot be opened or has changed since it was opened first. Not for concurrent calls.
-  [[nodiscard]] const OpenFile& open(std::int64_t file);
+  [[nodiscard]] const OpenArrayFile& open(std::int64_t file);
   /// Throws Error (bad_input) if the file has changed since it was opened first.
   void require_unchanged(std::int64_t file) const;
 
@@ -59,7 +59,7 @@ class FileTable {
   struct Entry {
     std::int64_t file = -1;
     std::uint64_t used = 0;
-    std::unique_ptr<OpenFile> open;
+    std::unique_ptr<OpenArrayFile> open;
   };
   std::vector<std::string> paths_;
   std::vector<std::string> arrays_;

@@ -27,7 +27,7 @@ std::vector<SlabPlan> plan_slabs(const SampleLayout& layout, const ArrayOptions&
   std::int64_t slab_bytes = 0;
   for (std::size_t i = 0; i < first_file.size(); ++i) {
     const OpenArray& array = first_file[i];
-    const ArrayExtents& extents = array.extents();
+    const StoredExtents& extents = array.extents();
     SlabPlan plan{.level_elements = extents.points() * extents.channels};
     const bool is_target =
         std::find(options.targets.begin(), options.targets.end(), layout.arrays[i]) != options.targets.end();

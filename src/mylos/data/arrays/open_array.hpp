@@ -14,7 +14,7 @@
 namespace mylos {
 
 /// What the windows need to know of an array; 1 where it has no such axis.
-struct ArrayExtents {
+struct StoredExtents {
   std::int64_t trajectories = 1;
   std::int64_t levels = 1;
   std::vector<std::int64_t> grid = {};
@@ -34,7 +34,7 @@ class OpenArray {
 
   [[nodiscard]] const hdf5::Array& array() const { return array_; }
   [[nodiscard]] const std::vector<SlicedAxis>& axes() const { return axes_; }
-  [[nodiscard]] const ArrayExtents& extents() const { return extents_; }
+  [[nodiscard]] const StoredExtents& extents() const { return extents_; }
   [[nodiscard]] const std::vector<hdf5::Attribute>& attributes() const { return attributes_; }
   [[nodiscard]] const NumberConversion& conversion() const { return conversion_; }
   /// Returns whether float32 holds all values exactly.
@@ -77,7 +77,7 @@ class OpenArray {
   hdf5::Array array_;
   std::vector<hdf5::Attribute> attributes_;
   std::vector<SlicedAxis> axes_;
-  ArrayExtents extents_;
+  StoredExtents extents_;
   NumberConversion conversion_;
 };
 

@@ -165,12 +165,12 @@ SampleLayout sample_layout(const ArrayOptions& options, std::int64_t steps,
   layout.first_constant = layout.arrays.size() - options.constants.size();
   constexpr std::int64_t max_channels = std::int64_t{1} << 20;
   for (std::size_t i = 0; i < first_file.size(); ++i) {
-    const ArrayExtents& extents = first_file[i].extents();
-    const ArrayExtents& first = first_file.front().extents();
+    const StoredExtents& extents = first_file[i].extents();
+    const StoredExtents& first = first_file.front().extents();
     if (extents.grid != first.grid || extents.channels > max_channels ||
         (!layout.is_constant(i) &&
          (extents.levels != first.levels || extents.trajectories != first.trajectories))) {
-      const auto text = [](const ArrayExtents& of) {
+      const auto text = [](const StoredExtents& of) {
         return fmt::format("{} x {} levels on a grid of [{}]", of.trajectories, of.levels,
                            fmt::join(of.grid, ", "));
       };
@@ -201,8 +201,8 @@ SampleLayout sample_layout(const ArrayOptions& options, std::int64_t steps,
 void require_same_extents(const SampleLayout& layout, const std::string& first_file,
                           const std::vector<OpenArray>& arrays) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const ArrayExtents& given = arrays[i].extents();
-    const ArrayExtents& first = layout.extents[i];
+    const StoredExtents& given = arrays[i].extents();
+    const StoredExtents& first = layout.extents[i];
     const bool fits_first =
         layout.is_constant(i) || (given.levels == arrays.front().extents().levels &&
                                   given.trajectories == arrays.front().extents().trajectories);
@@ -214,7 +214,7 @@ void require_same_extents(const SampleLayout& layout, const std::string& first_f
     }
     const hdf5::NumberType type = arrays[i].conversion().type;
     if (given.grid == first.grid && given.channels == first.channels && type == layout.types[i]) continue;
-    const auto text = [](hdf5::NumberType of_type, const ArrayExtents& of) {
+    const auto text = [](hdf5::NumberType of_type, const StoredExtents& of) {
       return fmt::format("{} on a grid of [{}] with {} channel{}", name_of(of_type), fmt::join(of.grid, ", "),
                          of.channels, of.channels == 1 ? "" : "s");
     };

@@ -25,7 +25,7 @@ struct ChannelSource {
 struct SampleLayout {
   std::vector<std::string> arrays;           // inputs, targets that are no inputs, constants
   std::size_t first_constant = 0;            // constants follow
-  std::vector<ArrayExtents> extents = {};    // of each array, in the first file
+  std::vector<StoredExtents> extents = {};   // of each array, in the first file
   std::vector<hdf5::NumberType> types = {};  // of each array
   std::vector<std::int64_t> grid = {};       // extents of the grid
   std::int64_t span = 1;                     // levels of a window

@@ -132,7 +132,7 @@ class FileSums {
 }  // namespace
 
 ArraySums::ArraySums(const SampleLayout& layout) {
-  for (const ArrayExtents& extents : layout.extents) values.emplace_back(extents.channels);
+  for (const StoredExtents& extents : layout.extents) values.emplace_back(extents.channels);
   differences.resize(values.size());
   if (!layout.rollout.adds_newest) return;
   for (const ChannelSource& source : layout.targets) differences[source.array] = ChannelSums(source.count);

@@ -75,9 +75,11 @@ class Dataset {
   /// Returns the offset in the file of its contiguous bytes. Only for datasets that this program created.
   [[nodiscard]] std::int64_t file_offset() const;
 
+  struct State;  // of the functions of this folder
+  [[nodiscard]] const State& state() const { return *state_; }
+
  private:
   friend class File;
-  struct State;
   explicit Dataset(std::shared_ptr<State> state) : state_(std::move(state)) {}
   void require_rank(std::size_t rank, std::string_view shape) const;
   [[noreturn]] void refuse_type(std::string_view expected) const;
@@ -137,7 +139,8 @@ class File {
   [[nodiscard]] std::string text_attribute(const std::string& path, const std::string& name) const;
   [[nodiscard]] std::int64_t integer_attribute(const std::string& path, const std::string& name) const;
 
-  struct State;
+  struct State;  // of the functions of this folder
+  [[nodiscard]] const State& state() const { return *state_; }
 
  private:
   friend class Array;

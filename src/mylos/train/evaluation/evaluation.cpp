@@ -50,7 +50,7 @@ std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples, std::span
 }
 
 Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, Communicator& communicator,
-                    EvaluationPass& pass, std::span<const Measure> wanted) {
+                    EvaluationPass& pass, std::span<const Measure> wanted, const ObserveBatch& observe) {
   struct Part {
     JudgedSums sums;
     std::int64_t rows = 0;
@@ -77,6 +77,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
                      outputs);
         measures->add(outputs, batch);
       }
+      if (observe) observe(step, batch);
       Truth truth = staged.truth;
       truth.classes = context.classes;
       context.model.loss(step, truth, batch_sums.data());

@@ -2,6 +2,7 @@
 // data.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "mylos/comm/group/communicator.hpp"
@@ -30,11 +31,14 @@ struct Evaluation {
   [[nodiscard]] double perplexity() const;  // e^loss
 };
 
+/// Receives every batch after the network has run on it.
+using ObserveBatch = std::function<void(const StepContext&, const Batch&)>;
+
 /// All ranks call it, each with a pass over its part. Returns on every rank the result over all parts. Throws
 /// Error (bad_input) for measures that such a network does not have.
 [[nodiscard]] Evaluation evaluate(const Quiesced& quiet, const InferenceContext& context,
                                   Communicator& communicator, EvaluationPass& pass,
-                                  std::span<const Measure> measures = {});
+                                  std::span<const Measure> measures = {}, const ObserveBatch& observe = {});
 
 /// Returns the bytes that evaluate() allocates while it runs, in the memory of the network.
 /// Measures::memory_bytes() counts those of the host.

@@ -20,6 +20,7 @@ struct EvaluationRow {
   std::optional<double> accuracy = {};  // for classes and tokens
   std::optional<double> top5 = {};      // if run.metrics contains it
   std::optional<double> r2 = {};        // likewise
+  std::optional<double> rollout = {};   // nRMSE of rollouts, the mean over their steps; likewise
   double elapsed_s = 0;                 // since the run first started, including restarts
 };
 
@@ -39,6 +40,7 @@ struct EvaluationTable {
     column("accuracy", computed, "{}", [](auto& row) { return &row.accuracy; });
     column("top5", added, "{}", [](auto& row) { return &row.top5; });
     column("r2", added, "{}", [](auto& row) { return &row.r2; });
+    column("rollout", added, "{}", [](auto& row) { return &row.rollout; });
     column("elapsed_s", clock, "{:.3f}", [](auto& row) { return &row.elapsed_s; });
   }
 

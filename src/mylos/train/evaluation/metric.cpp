@@ -16,9 +16,11 @@ const char* name_of(Quantity quantity) {
     case Quantity::top5:
       return "top5";
     case Quantity::r2:
+      return "r2";
+    case Quantity::rollout:
       break;
   }
-  return "r2";
+  return "rollout";
 }
 
 std::string names_of(const std::vector<Metric>& metrics) {
@@ -37,7 +39,8 @@ std::string why_not_measured(const std::string& metric, const EvaluationData& da
 }  // namespace
 
 std::string name_of(const Metric& metric) {
-  return fmt::format("{}.{}", name_of(metric.part), name_of(metric.quantity));
+  const std::string name = fmt::format("{}.{}", name_of(metric.part), name_of(metric.quantity));
+  return metric.quantity == Quantity::rollout ? fmt::format("{}{}", name, metric.steps) : name;
 }
 
 std::optional<double> value_in(std::span<const EvaluationRow> rows, const Metric& metric) {
@@ -52,13 +55,16 @@ std::optional<double> value_in(std::span<const EvaluationRow> rows, const Metric
         return row.top5;
       case Quantity::r2:
         return row.r2;
+      case Quantity::rollout:
+        return row.rollout;
     }
   }
   return std::nullopt;
 }
 
 bool is_better(const Metric& metric, double value, double than) {
-  return metric.quantity == Quantity::loss ? value < than : value > than;
+  const bool is_error = metric.quantity == Quantity::loss || metric.quantity == Quantity::rollout;
+  return is_error ? value < than : value > than;
 }
 
 std::vector<Metric> measured_metrics(const Options& options, const EvaluationData& data) {
@@ -71,6 +77,8 @@ std::vector<Metric> measured_metrics(const Options& options, const EvaluationDat
       if (measure == Measure::top5) metrics.push_back({part, Quantity::top5});
       if (measure == Measure::r2) metrics.push_back({part, Quantity::r2});
     }
+    if (part == DataPart::test && options.run.rollout_steps > 0)
+      metrics.push_back({part, Quantity::rollout, options.run.rollout_steps});
   }
   return metrics;
 }

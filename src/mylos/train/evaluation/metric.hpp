@@ -1,6 +1,7 @@
 // Metric: the number by which evaluations of a run are compared, such as "validation.loss".
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,11 +13,12 @@
 
 namespace mylos {
 
-enum class Quantity { loss, accuracy, top5, r2 };
+enum class Quantity { loss, accuracy, top5, r2, rollout };
 
 struct Metric {
   DataPart part = DataPart::train;
   Quantity quantity = Quantity::loss;
+  std::int64_t steps = 0;  // of a rollout
 
   friend bool operator==(const Metric&, const Metric&) = default;
 };

@@ -9,10 +9,13 @@
 
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
+#include "mylos/inference/infer.hpp"
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
+#include "mylos/train/evaluation/rollout_evaluation.hpp"
+#include "mylos/train/evaluation/sample_pictures.hpp"
 #include "mylos/train/health/health_rows.hpp"
 #include "mylos/train/plan/library_code.hpp"
 #include "mylos/train/step/staging.hpp"
@@ -66,6 +69,20 @@ std::size_t measure_bytes(const Chain& chain, std::int64_t samples, std::span<co
     if (data != nullptr && data->has(part)) bytes += kept;
   }
   return bytes;
+}
+
+/// Returns the bytes of the pictures and rollouts of evaluations.
+std::size_t field_bytes(const Options& options, const Chain& chain, std::int64_t samples,
+                        const RunData* data) {
+  std::size_t bytes = 0;
+  for (const DataPart part : judging_parts) {
+    if (data != nullptr && data->has(part) && SamplePictures::are_of(chain))
+      bytes = SamplePictures::memory_bytes(chain);
+  }
+  if (data == nullptr || options.run.rollout_steps == 0) return bytes;
+  return bytes + RolloutEvaluation(options).memory_bytes(samples) +
+         RowInference::memory_bytes(chain, samples) +
+         static_cast<std::size_t>(samples * chain.inputs()) * sizeof(float);
 }
 
 /// Returns the modelled time of the update on a rank, from its memory traffic. It reads gradients, reads and
@@ -260,6 +277,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"evaluation data", evaluation, false},
       {"measures of evaluations", measure_bytes(chain, step.micro_batch, options.run.metrics, problem.data),
        false},
+      {"fields of evaluations", field_bytes(options, chain, step.micro_batch, problem.data), false},
       {"checkpoint writing", checkpoint_buffer_bytes(), false},
   };
   return statement;

@@ -167,8 +167,10 @@ Run::Run(RunStart&& start)
   const EvaluationOptions evaluating{context_.trainer().model().chain().input_type(), plan.micro_batch,
                                      ranks.rank(), ranks.size(), plan.reproducible};
   const std::int64_t classes = state_.vocabulary ? state_.vocabulary->size() : 0;
-  run_on_all(ranks,
-             [&] { evaluations_.open(*context_.data, state_.normalizer, evaluating, options.run, classes); });
+  run_on_all(ranks, [&] {
+    evaluations_.open(*context_.data, state_.normalizer, evaluating, options,
+                      context_.trainer().model().chain(), classes);
+  });
   open_folder(start);
   if (!start.saved) {  // the types of a new run were chosen by time: a restart must resume with them
     for (const Amendment& amendment : context_.amendments) {

@@ -5,19 +5,26 @@
 #include <algorithm>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/train/evaluation/field_files.hpp"
 #include "mylos/train/evaluation/result_files.hpp"
 #include "mylos/train/run/components/run_context.hpp"
 
 namespace mylos {
 
 void RunEvaluations::open(const RunData& data, const Normalizer& normalizer, const EvaluationOptions& options,
-                          const RunOptions& run, std::int64_t classes) {
+                          const Options& deck, const Chain& chain, std::int64_t classes) {
   meaning_ = data.meaning();
-  measures_ = run.metrics;
+  measures_ = deck.run.metrics;
+  normalizer_ = normalizer;
   classes_ = classes;
-  every_ = run.evaluate_every;
+  every_ = deck.run.evaluate_every;
+  if (deck.run.rollout_steps > 0) rollouts_.emplace(deck);
   for (const DataPart part : judging_parts) {
-    if (data.has(part)) parts_.push_back({part, data.pass_over(part, normalizer, options), ""});
+    if (!data.has(part)) continue;
+    parts_.push_back({.part = part, .pass = data.pass_over(part, normalizer, options), .last = ""});
+    if (!SamplePictures::are_of(chain)) continue;
+    parts_.back().chosen = std::make_unique<SamplePictures>(chain, deck.run.seed, data.samples(part),
+                                                            normalizer_, meaning_.target_names);
   }
 }
 
@@ -41,11 +48,23 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
   const auto start = std::chrono::steady_clock::now();
   std::vector<EvaluationRow> rows;
   for (Part& part : parts_) {
-    Evaluation found = mylos::evaluate(quiet, context, *run.assembly.communicator, *part.pass, measures_);
+    ObserveBatch observe;
+    if (part.chosen) {
+      observe = [&](const StepContext& step, const Batch& batch) {
+        part.chosen->observe(step, context.model, batch);
+      };
+    }
+    Communicator& communicator = *run.assembly.communicator;
+    Evaluation found = mylos::evaluate(quiet, context, communicator, *part.pass, measures_, observe);
+    if (part.chosen) part.pictures = part.chosen->gather(communicator.ranks());
     part.last = describe(found);
+    EvaluationRow& row = rows.emplace_back();
+    if (rollouts_ && part.part == DataPart::test) {
+      measure_rollouts(quiet, run, context, row);
+      part.last += fmt::format(", rollout{} nRMSE {:.6g}", rollouts_->steps(), *row.rollout);
+    }
     run.log.progress().note(fmt::format("epoch {:.4g}, step {}: {} {}", position.passes(position.step),
                                         position.step, name_of(part.part), part.last));
-    EvaluationRow& row = rows.emplace_back();
     row.part = part.part;
     row.loss = found.loss;
     if (found.judged != Judged::targets) row.accuracy = found.accuracy;
@@ -77,6 +96,16 @@ bool RunEvaluations::record(const Quiesced& quiet, RunContext& run, std::vector<
     log_.write(rows);
     if (run.is_first_rank() && has_confusion())
       write_confusion(run.file("confusion.json"), run.position.step);
+    if (run.is_first_rank()) write_pictures(run.file("samples.json"), run.position.step);
+    if (run.is_first_rank() && rollout_) {
+      write_rollout_file(run.file("evaluation.rollout.json"), {.network = run.options().run.folder,
+                                                               .step = run.position.step,
+                                                               .start = rollouts_->path(),
+                                                               .truth = rollouts_->path(),
+                                                               .members = rollouts_->member_names(),
+                                                               .result = &*rollout_,
+                                                               .pictures = {}});
+    }
     if (run.is_first_rank() && has_r2()) write_r2(run.file("targets.json"), run.position.step);
     run.log.write_events();
   } catch (const Error& error) {
@@ -102,6 +131,19 @@ void RunEvaluations::write_confusion(const std::string& path, std::int64_t step)
   std::vector<std::pair<DataPart, const ClassMeasures*>> parts;
   for (const Part& part : parts_) parts.emplace_back(part.part, &*part.confusion);
   write_confusion_file(path, step, meaning_.class_names, parts);
+}
+
+void RunEvaluations::measure_rollouts(const Quiesced& quiet, RunContext& run, const InferenceContext& context,
+                                      EvaluationRow& row) {
+  rollout_ = rollouts_->measure(quiet, context, *run.assembly.communicator, normalizer_);
+  row.rollout = rollout_->mean_nrmse();
+}
+
+void RunEvaluations::write_pictures(const std::string& path, std::int64_t step) const {
+  std::vector<std::pair<DataPart, std::vector<FieldPicture>>> parts;
+  for (const Part& part : parts_)
+    if (!part.pictures.empty()) parts.emplace_back(part.part, part.pictures);
+  if (!parts.empty()) write_picture_file(path, step, parts);
 }
 
 void RunEvaluations::write_r2(const std::string& path, std::int64_t step) const {

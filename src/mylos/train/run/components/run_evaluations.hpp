@@ -2,12 +2,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
 #include "mylos/train/evaluation/evaluation_log.hpp"
+#include "mylos/train/evaluation/rollout_evaluation.hpp"
+#include "mylos/train/evaluation/sample_pictures.hpp"
 #include "mylos/train/run/components/run_component.hpp"
 #include "mylos/train/run/run_position.hpp"
 
@@ -20,7 +23,7 @@ class RunEvaluations final : public RunComponent {
 
   /// Opens the parts of the data, which must outlive this object. `classes`: as in InferenceContext.
   void open(const RunData& data, const Normalizer& normalizer, const EvaluationOptions& options,
-            const RunOptions& run, std::int64_t classes);
+            const Options& deck, const Chain& chain, std::int64_t classes);
 
   [[nodiscard]] bool due(const RunPosition& position) const;
   bool wants_step(RunContext& run, const LastStep& step) override;
@@ -44,7 +47,9 @@ class RunEvaluations final : public RunComponent {
     std::unique_ptr<EvaluationPass> pass;
     std::string last;  // result of the last evaluation; "": there was none
     std::optional<ClassMeasures> confusion = {};
-    std::vector<double> r2 = {};  // of each target
+    std::vector<double> r2 = {};                  // of each target
+    std::unique_ptr<SamplePictures> chosen = {};  // of a network of fields
+    std::vector<FieldPicture> pictures = {};      // of the last evaluation, on rank 0
   };
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
   /// Returns the names that the training data have for classes and columns.
@@ -54,6 +59,10 @@ class RunEvaluations final : public RunComponent {
   [[nodiscard]] std::vector<EvaluationRow> evaluate_parts(const Quiesced& quiet, RunContext& run);
   [[nodiscard]] bool record(const Quiesced& quiet, RunContext& run, std::vector<EvaluationRow> rows);
   void write_confusion(const std::string& path, std::int64_t step) const;
+  /// Measures the rollouts of the deck after the pass over the test data.
+  void measure_rollouts(const Quiesced& quiet, RunContext& run, const InferenceContext& context,
+                        EvaluationRow& row);
+  void write_pictures(const std::string& path, std::int64_t step) const;
   void write_r2(const std::string& path, std::int64_t step) const;
   [[nodiscard]] bool has_confusion() const { return !parts_.empty() && parts_.front().confusion.has_value(); }
   [[nodiscard]] bool has_r2() const { return !parts_.empty() && !parts_.front().r2.empty(); }
@@ -63,6 +72,9 @@ class RunEvaluations final : public RunComponent {
   std::vector<Part> parts_;
   SampleMeaning meaning_;
   std::vector<Measure> measures_;
+  std::optional<RolloutEvaluation> rollouts_;
+  Normalizer normalizer_;
+  std::optional<RolloutResult> rollout_;  // of the last evaluation
   std::int64_t classes_ = 0;
   std::int64_t every_ = 0;  // steps; 0 = each epoch
   double longest_s_ = 0;

@@ -1,0 +1,50 @@
+#include <limits>
+
+#include "launch/usage.hpp"
+#include "options/options.hpp"
+
+namespace mylos::app {
+
+void add_rollout(CLI::App& app, RolloutArguments& arguments, Command& command) {
+  CLI::App* rollout = app.add_subcommand(
+      "rollout", "Apply a network to its own outputs, step after step, and compare it with the truth");
+  rollout
+      ->add_option("run", arguments.run.path,
+                   "Run's folder or its checkpoints folder (the newest valid checkpoint), a checkpoint or a "
+                   "model file")
+      ->required();
+  rollout
+      ->add_option("start", arguments.start,
+                   "File of arrays as in the run's [data.arrays]: the levels to begin with, constants, and "
+                   "forcings of later levels")
+      ->required();
+  rollout->add_option("--steps", arguments.steps, "Steps, of data.arrays.ahead levels each")
+      ->required()
+      ->check(integer_from(1, std::numeric_limits<std::int32_t>::max()));
+  rollout
+      ->add_option("--out", arguments.output,
+                   "File for the levels, in the layout of `start`; tables of errors, spectra and fields have "
+                   "its name with the endings .errors.csv, .spectrum.csv and .rollout.json")
+      ->required();
+  rollout->add_option("--truth", arguments.truth,
+                      "File of arrays with the true levels, counted as those of `start`; it may be the same "
+                      "file");
+  rollout
+      ->add_option("--sample", arguments.samples,
+                   "Members, if the arrays have an axis \"sample\": numbers and ranges from 0, such as 3 or "
+                   "0:8,12; all")
+      ->capture_default_str();
+  rollout
+      ->add_option("--start", arguments.starts,
+                   "First levels of the members, likewise: each begins a rollout of each sample")
+      ->capture_default_str();
+  rollout->add_flag("--best", arguments.run.best, best_meaning);
+  rollout->add_flag("--average", arguments.run.average, "The weights' moving average (optimizer.average)");
+  rollout->footer(
+      "Under mpirun the members are divided over the ranks. Levels are counted from 0 in the file, in steps "
+      "of the time\n"
+      "slice of [data.arrays], whose beginning and end do not apply.");
+  rollout->callback([&] { command = [&] { return rollout_command(arguments); }; });
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,223 @@
+#include "mylos/inference/rollout/field_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "mylos/base/error.hpp"
+#include "mylos/data/files/file_with_room.hpp"
+#include "mylos/io/hdf5/hdf5_axes.hpp"
+#include "mylos/io/hdf5/hdf5_boxes.hpp"
+
+namespace mylos {
+namespace {
+
+/// How the data pack or fill numbers, which the outputs do not.
+constexpr std::string_view packing[] = {"scale_factor", "add_offset",  "_FillValue",  "missing_value",
+                                        "valid_min",    "valid_max",   "valid_range", "_Unsigned",
+                                        "dtype",        "actual_range"};
+
+bool is_grid_axis(const std::string& axis) {
+  return axis != sample_axis && axis != time_axis && axis != channel_axis;
+}
+
+DType type_of_output(hdf5::NumberType type) {
+  return type == hdf5::NumberType::fp64 ? DType::fp64 : DType::fp32;
+}
+
+/// Integers stay what they are if all values are whole.
+DType type_of_coordinates(hdf5::NumberType type, std::span<const double> values) {
+  if (type == hdf5::NumberType::fp32) return DType::fp32;
+  const bool is_integer =
+      type != hdf5::NumberType::fp64 && type != hdf5::NumberType::fp16 && type != hdf5::NumberType::bf16;
+  const bool whole = std::all_of(values.begin(), values.end(), [](double value) {
+    return value == std::floor(value) && std::abs(value) < 1e15;
+  });
+  return is_integer && whole ? DType::int64 : DType::fp64;
+}
+
+/// Returns the coordinate at a place that may lie behind the last one.
+double coordinate_at(const std::vector<double>& values, std::int64_t place) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  if (place < count) return values[static_cast<std::size_t>(place)];
+  const double distance = count > 1 ? values.back() - values[values.size() - 2] : 1;
+  return values.back() + static_cast<double>(place - count + 1) * distance;
+}
+
+}  // namespace
+
+struct FieldFile::State {
+  State(const std::string& path, const ArrayStore& like, const FieldFileShape& shape)
+      : shape_(shape), pending_(path), source_(hdf5::File::open(like.files().front())) {
+    std::vector<ArrayCoordinates> arrays;
+    std::int64_t bytes = 0;
+    for (const std::string& name : shape.arrays) {
+      arrays.push_back(like.coordinates(0, name));
+      std::int64_t numbers = members() * levels();
+      for (const AxisCoordinates& axis : arrays.back().axes) {
+        if (axis.axis != sample_axis && axis.axis != mylos::time_axis) numbers *= axis.extent;
+        if (axis.axis == channel_axis) outputs_ += axis.extent - 1;
+      }
+      ++outputs_;
+      bytes += numbers * 8;
+    }
+    set_grid(like.coordinates(0, like.options().inputs.front()));
+    file_.emplace(create_with_room(pending_, bytes));
+    hdf5::copy_attributes(source_, "/", *file_, "/");
+    file_->write_attribute("/", "checkpoint", shape.checkpoint);
+    std::int64_t channel = 0;
+    for (const ArrayCoordinates& array : arrays) channel = add(array, channel);
+    keep_room(*file_);
+  }
+
+  void write(std::int64_t member, std::int64_t level, std::span<const float> field) {
+    for (Target& target : targets_) {
+      if (target.member_axis) target.box[*target.member_axis].begin = member;
+      if (target.time_axis) target.box[*target.time_axis].begin = level;
+      gather(target, field);
+      hdf5::write_box(*target.dataset, target.box, target.values.data());
+    }
+  }
+
+  void close() { file_->close(); }
+  void publish() { pending_.publish(); }
+
+ private:
+  /// An array of the file.
+  struct Target {
+    std::int64_t first_channel = 0;  // of the network's outputs
+    std::optional<hdf5::Dataset> dataset;
+    std::vector<hdf5::AxisRange> box;        // of one field
+    std::vector<std::int64_t> strides;       // of its axes in a field [points, outputs]; 0 for others
+    std::optional<std::size_t> member_axis;  // of the dataset
+    std::optional<std::size_t> time_axis;
+    std::vector<float> values;  // of a field, in the order of the dataset
+  };
+
+  [[nodiscard]] std::int64_t members() const { return static_cast<std::int64_t>(shape_.members.size()); }
+  [[nodiscard]] std::int64_t levels() const { return static_cast<std::int64_t>(shape_.levels.size()); }
+
+  /// The grid's axes in the order of the network, and their strides in a field.
+  void set_grid(const ArrayCoordinates& first) {
+    for (const AxisCoordinates& axis : first.axes)
+      if (is_grid_axis(axis.axis)) grid_.push_back({axis.axis, axis.extent});
+    std::int64_t stride = outputs_;
+    for (auto axis = grid_.rbegin(); axis != grid_.rend(); ++axis) {
+      const std::int64_t extent = axis->second;
+      axis->second = stride;
+      stride *= extent;
+    }
+  }
+
+  [[nodiscard]] std::int64_t stride_of(const std::string& axis) const {
+    if (axis == channel_axis) return 1;
+    const auto found =
+        std::find_if(grid_.begin(), grid_.end(), [&](const auto& one) { return one.first == axis; });
+    return found == grid_.end() ? 0 : found->second;
+  }
+
+  /// Creates an array and its coordinates. Returns the first channel of the next one.
+  std::int64_t add(const ArrayCoordinates& array, std::int64_t channel) {
+    Target target{channel, {}, {}, {}, {}, {}, {}};
+    std::vector<std::int64_t> dims;
+    std::vector<std::string> scales;
+    const auto add_axis = [&](std::int64_t extent, std::int64_t of_field, std::int64_t stride) {
+      dims.push_back(extent);
+      target.box.push_back({0, of_field});
+      target.strides.push_back(stride);
+    };
+    const bool has_samples = std::any_of(array.axes.begin(), array.axes.end(),
+                                         [](const auto& axis) { return axis.axis == sample_axis; });
+    if (!has_samples && members() > 1) {
+      target.member_axis = 0;
+      add_axis(members(), 1, 0);
+      scales.emplace_back();
+    }
+    std::int64_t channels = 1;
+    for (const AxisCoordinates& axis : array.axes) {
+      if (axis.axis == sample_axis) {
+        target.member_axis = dims.size();
+        add_axis(members(), 1, 0);
+      } else if (axis.axis == mylos::time_axis) {
+        target.time_axis = dims.size();
+        add_axis(levels(), 1, 0);
+      } else {
+        add_axis(axis.extent, axis.extent, stride_of(axis.axis));
+        if (axis.axis == channel_axis) channels = axis.extent;
+      }
+      scales.push_back(add_scale(axis));
+    }
+    std::int64_t numbers = 1;
+    for (const hdf5::AxisRange& range : target.box) numbers *= range.count;
+    target.values.resize(static_cast<std::size_t>(numbers));
+    target.dataset = file_->create_dataset(array.path, type_of_output(array.facts.type), dims);
+    hdf5::copy_attributes(source_, array.path, *file_, array.path, packing);
+    hdf5::attach_scales(*file_, array.path, scales);
+    targets_.push_back(std::move(target));
+    return channel + channels;
+  }
+
+  /// Writes the coordinates of an axis, once. Returns their path; "" if the data have none.
+  std::string add_scale(const AxisCoordinates& axis) {
+    if (axis.scale.empty() || axis.values.empty()) return "";
+    if (axis.axis == mylos::time_axis && !shape_.is_one_start) return "";
+    if (file_->exists(axis.scale)) return axis.scale;
+    std::vector<double> values = axis.values;
+    if (axis.axis == mylos::time_axis || axis.axis == sample_axis) {
+      values.clear();
+      for (const std::int64_t place : axis.axis == sample_axis ? shape_.members : shape_.levels)
+        values.push_back(coordinate_at(axis.values, place));
+    }
+    const hdf5::NumberType type = hdf5::Array(source_, axis.scale).facts().type;
+    const auto count = static_cast<std::int64_t>(values.size());
+    hdf5::Dataset dataset = file_->create_dataset(axis.scale, type_of_coordinates(type, values), {count});
+    const hdf5::AxisRange box{0, count};
+    hdf5::write_box(dataset, {&box, 1}, values.data());
+    hdf5::copy_attributes(source_, axis.scale, *file_, axis.scale, packing);
+    hdf5::make_scale(*file_, axis.scale, axis.scale.substr(axis.scale.rfind('/') + 1));
+    return axis.scale;
+  }
+
+  /// Puts the array's part of a field into the order of the dataset.
+  static void gather(Target& target, std::span<const float> field) {
+    std::vector<std::int64_t> index(target.box.size());
+    std::int64_t from = target.first_channel;
+    for (float& value : target.values) {
+      value = field[static_cast<std::size_t>(from)];
+      for (std::size_t axis = target.box.size(); axis-- > 0;) {
+        from += target.strides[axis];
+        if (++index[axis] < target.box[axis].count) break;
+        from -= target.strides[axis] * target.box[axis].count;
+        index[axis] = 0;
+      }
+    }
+  }
+
+  FieldFileShape shape_;
+  PendingFile pending_;
+  hdf5::File source_;
+  std::optional<hdf5::File> file_;
+  std::int64_t outputs_ = 0;                                     // of a point
+  std::vector<std::pair<std::string, std::int64_t>> grid_ = {};  // axes and their strides in a field
+  std::vector<Target> targets_;
+};
+
+FieldFile::FieldFile(const std::string& path, const ArrayStore& like, const FieldFileShape& shape)
+    : state_(std::make_unique<State>(path, like, shape)) {}
+
+FieldFile::~FieldFile() = default;
+
+void FieldFile::write(std::int64_t member, std::int64_t level, std::span<const float> field) {
+  state_->write(member, level, field);
+}
+
+void FieldFile::close() {
+  state_->close();
+}
+
+void FieldFile::publish() {
+  state_->publish();
+}
+
+}  // namespace mylos

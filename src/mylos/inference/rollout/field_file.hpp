@@ -1,0 +1,53 @@
+// FieldFile: predicted fields in the layout of the data that they were predicted from.
+//
+// The file has the arrays that the network predicts, at their paths in the data, with the same order of axes,
+// the same attributes and the same coordinates (as dimension scales, so that NetCDF-4's readers find them).
+// Numbers are float64 where the data are, else float32: integers that the data scale are not packed again,
+// and the attributes that say how they are packed or filled are left out. Axes of the grid have the extents
+// of the deck's slices. The time axis has the levels that are written; their times are those of the data,
+// which are continued at the distance of its last two levels.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "mylos/data/arrays/array_store.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
+
+namespace mylos {
+
+struct FieldFileShape {
+  std::vector<std::string> arrays;    // in the order of the network's outputs
+  std::vector<std::int64_t> members;  // the place of each along the axis "sample" of the data, after slicing
+  bool is_one_start = true;           // all members begin at the same level, so that the levels have times
+  std::vector<std::int64_t> levels;   // the place of each along the axis "time" of the data, from 0
+  std::string checkpoint;             // by which the fields were predicted
+};
+
+class FieldFile {
+ public:
+  /// Creates the temporary file of `path`, with room on the disk for all levels. `like`: a store of the data,
+  /// whose first file gives the layout. Arrays without an axis "sample" get an axis "member" in front where
+  /// there are several members. Throws Error: failed where the disk has no room.
+  FieldFile(const std::string& path, const ArrayStore& like, const FieldFileShape& shape);
+  ~FieldFile();
+  FieldFile(const FieldFile&) = delete;
+  FieldFile& operator=(const FieldFile&) = delete;
+
+  /// Writes the field [points, outputs] of a member and a level, counted from 0, in any order. The channels
+  /// of the arrays follow each other. To be called for each member and level.
+  void write(std::int64_t member, std::int64_t level, std::span<const float> field);
+  /// After the last field.
+  void close();
+  /// Waits for the disk and gives the file its name, without HDF5 or MPI.
+  void publish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mylos

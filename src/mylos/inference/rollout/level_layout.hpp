@@ -1,0 +1,38 @@
+// LevelLayout: what a network that is applied to its own outputs reads and predicts, per point of its grid.
+//
+// A level is one time of all input arrays: `channels` numbers at each point. A sample is `history` levels,
+// oldest first, then the constants. An output is the state channels of the level `ahead` levels later, or
+// their difference from the newest level. The channels of a level that no output sets are forcings: they are
+// read from the data at every step.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace mylos {
+
+struct LevelLayout {
+  std::vector<std::int64_t> extents;  // of the grid; empty: one point
+  std::int64_t history = 1;
+  std::int64_t ahead = 1;
+  std::int64_t channels = 0;        // of a level
+  std::int64_t constants = 0;       // of a point
+  std::vector<std::int64_t> state;  // the channel of a level that each output sets
+  bool adds_newest = false;         // outputs are differences
+  bool points_are_samples = false;  // a sample of the network is one point
+
+  [[nodiscard]] std::int64_t points() const {
+    std::int64_t points = 1;
+    for (const std::int64_t extent : extents) points *= extent;
+    return points;
+  }
+  [[nodiscard]] std::int64_t inputs() const { return history * channels + constants; }
+  [[nodiscard]] std::int64_t outputs() const { return static_cast<std::int64_t>(state.size()); }
+  [[nodiscard]] bool has_forcings() const { return outputs() < channels; }
+  /// The numbers of a level as it is read, constants included.
+  [[nodiscard]] std::int64_t level_values() const { return points() * (channels + constants); }
+  [[nodiscard]] std::int64_t state_values() const { return points() * outputs(); }
+};
+
+}  // namespace mylos

@@ -1,0 +1,70 @@
+// Rollouts: a network is applied to its own outputs, step after step, and compared with the truth and with
+// persistence, which predicts that nothing changes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/inference/infer.hpp"
+#include "mylos/inference/rollout/field_errors.hpp"
+#include "mylos/inference/rollout/spectrum.hpp"
+#include "mylos/inference/rollout/trajectories.hpp"
+
+namespace mylos {
+
+/// One step of one member. Numbers that are not known are NaN.
+struct MemberStep {
+  FieldErrors network = {};
+  FieldErrors persistence = {};
+  double energy = 0;  // of the state; not finite if the state is not
+  double truth_energy = 0;
+};
+
+/// Energies by wavenumber after one step, means over the members.
+struct StepSpectrum {
+  std::vector<double> network;
+  std::vector<double> truth;  // empty if it is not known for every member
+  std::vector<double> error;  // of network - truth; likewise
+};
+
+struct RolloutResult {
+  std::int64_t steps = 0;
+  std::int64_t members = 0;
+  std::vector<MemberStep> all;         // [members, steps], steps from 1
+  std::vector<double> start_energy;    // of each member at level 0
+  std::vector<StepSpectrum> spectrum;  // of steps 0 ... steps; of rank 0, where it was asked for
+
+  [[nodiscard]] const MemberStep& at(std::int64_t member, std::int64_t step) const {
+    return all[static_cast<std::size_t>(member * steps + step - 1)];
+  }
+  /// Returns the first step, from 1, whose state is not finite; 0 if all are finite.
+  [[nodiscard]] std::int64_t first_not_finite(std::int64_t member) const;
+  /// Returns the means over the members after this step. Members without truth are left out of what needs it.
+  [[nodiscard]] MemberStep mean(std::int64_t step) const;
+  /// Returns the mean over all steps of mean(step).network.nrmse: the metric of `rolloutN`. NaN if a member
+  /// has no such number in a step.
+  [[nodiscard]] double mean_nrmse() const;
+};
+
+struct RolloutRequest {
+  std::int64_t steps = 1;
+  std::int64_t members_at_once = 1;  // of a rank
+  bool has_spectrum = false;
+  /// Rank 0 receives the state [points, outputs] of a member after `step` (0: what it begins with), in any
+  /// order of members, and in the order of steps for each.
+  std::function<void(std::int64_t member, std::int64_t step, std::span<const float> state)> take = {};
+};
+
+/// All ranks; each makes the rollouts of its part of the members. Returns the same numbers on every rank, but
+/// for the spectrum. Throws Error on all ranks if one fails.
+[[nodiscard]] RolloutResult roll_out(RowInference& network, RankGroup& ranks, const Trajectories& data,
+                                     const RolloutRequest& request);
+
+/// Returns the bytes of host memory that roll_out() takes on a rank.
+[[nodiscard]] std::size_t rollout_bytes(const LevelLayout& layout, const RolloutRequest& request,
+                                        std::int64_t members);
+
+}  // namespace mylos

@@ -1,0 +1,156 @@
+#include "mylos/inference/rollout/stored_trajectories.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+std::int64_t channels_of(const ArrayStore& levels, const std::string& array) {
+  for (const AxisCoordinates& axis : levels.coordinates(0, array).axes)
+    if (axis.axis == channel_axis) return axis.extent;
+  return 1;
+}
+
+}  // namespace
+
+std::int64_t end_of_trajectory(const ArrayStore& store, std::int64_t first, std::int64_t end) {
+  const std::int64_t trajectory = store.place(first).sample;
+  std::int64_t low = first + 1;
+  while (low < end) {
+    const std::int64_t middle = low + (end - low) / 2;
+    if (store.place(middle).sample == trajectory) {
+      low = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return low;
+}
+
+StoredLevels::StoredLevels(std::shared_ptr<ArrayStore> store) : store_(std::move(store)) {
+  for (std::size_t file = 0; file < store_->files().size(); ++file) {
+    const Split samples = store_->samples_of(static_cast<std::int64_t>(file));
+    const std::int64_t end = samples.first + samples.count;
+    for (std::int64_t first = samples.first; first < end;) {
+      const std::int64_t next = end_of_trajectory(*store_, first, end);
+      all_.push_back({first, next - first});
+      first = next;
+    }
+  }
+}
+
+std::int64_t StoredLevels::levels(std::int64_t trajectory) const {
+  return all_[static_cast<std::size_t>(trajectory)].count;
+}
+
+void StoredLevels::read(std::int64_t trajectory, std::int64_t level, std::span<float> values) const {
+  store_->read_inputs(all_[static_cast<std::size_t>(trajectory)].first + level, 1, values.data());
+}
+
+ArrayOptions level_options(const ArrayOptions& of, std::vector<std::string> inputs,
+                           std::vector<std::string> constants) {
+  ArrayOptions options = of;
+  options.inputs = std::move(inputs);
+  options.constants = std::move(constants);
+  options.targets.clear();
+  options.history = options.ahead = options.every = 1;
+  options.targets_are = TargetsAre::state;
+  options.points_are_samples = false;
+  options.statistics.clear();
+  const auto used = [&](const ArrayAxes& axes) {
+    return std::ranges::find(options.inputs, axes.array) != options.inputs.end() ||
+           std::ranges::find(options.constants, axes.array) != options.constants.end();
+  };
+  std::erase_if(options.axes_of, [&](const ArrayAxes& axes) { return !used(axes); });
+  return options;
+}
+
+std::vector<AxisSlice> slices_of_trajectories(const std::vector<AxisSlice>& slices) {
+  std::vector<AxisSlice> all;
+  for (AxisSlice slice : slices) {
+    if (slice.axis == time_axis) slice.begin = slice.end = std::nullopt;
+    if (slice.axis != sample_axis) all.push_back(std::move(slice));
+  }
+  return all;
+}
+
+LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels) {
+  if (options.history > 1 && options.ahead > 1) {
+    fail_input(ErrorId::data_mismatch,
+               "a network with data.arrays.history = {} and ahead = {} cannot be applied to its own outputs: "
+               "the levels between them are not predicted; one of the two must be 1",
+               options.history, options.ahead);
+  }
+  LevelLayout layout;
+  layout.extents = levels.grid();
+  if (!layout.extents.empty()) layout.extents.pop_back();
+  layout.history = options.history;
+  layout.ahead = options.ahead;
+  layout.constants = levels.rollout().constants;
+  layout.adds_newest = options.targets_are == TargetsAre::difference;
+  layout.points_are_samples = options.points_are_samples;
+  std::vector<std::int64_t> first;  // channel of each input
+  for (const std::string& input : options.inputs) {
+    first.push_back(layout.channels);
+    layout.channels += channels_of(levels, input);
+  }
+  std::string missing;
+  for (const std::string& target : options.targets) {
+    const auto found = std::ranges::find(options.inputs, target);
+    if (found == options.inputs.end()) {
+      missing += (missing.empty() ? "" : ", ") + target;
+      continue;
+    }
+    const std::int64_t channel = first[static_cast<std::size_t>(found - options.inputs.begin())];
+    for (std::int64_t i = 0; i < channels_of(levels, target); ++i) layout.state.push_back(channel + i);
+  }
+  if (!missing.empty()) {
+    fail_input(ErrorId::data_mismatch,
+               "the network's outputs cannot be fed back: {} of data.arrays.targets {} not among its inputs",
+               missing, missing.find(',') == std::string::npos ? "is" : "are");
+  }
+  return layout;
+}
+
+std::vector<RolloutMember> consecutive_members(const StoredLevels& levels, const LevelLayout& layout,
+                                               std::int64_t steps) {
+  std::vector<RolloutMember> members;
+  for (std::int64_t trajectory = 0; trajectory < levels.trajectories(); ++trajectory) {
+    const std::int64_t needed = layout.history + steps * layout.ahead;
+    for (std::int64_t first = 0; first + needed <= levels.levels(trajectory); first += steps * layout.ahead)
+      members.push_back({trajectory, first});
+  }
+  return members;
+}
+
+StoredTrajectories::StoredTrajectories(const ArrayOptions& options,
+                                       std::shared_ptr<const StoredLevels> starts,
+                                       std::shared_ptr<const StoredLevels> truth,
+                                       std::vector<RolloutMember> members)
+    : starts_(std::move(starts)),
+      truth_(std::move(truth)),
+      members_(std::move(members)),
+      layout_(level_layout(options, starts_->store())) {}
+
+void StoredTrajectories::read_level(std::int64_t member, std::int64_t level, std::span<float> values) const {
+  const RolloutMember& one = this->member(member);
+  starts_->read(one.trajectory, one.first_level + layout_.history - 1 + level, values);
+}
+
+bool StoredTrajectories::has_truth(std::int64_t member, std::int64_t step) const {
+  if (truth_ == nullptr) return false;
+  const RolloutMember& one = this->member(member);
+  return one.trajectory < truth_->trajectories() &&
+         one.first_level + layout_.history - 1 + step * layout_.ahead < truth_->levels(one.trajectory);
+}
+
+void StoredTrajectories::read_truth(std::int64_t member, std::int64_t step, std::span<float> state) const {
+  const RolloutMember& one = this->member(member);
+  truth_->read(one.trajectory, one.first_level + layout_.history - 1 + step * layout_.ahead, state);
+}
+
+}  // namespace mylos

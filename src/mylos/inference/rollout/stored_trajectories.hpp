@@ -1,0 +1,85 @@
+// StoredTrajectories: trajectories in files of arrays, read level by level.
+//
+// A trajectory is what one file has at one place of the axis "sample". Every level is a sample of a store
+// whose windows are one level long, so values are read and converted as those of training are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mylos/data/arrays/array_store.hpp"
+#include "mylos/inference/rollout/trajectories.hpp"
+
+namespace mylos {
+
+/// Returns the end of the samples from `first` on, before `end`, that are of the same trajectory of one file:
+/// the samples of a trajectory follow each other.
+[[nodiscard]] std::int64_t end_of_trajectory(const ArrayStore& store, std::int64_t first, std::int64_t end);
+
+/// The trajectories of a store of levels.
+class StoredLevels {
+ public:
+  /// `store`: opened with level_options().
+  explicit StoredLevels(std::shared_ptr<ArrayStore> store);
+
+  [[nodiscard]] const ArrayStore& store() const { return *store_; }
+  [[nodiscard]] std::int64_t trajectories() const { return static_cast<std::int64_t>(all_.size()); }
+  [[nodiscard]] std::int64_t levels(std::int64_t trajectory) const;
+  void read(std::int64_t trajectory, std::int64_t level, std::span<float> values) const;
+
+ private:
+  std::shared_ptr<ArrayStore> store_;
+  std::vector<Split> all_;  // the samples of each trajectory, one a level
+};
+
+/// Returns the options by which each level of the arrays is a sample: these inputs and constants, no targets.
+[[nodiscard]] ArrayOptions level_options(const ArrayOptions& of, std::vector<std::string> inputs,
+                                         std::vector<std::string> constants);
+/// Returns the slices of complete trajectories: without that of the axis "sample", and without the beginning
+/// and end of the time axis, whose step stays.
+[[nodiscard]] std::vector<AxisSlice> slices_of_trajectories(const std::vector<AxisSlice>& slices);
+
+/// One rollout: a trajectory, and the first of the levels that it begins with.
+struct RolloutMember {
+  std::int64_t trajectory = 0;
+  std::int64_t first_level = 0;
+  friend bool operator==(const RolloutMember&, const RolloutMember&) = default;
+};
+
+class StoredTrajectories final : public Trajectories {
+ public:
+  /// `options`: those of the run. `starts` has all inputs and constants, `truth` the targets alone, or is
+  /// null. Throws Error (bad_input) where a target is no input.
+  StoredTrajectories(const ArrayOptions& options, std::shared_ptr<const StoredLevels> starts,
+                     std::shared_ptr<const StoredLevels> truth, std::vector<RolloutMember> members);
+
+  [[nodiscard]] const LevelLayout& layout() const override { return layout_; }
+  [[nodiscard]] std::int64_t members() const override { return static_cast<std::int64_t>(members_.size()); }
+  void read_level(std::int64_t member, std::int64_t level, std::span<float> values) const override;
+  [[nodiscard]] bool has_truth(std::int64_t member, std::int64_t step) const override;
+  void read_truth(std::int64_t member, std::int64_t step, std::span<float> state) const override;
+
+  [[nodiscard]] const RolloutMember& member(std::int64_t member) const {
+    return members_[static_cast<std::size_t>(member)];
+  }
+
+ private:
+  std::shared_ptr<const StoredLevels> starts_;
+  std::shared_ptr<const StoredLevels> truth_;
+  std::vector<RolloutMember> members_;
+  LevelLayout layout_;
+};
+
+/// Returns what a network of these options reads. Throws Error (bad_input) where a target is no input, or
+/// where windows of several levels would be advanced by more than one.
+[[nodiscard]] LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels);
+
+/// Returns the members that cut each trajectory into consecutive rollouts of `steps` steps: the first begins
+/// at its first level, each other one where the one before it ends.
+[[nodiscard]] std::vector<RolloutMember> consecutive_members(const StoredLevels& levels,
+                                                             const LevelLayout& layout, std::int64_t steps);
+
+}  // namespace mylos

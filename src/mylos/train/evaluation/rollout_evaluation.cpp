@@ -1,0 +1,62 @@
+#include "mylos/train/evaluation/rollout_evaluation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "mylos/base/error.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+
+namespace mylos {
+
+RolloutEvaluation::RolloutEvaluation(const Options& options) : steps_(options.run.rollout_steps) {
+  const ArrayOptions& arrays = options.data.arrays;
+  const auto open = [&](const ArrayOptions& levels) {
+    auto store = open_array_store(options.data.test.names, levels, 1, Answers::optional);
+    checking_bytes_ += store->checking_bytes();
+    return std::make_shared<const StoredLevels>(std::move(store));
+  };
+  starts_ = open(level_options(arrays, arrays.inputs, arrays.constants));
+  const LevelLayout layout = level_layout(arrays, starts_->store());
+  std::vector<RolloutMember> members = consecutive_members(*starts_, layout, steps_);
+  if (members.empty()) {
+    fail_input(ErrorId::too_little_data,
+               "{}: no trajectory has the {} levels of a rollout of {} steps (run.metrics \"rollout{}\")",
+               path(), layout.history + steps_ * layout.ahead, steps_, steps_);
+  }
+  trajectories_.emplace(arrays, starts_, open(level_options(arrays, arrays.targets, {})), std::move(members));
+}
+
+RolloutRequest RolloutEvaluation::request(std::int64_t samples) const {
+  const LevelLayout& layout = trajectories_->layout();
+  const std::int64_t of_member = layout.points_are_samples ? layout.points() : 1;
+  return {.steps = steps_,
+          .members_at_once = std::clamp<std::int64_t>(samples / of_member, 1, trajectories_->members()),
+          .has_spectrum = true,
+          .take = {}};
+}
+
+RolloutResult RolloutEvaluation::measure(const Quiesced& /*quiet*/, const InferenceContext& context,
+                                         Communicator& communicator, const Normalizer& normalizer) const {
+  communicator.synchronize(context.exec);
+  RankGroup& ranks = communicator.ranks();
+  std::optional<RowInference> rows;
+  run_on_all(ranks, [&] { rows.emplace(context, normalizer); });
+  return roll_out(*rows, ranks, *trajectories_, request(context.model.samples()));
+}
+
+std::vector<std::string> RolloutEvaluation::member_names() const {
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < trajectories_->members(); ++i) {
+    const RolloutMember& member = trajectories_->member(i);
+    names.push_back(fmt::format("trajectory {} from level {}", member.trajectory, member.first_level));
+  }
+  return names;
+}
+
+std::size_t RolloutEvaluation::memory_bytes(std::int64_t samples) const {
+  return static_cast<std::size_t>(checking_bytes_) +
+         rollout_bytes(trajectories_->layout(), request(samples), trajectories_->members());
+}
+
+}  // namespace mylos

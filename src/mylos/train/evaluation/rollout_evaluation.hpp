@@ -1,0 +1,48 @@
+// RolloutEvaluation: the metric `rolloutN`, measured on the test data.
+//
+// Each trajectory of the test data is cut into consecutive rollouts of N steps; what is left at its end is
+// not used. The metric is the mean over the N steps of the nRMSE, which is the mean over members and channels
+// (field_errors.hpp). It is NaN, which is never the best, if a state is not finite.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mylos/comm/group/communicator.hpp"
+#include "mylos/config/options.hpp"
+#include "mylos/inference/rollout/rollout.hpp"
+#include "mylos/inference/rollout/stored_trajectories.hpp"
+#include "mylos/train/step/quiesced.hpp"
+
+namespace mylos {
+
+class RolloutEvaluation {
+ public:
+  /// Opens the test data of a deck whose metrics have a rollout. Throws Error (bad_input) if the targets
+  /// cannot be fed back, or if no trajectory is long enough.
+  explicit RolloutEvaluation(const Options& options);
+
+  /// All ranks. `normalizer` is that of the run.
+  [[nodiscard]] RolloutResult measure(const Quiesced& quiet, const InferenceContext& context,
+                                      Communicator& communicator, const Normalizer& normalizer) const;
+
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+  [[nodiscard]] const std::string& path() const { return starts_->store().path(); }
+  /// Returns what each member is, for people.
+  [[nodiscard]] std::vector<std::string> member_names() const;
+  /// Returns the bytes in host memory that it takes while it measures with at most `samples` samples at once,
+  /// with those of the opened files.
+  [[nodiscard]] std::size_t memory_bytes(std::int64_t samples) const;
+
+ private:
+  [[nodiscard]] RolloutRequest request(std::int64_t samples) const;
+
+  std::int64_t steps_;
+  std::shared_ptr<const StoredLevels> starts_;
+  std::optional<StoredTrajectories> trajectories_;
+  std::int64_t checking_bytes_ = 0;
+};
+
+}  // namespace mylos
