@@ -113,14 +113,21 @@ std::int64_t FileTable::memory_bytes() const {
   for (const std::string& path : paths_)
     bytes += static_cast<std::int64_t>(sizeof(std::string) + sizeof(FileStamp) + path.capacity());
   std::int64_t chunked = 0;  // arrays
+  std::int64_t chunk = 0;    // the largest, which HDF5 holds twice while it is decoded
   for (const Entry& entry : open_) {
     if (!entry.open) continue;
-    const auto& arrays = entry.open->arrays;
-    chunked = std::max<std::int64_t>(
-        chunked, std::count_if(arrays.begin(), arrays.end(),
-                               [](const OpenArray& each) { return !each.array().facts().chunk.empty(); }));
+    std::int64_t in_file = 0;
+    for (const OpenArray& array : entry.open->arrays) {
+      const hdf5::ArrayFacts& facts = array.array().facts();
+      if (facts.chunk.empty()) continue;
+      ++in_file;
+      std::int64_t one = size_of(facts.type);
+      for (const std::int64_t extent : facts.chunk) one *= extent;
+      chunk = std::max(chunk, one);
+    }
+    chunked = std::max(chunked, in_file);
   }
-  return bytes + static_cast<std::int64_t>(open_.size()) * (structures + chunked * chunk_cache);
+  return bytes + static_cast<std::int64_t>(open_.size()) * (structures + chunked * chunk_cache) + 2 * chunk;
 }
 
 }  // namespace mylos
