@@ -65,6 +65,13 @@ edges = "periodic"
 compute = "fp32"
 """
 
+# The same arrays, each point a sample of its own.
+POINTS = FIELDS[:FIELDS.index("[model]")].replace('"channel"', '"standard"').replace("batch = 4", "batch = 40") + """[model]
+type = "mlp"
+hidden = [8]
+loss = "mse"
+""" + FIELDS[FIELDS.index("[precision]"):]
+
 SAMPLES, LEVELS = 5, 12
 HIGH, WIDE = 6, 20  # of the fields; every other column is used
 

@@ -11,6 +11,7 @@ import tempfile
 import h5py
 import numpy
 
+import array_file_faults  # its faults are among FAULTS
 from array_faults import FAULTS
 from array_samples import Arrays
 from small_problem import Command

@@ -32,7 +32,7 @@ axes = "time y x"
 history = 2
 [model]
 type = "unet"
-channels = [4, 8]
+channels = [8, 8]
 edges = "periodic"
 loss = "mse"
 """
@@ -135,7 +135,7 @@ def check_prepared(command):
     assert numpy.allclose([float(number) for number in found.groups()], (first.mean(), first.std(), first.min(), first.max()), rtol=1e-5), said
     (command.folder / "text.txt").write_text("to be or not to be " * 20, encoding="utf-8")
     command.must("prepare", "text", "text.txt", "--out", "text.h5")
-    (command.folder / "gpt.toml").write_text('[run]\nsteps = 1\n[data]\ntrain = "text.h5"\n[model]\ntype = "gpt"\nlayers = 1\nheads = 1\n'
+    (command.folder / "gpt.toml").write_text('[run]\nsteps = 1\n[data]\ntrain = "text.h5"\nbatch = 2\n[model]\ntype = "gpt"\nlayers = 1\nheads = 1\n'
                                              "width = 8\ncontext = 4\n", encoding="utf-8")
     assert "380 tokens below" in command.must("data", "gpt.toml").stdout
     command.must_refuse(["data", "gpt.toml", "--picture", "a.svg"], "arguments-conflict", "text.h5", "tokens")

@@ -12,7 +12,7 @@ import h5py
 import numpy
 
 from checkpoints import last_checkpoint
-from rollout_fields import FIELDS, HIGH, LEVELS, LINEAR, SAMPLES, WIDE, errors, fields_of, spectrum, write_fields, write_linear
+from rollout_fields import FIELDS, HIGH, LEVELS, LINEAR, POINTS, SAMPLES, WIDE, errors, fields_of, spectrum, write_fields, write_linear
 from small_problem import Command
 
 
@@ -196,13 +196,28 @@ def check_ranks(command):
     assert (command.folder / "members.h5").read_bytes() == before and not (command.folder / "members.h5.tmp").exists()
 
 
+def check_points(command):
+    """Points as samples: fields are put together from them, also where ranks divide a field."""
+    (command.folder / "points.toml").write_text(POINTS.format(time=":", more="points_are_samples = true\ntargets_are = \"difference\""), encoding="utf-8")
+    command.must("train", "points.toml", "run.folder=points")
+    command.must("rollout", "points", "fields.h5", "--steps", 3, "--out", "points.h5", "--truth", "fields.h5")
+    command.must("predict", "points", "fields.h5", "predicted-points.h5", ranks=2)
+    found, predicted = fields_of(command.folder / "points.h5"), fields_of(command.folder / "predicted-points.h5")
+    assert found.shape == (4, HIGH, WIDE // 2, 3) and predicted.shape == (LEVELS - 1, HIGH, WIDE // 2, 3)
+    close(predicted[0], found[1], 1e-6)
+    truth = fields_of(command.folder / "fields.h5")[:, :, ::2]
+    for step, row in enumerate(table(command.folder / "points.errors.csv"), 1):
+        close([row["nrmse"]], [errors(found[step], truth[step])[1]], 1e-6)
+
+
 def check_not_finite(command):
     """A rollout that leaves the range of float is written, and the first step is named."""
     with h5py.File(command.folder / "huge.h5", "w") as huge, h5py.File(command.folder / "fields.h5") as whole:
         for name in ("u", "deep/v", "f", "mask"):
             huge[name] = whole[name][:]
-        huge["u"][0] = 3e38
-    output = command.must("rollout", "fields", "huge.h5", "--steps", 3, "--out", "huge-out.h5").stdout
+        huge["u"][0] = 1e6  # above the largest number of fp16
+    command.must("train", "fields.toml", "run.folder=half", "precision.compute=fp16")
+    output = command.must("rollout", "half", "huge.h5", "--steps", 3, "--out", "huge-out.h5").stdout
     document = json.loads((command.folder / "huge-out.rollout.json").read_text(encoding="utf-8"))
     step = document["members"][0]["first_step_not_finite"]
     assert step is not None and f"1 of 1 members become inf or NaN, the first (from level 0) at step {step}" in output, output
@@ -218,15 +233,15 @@ def check_refusals(command):
                                ([2, "--start", "11"], ("too-little-data", "at most 1 steps")), ([2, "--sample", "1"], ("bad-argument", "1 samples")),
                                ([2, "--truth", "no-truth.h5"], ("no-such-file", "no-truth.h5")), ([0], ("bad-argument", "--steps"))):
         command.must_refuse([*rollout, *arguments], *refusal)
-    command.must_refuse(["rollout", "fields", "fields.h5", "--steps", 1, "--out", "fields.h5"], "bad-argument", "fields.h5")
+    command.must_refuse(["rollout", "fields", "fields.h5", "--steps", 1, "--out", "fields.h5"], "arguments-conflict", "fields.h5")
     command.must_refuse(["rollout", "fields", "linear.h5", "--steps", 1, "--out", "no.h5"], "missing-dataset", "linear.h5", "/deep/v")
     with h5py.File(command.folder / "small.h5", "w") as small, h5py.File(command.folder / "fields.h5") as whole:
         small["u"], small["deep/v"], small["f"], small["mask"] = whole["u"][:, 1:], whole["deep/v"][..., 1:], whole["f"][:, 1:], whole["mask"][1:]
-    command.must_refuse(["rollout", "fields", "small.h5", "--steps", 1, "--out", "no.h5"], "data-mismatch", "small.h5", "150 inputs")
+    command.must_refuse(["rollout", "fields", "small.h5", "--steps", 1, "--out", "no.h5"], "data-mismatch", "small.h5", "250 inputs")
     (command.folder / "forced.toml").write_text(FIELDS.format(time=":", more="").replace('targets = ["/u", "/deep/v"]', 'targets = ["/f"]')
                                                 .replace('inputs = ["/u", "/deep/v", "/f"]', 'inputs = ["/u", "/deep/v"]').replace("outputs = 3", "outputs = 1"), encoding="utf-8")
     command.must("train", "forced.toml", "run.folder=forced")
-    command.must_refuse(["rollout", "forced", "fields.h5", "--steps", 1, "--out", "no.h5"], "data-mismatch", "/f is not among its inputs")
+    command.must_refuse(["rollout", "forced", "fields.h5", "--steps", 1, "--out", "no.h5"], "data-mismatch", "/f of data.arrays.targets is not among its inputs")
     command.must_refuse(["train", "fields.toml", 'run.metrics=["rollout20"]'], "too-little-data", "rollout20", "fields.h5")
     command.must_refuse(["train", "fields.toml", 'run.metrics=["rollout0"]'], "bad-value", "rollout0")
     command.must_refuse(["train", "fields.toml", "checkpoint.keep_best=test.rollout2"], "not-measured", "rollout2")
@@ -236,7 +251,7 @@ def check_refusals(command):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
-        for check in (check_linear, check_fields, check_layout, check_slices, check_ranks, check_not_finite, check_refusals):
+        for check in (check_linear, check_fields, check_layout, check_slices, check_points, check_ranks, check_not_finite, check_refusals):
             check(command)
             print(check.__name__, flush=True)
 

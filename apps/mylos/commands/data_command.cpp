@@ -113,8 +113,8 @@ std::string windows_of(const ArrayStore& store) {
   if (!options.targets.empty())
     text += fmt::format(", targets {} level{} later{}", options.ahead, options.ahead == 1 ? "" : "s",
                         options.targets_are == TargetsAre::difference ? " as differences" : "");
-  return text +
-         fmt::format(", a window begins every {} level{}", options.every, options.every == 1 ? "" : "s");
+  if (options.every == 1) return text;
+  return text + fmt::format(", a window begins every {} levels", options.every);
 }
 
 std::string sizes_of(const SampleStore& store, const std::vector<std::int64_t>& grid) {

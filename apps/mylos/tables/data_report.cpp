@@ -15,16 +15,16 @@ constexpr std::size_t max_files = 16;
 constexpr std::size_t max_channels = 32;
 constexpr std::size_t max_name = 200;  // bytes that are printed; files may hold any
 
-using Row = std::vector<std::string>;
+using TableRow = std::vector<std::string>;
 
 /// Columns as wide as their texts; those of `right` end at the same place, others begin there.
-std::string aligned(const std::vector<Row>& rows, const std::string& right) {
+std::string aligned(const std::vector<TableRow>& rows, const std::string& right) {
   std::vector<std::size_t> widths(rows.front().size());
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   std::string text;
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     std::string one = " ";
     for (std::size_t i = 0; i < row.size(); ++i) {
       one += right[i] == 'r' ? fmt::format(" {:>{}} ", row[i], widths[i])
@@ -38,7 +38,7 @@ std::string aligned(const std::vector<Row>& rows, const std::string& right) {
 }  // namespace
 
 std::string file_table(const std::vector<FileRow>& files) {
-  std::vector<Row> rows{{"file", "samples", "bytes"}};
+  std::vector<TableRow> rows{{"file", "samples", "bytes"}};
   std::int64_t samples = 0;
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -58,7 +58,7 @@ std::string file_table(const std::vector<FileRow>& files) {
 }
 
 std::string array_table(const std::vector<ArrayRow>& arrays) {
-  std::vector<Row> rows{{"array", "use", "shape", "type", "storage", "stored bytes"}};
+  std::vector<TableRow> rows{{"array", "use", "shape", "type", "storage", "stored bytes"}};
   for (const ArrayRow& array : arrays) {
     rows.push_back({printable(array.path, max_name), array.use, array.shape, array.type, array.storage,
                     format_bytes(array.bytes)});
@@ -67,7 +67,7 @@ std::string array_table(const std::vector<ArrayRow>& arrays) {
 }
 
 std::string channel_table(const std::vector<std::string>& names, const ColumnStatistics& statistics) {
-  std::vector<Row> rows{{"channel", "mean", "deviation", "smallest", "largest", ""}};
+  std::vector<TableRow> rows{{"channel", "mean", "deviation", "smallest", "largest", ""}};
   const std::size_t count = statistics.mean.size();
   for (std::size_t i = 0; i < std::min(count, max_channels); ++i) {
     const auto number = [](double value) { return fmt::format("{:.6g}", value); };

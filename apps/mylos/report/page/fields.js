@@ -117,10 +117,10 @@ function planesOfPicture(id, title, picture, when) {
 
 function fieldLegend(low, high, span) {
   const bar = (colours, from, to, text) => {
-    const width = 150;
+    const width = 110;
     const cells = Array.from({ length: colourSteps }, (_, i) => shape("rect", { x: (i * width) / colourSteps, width: width / colourSteps + 0.5, height: 10,
       fill: `rgb(${colourBetween(colours, i / (colourSteps - 1)).join(",")})` }));
-    return element("li", { class: "whole" }, number(from, 3), shape("svg", { width, height: 10, "aria-hidden": "true" }, cells), `${number(to, 3)} ${text}`);
+    return element("li", {}, number(from, 3), shape("svg", { width, height: 10, "aria-hidden": "true" }, cells), `${number(to, 3)} ${text}`);
   };
   return element("ul", { class: "legend" }, bar(viridis, low, high, "truth and prediction"), bar(redBlue, -span, span, "prediction \u2212 truth"));
 }

@@ -33,6 +33,8 @@ class ChannelSums {
   ChannelSums(double count, std::vector<Channel> channels) : count_(count), channels_(std::move(channels)) {}
 
  private:
+  template <class Sums>
+  void join_lanes(Sums& sums, double count);
   void join(double count, const Channel& channel, Channel& into) const;
 
   double count_ = 0;

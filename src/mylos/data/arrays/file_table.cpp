@@ -112,8 +112,22 @@ std::int64_t FileTable::memory_bytes() const {
   std::int64_t bytes = 0;
   for (const std::string& path : paths_)
     bytes += static_cast<std::int64_t>(sizeof(std::string) + sizeof(FileStamp) + path.capacity());
-  const auto arrays = static_cast<std::int64_t>(arrays_.size());
-  return bytes + static_cast<std::int64_t>(open_.size()) * (structures + arrays * chunk_cache);
+  std::int64_t chunked = 0;  // arrays
+  std::int64_t chunk = 0;    // the largest, which HDF5 holds twice while it is decoded
+  for (const Entry& entry : open_) {
+    if (!entry.open) continue;
+    std::int64_t in_file = 0;
+    for (const OpenArray& array : entry.open->arrays) {
+      const hdf5::ArrayFacts& facts = array.array().facts();
+      if (facts.chunk.empty()) continue;
+      ++in_file;
+      std::int64_t one = size_of(facts.type);
+      for (const std::int64_t extent : facts.chunk) one *= extent;
+      chunk = std::max(chunk, one);
+    }
+    chunked = std::max(chunked, in_file);
+  }
+  return bytes + static_cast<std::int64_t>(open_.size()) * (structures + chunked * chunk_cache) + 2 * chunk;
 }
 
 }  // namespace mylos

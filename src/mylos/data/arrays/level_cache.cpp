@@ -16,6 +16,8 @@ constexpr std::int64_t max_slab_bytes = std::int64_t{64} << 20;
 /// For all arrays together, unless a window needs more: about what a processor's cache holds, because slabs
 /// that are read in turn pass through all of it.
 constexpr std::int64_t usual_cache_bytes = std::int64_t{8} << 20;
+/// Slots are searched one by one.
+constexpr std::int64_t max_usual_slots = 256;
 
 }  // namespace
 
@@ -45,7 +47,8 @@ std::vector<SlabPlan> plan_slabs(const SampleLayout& layout, const ArrayOptions&
     slab_bytes += plan.slab_bytes();
     plans.push_back(plan);
   }
-  const std::int64_t usual = usual_cache_bytes / std::max<std::int64_t>(1, slab_bytes);
+  const std::int64_t usual =
+      std::min(max_usual_slots, usual_cache_bytes / std::max<std::int64_t>(1, slab_bytes));
   for (SlabPlan& plan : plans) plan.slots = std::max(plan.slots, usual);
   return plans;
 }

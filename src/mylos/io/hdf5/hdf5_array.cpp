@@ -15,6 +15,8 @@ constexpr std::size_t max_array_rank = 8;
 constexpr std::int64_t read_piece_bytes = std::int64_t{8} << 20;
 /// HDF5 stores no larger chunks; a chunk is held in memory while one of its elements is read.
 constexpr double max_chunk_bytes = 4294967295.0;
+/// Chunks of an extendible array may be larger than the array, up to this size.
+constexpr double max_idle_chunk_bytes = 64.0 * 1024 * 1024;
 
 /// The names of the filters that HDF5 may have built in, and the largest ratio of compression of each: a file
 /// that claims more is malicious or damaged. scaleoffset stores nothing for a constant chunk.
@@ -206,6 +208,7 @@ void Array::State::check_storage(const std::string& where) {
     fail_input(ErrorId::unsupported_feature, "{} keeps its data in another file, which is not followed",
                where);
   double ratio = 1;
+  double chunk_bytes = 0;
   if (layout == H5D_CHUNKED) {
     std::array<hsize_t, max_array_rank> extent{};
     const int rank = H5Pget_chunk(creation.id(), static_cast<int>(max_array_rank), extent.data());
@@ -216,11 +219,17 @@ void Array::State::check_storage(const std::string& where) {
     }
     if (bytes > max_chunk_bytes || facts.chunk.size() != facts.dims.size())
       fail_input(ErrorId::damaged, "{} has impossible chunks", where);
+    chunk_bytes = bytes;
     ratio = read_filters(where, creation.id(), facts.filters);
   }
   facts.stored_bytes = static_cast<std::int64_t>(H5Dget_storage_size(id));
   auto bytes = static_cast<double>(size_of(facts.type));
   for (const auto length : facts.dims) bytes *= static_cast<double>(length);
+  if (chunk_bytes > std::max(bytes, max_idle_chunk_bytes)) {
+    fail_input(ErrorId::too_large, "{} has chunks of {}, but all its elements are {}", where,
+               format_bytes(static_cast<std::int64_t>(chunk_bytes)),
+               format_bytes(static_cast<std::int64_t>(bytes)));
+  }
   if (static_cast<double>(facts.stored_bytes) * ratio < bytes) {
     fail_input(ErrorId::damaged,
                "{} has {} stored, its dimensions need {}: a part of it was never written, or is missing",

@@ -23,6 +23,7 @@ class RolloutState {
 
   /// Sets the copies of the next micro-batches.
   void use(std::int64_t copies) {
+    if (copies == copies_) return;  // steps allocate nothing
     copies_ = copies;
     weights_ = loss_weights(options_, copies);
   }
@@ -71,7 +72,7 @@ class RolloutState {
   bool runs_alone_;
   RandomStream noise_;
   FeedbackStore store_;
-  std::int64_t copies_ = 1;
+  std::int64_t copies_ = 0;
   std::vector<float> weights_;
   RolloutStep step_;
 };
