@@ -21,7 +21,7 @@ class WatchedMetric : public testing::Test {
   Options options = [this] {
     Options given;
     given.data.train = folder / "train.h5";
-    write_images(given.data.train, 20, 8, 2);
+    write_images(folder / "train.h5", 20, 8, 2);
     given.data.batch = 4;
     return given;
   }();
