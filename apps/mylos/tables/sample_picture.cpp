@@ -14,8 +14,8 @@ namespace {
 constexpr std::int64_t panel_side = 200;  // pixels of a panel's longer side, at least
 constexpr std::int64_t curve_height = 120;
 constexpr std::int64_t stripe_height = 24;
-constexpr std::int64_t gap = 12;
-constexpr std::int64_t line = 18;  // of text
+constexpr std::int64_t panel_gap = 12;
+constexpr std::int64_t line_height = 18;  // of text
 constexpr std::size_t max_in_line = 6;
 constexpr Colour background{0x80, 0x80, 0x80};
 
@@ -98,7 +98,7 @@ std::string text_at(std::int64_t x, std::int64_t y, const char* anchor, std::str
   return fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, escaped(text));
 }
 
-/// The values of a 1-D grid from left to right, low ones below; a gap where a value is not finite.
+/// The values of a 1-D grid from left to right, low ones below; a panel_gap where a value is not finite.
 std::string curve_of(const Panel& panel, const ColourRange& range, std::int64_t x, std::int64_t y,
                      std::int64_t width) {
   std::string path;
@@ -139,8 +139,8 @@ Size size_of(const Panel& panel) {
 /// The panel below its title, and below it the range of its colours.
 std::string drawn(const Panel& panel, const ColourRange& range, std::int64_t x, std::int64_t y) {
   const Size size = size_of(panel);
-  std::string text = text_at(x, y + line - 5, "start", panel.title);
-  y += line;
+  std::string text = text_at(x, y + line_height - 5, "start", panel.title);
+  y += line_height;
   if (panel.extents.size() == 1) {
     text += curve_of(panel, range, x, y, size.width);
   } else {
@@ -149,7 +149,7 @@ std::string drawn(const Panel& panel, const ColourRange& range, std::int64_t x, 
     text += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"6\" fill=\"url(#viridis)\"/>\n", x,
                         y + size.height + 4, size.width);
   }
-  y += size.height + line + 6;
+  y += size.height + line_height + 6;
   return text + text_at(x, y, "start", fmt::format("{:.4g}", range.low)) +
          text_at(x + size.width, y, "end", fmt::format("{:.4g}", range.high));
 }
@@ -191,24 +191,24 @@ std::vector<ColourRange> colour_ranges(const std::vector<PanelRow>& rows) {
 std::string svg_of(const std::vector<PanelRow>& rows) {
   const std::vector<ColourRange> ranges = colour_ranges(rows);
   std::string body;
-  std::int64_t y = gap;
+  std::int64_t y = panel_gap;
   std::int64_t width = 0;
   for (const PanelRow& row : rows) {
     if (row.panels.empty()) continue;
-    body += fmt::format("<text x=\"{}\" y=\"{}\" class=\"head\">{}</text>\n", gap, y + line - 5,
+    body += fmt::format("<text x=\"{}\" y=\"{}\" class=\"head\">{}</text>\n", panel_gap, y + line_height - 5,
                         escaped(row.heading));
-    y += line;
+    y += line_height;
     for (std::size_t first = 0; first < row.panels.size(); first += max_in_line) {
-      std::int64_t x = gap;
+      std::int64_t x = panel_gap;
       std::int64_t height = 0;
       for (std::size_t i = first; i < std::min(row.panels.size(), first + max_in_line); ++i) {
         const Panel& panel = row.panels[i];
         body += drawn(panel, range_of(ranges, panel), x, y);
-        x += std::max(panel_side / 2, size_of(panel).width) + gap;
+        x += std::max(panel_side / 2, size_of(panel).width) + panel_gap;
         height = std::max(height, size_of(panel).height);
       }
       width = std::max(width, x);
-      y += height + 2 * line + 6 + gap;
+      y += height + 2 * line_height + 6 + panel_gap;
     }
   }
   return fmt::format(
@@ -226,21 +226,21 @@ std::string png_of(const std::vector<PanelRow>& rows) {
     std::int64_t y;
   };
   std::vector<Placed> placed;
-  std::int64_t y = gap;
+  std::int64_t y = panel_gap;
   std::int64_t width = 0;
   for (const PanelRow& row : rows) {
     const std::size_t in_line = row.panels.empty() || row.panels.front().extents.size() > 1 ? max_in_line : 1;
     for (std::size_t first = 0; first < row.panels.size(); first += in_line) {
-      std::int64_t x = gap;
+      std::int64_t x = panel_gap;
       std::int64_t height = 0;
       for (std::size_t i = first; i < std::min(row.panels.size(), first + in_line); ++i) {
         const Panel& panel = row.panels[i];
         placed.push_back({picture_of(panel, range_of(ranges, panel)), x, y});
-        x += placed.back().picture.width + gap;
+        x += placed.back().picture.width + panel_gap;
         height = std::max(height, placed.back().picture.height);
       }
       width = std::max(width, x);
-      y += height + gap;
+      y += height + panel_gap;
     }
   }
   Picture page(y, width, background);
