@@ -36,7 +36,8 @@ normalize = "none"
 {data}
 [model]
 type = "unet"
-channels = [4, 8]
+channels = [8, 16]
+fields = 2
 loss = "mse"
 [precision]
 compute = "bf16"
@@ -97,7 +98,7 @@ def check_prepared(command, ranks):
     losses = [re.search(r"loss (\S+)", command.must("eval", folder, ranks=ranks).stdout)[1] for folder in ("prepared", "arrays")]
     assert losses[0] == losses[1], losses
     held_out = command.must("eval", "arrays", "--split", "validation", ranks=ranks).stdout
-    assert "a/run0.h5" in held_out and "and 1 more" not in held_out, held_out
+    assert "a/run0.h5, a/run1.h5 and 1 more: loss" in held_out, held_out
     print(f"arrays and prepared files, {ranks} ranks: the same weights")
 
 
@@ -142,7 +143,7 @@ def check_mistakes(command):
     command.must_refuse(["train", "arrays.toml", "data.train=none*.h5"], "no-such-file", "'none*.h5' matches no file")
     command.must_refuse(["train", "arrays.toml", "data.shape=[8, 8, 4]"], "data-mismatch", "data.shape = [8, 8, 4]", "[8, 8, 5]")
     command.must_refuse(["train", "arrays.toml", "model.loss=cross_entropy"], "data-mismatch", "has targets")
-    command.must_refuse(["train", "list.toml", "data.test=arrays.toml"], "not-hdf5", "arrays.toml")
+    command.must_refuse(["train", "list.toml", "data.test=arrays.toml"], "wrong-format", "arrays.toml")
 
 
 def main():

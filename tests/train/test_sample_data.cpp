@@ -125,7 +125,7 @@ TEST_F(SampleDataTest, TestDataAreReadInTheOrderOfTheTrainingDatasNames) {
   options.data.batch = 4;
   const auto data = open_run_data(options);
   EXPECT_EQ(data->notes(),
-            (std::vector<std::string>{options.data.test +
+            (std::vector<std::string>{options.data.test.text() +
                                       ": its inputs are p, T; they are read by name in the order T, p"}));
   EXPECT_EQ(data->meaning().input_names, (std::vector<std::string>{"T", "p"}));
   const auto pass = data->pass_over(DataPart::test, {}, {});

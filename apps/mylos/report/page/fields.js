@@ -26,7 +26,7 @@ function curveOfErrors(errors, name, look, label) {
 
 function rolloutCards(id, name, rollout) {
   const { errors, spectrum, pictures } = rollout;
-  const broken = rollout.first_step_not_finite ? ` A member becomes inf or NaN at step ${whole(rollout.first_step_not_finite)}.` : "";
+  const broken = rollout.first_step_not_finite ? ` The values of a member are not finite from step ${whole(rollout.first_step_not_finite)}.` : "";
   const members = plural(rollout.members, "member");
   const pair = (key) => [curveOfErrors(errors, key, 0, "network"), curveOfErrors(errors, `persistence_${key}`, 1, "persistence")];
   const charts = [
