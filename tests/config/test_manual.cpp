@@ -67,6 +67,8 @@ std::vector<std::string> overrides_for(const Key& key) {
       {"schedule.type=cosine_restarts", "schedule.period=3"},
       {"data.arrays.inputs=['/u']", "data.arrays.targets=['/u']", "data.arrays.axes=time x",
        "model.loss=mse"},
+      {"data.arrays.inputs=['/u']", "data.arrays.targets=['/u']", "data.arrays.axes=time x", "model.loss=mse",
+       "rollout.steps=2"},
       {"model.type=gpt", "model.layers=1", "model.heads=1", "model.width=1", "model.context=1"},
       {"model.type=cnn", "model.channels=[8, 16]"},
       {"model.type=unet", "model.channels=[8, 16]"}};

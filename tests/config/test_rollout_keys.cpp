@@ -63,7 +63,7 @@ TEST(RolloutKeys, RefuseWhatCannotBe) {
   EXPECT_TRUE(refused("steps = 2\n[optimizer]\nshard = 'gradients'", ErrorId::keys_conflict,
                       {"'optimizer.shard'", "'rollout.steps'"}));
   EXPECT_TRUE(test::says(message_of("run.steps = 1\ndata.train = 'a.h5'\n[rollout]\nsteps = 2"),
-                         ErrorId::keys_conflict, {"deck.toml:4:", "[data.arrays]"}));
+                         ErrorId::key_without_effect, {"deck.toml:4:", "data.arrays.inputs"}));
 }
 
 }  // namespace mylos::testing::rollout_keys_test

@@ -179,7 +179,7 @@ std::string read_deck_file(const std::string& path) {
 std::string resolve(const Options& options) {
   std::string result = "# Every key that has an effect, with the value that the run uses.\n";
   for (const Section& section : schema().sections) {
-    result += fmt::format("\n[{}]\n", section.name);
+    std::string keys;
     std::string tables;  // after the section's other keys, because they end the section
     for (const Key& key : schema().keys) {
       if (key.section != section.name) continue;
@@ -189,10 +189,10 @@ std::string resolve(const Options& options) {
       if (key.tables != nullptr && list != nullptr) {
         tables += table_blocks(key, *list);
       } else {
-        result += fmt::format("{} = {}\n", key.name, to_toml(*value));
+        keys += fmt::format("{} = {}\n", key.name, to_toml(*value));
       }
     }
-    result += tables;
+    if (!keys.empty() || !tables.empty()) result += fmt::format("\n[{}]\n{}{}", section.name, keys, tables);
   }
   return result;
 }

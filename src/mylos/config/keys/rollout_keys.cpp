@@ -84,6 +84,7 @@ void add_rollout_keys(Schema& schema) {
   keys.number("noise", &RolloutOptions::noise, {0, true, 100, true}, "",
               "Standard deviation of normal noise that is added to the arrays of the first input that are "
               "targets too, at all levels, in units after `data.normalize`.");
+  keys.only_with({"steps", "noise"}, with_given("data.arrays.inputs"));
   keys.only_with({"grow_every", "loss", "detach"}, with_several_steps());
 }
 

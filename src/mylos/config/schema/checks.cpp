@@ -164,10 +164,6 @@ class Checks : DeckMistakes {
   void rollout() const {
     const RolloutOptions& rollout = options_.rollout;
     if (!rollout.any()) return;
-    if (!options_.data.arrays.given()) {
-      fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise"},
-           "[rollout] needs [data.arrays], which says how targets become inputs");
-    }
     if (!rollout.weights.empty() && static_cast<std::int64_t>(rollout.weights.size()) != rollout.steps) {
       fail(ErrorId::bad_value, {"rollout.loss", "rollout.steps"},
            fmt::format("'rollout.loss' has {} weights, but 'rollout.steps' is {}; give one per step",
