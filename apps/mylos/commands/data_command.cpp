@@ -32,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t longest_name = 200;  // that is printed; files may hold any
+constexpr std::size_t longest_channel = 200;  // that is printed; files may hold any
 
 std::int64_t file_bytes(const std::string& path) {
   std::error_code failure;
@@ -86,7 +86,8 @@ std::string files_of(const std::vector<std::string>& prepared) {
 std::string arrays_of(const ArrayStore& store) {
   std::vector<ArrayRow> rows;
   for (const ArrayReport& array : store.arrays()) rows.push_back(row_of(array, store.options()));
-  return fmt::format("arrays of {}:\n{}", printable(store.files().front(), longest_name), array_table(rows));
+  return fmt::format("arrays of {}:\n{}", printable(store.files().front(), longest_channel),
+                     array_table(rows));
 }
 
 std::string arrays_of(const Dataset& store) {
@@ -182,7 +183,8 @@ class DataDescriptionOf {
     output_.line("training data:\n" + files_of(train));
     if (!test.empty()) output_.line("test data:\n" + files_of(test));
     const Dataset first(train.front());
-    output_.line(fmt::format("arrays of {}:\n{}", printable(first.path(), longest_name), arrays_of(first)));
+    output_.line(
+        fmt::format("arrays of {}:\n{}", printable(first.path(), longest_channel), arrays_of(first)));
     const std::vector<std::int64_t> grid = options_.data.shape.empty() ? first.grid() : options_.data.shape;
     if (train.size() == 1) {
       samples(first, grid);

@@ -17,7 +17,7 @@
 namespace mylos::app {
 namespace {
 
-constexpr double measured_s = 0.5;
+constexpr double reading_s = 0.5;
 constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
 
 std::int64_t bytes_of_sample(const SampleStore& store) {
@@ -89,7 +89,7 @@ ReadingSpeed measure_reading(const SampleStore& store, Split part) {
   std::int64_t stride = std::max<std::int64_t>(1, pieces * 382 / 1000);
   while (std::gcd(stride, pieces) != 1) ++stride;
   const Clock::time_point begin = Clock::now();
-  for (std::int64_t i = 0; i < pieces && speed.seconds < measured_s; ++i) {
+  for (std::int64_t i = 0; i < pieces && speed.seconds < reading_s; ++i) {
     const std::int64_t first = i * stride % pieces * speed.piece;
     const std::int64_t count = std::min(speed.piece, part.count - first);
     store.read_inputs(part.first + first, count, inputs.data());
