@@ -46,6 +46,7 @@ mylos_engine("${Mylos_HAVE_IMAGES}" PNG::PNG PNG)
 mylos_engine("${Mylos_HAVE_IMAGES}" TurboJPEG::turbojpeg TurboJPEG)
 mylos_engine("${Mylos_HAVE_CUBLASLT}" CUDA::cublasLt CUDAToolkit)
 if(Mylos_HAVE_CUDNN)
+  target_sources(mylos_library PRIVATE $<TARGET_OBJECTS:mylos_cudnn>)
   target_link_libraries(mylos_library PRIVATE ${CMAKE_DL_LIBS})  # cuDNN is looked for by programs that run
 endif()
 mylos_engine("${Mylos_HAVE_NVML}" CUDA::nvml CUDAToolkit)

@@ -64,7 +64,9 @@ const PoolShape shapes[] = {
 class Workspace {
  public:
   explicit Workspace(std::size_t bytes) : arena_("workspace", bytes + 4) {
-    fill(Execution{}, Tensor(arena_.data(), DType::fp32, 1, static_cast<std::int64_t>(bytes / 4 + 1)), NAN);
+    const Execution exec;
+    fill(exec, Tensor(arena_.data(), DType::fp32, 1, static_cast<std::int64_t>(bytes / 4 + 1)), NAN);
+    exec.fence();  // the kernel may run in another stream
   }
   [[nodiscard]] void* data() const { return arena_.data(); }
 

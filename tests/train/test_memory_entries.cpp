@@ -203,7 +203,9 @@ TEST_P(Entries, OfAnEvaluationAreWhatItAllocates) {
   // Of messages and lines, and of what ranks exchange at a time.
   const std::size_t small_change =
       16384 + (world_.communicator->size() > 1 ? 32768 * sizeof(std::int64_t) : 0);
-  EXPECT_LE(host, measures + small_change);
+  if constexpr (memory_is_host) {  // a device's libraries take memory of the host at their first use
+    EXPECT_LE(host, measures + small_change);
+  }
   EXPECT_GE(host + small_change, measures);
   EXPECT_GT(found.count, 0);
 }
@@ -283,6 +285,7 @@ TEST(EntriesOfData, AreWhatReadersTakeAndWhatCheckpointsAreWrittenBy) {
 }
 
 TEST(EntriesOfConvolutions, HaveTheCodeOfEachShapeAndNumberOfSamplesOnce) {
+  if constexpr (!memory_is_host) GTEST_SKIP() << "a device's code is in the device's memory, and not planned";
   const auto code = [](const Options& options) {
     return stated(state_memory(World(options).problem(plenty)), "code of convolutions");
   };

@@ -20,6 +20,7 @@ constexpr const char* deck_text = R"(
 [run]
 name = "tiny"
 steps = 20
+log_every = 1  # on devices, a step is looked at when it is logged
 peak_flops = 1e12
 [data]
 train = "set by the test"
