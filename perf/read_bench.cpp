@@ -1,6 +1,7 @@
 // read_bench DECK: reads all training samples of a deck with [data.arrays] once, in their order, as the
 // loader does. Prints seconds and the number of values, of inputs and targets. perf/reading_study.py runs it.
 #include <fmt/format.h>
+#include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +16,7 @@ int main(int argument_count, char** arguments) {
     fmt::print(stderr, "usage: read_bench DECK\n");
     return 2;
   }
+  const Kokkos::ScopeGuard kokkos;  // the cache of levels lies in its memory
   try {
     const mylos::DataOptions options = mylos::read_deck(arguments[1]).data;
     const Clock::time_point begin = Clock::now();
