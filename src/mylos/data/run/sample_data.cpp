@@ -10,7 +10,7 @@
 #include "mylos/data/files/statistics.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
-#include "mylos/data/run/rollout_windows.hpp"
+#include "mylos/data/run/windows_of_steps.hpp"
 
 namespace mylos {
 namespace {

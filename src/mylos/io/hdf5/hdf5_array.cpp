@@ -120,14 +120,9 @@ Handle in_memory(NumberType type) {
 /// Reads the names of the filters, and returns the largest ratio of compression that they can reach.
 double read_filters(const std::string& where, hid_t creation, std::vector<std::string>& names) {
   double ratio = 1;
-  const int count = H5Pget_nfilters(creation);
-  for (int i = 0; i < count; ++i) {
-    unsigned flags = 0;
+  for (const StoredFilter& stored : filters_of(creation)) {
+    const H5Z_filter_t id = stored.id;
     unsigned settings = 0;
-    std::size_t values = 0;
-    std::array<char, 64> name{};
-    const auto id = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &values, nullptr,
-                                   name.size() - 1, name.data(), &settings);
     const auto* const known = std::find_if(std::begin(known_filters), std::end(known_filters),
                                            [&](const KnownFilter& filter) { return filter.id == id; });
     const bool can_decode = known != std::end(known_filters) && H5Zfilter_avail(id) > 0 &&
@@ -138,7 +133,7 @@ double read_filters(const std::string& where, hid_t creation, std::vector<std::s
           ErrorId::unsupported_feature,
           "{} needs the filter {} ({}), which this HDF5 library has not built in; `h5repack -f GZIP=4` "
           "writes the file with gzip",
-          where, static_cast<int>(id), known == std::end(known_filters) ? name.data() : known->name);
+          where, static_cast<int>(id), known == std::end(known_filters) ? stored.name : known->name);
     }
     names.emplace_back(known->name);
     ratio *= known->max_ratio;

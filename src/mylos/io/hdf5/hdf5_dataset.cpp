@@ -68,17 +68,10 @@ void check_chunks(const std::string& where, hid_t creation, std::size_t element_
 /// Throws Error unless every HDF5 library can decode the dataset's filters. Returns whether it is compressed.
 bool check_filters(const std::string& where, hid_t creation) {
   bool compressed = false;
-  const int count = H5Pget_nfilters(creation);
-  for (int i = 0; i < count; ++i) {
-    unsigned flags = 0;
-    unsigned settings = 0;
-    std::size_t values = 0;
-    std::array<char, 64> name{};
-    const auto filter = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &values, nullptr,
-                                       name.size() - 1, name.data(), &settings);
+  for (const auto& [filter, name] : filters_of(creation)) {
     if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32) {
       fail_input(ErrorId::unsupported_feature, "{} needs the filter {} ({}), expected gzip or none", where,
-                 static_cast<int>(filter), name.data());
+                 static_cast<int>(filter), name);
     }
     compressed = compressed || filter == H5Z_FILTER_DEFLATE;
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <condition_variable>
 #include <mutex>
@@ -207,6 +209,20 @@ std::string type_text(hid_t type) {
     default:
       return "opaque";
   }
+}
+
+std::vector<StoredFilter> filters_of(hid_t creation) {
+  std::vector<StoredFilter> filters(static_cast<std::size_t>(std::max(0, H5Pget_nfilters(creation))));
+  for (std::size_t i = 0; i < filters.size(); ++i) {
+    unsigned flags = 0;
+    unsigned settings = 0;
+    std::size_t values = 0;
+    std::array<char, 64> name{};
+    filters[i].id = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &values, nullptr,
+                                   name.size() - 1, name.data(), &settings);
+    filters[i].name = name.data();
+  }
+  return filters;
 }
 
 Handle text_type(std::size_t bytes) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "mylos/io/hdf5/hdf5.hpp"
 
@@ -68,6 +69,14 @@ class Handle {
 [[nodiscard]] std::string type_text(hid_t type);
 /// Returns a fixed-length UTF-8 string type of `bytes` bytes.
 [[nodiscard]] Handle text_type(std::size_t bytes);
+
+/// A filter of a dataset, and the name that its writer gave it.
+struct StoredFilter {
+  H5Z_filter_t id = H5Z_FILTER_NONE;
+  std::string name;
+};
+/// Returns the filters in a dataset's creation properties, in the order in which they were applied.
+[[nodiscard]] std::vector<StoredFilter> filters_of(hid_t creation);
 
 /// Opens the group or dataset at `path` after checking that its path consists of hard links only.
 [[nodiscard]] Handle open_object(const File::State& file, const std::string& path);

@@ -1,4 +1,4 @@
-#include "mylos/data/run/rollout_windows.hpp"
+#include "mylos/data/run/windows_of_steps.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include "data/builders.hpp"
 #include "support/refusal.hpp"
 
-namespace mylos::rollout_windows_test {
+namespace mylos::windows_of_steps_test {
 
 using namespace testing_support;
 
@@ -88,4 +88,4 @@ TEST(RolloutWindows, AChannelIsScaledAlikeInEveryStep) {
   EXPECT_EQ(for_all_steps({}, layout), Normalizer{});
 }
 
-}  // namespace mylos::rollout_windows_test
+}  // namespace mylos::windows_of_steps_test

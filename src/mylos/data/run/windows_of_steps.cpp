@@ -1,4 +1,4 @@
-#include "mylos/data/run/rollout_windows.hpp"
+#include "mylos/data/run/windows_of_steps.hpp"
 
 #include "mylos/base/error.hpp"
 
