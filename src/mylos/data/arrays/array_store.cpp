@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "mylos/base/error.hpp"
+#include "mylos/comm/ranks/values_of_ranks.hpp"
 #include "mylos/data/arrays/file_pattern.hpp"
 #include "mylos/data/arrays/metadata_digest.hpp"
 #include "mylos/data/arrays/sample_reader.hpp"
@@ -15,7 +16,7 @@
 namespace mylos {
 namespace {
 
-/// A block of shuffle = "blocks" has at most this number of bytes: the loader holds 128 of them.
+/// Most bytes of a block of shuffle = "blocks": the loader holds 128 of them.
 constexpr std::int64_t max_block_sample_bytes = std::int64_t{8} << 20;
 constexpr std::int64_t usual_block_sample_bytes = std::int64_t{1} << 20;
 
@@ -98,16 +99,14 @@ class ArrayStore::State {
 
   /// Makes the pass over all values, or takes its results from the file of data.statistics. The caller holds
   /// the lock.
-  const Survey& survey() {
-    if (surveyed) return *surveyed;
-    const std::int64_t per_group = files_per_group(files.size());
-    const std::int64_t groups = (files.size() + per_group - 1) / per_group;
-    if (!options.statistics.empty())
-      surveyed = stored_survey(options.statistics, statistics_key, layout, groups);
-    if (surveyed) return *surveyed;
-    surveyed = survey_of({layout, windows, *cache});
-    if (!options.statistics.empty()) store_survey(options.statistics, statistics_key, *surveyed);
+  const Survey& survey(RankGroup& ranks) {
+    if (!surveyed)
+      surveyed = kept_survey(options.statistics, statistics_key, {layout, windows, *cache}, ranks);
     return *surveyed;
+  }
+  const Survey& survey() {
+    RankGroup alone;
+    return survey(alone);
   }
 
   /// Returns the statistics of the channels that `sources` give, in reading order.
@@ -251,11 +250,17 @@ ColumnStatistics ArrayStore::target_statistics(Split part) const {
   return state_->statistics(state_->layout.targets, state_->target_order, part);
 }
 
+void ArrayStore::survey_over(RankGroup& ranks) const {
+  const std::lock_guard lock(state_->mutex);
+  // Ranks that see other files are told so when their identities are compared.
+  if (values_of_ranks(ranks, state_->metadata).size() == 1) static_cast<void>(state_->survey(ranks));
+}
+
 std::string ArrayStore::identity() const {
   State& state = *state_;
   const std::lock_guard lock(state.mutex);
   Xxh128 digest;
-  const std::string text = state.metadata + state.survey().digest;
+  const std::string text = state.metadata + state.survey().digest();
   digest.update(text.data(), text.size());
   return digest.digest();
 }
