@@ -133,7 +133,8 @@ struct SpectralConvolution::Backward {
   Buffers buffers;
 };
 
-SpectralConvolution::SpectralConvolution(const SpectralShape& shape, DType type) : shape_(shape), type_(type) {
+SpectralConvolution::SpectralConvolution(const SpectralShape& shape, DType type)
+    : shape_(shape), type_(type) {
   check(shape_);
 }
 
@@ -277,8 +278,7 @@ void SpectralConvolution::run_synthesis(const SpectralStep& step, Buffers& buffe
 }
 
 std::size_t SpectralConvolution::analysis_workspace(const Engines& engines, std::int64_t samples) const {
-  const std::int64_t largest =
-      std::max(mode_count(shape_), coefficient_grid(shape_, 1).points()) * samples;
+  const std::int64_t largest = std::max(mode_count(shape_), coefficient_grid(shape_, 1).points()) * samples;
   if (largest > Divisor::max) {
     fail_run(ErrorId::too_large, "{} coefficients of {} samples are too many for one kernel",
              largest / samples, samples);
