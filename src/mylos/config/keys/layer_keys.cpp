@@ -43,8 +43,8 @@ void add_layer_keys(Key& layers) {
       layers, [](auto& options) -> auto& { return options.model.chain; },
       {.noun = "layer", .meaning = layers_introduction}, max_layers);
   Key& kind = keys.choice("kind", &LayerOptions::kind,
-                          names_of({dense, conv, max_pool, average_pool, global_pool, upsample, norm,
-                                    activation, add, concat, branch, coordinates, pad, crop}),
+                          names_of({dense, conv, spectral, max_pool, average_pool, global_pool, upsample,
+                                    norm, activation, add, concat, branch, coordinates, pad, crop}),
                           "The kind of layer. Required.");
   kind.require();
   const auto of_kinds = [&kind](std::initializer_list<LayerKind> kinds) {
@@ -57,9 +57,9 @@ void add_layer_keys(Key& layers) {
             "number, \"conv2\".");
   keys.optional_integer("outputs", &LayerOptions::outputs, {1, max_width}, "",
                         "dense: units; for the last layer the default is the number that the data require. "
-                        "conv: channels. Otherwise required.")
-      .limit(of_kinds({dense, conv}));
-  keys.boolean("bias", &LayerOptions::bias, "Adds a bias to each channel.").limit(of_kinds({conv}));
+                        "conv, spectral: channels. Otherwise required.")
+      .limit(of_kinds({dense, conv, spectral}));
+  keys.boolean("bias", &LayerOptions::bias, "Adds a bias to each channel.").limit(of_kinds({conv, spectral}));
   keys.add("kernel", &LayerOptions::kernel, axes_type(integer_type({1, max_kernel})),
            "Points along each axis.")
       .by_default("conv 1, pools 2")
@@ -88,6 +88,12 @@ void add_layer_keys(Key& layers) {
            "Factor by which the number of points grows along each axis.")
       .by_default("2")
       .limit(of_kinds({upsample}));
+  keys.add("modes", &LayerOptions::modes, axes_type(integer_type({1, max_modes})),
+           "Number of wave numbers kept along each axis; at most the axis's points. m of them are -m/2 to "
+           "(m - 1)/2, rounded towards zero from above; along the last axis 0 to m/2 and their conjugates. "
+           "Required.")
+      .by_default("none")
+      .limit(of_kinds({spectral}));
   keys.choice("between", &LayerOptions::between,
               Words<Between>{{"nearest", Between::nearest}, {"linear", Between::linear}},
               "Interpolation of new points.")
