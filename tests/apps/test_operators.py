@@ -137,7 +137,7 @@ def check_restart(command):
 
 
 def check_same_bits(command):
-    """However it is stored, recomputed and cut over ranks."""
+    """Whatever is stored, recomputed and sharded."""
     write_deck(command, "fields = 2\n" + RICH)
     mixed = ['precision.rules={"*_spectral"="fp32", coordinates="fp32"}', "data.micro_batch=2"]
     for name, keys, ranks in (("plain", [], 2), ("mixed", mixed, 3)):
