@@ -209,7 +209,7 @@ def check_refusals(command):
     require_refusal(command.run("eval", "points", "--data", "finer.h5"), "data.normalize", '"channel"', "15 x 21 x 1")
     require_refusal(command.run("train", "deck.toml", "model.modes=[12, 5]"), "'block1_spectral'", "12 modes", "8 points")
     require_refusal(command.run("train", "deck.toml", "model.modes=[4, 4, 4]"), "3 numbers in 'modes'", "2 axes")
-    require_refusal(command.run("train", "deck.toml", "model.padding=1.5"), "model.padding", "at most 1")
+    require_refusal(command.run("train", "deck.toml", "model.padding=1.5"), "model.padding", "from 0 to 1")
     require_refusal(command.run("train", "deck.toml", "model.channels=[8]"), "model.channels", "model.type")
 
 
