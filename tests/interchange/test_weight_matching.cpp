@@ -221,6 +221,49 @@ TEST(WeightMatching, MetadataMayStateTheOrder) {
   }));
 }
 
+/// A block of a residual network; ours has the shortcut first, PyTorch's the convolutions.
+std::vector<LayerOptions> residual_layers() {
+  LayerOptions shortcut = conv("shortcut", 4, {1});
+  LayerOptions first = conv("first", 4, {3});
+  LayerOptions second = conv("second", 4, {3});
+  for (LayerOptions* layer : {&shortcut, &first, &second}) {
+    layer->bias = false;
+    layer->norm = NormType::batchnorm;
+  }
+  return {shortcut,
+          {.kind = LayerKind::branch, .name = "branch", .skip_from = "input"},
+          first,
+          second,
+          {.kind = LayerKind::add, .name = "sum", .skip_from = "shortcut"}};
+}
+
+void add_batch_norm(Tensors& tensors, const std::string& name) {
+  for (const char* part : {".weight", ".bias", ".running_mean", ".running_var"})
+    tensors.push_back({name + part, {4}});
+}
+
+TEST(WeightMatching, ANormalisationStaysWithItsConvolution) {
+  Tensors tensors{{"0.conv1.weight", {4, 2, 3, 3}}};
+  add_batch_norm(tensors, "0.bn1");
+  tensors.push_back({"0.conv2.weight", {4, 4, 3, 3}});
+  add_batch_norm(tensors, "0.bn2");
+  tensors.push_back({"0.downsample.0.weight", {4, 2, 1, 1}});
+  add_batch_norm(tensors, "0.downsample.1");
+  const std::vector<std::string> found = pairs(grid_model(residual_layers()), tensors);
+  EXPECT_THAT(found,
+              testing::IsSupersetOf(
+                  {"0.downsample.0.weight = shortcut/weight", "0.downsample.1.bias = shortcut.norm/bias",
+                   "0.bn1.running_var = first.norm/running_variance", "0.bn2.weight = second.norm/weight"}));
+}
+
+TEST(WeightMatching, NormalisationsInAnotherOrderNeedTheMap) {
+  Tensors tensors{
+      {"c1.weight", {4, 2, 3, 3}}, {"c2.weight", {4, 4, 3, 3}}, {"projection.weight", {4, 2, 1, 1}}};
+  for (const char* name : {"n1", "n2", "n"}) add_batch_norm(tensors, name);
+  EXPECT_TRUE(test::refuses(ErrorId::missing_argument, {"net.safetensors: ", "shortcut", "--map"},
+                            [&] { static_cast<void>(matched(grid_model(residual_layers()), tensors)); }));
+}
+
 TEST(WeightMatching, WhatIsLeftOverOnEitherSideIsRefused) {
   Tensors more = two_theirs;
   more.push_back({"extra.scale", {7}});

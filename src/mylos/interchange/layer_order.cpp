@@ -51,9 +51,15 @@ class LayerMatcher {
   }
 
   [[nodiscard]] std::vector<OrderMatch> matches() {
-    for (const bool may_transpose : {false, true}) {
-      for (Layer& layer : own_) find_partner(layer, may_transpose);
+    const bool has_groups = is_known_ && find_partners_of_groups();
+    find_partners();
+    if (has_groups && open_pair()) {
+      for (std::vector<Layer>* layers : {&own_, &their_}) {
+        for (Layer& layer : *layers) layer.partner.reset();
+      }
+      find_partners();
     }
+    refuse_lost_order();
     refuse_open_order();
     refuse_open_transposition();
     std::vector<OrderMatch> found;
@@ -95,15 +101,114 @@ class LayerMatcher {
     });
   }
 
-  void find_partner(Layer& own, bool may_transpose) {
-    if (own.partner) return;
-    for (std::size_t i = 0; i < their_.size(); ++i) {
-      if (their_[i].partner || !fits(own, their_[i], may_transpose)) continue;
-      own.partner = i;
-      own.is_transposed = may_transpose;
-      their_[i].partner = static_cast<std::size_t>(&own - own_.data());
-      return;
+  void pair(std::size_t own, std::size_t their, bool is_transposed) {
+    own_[own].partner = their;
+    own_[own].is_transposed = is_transposed;
+    their_[their].partner = own;
+  }
+
+  void find_partners() {
+    for (const bool may_transpose : {false, true}) {
+      for (std::size_t own = 0; own < own_.size(); ++own) {
+        for (std::size_t i = 0; i < their_.size() && !own_[own].partner; ++i) {
+          if (!their_[i].partner && fits(own_[own], their_[i], may_transpose)) pair(own, i, may_transpose);
+        }
+      }
     }
+  }
+
+  template <class ShapeOf>
+  static bool has_matrix(const Layer& layer, const ShapeOf& shape_of) {
+    return std::any_of(layer.weights.begin(), layer.weights.end(), [&](const auto& weight) {
+      const TensorShape& shape = shape_of(weight.second);
+      return std::count_if(shape.begin(), shape.end(), [](std::int64_t extent) { return extent != 1; }) > 1;
+    });
+  }
+
+  /// Returns the layers with matrices that a normalisation follows: both have their partners together, so
+  /// that the statistics of a shortcut are not those of the convolution beside it.
+  template <class ShapeOf>
+  static std::vector<std::size_t> groups_of(const std::vector<Layer>& layers, const ShapeOf& shape_of) {
+    std::vector<std::size_t> groups;
+    for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
+      if (has_matrix(layers[i], shape_of) && !has_matrix(layers[i + 1], shape_of)) groups.push_back(i);
+    }
+    return groups;
+  }
+
+  /// Returns whether all groups have found partners; else no layer has one.
+  bool find_partners_of_groups() {
+    const std::vector<std::size_t> ours = groups_of(
+        own_, [&](std::size_t weight) -> const TensorShape& { return ours_[weight].forms.front().shape; });
+    const std::vector<std::size_t> theirs = groups_of(
+        their_, [&](std::size_t tensor) -> const TensorShape& { return theirs_.tensors[tensor].shape; });
+    if (ours.size() != theirs.size()) return false;
+    for (const std::size_t own : ours) {
+      const auto found = std::find_if(theirs.begin(), theirs.end(), [&](std::size_t i) {
+        return !their_[i].partner && fits(own_[own], their_[i], false) &&
+               fits(own_[own + 1], their_[i + 1], false);
+      });
+      if (found == theirs.end()) {
+        for (std::vector<Layer>* layers : {&own_, &their_}) {
+          for (Layer& layer : *layers) layer.partner.reset();
+        }
+        return false;
+      }
+      pair(own, *found, false);
+      pair(own + 1, *found + 1, false);
+    }
+    return true;
+  }
+
+  /// Returns for each of our layers whether its partner is sure without the order of the other layers: no
+  /// other has its shapes, or those that have them have names that differ in ascending numbers alone.
+  [[nodiscard]] std::vector<bool> sure_partners() const {
+    struct Alike {
+      std::string last;  // name
+      bool is_sure = true;
+    };
+    std::map<std::string, Alike> classes;
+    for (const Layer& own : own_) {
+      if (!own.partner) continue;
+      const Layer& their = their_[*own.partner];
+      const auto [known, is_new] = classes.try_emplace(shapes_of(their), Alike{their.name});
+      if (is_new) continue;
+      Alike& alike = known->second;
+      alike.is_sure = alike.is_sure && pattern_of_name(alike.last) == pattern_of_name(their.name) &&
+                      is_before_by_number(alike.last, their.name);
+      alike.last = their.name;
+    }
+    std::vector<bool> sure;
+    for (const Layer& own : own_)
+      sure.push_back(!own.partner || classes.at(shapes_of(their_[*own.partner])).is_sure);
+    return sure;
+  }
+
+  /// Returns two of our layers whose partners are in the other order, one of them by its place alone.
+  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> open_pair() const {
+    if (!is_known_) return std::nullopt;
+    const std::vector<bool> sure = sure_partners();
+    for (std::size_t a = 0; a < own_.size(); ++a) {
+      for (std::size_t b = a + 1; b < own_.size(); ++b) {
+        if (!own_[a].partner || !own_[b].partner || *own_[a].partner < *own_[b].partner) continue;
+        if (!sure[a] || !sure[b]) return std::pair{a, b};
+      }
+    }
+    return std::nullopt;
+  }
+
+  void refuse_open_order() const {
+    const auto open = open_pair();
+    if (!open) return;
+    const Layer& first = their_[*own_[open->first].partner];
+    const Layer& second = their_[*own_[open->second].partner];
+    fail_input(
+        ErrorId::missing_argument,
+        "{}: the order of its layers is not that of the deck's network: '{}' ({}) would be {}, and '{}' "
+        "before it ({}) would be {}, and other layers have the same shapes. Give --map FILE with lines "
+        "TENSOR PARAMETER",
+        theirs_.file, printable(first.name), shapes_of(first), own_[open->first].name, printable(second.name),
+        shapes_of(second), own_[open->second].name);
   }
 
   /// "weight [3, 4], bias [4]": layers of the file with equal shapes are told apart by their order alone.
@@ -115,7 +220,7 @@ class LayerMatcher {
     return text;
   }
 
-  void refuse_open_order() const {
+  void refuse_lost_order() const {
     if (is_known_) return;
     std::map<std::string, const Layer*> first;  // of each shape
     for (const Layer& their : their_) {

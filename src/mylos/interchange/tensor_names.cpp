@@ -88,13 +88,16 @@ FnoPlace place_in_fno(std::string_view layer) {
     return {lifts ? lifting : projects ? projection : elsewhere, 0, 0};
   }
   layer.remove_prefix(at + blocks_of_fno.size());
-  constexpr std::array<std::string_view, 5> kinds{"fno_skips", "convs", "norm", "channel_mlp",
-                                                  "channel_mlp_skips"};
-  const std::string_view kind = take_part(layer);
+  constexpr std::array<std::string_view, 6> kinds{"fno_skips",         "convs",      "norm", "channel_mlp",
+                                                  "channel_mlp_skips", "second norm"};
+  std::string_view kind = take_part(layer);
   const std::string_view number = take_part(layer);
   long block = 0;
   std::from_chars(number.data(), number.data() + number.size(), block);
-  if (kind == "norm") block /= 2;  // a block has two
+  if (kind == "norm") {  // a block has two
+    if (block % 2 == 1) kind = kinds.back();
+    block /= 2;
+  }
   const auto* found = std::find(kinds.begin(), kinds.end(), kind);
   return {blocks, block, static_cast<int>(found - kinds.begin())};
 }

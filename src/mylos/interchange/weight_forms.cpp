@@ -8,7 +8,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/inference/network_state.hpp"
-#include "mylos/model/grid/spectral_block.hpp"
+#include "mylos/kernels/spectral/spectral.hpp"
 #include "mylos/model/parameters/channels_first.hpp"
 
 namespace mylos {
@@ -76,7 +76,7 @@ void add_forms(OwnWeight& weight, const Block* block, const ChannelsFirst* there
     weight.forms.push_back({FormKind::usual, without_ones(weight.dims, 0), true, {}, "as it is"});
     return;
   }
-  const auto* spectral = dynamic_cast<const SpectralBlock*>(block);
+  const SpectralConvolution* spectral = block == nullptr ? nullptr : block->spectral();
   if (spectral != nullptr) return add_spectral_forms(weight, spectral->shape(), axes);
   if (weight.name() == "weight" && !weight.path.ends_with("weight")) {  // the table of an embedding
     weight.forms.push_back({FormKind::usual, weight.dims, false, {}, "as it is"});
