@@ -1,6 +1,9 @@
 #include "mylos/interchange/weight_map.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "mylos/interchange/tensor_names.hpp"
 #include "support/refusal.hpp"
@@ -45,6 +48,24 @@ TEST(TensorNames, AreComparedByTheirNumbers) {
   EXPECT_EQ(pattern_of_name("layer2.10.conv1"), "layer#.#.conv#");
   EXPECT_EQ(parts_of_name("a.b.running_var").name, "running_variance");
   EXPECT_EQ(parts_of_name("weight").layer, "");
+}
+
+TEST(TensorNames, TheLayersOfNeuraloperatorAreInTheOrderOfTheNetwork) {
+  std::vector<std::string> layers{"projection.fcs.0",
+                                  "fno_blocks.channel_mlp_skips.0",
+                                  "fno_blocks.channel_mlp.0.fcs.0",
+                                  "fno_blocks.convs.1",
+                                  "fno_blocks.convs.0",
+                                  "fno_blocks.fno_skips.0.conv",
+                                  "lifting.fcs.0",
+                                  "fno_blocks.norm.0"};
+  std::stable_sort(layers.begin(), layers.end(), [](const std::string& a, const std::string& b) {
+    return place_in_fno(a) < place_in_fno(b);
+  });
+  EXPECT_THAT(layers, testing::ElementsAre("lifting.fcs.0", "fno_blocks.fno_skips.0.conv",
+                                           "fno_blocks.convs.0", "fno_blocks.norm.0",
+                                           "fno_blocks.channel_mlp.0.fcs.0", "fno_blocks.channel_mlp_skips.0",
+                                           "fno_blocks.convs.1", "projection.fcs.0"));
 }
 
 }  // namespace mylos::weight_map_test

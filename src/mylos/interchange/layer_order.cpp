@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
@@ -22,6 +21,7 @@ struct Layer {
   std::map<std::string, std::size_t> weights = {};  // "bias": index of the parameter or tensor
   std::optional<std::size_t> partner = {};
   bool is_transposed = false;
+  bool follows = false;  // a normalisation that found its partner together with the layer before it
 };
 
 Layer& layer_named(std::vector<Layer>& layers, std::map<std::string, std::size_t>& places,
@@ -54,12 +54,9 @@ class LayerMatcher {
     const bool has_groups = is_known_ && find_partners_of_groups();
     find_partners();
     if (has_groups && open_pair()) {
-      for (std::vector<Layer>* layers : {&own_, &their_}) {
-        for (Layer& layer : *layers) layer.partner.reset();
-      }
+      forget_partners();
       find_partners();
     }
-    refuse_lost_order();
     refuse_open_order();
     refuse_open_transposition();
     std::vector<OrderMatch> found;
@@ -107,6 +104,15 @@ class LayerMatcher {
     their_[their].partner = own;
   }
 
+  void forget_partners() {
+    for (std::vector<Layer>* layers : {&own_, &their_}) {
+      for (Layer& layer : *layers) {
+        layer.partner.reset();
+        layer.follows = false;
+      }
+    }
+  }
+
   void find_partners() {
     for (const bool may_transpose : {false, true}) {
       for (std::size_t own = 0; own < own_.size(); ++own) {
@@ -149,66 +155,120 @@ class LayerMatcher {
                fits(own_[own + 1], their_[i + 1], false);
       });
       if (found == theirs.end()) {
-        for (std::vector<Layer>* layers : {&own_, &their_}) {
-          for (Layer& layer : *layers) layer.partner.reset();
-        }
+        forget_partners();
         return false;
       }
       pair(own, *found, false);
       pair(own + 1, *found + 1, false);
+      own_[own + 1].follows = true;
     }
     return true;
   }
 
-  /// Returns for each of our layers whether its partner is sure without the order of the other layers: no
-  /// other has its shapes, or those that have them have names that differ in ascending numbers alone.
-  [[nodiscard]] std::vector<bool> sure_partners() const {
-    struct Alike {
-      std::string last;  // name
-      bool is_sure = true;
-    };
-    std::map<std::string, Alike> classes;
-    for (const Layer& own : own_) {
-      if (!own.partner) continue;
-      const Layer& their = their_[*own.partner];
-      const auto [known, is_new] = classes.try_emplace(shapes_of(their), Alike{their.name});
-      if (is_new) continue;
-      Alike& alike = known->second;
-      alike.is_sure = alike.is_sure && pattern_of_name(alike.last) == pattern_of_name(their.name) &&
-                      is_before_by_number(alike.last, their.name);
-      alike.last = their.name;
+  [[nodiscard]] const Layer& partner_of(std::size_t own) const { return their_[own_[own].partner.value()]; }
+
+  /// Returns our layers that have partners of the same shapes, in order: by the shapes. A normalisation that
+  /// follows its layer is not among them.
+  [[nodiscard]] std::map<std::string, std::vector<std::size_t>> layers_by_shapes() const {
+    std::map<std::string, std::vector<std::size_t>> alike;
+    for (std::size_t own = 0; own < own_.size(); ++own) {
+      if (!own_[own].partner || own_[own].follows) continue;
+      std::string shapes = shapes_of(partner_of(own));
+      if (own + 1 < own_.size() && own_[own + 1].follows) shapes += "; " + shapes_of(partner_of(own + 1));
+      alike[shapes].push_back(own);
     }
-    std::vector<bool> sure;
-    for (const Layer& own : own_)
-      sure.push_back(!own.partner || classes.at(shapes_of(their_[*own.partner])).is_sure);
-    return sure;
+    return alike;
   }
 
-  /// Returns two of our layers whose partners are in the other order, one of them by its place alone.
-  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> open_pair() const {
-    if (!is_known_) return std::nullopt;
-    const std::vector<bool> sure = sure_partners();
+  /// Returns whether the names say that the first partner is before the second: they differ in numbers alone.
+  [[nodiscard]] bool ascend_by_number(std::size_t first, std::size_t second) const {
+    const std::string& a = partner_of(first).name;
+    const std::string& b = partner_of(second).name;
+    return pattern_of_name(a) == pattern_of_name(b) && is_before_by_number(a, b);
+  }
+
+  /// Returns whether other layers say so: of the two parts of the network in which the names differ ("downs",
+  /// "ups"), all layers that are sure are before all of the other part.
+  [[nodiscard]] bool ascend_by_parts(std::size_t first, std::size_t second,
+                                     const std::vector<bool>& sure) const {
+    const auto [part, other] = parts_that_differ(partner_of(first).name, partner_of(second).name);
+    std::optional<std::size_t> last, next;
+    for (std::size_t own = 0; own < own_.size(); ++own) {
+      if (!sure[own]) continue;
+      const std::string& name = partner_of(own).name;
+      if (is_in_part(name, part)) last = own;
+      if (is_in_part(name, other) && !next) next = own;
+    }
+    return last && next && *last < *next;
+  }
+
+  struct Doubt {
+    std::size_t first, second;  // of ours: nothing but the place in the file tells their partners apart
+  };
+
+  /// Returns a doubt for each of our layers whose partner is not sure. A partner is sure if no other has its
+  /// shapes, or if numbers or parts of the network order those that have them.
+  [[nodiscard]] std::vector<std::optional<Doubt>> doubts() const {
+    const auto alike = layers_by_shapes();
+    std::vector<bool> sure(own_.size());
+    std::vector<std::optional<Doubt>> found(own_.size());
+    for (const bool by_parts : {false, true}) {
+      std::vector<bool> now = sure;
+      for (const auto& [shapes, layers] : alike) {
+        std::optional<Doubt> doubt;
+        for (std::size_t i = 0; i + 1 < layers.size() && !doubt; ++i) {
+          const bool is_ordered = ascend_by_number(layers[i], layers[i + 1]) ||
+                                  (by_parts && ascend_by_parts(layers[i], layers[i + 1], sure));
+          if (!is_ordered) doubt = Doubt{layers[i], layers[i + 1]};
+        }
+        for (const std::size_t own : layers) {
+          now[own] = !doubt.has_value();
+          found[own] = doubt;
+        }
+      }
+      sure = std::move(now);
+    }
+    for (std::size_t own = 1; own < own_.size(); ++own) {
+      if (own_[own].follows) found[own] = found[own - 1];
+    }
+    return found;
+  }
+
+  /// Returns a doubt that matters: if the order of the network is lost, any; else one about a layer whose
+  /// partner is not in the order of another layer's.
+  [[nodiscard]] std::optional<Doubt> open_pair() const {
+    const std::vector<std::optional<Doubt>> open = doubts();
     for (std::size_t a = 0; a < own_.size(); ++a) {
+      if (!own_[a].partner) continue;
+      if (!is_known_ && open[a]) return open[a];
       for (std::size_t b = a + 1; b < own_.size(); ++b) {
-        if (!own_[a].partner || !own_[b].partner || *own_[a].partner < *own_[b].partner) continue;
-        if (!sure[a] || !sure[b]) return std::pair{a, b};
+        if (!own_[b].partner || *own_[a].partner < *own_[b].partner) continue;
+        if (open[a]) return open[a];
+        if (open[b]) return open[b];
       }
     }
     return std::nullopt;
   }
 
   void refuse_open_order() const {
-    const auto open = open_pair();
+    const std::optional<Doubt> open = open_pair();
     if (!open) return;
-    const Layer& first = their_[*own_[open->first].partner];
-    const Layer& second = their_[*own_[open->second].partner];
+    const std::string problem =
+        fmt::format("{}: the layers '{}' and '{}' have the same shapes ({}), and ", theirs_.file,
+                    printable(partner_of(open->first).name), printable(partner_of(open->second).name),
+                    shapes_of(partner_of(open->first)));
+    if (is_known_) {
+      fail_input(ErrorId::missing_argument,
+                 "{}the file's layers are not in the order of the deck's network, so that {} and {} could be "
+                 "either. Give --map FILE with lines TENSOR PARAMETER",
+                 problem, own_[open->first].name, own_[open->second].name);
+    }
     fail_input(
         ErrorId::missing_argument,
-        "{}: the order of its layers is not that of the deck's network: '{}' ({}) would be {}, and '{}' "
-        "before it ({}) would be {}, and other layers have the same shapes. Give --map FILE with lines "
-        "TENSOR PARAMETER",
-        theirs_.file, printable(first.name), shapes_of(first), own_[open->first].name, printable(second.name),
-        shapes_of(second), own_[open->second].name);
+        "{}the file's tensors are sorted by name, so that the order of the network is lost. Give --map FILE "
+        "with lines TENSOR PARAMETER, or write the file with its order: save_file(state, FILE, "
+        "{{\"mylos.order\": \"\\n\".join(state)}})",
+        problem);
   }
 
   /// "weight [3, 4], bias [4]": layers of the file with equal shapes are told apart by their order alone.
@@ -218,23 +278,6 @@ class LayerMatcher {
       text +=
           fmt::format("{}{} {}", text.empty() ? "" : ", ", name, shape_text(theirs_.tensors[tensor].shape));
     return text;
-  }
-
-  void refuse_lost_order() const {
-    if (is_known_) return;
-    std::map<std::string, const Layer*> first;  // of each shape
-    for (const Layer& their : their_) {
-      if (!their.partner) continue;
-      const auto [known, is_new] = first.emplace(shapes_of(their), &their);
-      if (is_new || pattern_of_name(known->second->name) == pattern_of_name(their.name)) continue;
-      fail_input(ErrorId::missing_argument,
-                 "{}: the layers '{}' and '{}' have the same shapes ({}), and the file's tensors are sorted "
-                 "by name, "
-                 "so that the order of the network is lost. Give --map FILE with lines TENSOR PARAMETER, or "
-                 "write the "
-                 "file with its order: save_file(state, FILE, {{\"mylos.order\": \"\\n\".join(state)}})",
-                 theirs_.file, printable(known->second->name), printable(their.name), known->first);
-    }
   }
 
   /// Two layers that would also fit if both were transposed and exchanged, which their order suggests.

@@ -71,6 +71,21 @@ std::string pattern_of_name(std::string_view layer) {
   return pattern;
 }
 
+std::pair<std::string, std::string> parts_that_differ(const std::string& a, const std::string& b) {
+  std::size_t begin = 0;  // of the part
+  while (true) {
+    const std::size_t end_a = std::min(a.find('.', begin), a.size());
+    const std::size_t end_b = std::min(b.find('.', begin), b.size());
+    const bool is_same = a.compare(begin, end_a - begin, b, begin, end_b - begin) == 0;
+    if (!is_same || end_a == a.size() || end_b == b.size()) return {a.substr(0, end_a), b.substr(0, end_b)};
+    begin = end_a + 1;
+  }
+}
+
+bool is_in_part(std::string_view layer, std::string_view part) {
+  return layer.starts_with(part) && (layer.size() == part.size() || layer[part.size()] == '.');
+}
+
 bool is_counter(std::string_view tensor) {
   return parts_of_name(tensor).name == "num_batches_tracked";
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace mylos {
 
@@ -20,6 +21,14 @@ struct TensorNameParts {
 
 /// Returns the name with '#' for each number: layers of equal pattern are ordered by their numbers.
 [[nodiscard]] std::string pattern_of_name(std::string_view layer);
+
+/// Returns the two names up to and with the first part in which they differ: "net.downs" and "net.ups" of
+/// "net.downs.1.0" and "net.ups.0.0".
+[[nodiscard]] std::pair<std::string, std::string> parts_that_differ(const std::string& a,
+                                                                    const std::string& b);
+
+/// Returns whether the layer is `part` or in it: "net.downs.1.0" is in "net.downs".
+[[nodiscard]] bool is_in_part(std::string_view layer, std::string_view part);
 
 /// Returns whether the tensor counts batches or is another one without a meaning for the network.
 [[nodiscard]] bool is_counter(std::string_view tensor);
