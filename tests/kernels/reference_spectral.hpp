@@ -113,7 +113,8 @@ class ReferenceSpectral {
     }
     return all;
   }
-  [[nodiscard]] double field(const std::vector<Complex>& mixed, std::int64_t point, std::int64_t output) const {
+  [[nodiscard]] double field(const std::vector<Complex>& mixed, std::int64_t point,
+                             std::int64_t output) const {
     const Extents at = point_of(point);
     const std::int64_t n = shape.input.extent[2];
     std::vector<Complex> line(static_cast<std::size_t>(n / 2 + 1));  // after the leading axes

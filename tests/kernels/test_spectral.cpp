@@ -1,6 +1,6 @@
 // Spectral convolutions against their definition in double, within bounds of unit roundoffs: even, odd and
-// prime extents, wave numbers up to Nyquist's, one to three axes, in all types and in workspace of exactly the
-// stated bytes.
+// prime extents, wave numbers up to Nyquist's, one to three axes, in all types and in workspace of exactly
+// the stated bytes.
 #include "mylos/kernels/spectral/spectral.hpp"
 
 #include <fmt/format.h>
@@ -21,12 +21,14 @@ SpectralShape shape_of(Extents points, Extents modes, std::int64_t inputs = 2, s
   return {.input = {.extent = points, .channels = inputs}, .outputs = outputs, .modes = modes};
 }
 
-const SpectralShape shapes[] = {
-    shape_of({1, 1, 1}, {1, 1, 1}),     shape_of({1, 1, 8}, {1, 1, 8}),    shape_of({1, 1, 8}, {1, 1, 5}),
-    shape_of({1, 1, 7}, {1, 1, 7}),     shape_of({1, 1, 13}, {1, 1, 1}),   shape_of({1, 1, 2}, {1, 1, 2}),
-    shape_of({1, 1, 37}, {1, 1, 12}, 5), shape_of({1, 6, 8}, {1, 6, 8}),   shape_of({1, 7, 5}, {1, 7, 5}),
-    shape_of({1, 11, 13}, {1, 4, 6}, 1), shape_of({1, 9, 4}, {1, 5, 3}),   shape_of({1, 5, 1}, {1, 4, 1}),
-    shape_of({4, 3, 6}, {4, 3, 6}),     shape_of({5, 4, 7}, {2, 3, 5}, 3, 1), shape_of({6, 1, 5}, {3, 1, 2})};
+const SpectralShape shapes[] = {shape_of({1, 1, 1}, {1, 1, 1}),      shape_of({1, 1, 8}, {1, 1, 8}),
+                                shape_of({1, 1, 8}, {1, 1, 5}),      shape_of({1, 1, 7}, {1, 1, 7}),
+                                shape_of({1, 1, 13}, {1, 1, 1}),     shape_of({1, 1, 2}, {1, 1, 2}),
+                                shape_of({1, 1, 37}, {1, 1, 12}, 5), shape_of({1, 6, 8}, {1, 6, 8}),
+                                shape_of({1, 7, 5}, {1, 7, 5}),      shape_of({1, 11, 13}, {1, 4, 6}, 1),
+                                shape_of({1, 9, 4}, {1, 5, 3}),      shape_of({1, 5, 1}, {1, 4, 1}),
+                                shape_of({4, 3, 6}, {4, 3, 6}),      shape_of({5, 4, 7}, {2, 3, 5}, 3, 1),
+                                shape_of({6, 1, 5}, {3, 1, 2})};
 
 /// A matrix that has been rounded to the type.
 test::Matrix rounded_matrix(DType type, const std::vector<float>& values) {
@@ -66,7 +68,8 @@ struct Run {
     exec.fence();
   }
   [[nodiscard]] ReferenceSpectral reference() const {
-    ReferenceSpectral is{.shape = convolution.shape(), .samples = x.tensor().rows(), .x = {}, .weight = {}, .bias = {}};
+    ReferenceSpectral is{
+        .shape = convolution.shape(), .samples = x.tensor().rows(), .x = {}, .weight = {}, .bias = {}};
     const auto to = [](const test::Matrix& matrix) {
       const std::vector<float> values = matrix.values();
       return std::vector<double>(values.begin(), values.end());
@@ -154,7 +157,8 @@ TEST(Spectral, DoesNotOverflowHalfWhereTheFieldFits) {
   const SpectralShape shape = shape_of({1, 64, 64}, {1, 4, 4}, 1, 1);
   const Run run(shape, DType::fp16, *engines, 1);
   test::set_values(run.x, std::vector<float>(64 * 64, 32768.0f));
-  test::set_values(run.weight, std::vector<float>(static_cast<std::size_t>(run.weight.tensor().size()), 1.0f));
+  test::set_values(run.weight,
+                   std::vector<float>(static_cast<std::size_t>(run.weight.tensor().size()), 1.0f));
   test::set_values(run.bias, {0.0f});
   run.forward();
   for (const float value : run.y.values()) ASSERT_EQ(value, 32768.0f);
@@ -180,7 +184,8 @@ TEST(Spectral, WorkspaceOfSamplesServesFewer) {
     for (const DType type : test::all_types) {
       const SpectralConvolution convolution(shape, type);
       for (std::int64_t rows = 1; rows < 9; ++rows) {
-        EXPECT_LE(convolution.analysis_workspace(*engines, rows), convolution.analysis_workspace(*engines, 9));
+        EXPECT_LE(convolution.analysis_workspace(*engines, rows),
+                  convolution.analysis_workspace(*engines, 9));
         EXPECT_LE(convolution.synthesis_workspace(*engines, rows),
                   convolution.synthesis_workspace(*engines, 9));
         EXPECT_LE(convolution.backward_workspace(*engines, rows, true),
@@ -205,10 +210,11 @@ TEST(Spectral, MatricesAreExactAtQuarterTurns) {
 }
 
 TEST(Spectral, RefusesModesBeyondTheGrid) {
-  for (const auto& [shape, words] : {std::pair{shape_of({1, 8, 7}, {1, 9, 7}), "height, which has 8 points"},
-                                     std::pair{shape_of({1, 8, 7}, {1, 8, 8}), "the largest number allowed is 7"},
-                                     std::pair{shape_of({1, 8, 7}, {1, 0, 7}), "0 modes"},
-                                     std::pair{shape_of({1, 8, 7}, {2, 8, 7}), "depth"}})
+  for (const auto& [shape, words] :
+       {std::pair{shape_of({1, 8, 7}, {1, 9, 7}), "height, which has 8 points"},
+        std::pair{shape_of({1, 8, 7}, {1, 8, 8}), "the largest number allowed is 7"},
+        std::pair{shape_of({1, 8, 7}, {1, 0, 7}), "0 modes"},
+        std::pair{shape_of({1, 8, 7}, {2, 8, 7}), "depth"}})
     EXPECT_TRUE(test::refuses(ErrorId::bad_layer, {words}, [&, &of = shape] { check(of); }));
 }
 

@@ -50,7 +50,8 @@ void expect_near(const Tensor& tensor, const Numbers& expected, double u, const 
   const Numbers found = test::doubles_of(tensor);
   ASSERT_EQ(found.size(), expected.size());
   const double bound = (16 * u + 1e-5) * (1 + largest_of(expected));
-  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], bound) << what << " " << i;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    EXPECT_NEAR(found[i], expected[i], bound) << what << " " << i;
 }
 
 TEST(SpectralBlock, AgreesWithCentralDifferencesInDouble) {
@@ -111,7 +112,8 @@ TEST(SpectralBlock, GivesTheSameBitsWhateverIsKept) {
                                    Tensor(memory.gradients()[1])})
         results.push_back(test::values_of(tensor));
     }
-    for (std::size_t i = 0; i < results.size() / 2; ++i) EXPECT_EQ(results[i], results[i + results.size() / 2]);
+    for (std::size_t i = 0; i < results.size() / 2; ++i)
+      EXPECT_EQ(results[i], results[i + results.size() / 2]);
   }
 }
 

@@ -71,7 +71,8 @@ struct GemmBatch {
   std::int64_t stride_a = 0;  ///< elements from A_i to A_i+1
   std::int64_t stride_b = 0;
   std::int64_t stride_c = 0;
-  bool together = false;  ///< small GEMMs: a host's threads divide the batch, not each GEMM; see run_batched()
+  bool together =
+      false;  ///< small GEMMs: a host's threads divide the batch, not each GEMM; see run_batched()
 
   friend bool operator==(const GemmBatch&, const GemmBatch&) = default;
 };

@@ -1,8 +1,6 @@
 #include "mylos/kernels/spectral/spectral.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/base/error.hpp"
@@ -12,31 +10,6 @@
 
 namespace mylos {
 namespace {
-
-/// Returns cos(2π · turns / points), exact for multiples of a quarter turn.
-double cos_of_turns(std::int64_t turns, std::int64_t points) {
-  std::int64_t part = turns % points;
-  part = std::min(part, points - part);  // cos is even
-  if (4 * part == points) return 0;
-  const bool is_obtuse = 4 * part > points;  // cos(π - θ) = -cos θ: angles in [0, π/2] give symmetric bits
-  const std::int64_t halves = is_obtuse ? points - 2 * part : 2 * part;
-  const double value = std::cos(std::numbers::pi * static_cast<double>(halves) / static_cast<double>(points));
-  return is_obtuse ? -value : value;
-}
-
-double sin_of_turns(std::int64_t turns, std::int64_t points) {
-  std::int64_t part = turns % points;
-  const double sign = 2 * part > points ? -1 : 1;
-  part = std::min(part, points - part);
-  if (part == 0 || 2 * part == points) return 0;
-  const std::int64_t halves = 4 * part > points ? points - 2 * part : 2 * part;  // sin(π - θ) = sin θ
-  return sign * std::sin(std::numbers::pi * static_cast<double>(halves) / static_cast<double>(points));
-}
-
-/// Returns the value at a point of the cos or sin with this index.
-double basis_value(std::int64_t index, std::int64_t half, std::int64_t point, std::int64_t points) {
-  return index <= half ? cos_of_turns(index * point, points) : sin_of_turns((index - half) * point, points);
-}
 
 std::size_t bytes_of(std::int64_t elements, DType type) {
   return static_cast<std::size_t>(elements) * size_of(type);
@@ -49,32 +22,6 @@ std::int64_t product_of(const Extents& extents, std::size_t first, std::size_t e
 }
 
 }  // namespace
-
-std::vector<float> analysis_matrix(std::int64_t points, std::int64_t modes) {
-  const std::int64_t half = modes / 2;
-  std::vector<float> matrix;
-  for (std::int64_t index = 0; index < basis_size(modes); ++index) {
-    for (std::int64_t point = 0; point < points; ++point)
-      matrix.push_back(
-          static_cast<float>(basis_value(index, half, point, points) / static_cast<double>(points)));
-  }
-  return matrix;
-}
-
-std::vector<float> synthesis_matrix(std::int64_t points, std::int64_t modes) {
-  const std::int64_t half = modes / 2;
-  std::vector<float> matrix;
-  for (std::int64_t point = 0; point < points; ++point) {
-    for (std::int64_t index = 0; index < basis_size(modes); ++index)
-      matrix.push_back(static_cast<float>(basis_value(index, half, point, points)));
-  }
-  return matrix;
-}
-
-double fft_flops(const GridShape& grid, std::int64_t channels) {
-  const auto points = static_cast<double>(grid.points());
-  return 2.5 * points * std::log2(points) * static_cast<double>(channels);
-}
 
 /// Two buffers that the values of a pass use in turn, and the workspace of its GEMMs. The same calls first
 /// count their sizes and then, with memory, return where each value lies.
@@ -133,7 +80,8 @@ struct SpectralConvolution::Backward {
   Buffers buffers;
 };
 
-SpectralConvolution::SpectralConvolution(const SpectralShape& shape, DType type) : shape_(shape), type_(type) {
+SpectralConvolution::SpectralConvolution(const SpectralShape& shape, DType type)
+    : shape_(shape), type_(type) {
   check(shape_);
 }
 
@@ -277,8 +225,7 @@ void SpectralConvolution::run_synthesis(const SpectralStep& step, Buffers& buffe
 }
 
 std::size_t SpectralConvolution::analysis_workspace(const Engines& engines, std::int64_t samples) const {
-  const std::int64_t largest =
-      std::max(mode_count(shape_), coefficient_grid(shape_, 1).points()) * samples;
+  const std::int64_t largest = std::max(mode_count(shape_), coefficient_grid(shape_, 1).points()) * samples;
   if (largest > Divisor::max) {
     fail_run(ErrorId::too_large, "{} coefficients of {} samples are too many for one kernel",
              largest / samples, samples);

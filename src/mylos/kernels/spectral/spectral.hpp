@@ -7,14 +7,14 @@
 //   synthesis  y = C_1ᵀ ... C_dᵀ q                 [points ..., channels]
 //
 // The complex coefficient of a mode is a sum of up to 2^d of the q, with signs, and vice versa
-// (spectral_coefficients.hpp). One batch of GEMMs mixes the channels of all modes. Because analysis divides by
-// the number of points and synthesis does not, the backward pass runs the same two transforms, with the
+// (spectral_coefficients.hpp). One batch of GEMMs mixes the channels of all modes. Because analysis divides
+// by the number of points and synthesis does not, the backward pass runs the same two transforms, with the
 // transposed weights between them:
 //
 //   ê = analysis(dy)     dx = synthesis(w · ê W^H)     dW = N · w · x̂^H ê     db = N · ê(0)
 //
-// No value of an analysis is larger than 2^d times the largest of its input, and none of a synthesis is larger
-// than the sum of the coefficients that make up the field: half overflows only where the result does.
+// No value of an analysis is larger than 2^d times the largest of its input, and none of a synthesis is
+// larger than the sum of the coefficients that make up the field: half overflows only where the result does.
 //
 // Coefficients and the results along each axis are rounded to the type. Sums are float, and so are the last
 // result of an analysis and the products of the mixing. The order of all sums depends on shape, type and
@@ -31,8 +31,8 @@
 
 namespace mylos {
 
-/// Return the matrix of an axis, row-major: C / points [basis, points] for the analysis, Cᵀ [points, basis] for
-/// the synthesis. Computed in double; cos and sin of multiples of a quarter turn are exact.
+/// Return the matrix of an axis, row-major: C / points [basis, points] for the analysis, Cᵀ [points, basis]
+/// for the synthesis. Computed in double; cos and sin of multiples of a quarter turn are exact.
 [[nodiscard]] std::vector<float> analysis_matrix(std::int64_t points, std::int64_t modes);
 [[nodiscard]] std::vector<float> synthesis_matrix(std::int64_t points, std::int64_t modes);
 
@@ -101,8 +101,8 @@ class SpectralConvolution {
   class Buffers;
   struct Backward;
 
-  [[nodiscard]] GemmBatch along_axis(std::size_t axis, std::int64_t outer, std::int64_t inner,
-                                     bool to_points, DType result) const;
+  [[nodiscard]] GemmBatch along_axis(std::size_t axis, std::int64_t outer, std::int64_t inner, bool to_points,
+                                     DType result) const;
   [[nodiscard]] GemmBatch mixing(std::int64_t samples) const;
   [[nodiscard]] GemmBatch transposed_mixing(std::int64_t samples) const;
   [[nodiscard]] GemmBatch weight_products(std::int64_t samples) const;

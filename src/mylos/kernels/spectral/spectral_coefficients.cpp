@@ -131,13 +131,11 @@ void scatter(const Execution& exec, const SpectralShape& shape, std::int64_t sam
             const float* const value = is_imaginary ? imaginary : real;
             for_each_in_tile(count, [&](std::int64_t i) { sum[i] += factor * value[i]; });
           } else if (is_imaginary) {
-            for_each_in_tile(count, [&](std::int64_t i) {
-              sum[i] += factor * (real[channels + i] + imaginary[i]);
-            });
+            for_each_in_tile(count,
+                             [&](std::int64_t i) { sum[i] += factor * (real[channels + i] + imaginary[i]); });
           } else {
-            for_each_in_tile(count, [&](std::int64_t i) {
-              sum[i] += factor * (real[i] - imaginary[channels + i]);
-            });
+            for_each_in_tile(count,
+                             [&](std::int64_t i) { sum[i] += factor * (real[i] - imaginary[channels + i]); });
           }
         }
         write_tile(sum, count, q + row * channels + first);
@@ -171,9 +169,8 @@ void scale(const Execution& exec, const SpectralShape& shape, const float* produ
 
 void gather_modes(const Execution& exec, const SpectralShape& shape, std::int64_t samples,
                   std::int64_t channels, const float* q, ModeRows rows, const Tensor& modes) {
-  dispatch(modes.type(), [&]<class T>(TypeTag<T>) {
-    gather(exec, shape, samples, channels, q, rows, modes.as<T>());
-  });
+  dispatch(modes.type(),
+           [&]<class T>(TypeTag<T>) { gather(exec, shape, samples, channels, q, rows, modes.as<T>()); });
 }
 
 void scatter_modes(const Execution& exec, const SpectralShape& shape, std::int64_t samples,

@@ -1,12 +1,12 @@
 // Sums that lead from the real coefficients of the transforms to the complex ones of the modes, and back.
 //
-// The real coefficients of a sample [basis of depth, height, width] are those of products of one cos or sin per
-// axis. For the wave numbers k and s sines among the factors,
+// The real coefficients of a sample [basis of depth, height, width] are those of products of one cos or sin
+// per axis. For the wave numbers k and s sines among the factors,
 //
 //   x̂(k) = sum over the 2^d products of  (-i)^s · (signs of the k_a of the sines) · q
 //
-// because e^(-ikθ) = cos |k|θ - i sign(k) sin |k|θ. The synthesis is the adjoint: the coefficient of a product
-// is the sum over the modes with these |k_a| of w(k) · Re(i^s · signs · ŷ(k)).
+// because e^(-ikθ) = cos |k|θ - i sign(k) sin |k|θ. The synthesis is the adjoint: the coefficient of a
+// product is the sum over the modes with these |k_a| of w(k) · Re(i^s · signs · ŷ(k)).
 #pragma once
 
 #include "mylos/base/tensor.hpp"

@@ -11,9 +11,9 @@
 namespace mylos {
 
 enum class BufferRole {
-  state,    // floats; updated by each step, in checkpoints
-  sum,      // doubles; each micro-batch of a step adds to them
-  scratch,  // live from forward to backward of one micro-batch
+  state,     // floats; updated by each step, in checkpoints
+  sum,       // doubles; each micro-batch of a step adds to them
+  scratch,   // live from forward to backward of one micro-batch
   constant,  // set once and never changed; blocks share those of the same name; not in checkpoints
 };
 

@@ -44,17 +44,13 @@ void set_constant(const Execution& exec, const BufferSpec& spec, const Tensor& t
 
 /// The sums are contiguous, so that one exchange covers all of them; the other buffers follow.
 struct BufferPieces {
-  BufferPieces(const Chain& chain, void* memory) : pieces(memory), constant_specs(constants_of_blocks(chain)) {
+  BufferPieces(const Chain& chain, void* memory) : pieces(memory) {
     if (const std::int64_t count = size_of_all(chain, BufferRole::sum); count > 0)
       sums = pieces.take_tensor(DType::fp64, 1, count);
-    for (const BufferSpec& spec : constant_specs)
-      constants.emplace_back(spec.name, pieces.take_tensor(spec.type, 1, spec.size));
   }
 
   Pieces pieces;
   Tensor sums;
-  std::vector<BufferSpec> constant_specs;
-  std::vector<NamedTensor> constants;
 };
 
 /// Returns whether the buffer lies among those of its block, not in BufferPieces.
@@ -69,17 +65,16 @@ std::size_t BufferStore::sum_bytes(const Chain& chain) {
 }
 
 std::size_t BufferStore::constant_bytes(const Chain& chain) {
-  std::size_t bytes = 0;
-  for (const BufferSpec& spec : constants_of_blocks(chain))
-    bytes += aligned_bytes(static_cast<std::size_t>(spec.size) * size_of(spec.type));
-  return bytes;
+  Pieces pieces(nullptr);
+  for (const BufferSpec& spec : constants_of_blocks(chain)) pieces.take_tensor(spec.type, 1, spec.size);
+  return pieces.bytes();
 }
 
 std::size_t BufferStore::state_bytes(const Chain& chain) {
   return static_cast<std::size_t>(size_of_all(chain, BufferRole::state)) * sizeof(float);
 }
 
-std::size_t BufferStore::memory_bytes(const Chain& chain) {
+std::size_t BufferStore::block_bytes(const Chain& chain) {
   BufferPieces own(chain, nullptr);
   for (const auto& block : chain.blocks) {
     for (const BufferSpec& spec : block->buffers()) {
@@ -90,15 +85,31 @@ std::size_t BufferStore::memory_bytes(const Chain& chain) {
   return own.pieces.bytes();
 }
 
+std::size_t BufferStore::memory_bytes(const Chain& chain) {
+  return block_bytes(chain) + constant_bytes(chain);
+}
+
+/// Computes the constants of all blocks in memory of their own.
+std::vector<NamedTensor> BufferStore::set_constants(const Execution& exec, const Chain& chain) {
+  std::vector<NamedTensor> constants;
+  const std::vector<BufferSpec> specs = constants_of_blocks(chain);
+  if (specs.empty()) return constants;
+  constants_arena_ = Arena("matrices of transforms", constant_bytes(chain));
+  Pieces pieces(constants_arena_.data());
+  for (const BufferSpec& spec : specs) {
+    constants.emplace_back(spec.name, pieces.take_tensor(spec.type, 1, spec.size));
+    set_constant(exec, spec, constants.back());
+  }
+  return constants;
+}
+
 BufferStore::BufferStore(const Chain& chain) {
-  const std::size_t bytes = memory_bytes(chain);
-  if (bytes == 0) return;
-  arena_ = Arena("buffers", bytes);
+  if (memory_bytes(chain) == 0) return;
+  const Execution exec;
+  const std::vector<NamedTensor> constants = set_constants(exec, chain);
+  if (const std::size_t bytes = block_bytes(chain); bytes > 0) arena_ = Arena("buffers", bytes);
   BufferPieces own(chain, arena_.data());
   sums_ = own.sums;
-  const Execution exec;
-  for (std::size_t i = 0; i < own.constants.size(); ++i)
-    set_constant(exec, own.constant_specs[i], own.constants[i]);
   std::int64_t first_sum = 0;
   for (const auto& block : chain.blocks) {
     std::vector<NamedTensor>& tensors = blocks_.emplace_back();
@@ -109,7 +120,7 @@ BufferStore::BufferStore(const Chain& chain) {
         continue;
       }
       if (spec.role == BufferRole::constant) {
-        tensors.emplace_back(spec.name, ParameterTensors(own.constants)[spec.name]);
+        tensors.emplace_back(spec.name, ParameterTensors(constants)[spec.name]);
         continue;
       }
       const Tensor values = own.pieces.take_tensor(spec.type, 1, spec.size);

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t saves_coefficients = 0;  // variant "all"
 
-/// Returns the name of an axis's matrix, which determines it: "analysis_64_12_bf16". Odd numbers of modes have
-/// the matrix of the even number below.
+/// Returns the name of an axis's matrix, which determines it: "analysis_64_12_bf16". Odd numbers of modes
+/// have the matrix of the even number below.
 std::string matrix_name(const char* transform, std::int64_t points, std::int64_t modes, DType type) {
   return fmt::format("{}_{}_{}_{}", transform, points, modes / 2 * 2, name_of(type));
 }
@@ -187,8 +187,7 @@ void SpectralBlock::backward(const StepContext& context, const BlockMemory& memo
   const SpectralStep step{context.exec, context.engines, matrices, own.transforms};
   Pieces saved(memory.saved);
   const Tensor coefficients = recomputes ? own.coefficients : coefficients_in(saved, rows);
-  if (recomputes)
-    convolution_.analyse(step, cast(context.exec, memory.input, own.input_copy), coefficients);
+  if (recomputes) convolution_.analyse(step, cast(context.exec, memory.input, own.input_copy), coefficients);
 
   const bool casts = !own.input_gradient.empty();
   convolution_.backward(step, coefficients, memory.weights["weight"], gradients.output,

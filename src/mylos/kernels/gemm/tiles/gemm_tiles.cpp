@@ -81,16 +81,15 @@ void run_batch_typed(const Execution& execution, const GemmBatch& batch, const G
   const bool packs = packs_a(problem, kernel);
   const Tiling tiling = tile(problem, problem.m, kernel, divide_up(threads, batch.count));
   const std::int64_t tasks = tiling.tasks();
-  for_each_task(
-      execution, "gemm_batch", batch.count * tasks, workspace, batch_thread_bytes(problem, kernel),
-      [=](std::int64_t task, std::byte* scratch) HWY_ATTR {
-        const std::int64_t index = task / tasks;
-        const GemmOperands operands{static_cast<const Input*>(first.a) + index * batch.stride_a,
-                                    static_cast<const Input*>(first.b) + index * batch.stride_b,
-                                    static_cast<Output*>(first.c) + index * batch.stride_c};
-        Product<Input, Output>(problem, operands, tiling, packs, 0, problem.m, nullptr)
-            .compute(task - index * tasks, scratch, packs);
-      });
+  for_each_task(execution, "gemm_batch", batch.count * tasks, workspace, batch_thread_bytes(problem, kernel),
+                [=](std::int64_t task, std::byte* scratch) HWY_ATTR {
+                  const std::int64_t index = task / tasks;
+                  const GemmOperands operands{static_cast<const Input*>(first.a) + index * batch.stride_a,
+                                              static_cast<const Input*>(first.b) + index * batch.stride_b,
+                                              static_cast<Output*>(first.c) + index * batch.stride_c};
+                  Product<Input, Output>(problem, operands, tiling, packs, 0, problem.m, nullptr)
+                      .compute(task - index * tasks, scratch, packs);
+                });
 }
 
 void run_batch(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
