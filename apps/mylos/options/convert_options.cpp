@@ -20,7 +20,7 @@ void add_convert(CLI::App& app, ConvertArguments& arguments, Command& command) {
   convert->add_option(
       "--map", arguments.map,
       "With --deck: a file of lines TENSOR PARAMETER (TENSOR - where one is not used) for what "
-      "names, order and shapes do not tell");
+      "names, order and shapes do not decide");
   convert
       ->add_option("--heads", arguments.heads,
                    "Attention heads, if no config.json beside the safetensors file has them")

@@ -13,7 +13,7 @@
 namespace mylos {
 namespace {
 
-constexpr std::size_t most_layers = 100'000;  // of a file; what a deck describes has fewer
+constexpr std::size_t max_layers_of_file = 100'000;  // of a file; what a deck describes has fewer
 
 /// The weights of a layer by their names in it.
 struct Layer {
@@ -43,7 +43,7 @@ class LayerMatcher {
       const TensorNameParts parts = parts_of_name(theirs.tensors[i].name);
       layer_named(their_, places, parts.layer).weights[parts.name] = i;
     }
-    if (their_.size() > most_layers) {
+    if (their_.size() > max_layers_of_file) {
       fail_input(ErrorId::model_mismatch, "{}: has {} layers, and the deck's network {}", theirs.file,
                  their_.size(), own_.size());
     }
@@ -203,7 +203,7 @@ class LayerMatcher {
   }
 
   struct Doubt {
-    std::size_t first, second;  // of ours: nothing but the place in the file tells their partners apart
+    std::size_t first, second;  // of ours: only their place in the file distinguishes their partners
   };
 
   /// Returns a doubt for each of our layers whose partner is not sure. A partner is sure if no other has its
@@ -271,7 +271,7 @@ class LayerMatcher {
         problem);
   }
 
-  /// "weight [3, 4], bias [4]": layers of the file with equal shapes are told apart by their order alone.
+  /// "weight [3, 4], bias [4]": only order distinguishes layers of the file with equal shapes.
   [[nodiscard]] std::string shapes_of(const Layer& their) const {
     std::string text;
     for (const auto& [name, tensor] : their.weights)

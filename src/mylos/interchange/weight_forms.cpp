@@ -14,7 +14,7 @@
 namespace mylos {
 namespace {
 
-constexpr std::size_t most_axes = 4;
+constexpr std::size_t max_axes = 4;
 
 TensorShape without_ones(const TensorShape& shape, std::size_t kept) {
   TensorShape result;
@@ -167,12 +167,12 @@ const WeightForm* form_of(const OwnWeight& weight, const TensorShape& shape, For
 std::vector<float> in_our_order(const AxesOrder& axes, std::vector<float> values) {
   if (axes.order.empty()) return values;
   const std::size_t count = axes.order.size();
-  if (count > most_axes) fail_run(ErrorId::internal, "{} axes are too many to be put into order", count);
-  std::array<std::int64_t, most_axes> extent{1, 1, 1, 1};  // of the result, its last axis last
-  std::array<std::int64_t, most_axes> step{};              // between its elements in `values`
+  if (count > max_axes) fail_run(ErrorId::internal, "{} axes are too many to be put into order", count);
+  std::array<std::int64_t, max_axes> extent{1, 1, 1, 1};  // of the result, its last axis last
+  std::array<std::int64_t, max_axes> step{};              // between its elements in `values`
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t from = axes.order[i];
-    const std::size_t to = most_axes - count + i;
+    const std::size_t to = max_axes - count + i;
     extent[to] = axes.view[from];
     step[to] = 1;
     for (std::size_t inner = from + 1; inner < count; ++inner) step[to] *= axes.view[inner];

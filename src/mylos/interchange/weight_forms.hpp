@@ -74,7 +74,7 @@ struct OwnWeight {
 [[nodiscard]] bool has_form(const TensorShape& shape, const WeightForm& form);
 
 /// Returns the form of this kind that a tensor of this shape has, or null. `kind` usual: also the transposed
-/// one if `may_transpose`, unless it is square: its shape does not tell the two apart.
+/// one if `may_transpose`, unless it is square: its shape fits both.
 [[nodiscard]] const WeightForm* form_of(const OwnWeight& weight, const TensorShape& shape, FormKind kind,
                                         bool may_transpose = false);
 

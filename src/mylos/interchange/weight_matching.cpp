@@ -15,11 +15,11 @@
 namespace mylos {
 namespace {
 
-constexpr std::size_t most_listed = 12;
+constexpr std::size_t max_listed = 12;
 
 /// "a [2, 3], b [4] and 7 more"
 std::string listed(const std::vector<std::string>& described) {
-  const std::size_t shown = std::min(most_listed, described.size());
+  const std::size_t shown = std::min(max_listed, described.size());
   const std::vector<std::string> first(described.begin(), described.begin() + static_cast<long>(shown));
   const std::string more =
       described.size() > shown ? fmt::format(" and {} more", described.size() - shown) : "";
@@ -61,7 +61,7 @@ class WeightMatcher {
   }
 
   /// Hugging Face's linear layers are [inputs, outputs], those of other programs [outputs, inputs]: the shape
-  /// of one that is not square tells.
+  /// of one that is not square decides.
   void match_by_gpt2_names() {
     if (model_.type != ModelType::gpt) return;
     std::string prefix;
@@ -207,7 +207,7 @@ class WeightMatcher {
         theirs_.file, problem);
   }
 
-  /// A square matrix among transposed ones: its shape does not tell whether it is transposed, too.
+  /// A square matrix among transposed ones: its shape does not show whether it is transposed, too.
   void refuse_open_squares() const {
     std::vector<std::string> squares;
     std::string transposed;
@@ -222,7 +222,7 @@ class WeightMatcher {
     if (transposed.empty() || squares.empty()) return;
     fail_input(ErrorId::missing_argument,
                "{}: the tensor '{}' is transposed, [inputs, outputs], and of square ones the shape does not "
-               "tell: {}. Give --map FILE with lines TENSOR PARAMETER transposed (or without that word)",
+               "show it: {}. Give --map FILE with lines TENSOR PARAMETER transposed (or without that word)",
                theirs_.file, printable(transposed), listed(squares));
   }
 

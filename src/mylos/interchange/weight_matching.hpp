@@ -51,7 +51,7 @@ struct MatchedWeights {
 
 /// Throws Error (bad_input): model-mismatch for tensors or parameters that are left over and for other
 /// shapes, duplicate-key for two tensors of one parameter, unknown-name for a name of the map,
-/// missing-argument where only a map can tell.
+/// missing-argument where only a map can decide.
 [[nodiscard]] MatchedWeights match_weights(const std::vector<OwnWeight>& ours, const TheirTensors& theirs,
                                            const std::vector<MapLine>& map, const ModelOptions& model);
 
