@@ -137,7 +137,7 @@ def check_restart(command):
 
 
 def check_same_bits(command):
-    """However it is stored, recomputed and cut over ranks."""
+    """Whatever is stored, recomputed and sharded."""
     write_deck(command, "fields = 2\n" + RICH)
     mixed = ['precision.rules={"*_spectral"="fp32", coordinates="fp32"}', "data.micro_batch=2"]
     for name, keys, ranks in (("plain", [], 2), ("mixed", mixed, 3)):
@@ -209,7 +209,7 @@ def check_refusals(command):
     require_refusal(command.run("eval", "points", "--data", "finer.h5"), "data.normalize", '"channel"', "15 x 21 x 1")
     require_refusal(command.run("train", "deck.toml", "model.modes=[12, 5]"), "'block1_spectral'", "12 modes", "8 points")
     require_refusal(command.run("train", "deck.toml", "model.modes=[4, 4, 4]"), "3 numbers in 'modes'", "2 axes")
-    require_refusal(command.run("train", "deck.toml", "model.padding=1.5"), "model.padding", "at most 1")
+    require_refusal(command.run("train", "deck.toml", "model.padding=1.5"), "model.padding", "from 0 to 1")
     require_refusal(command.run("train", "deck.toml", "model.channels=[8]"), "model.channels", "model.type")
 
 

@@ -21,6 +21,9 @@ program infer
   call model%load("nowhere.h5", error)
   call require(error%code == 2 .and. error%id == "no-such-file" .and. index(error%message, "nowhere.h5") > 0, "no file")
   call get_command_argument(1, argument)
+  call model%load(argument, error, shape=[features, 3, 2])
+  call require(error%code == 2 .and. error%id == "data-mismatch" .and. index(error%message, "2 x 3 x") > 0, &
+               "a vector network has no grid")
   call model%load(argument, error)
   call require(error%code == 0, "load")
   call require(model%inputs() == features .and. model%outputs() == outputs, "sizes")

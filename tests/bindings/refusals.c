@@ -23,6 +23,7 @@ static void accepted_(int line, int32_t status) {
 static void wrong_loads(const char* path) {
   mylos_model* model = NULL;
   mylos_load_options options = {0, 0, -1};
+  const int64_t shape[3] = {2, 3, INPUTS};
   refused(mylos_model_open(MYLOS_ABI_VERSION + 1, path, NULL, &model), MYLOS_BAD_INPUT, "unknown-version", "ABI");
   refused(mylos_initialize_abi(0, 1), MYLOS_BAD_INPUT, "unknown-version", "ABI");
   refused(mylos_model_load("nowhere.h5", &model), MYLOS_BAD_INPUT, "no-such-file", "nowhere.h5");
@@ -30,6 +31,9 @@ static void wrong_loads(const char* path) {
   refused(mylos_model_load(NULL, &model), MYLOS_BAD_INPUT, "bad-call", "path");
   refused(mylos_model_load(path, NULL), MYLOS_BAD_INPUT, "bad-call", "handle");
   refused(mylos_model_load_with(path, &options, &model), MYLOS_BAD_INPUT, "bad-call", "max_samples");
+  refused(mylos_model_load_on_grid(path, NULL, 3, NULL, &model), MYLOS_BAD_INPUT, "bad-call", "shape");
+  refused(mylos_model_load_on_grid(path, NULL, 1, shape, &model), MYLOS_BAD_INPUT, "bad-call", "rank is 1");
+  refused(mylos_model_load_on_grid(path, NULL, 3, shape, &model), MYLOS_BAD_INPUT, "data-mismatch", "2 x 3 x 6");
   refused(mylos_model_memory_of("nowhere.h5", NULL, NULL), MYLOS_BAD_INPUT, "bad-call", "bytes");
   refused(mylos_initialize(-1), MYLOS_BAD_INPUT, "bad-call", "-1 threads");
   refused(mylos_initialize(100000), MYLOS_BAD_INPUT, "bad-call", "100000 threads");

@@ -55,7 +55,15 @@ TEST(Layers, AreRefusedByNumberAndKey) {
                           "layer 1 with dropout = 1, which must be a number of at least 0 and below 1"}));
   EXPECT_TRUE(test::says(refused(layer("kind = \"add\"\noutputs = 3")), ErrorId::key_without_effect,
                          {"deck.toml:5:", "'model.layers'",
-                          "layer 1 with 'outputs', which only kind = \"dense\" or \"conv\" has"}));
+                          "layer 1 with 'outputs', which only kind = \"dense\", \"conv\" or \"spectral\" has"}));
+  EXPECT_TRUE(test::says(refused(layer("kind = \"concat\"\ngated = true")), ErrorId::key_without_effect,
+                         {"deck.toml:5:", "layer 1 with 'gated', which only kind = \"add\" has"}));
+  EXPECT_TRUE(test::says(refused(layer("kind = \"crop\"\nmargin = 0.5")), ErrorId::key_without_effect,
+                         {"deck.toml:5:", "layer 1 with 'margin', which only kind = \"pad\" has"}));
+  EXPECT_TRUE(test::says(refused(layer("kind = \"pad\"\nlike = \"input\"")), ErrorId::key_without_effect,
+                         {"deck.toml:5:", "layer 1 with 'like', which only kind = \"crop\" has"}));
+  EXPECT_TRUE(test::says(refused(layer("kind = \"pad\"\nmargin = [0.5, 2]")), ErrorId::bad_value,
+                         {"deck.toml:5:", "margin", "from 0 to 1, or a list of them for each axis"}));
   EXPECT_TRUE(test::says(refused(layer("kind = \"conv\"\nkernl = 3")), ErrorId::unknown_key,
                          {"deck.toml:5:", "'model.layers'", "layer 1 with 'kernl'; did you mean 'kernel'?"}));
   EXPECT_TRUE(test::says(refused("layers = [3]"), ErrorId::bad_value,

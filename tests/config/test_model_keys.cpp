@@ -57,7 +57,7 @@ TEST(ModelKeys, OfAFourierOperatorFitTogether) {
   EXPECT_TRUE(test::says(message_of(fno + "modes = 0\nwidth = 4"), ErrorId::bad_value,
                          {"deck.toml:3:", "'model.modes'", "from 1"}));
   EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 4\npadding = 1.25"), ErrorId::bad_value,
-                         {"deck.toml:5:", "'model.padding'", "at most 1"}));
+                         {"deck.toml:5:", "'model.padding'", "from 0 to 1"}));
   EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 4\nkernel = 3"), ErrorId::key_without_effect,
                          {"deck.toml:5:", "'model.kernel'", "\"fno\""}));
   EXPECT_TRUE(test::says(message_of("[model]\nmodes = 3"), ErrorId::key_without_effect,

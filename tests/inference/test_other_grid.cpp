@@ -199,10 +199,10 @@ TEST_F(OtherGrid, OfADataFileIsFollowed) {
   {
     DatasetWriter writer(data,
                          {.task = Task::regression,
+                          .input_type = DType::fp32,
                           .samples = samples,
                           .features = product_of(other),
-                          .outputs = 210,
-                          .input_type = DType::fp32},
+                          .outputs = 210},
                          "a test", "10 7 2");
     writer.add_inputs(inputs.data(), samples);
     const std::vector<float> targets(samples * 210, 0.5f);

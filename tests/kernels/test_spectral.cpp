@@ -36,8 +36,8 @@ test::Matrix rounded_matrix(DType type, const std::vector<float>& values) {
 }
 
 /// A convolution with all its memory.
-struct Run {
-  Run(const SpectralShape& of, DType type, Engines with, std::int64_t rows = samples)
+struct Passes {
+  Passes(const SpectralShape& of, DType type, Engines with, std::int64_t rows = samples)
       : convolution(of, type),
         engines(with),
         x(drawn(type, rows, of.input.columns(), 1)),
@@ -108,7 +108,7 @@ TEST(Spectral, AgreesWithItsDefinitionInDouble) {
     for (const DType type : test::all_types) {
       SCOPED_TRACE(fmt::format("{}, modes {} x {} x {}, {}", describe(shape.input), shape.modes[0],
                                shape.modes[1], shape.modes[2], name_of(type)));
-      const Run run(shape, type, *engines);
+      const Passes run(shape, type, *engines);
       run.forward();
       const ReferenceSpectral reference = run.reference();
       const std::vector<double> expected = reference.forward();
@@ -131,9 +131,9 @@ TEST(Spectral, GivesTheSameFieldOnAFinerGrid) {
     return static_cast<float>(0.5 + std::cos(turn * (2 * height + width)) -
                               0.25 * std::sin(turn * (height - 3 * width)));
   };
-  const Run on_coarse(coarse, DType::fp32, *engines, 1);
-  const Run on_fine(fine, DType::fp32, *engines, 1);
-  for (const Run* run : {&on_coarse, &on_fine}) {
+  const Passes on_coarse(coarse, DType::fp32, *engines, 1);
+  const Passes on_fine(fine, DType::fp32, *engines, 1);
+  for (const Passes* run : {&on_coarse, &on_fine}) {
     const Extents n = run->convolution.shape().input.extent;
     std::vector<float> values;
     for (std::int64_t h = 0; h < n[1]; ++h) {
@@ -155,7 +155,7 @@ TEST(Spectral, GivesTheSameFieldOnAFinerGrid) {
 TEST(Spectral, DoesNotOverflowHalfWhereTheFieldFits) {
   const auto engines = make_engines({});
   const SpectralShape shape = shape_of({1, 64, 64}, {1, 4, 4}, 1, 1);
-  const Run run(shape, DType::fp16, *engines, 1);
+  const Passes run(shape, DType::fp16, *engines, 1);
   test::set_values(run.x, std::vector<float>(64 * 64, 32768.0f));
   test::set_values(run.weight,
                    std::vector<float>(static_cast<std::size_t>(run.weight.tensor().size()), 1.0f));
@@ -168,10 +168,10 @@ TEST(Spectral, HasTheSameBitsForAnyNumberOfThreads) {
   const auto engines = make_engines({});
   const SpectralShape shape = shape_of({1, 16, 20}, {1, 6, 8}, 8, 8);
   for (const DType type : test::all_types) {
-    const Run run(shape, type, *engines);
+    const Passes run(shape, type, *engines);
     run.forward();
     const std::vector<std::byte> whole = run.y.bytes();
-    Run narrow(shape, type, *engines);
+    Passes narrow(shape, type, *engines);
     narrow.exec = test::narrower_execution();
     narrow.forward();
     EXPECT_EQ(narrow.y.bytes(), whole) << name_of(type);

@@ -10,6 +10,7 @@
 #include "model/guarded_block.hpp"
 #include "model/reference_mlp.hpp"
 #include "mylos/model/chain/buffers.hpp"
+#include "mylos/model/chain/chain.hpp"
 #include "mylos/model/layers/output_loss.hpp"
 
 namespace mylos::spectral_block_test {

@@ -106,7 +106,7 @@ std::vector<NamedTensor> BufferStore::set_constants(const Execution& exec, const
 BufferStore::BufferStore(const Chain& chain) {
   if (memory_bytes(chain) == 0) return;
   const Execution exec;
-  const std::vector<NamedTensor> constants = set_constants(exec, chain);
+  const std::vector<NamedTensor> shared = set_constants(exec, chain);
   if (const std::size_t bytes = block_bytes(chain); bytes > 0) arena_ = Arena("buffers", bytes);
   BufferPieces own(chain, arena_.data());
   sums_ = own.sums;
@@ -120,7 +120,7 @@ BufferStore::BufferStore(const Chain& chain) {
         continue;
       }
       if (spec.role == BufferRole::constant) {
-        tensors.emplace_back(spec.name, ParameterTensors(constants)[spec.name]);
+        tensors.emplace_back(spec.name, ParameterTensors(shared)[spec.name]);
         continue;
       }
       const Tensor values = own.pieces.take_tensor(spec.type, 1, spec.size);

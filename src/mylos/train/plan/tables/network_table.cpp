@@ -61,9 +61,9 @@ NetworkRow row_of(const Chain& chain, std::size_t stage, const Engines& engines,
   return row;
 }
 
-// Products compute this number of operations in the time of one of an FFT's, on hosts and devices: an
-// estimate, between the factors measured on hosts (docs/networks.md).
-constexpr double products_per_fft_operation = 4;
+// Products compute about this number of operations in the time of one of an FFT's: docs/networks.md has the
+// measurement, of hosts.
+constexpr double products_per_fft_operation = 8;
 
 std::string extents_of(const Extents& extents) {
   std::string text;
