@@ -80,6 +80,25 @@ outputs = 2
 [precision]
 compute = "fp32"
 """
+SPECTRAL = """[run]
+peak_flops = 1e12
+name = "spectral"
+steps = 1
+[data]
+batch = 2
+shape = [6, 7, 2]
+[model]
+type = "chain"
+loss = "mse"
+inputs = 84
+outputs = 126
+[[model.layers]]
+kind = "spectral"
+outputs = 3
+modes = [4, 5]
+[precision]
+compute = "fp32"
+"""
 WORDS = {"float32": "F32", "float64": "F64", "float16": "F16", "int64": "I64", "complex64": "C64", "uint16": "BF16", "bool": "BOOL"}
 TWO_LAYERS = {"b.weight": (4, 3), "b.bias": (4,), "a.weight": (2, 4), "a.bias": (2,)}
 
@@ -216,6 +235,40 @@ def check_gpt2(command, _):
     refuse(command, ["gpt.safetensors", "no.h5", "--deck", "gpt.toml"], "model-mismatch", "'lm_head.weight'", "model.tied")
 
 
+def spectral_convolution(x, weight, bias):
+    """neuraloperator's SpectralConv of two dimensions: x [samples, inputs, h, w], weight [inputs, outputs, modes ...]."""
+    coefficients = numpy.fft.fftshift(numpy.fft.rfft2(x, norm="forward"), axes=-2)
+    height, width = x.shape[2:]
+    first = height // 2 - weight.shape[2] // 2
+    kept = numpy.s_[..., first:first + weight.shape[2], :weight.shape[3]]
+    result = numpy.zeros((len(x), weight.shape[1], height, width // 2 + 1), complex)
+    result[kept] = numpy.einsum("nihw,iohw->nohw", coefficients[kept], weight)
+    columns = numpy.fft.ifft(numpy.fft.ifftshift(result, axes=-2), axis=-2, norm="forward")
+    columns[..., 0].imag = 0
+    return numpy.fft.irfft(columns, n=width, axis=-1, norm="forward") + bias
+
+
+def check_spectral(command, program):
+    """Complex weights of modes, and the same as real pairs, give NumPy's outputs by its FFT."""
+    (command.folder / "spectral.toml").write_text(SPECTRAL, encoding="utf-8")
+    source = numpy.random.default_rng(4)
+    weight = (source.standard_normal((2, 3, 4, 3, 2)) @ [1, 1j]).astype(numpy.complex64)
+    bias = source.standard_normal((3, 1, 1)).astype(numpy.float32)
+    x = source.standard_normal((5, 2, 6, 7)).astype(numpy.float32)
+    expected = numpy.moveaxis(spectral_convolution(x.astype(float), weight, bias), 1, -1)
+    stored = set()
+    for form in (weight, numpy.stack([weight.real, weight.imag], -1)):
+        write(command.folder / "spectral.safetensors", {"fno_blocks.convs.0.weight.tensor": form, "fno_blocks.convs.0.bias": bias})
+        command.must("convert", "spectral.safetensors", "spectral.h5", "--deck", "spectral.toml")
+        found = outputs_of(command, program, "spectral.h5", numpy.moveaxis(x, 1, -1)).reshape(expected.shape)
+        assert numpy.abs(found - expected).max() < 1e-5 * numpy.abs(expected).max(), numpy.abs(found - expected).max()
+        stored.add(weights_of(command.folder / "spectral.h5")["spectral1/weight"].tobytes())
+    assert len(stored) == 1
+    write(command.folder / "spectral.safetensors", {"c.weight": weight[:, :, 1:], "c.bias": bias})
+    refuse(command, ["spectral.safetensors", "no.h5", "--deck", "spectral.toml"], "model-mismatch", "c.weight [2, 3, 3, 3, 2]",
+           "spectral1/weight [2, 3, 4, 3, 2]")
+
+
 def refuse(command, arguments, error_id, *parts):
     """Nothing is written."""
     before = sorted(command.folder.rglob("*"))
@@ -277,6 +330,6 @@ def check_bad_input(command, _):
 
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
-    for check in (check_grids, check_types, check_maps, check_gpt2, check_bad_input):
+    for check in (check_grids, check_types, check_maps, check_gpt2, check_spectral, check_bad_input):
         check(mylos, sys.argv[2])
         print(check.__name__, "passed")
