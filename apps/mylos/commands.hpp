@@ -117,6 +117,8 @@ struct ConvertArguments {
   std::int64_t pad_vocabulary = 1;  // to a multiple of this
   std::string type;                 // "" = fp32
   std::string names;                // out of a checkpoint: "gpt2", "own"; "" = gpt2 of a GPT, else own
+  std::string deck;                 // into a checkpoint: of the network; "" = GPT-2
+  std::string map;                  // with a deck: which tensor is which parameter; "" = by names and order
 };
 ExitCode convert_command(const ConvertArguments& arguments);
 

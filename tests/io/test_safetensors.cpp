@@ -285,4 +285,39 @@ TEST_F(Safetensors, AWriterHoldsToItsHeader) {
                             [] { Writer("/dev/null/model.safetensors", DType::fp32, {}, {}); }));
 }
 
+TEST_F(Safetensors, DoublesAndComplexNumbersAreRoundedOnRequest) {
+  const auto write_doubles = [&](std::initializer_list<double> values) {
+    std::string data(values.size() * sizeof(double), '\0');
+    std::memcpy(data.data(), values.begin(), data.size());
+    const std::string header = fmt::format(R"({{"d":{{"dtype":"F64","shape":[{}],"data_offsets":[0,{}]}}}})",
+                                           values.size(), data.size());
+    write_file(path, length_of_header(header.size()) + header + data);
+    Reader reader(path);
+    return reader.read_rounded(*reader.find("d"));
+  };
+  const std::vector<float> found = write_doubles({0.1, -3, 1e-60, INFINITY});
+  EXPECT_EQ(found, (std::vector<float>{0.1f, -3, 0, INFINITY}));
+  EXPECT_TRUE(
+      test::refuses(ExitCode::bad_input, ErrorId::not_finite, {path, "'d'", "-1e+39", "element 1 "}, [&] {
+        static_cast<void>(write_doubles({1, -1e39}));
+      }));
+
+  const std::vector<float> parts{1, 2, 3, 4};
+  std::string data(parts.size() * sizeof(float), '\0');
+  std::memcpy(data.data(), parts.data(), data.size());
+  const std::string header = R"({"c":{"dtype":"C64","shape":[2,1],"data_offsets":[0,16]}})";
+  write_file(path, length_of_header(header.size()) + header + data);
+  Reader reader(path);
+  EXPECT_EQ(reader.read_rounded(*reader.find("c")), parts);
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::unsupported_feature, {path, "'c'", "C64"},
+                            [&] { static_cast<void>(reader.read(*reader.find("c"))); }));
+}
+
+TEST_F(Safetensors, WholeNumbersAreNoWeights) {
+  write(R"({"i":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}})", 8);
+  Reader reader(path);
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::unsupported_feature, {path, "'i'", "I64", "F64"},
+                            [&] { static_cast<void>(reader.read_rounded(*reader.find("i"))); }));
+}
+
 }  // namespace mylos::safetensors_test

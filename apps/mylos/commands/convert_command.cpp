@@ -1,20 +1,26 @@
-// mylos convert IN OUT: from a checkpoint to safetensors, and between a GPT's checkpoint and Hugging Face's
-// GPT-2.
+// mylos convert IN OUT: from a checkpoint to safetensors, between a GPT's checkpoint and Hugging Face's
+// GPT-2, and from PyTorch's weights to a checkpoint of a deck's network.
 #include <fmt/format.h>
+#include <mpi.h>
 
 #include <filesystem>
 
 #include "commands.hpp"
 #include "commands/trained_model.hpp"
+#include "launch/runtime.hpp"
+#include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/comm/options.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/data/run/data_paths.hpp"
+#include "mylos/interchange/foreign_weights.hpp"
 #include "mylos/interchange/huggingface_gpt2.hpp"
 #include "mylos/interchange/weight_export.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/train/run/initial_checkpoint.hpp"
 
 namespace mylos::app {
 namespace {
@@ -91,7 +97,7 @@ ExitCode to_safetensors(RankGroup& ranks, const std::string& checkpoint, const C
   return is_gpt ? to_huggingface(ranks, checkpoint, arguments) : to_own_names(ranks, checkpoint, arguments);
 }
 
-ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
+void require_checkpoint_name(const ConvertArguments& arguments) {
   if (arguments.output.ends_with(weights_ending)) {
     fail_input(ErrorId::wrong_format,
                "{}: is not a checkpoint, and {} would not be one; one of the two must be",
@@ -106,6 +112,14 @@ ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
   if (std::filesystem::is_directory(there)) {
     fail_input(ErrorId::not_a_file, "{}: is a folder; give the checkpoint's file, {}/gpt2.h5",
                arguments.output, arguments.output);
+  }
+}
+
+ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
+  require_checkpoint_name(arguments);
+  if (!arguments.map.empty()) {
+    fail_input(ErrorId::arguments_conflict,
+               "--map is for the conversion with --deck; the tensors of GPT-2 are known by their names");
   }
   if (!arguments.names.empty()) {
     fail_input(ErrorId::arguments_conflict,
@@ -122,16 +136,76 @@ ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
   return ExitCode::done;
 }
 
+void require_no_other_options(const ConvertArguments& arguments) {
+  const auto refuse = [](const char* option) {
+    fail_input(ErrorId::arguments_conflict,
+               "{} is not for a conversion with --deck, which describes the network; leave it out", option);
+  };
+  if (arguments.heads != 0) refuse("--heads");
+  if (arguments.pad_vocabulary != 1) refuse("--pad-vocabulary");
+  if (!arguments.names.empty()) refuse("--names");
+  if (!arguments.type.empty()) refuse("--type");
+}
+
+std::string describe_normalization(const DataOptions& data) {
+  if (data.train.empty() || data.normalize == Normalize::none)
+    return "normalisation: none; the network takes and gives numbers as they are in the data";
+  return "normalisation: data.normalize of this deck's data; it must be that of the original training";
+}
+
+ExitCode to_checkpoint_of_deck(const std::string& input, const ConvertArguments& arguments) {
+  require_no_other_options(arguments);
+  require_checkpoint_name(arguments);
+  Deck deck;
+  {
+    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+    deck = read_shared_deck(ranks, arguments.deck, {});
+  }
+  for (const std::string& file : {arguments.deck, arguments.map}) {
+    if (!file.empty()) require_other_file(file, arguments.output);
+  }
+  require_other_than_data(deck.options.data, arguments.output);
+  ForeignWeights weights(input, arguments.map);
+  const Output output = standard_output(0);
+  const OtherWeights source{.prepare =
+                                [&](const Options& options, const Chain& chain) {
+                                  weights.match(options.model, chain);
+                                  for (const std::string& line : weights.table()) output.line(line);
+                                },
+                            .read = [&](const std::string& parameter) { return weights.read(parameter); }};
+  const KokkosRuntime kokkos(deck.options.run.threads);
+  const std::int64_t parameters =
+      write_initial_checkpoint(deck, MPI_COMM_WORLD, arguments.output, output, &source);
+  output.line(describe_normalization(deck.options.data));
+  output.line(fmt::format("{}: checkpoint of step 0, {} parameters, with weights of {}", arguments.output,
+                          parameters, input));
+  return ExitCode::done;
+}
+
 }  // namespace
 
 ExitCode convert_command(const ConvertArguments& arguments) {
-  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
-  if (ranks.size() > 1)
-    fail_input(ErrorId::wrong_rank_count, "mylos convert runs on one rank; start it without mpirun");
-  const std::string input = checkpoint_file(ranks, arguments.input);
-  require_other_file(input, arguments.output);
-  return looks_like_checkpoint(input) ? to_safetensors(ranks, input, arguments)
-                                      : to_checkpoint(ranks, arguments);
+  std::string input;
+  bool is_checkpoint = false;
+  {
+    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+    if (ranks.size() > 1)
+      fail_input(ErrorId::wrong_rank_count, "mylos convert runs on one rank; start it without mpirun");
+    input = checkpoint_file(ranks, arguments.input);
+    require_other_file(input, arguments.output);
+    is_checkpoint = looks_like_checkpoint(input);
+    if (is_checkpoint) {
+      if (!arguments.deck.empty() || !arguments.map.empty()) {
+        fail_input(ErrorId::arguments_conflict,
+                   "--deck and --map are for a safetensors file that becomes a checkpoint; {} already is one",
+                   input);
+      }
+      return to_safetensors(ranks, input, arguments);
+    }
+    refuse_pickle(input);
+    if (arguments.deck.empty()) return to_checkpoint(ranks, arguments);
+  }
+  return to_checkpoint_of_deck(input, arguments);
 }
 
 }  // namespace mylos::app

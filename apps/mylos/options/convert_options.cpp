@@ -7,7 +7,7 @@ namespace mylos::app {
 void add_convert(CLI::App& app, ConvertArguments& arguments, Command& command) {
   CLI::App* convert = app.add_subcommand("convert",
                                          "Turn a checkpoint's weights into safetensors, a GPT's into Hugging "
-                                         "Face's GPT-2, or GPT-2 into a checkpoint");
+                                         "Face's GPT-2, or GPT-2 or PyTorch's weights into a checkpoint");
   convert->add_option("input", arguments.input.path, "Checkpoint file, run's folder, or FILE.safetensors")
       ->required();
   convert->add_flag("--best", arguments.input.best, best_meaning);
@@ -15,6 +15,12 @@ void add_convert(CLI::App& app, ConvertArguments& arguments, Command& command) {
       ->add_option("output", arguments.output,
                    "FILE.safetensors (config.json is written beside it), or the checkpoint's FILE.h5")
       ->required();
+  convert->add_option("--deck", arguments.deck,
+                      "Into a checkpoint: the deck of the network that PyTorch's weights are for");
+  convert->add_option(
+      "--map", arguments.map,
+      "With --deck: a file of lines TENSOR PARAMETER (TENSOR - where one is not used) for what "
+      "names, order and shapes do not decide");
   convert
       ->add_option("--heads", arguments.heads,
                    "Attention heads, if no config.json beside the safetensors file has them")

@@ -54,10 +54,10 @@ class NamedTensors {
     fail_input(
         ErrorId::wrong_format,
         "{}: does not have the tensor names of Hugging Face's GPT-2, the only network of other programs "
-        "that is converted into a checkpoint; its {} tensors are {}{}. A deck that describes this "
-        "network can begin with these weights: run.initial = \"{}\", or `mylos init DECK OUT.h5 --from {}` "
-        "for a checkpoint",
-        path(), count, fmt::join(named, ", "), count > named.size() ? ", ..." : "", path(), path());
+        "that is converted into a checkpoint without a deck; its {} tensors are {}{}. With a deck that "
+        "describes this network: `mylos convert {} OUT.h5 --deck DECK`. Tensors in our names and order are "
+        "also read by run.initial = \"{}\" and `mylos init DECK OUT.h5 --from {}`",
+        path(), count, fmt::join(named, ", "), count > named.size() ? ", ..." : "", path(), path(), path());
   }
   /// Returns a tensor of two dimensions, both above 0.
   [[nodiscard]] const Entry& matrix(const std::string& name) const {

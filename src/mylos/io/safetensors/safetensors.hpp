@@ -27,6 +27,9 @@
 
 namespace mylos::safetensors {
 
+/// The format's word of complex numbers of two floats.
+inline constexpr std::string_view complex_word = "C64";
+
 struct Entry {
   std::string name;
   std::string type;                 // name of the type in the format: "F32", "BF16", "I64", "BOOL", ...
@@ -56,6 +59,11 @@ class Reader {
   [[nodiscard]] std::vector<float> read(const Entry& entry);
   /// Reads the elements from `first` on into `values`.
   void read(const Entry& entry, std::int64_t first, std::span<float> values);
+  /// Returns all elements as floats, also those of F64, rounded, and of C64, each as its real and its
+  /// imaginary part. Throws Error (bad_input) for other types and for a finite F64 beyond the range of float.
+  [[nodiscard]] std::vector<float> read_rounded(const Entry& entry);
+  /// Throws Error (bad_input) if read_rounded() would throw it for the type.
+  void require_roundable(const Entry& entry) const;
   /// Throws Error (bad_input) if read() would throw it for the type.
   void require_readable(const Entry& entry) const { static_cast<void>(type_of(entry)); }
 

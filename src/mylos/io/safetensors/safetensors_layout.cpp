@@ -16,7 +16,7 @@ struct ElementWord {
   std::string_view word;
   std::int64_t bytes;
 };
-constexpr std::array<ElementWord, 15> element_words{{{"BOOL", 1},
+constexpr std::array<ElementWord, 16> element_words{{{"BOOL", 1},
                                                      {"U8", 1},
                                                      {"I8", 1},
                                                      {"F8_E4M3", 1},
@@ -30,7 +30,8 @@ constexpr std::array<ElementWord, 15> element_words{{{"BOOL", 1},
                                                      {"F32", 4},
                                                      {"U64", 8},
                                                      {"I64", 8},
-                                                     {"F64", 8}}};
+                                                     {"F64", 8},
+                                                     {"C64", 8}}};
 
 bool is_empty(const std::vector<std::int64_t>& shape) {
   return std::find(shape.begin(), shape.end(), 0) != shape.end();

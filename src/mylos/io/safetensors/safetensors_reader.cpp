@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <filesystem>
 
 #include "mylos/base/dispatch.hpp"
@@ -66,6 +67,24 @@ void read_as(std::ifstream& file, const std::string& path, std::span<float> valu
   }
 }
 
+/// Reads doubles into floats through a buffer of a few MiB.
+void read_doubles(std::ifstream& file, const std::string& path, const Entry& entry, std::span<float> values) {
+  constexpr std::size_t piece = std::size_t{1} << 19;
+  std::vector<double> buffer(std::min(piece, values.size()));
+  for (std::size_t done = 0; done < values.size(); done += piece) {
+    const std::size_t count = std::min(piece, values.size() - done);
+    read_bytes(file, path, buffer.data(), static_cast<std::int64_t>(count * sizeof(double)));
+    for (std::size_t i = 0; i < count; ++i) {
+      const double value = buffer[i];
+      values[done + i] = static_cast<float>(value);
+      if (!std::isfinite(value) || std::isfinite(values[done + i])) continue;
+      fail_input(ErrorId::not_finite,
+                 "{}: tensor '{}' has {} as its element {} (counted from 0), beyond the range of float", path,
+                 printable(entry.name), value, done + i);
+    }
+  }
+}
+
 }  // namespace
 
 std::int64_t Entry::size() const {
@@ -111,6 +130,30 @@ std::vector<float> Reader::read(const Entry& entry) {
   static_cast<void>(type_of(entry));  // before memory is allocated
   std::vector<float> values(static_cast<std::size_t>(entry.size()));
   read(entry, 0, values);
+  return values;
+}
+
+void Reader::require_roundable(const Entry& entry) const {
+  if (entry.type == "F64" || entry.type == complex_word) return;
+  constexpr std::array others{DType::fp32, DType::fp16, DType::bf16};
+  if (std::any_of(others.begin(), others.end(), [&](DType type) { return word_of(type) == entry.type; }))
+    return;
+  fail_input(ErrorId::unsupported_feature,
+             "{}: tensor '{}' holds {}; F32, F16, BF16, F64 and C64 become weights", path_,
+             printable(entry.name), entry.type);
+}
+
+std::vector<float> Reader::read_rounded(const Entry& entry) {
+  require_roundable(entry);  // before memory is allocated
+  const bool is_complex = entry.type == complex_word;
+  if (entry.type != "F64" && !is_complex) return read(entry);
+  std::vector<float> values(static_cast<std::size_t>(entry.size()) * (is_complex ? 2 : 1));
+  file_.seekg(data_start_ + entry.begin);
+  if (is_complex) {
+    read_as<float>(file_, path_, values);
+  } else {
+    read_doubles(file_, path_, entry, values);
+  }
   return values;
 }
 

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/agreed_data.hpp"
 #include "mylos/io/system/system_memory.hpp"
+#include "mylos/kernels/convert.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
@@ -60,6 +63,25 @@ struct DataOfDeck {
   }
 };
 
+/// One rank: it holds all masters and statistics.
+void load(const OtherWeights& other, const ParameterStore& parameters, const BufferStore& buffers,
+          const Execution& exec) {
+  const auto load_one = [&](const std::string& path, const Tensor& target) {
+    const std::vector<float> values = other.read(path);
+    if (static_cast<std::int64_t>(values.size()) != target.size())
+      fail_run(ErrorId::internal, "{} has {} numbers, and {} were read", path, target.size(), values.size());
+    const Kokkos::View<float*, Device> staged("weights", values.size());
+    const auto host = Kokkos::create_mirror_view(staged);
+    std::copy(values.begin(), values.end(), host.data());
+    Kokkos::deep_copy(staged, host);
+    convert(exec, Tensor(staged.data(), DType::fp32, 1, target.size()), target);
+    exec.fence("weights");
+  };
+  const std::vector<ParameterSlot>& slots = parameters.layout().slots;
+  for (std::size_t i = 0; i < slots.size(); ++i) load_one(slots[i].path(), parameters.held_master(i).values);
+  for (const BufferStore::StateBuffer& buffer : buffers.state()) load_one(buffer.path, buffer.values);
+}
+
 void write_initial_file(const Quiesced& /*quiet*/, RankGroup& ranks, const std::string& path,
                         const CheckpointHeader& header, CheckpointState& state) {
   write_checkpoint_file(ranks, path, header, state);
@@ -68,7 +90,7 @@ void write_initial_file(const Quiesced& /*quiet*/, RankGroup& ranks, const std::
 }  // namespace
 
 std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std::string& path,
-                                      const Output& output) {
+                                      const Output& output, const OtherWeights* other) {
   Options options = deck.options;
   const std::unique_ptr<Communicator> communicator = make_communicator(mpi, options.communication);
   RankGroup& ranks = communicator->ranks();
@@ -82,11 +104,12 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
     require_groups_match(chain, options.optimizer, deck.places);
     require_initial_rules_apply(chain, options.model, deck.places);
     require_ignored_layers(options.health, chain);
+    if (other != nullptr) other->prepare(options, chain);
     layout = network_layout(options, chain, ranks.size());
     require_memory_of_rank(layout.bytes() + BufferStore::memory_bytes(chain), ranks.ranks_on_node());
   });
   std::optional<InitialWeights> initial;
-  if (!options.run.initial.empty()) initial.emplace(ranks, options, chain, deck.places);
+  if (other == nullptr && !options.run.initial.empty()) initial.emplace(ranks, options, chain, deck.places);
 
   const Execution exec;
   std::optional<ParameterStore> parameters;
@@ -94,8 +117,9 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   run_on_all(ranks, [&] {
     parameters.emplace(std::move(layout), ranks.rank());
     buffers.emplace(chain);
-    parameters->initialize(exec, options.run.seed, options.model.initialize);
+    if (other == nullptr) parameters->initialize(exec, options.run.seed, options.model.initialize);
     exec.fence("initial weights drawn");
+    if (other != nullptr) load(*other, *parameters, *buffers, exec);
   });
   if (initial) {
     initial->load(*parameters, *buffers, exec);
