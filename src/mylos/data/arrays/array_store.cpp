@@ -36,8 +36,23 @@ class ArrayStore::State {
       for (const SlicedAxis& axis : array.axes()) axes.push_back(axis.name);
       reports.push_back({array.array().path(), std::move(axes), array.array().facts()});
     }
-    cache.emplace(files, plan_slabs(layout, options, files.open(0).arrays));
     points_in_window = options.points_are_samples ? layout.extents.front().points() : 1;
+    std::vector<SlabPlan> plans = plan_slabs(layout, options, files.open(0).arrays);
+    block = block_of(plans);
+    keep_block(plans, layout, (block + points_in_window - 1) / points_in_window);
+    cache.emplace(files, std::move(plans));
+  }
+
+  /// Returns the number of samples of a block.
+  [[nodiscard]] std::int64_t block_of(const std::vector<SlabPlan>& plans) const {
+    // Levels that windows at both ends of a block share are read twice: blocks are longer than that.
+    std::int64_t levels = 4 * std::max<std::int64_t>(0, layout.span - layout.every);
+    for (std::size_t i = 0; i < layout.first_constant; ++i)
+      if (!reports[i].facts.chunk.empty()) levels = std::max(levels, plans[i].levels);
+    const std::int64_t wanted = (levels + layout.every - 1) / layout.every * points_in_window;
+    const std::int64_t usual = usual_block_sample_bytes / shape.input_bytes();
+    const std::int64_t most = max_block_sample_bytes / (shape.input_bytes() + shape.answer_bytes());
+    return std::max<std::int64_t>({1, usual, std::min(wanted, most)});
   }
 
   /// Writes the channels of samples [first, first + count).
@@ -119,6 +134,7 @@ class ArrayStore::State {
   ColumnOrder input_order;  // of channels; empty: as in the layout
   ColumnOrder target_order;
   std::int64_t points_in_window = 1;  // samples of a window
+  std::int64_t block = 1;             // samples of a block
   std::string metadata;               // digest
   std::string statistics_key;         // digest, with sizes and times
 
@@ -251,18 +267,7 @@ std::int64_t ArrayStore::checking_bytes() const {
 }
 
 std::int64_t ArrayStore::block_samples() const {
-  const State& state = *state_;
-  const SampleLayout& layout = state.layout;
-  // Levels that windows at both ends of a block share are read twice: blocks are longer than that.
-  std::int64_t levels = 4 * (layout.span - 1);
-  for (std::size_t i = 0; i < layout.first_constant; ++i) {
-    if (!state.reports[i].facts.chunk.empty()) levels = std::max(levels, state.cache->plan(i).levels);
-  }
-  const std::int64_t wanted = (levels + layout.every - 1) / layout.every * state.points_in_window;
-  const std::int64_t bytes = state.shape.input_bytes() + state.shape.answer_bytes();
-  const std::int64_t usual = usual_block_sample_bytes / state.shape.input_bytes();
-  const std::int64_t most = max_block_sample_bytes / bytes;
-  return std::max<std::int64_t>({1, usual, std::min(wanted, most)});
+  return state_->block;
 }
 
 const RolloutLayout& ArrayStore::rollout() const {
