@@ -104,7 +104,7 @@ class Runs:
         with open(self.folder / "run/history.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         last = [float(row["loss"]) for row in rows[-len(rows) // 10:]]
-        skipped = [int(row["step"]) for row in rows if int(row["skipped"])]
+        skipped = [int(row["step"]) for row in rows if int(row["overflow"])]
         return sum(last) / len(last), len(skipped), sum(step > FREE_SKIPS for step in skipped)
 
     def planned_bytes(self, compute):
