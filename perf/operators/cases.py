@@ -216,7 +216,7 @@ def folder_of(arguments, name):
 
 
 def generate(generator, path, *options):
-    """A file of pairs by a program of inputs/data, unless it exists. Its name should tell its settings."""
+    """A file of pairs by a program of inputs/data, unless it exists. Settings belong in its name or folder."""
     if not path.exists():
         partial = path.with_suffix(".partial")
         subprocess.run(["/usr/bin/python3", GENERATORS / generator, "--out", partial, *map(str, options)], check=True,
