@@ -30,7 +30,7 @@ def main():
     training, refine = (1000, 5) if arguments.full else (200, 2)
     epochs = arguments.epochs or (500 if arguments.full else 10)
     folder = cases.folder_of(arguments, f"darcy-85-{'full' if arguments.full else 'short'}")
-    generated = [cases.generate("darcy.py", folder / f"generated-{part}.h5", "--samples", count, "--first", first, "--refine", refine)
+    generated = [cases.generate("darcy.py", folder / f"generated-{part}.h5", "--refine", refine, "--samples", count, "--first", first)
                  for part, count, first in (("train", training, 0), ("test", TESTS, training))]
     with h5py.File(generated[0]) as file:
         scale = float(file["u"][()].std())

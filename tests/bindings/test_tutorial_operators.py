@@ -1,4 +1,4 @@
-"""The tutorial on neural operators as it is written, in a folder of its own with an installed prefix and the generators of the sources.
+"""The tutorial on neural operators as it is written, in a folder with an installed prefix and the generators of the sources.
 
 usage: test_tutorial_operators.py MYLOS BUILD SOURCE CXX CMAKE
 """
