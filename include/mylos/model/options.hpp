@@ -91,7 +91,7 @@ struct ModelOptions {
   double lifting = 2;                // hidden channels of the lifting, per channel of `width`
   double projection = 2;             // likewise of the projection
   double channel_mlp = 0.5;          // likewise of a block's channel MLP; 0: none
-  std::vector<double> margins = {};  // zeros around the grid, as LayerOptions::margin
+  std::vector<double> padding = {};  // zeros around the grid, as LayerOptions::margin
   bool coordinates = true;           // appends the points' positions to the input
 
   // chain

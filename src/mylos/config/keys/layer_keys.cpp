@@ -89,9 +89,8 @@ void add_layer_keys(Key& layers) {
       .by_default("2")
       .limit(of_kinds({upsample}));
   keys.add("modes", &LayerOptions::modes, axes_type(integer_type({1, max_modes})),
-           "Number of wave numbers kept along each axis; at most the axis's points. m of them are -m/2 to "
-           "(m - 1)/2, rounded towards zero from above; along the last axis 0 to m/2 and their conjugates. "
-           "Required.")
+           "Wave numbers that each axis keeps, at most its points: of 12 those from -6 to 5, of 5 from -2 to "
+           "2; the last axis 0 to 6, and 0 to 2. Required.")
       .by_default("none")
       .limit(of_kinds({spectral}));
   keys.choice("between", &LayerOptions::between,

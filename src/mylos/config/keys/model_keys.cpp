@@ -45,7 +45,7 @@ void add_operator_keys(ModelKeys& keys) {
   keys.number(
       "channel_mlp", &ModelOptions::channel_mlp, {0, true, 1000, true}, "",
       "fno: hidden channels of the channel MLP of a block, per channel of `width`. 0: no channel MLP.");
-  keys.add("margins", &ModelOptions::margins, axes_type(number_type({0, true, 1, true})),
+  keys.add("padding", &ModelOptions::padding, axes_type(number_type({0, true, 1, true})),
            "fno: for fields that are not periodic: points of zeros at both ends of an axis, per point of the "
            "grid, while the Fourier blocks compute. Default: none.");
   keys.boolean(
@@ -112,7 +112,7 @@ const std::vector<std::string>& model_keys_of(ModelType type) {
       "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs", "outputs",    "residual"};
   static const std::vector<std::string> fno{
       "modes",       "width",           "blocks",        "fields",     "lifting", "projection",
-      "channel_mlp", "margins",         "coordinates",   "activation", "norm",    "loss",
+      "channel_mlp", "padding",         "coordinates",   "activation", "norm",    "loss",
       "huber_delta", "label_smoothing", "class_weights", "inputs",     "outputs", "residual"};
   static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet, &fno};
   return *all[static_cast<std::size_t>(type)];
@@ -127,8 +127,7 @@ void add_model_keys(Schema& schema) {
       "type", &ModelOptions::type, std::move(types),
       "The kind of network: a multilayer perceptron, a decoder-only transformer on tokens, a chain of layers "
       "that the deck lists, or a short form of one: a convolutional network, a residual network, a U-Net, a "
-      "Fourier neural "
-      "operator.");
+      "Fourier neural operator.");
   keys.add("hidden", &ModelOptions::hidden, widths_type(),
            "mlp, cnn: widths of the hidden dense layers, from the inputs on.", "units");
   keys.choice(

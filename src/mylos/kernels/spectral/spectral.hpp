@@ -7,23 +7,22 @@
 //   synthesis  y = C_1ᵀ ... C_dᵀ q                 [points ..., channels]
 //
 // The complex coefficient of a mode is a sum of up to 2^d of the q, with signs, and vice versa
-// (spectral_coefficients.hpp). The modes are mixed by one batch of GEMMs. Because analysis divides by the
-// points and synthesis does not, the backward pass runs the same two transforms, with the transposed weights
-// between them:
+// (spectral_coefficients.hpp). One batch of GEMMs mixes the channels of all modes. Because analysis divides
+// by the number of points and synthesis does not, the backward pass runs the same two transforms, with the
+// transposed weights between them:
 //
-//   ê = analysis(dy)     dx = synthesis(w · ê W^H)     dW = N · w · x̂^H ê
+//   ê = analysis(dy)     dx = synthesis(w · ê W^H)     dW = N · w · x̂^H ê     db = N · ê(0)
 //
-// No value of a transform is larger than the largest of its input (analysis) or than the sum of the
-// coefficients that make up the field (synthesis), so that half overflows only where the result does.
+// No value of an analysis is larger than 2^d times the largest of its input, and none of a synthesis is
+// larger than the sum of the coefficients that make up the field: half overflows only where the result does.
 //
-// Storage: coefficients and the results of each axis are rounded to the type; sums, the last result of an
-// analysis and the products of the mixing are float. The order of all sums depends on shape, type and engine,
-// not on threads or the number of samples.
+// Coefficients and the results along each axis are rounded to the type. Sums are float, and so are the last
+// result of an analysis and the products of the mixing. The order of all sums depends on shape, type and
+// engine, not on threads.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "mylos/base/tensor.hpp"
@@ -32,70 +31,96 @@
 
 namespace mylos {
 
-/// The matrix of an axis, row-major: C / points [basis, points] for the analysis, Cᵀ [points, basis] for the
-/// synthesis. Computed in double; cos and sin of multiples of a quarter turn are exact.
+/// Return the matrix of an axis, row-major: C / points [basis, points] for the analysis, Cᵀ [points, basis]
+/// for the synthesis. Computed in double; cos and sin of multiples of a quarter turn are exact.
 [[nodiscard]] std::vector<float> analysis_matrix(std::int64_t points, std::int64_t modes);
 [[nodiscard]] std::vector<float> synthesis_matrix(std::int64_t points, std::int64_t modes);
 
-/// The matrices of all axes, in the type of the convolution; those of an axis of one point are not read.
+/// The matrices of the axes, in the type of the convolution, in device memory. Those of an axis of one point
+/// are not read.
 struct SpectralMatrices {
   const void* analysis[3] = {};
   const void* synthesis[3] = {};
 };
 
-struct SpectralGradients {
-  Tensor weight;            // [modes, 2 · inputs · outputs]
-  Tensor bias;              // [1, outputs], or empty
-  bool accumulate = false;  // add to the contents of both
+/// What the passes of a convolution need besides their operands.
+struct SpectralStep {
+  const Execution& exec;
+  const Engines& engines;
+  const SpectralMatrices& matrices;
+  std::byte* workspace;  // aligned like an Arena's tensors
 };
 
-/// A spectral convolution of given sizes and element type. Weights [modes, 2 · inputs · outputs], in each row
-/// [inputs][re, im][outputs].
+struct SpectralGradients {
+  Tensor weight;
+  Tensor bias;              // empty if there is none
+  Tensor input;             // in the convolution's type; empty if not needed
+  bool accumulate = false;  // add to the contents of weight and bias
+};
+
+/// A spectral convolution of given sizes and element type. It owns no memory.
+///
+/// weight [modes, 2 · inputs · outputs], in each row [inputs][re, im][outputs]; bias [1, outputs].
+/// Coefficients [modes, 2 · samples · inputs], in each row [re, im][samples][inputs].
 class SpectralConvolution {
  public:
-  /// Throws Error as check(shape) does, and if kernels do not compute in the type.
+  /// Throws Error as check(shape) does.
   SpectralConvolution(const SpectralShape& shape, DType type);
 
   [[nodiscard]] const SpectralShape& shape() const { return shape_; }
   [[nodiscard]] DType type() const { return type_; }
 
-  /// Returns the rows and columns of x̂ for `samples`: [modes, 2 · samples · inputs], in each row
-  /// [re, im][samples][inputs].
-  [[nodiscard]] std::int64_t coefficients(std::int64_t samples) const {
-    return mode_count(shape_) * 2 * samples * shape_.input.channels;
+  /// Returns the columns of the coefficients of `samples` samples.
+  [[nodiscard]] std::int64_t coefficient_columns(std::int64_t samples) const {
+    return 2 * samples * shape_.input.channels;
   }
+  /// Return the bytes of workspace of the passes; they suffice for fewer samples. Throw Error (too_large) if
+  /// the samples have more coefficients than kernels count.
+  [[nodiscard]] std::size_t analysis_workspace(const Engines& engines, std::int64_t samples) const;
+  [[nodiscard]] std::size_t synthesis_workspace(const Engines& engines, std::int64_t samples) const;
+  /// `input`: with the gradient of the input.
+  [[nodiscard]] std::size_t backward_workspace(const Engines& engines, std::int64_t samples,
+                                               bool input) const;
 
-  /// Return exactly the bytes of workspace of the passes below; they suffice for fewer samples.
-  [[nodiscard]] std::size_t forward_workspace(const Engines& engines, std::int64_t samples) const;
-  [[nodiscard]] std::size_t backward_workspace(const Engines& engines, std::int64_t samples) const;
-
-  /// Return the operations of a sample: of the transforms of x to coefficients or of coefficients to y (which
-  /// differ in the channels), and of the mixing.
-  [[nodiscard]] double analysis_flops(std::int64_t channels) const;
+  /// Returns the operations of one transform of a sample, of x (analysis) or y (synthesis): they are the same
+  /// in both directions.
+  [[nodiscard]] double transform_flops(std::int64_t channels) const;
+  /// Returns the operations of the mixing of a sample.
   [[nodiscard]] double mixing_flops() const;
 
-  /// Returns the GEMMs of forward and backward for `samples`, each with the number of times it runs.
-  struct Product {
-    std::string name;
-    GemmBatch batch;
-  };
-  [[nodiscard]] std::vector<Product> products(std::int64_t samples, DType gradient_type, bool first) const;
-
-  /// Computes x̂ from x [samples, inputs' columns], rounded to the type.
-  void analyse(const Execution& exec, const Engines& engines, const SpectralMatrices& matrices,
-               const ConstTensor& x, void* coefficients, std::byte* workspace) const;
-  /// Computes y [samples, outputs' columns] from x̂. bias: [1, outputs] or empty.
-  void synthesise(const Execution& exec, const Engines& engines, const SpectralMatrices& matrices,
-                  const void* coefficients, const ConstTensor& weight, const ConstTensor& bias,
-                  const Tensor& y, std::byte* workspace) const;
-  /// Computes the gradients from dy and x̂; dx may be empty.
-  void backward(const Execution& exec, const Engines& engines, const SpectralMatrices& matrices,
-                const void* coefficients, const ConstTensor& weight, const ConstTensor& dy, const Tensor& dx,
-                const SpectralGradients& gradients, std::byte* workspace) const;
+  /// Computes x̂ of x [samples, inputs' columns].
+  void analyse(const SpectralStep& step, const ConstTensor& x, const Tensor& coefficients) const;
+  /// Computes y [samples, outputs' columns] of x̂. `bias`: empty if there is none.
+  void synthesise(const SpectralStep& step, const ConstTensor& coefficients, const ConstTensor& weight,
+                  const ConstTensor& bias, const Tensor& y) const;
+  /// Computes the gradients of dy and x̂.
+  void backward(const SpectralStep& step, const ConstTensor& coefficients, const ConstTensor& weight,
+                const ConstTensor& dy, const SpectralGradients& gradients) const;
 
  private:
+  class Buffers;
+  struct Backward;
+
+  [[nodiscard]] GemmBatch along_axis(std::size_t axis, std::int64_t outer, std::int64_t inner, bool to_points,
+                                     DType result) const;
+  [[nodiscard]] GemmBatch mixing(std::int64_t samples) const;
+  [[nodiscard]] GemmBatch transposed_mixing(std::int64_t samples) const;
+  [[nodiscard]] GemmBatch weight_products(std::int64_t samples) const;
+  void plan_analysis(Buffers& buffers, const Engines& engines, std::int64_t samples,
+                     std::int64_t channels) const;
+  void plan_synthesis(Buffers& buffers, const Engines& engines, std::int64_t samples,
+                      std::int64_t channels) const;
+  [[nodiscard]] const float* run_analysis(const SpectralStep& step, Buffers& buffers, const ConstTensor& x,
+                                          std::int64_t channels) const;
+  void run_synthesis(const SpectralStep& step, Buffers& buffers, const void* q, std::int64_t channels,
+                     const Tensor& y) const;
+
   SpectralShape shape_;
   DType type_;
 };
+
+/// Returns the operations that FFTs of real fields need for one transform of a sample of `channels`:
+/// 5/2 N log2 N each (Frigo and Johnson, "The design and implementation of FFTW3", 2005).
+[[nodiscard]] double fft_flops(const GridShape& grid, std::int64_t channels);
 
 }  // namespace mylos

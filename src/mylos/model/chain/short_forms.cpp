@@ -86,11 +86,11 @@ class LayerList {
 
   [[nodiscard]] std::vector<LayerOptions> fno() {
     const bool has_margins =
-        std::any_of(model_.margins.begin(), model_.margins.end(), [](double margin) { return margin > 0; });
+        std::any_of(model_.padding.begin(), model_.padding.end(), [](double margin) { return margin > 0; });
     if (model_.coordinates) add({.kind = LayerKind::coordinates, .name = "coordinates"});
     add(pointwise("lift1", scaled_width(model_.width, model_.lifting), model_.activation));
     add(pointwise("lift2", model_.width));
-    if (has_margins) add({.kind = LayerKind::pad, .name = "pad", .margin = model_.margins});
+    if (has_margins) add({.kind = LayerKind::pad, .name = "pad", .margin = model_.padding});
     for (std::int64_t block = 1; block <= model_.blocks; ++block)
       add_fourier_block(fmt::format("block{}", block),
                         block < model_.blocks ? model_.activation : Activation::none);
@@ -233,7 +233,7 @@ ModelOptions expand_short_form(ModelOptions model) {
   chain.lifting = usual.lifting;
   chain.projection = usual.projection;
   chain.channel_mlp = usual.channel_mlp;
-  chain.margins = usual.margins;
+  chain.padding = usual.padding;
   chain.coordinates = usual.coordinates;
   return chain;
 }

@@ -17,6 +17,7 @@
 // computes them again from the input.
 #pragma once
 
+#include "mylos/base/device/pieces.hpp"
 #include "mylos/kernels/spectral/spectral.hpp"
 #include "mylos/model/block/block.hpp"
 
@@ -41,19 +42,23 @@ class SpectralBlock final : public Block {
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] std::vector<BufferSpec> buffers() const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
-  [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;
 
-  [[nodiscard]] const SpectralShape& shape() const { return options_.shape; }
+  [[nodiscard]] const SpectralConvolution* spectral() const override { return &convolution_; }
 
  private:
   struct Forward;
   struct Backward;
+  [[nodiscard]] SpectralMatrices matrices_of(const ParameterTensors& buffers) const;
+  [[nodiscard]] Tensor coefficients_in(Pieces& pieces, std::int64_t rows) const;
 
   SpectralOptions options_;
+  SpectralConvolution convolution_;
   Signature signature_;
+  std::string analysis_names_[3];  // of the matrices of each axis: steps build no strings
+  std::string synthesis_names_[3];
 };
 
 }  // namespace mylos
