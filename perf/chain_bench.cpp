@@ -7,13 +7,19 @@
 //              channels on grids of 28, 14 and 7 points, their average, and a classifier
 //   unet       64 x 64 points of 3 channels, batch 16: two convolutions each of 32, 64 and 128 channels down
 //              and of 64 and 32 up again with skip connections; one channel of targets
+//   fno-64-12  a Fourier neural operator of width 32 with four blocks, on 64 x 64 points with 12 modes along
+//              each axis, batch 16; the numbers may be others
+//   spectral-64-12   one spectral layer of 32 channels
 //
-// pytorch_chain.py has the same networks.
+// pytorch_chain.py has the first two networks, neuraloperator_step.py the others.
 #include <fmt/format.h>
+
+#include <cstdio>
 
 #include "commands.hpp"
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/kernels/convert.hpp"
+#include "mylos/model/chain/short_forms.hpp"
 #include "step_program.hpp"
 
 namespace mylos {
@@ -73,6 +79,36 @@ Layers unet() {
   return layers;
 }
 
+/// A network of spectral layers by its name: "fno-64-12". Throws Error (bad_input) for another name.
+ModelOptions operator_of(const std::string& name) {
+  constexpr std::int64_t width = 32;
+  constexpr int longest_kind = 9;
+  char kind[longest_kind + 1] = {};
+  int points = 0;
+  int modes = 0;
+  char rest = 0;
+  if (std::sscanf(name.c_str(), "%9[a-z]-%d-%d%c", kind, &points, &modes, &rest) != 3 || points < 1 ||
+      points > 4096 || (std::string(kind) != "fno" && std::string(kind) != "spectral"))
+    fail_input(ErrorId::bad_argument, "\"{}\" is not one of residual, unet, fno-64-12, spectral-64-12", name);
+  ModelOptions model;
+  model.loss = LossType::mse;
+  if (std::string(kind) == "fno") {
+    model.type = ModelType::fno;
+    model.shape = {points, points, 1};
+    model.modes = {modes};
+    model.width = width;
+    model.blocks = 4;
+    model.activation = Activation::gelu;
+    model.outputs = std::int64_t{points} * points;
+    return expand_short_form(model);
+  }
+  model.type = ModelType::chain;
+  model.shape = {points, points, width};
+  model.chain = {{.kind = LayerKind::spectral, .name = "spectral", .outputs = width, .modes = {modes}}};
+  model.outputs = std::int64_t{points} * points * width;
+  return model;
+}
+
 class OneBatch final : public BatchSource {
  public:
   OneBatch(const Options& options, std::int64_t samples)
@@ -126,7 +162,8 @@ class ConvolutionalNetwork final : public StepSubject {
       model.loss = LossType::mse;
       options_.data.batch = 16;
     } else {
-      fail_input(ErrorId::bad_argument, "\"{}\" is not one of residual, unet", network);
+      model = operator_of(network);
+      options_.data.batch = 16;
     }
     model.inputs = model.shape[0] * model.shape[1] * model.shape[2];
   }
@@ -158,7 +195,8 @@ class ConvolutionalNetwork final : public StepSubject {
 int main(int argument_count, char** arguments) {
   return mylos::run_program(argument_count, arguments, "chain_bench", [](std::vector<std::string>& words) {
     if (words.empty())
-      mylos::fail_input(mylos::ErrorId::missing_argument, "a network is missing: residual or unet");
+      mylos::fail_input(mylos::ErrorId::missing_argument,
+                        "a network is missing: residual, unet, fno-64-12 or spectral-64-12");
     const mylos::ConvolutionalNetwork network(words.front());
     return mylos::answer_commands(network, {words.begin() + 1, words.end()});
   });

@@ -1,0 +1,79 @@
+"""The training step of neuraloperator's networks with fused AdamW, on commands.
+
+Speaks what chain_bench speaks; the networks are its fno-64-12 and spectral-64-12. Names are type[-compiled]:
+  fp32            floats
+  fp16-mixed      its fno_block_precision: transforms in float, products of modes in half
+  fp16-half       transforms in half too
+  bf16-autocast   torch.autocast, which leaves transforms in float
+"""
+
+import argparse
+import os
+
+import torch
+from neuralop.layers.spectral_convolution import SpectralConv
+from neuralop.models import FNO
+from torch import nn
+
+from pytorch_program import serve
+
+WIDTH, BATCH = 32, 16
+PRECISIONS = {"fp16-mixed": "mixed", "fp16-half": "half"}
+
+
+def model_of(network, name):
+    kind, points, modes = network.split("-")
+    precision = PRECISIONS.get(name.removesuffix("-compiled"), "full")
+    if kind == "fno":
+        model = FNO(n_modes=(int(modes),) * 2, in_channels=1, out_channels=1, hidden_channels=WIDTH, n_layers=4,
+                    fno_block_precision=precision)
+        return model, 1, 1, int(points)
+    return SpectralConv(WIDTH, WIDTH, (int(modes),) * 2, fno_block_precision=precision), WIDTH, WIDTH, int(points)
+
+
+def build(name, network):
+    """One training step as a function without arguments."""
+    torch.manual_seed(1)
+    model, inputs, outputs, points = model_of(network, name)
+    x = torch.rand(BATCH, inputs, points, points) * 2 - 1
+    targets = torch.rand(BATCH, outputs, points, points) * 2 - 1
+    # The same low learning rate as for Mylos: thousands of steps on one batch must not overfit. PyTorch's fused AdamW knows no
+    # complex numbers; the foreach form is its fastest for them.
+    real, complex_ = ([p for p in model.parameters() if p.is_complex() == which] for which in (False, True))
+    optimizers = [torch.optim.AdamW(part, lr=1e-7, weight_decay=0.01, **form)
+                  for part, form in ((real, {"fused": True}), (complex_, {"foreach": True})) if part]
+    autocast = name.startswith("bf16-autocast")
+
+    def loss_of(batch):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+            return nn.functional.mse_loss(model(batch).float(), targets)
+
+    if name.endswith("-compiled"):
+        loss_of = torch.compile(loss_of)
+
+    def step():
+        for optimizer in optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        loss_of(x).backward()
+        for optimizer in optimizers:
+            optimizer.step()
+
+    return step
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--network", default="fno-64-12")
+    parser.add_argument("--no-compile", action="store_true")
+    arguments = parser.parse_args()
+    os.environ.setdefault("WANDB_MODE", "disabled")
+    torch.set_num_threads(arguments.threads)
+    names = ["fp32", *PRECISIONS, "bf16-autocast"]
+    if not arguments.no_compile:
+        names += [name + "-compiled" for name in names]
+    serve(names, lambda name: build(name, arguments.network))
+
+
+if __name__ == "__main__":
+    main()

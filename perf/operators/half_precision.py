@@ -1,0 +1,163 @@
+#!/usr/bin/python3
+"""Fourier neural operators in half and bfloat16 beside float: skipped steps, losses and bytes of activations.
+
+usage: half_precision.py [--build BUILD] [--grids 128x128 64x64x64] [--seeds 5] [--steps 200] [--threads 2] [--folder FOLDER]
+Data: periodic sources of 4 periods and less, and the solutions of Poisson's equation. For every seed the loss is the mean of the
+last tenth of the steps. Bytes are those of `mylos plan`, and the difference between the largest resident memories of two runs
+that differ in data.micro_batch alone.
+"""
+import argparse
+import csv
+import itertools
+import json
+import pathlib
+import subprocess
+
+import h5py
+import numpy
+
+import cases
+
+FREE_SKIPS = 50  # steps in which the scaler searches for its scale
+WAVES = 4
+DECK = """[run]
+name = "half"
+steps = {steps}
+seed = {seed}
+threads = {threads}
+peak_flops = 1e12
+log_every = 1000
+[data]
+train = "{data}"
+batch = {batch}
+micro_batch = {micro_batch}
+normalize = "channel"
+[data.arrays]
+inputs = ["/f"]
+targets = ["/u"]
+axes = "sample {axes}"
+[model]
+type = "fno"
+modes = {modes}
+width = {width}
+blocks = 4
+loss = "relative_l2"
+[precision]
+compute = "{compute}"
+[memory]
+recompute = "none"
+[optimizer]
+lr = 2e-3
+[schedule]
+type = "cosine"
+warmup = 20
+[checkpoint]
+every = 0
+"""
+
+
+def random_field(random, extents):
+    """Source and solution of -Laplace u = f."""
+    spectrum = numpy.zeros(extents, dtype=complex)
+    squares = numpy.zeros(extents)
+    for wave in itertools.product(range(-WAVES, WAVES + 1), repeat=len(extents)):
+        spectrum[wave] = complex(*random.standard_normal(2)) if any(wave) else 0
+        squares[wave] = sum(k * k for k in wave)
+    source = numpy.fft.ifftn(spectrum).real
+    solution = numpy.fft.ifftn(numpy.fft.fftn(source) / numpy.where(squares > 0, squares, 1)).real
+    return source / source.std(), solution / source.std()
+
+
+def write_data(path, extents, samples):
+    if not path.exists():
+        random = numpy.random.default_rng(1)
+        pairs = [random_field(random, extents) for _ in range(samples)]
+        with h5py.File(path, "w") as file:
+            for name, part in (("f", 0), ("u", 1)):
+                file[name] = numpy.stack([pair[part] for pair in pairs]).astype(numpy.float32)
+
+
+class Runs:
+    """Trainings on one grid."""
+
+    def __init__(self, extents, folder, arguments):
+        self.folder, self.arguments = folder, arguments
+        flat = len(extents) == 2
+        self.batch = 8 if flat else 2
+        self.common = {"axes": "y x" if flat else "z y x", "modes": [16] * 2 if flat else [8] * 3, "width": 32 if flat else 16,
+                       "data": f"{'x'.join(map(str, extents))}.h5", "threads": arguments.threads, "batch": self.batch}
+        write_data(folder / self.common["data"], extents, 64 if flat else 16)
+
+    def deck(self, compute, seed=1, steps=3, micro_batch=0):
+        text = DECK.format(**self.common, compute=compute, seed=seed, steps=steps, micro_batch=micro_batch)
+        text = text.replace("warmup = 20", f"warmup = {min(20, steps // 2)}")
+        (self.folder / "deck.toml").write_text(text, encoding="utf-8")
+
+    def train(self):
+        subprocess.run(["rm", "-rf", self.folder / "run"], check=True)
+        cases.run([self.arguments.mylos, "train", "deck.toml", "run.folder=run"], self.folder, self.arguments.threads)
+
+    def losses(self, compute, seed):
+        """The mean loss of the last tenth of the steps, the skipped steps, and those among them after the first."""
+        self.deck(compute, seed, self.arguments.steps)
+        self.train()
+        with open(self.folder / "run/history.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        last = [float(row["loss"]) for row in rows[-len(rows) // 10:]]
+        skipped = [int(row["step"]) for row in rows if int(row["overflow"])]
+        return sum(last) / len(last), len(skipped), sum(step > FREE_SKIPS for step in skipped)
+
+    def planned_bytes(self, compute):
+        self.deck(compute)
+        said = subprocess.run([self.arguments.mylos, "plan", "deck.toml", "--json"], cwd=self.folder, check=True, text=True,
+                              capture_output=True, env=cases.environment(self.arguments.threads)).stdout
+        return json.loads(said)["activation_bytes"]
+
+    def process_bytes(self, compute):
+        """Of the samples that a micro-batch of the batch has more than one of a sample."""
+        peaks = []
+        for micro_batch in (1, self.batch):
+            self.deck(compute, micro_batch=micro_batch)
+            self.train()
+            summary = json.loads((self.folder / "run/summary.json").read_text(encoding="utf-8"))
+            peaks.append(summary["memory"]["host_peak_bytes"])
+        return peaks[1] - peaks[0]
+
+
+def print_losses(runs, arguments):
+    for seed in range(1, arguments.seeds + 1):
+        expected, _, _ = runs.losses("fp32", seed)
+        for compute in ("fp16", "bf16"):
+            loss, skipped, late = runs.losses(compute, seed)
+            verdict = "" if compute == "bf16" else "   met" if late == 0 and abs(loss / expected - 1) <= 0.01 else "   MISSED"
+            print(f"  seed {seed} {compute}: loss {loss:.5f}, {loss / expected:.4f} of float's {expected:.5f}; "
+                  f"{skipped} steps skipped, {late} of them after step {FREE_SKIPS}{verdict}", flush=True)
+
+
+def print_bytes(runs):
+    for what, measure in (("plan", runs.planned_bytes), ("process", runs.process_bytes)):
+        sizes = {compute: measure(compute) for compute in ("fp32", "bf16")}
+        ratio = sizes["bf16"] / sizes["fp32"]
+        print(f"  activations by {what}: bf16 {sizes['bf16'] / 2**20:.1f} MiB, fp32 {sizes['fp32'] / 2**20:.1f} MiB, "
+              f"ratio {ratio:.3f}   bar 0.55: {'met' if ratio <= 0.55 else 'MISSED'}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=cases.HERE.parents[1] / "build/host")
+    parser.add_argument("--grids", nargs="+", default=["128x128", "64x64x64"])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("operator-results"))
+    arguments = parser.parse_args()
+    folder = cases.folder_of(arguments, "half-precision")
+    for grid in arguments.grids:
+        runs = Runs(tuple(map(int, grid.split("x"))), folder, arguments)
+        print(f"{grid}: modes {runs.common['modes']}, width {runs.common['width']}, batch {runs.batch}, {arguments.steps} steps")
+        print_bytes(runs)
+        print_losses(runs, arguments)
+
+
+if __name__ == "__main__":
+    main()
