@@ -164,7 +164,8 @@ TEST_P(RelativeNorm, AndItsGradientAreThoseOfTheDoubleReference) {
       gradient(type, rows, columns), row_loss(DType::fp32, 1, rows),
       workspace(DType::fp32, 1, h1_numbers(rows, field, fast.axes));
   const test::DeviceValue<float> scale(256.0f);
-  const LossArrays arrays{predictions, targets.floats(), gradient, scale.data(), 1.0f / rows, row_loss.floats()};
+  const LossArrays arrays{predictions,  targets.floats(), gradient,
+                          scale.data(), 1.0f / rows,      row_loss.floats()};
   const auto run = [&](const LossArrays& with) {
     if (has_derivatives) {
       relative_h1_of_field(Execution{}, field, fast, of.per_channel, with, workspace.floats());
@@ -255,13 +256,14 @@ TEST_P(WeightedMean, IsThatOfTheDoubleReference) {
     std::function<void(const LossArrays&)> run;
     std::function<double(double)> value, slope;
   };
-  for (const Named& loss : {Named{"square", [&](const LossArrays& of) { weighted_squared_error({}, field, of); },
-                                  [](double e) { return e * e; }, [](double e) { return 2 * e; }},
-                            Named{"absolute", [&](const LossArrays& of) { weighted_absolute_error({}, field, of); },
-                                  [](double e) { return std::abs(e); }, [](double e) { return e > 0 ? 1.0 : -1.0; }},
-                            Named{"huber", [&](const LossArrays& of) { weighted_huber_loss({}, field, of, 0.5f); },
-                                  [](double e) { return std::abs(e) < 0.5 ? e * e / 2 : 0.5 * (std::abs(e) - 0.25); },
-                                  [](double e) { return std::clamp(e, -0.5, 0.5); }}}) {
+  for (const Named& loss :
+       {Named{"square", [&](const LossArrays& of) { weighted_squared_error({}, field, of); },
+              [](double e) { return e * e; }, [](double e) { return 2 * e; }},
+        Named{"absolute", [&](const LossArrays& of) { weighted_absolute_error({}, field, of); },
+              [](double e) { return std::abs(e); }, [](double e) { return e > 0 ? 1.0 : -1.0; }},
+        Named{"huber", [&](const LossArrays& of) { weighted_huber_loss({}, field, of, 0.5f); },
+              [](double e) { return std::abs(e) < 0.5 ? e * e / 2 : 0.5 * (std::abs(e) - 0.25); },
+              [](double e) { return std::clamp(e, -0.5, 0.5); }}}) {
     const test::Matrix predictions(GetParam(), rows, columns, p), gradient(GetParam(), rows, columns);
     const LossArrays arrays{predictions, targets.floats(), gradient, scale.data(), 0.25f, row_loss.floats()};
     loss.run(arrays);

@@ -1,5 +1,5 @@
-// What losses of fields read: weights of points and of derivatives, tables of the spectral derivative, and the
-// losses for which a network's outputs are not suited.
+// What losses of fields read: weights of points and of derivatives, tables of the spectral derivative, and
+// the losses for which a network's outputs are not suited.
 #include "mylos/model/layers/field_norm.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,8 @@
 namespace mylos::field_norm_test {
 
 std::shared_ptr<const PointWeights> weights_of(std::vector<std::int64_t> extents, std::vector<float> values) {
-  return std::make_shared<PointWeights>(PointWeights{"areas.h5: array /area", std::move(extents), std::move(values)});
+  return std::make_shared<PointWeights>(
+      PointWeights{"areas.h5: array /area", std::move(extents), std::move(values)});
 }
 
 OutputField plane(std::int64_t height, std::int64_t width, Derivative derivative = Derivative::differences,
@@ -75,14 +76,17 @@ TEST(FieldNorm, RefusesWhatItCannotCompute) {
   const auto refuses = [](const OutputField& field, ErrorId id, const char* part) {
     EXPECT_TRUE(test::refuses(id, {part}, [&] { FieldNorm(field, true); }));
   };
-  refuses(plane(3, 2, Derivative::differences, weights_of({2, 3}, {1, 1, 1, 1, 1, 1})), ErrorId::data_mismatch,
+  refuses(plane(3, 2, Derivative::differences, weights_of({2, 3}, {1, 1, 1, 1, 1, 1})),
+          ErrorId::data_mismatch,
           "areas.h5: array /area has the shape [2, 3], but the network's outputs lie on [3, 2] points");
-  refuses(plane(8, 3, Derivative::one_sided), ErrorId::keys_conflict, "and an axis of the network's outputs has 3");
+  refuses(plane(8, 3, Derivative::one_sided), ErrorId::keys_conflict,
+          "and an axis of the network's outputs has 3");
   refuses(plane(2, 2, Derivative::spectral, weights_of({2, 2}, {1, 0, 1, 2})), ErrorId::keys_conflict,
           "areas.h5: array /area has weights of 0");
   ModelOptions model;
   model.loss = LossType::relative_h1;
-  EXPECT_TRUE(test::refuses(ErrorId::keys_conflict, {"the outputs are a vector of 12 numbers; use \"relative_l2\""},
+  EXPECT_TRUE(test::refuses(ErrorId::keys_conflict,
+                            {"the outputs are a vector of 12 numbers; use \"relative_l2\""},
                             [&] { OutputLoss(model, 12, DType::fp32, {}); }));
 }
 

@@ -133,9 +133,8 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   const auto pass = trained->pass_over(part);
   const InferenceContext context = trained->context();
   Communicator& communicator = *trained->communicator;
-  Evaluation result =
-      evaluate(Quiesced::without_trainer(communicator, context.exec), context, communicator, *pass, measures, {},
-               network.normalizer.targets);
+  Evaluation result = evaluate(Quiesced::without_trainer(communicator, context.exec), context, communicator,
+                               *pass, measures, {}, network.normalizer.targets);
   const std::string outside = describe_outside(trained->communicator->ranks(), network, *pass, part);
   const Output output = standard_output(trained->communicator->rank());
   const std::string summary = describe({.judged = result.judged,

@@ -1,5 +1,5 @@
 // [kernels]: the GEMM engine, its instruction set, and how the kernels of a step are launched. Also the
-// activation functions and derivatives of fields that kernels support.
+// activation functions that kernels support.
 #pragma once
 
 #include <optional>
@@ -31,11 +31,6 @@ inline constexpr GemmChoice gemm_engines[] = {GemmChoice::onednn, GemmChoice::ti
                                               GemmChoice::kokkos};
 
 enum class Activation { none, relu, gelu, gelu_tanh, tanh, silu };
-
-/// The derivative of a field along an axis of n points that lie 1 / n apart (field_loss.hpp).
-/// `differences`: central, periodic; `one_sided`: central, at both ends by one-sided differences of third
-/// order; `spectral`: of the trigonometric polynomial through all points, periodic.
-enum class Derivative { differences, one_sided, spectral };
 
 struct KernelOptions {
   GemmChoice gemm = GemmChoice::automatic;

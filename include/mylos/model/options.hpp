@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/kernels/derivative.hpp"
 #include "mylos/model/layers.hpp"
 #include "mylos/model/rollout.hpp"
 
@@ -26,8 +27,8 @@ enum class LossType { cross_entropy, mse, l1, huber, relative_l2, binary_cross_e
 
 /// Returns the name that decks use.
 [[nodiscard]] constexpr std::string_view name_of(LossType loss) {
-  constexpr std::string_view names[] = {
-      "cross_entropy", "mse", "l1", "huber", "relative_l2", "binary_cross_entropy", "relative_h1"};
+  constexpr std::string_view names[] = {"cross_entropy",        "mse",        "l1", "huber", "relative_l2",
+                                        "binary_cross_entropy", "relative_h1"};
   return names[static_cast<int>(loss)];
 }
 
@@ -113,10 +114,10 @@ struct ModelOptions {
   std::vector<InitialRule> initialize = {};  // the last matching rule applies
 
   // the loss
-  double huber_delta = 1;                  // huber: where the loss changes from quadratic to linear
-  double label_smoothing = 0;              // cross_entropy: in [0, 1)
-  std::vector<double> class_weights = {};  // cross_entropy: one per class; empty: all are 1
-  LossPer loss_per = LossPer::sample;      // relative_l2, relative_h1
+  double huber_delta = 1;                           // huber: where the loss changes from quadratic to linear
+  double label_smoothing = 0;                       // cross_entropy: in [0, 1)
+  std::vector<double> class_weights = {};           // cross_entropy: one per class; empty: all are 1
+  LossPer loss_per = LossPer::sample;               // relative_l2, relative_h1
   Derivative derivative = Derivative::differences;  // relative_h1
   std::shared_ptr<const PointWeights> point_weights = {};  // from data.weights; null: all are 1
 

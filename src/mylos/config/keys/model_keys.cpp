@@ -99,9 +99,9 @@ const std::vector<std::string>& model_keys_of(ModelType type) {
   static const std::vector<std::string> gpt{"layers",     "heads",     "width",  "context",
                                             "vocabulary", "positions", "tied",   "feed_forward",
                                             "bias",       "norm",      "dropout"};
-  static const std::vector<std::string> chain{"layers",        "loss",     "loss_per",   "derivative",
-                                              "huber_delta",   "label_smoothing",
-                                              "class_weights", "inputs",   "outputs",    "residual"};
+  static const std::vector<std::string> chain{
+      "layers",          "loss",          "loss_per", "derivative", "huber_delta",
+      "label_smoothing", "class_weights", "inputs",   "outputs",    "residual"};
   static const std::vector<std::string> cnn{
       "channels",    "kernel",          "edges",         "hidden",  "activation", "norm",    "loss",
       "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs", "residual"};
@@ -109,9 +109,9 @@ const std::vector<std::string>& model_keys_of(ModelType type) {
       "channels",    "blocks",          "kernel",        "edges",   "activation", "norm",    "loss",
       "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs", "residual"};
   static const std::vector<std::string> unet{
-      "channels",    "blocks",          "kernel",        "edges",   "fields", "activation", "norm",    "loss",
-      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs", "outputs",    "residual",
-      "loss_per",    "derivative"};
+      "channels", "blocks",  "kernel",      "edges",           "fields",        "activation",
+      "norm",     "loss",    "huber_delta", "label_smoothing", "class_weights", "dropout",
+      "inputs",   "outputs", "residual",    "loss_per",        "derivative"};
   static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet};
   return *all[static_cast<std::size_t>(type)];
 }

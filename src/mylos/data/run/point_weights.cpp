@@ -28,9 +28,10 @@ void require_valid(const std::string& where, const std::vector<std::int64_t>& di
   for (std::size_t i = 0; i < values.size(); ++i) {
     sum += static_cast<double>(values[i]);
     if (std::isfinite(values[i]) && values[i] >= 0) continue;
-    fail_input(std::isfinite(values[i]) ? ErrorId::bad_value : ErrorId::not_finite,
-               "data.weights: {} is {}, expected a weight of at least 0; 0 is that of points that do not count",
-               place_of_value(where, dims, i), values[i]);
+    fail_input(
+        std::isfinite(values[i]) ? ErrorId::bad_value : ErrorId::not_finite,
+        "data.weights: {} is {}, expected a weight of at least 0; 0 is that of points that do not count",
+        place_of_value(where, dims, i), values[i]);
   }
   if (sum > 0) return;
   fail_input(ErrorId::bad_value, "data.weights: all {} numbers of {} are 0: no point would count",
@@ -58,10 +59,11 @@ std::shared_ptr<const PointWeights> read_point_weights(const WeightOptions& opti
       count *= extent;
       continue;
     }
-    fail_input(ErrorId::data_mismatch,
-               "data.weights: {} has the shape [{}], but a sample has {} targets; give one number per point of "
-               "the grid",
-               where, fmt::join(dims, ", "), max_points);
+    fail_input(
+        ErrorId::data_mismatch,
+        "data.weights: {} has the shape [{}], but a sample has {} targets; give one number per point of "
+        "the grid",
+        where, fmt::join(dims, ", "), max_points);
   }
   const NumberConversion conversion =
       conversion_of(array.facts().type, array.attributes(), std::nullopt, where);

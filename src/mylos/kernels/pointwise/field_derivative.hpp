@@ -14,8 +14,8 @@
 
 #include <cstdint>
 
+#include "mylos/kernels/derivative.hpp"
 #include "mylos/kernels/launch/divisor.hpp"
-#include "mylos/kernels/options.hpp"
 
 namespace mylos {
 
@@ -66,8 +66,8 @@ class AxisSlope {
     }
   }
 
-  /// Returns the transposed derivative of y at a point: the sum over all points q of y(q) times the derivative
-  /// at q with respect to x at `point`.
+  /// Returns the transposed derivative of y at a point: the sum over all points q of y(q) times the
+  /// derivative at q with respect to x at `point`.
   template <class Y>
   KOKKOS_FORCEINLINE_FUNCTION float transposed(const Y& y, std::int64_t point) const {
     const std::int64_t i = index_of(point);
@@ -77,8 +77,8 @@ class AxisSlope {
       return factor_ * (y(before(point, i)) - y(after(point, i)));
     } else {
       float sum = 0;
-      if (i >= 2) sum += 3.0f * y(point - stride_);                // of an inner point below
-      if (i + 2 < extent_) sum -= 3.0f * y(point + stride_);       // of one above
+      if (i >= 2) sum += 3.0f * y(point - stride_);           // of an inner point below
+      if (i + 2 < extent_) sum -= 3.0f * y(point + stride_);  // of one above
       const std::int64_t last = extent_ - 1;
       if (i < one_sided_points) sum += coefficient(i) * y(point - i * stride_);
       if (last - i < one_sided_points) sum -= coefficient(last - i) * y(point + (last - i) * stride_);
@@ -103,8 +103,8 @@ class AxisSlope {
   template <class X>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static float end(const X& x, std::int64_t point,
                                                              std::int64_t step) {
-    return coefficient(0) * x(point) + coefficient(1) * x(point + step) + coefficient(2) * x(point + 2 * step) +
-           coefficient(3) * x(point + 3 * step);
+    return coefficient(0) * x(point) + coefficient(1) * x(point + step) +
+           coefficient(2) * x(point + 2 * step) + coefficient(3) * x(point + 3 * step);
   }
   template <class X>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float circulant(const X& x, std::int64_t point,

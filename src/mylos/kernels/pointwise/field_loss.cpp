@@ -57,9 +57,8 @@ void weighted_mean(const Execution& exec, KernelName name, const FieldPoints& fi
 template <class Loss>
 void weighted_mean_of(const Execution& exec, KernelName name, const FieldPoints& field,
                       const LossArrays& arrays, const Loss& loss) {
-  dispatch(arrays.predictions.type(), [&](auto type) {
-    weighted_mean<typename decltype(type)::type>(exec, name, field, arrays, loss);
-  });
+  dispatch(arrays.predictions.type(),
+           [&](auto type) { weighted_mean<typename decltype(type)::type>(exec, name, field, arrays, loss); });
 }
 
 template <class T>
@@ -206,8 +205,8 @@ void relative_h1(const Execution& exec, const FieldPoints& field, const Slopes<D
                 float sum = weight * errors[point * channels + k];
                 for (int a = 0; a < of.axes; ++a) {
                   const float* const weighted = errors + (1 + a) * columns;
-                  sum += of.axis[a].transposed(
-                      [=](std::int64_t at) { return weighted[at * channels + k]; }, point);
+                  sum += of.axis[a].transposed([=](std::int64_t at) { return weighted[at * channels + k]; },
+                                               point);
                 }
                 d[point * channels + k] = from_float<T>(factor * (sum * inverse_size));
               }
@@ -245,17 +244,19 @@ void weighted_huber_loss(const Execution& exec, const FieldPoints& field, const 
 }
 
 void relative_l2_of_field(const Execution& exec, const FieldPoints& field, bool per_channel,
-                       const LossArrays& arrays) {
+                          const LossArrays& arrays) {
   dispatch(arrays.predictions.type(), [&](auto type) {
     relative_l2<typename decltype(type)::type>(exec, field, groups_of(field, per_channel), arrays);
   });
 }
 
-void relative_h1_of_field(const Execution& exec, const FieldPoints& field, const FieldDerivatives& derivatives,
-                       bool per_channel, const LossArrays& arrays, float* workspace) {
+void relative_h1_of_field(const Execution& exec, const FieldPoints& field,
+                          const FieldDerivatives& derivatives, bool per_channel, const LossArrays& arrays,
+                          float* workspace) {
   switch (derivatives.derivative) {
     case Derivative::differences:
-      return relative_h1_by<Derivative::differences>(exec, field, derivatives, per_channel, arrays, workspace);
+      return relative_h1_by<Derivative::differences>(exec, field, derivatives, per_channel, arrays,
+                                                     workspace);
     case Derivative::one_sided:
       return relative_h1_by<Derivative::one_sided>(exec, field, derivatives, per_channel, arrays, workspace);
     case Derivative::spectral:

@@ -40,12 +40,13 @@ void weighted_huber_loss(const Execution& exec, const FieldPoints& field, const 
 /// Computes sqrt(sum of w e^2 / sum of w t^2), e = p - t, over all points and channels; sqrt(sum of w e^2) if
 /// all targets are 0. `per_channel`: the mean over the channels of these ratios.
 void relative_l2_of_field(const Execution& exec, const FieldPoints& field, bool per_channel,
-                       const LossArrays& arrays);
+                          const LossArrays& arrays);
 
-/// Computes sqrt(|e|^2 / |t|^2) with |x|^2 = sum of w x^2 + sum over the axes of w_axis (D_axis x)^2 (the norm
-/// of the Sobolev space H1), likewise. `workspace`: h1_numbers() floats.
-void relative_h1_of_field(const Execution& exec, const FieldPoints& field, const FieldDerivatives& derivatives,
-                       bool per_channel, const LossArrays& arrays, float* workspace);
+/// Computes sqrt(|e|^2 / |t|^2) with |x|^2 = sum of w x^2 + sum over the axes of w_axis (D_axis x)^2 (the
+/// norm of the Sobolev space H1), likewise. `workspace`: h1_numbers() floats.
+void relative_h1_of_field(const Execution& exec, const FieldPoints& field,
+                          const FieldDerivatives& derivatives, bool per_channel, const LossArrays& arrays,
+                          float* workspace);
 
 /// Returns the floats of the workspace: errors, and their weighted derivatives along each axis.
 [[nodiscard]] inline std::int64_t h1_numbers(std::int64_t samples, const FieldPoints& field, int axes) {

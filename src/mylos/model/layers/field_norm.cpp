@@ -53,10 +53,11 @@ FieldNorm::FieldNorm(const OutputField& field, bool has_derivatives)
   if (!has_derivatives) return;
   const bool has_holes = std::find(constants_.begin(), constants_.end(), 0.0f) != constants_.end();
   if (derivative_ == Derivative::spectral && has_holes) {
-    fail_input(ErrorId::keys_conflict,
-               "model.derivative = \"spectral\": a derivative reads all points of the grid, and {} has weights "
-               "of 0, whose points do not count; use \"differences\" or \"one_sided\"",
-               field.weights->source);
+    fail_input(
+        ErrorId::keys_conflict,
+        "model.derivative = \"spectral\": a derivative reads all points of the grid, and {} has weights "
+        "of 0, whose points do not count; use \"differences\" or \"one_sided\"",
+        field.weights->source);
   }
   add_axes(field.axes);
   if (has_weights_) add_slope_weights();

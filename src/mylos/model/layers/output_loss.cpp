@@ -69,10 +69,10 @@ void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory&
   if (norm_) {
     const std::int64_t numbers =
         norm_->axes() > 0 ? h1_numbers(memory.input.rows(), norm_->points(nullptr), norm_->axes()) : 0;
-    evaluate_field(context.exec, *norm_, memory.constants,
-                   {memory.input, truth.targets, gradients.input, gradients.scale, gradients.inverse_count,
-                    rows.loss},
-                   pieces.take<float>(numbers));
+    evaluate_field(
+        context.exec, *norm_, memory.constants,
+        {memory.input, truth.targets, gradients.input, gradients.scale, gradients.inverse_count, rows.loss},
+        pieces.take<float>(numbers));
     rows.add_to(context.exec, loss_, sums);
     return;
   }
@@ -120,7 +120,8 @@ void OutputLoss::evaluate_field(const Execution& exec, const FieldNorm& norm, co
     case LossType::relative_l2:
       return relative_l2_of_field(exec, field, norm.per_channel(), arrays);
     case LossType::relative_h1:
-      return relative_h1_of_field(exec, field, norm.derivatives(constants), norm.per_channel(), arrays, workspace);
+      return relative_h1_of_field(exec, field, norm.derivatives(constants), norm.per_channel(), arrays,
+                                  workspace);
     case LossType::cross_entropy:
     case LossType::binary_cross_entropy:
       break;

@@ -51,10 +51,7 @@ void FeedbackBlock::backward(const StepContext& context, const BlockMemory& memo
   if (has_loss) {
     loss_.evaluate_and_seed(
         context,
-        {.weights = {},
-         .input = memory.input,
-         .workspace = memory.workspace,
-         .constants = step.constants},
+        {.weights = {}, .input = memory.input, .workspace = memory.workspace, .constants = step.constants},
         step.truth,
         {.weights = {}, .input = gradients.input, .scale = step.scale, .inverse_count = step.inverse_count},
         step.sums);

@@ -128,11 +128,12 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
 std::string describe(const Evaluation& evaluation) {
   switch (evaluation.judged) {
     case Judged::targets:
-      return fmt::format("loss {:.6g}{}{}{} ({} samples)", evaluation.loss,
-                         evaluation.r2 ? ", " + describe_r2(*evaluation.targets) : "",
-                         evaluation.relative_l2 ? fmt::format(", relative L2 {:.6g}", *evaluation.relative_l2) : "",
-                         evaluation.relative_h1 ? fmt::format(", relative H1 {:.6g}", *evaluation.relative_h1) : "",
-                         evaluation.count);
+      return fmt::format(
+          "loss {:.6g}{}{}{} ({} samples)", evaluation.loss,
+          evaluation.r2 ? ", " + describe_r2(*evaluation.targets) : "",
+          evaluation.relative_l2 ? fmt::format(", relative L2 {:.6g}", *evaluation.relative_l2) : "",
+          evaluation.relative_h1 ? fmt::format(", relative H1 {:.6g}", *evaluation.relative_h1) : "",
+          evaluation.count);
     case Judged::tokens:
       return fmt::format("loss {:.4f}, perplexity {:.2f}, accuracy {:.4f} ({} tokens)", evaluation.loss,
                          evaluation.perplexity(), evaluation.accuracy, evaluation.count);

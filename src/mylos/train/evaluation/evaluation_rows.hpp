@@ -17,13 +17,13 @@ struct EvaluationRow {
   double epoch = 0;  // passes over the training data, after the step
   DataPart part = DataPart::train;
   double loss = 0;  // training data: mean over the applied steps since the previous evaluation
-  std::optional<double> accuracy = {};  // for classes and tokens
-  std::optional<double> top5 = {};      // if run.metrics contains it
-  std::optional<double> r2 = {};        // likewise
-  std::optional<double> rollout = {};   // nRMSE of rollouts, the mean over their steps; likewise
+  std::optional<double> accuracy = {};     // for classes and tokens
+  std::optional<double> top5 = {};         // if run.metrics contains it
+  std::optional<double> r2 = {};           // likewise
+  std::optional<double> rollout = {};      // nRMSE of rollouts, the mean over their steps; likewise
   std::optional<double> relative_l2 = {};  // of fields, in the units of the targets; likewise
   std::optional<double> relative_h1 = {};
-  double elapsed_s = 0;                 // since the run first started, including restarts
+  double elapsed_s = 0;  // since the run first started, including restarts
 };
 
 struct EvaluationTable {

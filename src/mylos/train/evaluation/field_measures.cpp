@@ -37,10 +37,11 @@ bool has_field_measure(std::span<const Measure> wanted) {
 void require_field_measures(std::span<const Measure> wanted, const Chain& chain, const std::string& place) {
   if (!is_named(wanted, Measure::relative_h1)) return;
   if (!chain.head->field()) {
-    fail_input(ErrorId::not_measured,
-               "{}run.metrics: \"relative_h1\" is measured of outputs on a grid, and the network's are a vector "
-               "of {} numbers; \"relative_l2\" needs no grid",
-               place, chain.outputs());
+    fail_input(
+        ErrorId::not_measured,
+        "{}run.metrics: \"relative_h1\" is measured of outputs on a grid, and the network's are a vector "
+        "of {} numbers; \"relative_l2\" needs no grid",
+        place, chain.outputs());
   }
   static_cast<void>(FieldNorm(field_of(chain), true));
 }

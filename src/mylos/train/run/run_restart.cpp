@@ -32,8 +32,7 @@ bool fixes_the_run(const std::string& key) {
 bool is_free(const std::string& key) {
   if (key == "run.reproducible") return false;
   for (const char* section : {"run.", "initial.", "memory.", "checkpoint.", "communication.", "kernels.",
-                              "health.", "data.train", "data.test", "data.statistics",
-                              "data.weights"}) {
+                              "health.", "data.train", "data.test", "data.statistics", "data.weights"}) {
     if (key.rfind(section, 0) == 0 && key != "run.seed") return true;
   }
   return false;

@@ -55,8 +55,8 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
       };
     }
     Communicator& communicator = *run.assembly.communicator;
-    Evaluation found = mylos::evaluate(quiet, context, communicator, *part.pass, measures_, observe,
-                                       normalizer_.targets);
+    Evaluation found =
+        mylos::evaluate(quiet, context, communicator, *part.pass, measures_, observe, normalizer_.targets);
     if (part.chosen) part.pictures = part.chosen->gather(communicator.ranks());
     part.last = describe(found);
     EvaluationRow& row = rows.emplace_back();
