@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """Trains APEBench's networks on its data, by its own code and by Mylos, and compares errors of rollouts and times.
 
-usage: compare.py MYLOS PYTHON [--scenario NAME] [--seeds N] [--steps N] [--types fp32 bf16] [--threads N] [--folder FOLDER]
+usage: compare.py MYLOS PYTHON [--scenario NAME] [--seeds N] [--steps N] [--types fp32 bf16] [--through 1 4]
+                  [--threads N] [--folder FOLDER]
+--through: numbers of its own steps through which Mylos trains the network ([rollout]).
 PYTHON: of the environment that has apebench (README.md). Results of earlier calls in FOLDER are used again.
 """
 import argparse
@@ -91,23 +93,25 @@ def their_result(folder, arguments, scenario, seed, environment):
     return json.loads(out.read_text())
 
 
-def our_result(folder, arguments, scenario, seed, number_type, environment):
+def our_result(folder, arguments, scenario, seed, number_type, through, environment):
     """Training by `mylos train`, from start to end of the process; the rollouts by `mylos rollout`, from all test trajectories at once."""
-    out = folder / f"our-{number_type}-{seed}-{arguments.steps}.json"
+    name = number_type if through == 1 else f"{number_type}-through-{through}"
+    out = folder / f"our-{name}-{seed}-{arguments.steps}.json"
     if out.exists():
         return json.loads(out.read_text())
-    run = folder / f"run-{number_type}-{seed}"
+    run = folder / f"run-{name}-{seed}"
     subprocess.run(["rm", "-rf", run], check=True)
-    deck = folder / f"{number_type}-{seed}.toml"
+    deck = folder / f"{name}-{seed}.toml"
+    rollout = f"[rollout]\nsteps = {through}\n" if through > 1 else ""
     rules = 'rules = { head = "fp32" }' if number_type != "fp32" else ""
     deck.write_text(DECK.format(scenario=scenario, steps=arguments.steps, seed=seed + 1, threads=arguments.threads, batch=BATCH,
-                                layers=layers_of(NETWORKS[scenario]), type=number_type, rules=rules, warmup=arguments.steps // 5),
+                                layers=layers_of(NETWORKS[scenario]), type=number_type, rules=rules, warmup=arguments.steps // 5) + rollout,
                     encoding="utf-8")
     begin = time.perf_counter()
     subprocess.run([arguments.mylos, "train", deck.name, f"run.folder={run.name}"], check=True, cwd=folder, env=environment,
                    stdout=subprocess.DEVNULL)
     seconds = time.perf_counter() - begin
-    predicted = f"rollout-{number_type}-{seed}.h5"
+    predicted = f"rollout-{name}-{seed}.h5"
     subprocess.run([arguments.mylos, "rollout", run.name, "test.h5", "--steps", str(JUDGED), "--out", predicted], check=True, cwd=folder,
                    env=environment, stdout=subprocess.DEVNULL)
     with h5py.File(folder / "test.h5") as right, h5py.File(folder / predicted) as ours:
@@ -142,6 +146,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=10000)
     parser.add_argument("--types", nargs="+", default=["fp32", "bf16"])
+    parser.add_argument("--through", nargs="+", type=int, default=[1])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("apebench-results"))
     arguments = parser.parse_args()
@@ -151,16 +156,16 @@ def main():
     for scenario in arguments.scenario or NETWORKS:
         folder = (arguments.folder / scenario).resolve()
         write_trajectories(folder, arguments.python, scenario, environment)
-        theirs, ours = [], {number_type: [] for number_type in arguments.types}
+        theirs, ours = [], {(number_type, through): [] for number_type in arguments.types for through in arguments.through}
         for seed in range(arguments.seeds):  # interleaved, so that a busy machine is busy for all
             theirs.append(their_result(folder, arguments, scenario, seed, environment))
-            for number_type, results in ours.items():
-                results.append(our_result(folder, arguments, scenario, seed, number_type, environment))
+            for key, results in ours.items():
+                results.append(our_result(folder, arguments, scenario, seed, *key, environment))
         print(f"{scenario}, {NETWORKS[scenario]}, {arguments.steps} steps, {arguments.seeds} seeds\n"
               f"  {'':<16}{'median':>10}   of seeds{'':<10}training      faster")
         slow = row("APEBench", theirs)
-        for number_type, results in ours.items():
-            row(f"Mylos {number_type}", results, slow)
+        for (number_type, through), results in ours.items():
+            row(f"Mylos {number_type}" + (f" K = {through}" if through > 1 else ""), results, slow)
 
 
 if __name__ == "__main__":

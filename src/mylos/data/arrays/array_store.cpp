@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "mylos/base/error.hpp"
+#include "mylos/comm/ranks/values_of_ranks.hpp"
 #include "mylos/data/arrays/file_pattern.hpp"
 #include "mylos/data/arrays/metadata_digest.hpp"
 #include "mylos/data/arrays/sample_reader.hpp"
@@ -15,7 +16,7 @@
 namespace mylos {
 namespace {
 
-/// A block of shuffle = "blocks" has at most this number of bytes: the loader holds 128 of them.
+/// Most bytes of a block of shuffle = "blocks": the loader holds 128 of them.
 constexpr std::int64_t max_block_sample_bytes = std::int64_t{8} << 20;
 constexpr std::int64_t usual_block_sample_bytes = std::int64_t{1} << 20;
 
@@ -36,8 +37,23 @@ class ArrayStore::State {
       for (const SlicedAxis& axis : array.axes()) axes.push_back(axis.name);
       reports.push_back({array.array().path(), std::move(axes), array.array().facts()});
     }
-    cache.emplace(files, plan_slabs(layout, options, files.open(0).arrays));
     points_in_window = options.points_are_samples ? layout.extents.front().points() : 1;
+    std::vector<SlabPlan> plans = plan_slabs(layout, options, files.open(0).arrays);
+    block = block_of(plans);
+    keep_block(plans, layout, (block + points_in_window - 1) / points_in_window);
+    cache.emplace(files, std::move(plans));
+  }
+
+  /// Returns the number of samples of a block.
+  [[nodiscard]] std::int64_t block_of(const std::vector<SlabPlan>& plans) const {
+    // Levels that windows at both ends of a block share are read twice: blocks are longer than that.
+    std::int64_t levels = 4 * std::max<std::int64_t>(0, layout.span - layout.every);
+    for (std::size_t i = 0; i < layout.first_constant; ++i)
+      if (!reports[i].facts.chunk.empty()) levels = std::max(levels, plans[i].levels);
+    const std::int64_t wanted = (levels + layout.every - 1) / layout.every * points_in_window;
+    const std::int64_t usual = usual_block_sample_bytes / shape.input_bytes();
+    const std::int64_t most = max_block_sample_bytes / (shape.input_bytes() + shape.answer_bytes());
+    return std::max<std::int64_t>({1, usual, std::min(wanted, most)});
   }
 
   /// Writes the channels of samples [first, first + count).
@@ -83,16 +99,14 @@ class ArrayStore::State {
 
   /// Makes the pass over all values, or takes its results from the file of data.statistics. The caller holds
   /// the lock.
-  const Survey& survey() {
-    if (surveyed) return *surveyed;
-    const std::int64_t per_group = files_per_group(files.size());
-    const std::int64_t groups = (files.size() + per_group - 1) / per_group;
-    if (!options.statistics.empty())
-      surveyed = stored_survey(options.statistics, statistics_key, layout, groups);
-    if (surveyed) return *surveyed;
-    surveyed = survey_of({layout, windows, *cache});
-    if (!options.statistics.empty()) store_survey(options.statistics, statistics_key, *surveyed);
+  const Survey& survey(RankGroup& ranks) {
+    if (!surveyed)
+      surveyed = kept_survey(options.statistics, statistics_key, {layout, windows, *cache}, ranks);
     return *surveyed;
+  }
+  const Survey& survey() {
+    RankGroup alone;
+    return survey(alone);
   }
 
   /// Returns the statistics of the channels that `sources` give, in reading order.
@@ -119,6 +133,7 @@ class ArrayStore::State {
   ColumnOrder input_order;  // of channels; empty: as in the layout
   ColumnOrder target_order;
   std::int64_t points_in_window = 1;  // samples of a window
+  std::int64_t block = 1;             // samples of a block
   std::string metadata;               // digest
   std::string statistics_key;         // digest, with sizes and times
 
@@ -235,11 +250,17 @@ ColumnStatistics ArrayStore::target_statistics(Split part) const {
   return state_->statistics(state_->layout.targets, state_->target_order, part);
 }
 
+void ArrayStore::survey_over(RankGroup& ranks) const {
+  const std::lock_guard lock(state_->mutex);
+  // Ranks that see other files are told so when their identities are compared.
+  if (values_of_ranks(ranks, state_->metadata).size() == 1) static_cast<void>(state_->survey(ranks));
+}
+
 std::string ArrayStore::identity() const {
   State& state = *state_;
   const std::lock_guard lock(state.mutex);
   Xxh128 digest;
-  const std::string text = state.metadata + state.survey().digest;
+  const std::string text = state.metadata + state.survey().digest();
   digest.update(text.data(), text.size());
   return digest.digest();
 }
@@ -251,18 +272,7 @@ std::int64_t ArrayStore::checking_bytes() const {
 }
 
 std::int64_t ArrayStore::block_samples() const {
-  const State& state = *state_;
-  const SampleLayout& layout = state.layout;
-  // Levels that windows at both ends of a block share are read twice: blocks are longer than that.
-  std::int64_t levels = 4 * (layout.span - 1);
-  for (std::size_t i = 0; i < layout.first_constant; ++i) {
-    if (!state.reports[i].facts.chunk.empty()) levels = std::max(levels, state.cache->plan(i).levels);
-  }
-  const std::int64_t wanted = (levels + layout.every - 1) / layout.every * state.points_in_window;
-  const std::int64_t bytes = state.shape.input_bytes() + state.shape.answer_bytes();
-  const std::int64_t usual = usual_block_sample_bytes / state.shape.input_bytes();
-  const std::int64_t most = max_block_sample_bytes / bytes;
-  return std::max<std::int64_t>({1, usual, std::min(wanted, most)});
+  return state_->block;
 }
 
 const RolloutLayout& ArrayStore::rollout() const {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/array_options.hpp"
 #include "mylos/data/arrays/coordinates.hpp"
 #include "mylos/data/arrays/rollout_layout.hpp"
@@ -67,6 +68,9 @@ class ArrayStore final : public SampleStore {
   [[nodiscard]] ColumnStatistics input_statistics(Split part) const override;
   [[nodiscard]] ColumnStatistics target_statistics(Split part) const override;
 
+  /// Makes the pass that statistics and identity need; the ranks share it. All ranks call it. Values that
+  /// differ between the ranks' files remain unnoticed. Throws Error (bad_input) on all ranks.
+  void survey_over(RankGroup& ranks) const;
   /// Returns a digest of the files' names without folders, their metadata and the values of the arrays. The
   /// pass over the values is made once, with that of the statistics.
   [[nodiscard]] std::string identity() const override;

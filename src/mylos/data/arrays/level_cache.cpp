@@ -13,18 +13,14 @@ namespace {
 constexpr std::int64_t min_slab_bytes = std::int64_t{256} << 10;
 /// Chunks that span more levels than this are decoded several times.
 constexpr std::int64_t max_slab_bytes = std::int64_t{64} << 20;
-/// For all arrays together, unless a window needs more: about what a processor's cache holds, because slabs
-/// that are read in turn pass through all of it.
-constexpr std::int64_t usual_cache_bytes = std::int64_t{8} << 20;
 /// Slots are searched one by one.
-constexpr std::int64_t max_usual_slots = 256;
+constexpr std::int64_t max_slots_of_block = 256;
 
 }  // namespace
 
 std::vector<SlabPlan> plan_slabs(const SampleLayout& layout, const ArrayOptions& options,
                                  const std::vector<OpenArray>& first_file) {
   std::vector<SlabPlan> plans;
-  std::int64_t slab_bytes = 0;
   for (std::size_t i = 0; i < first_file.size(); ++i) {
     const OpenArray& array = first_file[i];
     const StoredExtents& extents = array.extents();
@@ -44,13 +40,20 @@ std::vector<SlabPlan> plan_slabs(const SampleLayout& layout, const ArrayOptions&
     const std::int64_t span = layout.is_constant(i) ? 1 : layout.span;
     plan.slots = (span - 1) / plan.levels + 2;
     plan.buffer_bytes = array.buffer_bytes(plan.levels);
-    slab_bytes += plan.slab_bytes();
     plans.push_back(plan);
   }
-  const std::int64_t usual =
-      std::min(max_usual_slots, usual_cache_bytes / std::max<std::int64_t>(1, slab_bytes));
-  for (SlabPlan& plan : plans) plan.slots = std::max(plan.slots, usual);
   return plans;
+}
+
+void keep_block(std::vector<SlabPlan>& plans, const SampleLayout& layout, std::int64_t windows) {
+  const std::int64_t levels = (windows - 1) * std::min(layout.every, layout.span) + layout.span;
+  for (std::size_t i = 0; i < layout.first_constant; ++i) {
+    SlabPlan& plan = plans[i];
+    // Windows that are far apart touch slabs of their own, and each may begin within one.
+    const std::int64_t apart = layout.every > layout.span ? windows : 1;
+    const std::int64_t slabs = (levels - 1) / plan.levels + 1 + apart;
+    plan.slots = std::max(plan.slots, std::min(slabs, max_slots_of_block));
+  }
 }
 
 std::int64_t bytes_of(const std::vector<SlabPlan>& plans) {

@@ -31,9 +31,13 @@ struct SlabPlan {
   [[nodiscard]] std::int64_t slab_of(std::int64_t level) const { return (level + shift) / levels; }
 };
 
-/// Returns the plans of all arrays: at least the slabs that a window touches, and more within some MiB.
+/// Returns the plans of all arrays, with slots for the slabs that a window touches.
 [[nodiscard]] std::vector<SlabPlan> plan_slabs(const SampleLayout& layout, const ArrayOptions& options,
                                                const std::vector<OpenArray>& first_file);
+/// Gives the plans slots for the slabs that a block of adjacent windows touches: its inputs are read before
+/// its targets, often from the same levels. There are no more, because slabs that are read in turn pass
+/// through all slots, and would not stay in a core's own cache.
+void keep_block(std::vector<SlabPlan>& plans, const SampleLayout& layout, std::int64_t windows);
 /// Returns the bytes that a cache of these plans allocates.
 [[nodiscard]] std::int64_t bytes_of(const std::vector<SlabPlan>& plans);
 

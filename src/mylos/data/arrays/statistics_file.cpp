@@ -4,20 +4,22 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/regular_file.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/files/digest.hpp"
 
 namespace mylos {
 namespace {
 
-constexpr const char* statistics_heading = "mylos-array-statistics 1";
+constexpr const char* statistics_heading = "mylos-array-statistics 2";
+constexpr const char* earlier_heading = "mylos-array-statistics 1";  // its entries are found anew
 constexpr std::uintmax_t max_statistics_bytes = std::uintmax_t{256} << 20;
 constexpr std::size_t max_entries = 8;  // the oldest are dropped
 
@@ -25,36 +27,6 @@ struct StatisticsEntry {
   std::string key;
   std::string text;
 };
-
-/// Writes the sums as "count channels" and four numbers per channel, which are read back exactly.
-void write_sums(std::string& text, const ChannelSums& sums) {
-  text += fmt::format("{:.17g} {}\n", sums.count(), sums.channels().size());
-  for (const ChannelSums::Channel& channel : sums.channels())
-    text += fmt::format("{:.17g} {:.17g} {:.17g} {:.17g}\n", channel.mean, channel.squares, channel.minimum,
-                        channel.maximum);
-}
-
-/// Reads what write_sums() wrote; returns false if it is something else.
-bool read_sums(std::istream& text, std::size_t channels, ChannelSums& sums) {
-  const auto number = [&](double& value) {
-    std::string word;
-    if (!(text >> word)) return false;
-    char* end = nullptr;
-    value = std::strtod(word.c_str(), &end);
-    return end == word.c_str() + word.size();
-  };
-  double count = 0;
-  std::size_t stored = 0;
-  if (!number(count) || !(text >> stored) || stored != channels || !(count >= 0)) return false;
-  std::vector<ChannelSums::Channel> all(channels);
-  for (ChannelSums::Channel& channel : all) {
-    if (!number(channel.mean) || !number(channel.squares) || !number(channel.minimum) ||
-        !number(channel.maximum))
-      return false;
-  }
-  sums = ChannelSums(count, std::move(all));
-  return true;
-}
 
 [[noreturn]] void fail_statistics(const std::string& path) {
   fail_input(ErrorId::damaged, "{}: is no file of data.statistics, or is damaged; remove it or name another",
@@ -69,7 +41,9 @@ std::vector<StatisticsEntry> read_entries(const std::string& path) {
   if (std::filesystem::file_size(path, ignored) > max_statistics_bytes) fail_statistics(path);
   std::ifstream file(path, std::ios::binary);
   std::string line;
-  if (!std::getline(file, line) || line != statistics_heading) fail_statistics(path);
+  if (!std::getline(file, line)) fail_statistics(path);
+  if (line == earlier_heading) return {};
+  if (line != statistics_heading) fail_statistics(path);
   std::vector<StatisticsEntry> entries;
   while (std::getline(file, line)) {
     std::istringstream words(line);
@@ -89,8 +63,7 @@ std::vector<StatisticsEntry> read_entries(const std::string& path) {
   return entries;
 }
 
-}  // namespace
-
+/// Returns the entry of this key; nothing if there is no such file or entry.
 std::optional<Survey> stored_survey(const std::string& path, const std::string& key,
                                     const SampleLayout& layout, std::int64_t groups) {
   const std::vector<StatisticsEntry> entries = read_entries(path);
@@ -100,26 +73,23 @@ std::optional<Survey> stored_survey(const std::string& path, const std::string& 
   std::istringstream text(entry->text);
   Survey survey;
   std::int64_t count = 0;
-  if (!(text >> survey.digest >> count) || count != groups) fail_statistics(path);
+  if (!(text >> count) || count != groups) fail_statistics(path);
   for (std::int64_t i = 0; i < groups; ++i) {
-    ArraySums& sums = survey.groups.emplace_back(layout);
-    for (auto* of : {&sums.values, &sums.differences}) {
-      for (ChannelSums& channels : *of)
-        if (!read_sums(text, channels.channels().size(), channels)) fail_statistics(path);
-    }
+    auto group = read_group(text, layout);
+    if (!group) fail_statistics(path);
+    survey.groups.push_back(std::move(*group));
   }
   return survey;
 }
 
+/// Adds the entry, or replaces the one of this key. Processes may do so at the same time: the last one's file
+/// stays.
 void store_survey(const std::string& path, const std::string& key, const Survey& survey) {
   std::vector<StatisticsEntry> entries = read_entries(path);
   std::erase_if(entries, [&](const StatisticsEntry& each) { return each.key == key; });
   if (entries.size() >= max_entries) entries.erase(entries.begin());
-  StatisticsEntry added{key, fmt::format("{} {}\n", survey.digest, survey.groups.size())};
-  for (const ArraySums& sums : survey.groups) {
-    for (const auto* of : {&sums.values, &sums.differences})
-      for (const ChannelSums& channels : *of) write_sums(added.text, channels);
-  }
+  StatisticsEntry added{key, fmt::format("{}\n", survey.groups.size())};
+  for (const SurveyGroup& group : survey.groups) added.text += text_of(group);
   entries.push_back(std::move(added));
   std::string text = std::string(statistics_heading) + "\n";
   for (const StatisticsEntry& entry : entries) {
@@ -134,6 +104,26 @@ void store_survey(const std::string& path, const std::string& key, const Survey&
     std::remove(own.c_str());
     fail_run(ErrorId::cannot_write, "{}: cannot be written", path);
   }
+}
+
+}  // namespace
+
+Survey kept_survey(const std::string& path, const std::string& key, const SurveyedData& data,
+                   RankGroup& ranks) {
+  if (path.empty()) return survey_over(data, ranks);
+  std::optional<Survey> stored;
+  run_on_all(ranks, [&] {
+    const auto groups = groups_of_files(data.windows.files());
+    stored = stored_survey(path, key, data.layout, groups);
+  });
+  std::int64_t found = stored ? 1 : 0;
+  ranks.add_up({&found, 1});
+  if (found == ranks.size()) return *stored;
+  const Survey survey = survey_over(data, ranks);
+  run_on_all(ranks, [&] {
+    if (ranks.rank() == 0) store_survey(path, key, survey);
+  });
+  return survey;
 }
 
 }  // namespace mylos

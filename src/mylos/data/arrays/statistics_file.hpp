@@ -5,20 +5,16 @@
 // copied or touched files take a new pass.
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "mylos/data/arrays/survey.hpp"
 
 namespace mylos {
 
-/// Returns the entry of this key; nothing if there is no such file or entry. Throws Error (bad_input) if the
-/// file is of another kind or damaged.
-[[nodiscard]] std::optional<Survey> stored_survey(const std::string& path, const std::string& key,
-                                                  const SampleLayout& layout, std::int64_t groups);
-
-/// Adds the entry, or replaces the one of this key. Processes may do so at the same time: the last one's file
-/// stays. Throws Error (failed) if the file cannot be written.
-void store_survey(const std::string& path, const std::string& key, const Survey& survey);
+/// Returns what the file at `path` has for this key; otherwise makes the pass, with the other ranks, and adds
+/// the entry. An empty `path` is no file. All ranks call it for the same data. Throws Error: as survey_over()
+/// does, bad_input if the file is of another kind or damaged, failed if it cannot be written.
+[[nodiscard]] Survey kept_survey(const std::string& path, const std::string& key, const SurveyedData& data,
+                                 RankGroup& ranks);
 
 }  // namespace mylos

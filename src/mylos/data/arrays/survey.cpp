@@ -1,8 +1,14 @@
 #include "mylos/data/arrays/survey.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <sstream>
 
+#include "mylos/base/error.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/digest.hpp"
 
 namespace mylos {
@@ -129,6 +135,64 @@ class FileSums {
   std::vector<float> difference_;
 };
 
+/// Writes the sums as "count channels" and four numbers per channel, which are read back exactly.
+void write_sums(std::string& text, const ChannelSums& sums) {
+  text += fmt::format("{:.17g} {}\n", sums.count(), sums.channels().size());
+  for (const ChannelSums::Channel& channel : sums.channels())
+    text += fmt::format("{:.17g} {:.17g} {:.17g} {:.17g}\n", channel.mean, channel.squares, channel.minimum,
+                        channel.maximum);
+}
+
+/// Reads what write_sums() wrote; returns false if it is something else.
+bool read_sums(std::istream& text, std::size_t channels, ChannelSums& sums) {
+  const auto number = [&](double& value) {
+    std::string word;
+    if (!(text >> word)) return false;
+    char* end = nullptr;
+    value = std::strtod(word.c_str(), &end);
+    return end == word.c_str() + word.size();
+  };
+  double count = 0;
+  std::size_t stored = 0;
+  if (!number(count) || !(text >> stored) || stored != channels || !(count >= 0)) return false;
+  std::vector<ChannelSums::Channel> all(channels);
+  for (ChannelSums::Channel& channel : all) {
+    if (!number(channel.mean) || !number(channel.squares) || !number(channel.minimum) ||
+        !number(channel.maximum))
+      return false;
+  }
+  sums = ChannelSums(count, std::move(all));
+  return true;
+}
+
+SurveyGroup survey_group(const SurveyedData& data, std::int64_t group) {
+  const std::int64_t files = data.windows.files();
+  const std::int64_t first = group * files_per_group(files);
+  SurveyGroup found{.sums = ArraySums(data.layout)};
+  Xxh128 digest;
+  for (std::int64_t file = first; file < std::min(files, first + files_per_group(files)); ++file)
+    FileSums(data, file, found.sums).add_all(digest);
+  found.digest = digest.digest();
+  return found;
+}
+
+/// Returns the texts of all ranks.
+std::vector<std::string> texts_of_ranks(RankGroup& ranks, const std::string& own) {
+  const auto size = static_cast<std::size_t>(ranks.size());
+  const auto bytes = static_cast<std::int64_t>(own.size());
+  std::vector<std::int64_t> lengths(size);
+  ranks.all_gather(&bytes, lengths.data(), sizeof(bytes));
+  const auto longest = static_cast<std::size_t>(*std::max_element(lengths.begin(), lengths.end()));
+  std::string padded = own;
+  padded.resize(longest);
+  std::string all(longest * size, '\0');
+  ranks.all_gather(padded.data(), all.data(), longest);
+  std::vector<std::string> texts;
+  for (std::size_t rank = 0; rank < size; ++rank)
+    texts.push_back(all.substr(rank * longest, static_cast<std::size_t>(lengths[rank])));
+  return texts;
+}
+
 }  // namespace
 
 ArraySums::ArraySums(const SampleLayout& layout) {
@@ -149,16 +213,49 @@ std::int64_t files_per_group(std::int64_t files) {
   return (files + Survey::max_groups - 1) / Survey::max_groups;
 }
 
-Survey survey_of(const SurveyedData& data) {
-  const std::int64_t files = data.windows.files();
-  const std::int64_t per_group = files_per_group(files);
+std::int64_t groups_of_files(std::int64_t files) {
+  const std::int64_t each = files_per_group(files);
+  return (files + each - 1) / each;
+}
+
+std::string Survey::digest() const {
+  Xxh128 all;
+  for (const SurveyGroup& group : groups) all.update(group.digest.data(), group.digest.size());
+  return all.digest();
+}
+
+std::string text_of(const SurveyGroup& group) {
+  std::string text = group.digest + '\n';
+  for (const auto* of : {&group.sums.values, &group.sums.differences})
+    for (const ChannelSums& channels : *of) write_sums(text, channels);
+  return text;
+}
+
+std::optional<SurveyGroup> read_group(std::istream& text, const SampleLayout& layout) {
+  SurveyGroup group{.sums = ArraySums(layout)};
+  if (!(text >> group.digest)) return std::nullopt;
+  for (auto* of : {&group.sums.values, &group.sums.differences})
+    for (ChannelSums& channels : *of)
+      if (!read_sums(text, channels.channels().size(), channels)) return std::nullopt;
+  return group;
+}
+
+Survey survey_over(const SurveyedData& data, RankGroup& ranks) {
+  const auto is_of = [&](std::int64_t group, int rank) { return group % ranks.size() == rank; };
+  const std::int64_t groups = groups_of_files(data.windows.files());
+  std::string own;
+  run_on_all(ranks, [&] {
+    for (std::int64_t group = 0; group < groups; ++group)
+      if (is_of(group, ranks.rank())) own += text_of(survey_group(data, group));
+  });
+  const std::vector<std::string> texts = texts_of_ranks(ranks, own);
+  std::vector<std::istringstream> of_rank(texts.begin(), texts.end());
   Survey survey;
-  Xxh128 digest;
-  for (std::int64_t file = 0; file < files; ++file) {
-    if (file % per_group == 0) survey.groups.emplace_back(data.layout);
-    FileSums(data, file, survey.groups.back()).add_all(digest);
+  for (std::int64_t group = 0; group < groups; ++group) {
+    auto found = read_group(of_rank[static_cast<std::size_t>(group % ranks.size())], data.layout);
+    if (!found) fail_run(ErrorId::internal, "rank {} sent no sums of group {}", group % ranks.size(), group);
+    survey.groups.push_back(std::move(*found));
   }
-  survey.digest = digest.digest();
   return survey;
 }
 
@@ -172,7 +269,7 @@ ArraySums sums_of(const SurveyedData& data, const Survey& survey, std::int64_t f
     const bool starts_group = file % per_group == 0;
     if (starts_group && windows.first_window(file) >= first &&
         windows.first_window(group_end - 1) + windows.windows_in(group_end - 1) <= end) {
-      sums.add(survey.groups[static_cast<std::size_t>(file / per_group)]);
+      sums.add(survey.groups[static_cast<std::size_t>(file / per_group)].sums);
       file = group_end;
       continue;
     }

@@ -21,6 +21,8 @@ void require_same(const std::string& path, std::int64_t samples, const std::stri
 }  // namespace
 
 std::string agreed_identity(const RunData& data, const DataOptions& files, RankGroup& ranks) {
+  for (const DataPart part : {DataPart::train, DataPart::test})
+    if (const auto arrays = data.arrays(part)) arrays->survey_over(ranks);
   std::string training;
   std::string test;
   run_on_all(ranks, [&] {

@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include "data/arrays/array_builders.hpp"
+
+namespace mylos {
+namespace {
+
+using namespace testing_support;
+
+constexpr int files = 5;
+
+ArrayOptions series() {
+  ArrayOptions options = one_array("/u", {"time", "x"});
+  options.targets_are = TargetsAre::difference;
+  return options;
+}
+
+/// Writes the files of this rank, and NaN instead of numbers where `is_bad(file)`.
+template <class IsBad>
+void write_series(const TemporaryFolder& folder, const IsBad& is_bad) {
+  for (int file = 0; file < files; ++file) {
+    write_arrays(folder / fmt::format("{}.h5", file),
+                 fmt::format("f['u'] = n.cos(n.arange(35.0).reshape(7, 5) + {}){}", file,
+                             is_bad(file) ? " * n.nan" : ""));
+  }
+}
+
+TEST(SharedSurvey, GivesWhatOneRankFinds) {
+  RankGroup ranks{MPI_COMM_WORLD, 60};
+  const TemporaryFolder folder;
+  write_series(folder, [](int) { return false; });
+  const auto alone = open_array_store({folder / "?.h5"}, series());
+  const auto shared = open_array_store({folder / "?.h5"}, series());
+  shared->survey_over(ranks);
+  EXPECT_EQ(shared->identity(), alone->identity());
+  const Split all{0, shared->samples()};
+  for (const auto statistics : {&ArrayStore::input_statistics, &ArrayStore::target_statistics}) {
+    const ColumnStatistics of_all = ((*shared).*statistics)(all);
+    const ColumnStatistics of_one = ((*alone).*statistics)(all);
+    EXPECT_EQ(of_all.mean, of_one.mean);
+    EXPECT_EQ(of_all.deviation, of_one.deviation);
+    EXPECT_EQ(of_all.minimum, of_one.minimum);
+    EXPECT_EQ(of_all.maximum, of_one.maximum);
+  }
+}
+
+TEST(SharedSurvey, ReadsEachFileOnOneRank) {
+  RankGroup ranks{MPI_COMM_WORLD, 60};
+  const TemporaryFolder folder;
+  write_series(folder, [&](int file) { return file % ranks.size() != ranks.rank(); });
+  const auto store = open_array_store({folder / "?.h5"}, series());
+  store->survey_over(ranks);
+  EXPECT_LE(store->input_statistics({0, store->samples()}).maximum.front(), 1);
+}
+
+TEST(SharedSurvey, FailsOnAllRanksIfOneFindsNoNumber) {
+  RankGroup ranks{MPI_COMM_WORLD, 60};
+  const TemporaryFolder folder;
+  write_series(folder, [](int file) { return file == 3; });
+  const auto store = open_array_store({folder / "?.h5"}, series());
+  EXPECT_THROW(store->survey_over(ranks), Error);
+}
+
+}  // namespace
+}  // namespace mylos
