@@ -69,7 +69,7 @@ struct EvaluateArguments {
   NamedCheckpoint checkpoint;
   std::string data;                  // "" = the deck's
   std::string split = "test";        // "test", "train", "validation"
-  std::vector<std::string> metrics;  // beside the loss: "top5", "confusion", "r2"
+  std::vector<std::string> metrics;  // besides the loss: names of measures
 };
 ExitCode evaluate_command(const EvaluateArguments& arguments);
 

@@ -145,9 +145,10 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
       ->capture_default_str();
   evaluate
       ->add_option("--metrics", line.evaluate.metrics,
-                   "Further metrics, a,b: top5 and confusion (the matrix) of classes, r2 of targets")
+                   "Further metrics, a,b: top5 and confusion (the matrix) of classes; r2, relative_l2 and "
+                   "relative_h1 of targets, the latter two in their units")
       ->delimiter(',')
-      ->check(CLI::IsMember({"top5", "confusion", "r2"}));
+      ->check(CLI::IsMember({"top5", "confusion", "r2", "relative_l2", "relative_h1"}));
   evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
 
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");

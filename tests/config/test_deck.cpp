@@ -24,7 +24,7 @@ threads = 4
 evaluate_every = 50
 log_every = 1
 patience = 6
-metrics = ["r2"]
+metrics = ["r2", "relative_l2"]
 walltime = "01:02:03"
 reproducible = false
 [data]
@@ -36,6 +36,9 @@ micro_batch = 16
 normalize = "minmax"
 shuffle = "blocks"
 last_batch = "join"
+[data.weights]
+file = "areas.h5"
+array = "/area"
 [model]
 type = "mlp"
 hidden = [32, 16]
@@ -99,9 +102,21 @@ gemm = "kokkos"
 )",
                                  "deck.toml", {})
                            .options;
-  const RunOptions run{
-      "everything", "somewhere/else", 9223372036854775807U, 3, 0, 4, 50, 1, 3723, false, 0, 6, {Measure::r2}};
-  const DataOptions data{"a.h5", "b.h5", 0.25, 64, 16, Normalize::minmax, Shuffle::blocks, LastBatch::join};
+  const RunOptions run{"everything",
+                       "somewhere/else",
+                       9223372036854775807U,
+                       3,
+                       0,
+                       4,
+                       50,
+                       1,
+                       3723,
+                       false,
+                       0,
+                       6,
+                       {Measure::r2, Measure::relative_l2}};
+  DataOptions data{"a.h5", "b.h5", 0.25, 64, 16, Normalize::minmax, Shuffle::blocks, LastBatch::join};
+  data.weights = {"areas.h5", "/area"};
   ModelOptions model;
   model.hidden = {32, 16};
   model.activation = Activation::silu;

@@ -33,7 +33,7 @@ class Draw {
                one_of<Activation>(6),
                one_of<NormType>(2),
                fraction(),
-               one_of<LossType>(6),
+               one_of<LossType>(7),
                integer(0, 1 << 28),
                integer(0, 1 << 28),
                integer(0, 1) == 0,
@@ -62,6 +62,8 @@ class Draw {
           integer(0, 9),      one_of<CropFill>(3),      integer(0, 9), integer(0, 1) == 0, integer(0, 1) == 0,
           integer(0, 1) == 0, one_of<AugmentTargets>(3)};
     }
+    const bool is_of_targets = o.model.type == ModelType::mlp && is_of_numbers(o.model.loss);
+    if (is_of_targets && !o.data.augment.any()) o.data.weights = {text(), text()};
     o.precision = {one_of<DType>(3),    one_of<GradientType>(3), rules(),     scaler(),
                    MasterWeights::fp32, integer(0, 1) == 0,      adaptation()};
     o.memory = memory();

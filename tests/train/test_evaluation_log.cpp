@@ -70,9 +70,10 @@ TEST_F(EvaluationLogFile, HasALineForEachPartWithEveryBit) {
   EvaluationLog log = this->log();
   take(log, evaluation(5, 0.1 + 0.2));
   if (ranks.rank() != 0) return;
-  EXPECT_EQ(lines(), (std::vector<std::string>{"step,epoch,part,loss,accuracy,top5,r2,rollout",
-                                               "5,0.5,train,0.6000000000000001,,,,",
-                                               "5,0.5,validation,0.30000000000000004,0.1,,,"}));
+  EXPECT_EQ(lines(),
+            (std::vector<std::string>{"step,epoch,part,loss,accuracy,top5,r2,rollout,relative_l2,relative_h1",
+                                      "5,0.5,train,0.6000000000000001,,,,,,",
+                                      "5,0.5,validation,0.30000000000000004,0.1,,,,,"}));
 }
 
 TEST_F(EvaluationLogFile, WithABestFromTheFutureIsRefused) {
@@ -104,7 +105,7 @@ TEST_F(EvaluationLogFile, ARestartCutsItBehindTheCheckpointAndGoesOnWithTheBest)
   take(log, evaluation(20, 0.01));
   EXPECT_EQ(log.best().step(), 20);
   if (ranks.rank() == 0) {
-    EXPECT_EQ(lines().back(), "20,0.5,validation,0.01,0.1,,,");
+    EXPECT_EQ(lines().back(), "20,0.5,validation,0.01,0.1,,,,,");
   }
 }
 
@@ -123,7 +124,7 @@ TEST_F(EvaluationLogFile, WhatItLacksAtARestartComesFromTheCheckpoint) {
   EXPECT_THAT(said, testing::HasSubstr("1000 rows taken from the checkpoint"));
   EXPECT_THAT(said, testing::HasSubstr("rows of 200 earlier evaluated parts are missing"));
   EXPECT_EQ(lines().size(), 1001u);
-  EXPECT_EQ(lines()[1], "101,0.5,train,2,,,,");
+  EXPECT_EQ(lines()[1], "101,0.5,train,2,,,,,,");
 }
 
 TEST_F(EvaluationLogFile, OfAnotherRunIsSetAside) {

@@ -86,6 +86,10 @@ void print_measures(const Output& output, const std::vector<std::string>& wanted
     if (name == name_of(Measure::top5)) print_classes(output, *evaluation.classes);
     if (name == name_of(Measure::confusion))
       print_confusion(output, *evaluation.classes, trained.class_names);
+    if (name == name_of(Measure::relative_l2))
+      output.line(fmt::format("relative L2 {:.6g}", *evaluation.relative_l2));
+    if (name == name_of(Measure::relative_h1))
+      output.line(fmt::format("relative H1 {:.6g}", *evaluation.relative_h1));
     if (name == name_of(Measure::r2)) print_r2(output, *evaluation.targets, trained.target_names);
   }
 }
@@ -129,15 +133,18 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
   const auto pass = trained->pass_over(part);
   const InferenceContext context = trained->context();
   Communicator& communicator = *trained->communicator;
-  Evaluation result =
-      evaluate(Quiesced::without_trainer(communicator, context.exec), context, communicator, *pass, measures);
+  Evaluation result = evaluate(Quiesced::without_trainer(communicator, context.exec), context, communicator,
+                               *pass, measures, {}, network.normalizer.targets);
   const std::string outside = describe_outside(trained->communicator->ranks(), network, *pass, part);
   const Output output = standard_output(trained->communicator->rank());
-  result.top5 = result.r2 = std::nullopt;  // printed on separate lines
+  const std::string summary = describe({.judged = result.judged,
+                                        .count = result.count,
+                                        .loss = result.loss,
+                                        .accuracy = result.accuracy});  // measures have lines of their own
   for (const std::string& note : network.notes) output.line(note);
   output.line(fmt::format("{} at step {}{} on {}: {}", network.path, network.step,
                           arguments.checkpoint.average ? ", average of weights," : "", network.data->path(),
-                          describe(result)));
+                          summary));
   if (!outside.empty()) output.line(outside);
   print_measures(output, arguments.metrics, result, network);
   return ExitCode::done;

@@ -11,6 +11,7 @@
 #include "launch/standard_output.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/data/run/data_paths.hpp"
+#include "mylos/data/run/point_weights.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
@@ -33,7 +34,12 @@ bool states_its_shapes(const ModelOptions& model) {
 /// Null if the deck's data are missing and its shapes do not need them.
 std::unique_ptr<RunData> data_of(Options& options, const Places& places) {
   const bool is_here = !existing_files(options.data.train).empty();
-  if (!is_here && states_its_shapes(options.model)) return nullptr;
+  if (!is_here && states_its_shapes(options.model)) {
+    const WeightOptions& weights = options.data.weights;
+    if (!existing_files(DataFiles(weights.file)).empty())
+      options.model.point_weights = read_point_weights(weights, options.model.outputs);
+    return nullptr;
+  }
   std::unique_ptr<RunData> data = open_run_data(options, Answers::needed, places);
   complete(options, *data);
   return data;

@@ -82,10 +82,13 @@ ordered_json members_of(const std::string& folder, const std::string& name, cons
 ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t max_points,
                             ordered_json& notes) {
   std::map<std::string, StepCurves, std::less<>> parts;
-  const std::vector<std::string> names{"loss", "accuracy", "top5", "r2", "rollout"};
-  CsvRows rows({"step", "part", "loss", "accuracy", "top5", "r2", "rollout"}, [&](CsvRows::Row row) {
+  const std::vector<std::string> names{"loss",    "accuracy",    "top5",       "r2",
+                                       "rollout", "relative_l2", "relative_h1"};
+  std::vector<std::string> columns{"step", "part"};
+  columns.insert(columns.end(), names.begin(), names.end());
+  CsvRows rows(columns, [&](CsvRows::Row row) {
     const auto step = step_of(row[0]);
-    std::array<double, 5> values;
+    std::array<double, 7> values;
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto value = number_or_nothing(row[2 + i]);
       if (!value) return false;

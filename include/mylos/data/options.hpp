@@ -70,6 +70,15 @@ struct DataFiles {
   bool operator==(const DataFiles&) const = default;
 };
 
+/// [data.weights]: the array with the weights of the grid's points in the loss.
+struct WeightOptions {
+  std::string file = {};   // HDF5 or NetCDF-4; empty: all points have the weight 1
+  std::string array = {};  // its path in the file
+
+  [[nodiscard]] bool given() const { return !file.empty(); }
+  bool operator==(const WeightOptions&) const = default;
+};
+
 struct DataOptions {
   DataFiles train = {};
   DataFiles test = {};
@@ -83,6 +92,7 @@ struct DataOptions {
   std::vector<std::int64_t> shape = {};  // of a sample: 1 to 3 extents, then channels; empty: from the data
   AugmentOptions augment = {};
   ArrayOptions arrays = {};  // without inputs: the files are prepared ones
+  WeightOptions weights = {};
 
   bool operator==(const DataOptions&) const = default;
 };

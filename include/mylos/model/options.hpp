@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "mylos/kernels/derivative.hpp"
 #include "mylos/model/layers.hpp"
 #include "mylos/model/rollout.hpp"
 
@@ -22,14 +24,27 @@ inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt,    M
   return names[static_cast<std::size_t>(type)];
 }
 
-enum class LossType { cross_entropy, mse, l1, huber, relative_l2, binary_cross_entropy };
+enum class LossType { cross_entropy, mse, l1, huber, relative_l2, binary_cross_entropy, relative_h1 };
 
 /// Returns the name that decks use.
 [[nodiscard]] constexpr std::string_view name_of(LossType loss) {
-  constexpr std::string_view names[] = {"cross_entropy", "mse",         "l1",
-                                        "huber",         "relative_l2", "binary_cross_entropy"};
+  constexpr std::string_view names[] = {"cross_entropy",        "mse",        "l1", "huber", "relative_l2",
+                                        "binary_cross_entropy", "relative_h1"};
   return names[static_cast<int>(loss)];
 }
+
+/// Returns whether the loss divides the norm of a sample's error by that of its targets.
+[[nodiscard]] constexpr bool is_relative(LossType loss) {
+  return loss == LossType::relative_l2 || loss == LossType::relative_h1;
+}
+/// Returns whether the loss is of targets that may be any numbers.
+[[nodiscard]] constexpr bool is_of_numbers(LossType loss) {
+  return loss != LossType::cross_entropy && loss != LossType::binary_cross_entropy;
+}
+
+/// What a relative norm is taken of: all channels of a sample together, or each channel, whose mean counts.
+enum class LossPer { sample, channel };
+
 enum class PositionType { learned, rotary };
 enum class FeedForwardType { gelu, swiglu };
 
@@ -55,6 +70,13 @@ struct InitialRule {
   double value = 0;                 // constant
 
   bool operator==(const InitialRule&) const = default;
+};
+
+/// A weight for each point of the outputs' grid in the loss: 0 for points that do not count.
+struct PointWeights {
+  std::string source;                 // for messages: "areas.h5: array /area"
+  std::vector<std::int64_t> extents;  // of the grid
+  std::vector<float> values;          // at least 0, of mean 1
 };
 
 struct ModelOptions {
@@ -101,9 +123,12 @@ struct ModelOptions {
   std::vector<InitialRule> initialize = {};  // the last matching rule applies
 
   // the loss
-  double huber_delta = 1;                  // huber: where the loss changes from quadratic to linear
-  double label_smoothing = 0;              // cross_entropy: in [0, 1)
-  std::vector<double> class_weights = {};  // cross_entropy: one per class; empty: all are 1
+  double huber_delta = 1;                           // huber: where the loss changes from quadratic to linear
+  double label_smoothing = 0;                       // cross_entropy: in [0, 1)
+  std::vector<double> class_weights = {};           // cross_entropy: one per class; empty: all are 1
+  LossPer loss_per = LossPer::sample;               // relative_l2, relative_h1
+  Derivative derivative = Derivative::differences;  // relative_h1
+  std::shared_ptr<const PointWeights> point_weights = {};  // from data.weights; null: all are 1
 
   bool operator==(const ModelOptions&) const = default;
 };

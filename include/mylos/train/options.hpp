@@ -12,19 +12,25 @@
 namespace mylos {
 
 /// A measure of evaluations other than loss and accuracy: for classes, top-5 accuracy and the confusion
-/// matrix; for regression targets, R2.
-enum class Measure { top5, confusion, r2 };
+/// matrix; for regression targets, R2, and of fields relative norms of the error in the targets' units.
+enum class Measure { top5, confusion, r2, relative_l2, relative_h1 };
 
-inline constexpr Measure all_measures[] = {Measure::top5, Measure::confusion, Measure::r2};
+inline constexpr Measure all_measures[] = {Measure::top5, Measure::confusion, Measure::r2,
+                                           Measure::relative_l2, Measure::relative_h1};
 
 [[nodiscard]] constexpr const char* name_of(Measure measure) {
-  return measure == Measure::top5 ? "top5" : measure == Measure::confusion ? "confusion" : "r2";
+  constexpr const char* names[] = {"top5", "confusion", "r2", "relative_l2", "relative_h1"};
+  return names[static_cast<int>(measure)];
+}
+
+/// Returns whether the measure is of classes; the others are of targets.
+[[nodiscard]] constexpr bool is_of_classes(Measure measure) {
+  return measure == Measure::top5 || measure == Measure::confusion;
 }
 
 /// Returns whether the measure applies to outputs that are trained with this loss.
 [[nodiscard]] constexpr bool is_measured_of(Measure measure, LossType loss) {
-  const bool of_classes = loss == LossType::cross_entropy;
-  return measure == Measure::r2 ? !of_classes && loss != LossType::binary_cross_entropy : of_classes;
+  return is_of_classes(measure) ? loss == LossType::cross_entropy : is_of_numbers(loss);
 }
 
 inline constexpr std::int64_t max_rollout_steps = 100'000;

@@ -190,6 +190,8 @@ WrittenModel write_model_file(const CheckpointReader& checkpoint, const std::str
   require_arrays(checkpoint, arrays);
 
   StoredData data = read_stored_data(checkpoint);
+  PointWeights weights;
+  if (const auto stored = stored_point_weights(checkpoint)) weights = *stored;
   CheckpointHeader header = checkpoint.header();
   header.kind = FileKind::model;
   header.code_version = code_version();
@@ -197,6 +199,7 @@ WrittenModel write_model_file(const CheckpointReader& checkpoint, const std::str
   CheckpointState state;
   for (const CopiedArray& array : arrays) state.arrays.push_back(array.target);
   add_data_fields(state, data.fields());
+  add_point_weights(state, weights);
   add_names(state, checkpoint);
   add_provenance(state, checkpoint, network, average);
   complete(header, state, WritingGroup(nullptr));

@@ -4,12 +4,15 @@
 
 #include <utility>
 
+#include "mylos/kernels/grid/grid_shape.hpp"
+
 namespace mylos {
 namespace {
 
 constexpr const char* model_group = "/model";
 constexpr const char* average_group = "/average";
 constexpr const char* range_group = "/input_range";
+constexpr const char* weights_path = "/loss/weights";
 
 void add_scaling(CheckpointState& state, const std::string& of, ColumnScaling& scaling) {
   if (scaling.identity()) return;
@@ -142,6 +145,23 @@ StoredData read_stored_data(const CheckpointReader& reader) {
 
 Normalizer read_normalizer(const CheckpointReader& reader) {
   return read_data_group(reader).normalizer;
+}
+
+void add_point_weights(CheckpointState& state, PointWeights& weights) {
+  if (!weights.values.empty()) state.add_host(weights_path, weights.values.data(), weights.extents);
+}
+
+std::shared_ptr<const PointWeights> stored_point_weights(const CheckpointReader& reader) {
+  if (!reader.exists(weights_path)) return nullptr;
+  auto weights = std::make_shared<PointWeights>(
+      PointWeights{fmt::format("{}: {}", reader.path(), weights_path), reader.dims(weights_path), {}});
+  std::int64_t count = 1;
+  for (const std::int64_t extent : weights->extents) count = checked_product(count, extent, weights_path);
+  weights->values.resize(static_cast<std::size_t>(count));
+  CheckpointState state;
+  add_point_weights(state, *weights);
+  reader.read(state);
+  return weights;
 }
 
 std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader) {

@@ -7,9 +7,11 @@
 //   /data/normalization/{inputs,targets}/{shift,scale}
 //   /input_range/{min,max}               of the training samples, of each input or each channel of a grid
 //   /vocabulary/{kind,size,characters}   what tokens stand for
+//   /loss/weights                        the weight of each point of a field, of mean 1, if they differ
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,6 +75,10 @@ struct StoredData {
 [[nodiscard]] StoredData read_stored_data(const CheckpointReader& reader);
 /// All ranks. Reads how inputs and targets were scaled in training, and the range of the inputs.
 [[nodiscard]] Normalizer read_normalizer(const CheckpointReader& reader);
+/// Adds the weights of points in the loss, if there are any. The state points into `weights`.
+void add_point_weights(CheckpointState& state, PointWeights& weights);
+/// All ranks. Reads the weights of points in the loss; null: all points count alike.
+[[nodiscard]] std::shared_ptr<const PointWeights> stored_point_weights(const CheckpointReader& reader);
 /// All ranks. Reads what tokens stand for; nothing for networks that read no tokens.
 [[nodiscard]] std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader);
 

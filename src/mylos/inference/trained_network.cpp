@@ -166,6 +166,7 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
   network.deck = read_stored_deck(reader.header().deck, network.path);
   network.normalizer = read_normalizer(reader);
   network.vocabulary = read_vocabulary(reader);
+  const std::shared_ptr<const PointWeights> weights = stored_point_weights(reader);
   Options& options = network.deck.options;
   if (options.model.vocabulary == 0 && network.vocabulary)
     options.model.vocabulary = network.vocabulary->size();
@@ -192,6 +193,8 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
       }
       if (options.model.type != ModelType::gpt) match_samples(reader, written, network);
     }
+    // The loss is computed of samples with answers alone; without them the grid may be another one.
+    if (data.answers == Answers::needed) options.model.point_weights = weights;
     check_vocabulary(network);
     data.check(network);
   });

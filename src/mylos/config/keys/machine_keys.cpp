@@ -36,7 +36,8 @@ void add_communication_keys(Schema& schema) {
 ValueType<std::string> metric_type() {
   Words<std::string> words;
   for (const char* word : {"", "train.loss", "validation.loss", "validation.accuracy", "validation.top5",
-                           "validation.r2", "test.loss", "test.accuracy", "test.top5", "test.r2"})
+                           "validation.r2", "validation.relative_l2", "validation.relative_h1", "test.loss",
+                           "test.accuracy", "test.top5", "test.r2", "test.relative_l2", "test.relative_h1"})
     words.emplace_back(word, word);
   ValueType<std::string> type = word_type(std::move(words));
   const auto read = type.read;
@@ -69,7 +70,8 @@ void add_checkpoint_keys(Schema& schema) {
   keys.add("keep_best", &CheckpointOptions::keep_best, metric_type(),
            "A checkpoint is written when an evaluation is better by this metric than all earlier ones. "
            "`checkpoints/best` names it, and it is kept until there is a better one. train.loss: the mean "
-           "over the steps since the previous evaluation. top5, r2 and rolloutN must be in `run.metrics`. "
+           "over the steps since the previous evaluation. top5, r2, relative_l2, "
+           "relative_h1 and rolloutN must be in `run.metrics`. "
            "\"\": no "
            "best checkpoint.");
   keys.boolean("background", &CheckpointOptions::background,

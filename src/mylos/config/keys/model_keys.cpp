@@ -90,6 +90,28 @@ Condition with_hidden_layers(std::vector<ModelType> types) {
       }};
 }
 
+bool is_measured(const Options& options, Measure measure) {
+  const std::vector<Measure>& metrics = options.run.metrics;
+  return std::find(metrics.begin(), metrics.end(), measure) != metrics.end();
+}
+
+Condition with_relative_norms() {
+  return {"model.loss = \"relative_l2\" or \"relative_h1\", or one of them in run.metrics",
+          {"model.loss", "run.metrics"},
+          [](const Options& options) {
+            return is_relative(options.model.loss) || is_measured(options, Measure::relative_l2) ||
+                   is_measured(options, Measure::relative_h1);
+          }};
+}
+
+Condition with_derivatives() {
+  return {"model.loss = \"relative_h1\", or \"relative_h1\" in run.metrics",
+          {"model.loss", "run.metrics"},
+          [](const Options& options) {
+            return options.model.loss == LossType::relative_h1 || is_measured(options, Measure::relative_h1);
+          }};
+}
+
 }  // namespace
 
 const std::vector<std::string>& model_keys_of(ModelType type) {
@@ -99,8 +121,9 @@ const std::vector<std::string>& model_keys_of(ModelType type) {
   static const std::vector<std::string> gpt{"layers",     "heads",     "width",  "context",
                                             "vocabulary", "positions", "tied",   "feed_forward",
                                             "bias",       "norm",      "dropout"};
-  static const std::vector<std::string> chain{"layers",        "loss",   "huber_delta", "label_smoothing",
-                                              "class_weights", "inputs", "outputs",     "residual"};
+  static const std::vector<std::string> chain{
+      "layers",          "loss",          "loss_per", "derivative", "huber_delta",
+      "label_smoothing", "class_weights", "inputs",   "outputs",    "residual"};
   static const std::vector<std::string> cnn{
       "channels",    "kernel",          "edges",         "hidden",  "activation", "norm",    "loss",
       "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs", "residual"};
@@ -108,12 +131,13 @@ const std::vector<std::string>& model_keys_of(ModelType type) {
       "channels",    "blocks",          "kernel",        "edges",   "activation", "norm",    "loss",
       "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs", "residual"};
   static const std::vector<std::string> unet{
-      "channels",    "blocks",          "kernel",        "edges",   "fields", "activation", "norm",    "loss",
-      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs", "outputs",    "residual"};
+      "channels", "blocks",  "kernel",      "edges",           "fields",        "activation",
+      "norm",     "loss",    "huber_delta", "label_smoothing", "class_weights", "dropout",
+      "inputs",   "outputs", "residual",    "loss_per",        "derivative"};
   static const std::vector<std::string> fno{
-      "modes",       "width",           "blocks",        "fields",     "lifting", "projection",
-      "channel_mlp", "padding",         "coordinates",   "activation", "norm",    "loss",
-      "huber_delta", "label_smoothing", "class_weights", "inputs",     "outputs", "residual"};
+      "modes",         "width",       "blocks",     "fields",   "lifting",  "projection",  "channel_mlp",
+      "padding",       "coordinates", "activation", "norm",     "loss",     "huber_delta", "label_smoothing",
+      "class_weights", "inputs",      "outputs",    "residual", "loss_per", "derivative"};
   static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet, &fno};
   return *all[static_cast<std::size_t>(type)];
 }
@@ -151,11 +175,24 @@ void add_model_keys(Schema& schema) {
   keys.choice(
       "loss", &ModelOptions::loss,
       names_of({LossType::cross_entropy, LossType::mse, LossType::l1, LossType::huber, LossType::relative_l2,
-                LossType::binary_cross_entropy}),
+                LossType::relative_h1, LossType::binary_cross_entropy}),
       "All but gpt: the loss to minimise, a mean over samples. For classes: cross_entropy. For targets: mse "
       "(mean squared error), l1 (mean absolute error), huber (quadratic up to `huber_delta`, linear beyond), "
-      "relative_l2 (the error's norm divided by the targets'), and binary_cross_entropy, whose targets are "
+      "relative_l2 (the error's norm divided by the targets'), relative_h1 (the same with norms that include "
+      "the derivatives of fields), and binary_cross_entropy, whose targets are "
       "probabilities from 0 to 1 and whose outputs are logits.");
+  keys.choice("loss_per", &ModelOptions::loss_per,
+              Words<LossPer>{{"sample", LossPer::sample}, {"channel", LossPer::channel}},
+              "Relative norms. sample: over all channels of a sample's field together. channel: of each "
+              "channel, divided by that channel's norm of the targets; the mean over channels counts.");
+  keys.choice("derivative", &ModelOptions::derivative,
+              Words<Derivative>{{"differences", Derivative::differences},
+                                {"one_sided", Derivative::one_sided},
+                                {"spectral", Derivative::spectral}},
+              "relative_h1: the derivatives of fields along each axis, which is one unit long. differences: "
+              "central, of periodic fields. one_sided: the same inside, and one-sided differences of third "
+              "order at both ends. spectral: of the trigonometric polynomial through all points of periodic "
+              "fields.");
   keys.number("huber_delta", &ModelOptions::huber_delta, {0, false, 1e30, true}, "",
               "huber: the error of normalised targets above which the loss is linear.");
   keys.number("label_smoothing", &ModelOptions::label_smoothing, {0, true, 1, false}, "",
@@ -186,9 +223,12 @@ void add_model_keys(Schema& schema) {
   keys.only_with({"activation", "norm"}, with_hidden_layers({ModelType::mlp}));
   keys.only_with({"dropout"}, with_hidden_layers({ModelType::mlp, ModelType::cnn}));
   std::vector<std::string> of_targets;
-  for (const LossType loss : {LossType::mse, LossType::l1, LossType::huber, LossType::relative_l2})
+  for (const LossType loss :
+       {LossType::mse, LossType::l1, LossType::huber, LossType::relative_l2, LossType::relative_h1})
     of_targets.emplace_back(name_of(loss));
   keys.only_with({"residual"}, with("model.loss", std::move(of_targets)));
+  keys.only_with({"loss_per"}, with_relative_norms());
+  keys.only_with({"derivative"}, with_derivatives());
   keys.only_with({"huber_delta"}, with("model.loss", {std::string(name_of(LossType::huber))}));
   keys.only_with({"label_smoothing", "class_weights"},
                  with("model.loss", {std::string(name_of(LossType::cross_entropy))}));

@@ -36,8 +36,8 @@ class Checks : DeckMistakes {
       fail(ErrorId::not_measured, {"run.metrics", "model.loss"},
            fmt::format("\"{}\" of 'run.metrics' is measured of {}, and 'model.loss' is \"{}\"",
                        name_of(measure),
-                       measure == Measure::r2 ? "the targets of a regression"
-                                              : "classes (model.loss = \"cross_entropy\")",
+                       is_of_classes(measure) ? "classes (model.loss = \"cross_entropy\")"
+                                              : "the targets of a regression",
                        name_of(loss)));
     }
     rollouts();
@@ -59,6 +59,18 @@ class Checks : DeckMistakes {
         options_.model.loss == LossType::binary_cross_entropy)
       fail(ErrorId::not_measured, {"run.metrics", "model.loss"},
            metric + " is measured of the targets of a regression");
+  }
+
+  void weights() const {
+    const WeightOptions& weights = options_.data.weights;
+    if (!weights.given()) return;
+    if (weights.array.empty())
+      fail(ErrorId::missing_key, {"data.weights.file"},
+           "'data.weights.file' needs 'data.weights.array', the array with the weights");
+    if (options_.data.augment.any())
+      fail(ErrorId::keys_conflict, {"data.weights.file", "data.augment"},
+           "[data.weights] and [data.augment] exclude each other: the weights of moved samples would have to "
+           "move with them");
   }
 
   void data() const {
@@ -174,7 +186,7 @@ class Checks : DeckMistakes {
         loss == LossType::binary_cross_entropy) {
       fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise", "model.loss"},
            "[rollout] needs a network that computes the next state of its input: 'model.loss' = \"mse\", "
-           "\"l1\", \"huber\" or \"relative_l2\"");
+           "\"l1\", \"huber\", \"relative_l2\" or \"relative_h1\"");
     }
     if (options_.data.augment.any()) {
       fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise", "data.augment"},
@@ -267,6 +279,7 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
   checks.length();
   checks.metrics();
   checks.data();
+  checks.weights();
   check_arrays(options, given, file_name);
   checks.reproducible();
   checks.scaler();

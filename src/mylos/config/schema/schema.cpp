@@ -18,6 +18,7 @@ Schema build() {
   add_data_keys(result);
   add_array_keys(result);
   add_augment_keys(result);
+  add_weight_keys(result);
   add_model_keys(result);
   add_rollout_keys(result);
   add_precision_keys(result);

@@ -24,6 +24,7 @@ void add_array_keys(Schema& schema);  // after the keys of data
 /// Makes the keys data.fill and data.statistics, of files of arrays.
 void add_keys_of_array_files(Key& fill, Key& statistics);
 void add_augment_keys(Schema& schema);  // after the keys of data
+void add_weight_keys(Schema& schema);   // after the keys of data
 void add_model_keys(Schema& schema);
 void add_rollout_keys(Schema& schema);
 void add_precision_keys(Schema& schema);

@@ -5,12 +5,14 @@
 #include "mylos/base/error.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
+#include "mylos/data/run/point_weights.hpp"
 #include "mylos/data/run/rollout_feedback.hpp"
 
 namespace mylos {
 
 void complete(Options& options, const DataDescription& data) {
   data.complete(options.model);
+  options.model.point_weights = read_point_weights(options.data.weights, options.model.outputs);
   if (!options.rollout.any()) return;
   if (const auto layout = data.rollout()) options.rollout.feedback = feedback_map(*layout);
 }

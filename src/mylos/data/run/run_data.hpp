@@ -19,7 +19,8 @@ class RunData : public DataDescription, public TrainingData, public EvaluationDa
   virtual std::vector<std::string> match(const SampleMeaning& /*trained*/) { return {}; }
 };
 
-/// Sets what the data determine: the sizes of the model, and how a rollout's outputs become inputs. Throws
+/// Sets what the data determine: the sizes of the model, the weights of points in the loss, and how a
+/// rollout's outputs become inputs. Throws
 /// Error (bad_input) if the model cannot learn from such data.
 void complete(Options& options, const DataDescription& data);
 

@@ -2,36 +2,10 @@
 #include "mylos/kernels/launch/launch.hpp"
 #include "mylos/kernels/launch/math.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
+#include "mylos/kernels/pointwise/target_errors.hpp"
 
 namespace mylos {
 namespace {
-
-/// For a prediction p and its target t: the loss, and its derivative with respect to p.
-struct SquaredError {
-  KOKKOS_FORCEINLINE_FUNCTION static float value(float p, float t) { return (p - t) * (p - t); }
-  KOKKOS_FORCEINLINE_FUNCTION static float slope(float p, float t) { return 2.0f * (p - t); }
-};
-
-struct AbsoluteError {
-  KOKKOS_FORCEINLINE_FUNCTION static float value(float p, float t) { return math::absolute(p - t); }
-  KOKKOS_FORCEINLINE_FUNCTION static float slope(float p, float t) {
-    const float error = p - t;
-    return error > 0 ? 1.0f : error < 0 ? -1.0f : error;  // NaN stays NaN
-  }
-};
-
-struct HuberLoss {
-  float delta;
-
-  KOKKOS_FORCEINLINE_FUNCTION float value(float p, float t) const {
-    const float size = math::absolute(p - t);
-    return size <= delta ? 0.5f * size * size : delta * (size - 0.5f * delta);
-  }
-  KOKKOS_FORCEINLINE_FUNCTION float slope(float p, float t) const {
-    const float error = p - t;
-    return error > delta ? delta : error < -delta ? -delta : error;
-  }
-};
 
 /// For a logit p: -t log s - (1 - t) log(1 - s) with s = 1 / (1 + e^-p) equals max(p, 0) - p t + log(1 +
 /// e^-|p|), which does not overflow.

@@ -5,9 +5,11 @@
 // states its workspace from shapes alone and owns no memory. It stores nothing between calls.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 
+#include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/block/block.hpp"
 #include "mylos/model/options.hpp"
 
@@ -31,6 +33,15 @@ struct BorrowedParameter {
   std::size_t block = 0;
   std::string name;      // the block's name for it
   std::string own_name;  // the head's name for it
+};
+
+/// The fields of a network's outputs, and what norms of them are taken of.
+struct OutputField {
+  GridShape grid;
+  std::size_t axes = 1;  // the last axes of the three
+  LossPer per = LossPer::sample;
+  Derivative derivative = Derivative::differences;
+  std::shared_ptr<const PointWeights> weights = {};  // null: all are 1
 };
 
 struct LossCost {
@@ -64,6 +75,8 @@ class LossHead {
   [[nodiscard]] virtual std::optional<BorrowedParameter> borrows() const { return std::nullopt; }
   /// Returns the constants that the head reads (stored by BufferStore).
   [[nodiscard]] virtual std::span<const float> constants() const { return {}; }
+  /// Returns the field that the outputs are; nothing for outputs that do not lie on a grid.
+  [[nodiscard]] virtual std::optional<OutputField> field() const { return std::nullopt; }
   [[nodiscard]] virtual LossCost cost(const Engines& engines, std::int64_t rows) const = 0;
   /// Returns the GEMMs of evaluate_and_seed.
   [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }

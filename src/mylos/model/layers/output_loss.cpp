@@ -1,26 +1,60 @@
 #include "mylos/model/layers/output_loss.hpp"
 
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
 #include "mylos/model/block/row_sums.hpp"
 
 namespace mylos {
 
-OutputLoss::OutputLoss(const ModelOptions& model, std::int64_t outputs, DType type)
+OutputLoss::OutputLoss(const ModelOptions& model, std::int64_t outputs, DType type, const SampleShape& output)
     : OutputLoss(model.loss, outputs, type) {
   huber_delta_ = static_cast<float>(model.huber_delta);
   label_smoothing_ = static_cast<float>(model.label_smoothing);
-  class_weights_.assign(model.class_weights.begin(), model.class_weights.end());
-  if (!class_weights_.empty() && static_cast<std::int64_t>(class_weights_.size()) != outputs) {
+  constants_.assign(model.class_weights.begin(), model.class_weights.end());
+  if (!constants_.empty() && static_cast<std::int64_t>(constants_.size()) != outputs) {
     fail_input(ErrorId::bad_value, "model.class_weights has {} weights, but there are {} classes",
-               class_weights_.size(), outputs);
+               constants_.size(), outputs);
   }
+  if (is_of_numbers(loss_)) set_field(model, output);
+}
+
+void OutputLoss::set_field(const ModelOptions& model, const SampleShape& output) {
+  const bool is_by_channel = is_relative(loss_) && model.loss_per == LossPer::channel;
+  const bool has_derivatives = loss_ == LossType::relative_h1;
+  const bool needs_grid = has_derivatives || is_by_channel || model.point_weights;
+  if (output.axes == 0) {
+    if (!needs_grid) return;
+    fail_input(ErrorId::keys_conflict,
+               "{} of a network whose outputs lie on a grid, and the outputs are a vector of {} numbers; {}",
+               has_derivatives       ? "model.loss = \"relative_h1\" is a loss"
+               : model.point_weights ? "data.weights has the weights of points"
+                                     : "model.loss_per = \"channel\" is a norm",
+               signature_.outputs,
+               has_derivatives ? "use \"relative_l2\", or a last layer on the grid"
+                               : "leave it out, or use a last layer on the grid");
+  }
+  field_ = OutputField{.grid = output.grid,
+                       .axes = output.axes,
+                       .per = model.loss_per,
+                       .derivative = model.derivative,
+                       .weights = model.point_weights};
+  if (!needs_grid) return;
+  norm_.emplace(*field_, has_derivatives);
+  const std::span<const float> constants = norm_->constants();
+  constants_.assign(constants.begin(), constants.end());
 }
 
 LossCost OutputLoss::cost(const Engines&, std::int64_t rows) const {
   Pieces pieces(nullptr);
   const RowSums sums(pieces, rows);
-  return {pieces.bytes(), 8.0 * static_cast<double>(rows) * static_cast<double>(signature_.outputs)};
+  double flops_of_number = 8;
+  if (norm_ && norm_->axes() > 0) {
+    pieces.take<float>(h1_numbers(rows, norm_->points(nullptr), norm_->axes()));
+    flops_of_number += norm_->flops_of_derivatives();
+  }
+  return {pieces.bytes(),
+          flops_of_number * static_cast<double>(rows) * static_cast<double>(signature_.outputs)};
 }
 
 void OutputLoss::evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,
@@ -32,6 +66,16 @@ void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory&
                                    const LossGradients& gradients, LossSums* sums) const {
   Pieces pieces(memory.workspace);
   const RowSums rows(pieces, memory.input.rows());
+  if (norm_) {
+    const std::int64_t numbers =
+        norm_->axes() > 0 ? h1_numbers(memory.input.rows(), norm_->points(nullptr), norm_->axes()) : 0;
+    evaluate_field(
+        context.exec, *norm_, memory.constants,
+        {memory.input, truth.targets, gradients.input, gradients.scale, gradients.inverse_count, rows.loss},
+        pieces.take<float>(numbers));
+    rows.add_to(context.exec, loss_, sums);
+    return;
+  }
   const auto of_targets = [&](const auto& loss, auto... more) {
     loss(context.exec, memory.input, truth.targets, gradients.input, gradients.scale, gradients.inverse_count,
          rows.loss, more...);
@@ -57,8 +101,32 @@ void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory&
     case LossType::binary_cross_entropy:
       of_targets(mean_binary_cross_entropy);
       break;
+    case LossType::relative_h1:
+      fail_run(ErrorId::internal, "relative_h1 without a grid");
   }
   rows.add_to(context.exec, loss_, sums);
+}
+
+void OutputLoss::evaluate_field(const Execution& exec, const FieldNorm& norm, const float* constants,
+                                const LossArrays& arrays, float* workspace) const {
+  const FieldPoints field = norm.points(constants);
+  switch (loss_) {
+    case LossType::mse:
+      return weighted_squared_error(exec, field, arrays);
+    case LossType::l1:
+      return weighted_absolute_error(exec, field, arrays);
+    case LossType::huber:
+      return weighted_huber_loss(exec, field, arrays, huber_delta_);
+    case LossType::relative_l2:
+      return relative_l2_of_field(exec, field, norm.per_channel(), arrays);
+    case LossType::relative_h1:
+      return relative_h1_of_field(exec, field, norm.derivatives(constants), norm.per_channel(), arrays,
+                                  workspace);
+    case LossType::cross_entropy:
+    case LossType::binary_cross_entropy:
+      break;
+  }
+  fail_run(ErrorId::internal, "the loss \"{}\" is not one of fields", name_of(loss_));
 }
 
 ConstTensor OutputLoss::outputs_of(const StepContext&, const LossMemory& memory) const {

@@ -2,19 +2,23 @@
 //
 // Each loss is a mean over samples, not divided by the sum of class weights: that sum would differ from one
 // micro-batch to the next, and the loss would depend on how a batch is split.
+//
+// Outputs on a grid may have weights of points, norms by channel and derivatives (field_norm.hpp).
 #pragma once
 
 #include <vector>
 
 #include "mylos/model/block/loss_head.hpp"
+#include "mylos/model/layers/field_norm.hpp"
+#include "mylos/model/layers/residual_output.hpp"
 
 namespace mylos {
 
 class OutputLoss final : public LossHead {
  public:
-  /// `type`: of the output that it reads. Throws Error (bad_input) unless class_weights has one entry per
-  /// output.
-  OutputLoss(const ModelOptions& model, std::int64_t outputs, DType type);
+  /// `type`: of the output that it reads, which has the shape `output`. Throws Error (bad_input) unless
+  /// class_weights has one entry per output, as FieldNorm, and for losses of fields that are none.
+  OutputLoss(const ModelOptions& model, std::int64_t outputs, DType type, const SampleShape& output = {});
   OutputLoss(LossType loss, std::int64_t outputs, DType type)
       : loss_(loss),
         signature_{.name = "loss",
@@ -27,7 +31,8 @@ class OutputLoss final : public LossHead {
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] LossType loss() const override { return loss_; }
-  [[nodiscard]] std::span<const float> constants() const override { return class_weights_; }
+  [[nodiscard]] std::span<const float> constants() const override { return constants_; }
+  [[nodiscard]] std::optional<OutputField> field() const override { return field_; }
   [[nodiscard]] LossCost cost(const Engines& engines, std::int64_t rows) const override;
 
   void evaluate(const StepContext& context, const LossMemory& memory, const Truth& truth,
@@ -37,10 +42,16 @@ class OutputLoss final : public LossHead {
   [[nodiscard]] ConstTensor outputs_of(const StepContext& context, const LossMemory& memory) const override;
 
  private:
+  void set_field(const ModelOptions& model, const SampleShape& output);
+  void evaluate_field(const Execution& exec, const FieldNorm& norm, const float* constants,
+                      const LossArrays& arrays, float* workspace) const;
+
   LossType loss_;
   float huber_delta_ = 1;
   float label_smoothing_ = 0;
-  std::vector<float> class_weights_;
+  std::vector<float> constants_;  // class weights, or those of norm_
+  std::optional<OutputField> field_;
+  std::optional<FieldNorm> norm_;  // if the loss has weights of points, or is one of fields alone
   Signature signature_;
 };
 

@@ -133,7 +133,7 @@ class NetworkBuilder {
     }
     append_residual(chain_, model_, places_.at(input_name).sample(), last_.sample());
     chain_.grids.resize(chain_.blocks.size(), last_.grid);
-    chain_.head = std::make_unique<OutputLoss>(model_, last.outputs, type_of_output(chain_));
+    chain_.head = std::make_unique<OutputLoss>(model_, last.outputs, type_of_output(chain_), last_.sample());
     return std::move(chain_);
   }
 

@@ -219,7 +219,7 @@ void TrainingModel::loss_and_seed(const StepContext& context, const Truth& truth
                                   LossSums* sums, const Observer* observer) {
   const Region region("loss");
   if (!trains_) fail_run(ErrorId::internal, "backward() needs a preceding forward pass in training mode");
-  if (rollout_) rollout_->set_loss(truth, seed.scale, seed.inverse_count, sums);
+  if (rollout_) rollout_->set_loss(truth, seed.scale, seed.inverse_count, sums, buffers_.constants());
   const std::size_t last = chain_.blocks.size();
   const Tensor gradient = seed_gradient();
   const LossGradients gradients{.weights = parameters_.gradients(last),

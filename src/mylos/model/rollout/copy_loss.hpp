@@ -49,6 +49,8 @@ class RolloutHead final : public LossHead {
 
   [[nodiscard]] const Signature& signature() const override { return loss_.head().signature(); }
   [[nodiscard]] LossType loss() const override { return loss_.head().loss(); }
+  [[nodiscard]] std::span<const float> constants() const override { return loss_.head().constants(); }
+  [[nodiscard]] std::optional<OutputField> field() const override { return loss_.head().field(); }
   [[nodiscard]] LossCost cost(const Engines& engines, std::int64_t rows) const override {
     return loss_.cost(engines, rows);
   }

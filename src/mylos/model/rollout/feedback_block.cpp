@@ -50,7 +50,9 @@ void FeedbackBlock::backward(const StepContext& context, const BlockMemory& memo
   const bool has_loss = loss_.weight(context) != 0;
   if (has_loss) {
     loss_.evaluate_and_seed(
-        context, {.weights = {}, .input = memory.input, .workspace = memory.workspace}, step.truth,
+        context,
+        {.weights = {}, .input = memory.input, .workspace = memory.workspace, .constants = step.constants},
+        step.truth,
         {.weights = {}, .input = gradients.input, .scale = step.scale, .inverse_count = step.inverse_count},
         step.sums);
   }

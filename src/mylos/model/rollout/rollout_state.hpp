@@ -59,11 +59,13 @@ class RolloutState {
                store_.input(pass + 1, input.rows()));
   }
   /// Sets what the losses of the copies read.
-  void set_loss(const Truth& truth, const float* scale, float inverse_count, LossSums* sums) {
+  void set_loss(const Truth& truth, const float* scale, float inverse_count, LossSums* sums,
+                const float* constants) {
     step_.truth = truth;
     step_.scale = scale;
     step_.inverse_count = inverse_count;
     step_.sums = sums;
+    step_.constants = constants;
   }
   [[nodiscard]] const RolloutStep& step() const { return step_; }
 

@@ -47,6 +47,7 @@ struct RolloutStep {
   const float* scale = nullptr;  // as LossGradients
   float inverse_count = 1;
   LossSums* sums = nullptr;
+  const float* constants = nullptr;  // of the head, as LossMemory
 };
 
 }  // namespace mylos

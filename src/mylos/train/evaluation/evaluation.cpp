@@ -9,6 +9,7 @@
 #include "mylos/base/numbers/exact_sum.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/infer.hpp"
+#include "mylos/train/evaluation/field_measures.hpp"
 
 namespace mylos {
 namespace {
@@ -50,7 +51,8 @@ std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples, std::span
 }
 
 Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, Communicator& communicator,
-                    EvaluationPass& pass, std::span<const Measure> wanted, const ObserveBatch& observe) {
+                    EvaluationPass& pass, std::span<const Measure> wanted, const ObserveBatch& observe,
+                    const ColumnScaling& targets) {
   struct Part {
     JudgedSums sums;
     std::int64_t rows = 0;
@@ -58,6 +60,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
   const Chain& chain = context.model.chain();
   RankGroup& ranks = communicator.ranks();
   std::optional<Measures> measures;
+  std::optional<FieldMeasures> fields;
   communicator.synchronize(context.exec);
   run_on_all(ranks, [&] {
     for (const Measure measure : wanted) {
@@ -65,17 +68,23 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
       if (!why.empty()) fail_input(ErrorId::not_measured, "{} is not measured: {}", name_of(measure), why);
     }
     measures.emplace(wanted, chain.outputs());
+    if (has_field_measure(wanted)) fields.emplace(wanted, chain, targets);
+    const bool reads_outputs = measures->any() || fields;
     const Kokkos::View<LossSums, Device> batch_sums("batch sums");
     const Kokkos::View<JudgedSums, Device> sums("evaluation sums");
     const Staging staging(chain, context.model.samples());
     const Arena floats("outputs as floats",
-                       measures->any() ? float_output_bytes(chain, context.model.samples()) : 0);
+                       reads_outputs ? float_output_bytes(chain, context.model.samples()) : 0);
     std::vector<float> outputs;
     const auto judge = [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
-      if (measures->any()) {
+      if (reads_outputs) {
         copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, chain.outputs()),
                      outputs);
         measures->add(outputs, batch);
+        if (fields) {
+          const auto numbers = static_cast<std::size_t>(batch.samples * chain.outputs());
+          fields->add({outputs.data(), numbers}, {batch.targets, numbers});
+        }
       }
       if (observe) observe(step, batch);
       Truth truth = staged.truth;
@@ -94,12 +103,15 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
   std::vector<Part> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof(own));
   measures->add_up(ranks);
+  if (fields) fields->add_up(ranks);
   Evaluation result{.judged = judged_by(chain),
                     .classes = (*std::move(measures)).take_classes(),
                     .targets = (*std::move(measures)).take_targets()};
   for (const Measure measure : wanted) {
     if (measure == Measure::top5) result.top5 = result.classes->accuracy(5);
     if (measure == Measure::r2) result.r2 = result.targets->mean_r2();
+    if (measure == Measure::relative_l2) result.relative_l2 = fields->relative_l2();
+    if (measure == Measure::relative_h1) result.relative_h1 = fields->relative_h1();
   }
   JudgedSums total;
   for (const Part& part : all) {
@@ -116,8 +128,12 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
 std::string describe(const Evaluation& evaluation) {
   switch (evaluation.judged) {
     case Judged::targets:
-      return fmt::format("loss {:.6g}{} ({} samples)", evaluation.loss,
-                         evaluation.r2 ? ", " + describe_r2(*evaluation.targets) : "", evaluation.count);
+      return fmt::format(
+          "loss {:.6g}{}{}{} ({} samples)", evaluation.loss,
+          evaluation.r2 ? ", " + describe_r2(*evaluation.targets) : "",
+          evaluation.relative_l2 ? fmt::format(", relative L2 {:.6g}", *evaluation.relative_l2) : "",
+          evaluation.relative_h1 ? fmt::format(", relative H1 {:.6g}", *evaluation.relative_h1) : "",
+          evaluation.count);
     case Judged::tokens:
       return fmt::format("loss {:.4f}, perplexity {:.2f}, accuracy {:.4f} ({} tokens)", evaluation.loss,
                          evaluation.perplexity(), evaluation.accuracy, evaluation.count);

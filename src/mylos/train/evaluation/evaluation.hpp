@@ -7,6 +7,7 @@
 
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/data/feed/evaluation_pass.hpp"
+#include "mylos/data/files/normalizer.hpp"
 #include "mylos/inference/context.hpp"
 #include "mylos/train/evaluation/measures.hpp"
 #include "mylos/train/step/quiesced.hpp"
@@ -20,11 +21,13 @@ enum class Judged { classes, targets, tokens };
 
 struct Evaluation {
   Judged judged = Judged::classes;
-  std::int64_t count = 0;           // samples, or predicted tokens
-  double loss = 0;                  // mean over them
-  double accuracy = 0;              // of classes and tokens
-  std::optional<double> top5 = {};  // where they were asked for
-  std::optional<double> r2 = {};    // TargetMeasures::mean_r2()
+  std::int64_t count = 0;                  // samples, or predicted tokens
+  double loss = 0;                         // mean over them
+  double accuracy = 0;                     // of classes and tokens
+  std::optional<double> top5 = {};         // where they were asked for
+  std::optional<double> r2 = {};           // TargetMeasures::mean_r2()
+  std::optional<double> relative_l2 = {};  // of fields, in the units of the targets (FieldMeasures)
+  std::optional<double> relative_h1 = {};
   std::optional<ClassMeasures> classes = {};
   std::optional<TargetMeasures> targets = {};
 
@@ -35,10 +38,11 @@ struct Evaluation {
 using ObserveBatch = std::function<void(const StepContext&, const Batch&)>;
 
 /// All ranks call it, each with a pass over its part. Returns on every rank the result over all parts. Throws
-/// Error (bad_input) for measures that such a network does not have.
+/// Error (bad_input) for measures that such a network does not have. `targets`: how training scaled them.
 [[nodiscard]] Evaluation evaluate(const Quiesced& quiet, const InferenceContext& context,
                                   Communicator& communicator, EvaluationPass& pass,
-                                  std::span<const Measure> measures = {}, const ObserveBatch& observe = {});
+                                  std::span<const Measure> measures = {}, const ObserveBatch& observe = {},
+                                  const ColumnScaling& targets = {});
 
 /// Returns the bytes that evaluate() allocates while it runs, in the memory of the network.
 /// Measures::memory_bytes() counts those of the host.
@@ -46,7 +50,8 @@ using ObserveBatch = std::function<void(const StepContext&, const Batch&)>;
                                            std::span<const Measure> measures = {});
 
 /// Returns "loss 0.3312, accuracy 0.8947 (10000 samples)"; without accuracy for a regression, with perplexity
-/// for tokens, and with top-5 accuracy and R2 where they were measured.
+/// for tokens, and with top-5 accuracy R2 and relative norms where they were
+/// measured.
 [[nodiscard]] std::string describe(const Evaluation& evaluation);
 
 }  // namespace mylos

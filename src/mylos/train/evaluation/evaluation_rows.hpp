@@ -17,11 +17,13 @@ struct EvaluationRow {
   double epoch = 0;  // passes over the training data, after the step
   DataPart part = DataPart::train;
   double loss = 0;  // training data: mean over the applied steps since the previous evaluation
-  std::optional<double> accuracy = {};  // for classes and tokens
-  std::optional<double> top5 = {};      // if run.metrics contains it
-  std::optional<double> r2 = {};        // likewise
-  std::optional<double> rollout = {};   // nRMSE of rollouts, the mean over their steps; likewise
-  double elapsed_s = 0;                 // since the run first started, including restarts
+  std::optional<double> accuracy = {};     // for classes and tokens
+  std::optional<double> top5 = {};         // if run.metrics contains it
+  std::optional<double> r2 = {};           // likewise
+  std::optional<double> rollout = {};      // nRMSE of rollouts, the mean over their steps; likewise
+  std::optional<double> relative_l2 = {};  // of fields, in the units of the targets; likewise
+  std::optional<double> relative_h1 = {};
+  double elapsed_s = 0;  // since the run first started, including restarts
 };
 
 struct EvaluationTable {
@@ -41,6 +43,8 @@ struct EvaluationTable {
     column("top5", added, "{}", [](auto& row) { return &row.top5; });
     column("r2", added, "{}", [](auto& row) { return &row.r2; });
     column("rollout", added, "{}", [](auto& row) { return &row.rollout; });
+    column("relative_l2", added, "{}", [](auto& row) { return &row.relative_l2; });
+    column("relative_h1", added, "{}", [](auto& row) { return &row.relative_h1; });
     column("elapsed_s", clock, "{:.3f}", [](auto& row) { return &row.elapsed_s; });
   }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/train/evaluation/field_measures.hpp"
 
 namespace mylos {
 namespace {
@@ -210,6 +211,7 @@ std::size_t Measures::memory_bytes(std::span<const Measure> wanted, std::int64_t
   std::size_t bytes = static_cast<std::size_t>(samples) * count * sizeof(float);
   if (is_wanted(wanted, Measure::confusion)) bytes += matrix_bytes(outputs);
   if (is_wanted(wanted, Measure::r2)) bytes += count * TargetMeasures::bytes_of_target;
+  if (has_field_measure(wanted)) bytes += FieldMeasures::memory_bytes(outputs);
   return bytes;
 }
 

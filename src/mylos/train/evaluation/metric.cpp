@@ -17,6 +17,10 @@ const char* name_of(Quantity quantity) {
       return "top5";
     case Quantity::r2:
       return "r2";
+    case Quantity::relative_l2:
+      return "relative_l2";
+    case Quantity::relative_h1:
+      return "relative_h1";
     case Quantity::rollout:
       break;
   }
@@ -57,14 +61,19 @@ std::optional<double> value_in(std::span<const EvaluationRow> rows, const Metric
         return row.r2;
       case Quantity::rollout:
         return row.rollout;
+      case Quantity::relative_l2:
+        return row.relative_l2;
+      case Quantity::relative_h1:
+        return row.relative_h1;
     }
   }
   return std::nullopt;
 }
 
 bool is_better(const Metric& metric, double value, double than) {
-  const bool is_error = metric.quantity == Quantity::loss || metric.quantity == Quantity::rollout;
-  return is_error ? value < than : value > than;
+  const bool is_gain = metric.quantity == Quantity::accuracy || metric.quantity == Quantity::top5 ||
+                       metric.quantity == Quantity::r2;
+  return is_gain ? value > than : value < than;
 }
 
 std::vector<Metric> measured_metrics(const Options& options, const EvaluationData& data) {
@@ -76,6 +85,8 @@ std::vector<Metric> measured_metrics(const Options& options, const EvaluationDat
     for (const Measure measure : options.run.metrics) {
       if (measure == Measure::top5) metrics.push_back({part, Quantity::top5});
       if (measure == Measure::r2) metrics.push_back({part, Quantity::r2});
+      if (measure == Measure::relative_l2) metrics.push_back({part, Quantity::relative_l2});
+      if (measure == Measure::relative_h1) metrics.push_back({part, Quantity::relative_h1});
     }
     if (part == DataPart::test && options.run.rollout_steps > 0)
       metrics.push_back({part, Quantity::rollout, options.run.rollout_steps});

@@ -8,6 +8,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/config/deck/difference.hpp"
+#include "mylos/data/run/point_weights.hpp"
 #include "mylos/train/adapt/scaler_restart.hpp"
 #include "mylos/train/history/run_events.hpp"
 #include "mylos/train/online/online_parts.hpp"
@@ -88,6 +89,7 @@ void OnlineTrainer::load(const std::string& path) {
   RankGroup& ranks = parts.assembly.communicator->ranks();
   const CheckpointReader reader(ranks, path);
   trainer.discard_passes();
+  const std::shared_ptr<const PointWeights> weights = stored_point_weights(reader);
   run_on_all(ranks, [&] {
     if (!reader.exists("/schedule"))
       fail_input(ErrorId::weights_only, "{}: holds only weights (`mylos convert` or `mylos init` made it)",
@@ -97,6 +99,7 @@ void OnlineTrainer::load(const std::string& path) {
                  "{}: was trained on normalised data or tokens, which views do not hold", path);
     }
     require_same_run(reader, parts.assembly.network.options);
+    require_same_weights(path, weights, parts.assembly.network.options.model.point_weights);
   });
   RunState run;
   CheckpointState state = full_state(trainer.quiesce(), trainer, run);

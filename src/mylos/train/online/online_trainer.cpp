@@ -8,6 +8,7 @@
 #include "mylos/comm/ranks/mpi_running.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/config/deck/difference.hpp"
+#include "mylos/data/run/point_weights.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
@@ -136,6 +137,12 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi, const OnlineOpti
   };
   require_same(ranks, options);
   require_same(ranks, own);
+  run_on_all(ranks, [&] {
+    const bool has_file = options.data.weights.given();
+    options.model.point_weights = has_file ? read_point_weights(options.data.weights, options.model.outputs)
+                                           : given.model.point_weights;
+  });
+  require_agreed(options.model.point_weights, ranks);
   deck = resolve(options);
   max_samples = samples_of_rank(options.data, ranks.size());
   let_steps_be_full(options, max_samples, ranks.size());

@@ -9,6 +9,7 @@
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/agreed_data.hpp"
+#include "mylos/data/run/point_weights.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/network/make_chain.hpp"
@@ -54,6 +55,8 @@ struct DataOfDeck {
       complete(options, *data);
     });
     state.data_identity = agreed_identity(*data, options.data, ranks);
+    require_agreed(options.model.point_weights, ranks);
+    note_weights(options.model, state);
     run_on_all(ranks, [&] {
       static_cast<void>(run_length(options, data->epochs()));
       static_cast<void>(watched_metric(options, *data));

@@ -13,6 +13,7 @@
 #include "mylos/io/files/folder_lock.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
+#include "mylos/train/evaluation/field_measures.hpp"
 #include "mylos/train/evaluation/measures.hpp"
 #include "mylos/train/evaluation/metric.hpp"
 #include "mylos/train/run/components/run_health.hpp"
@@ -96,6 +97,7 @@ void require_consistent(const NetworkPlan& network, const RunData& data, const P
   require_ignored_layers(options.health, chain);
   static_cast<void>(watched_metric(options, data));
   require_measurable(options.run.metrics, chain.outputs(), place_of(places, {"run.metrics"}));
+  require_field_measures(options.run.metrics, chain, place_of(places, {"run.metrics"}));
 }
 
 std::string check_run(RunRequest request, MPI_Comm mpi) {

@@ -7,6 +7,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/config/keys/sizes.hpp"
+#include "mylos/data/run/point_weights.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/model/parameters/parameter_layout.hpp"
 #include "mylos/train/run/run_check.hpp"
@@ -31,7 +32,7 @@ bool fixes_the_run(const std::string& key) {
 bool is_free(const std::string& key) {
   if (key == "run.reproducible") return false;
   for (const char* section : {"run.", "initial.", "memory.", "checkpoint.", "communication.", "kernels.",
-                              "health.", "data.train", "data.test", "data.statistics"}) {
+                              "health.", "data.train", "data.test", "data.statistics", "data.weights"}) {
     if (key.rfind(section, 0) == 0 && key != "run.seed") return true;
   }
   return false;
@@ -104,9 +105,11 @@ void RunStart::open_checkpoint() {
       saved.reset();
     }
   }
+  const std::shared_ptr<const PointWeights> before = stored_point_weights(*saved);
   run_on_all(ranks(), [&] {
     amend();
     require_same_run();
+    require_same_weights(saved->path(), before, given_.model.point_weights);
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/agreed_data.hpp"
+#include "mylos/data/run/point_weights.hpp"
 #include "mylos/train/run/run_check.hpp"
 #include "mylos/train/start/shared_folder.hpp"
 #include "mylos/train/step/agreed_kernels.hpp"
@@ -18,6 +19,7 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi, bool checks)
   run_on_all(ranks(), [this] { open_data(); });
   identity =
       agreed_identity(*data, given_.data, ranks());  // before ranks exchange sizes that depend on the data
+  require_agreed(given_.model.point_weights, ranks());
   run_on_all(ranks(), [&] {
     steps = run_length(given_, data->epochs());
     parts.network = plan_network(given_, ranks().rank(), ranks().size());

@@ -51,7 +51,12 @@ void add_compute_weights(CheckpointState& state, const Arena& weights) {
 
 }  // namespace
 
+void note_weights(const ModelOptions& model, RunState& state) {
+  if (model.point_weights) state.point_weights = *model.point_weights;
+}
+
 void note_assembly(const Assembly& parts, RunState& state) {
+  note_weights(parts.network.options.model, state);
   state.seed = parts.network.options.run.seed;
   state.gemm_engine = parts.engines->gemm().name();
   state.micro_batch = parts.network.step.micro_batch;
@@ -63,6 +68,7 @@ void note_assembly(const Assembly& parts, RunState& state) {
 void add_data_state(CheckpointState& state, RunState& run) {
   add_data_fields(state, {run.position, run.epoch, run.data_identity, run.normalizer, run.vocabulary,
                           run.vocabulary_size});
+  add_point_weights(state, run.point_weights);
 }
 
 void add_samples(CheckpointState& state, const std::vector<std::int64_t>& grid,

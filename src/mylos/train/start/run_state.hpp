@@ -10,6 +10,7 @@
 //   /data/normalization/{inputs,targets}/{shift,scale}
 //   /input_range/{min,max}               of the training samples, of each input or each channel of a grid
 //   /vocabulary/{kind,size,characters}   what tokens stand for
+//   /loss/weights                        the weight of each point of a field, of mean 1, if they differ
 //   /random/{seed, step, generator}      counter-based: that is all its state
 //   /plan/...                            what the run chose for this machine
 //   /history/<column>                    the last rows of history.csv
@@ -43,12 +44,16 @@ struct RunState {
   std::int64_t rank_bytes = 0;   // predicted peak of a rank
   std::string operations;        // of a micro-batch, as JSON
   Normalizer normalizer;
+  PointWeights point_weights;            // empty: all points count alike
   std::optional<Vocabulary> vocabulary;  // of token data
   std::int64_t vocabulary_size = 0;
 };
 
 /// Sets what is computed here and how: the seed, the engine, the plan.
 void note_assembly(const Assembly& parts, RunState& state);
+
+/// Sets the weights of points that the loss has.
+void note_weights(const ModelOptions& model, RunState& state);
 
 /// Returns all but the history, which its owner adds. The result points into `trainer` and `state`.
 [[nodiscard]] CheckpointState full_state(const Quiesced& quiet, Trainer& trainer, RunState& state);

@@ -55,7 +55,8 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
       };
     }
     Communicator& communicator = *run.assembly.communicator;
-    Evaluation found = mylos::evaluate(quiet, context, communicator, *part.pass, measures_, observe);
+    Evaluation found =
+        mylos::evaluate(quiet, context, communicator, *part.pass, measures_, observe, normalizer_.targets);
     if (part.chosen) part.pictures = part.chosen->gather(communicator.ranks());
     part.last = describe(found);
     EvaluationRow& row = rows.emplace_back();
@@ -70,6 +71,8 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
     if (found.judged != Judged::targets) row.accuracy = found.accuracy;
     row.top5 = found.top5;
     row.r2 = found.r2;
+    row.relative_l2 = found.relative_l2;
+    row.relative_h1 = found.relative_h1;
     if (std::find(measures_.begin(), measures_.end(), Measure::confusion) != measures_.end())
       part.confusion = std::move(found.classes);
     if (found.targets && found.targets->targets() <= max_targets_of_file) part.r2 = found.targets->r2();

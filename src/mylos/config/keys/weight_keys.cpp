@@ -1,0 +1,35 @@
+// [data.weights].
+#include "mylos/config/schema/keys.hpp"
+#include "mylos/config/schema/limits.hpp"
+#include "mylos/config/schema/sections.hpp"
+
+namespace mylos {
+namespace {
+
+Condition with_losses_of_numbers() {
+  return {"losses of targets (model.loss = \"mse\", \"l1\", \"huber\", \"relative_l2\" or \"relative_h1\")",
+          {"model.loss"},
+          [](const Options& options) {
+            return options.model.type != ModelType::gpt && is_of_numbers(options.model.loss);
+          }};
+}
+
+}  // namespace
+
+void add_weight_keys(Schema& schema) {
+  Keys keys(
+      schema, "data.weights",
+      "Weights of the grid's points in the loss and in the metrics relative_l2 and relative_h1: cell areas, "
+      "weights by latitude, or a mask of 1 and 0, whose points of weight 0 do not count. The array has one "
+      "number for each point of the grid of the network's outputs, at least 0. The numbers are divided by "
+      "their mean. Checkpoints hold them, and a restart with others is refused.",
+      [](auto& options) -> auto& { return options.data.weights; });
+  keys.text("file", &WeightOptions::file, is_path, "path (1 to 4096 bytes, no control characters)",
+            "HDF5 or NetCDF-4 file; it may be one of data.train. The path is relative to the working "
+            "directory.");
+  keys.text("array", &WeightOptions::array, is_path, "path of an array", "The array, as a path in the file.");
+  keys.only_with(with_losses_of_numbers());
+  keys.only_with({"array"}, with_given("data.weights.file"));
+}
+
+}  // namespace mylos

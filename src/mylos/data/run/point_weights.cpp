@@ -1,0 +1,101 @@
+#include "mylos/data/run/point_weights.hpp"
+
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "mylos/base/error.hpp"
+#include "mylos/comm/ranks/values_of_ranks.hpp"
+#include "mylos/data/arrays/number_conversion.hpp"
+#include "mylos/io/files/digest.hpp"
+
+namespace mylos {
+namespace {
+
+/// Returns "areas.h5: array /area[3, 0] (stored indices, counted from 0)".
+std::string place_of_value(const std::string& where, const std::vector<std::int64_t>& dims, std::size_t at) {
+  std::vector<std::int64_t> indices(dims.size());
+  auto rest = static_cast<std::int64_t>(at);
+  for (std::size_t d = dims.size(); d-- > 0; rest /= dims[d]) indices[d] = rest % dims[d];
+  return fmt::format("{}[{}] (stored indices, counted from 0)", where, fmt::join(indices, ", "));
+}
+
+void require_valid(const std::string& where, const std::vector<std::int64_t>& dims,
+                   const std::vector<float>& values) {
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    sum += static_cast<double>(values[i]);
+    if (std::isfinite(values[i]) && values[i] >= 0) continue;
+    fail_input(
+        std::isfinite(values[i]) ? ErrorId::bad_value : ErrorId::not_finite,
+        "data.weights: {} is {}, expected a weight of at least 0; 0 is that of points that do not count",
+        place_of_value(where, dims, i), values[i]);
+  }
+  if (sum > 0) return;
+  fail_input(ErrorId::bad_value, "data.weights: all {} numbers of {} are 0: no point would count",
+             values.size(), where);
+}
+
+std::string digest_of(const PointWeights* weights) {
+  if (weights == nullptr) return "none";
+  return fmt::format("[{}] numbers of digest {:08x}", fmt::join(weights->extents, ", "),
+                     crc32_of(weights->values.data(), weights->values.size() * sizeof(float)));
+}
+
+}  // namespace
+
+std::shared_ptr<const PointWeights> read_point_weights(const WeightOptions& options,
+                                                       std::int64_t max_points) {
+  if (!options.given()) return nullptr;
+  const hdf5::File file = hdf5::File::open(options.file);
+  const hdf5::Array array(file, options.array);
+  const std::vector<std::int64_t>& dims = array.facts().dims;
+  const std::string where = fmt::format("{}: array {}", options.file, array.path());
+  std::int64_t count = 1;
+  for (const std::int64_t extent : dims) {
+    if (extent > 0 && count <= max_points / extent) {
+      count *= extent;
+      continue;
+    }
+    fail_input(
+        ErrorId::data_mismatch,
+        "data.weights: {} has the shape [{}], but a sample has {} targets; give one number per point of "
+        "the grid",
+        where, fmt::join(dims, ", "), max_points);
+  }
+  const NumberConversion conversion =
+      conversion_of(array.facts().type, array.attributes(), std::nullopt, where);
+  std::vector<std::byte> stored(static_cast<std::size_t>(count * size_of(conversion.type)));
+  array.read({std::vector<std::int64_t>(dims.size(), 0), std::vector<std::int64_t>(dims.size(), 1), dims},
+             stored.data());
+  auto weights = std::make_shared<PointWeights>(
+      PointWeights{where, dims, std::vector<float>(static_cast<std::size_t>(count))});
+  std::vector<float>& values = weights->values;
+  static_cast<void>(convert_numbers(conversion, {{count, 1, 1}}, stored.data(), values.data()));
+  require_valid(where, dims, values);
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(count);
+  for (float& value : values) value = static_cast<float>(static_cast<double>(value) / mean);
+  return weights;
+}
+
+void require_agreed(const std::shared_ptr<const PointWeights>& weights, RankGroup& ranks) {
+  const auto seen = values_of_ranks(ranks, digest_of(weights.get()));
+  if (seen.size() < 2) return;
+  fail_input(ErrorId::ranks_disagree,
+             "data.weights is not the same array for all ranks: {}; all must see the same", describe(seen));
+}
+
+void require_same_weights(const std::string& path, const std::shared_ptr<const PointWeights>& before,
+                          const std::shared_ptr<const PointWeights>& now) {
+  const bool are_same = before && now ? before->values == now->values : before == now;
+  if (are_same) return;
+  fail_input(ErrorId::restart_mismatch,
+             "{} was trained with {}, the deck gives {}; a restart needs the same weights of points "
+             "(data.weights)",
+             path, before ? "the weights " + digest_of(before.get()) : "equal weights of all points",
+             now ? fmt::format("{}, {}", now->source, digest_of(now.get())) : "none");
+}
+
+}  // namespace mylos

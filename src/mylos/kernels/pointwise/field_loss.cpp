@@ -1,0 +1,268 @@
+#include "mylos/kernels/pointwise/field_loss.hpp"
+
+#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/kernels/pointwise/target_errors.hpp"
+
+namespace mylos {
+namespace {
+
+/// The channels [first, first + width) of a sample, over which a norm is taken.
+struct ChannelGroups {
+  std::int64_t count;
+  std::int64_t width;
+};
+
+ChannelGroups groups_of(const FieldPoints& field, bool per_channel) {
+  return per_channel ? ChannelGroups{field.channels, 1} : ChannelGroups{1, field.channels};
+}
+
+template <class T, class Loss>
+void weighted_mean(const Execution& exec, KernelName name, const FieldPoints& field, const LossArrays& arrays,
+                   const Loss& loss) {
+  const T* predictions = arrays.predictions.as<T>();
+  T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
+  const float* targets = arrays.targets;
+  const float* weights = field.weights;
+  const float* loss_scale = arrays.loss_scale;
+  const float inverse_count = arrays.inverse_count;
+  float* row_loss = arrays.row_loss;
+  const std::int64_t points = field.points;
+  const std::int64_t channels = field.channels;
+  const std::int64_t columns = points * channels;
+  for_each_row(
+      exec, name, arrays.predictions.rows(), columns, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const T* p = predictions + index * columns;
+        const float* t = targets + index * columns;
+        const Loss of = loss;
+        const double sum = row.sum(points, [=](std::int64_t point) {
+          double total = 0;
+          for (std::int64_t c = point * channels; c < (point + 1) * channels; ++c)
+            total += static_cast<double>(of.value(to_float(p[c]), t[c]));
+          return static_cast<double>(weights[point]) * total;
+        });
+        const double inverse_columns = 1.0 / static_cast<double>(columns);
+        if (d_predictions != nullptr) {
+          T* d = d_predictions + index * columns;
+          const float factor = *loss_scale * inverse_count * static_cast<float>(inverse_columns);
+          row.for_each(points, [=](std::int64_t point) {
+            const float of_point = factor * weights[point];
+            for (std::int64_t c = point * channels; c < (point + 1) * channels; ++c)
+              d[c] = from_float<T>(of_point * of.slope(to_float(p[c]), t[c]));
+          });
+        }
+        row.once([=]() { row_loss[index] = static_cast<float>(sum * inverse_columns); });
+      });
+}
+
+template <class Loss>
+void weighted_mean_of(const Execution& exec, KernelName name, const FieldPoints& field,
+                      const LossArrays& arrays, const Loss& loss) {
+  dispatch(arrays.predictions.type(),
+           [&](auto type) { weighted_mean<typename decltype(type)::type>(exec, name, field, arrays, loss); });
+}
+
+template <class T>
+void relative_l2(const Execution& exec, const FieldPoints& field, ChannelGroups groups,
+                 const LossArrays& arrays) {
+  const T* predictions = arrays.predictions.as<T>();
+  T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
+  const float* targets = arrays.targets;
+  const float* weights = field.weights;
+  const float* loss_scale = arrays.loss_scale;
+  const float inverse_count = arrays.inverse_count;
+  float* row_loss = arrays.row_loss;
+  const std::int64_t points = field.points;
+  const std::int64_t channels = field.channels;
+  const std::int64_t columns = points * channels;
+  for_each_row(
+      exec, "relative_l2", arrays.predictions.rows(), columns,
+      KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const T* p = predictions + index * columns;
+        const float* t = targets + index * columns;
+        const double inverse_groups = 1.0 / static_cast<double>(groups.count);
+        double total = 0;
+        for (std::int64_t group = 0; group < groups.count; ++group) {
+          const std::int64_t first = group * groups.width;
+          const std::int64_t width = groups.width;
+          const double error = Kokkos::sqrt(row.sum(points, [=](std::int64_t point) {
+            double sum = 0;
+            for (std::int64_t c = point * channels + first; c < point * channels + first + width; ++c)
+              sum += static_cast<double>(SquaredError::value(to_float(p[c]), t[c]));
+            return weights == nullptr ? sum : static_cast<double>(weights[point]) * sum;
+          }));
+          const double norm = Kokkos::sqrt(row.sum(points, [=](std::int64_t point) {
+            double sum = 0;
+            for (std::int64_t c = point * channels + first; c < point * channels + first + width; ++c)
+              sum += static_cast<double>(t[c]) * static_cast<double>(t[c]);
+            return weights == nullptr ? sum : static_cast<double>(weights[point]) * sum;
+          }));
+          const double share = (norm > 0 ? 1.0 / norm : 1.0) * inverse_groups;
+          if (d_predictions != nullptr) {
+            T* d = d_predictions + index * columns;
+            const auto inverse_error = static_cast<float>(error == 0 ? 0.0 : 1.0 / error);
+            const float factor = *loss_scale * inverse_count * static_cast<float>(share);
+            row.for_each(points, [=](std::int64_t point) {
+              const float of_point = weights == nullptr ? inverse_error : inverse_error * weights[point];
+              for (std::int64_t c = point * channels + first; c < point * channels + first + width; ++c)
+                d[c] = from_float<T>(factor * ((to_float(p[c]) - t[c]) * of_point));
+            });
+          }
+          total += error * share;
+        }
+        row.once([=]() { row_loss[index] = static_cast<float>(total); });
+      });
+}
+
+/// The axes of a grid with derivatives of one kind.
+template <Derivative D>
+struct Slopes {
+  explicit Slopes(const FieldDerivatives& derivatives) : axes(derivatives.axes) {
+    for (int a = 0; a < axes; ++a) {
+      axis[a] = AxisSlope<D>(derivatives.axis[a]);
+      weights[a] = derivatives.axis[a].weights;
+    }
+  }
+
+  int axes;
+  AxisSlope<D> axis[FieldDerivatives::max_axes];
+  const float* weights[FieldDerivatives::max_axes] = {};
+};
+
+template <class T, Derivative D>
+void relative_h1(const Execution& exec, const FieldPoints& field, const Slopes<D>& slopes,
+                 ChannelGroups groups, const LossArrays& arrays, float* workspace) {
+  const T* predictions = arrays.predictions.as<T>();
+  T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
+  const float* targets = arrays.targets;
+  const float* weights = field.weights;
+  const float* loss_scale = arrays.loss_scale;
+  const float inverse_count = arrays.inverse_count;
+  float* row_loss = arrays.row_loss;
+  const std::int64_t points = field.points;
+  const std::int64_t channels = field.channels;
+  const std::int64_t columns = points * channels;
+  for_each_row(
+      exec, "relative_h1", arrays.predictions.rows(), columns,
+      KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+        const T* p = predictions + index * columns;
+        const float* t = targets + index * columns;
+        float* const errors = workspace + index * columns * (1 + slopes.axes);
+        row.for_each(columns, [=](std::int64_t c) { errors[c] = to_float(p[c]) - t[c]; });
+        row.barrier();
+        const double inverse_groups = 1.0 / static_cast<double>(groups.count);
+        double total = 0;
+        for (std::int64_t group = 0; group < groups.count; ++group) {
+          const std::int64_t first = group * groups.width;
+          const std::int64_t last = first + groups.width;
+          double error = row.sum(points, [=](std::int64_t point) {
+            double sum = 0;
+            for (std::int64_t c = point * channels + first; c < point * channels + last; ++c)
+              sum += static_cast<double>(errors[c]) * static_cast<double>(errors[c]);
+            return weights == nullptr ? sum : static_cast<double>(weights[point]) * sum;
+          });
+          double norm = row.sum(points, [=](std::int64_t point) {
+            double sum = 0;
+            for (std::int64_t c = point * channels + first; c < point * channels + last; ++c)
+              sum += static_cast<double>(t[c]) * static_cast<double>(t[c]);
+            return weights == nullptr ? sum : static_cast<double>(weights[point]) * sum;
+          });
+          for (int a = 0; a < slopes.axes; ++a) {
+            const AxisSlope<D> axis = slopes.axis[a];
+            const float* const of_axis = slopes.weights[a];
+            float* const weighted = errors + (1 + a) * columns;
+            error += row.sum(points, [=](std::int64_t point) {
+              const float weight = of_axis == nullptr ? 1.0f : of_axis[point];
+              double sum = 0;
+              for (std::int64_t k = first; k < last; ++k) {
+                const float slope =
+                    axis.of([=](std::int64_t at) { return errors[at * channels + k]; }, point);
+                weighted[point * channels + k] = weight * slope;
+                sum += static_cast<double>(slope) * static_cast<double>(slope);
+              }
+              return static_cast<double>(weight) * sum;
+            });
+            norm += row.sum(points, [=](std::int64_t point) {
+              const float weight = of_axis == nullptr ? 1.0f : of_axis[point];
+              double sum = 0;
+              for (std::int64_t k = first; k < last; ++k) {
+                const float slope = axis.of([=](std::int64_t at) { return t[at * channels + k]; }, point);
+                sum += static_cast<double>(slope) * static_cast<double>(slope);
+              }
+              return static_cast<double>(weight) * sum;
+            });
+          }
+          const double size = Kokkos::sqrt(error);
+          const double share = (norm > 0 ? 1.0 / Kokkos::sqrt(norm) : 1.0) * inverse_groups;
+          if (d_predictions != nullptr) {
+            row.barrier();
+            T* d = d_predictions + index * columns;
+            const auto inverse_size = static_cast<float>(size == 0 ? 0.0 : 1.0 / size);
+            const float factor = *loss_scale * inverse_count * static_cast<float>(share);
+            const Slopes<D> of = slopes;
+            row.for_each(points, [=](std::int64_t point) {
+              const float weight = weights == nullptr ? 1.0f : weights[point];
+              for (std::int64_t k = first; k < last; ++k) {
+                float sum = weight * errors[point * channels + k];
+                for (int a = 0; a < of.axes; ++a) {
+                  const float* const weighted = errors + (1 + a) * columns;
+                  sum += of.axis[a].transposed([=](std::int64_t at) { return weighted[at * channels + k]; },
+                                               point);
+                }
+                d[point * channels + k] = from_float<T>(factor * (sum * inverse_size));
+              }
+            });
+          }
+          total += size * share;
+        }
+        row.once([=]() { row_loss[index] = static_cast<float>(total); });
+      });
+}
+
+template <Derivative D>
+void relative_h1_by(const Execution& exec, const FieldPoints& field, const FieldDerivatives& derivatives,
+                    bool per_channel, const LossArrays& arrays, float* workspace) {
+  const Slopes<D> slopes(derivatives);
+  dispatch(arrays.predictions.type(), [&](auto type) {
+    relative_h1<typename decltype(type)::type>(exec, field, slopes, groups_of(field, per_channel), arrays,
+                                               workspace);
+  });
+}
+
+}  // namespace
+
+void weighted_squared_error(const Execution& exec, const FieldPoints& field, const LossArrays& arrays) {
+  weighted_mean_of(exec, "weighted_square", field, arrays, SquaredError{});
+}
+
+void weighted_absolute_error(const Execution& exec, const FieldPoints& field, const LossArrays& arrays) {
+  weighted_mean_of(exec, "weighted_error", field, arrays, AbsoluteError{});
+}
+
+void weighted_huber_loss(const Execution& exec, const FieldPoints& field, const LossArrays& arrays,
+                         float delta) {
+  weighted_mean_of(exec, "weighted_huber", field, arrays, HuberLoss{delta});
+}
+
+void relative_l2_of_field(const Execution& exec, const FieldPoints& field, bool per_channel,
+                          const LossArrays& arrays) {
+  dispatch(arrays.predictions.type(), [&](auto type) {
+    relative_l2<typename decltype(type)::type>(exec, field, groups_of(field, per_channel), arrays);
+  });
+}
+
+void relative_h1_of_field(const Execution& exec, const FieldPoints& field,
+                          const FieldDerivatives& derivatives, bool per_channel, const LossArrays& arrays,
+                          float* workspace) {
+  switch (derivatives.derivative) {
+    case Derivative::differences:
+      return relative_h1_by<Derivative::differences>(exec, field, derivatives, per_channel, arrays,
+                                                     workspace);
+    case Derivative::one_sided:
+      return relative_h1_by<Derivative::one_sided>(exec, field, derivatives, per_channel, arrays, workspace);
+    case Derivative::spectral:
+      break;
+  }
+  relative_h1_by<Derivative::spectral>(exec, field, derivatives, per_channel, arrays, workspace);
+}
+
+}  // namespace mylos
