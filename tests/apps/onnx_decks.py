@@ -10,7 +10,7 @@ steps = 6
 train = "{name}-data.h5"
 batch = 8
 normalize = "{normalize}"
-[precision]
+{shape}[precision]
 compute = "fp32"
 [optimizer]
 lr = 1e-2
@@ -68,22 +68,22 @@ def write_data(path, shape, targets, loss, samples=24):
     inputs = source.normal(size=(samples, columns)) * source.uniform(0.1, 3, columns) + source.normal(size=columns) * 5
     with h5py.File(path, "w") as file:
         file["inputs"] = inputs.astype("f4")
-        if len(shape) > 1:
-            file.attrs["shape"] = numpy.bytes_(" ".join(map(str, shape)))
         if loss == "cross_entropy":
             labels = source.integers(0, targets, samples)
             labels[:targets] = range(targets)
             file["labels"] = labels.astype("i4")
+            file.attrs["classes"] = targets
         elif loss == "binary_cross_entropy":
             file["targets"] = source.integers(0, 2, (samples, targets)).astype("f4")
         else:
-            file["targets"] = (source.normal(size=(samples, targets)) * 4 + 100).astype("f4")
+            file["targets"] = (source.normal(size=(samples, targets)) * 4 + 3).astype("f4")
     return inputs.astype("f4").reshape(samples, *shape)
 
 
 def write_deck(folder, name):
     """Writes NAME.toml and NAME-data.h5, and returns the inputs."""
     model, shape, targets, loss, normalize = NETWORKS[name]
-    deck = RUN.format(name=name, loss=loss, normalize=normalize) + model + "\n"
+    deck = RUN.format(name=name, loss=loss, normalize=normalize,
+                      shape=f"shape = {list(shape)}\n" if len(shape) > 1 else "") + model + "\n"
     (folder / f"{name}.toml").write_text(deck, encoding="utf-8")
     return write_data(folder / f"{name}-data.h5", shape, targets, loss)
