@@ -20,7 +20,7 @@ from small_problem import Command, environment, gpt_deck
 TOLERANCE = 1e-5  # of the largest output
 HALF_TOLERANCE = 2e-3
 SCRIPT = pathlib.Path(__file__).with_name("onnx_outputs.py")
-GPTS = {"gpt": "", "rotary": 'positions = "rotary"\nnorm = "rmsnorm"\nfeed_forward = "swiglu"\nbias = false\ntied = false',
+GPTS = {"gpt": "vocabulary = 28", "rotary": 'vocabulary = 28\npositions = "rotary"\nnorm = "rmsnorm"\nfeed_forward = "swiglu"\nbias = false\ntied = false',
         "padded": "vocabulary = 40"}
 
 
