@@ -109,6 +109,11 @@ if(NOT Mylos_ENABLE_IMAGES STREQUAL "OFF" AND NOT Mylos_ONLY_KERNELS)
 endif()
 mylos_optional(IMAGES "${PNG_FOUND}" "${TurboJPEG_FOUND}")
 
+if(NOT Mylos_ENABLE_ONNX STREQUAL "OFF" AND NOT Mylos_ONLY_KERNELS)
+  find_package(OnnxProto QUIET)
+endif()
+mylos_optional(ONNX "${OnnxProto_FOUND}")
+
 if(Mylos_HAVE_CUDA)
   find_package(CUDAToolkit REQUIRED)
   find_package(NCCL QUIET)

@@ -7,6 +7,7 @@ set(Mylos_ENABLE_ONEDNN AUTO CACHE STRING "oneDNN products on hosts (ON, OFF, AU
 set(Mylos_ENABLE_LIBDEFLATE AUTO CACHE STRING "CRC-32 of checkpoints by libdeflate, else by zlib (ON, OFF, AUTO)")
 set(Mylos_ENABLE_STATIC_HDF5 AUTO CACHE STRING "The command contains HDF5 instead of loading it (ON, OFF, AUTO)")
 set(Mylos_ENABLE_IMAGES AUTO CACHE STRING "PNG and JPEG files for mylos prepare images (ON, OFF, AUTO)")
+set(Mylos_ENABLE_ONNX AUTO CACHE STRING "ONNX files of mylos export (ON, OFF, AUTO)")
 set(Mylos_ENABLE_KOKKOSKERNELS AUTO CACHE STRING "Kokkos Kernels products on any backend (ON, OFF, AUTO)")
 set(Mylos_ENABLE_NCCL AUTO CACHE STRING "NCCL communicator on NVIDIA devices (ON, OFF, AUTO)")
 set(Mylos_ENABLE_CUBLASLT AUTO CACHE STRING "cuBLASLt products on NVIDIA devices (ON, OFF, AUTO)")

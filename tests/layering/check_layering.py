@@ -34,6 +34,7 @@ TOPICS = {
     "config": "schema keys deck",
     "checkpoint": "file write",
     "inference": "arrays grids . rollout",
+    "interchange": ". onnx",
     "train": "step history evaluation health plan start adapt online run",
     "apps": "commands.hpp launch options tables report commands main.cpp",
 }
@@ -53,6 +54,7 @@ WRAPPED = {
                     r"apps/mylos/tables/(advise|precision)_json\.cpp|apps/mylos/report/.*",
     r"png\.h": r"data/prepare/image_png\.cpp",
     r"turbojpeg\.h": r"data/prepare/image_jpeg\.cpp",
+    r"(onnx|google/protobuf)/.*": r"interchange/onnx/onnx_file\.cpp",
     r"xxhash\.h": r"io/files/digest\.cpp",
     r"mpi\.h": r"(comm|io|api|apps)/.*|(train/online_trainer|precision/gradient_scaler)\.hpp",
 }

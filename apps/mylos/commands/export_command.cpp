@@ -1,4 +1,4 @@
-// mylos export RUN MODEL.h5 [--type fp32|bf16|fp16] [--best] [--average]
+// mylos export RUN MODEL.h5|MODEL.onnx [--type fp32|bf16|fp16] [--opset N] [--best] [--average]
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -14,6 +14,8 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/inference/model_file.hpp"
+#include "mylos/interchange/onnx/onnx_file.hpp"
+#include "mylos/interchange/onnx/onnx_network.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos::app {
@@ -26,14 +28,36 @@ std::optional<DType> exported_type(const std::string& name) {
   return std::nullopt;
 }
 
+bool is_onnx(const std::string& output) {
+  return output.ends_with(".onnx");
+}
+
+/// Throws Error (bad_input) where options do not apply to the kind of the file.
+void require_options_apply(const ExportArguments& arguments) {
+  if (!is_onnx(arguments.output)) {
+    if (arguments.opset != 0)
+      fail_input(ErrorId::arguments_conflict,
+                 "{}: --opset is for ONNX files; name the output MODEL.onnx, or leave --opset out",
+                 printable(arguments.output));
+    return;
+  }
+  require_onnx();
+  if (arguments.type == name_of(DType::bf16))
+    fail_input(ErrorId::arguments_conflict,
+               "{}: --type bf16: ONNX's operators compute in fp32 or fp16; give one of these",
+               printable(arguments.output));
+}
+
 /// Refuses to replace what is no model file that can be written again: a checkpoint, or the data of the run.
 void require_replaceable(const CheckpointReader& checkpoint, const std::string& output) {
   if (output.ends_with(".safetensors")) {
-    fail_input(ErrorId::bad_argument,
-               "{}: `mylos export` writes HDF5; name it MODEL.h5, or let `mylos convert` write safetensors",
-               printable(output));
+    fail_input(
+        ErrorId::bad_argument,
+        "{}: `mylos export` writes HDF5 and ONNX; name it MODEL.h5 or MODEL.onnx, or let `mylos convert` "
+        "write safetensors",
+        printable(output));
   }
-  require_hdf5_name(output);
+  if (!is_onnx(output)) require_hdf5_name(output);
   std::error_code failure;
   const std::filesystem::file_status there = std::filesystem::status(output, failure);
   if (failure && there.type() != std::filesystem::file_type::not_found)
@@ -49,23 +73,50 @@ void require_replaceable(const CheckpointReader& checkpoint, const std::string& 
   require_other_than_data(options.data, output);
 }
 
+/// "of step 500", or "of step 500, average of weights,"
+std::string origin_of(const CheckpointReader& checkpoint, bool average) {
+  return fmt::format("of step {}{}", checkpoint.header().step, average ? ", average of weights," : "");
+}
+
+void export_onnx(const CheckpointReader& checkpoint, const ExportArguments& arguments,
+                 StoredWeights weights) {
+  OnnxOptions options{.type = exported_type(arguments.type).value_or(DType::fp32), .weights = weights};
+  if (arguments.opset != 0) options.opset = arguments.opset;
+  OnnxModel model = make_onnx_model(checkpoint, options);
+  const std::size_t nodes = model.graph.nodes.size();
+  write_onnx(std::move(model.graph), arguments.output);
+  standard_output(0).line(fmt::format("{}: ONNX graph {} in {}, opset {}, {} nodes, {} weights ({}), from {}",
+                                      arguments.output, origin_of(checkpoint, arguments.run.average),
+                                      name_of(options.type), options.opset, nodes, model.weights,
+                                      format_bytes(model.weight_bytes), checkpoint.path()));
+}
+
+void export_model_file(const CheckpointReader& checkpoint, const ExportArguments& arguments,
+                       StoredWeights weights) {
+  const WrittenModel written = write_model_file(checkpoint, arguments.output,
+                                                {.type = exported_type(arguments.type), .weights = weights});
+  standard_output(0).line(fmt::format("{}: model {} in {}, {} weights ({}), from {}", arguments.output,
+                                      origin_of(checkpoint, arguments.run.average), name_of(written.type),
+                                      written.weights, format_bytes(written.weight_bytes),
+                                      checkpoint.path()));
+}
+
 }  // namespace
 
 ExitCode export_command(const ExportArguments& arguments) {
   RankGroup ranks = ranks_of_start();
   if (ranks.size() > 1)
     fail_input(ErrorId::wrong_rank_count, "mylos export runs on one rank; start it without mpirun");
+  require_options_apply(arguments);
   const CheckpointReader checkpoint(ranks, checkpoint_file(ranks, arguments.run));
   require_average(checkpoint, arguments.run);
   require_replaceable(checkpoint, arguments.output);
-  const WrittenModel written =
-      write_model_file(checkpoint, arguments.output,
-                       {.type = exported_type(arguments.type),
-                        .weights = arguments.run.average ? StoredWeights::average : StoredWeights::current});
-  standard_output(0).line(fmt::format(
-      "{}: model of step {}{} in {}, {} weights ({}), from {}", arguments.output, checkpoint.header().step,
-      arguments.run.average ? ", average of weights," : "", name_of(written.type), written.weights,
-      format_bytes(written.weight_bytes), checkpoint.path()));
+  const StoredWeights weights = arguments.run.average ? StoredWeights::average : StoredWeights::current;
+  if (is_onnx(arguments.output)) {
+    export_onnx(checkpoint, arguments, weights);
+  } else {
+    export_model_file(checkpoint, arguments, weights);
+  }
   return ExitCode::done;
 }
 

@@ -8,6 +8,7 @@
 #include "launch/start.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
+#include "mylos/interchange/onnx/onnx_file.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
@@ -38,11 +39,11 @@ std::string version_text() {
   for (const Instructions here : available_instructions()) instructions.push_back(name_of(here));
   return fmt::format(
       "mylos {}\n  Kokkos {}.{}.{}, {}, loops compiled for {}\n  {}\n  {}\n  product engines: {}{}\n  "
-      "instructions: {}; here are {}",
+      "instructions: {}; here are {}\n  ONNX: {}",
       code_version(), KOKKOS_VERSION / 10000, KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100,
       Execution::name(), compiled_for(), mpi.substr(0, mpi.find(',')), hdf5::library_version(),
       fmt::join(gemm_engine_names(), ", "), fused_attention_line(), describe_instructions(),
-      fmt::join(instructions, ", "));
+      fmt::join(instructions, ", "), onnx_library());
 }
 
 }  // namespace mylos::app

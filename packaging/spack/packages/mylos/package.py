@@ -74,6 +74,7 @@ class Mylos(CMakePackage, CudaPackage):
             self.define("Mylos_ENABLE_CUBLASLT", self.spec.satisfies("+cuda")),
             self.define("Mylos_ENABLE_IMAGES", True),
             self.define("Mylos_ENABLE_LIBDEFLATE", True),
+            self.define("Mylos_ENABLE_ONNX", False),  # its protobuf would be one more for a site to agree on
             self.define("Mylos_ENABLE_NCCL", self.spec.satisfies("+nccl")),
             self.define("Mylos_ENABLE_ONEDNN", self.spec.satisfies("+onednn")),
             self.define_from_variant("Mylos_ENABLE_KOKKOSKERNELS", "kokkos_kernels"),

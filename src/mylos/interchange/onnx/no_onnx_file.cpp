@@ -1,0 +1,21 @@
+// Replaces the writer of ONNX files in builds without libonnx and protobuf.
+#include "mylos/base/error.hpp"
+#include "mylos/interchange/onnx/onnx_file.hpp"
+
+namespace mylos {
+
+std::string onnx_library() {
+  return "none";
+}
+
+void require_onnx() {
+  fail_input(ErrorId::not_in_build,
+             "this mylos was built without ONNX's definitions and protobuf, which write MODEL.onnx. Install "
+             "them (Debian: libonnx-dev, libprotobuf-dev) and build again with -DMylos_ENABLE_ONNX=ON");
+}
+
+void write_onnx(OnnxGraph, const std::string&) {
+  require_onnx();
+}
+
+}  // namespace mylos

@@ -1,0 +1,165 @@
+#include "mylos/interchange/onnx/onnx_grids.hpp"
+
+#include <limits>
+
+#include "mylos/model/parameters/channels_first.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t first_grid_axis = 2;  // after batch and channels
+
+/// Returns the numbers of the grid's axes, of the three that kernels have.
+OnnxNumbers along(const Extents& extents, std::size_t axes) {
+  return {extents.end() - static_cast<std::ptrdiff_t>(axes), extents.end()};
+}
+
+/// Returns both ends' padding, as the attribute "pads".
+OnnxNumbers both_ends(const Extents& padding, std::size_t axes) {
+  OnnxNumbers pads = along(padding, axes);
+  pads.insert(pads.end(), pads.begin(), pads.end());
+  return pads;
+}
+
+bool has_any(const OnnxNumbers& numbers) {
+  for (const std::int64_t number : numbers) {
+    if (number != 0) return true;
+  }
+  return false;
+}
+
+/// Extends each axis of a grid by what lies beyond its edges. (The mode "wrap" of Pad came with opset 19.)
+std::string with_edges(OnnxBuilder& graph, const ConvolutionShape& shape, std::string x, OnnxType type,
+                       std::size_t axes) {
+  const OnnxNumbers padding = along(shape.padding, axes);
+  if (shape.padding_kind == PaddingKind::reflect) {
+    OnnxNumbers ends{0, 0};
+    ends.insert(ends.end(), padding.begin(), padding.end());
+    return graph.pad(x, type, "reflect", ends, ends);
+  }
+  const OnnxNumbers extents = along(shape.input.extent, axes);
+  for (std::size_t i = 0; i < axes; ++i) {
+    if (padding[i] == 0) continue;
+    const std::int64_t axis = first_grid_axis + static_cast<std::int64_t>(i);
+    const std::string before = graph.slice(x, axis, extents[i] - padding[i], to_end);
+    const std::string after = graph.slice(x, axis, 0, padding[i]);
+    x = graph.node("Concat", {before, x, after}, {{"axis", axis}});
+  }
+  return x;
+}
+
+/// Adds what a transposed convolution wrote beyond the edges of its output to the points that it stands for:
+/// the adjoint of with_edges(). x: the output with `padding` points more at both ends of each axis.
+std::string folded(OnnxBuilder& graph, const ConvolutionShape& shape, std::string x, OnnxType type,
+                   std::size_t axes) {
+  const OnnxNumbers padding = along(shape.padding, axes);
+  const OnnxNumbers extents = along(output_grid(shape).extent, axes);
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t count = padding[i];
+    if (count == 0) continue;
+    const std::int64_t axis = first_grid_axis + static_cast<std::int64_t>(i);
+    const std::int64_t points = extents[i];
+    const auto placed = [&](const std::string& edge, std::int64_t first) {
+      OnnxNumbers before(axes + 2, 0), after(axes + 2, 0);
+      before[i + 2] = first;
+      after[i + 2] = points - count - first;
+      return graph.pad(edge, type, "constant", before, after);
+    };
+    const std::string core = graph.slice(x, axis, count, count + points);
+    const bool mirrors = shape.padding_kind == PaddingKind::reflect;
+    const std::int64_t end = points + 2 * count;
+    const std::string low = mirrors ? placed(graph.reversed(x, axis, count, count), 1)
+                                    : placed(graph.slice(x, axis, 0, count), points - count);
+    const std::string high = mirrors ? placed(graph.reversed(x, axis, end, count), points - 1 - count)
+                                     : placed(graph.slice(x, axis, end - count, end), 0);
+    x = graph.node("Add", {graph.node("Add", {core, low}), high});
+  }
+  return x;
+}
+
+/// Returns the kernel in ONNX's layout, which is PyTorch's.
+std::string kernel_of(OnnxLayer& layer, const ConvolutionShape& shape, std::size_t axes) {
+  const std::int64_t rows = weight_rows(shape);
+  const std::int64_t channels = weight_columns(shape) / shape.taps();
+  OnnxNumbers dims = along(shape.kernel, axes);
+  dims.insert(dims.begin(), {rows, channels});
+  const std::vector<float> ours = layer.values("weight");
+  std::vector<float> theirs(ours.size());
+  to_channels_first(ChannelsFirst{dims, shape.taps(), channels}, std::span<const float>(ours),
+                    std::span<float>(theirs));
+  return layer.graph.numbers("weight", layer.type(), dims, theirs);
+}
+
+}  // namespace
+
+OnnxBoundary onnx_convolution(OnnxLayer& layer, const ConvolutionOptions& options, OnnxBoundary& x) {
+  OnnxBuilder& graph = layer.graph;
+  const ConvolutionShape& shape = options.shape;
+  const std::size_t axes = x.axes();
+  const bool has_edges = shape.padding_kind != PaddingKind::zero && has_any(along(shape.padding, axes));
+  std::string value = x.in(OnnxLayout::channels_first, graph);
+  if (has_edges && !shape.transposed) value = with_edges(graph, shape, value, layer.type(), axes);
+  std::vector<OnnxAttribute> attributes{
+      {"kernel_shape", along(shape.kernel, axes)},
+      {"strides", along(shape.stride, axes)},
+      {"dilations", along(shape.dilation, axes)},
+      {"pads", has_edges ? OnnxNumbers(2 * axes, 0) : both_ends(shape.padding, axes)},
+      {"group", shape.groups}};
+  if (shape.transposed) attributes.push_back({"output_padding", along(shape.output_padding, axes)});
+  std::vector<std::string> inputs{value, kernel_of(layer, shape, axes)};
+  const bool adds_bias_later = has_edges && shape.transposed;  // folding would add it twice
+  if (options.bias && !adds_bias_later) inputs.push_back(layer.parameter("bias", {shape.outputs}));
+  value = graph.node(shape.transposed ? "ConvTranspose" : "Conv", std::move(inputs), std::move(attributes));
+  if (has_edges && shape.transposed) value = folded(graph, shape, value, layer.type(), axes);
+  if (options.bias && adds_bias_later) {
+    OnnxNumbers dims(axes + 1, 1);
+    dims.front() = shape.outputs;
+    value = graph.node("Add", {value, layer.parameter("bias", dims)});
+  }
+  value = onnx_activation(graph, options.activation, value, layer.type());
+  return {output_grid(shape), axes, layer.type(), OnnxLayout::channels_first, value};
+}
+
+OnnxBoundary onnx_pool(OnnxLayer& layer, const PoolBlock& pool, OnnxBoundary& x) {
+  OnnxBuilder& graph = layer.graph;
+  const PoolOptions& options = pool.options();
+  const std::size_t axes = x.axes();
+  std::string value = x.in(OnnxLayout::channels_first, graph);
+  if (options.pool == PoolType::global_average) {
+    if (axes > 0) {
+      value = graph.cast(value, layer.type(), OnnxType::float32);  // a sum over all points
+      value = graph.reshape(graph.node("GlobalAveragePool", {value}), {0, pool.output().channels});
+      value = graph.cast(value, OnnxType::float32, layer.type());
+    }
+    return {pool.output(), 0, layer.type(), OnnxLayout::rows, value};
+  }
+  std::vector<OnnxAttribute> attributes{{"kernel_shape", along(options.shape.window, axes)},
+                                        {"strides", along(options.shape.stride, axes)},
+                                        {"pads", both_ends(options.shape.padding, axes)}};
+  const bool takes_maximum = options.pool == PoolType::max;
+  if (!takes_maximum) attributes.push_back({"count_include_pad", std::int64_t{0}});
+  value = graph.node(takes_maximum ? "MaxPool" : "AveragePool", {value}, std::move(attributes));
+  return {pool.output(), axes, layer.type(), OnnxLayout::channels_first, value};
+}
+
+OnnxBoundary onnx_upsampling(OnnxLayer& layer, const UpsampleBlock& upsample, OnnxBoundary& x) {
+  OnnxBuilder& graph = layer.graph;
+  const UpsampleShape& shape = upsample.options().shape;
+  std::vector<float> scales{1, 1};
+  for (const std::int64_t factor : along(shape.factor, x.axes()))
+    scales.push_back(static_cast<float>(factor));
+  const auto count = static_cast<std::int64_t>(scales.size());
+  const bool is_linear = shape.interpolation == Interpolation::linear;
+  std::vector<OnnxAttribute> attributes{
+      {"mode", std::string(is_linear ? "linear" : "nearest")},
+      {"coordinate_transformation_mode", std::string(is_linear ? "half_pixel" : "asymmetric")}};
+  if (!is_linear) attributes.push_back({"nearest_mode", std::string("floor")});
+  const std::string value = graph.node("Resize",
+                                       {x.in(OnnxLayout::channels_first, graph), "",
+                                        graph.numbers("scales", OnnxType::float32, {count}, scales)},
+                                       std::move(attributes));
+  return {upsample.output(), x.axes(), layer.type(), OnnxLayout::channels_first, value};
+}
+
+}  // namespace mylos

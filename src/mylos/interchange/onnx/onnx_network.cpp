@@ -1,0 +1,181 @@
+#include "mylos/interchange/onnx/onnx_network.hpp"
+
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/base/version.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
+#include "mylos/config/deck.hpp"
+#include "mylos/inference/network_state.hpp"
+#include "mylos/interchange/onnx/onnx_chain.hpp"
+#include "mylos/interchange/onnx/onnx_scaling.hpp"
+#include "mylos/interchange/onnx/onnx_tokens.hpp"
+#include "mylos/interchange/onnx/onnx_weights.hpp"
+#include "mylos/io/system/system_memory.hpp"
+#include "mylos/model/network/make_chain.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr const char* batch_dimension = "batch";
+
+OnnxPort port_of(const std::string& name, OnnxType type, const OnnxNumbers& shape) {
+  OnnxPort port{name, type, {batch_dimension}};
+  port.dims.insert(port.dims.end(), shape.begin(), shape.end());
+  return port;
+}
+
+/// Returns the chain in the types of the graph.
+Chain chain_in(const StoredNetwork& network, DType type) {
+  PrecisionOptions precision = network.options.precision;
+  precision.compute = type;
+  precision.masters = MasterWeights::fp32;
+  precision.adapt = false;
+  if (type == DType::fp32) precision.rules.clear();
+  return make_chain(network.options.model, precision, network.options.run.seed, false);
+}
+
+/// Returns what the outputs of a loss are, as `mylos predict` says it.
+const char* meaning_of(const StoredNetwork& network) {
+  if (network.options.model.type == ModelType::gpt) return "logits of the next token";
+  if (network.chain.loss() == LossType::cross_entropy) return "probability of each class";
+  if (network.chain.loss() == LossType::binary_cross_entropy) return "probability of each target";
+  return "targets in their own units";
+}
+
+/// Makes probabilities of the outputs, or gives them the targets' units.
+OnnxBoundary interpreted(OnnxBuilder& graph, const StoredNetwork& network, OnnxBoundary y) {
+  if (network.chain.loss() == LossType::cross_entropy) {
+    const std::string shares =
+        graph.node("Softmax", {y.in(OnnxLayout::rows, graph)}, {{"axis", std::int64_t{-1}}});
+    return y.with(OnnxType::float32, OnnxLayout::rows, shares);
+  }
+  if (network.chain.loss() == LossType::binary_cross_entropy)
+    return y.with(OnnxType::float32, y.layout(), graph.node("Sigmoid", {y.in(y.layout(), graph)}));
+  return onnx_unscaled(graph, network.normalizer.targets, std::move(y), network.path);
+}
+
+/// Ends the graph with an output of this name.
+void add_output(OnnxBuilder& builder, const std::string& value, OnnxPort port) {
+  OnnxGraph& graph = builder.graph();
+  graph.nodes.push_back({port.name + "/Identity", "Identity", {value}, port.name, {}});
+  graph.outputs.push_back(std::move(port));
+}
+
+void add_numbers(OnnxBuilder& builder, const StoredNetwork& network, const ReadOnnxWeight& read) {
+  const ModelOptions& model = network.options.model;
+  const bool on_grid = model.shape.size() > 1;
+  GridShape grid{.channels = network.chain.inputs()};
+  std::size_t axes = 0;
+  if (on_grid) {
+    axes = model.shape.size() - 1;
+    grid.channels = model.shape.back();
+    std::copy(model.shape.begin(), model.shape.end() - 1,
+              grid.extent.end() - static_cast<std::ptrdiff_t>(axes));
+  }
+  const OnnxPort port = port_of("inputs", OnnxType::float32, network.input_shape);
+  builder.graph().inputs.push_back(port);
+  OnnxBoundary x(grid, axes, OnnxType::float32, OnnxLayout::points, port.name);
+  x = onnx_scaled(builder, network.normalizer.inputs, std::move(x), network.path);
+  x = x.cast(onnx_type_of(network.chain.input_type()), builder);
+  OnnxBoundary y = onnx_blocks(builder, network.chain, read, std::move(x)).cast(OnnxType::float32, builder);
+  y = interpreted(builder, network, std::move(y));
+  const OnnxLayout layout = network.output_shape.size() > 1 ? OnnxLayout::points : OnnxLayout::rows;
+  add_output(builder, y.in(layout, builder), port_of("outputs", OnnxType::float32, network.output_shape));
+}
+
+void add_tokens(OnnxBuilder& builder, const StoredNetwork& network, const ReadOnnxWeight& read) {
+  const ModelOptions& model = network.options.model;
+  const std::int64_t known = network.vocabulary ? network.vocabulary->size() : model.vocabulary;
+  OnnxPort tokens{"tokens", OnnxType::int64, {batch_dimension, "tokens"}};
+  OnnxPort logits{"logits", OnnxType::float32, {batch_dimension, "tokens", known}};
+  const std::string value = onnx_gpt(builder, model, network.chain, read, tokens.name, known);
+  builder.graph().inputs.push_back(std::move(tokens));
+  add_output(builder, value, std::move(logits));
+}
+
+void add_metadata(OnnxGraph& graph, const CheckpointReader& checkpoint, const StoredNetwork& network,
+                  StoredWeights weights) {
+  const auto add = [&](const char* name, std::string text) {
+    if (!text.empty()) graph.metadata.emplace_back(std::string("mylos.") + name, std::move(text));
+  };
+  const auto add_names = [&](const char* name, const std::vector<std::string>& names) {
+    add(name, fmt::format("{}", fmt::join(names, "\n")));
+  };
+  add("run", network.options.run.name);
+  add("step", fmt::format("{}", network.step));
+  add("checkpoint", std::filesystem::path(network.path).filename().string());
+  add("digest", contents_digest(checkpoint.path()));
+  add("data", read_stored_data(checkpoint).identity);
+  add("weights", weights == StoredWeights::average ? "average" : "current");
+  add("code_version", checkpoint.header().code_version);
+  add("outputs", meaning_of(network));
+  add_names("input_names", network.input_names);
+  add_names("target_names", network.target_names);
+  add_names("class_names", network.class_names);
+  if (network.vocabulary) {
+    add("vocabulary", std::string(name_of(network.vocabulary->kind())));
+    add("characters", network.vocabulary->text());
+  }
+  add("deck", checkpoint.header().deck);
+}
+
+/// Returns the bytes of all weights in the graph's types.
+std::int64_t bytes_of_weights(const Chain& chain) {
+  std::int64_t bytes = 0;
+  for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
+    for (const ParameterSpec& spec : chain.stage_parameters(stage))
+      bytes += spec.size() * size_of(onnx_type_of(spec.type));
+  }
+  return bytes;
+}
+
+void require_size(const StoredNetwork& network, const OnnxWeights& weights, DType type) {
+  const std::int64_t bytes = bytes_of_weights(network.chain);
+  if (bytes > max_onnx_bytes) {
+    fail_input(ErrorId::too_large, "{}: {} of weights in {}, and a file of ONNX has at most {}; {}",
+               network.path, format_bytes(bytes), name_of(type), format_bytes(max_onnx_bytes),
+               type == DType::fp32 ? "--type fp16 halves them, a model file, MODEL.h5, has no limit"
+                                   : "a model file, MODEL.h5, has no limit");
+  }
+  // The graph, and the largest weight as it is read and in another layout.
+  const std::int64_t needed = bytes + 2 * weights.largest() * static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t available = available_host_memory();
+  if (needed <= available) return;
+  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+              fmt::format("{}: its graph takes {}, {} are available", network.path, format_bytes(needed),
+                          format_bytes(available)));
+}
+
+}  // namespace
+
+OnnxGraph onnx_graph_of(const StoredNetwork& network, std::int64_t opset, const ReadOnnxWeight& read) {
+  OnnxBuilder builder(opset);
+  if (network.options.model.type == ModelType::gpt) {
+    add_tokens(builder, network, read);
+  } else {
+    add_numbers(builder, network, read);
+  }
+  return std::move(builder.graph());
+}
+
+OnnxModel make_onnx_model(const CheckpointReader& checkpoint, const OnnxOptions& options) {
+  StoredNetwork network = read_stored_network(checkpoint, NetworkKinds::numbers_and_tokens);
+  network.chain = chain_in(network, options.type);
+  const OnnxWeights weights(checkpoint, network.chain, options.weights == StoredWeights::average);
+  require_size(network, weights, options.type);
+  OnnxModel model;
+  model.graph =
+      onnx_graph_of(network, options.opset, [&](const std::string& path) { return weights.read(path); });
+  model.graph.name = network.options.run.name.empty() ? "network" : network.options.run.name;
+  model.graph.producer_version = code_version();
+  add_metadata(model.graph, checkpoint, network, options.weights);
+  model.weights = weights.count();
+  model.weight_bytes = bytes_of_weights(network.chain);
+  return model;
+}
+
+}  // namespace mylos

@@ -1,0 +1,89 @@
+"""Decks of networks of every kind of layer, and their data, for tests of ONNX files."""
+import h5py
+import numpy
+
+RUN = """[run]
+peak_flops = 1e12
+name = "{name}"
+steps = 6
+[data]
+train = "{name}-data.h5"
+batch = 8
+normalize = "{normalize}"
+{shape}[precision]
+compute = "fp32"
+[optimizer]
+lr = 1e-2
+[model]
+loss = "{loss}"
+"""
+
+
+def layers(*of):
+    """[[model.layers]] of lines "kind key = value; ..."."""
+    text = 'type = "chain"\n'
+    for line in of:
+        kind, _, keys = line.partition(" ")
+        text += f'[[model.layers]]\nkind = "{kind}"\n' + keys.replace("; ", "\n") + "\n"
+    return text
+
+
+# Name: (model, shape of a sample, numbers of targets or classes, loss, normalisation)
+NETWORKS = {
+    "mlp": ('type = "mlp"\nhidden = [24, 16]\nactivation = "gelu"\nnorm = "layernorm"\ndropout = 0.1', (5,), 3, "mse", "standard"),
+    "classes": ('type = "mlp"\nhidden = [24]\nnorm = "rmsnorm"\nactivation = "silu"', (9,), 4, "cross_entropy", "minmax"),
+    "flags": ('type = "mlp"\nhidden = [16]\nactivation = "tanh"', (6,), 5, "binary_cross_entropy", "none"),
+    "step": ('type = "mlp"\nhidden = [32]\nresidual = true\nactivation = "gelu_tanh"', (7,), 7, "l1", "standard"),
+    "edges": (layers('conv outputs = 8; kernel = [3, 5]; edges = "periodic"; activation = "relu"; name = "a"',
+                     'conv outputs = 8; kernel = 3; edges = "reflect"; groups = 4; norm = "batchnorm"; activation = "relu"',
+                     'conv outputs = 8; kernel = 3; dilation = 2; norm = "layernorm"; activation = "gelu"',
+                     'add skip_from = "a"; activation = "tanh"',
+                     'conv outputs = 8; kernel = 3; groups = 8; norm = "groupnorm"; norm_groups = 2; activation = "silu"',
+                     'conv outputs = 2; kernel = 1; bias = false'), (6, 8, 3), 6 * 8 * 2, "mse", "channel"),
+    "finer": (layers('conv outputs = 6; kernel = 3; stride = 2; padding = 1; name = "a"',
+                     'conv outputs = 6; kernel = 4; stride = 2; padding = 1; transposed = true; edges = "periodic"; activation = "relu"',
+                     'conv outputs = 4; kernel = 3; stride = 2; transposed = true; edges = "reflect"; groups = 2',
+                     'average_pool kernel = 3; stride = 2; padding = 1',
+                     'max_pool kernel = 2',
+                     'upsample between = "linear"', 'upsample factor = [2, 3]', 'max_pool kernel = [4, 6]; name = "b"',
+                     'branch skip_from = "a"; name = "c"', 'concat skip_from = "b"; name = "d"',
+                     'norm norm = "rmsnorm"', 'conv outputs = 3; kernel = 3; stride = 1'), (8, 12, 2), 4 * 6 * 3, "mse", "standard"),
+    "line": (layers('conv outputs = 6; kernel = 5; edges = "periodic"; norm = "rmsnorm"; activation = "gelu_tanh"',
+                    'max_pool kernel = 2', 'upsample between = "linear"', 'conv outputs = 6; kernel = 3; edges = "reflect"; dropout = 0.2',
+                    'global_pool dropout = 0.1', 'dense outputs = 12; norm = "batchnorm"; activation = "relu"', 'dense'),
+             (16, 2), 4, "huber", "channel"),
+    "solid": (layers('conv outputs = 6; kernel = 3; edges = "periodic"; norm = "groupnorm"; norm_groups = 3; activation = "relu"',
+                     'average_pool', 'conv outputs = 4; kernel = 2; stride = 2; padding = 0; transposed = true',
+                     'conv outputs = 1; kernel = 3'), (4, 6, 8, 2), 4 * 6 * 8, "relative_l2", "channel"),
+    "cnn": ('type = "cnn"\nchannels = [4, 8]\nhidden = [12]', (8, 8, 1), 5, "cross_entropy", "minmax"),
+    "resnet": ('type = "resnet"\nchannels = [4, 8]\nblocks = 1\nnorm = "batchnorm"', (8, 8, 3), 4, "cross_entropy", "channel"),
+    "unet": ('type = "unet"\nchannels = [8, 8, 16]\nedges = "periodic"\nactivation = "gelu"\nfields = 2\nresidual = true',
+             (8, 16, 2), 8 * 16 * 2, "mse", "channel"),
+}
+
+
+def write_data(path, shape, targets, loss, samples=24):
+    source = numpy.random.default_rng(len(path.name))
+    columns = int(numpy.prod(shape))
+    inputs = source.normal(size=(samples, columns)) * source.uniform(0.1, 3, columns) + source.normal(size=columns) * 5
+    with h5py.File(path, "w") as file:
+        file["inputs"] = inputs.astype("f4")
+        if loss == "cross_entropy":
+            labels = source.integers(0, targets, samples)
+            labels[:targets] = range(targets)
+            file["labels"] = labels.astype("i4")
+            file.attrs["classes"] = targets
+        elif loss == "binary_cross_entropy":
+            file["targets"] = source.integers(0, 2, (samples, targets)).astype("f4")
+        else:
+            file["targets"] = (source.normal(size=(samples, targets)) * 4 + 3).astype("f4")
+    return inputs.astype("f4").reshape(samples, *shape)
+
+
+def write_deck(folder, name):
+    """Writes NAME.toml and NAME-data.h5, and returns the inputs."""
+    model, shape, targets, loss, normalize = NETWORKS[name]
+    deck = RUN.format(name=name, loss=loss, normalize=normalize,
+                      shape=f"shape = {list(shape)}\n" if len(shape) > 1 else "") + model + "\n"
+    (folder / f"{name}.toml").write_text(deck, encoding="utf-8")
+    return write_data(folder / f"{name}-data.h5", shape, targets, loss)

@@ -1,0 +1,142 @@
+"""mylos export RUN MODEL.onnx: files that onnx's checker accepts and that ONNX Runtime computes as `mylos predict` does.
+
+usage: test_onnx.py MYLOS GPT_LOGITS
+The environment variable MYLOS_ONNX_PYTHON names an interpreter that has onnx and onnxruntime, in case /usr/bin/python3 has not.
+Without one only the command is tested; with one missing but asked for, the test fails.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+from checkpoints import last_checkpoint
+from onnx_decks import NETWORKS, write_deck
+from small_problem import Command, environment, gpt_deck
+
+TOLERANCE = 1e-5  # of the largest output
+HALF_TOLERANCE = 2e-3
+SCRIPT = pathlib.Path(__file__).with_name("onnx_outputs.py")
+GPTS = {"gpt": "vocabulary = 28", "rotary": 'vocabulary = 28\npositions = "rotary"\nnorm = "rmsnorm"\nfeed_forward = "swiglu"\nbias = false\ntied = false',
+        "padded": "vocabulary = 40"}
+
+
+def interpreter():
+    """Python with onnx and onnxruntime; None: there is none."""
+    asked = os.environ.get("MYLOS_ONNX_PYTHON")
+    python = asked or sys.executable
+    found = subprocess.run([python, "-c", "import onnx, onnxruntime"], capture_output=True, check=False).returncode == 0
+    assert found or not asked, f"{asked} has not both onnx and onnxruntime"
+    return python if found else None
+
+
+def runtime_outputs(command, python, model, inputs):
+    numpy.save(command.folder / "rows.npy", inputs)
+    subprocess.run([python, SCRIPT, model, "rows.npy", "outputs.npz"], cwd=command.folder, check=True, env=environment())
+    return dict(numpy.load(command.folder / "outputs.npz"))
+
+
+def require_close(name, found, expected, tolerance):
+    for batch in (1, 2, 7):
+        ours = found[f"batch{batch}"].reshape(expected.shape)
+        error = numpy.abs(ours - expected).max() / numpy.abs(expected).max()
+        assert error <= tolerance, f"{name}, batches of {batch}: {error:.2g} of the largest output, at most {tolerance:g}"
+    print(f"{name}: {error:.1e} of the largest output", flush=True)
+
+
+def check_numbers(command, python):
+    for name in NETWORKS:
+        inputs = write_deck(command.folder, name)
+        command.must("train", f"{name}.toml")
+        run, model = f"runs/{name}", f"{name}.onnx"
+        said = command.must("export", run, model).stdout
+        assert said.startswith(f"{model}: ONNX graph of step 6 in fp32, opset 17, "), said
+        command.must("predict", run, f"{name}-data.h5", "predicted.h5")
+        with h5py.File(command.folder / "predicted.h5") as file:
+            expected = file["outputs"][()]
+        for options, tolerance in (([], TOLERANCE), (["--opset", "21"], TOLERANCE), (["--type", "fp16"], HALF_TOLERANCE)):
+            command.must("export", run, model, *options)
+            if python is None:
+                continue
+            found = runtime_outputs(command, python, model, inputs)
+            assert list(found["ports"]) == ["inputs", "outputs"], found["ports"]
+            metadata = dict(zip(found["keys"], found["values"]))
+            assert metadata["mylos.run"] == name and metadata["mylos.step"] == "6", metadata
+            assert metadata["mylos.digest"].encode() in last_checkpoint(command, run).read_bytes()[:512], metadata
+            require_close(f"{name} {' '.join(options)}", found, expected, tolerance)
+
+
+def check_tokens(command, python, program):
+    text = "the quick brown fox jumps over the lazy dog. " * 40
+    (command.folder / "text.txt").write_text(text, encoding="utf-8")
+    command.must("prepare", "text", "text.txt", "--out", "text.h5")
+    tokens = numpy.random.default_rng(1).integers(0, 28, (14, 16)).astype(numpy.int32)
+    for name, model in GPTS.items():
+        deck = gpt_deck(run="steps = 12", data="batch = 6", model=model)
+        (command.folder / "gpt.toml").write_text(deck, encoding="utf-8")
+        command.must("train", "gpt.toml", f"run.folder={name}", "precision.compute=fp32")
+        command.must("export", name, f"{name}.onnx")
+        (command.folder / "tokens.bin").write_bytes(tokens.tobytes())
+        subprocess.run([program, last_checkpoint(command, name), "tokens.bin", "logits.bin"], cwd=command.folder,
+                       env=environment(), check=True)
+        logits = numpy.fromfile(command.folder / "logits.bin", numpy.float32).reshape(*tokens.shape, -1)[..., :28]
+        for length, tolerance, options in ((16, TOLERANCE, []), (5, TOLERANCE, []), (16, HALF_TOLERANCE, ["--type", "fp16"])):
+            command.must("export", name, f"{name}.onnx", *options)
+            if python is None:
+                continue
+            found = runtime_outputs(command, python, f"{name}.onnx", tokens[:, :length].astype(numpy.int64))
+            assert list(found["ports"]) == ["tokens", "logits"], found["ports"]
+            require_close(f"{name}, {length} tokens {' '.join(options)}", found, logits[:, :length], tolerance)
+
+
+def check_average(command, python):
+    inputs = write_deck(command.folder, "mlp")
+    command.must("train", "mlp.toml", "run.folder=kept", "optimizer.average=0.5")
+    command.must("export", "kept", "kept.onnx", "--average")
+    command.must("predict", "kept", "mlp-data.h5", "predicted.h5", "--average")
+    if python is None:
+        return
+    with h5py.File(command.folder / "predicted.h5") as file:
+        require_close("average", runtime_outputs(command, python, "kept.onnx", inputs), file["outputs"][()], TOLERANCE)
+    command.must_refuse(["export", "runs/mlp", "x.onnx", "--average"], "no-average", "optimizer.average")
+
+
+def check_refusals(command):
+    run = "runs/mlp"
+    refuse = command.must_refuse
+    refuse(["export", run, "x.onnx", "--opset", "16"], "bad-argument", "norm1", "LayerNormalization", "17")
+    refuse(["export", run, "x.onnx", "--opset", "12"], "bad-argument", "--opset", "13")
+    refuse(["export", run, "x.onnx", "--type", "bf16"], "arguments-conflict", "x.onnx", "fp16")
+    refuse(["export", run, "x.h5", "--opset", "17"], "arguments-conflict", "--opset", "x.h5")
+    (command.folder / "folder.onnx").mkdir()
+    refuse(["export", run, "folder.onnx"], "not-a-file", "folder.onnx")
+    command.must("export", run, "model.h5")
+    refuse(["export", "model.h5", "x.onnx"], "weights-only", "model.h5")
+    assert not list(command.folder.glob("x.*")), list(command.folder.glob("x.*"))
+    before = command.must("export", run, "same.onnx") and (command.folder / "same.onnx").read_bytes()
+    command.must("export", run, "same.onnx")
+    assert (command.folder / "same.onnx").read_bytes() == before, "two exports differ"
+
+
+def main(program, gpt_logits):
+    python = interpreter()
+    with tempfile.TemporaryDirectory() as directory:
+        command = Command(program, directory)
+        if "ONNX: none" in command.must("--version").stdout:
+            write_deck(command.folder, "mlp")
+            command.must("train", "mlp.toml")
+            command.must_refuse(["export", "runs/mlp", "x.onnx"], "not-in-build", "libonnx-dev", "Mylos_ENABLE_ONNX")
+            return
+        check_numbers(command, python)
+        check_tokens(command, python, gpt_logits)
+        check_average(command, python)
+        check_refusals(command)
+    if python is None:
+        print("ONNX Runtime was not there: its outputs were not compared")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

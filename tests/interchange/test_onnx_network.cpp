@@ -1,0 +1,190 @@
+#include "mylos/interchange/onnx/onnx_network.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "interchange/onnx_networks.hpp"
+#include "mylos/base/error.hpp"
+#include "support/refusal.hpp"
+
+namespace mylos::onnx_network_test {
+
+using test::network_of;
+using test::plane_model;
+using test::weights_of;
+using testing::ElementsAre;
+
+OnnxGraph graph_of(const ModelOptions& model, DType type = DType::fp32, std::int64_t opset = 17) {
+  const StoredNetwork network = network_of(model, type);
+  return onnx_graph_of(network, opset, weights_of(network.chain));
+}
+
+std::int64_t elements(const OnnxNumbers& dims) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : dims) count *= extent;
+  return count;
+}
+
+const OnnxTensor* find(const OnnxGraph& graph, const std::string& name) {
+  for (const OnnxTensor& constant : graph.constants) {
+    if (constant.name == name) return &constant;
+  }
+  return nullptr;
+}
+
+std::vector<float> floats_of(const OnnxTensor& constant) {
+  std::vector<float> values(constant.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), constant.bytes.data(), constant.bytes.size());
+  return values;
+}
+
+/// Every value is computed once, before it is read; constants have the bytes of their shape.
+void require_sound(const OnnxGraph& graph) {
+  std::set<std::string> known{""};
+  for (const OnnxPort& port : graph.inputs) EXPECT_TRUE(known.insert(port.name).second) << port.name;
+  for (const OnnxTensor& constant : graph.constants) {
+    EXPECT_TRUE(known.insert(constant.name).second) << constant.name;
+    EXPECT_EQ(static_cast<std::int64_t>(constant.bytes.size()),
+              elements(constant.dims) * size_of(constant.type))
+        << constant.name;
+  }
+  std::set<std::string> names;
+  for (const OnnxNode& node : graph.nodes) {
+    EXPECT_TRUE(names.insert(node.name).second) << node.name;
+    for (const std::string& input : node.inputs)
+      EXPECT_TRUE(known.contains(input)) << node.name << " reads " << input;
+    EXPECT_TRUE(known.insert(node.output).second) << node.output;
+  }
+  for (const OnnxPort& port : graph.outputs) EXPECT_TRUE(known.contains(port.name)) << port.name;
+}
+
+std::multiset<std::string> operators_of(const OnnxGraph& graph) {
+  std::multiset<std::string> operators;
+  for (const OnnxNode& node : graph.nodes) operators.insert(node.op);
+  return operators;
+}
+
+ModelOptions mlp(NormType norm = NormType::none) {
+  ModelOptions model;
+  model.type = ModelType::mlp;
+  model.loss = LossType::mse;
+  model.inputs = 3;
+  model.outputs = 2;
+  model.hidden = {4};
+  model.norm = norm;
+  return model;
+}
+
+ModelOptions gpt(PositionType positions) {
+  ModelOptions model;
+  model.type = ModelType::gpt;
+  model.layers = 2;
+  model.heads = 2;
+  model.width = 8;
+  model.context = 6;
+  model.vocabulary = 10;
+  model.positions = positions;
+  return model;
+}
+
+TEST(OnnxNetwork, EveryValueIsComputedBeforeItIsRead) {
+  for (const DType type : {DType::fp32, DType::fp16}) {
+    for (const std::int64_t opset : {17, 18, 21}) {
+      require_sound(graph_of(mlp(NormType::layernorm), type, opset));
+      require_sound(graph_of(mlp(NormType::rmsnorm), type, opset));
+      require_sound(graph_of(plane_model(), type, opset));
+      require_sound(graph_of(gpt(PositionType::learned), type, opset));
+      require_sound(graph_of(gpt(PositionType::rotary), type, opset));
+    }
+  }
+}
+
+TEST(OnnxNetwork, PortsHaveTheLayoutOfOurFiles) {
+  const OnnxGraph plane = graph_of(plane_model());
+  EXPECT_EQ(plane.inputs.at(0).name, "inputs");
+  EXPECT_THAT(plane.inputs.at(0).dims,
+              ElementsAre(std::variant<std::int64_t, std::string>("batch"), 6, 8, 2));
+  EXPECT_EQ(plane.outputs.at(0).name, "outputs");
+  EXPECT_THAT(plane.outputs.at(0).dims,
+              ElementsAre(std::variant<std::int64_t, std::string>("batch"), 6, 8, 3));
+  const OnnxGraph tokens = graph_of(gpt(PositionType::learned));
+  EXPECT_EQ(tokens.inputs.at(0).type, OnnxType::int64);
+  EXPECT_EQ(tokens.outputs.at(0).dims.at(2), (std::variant<std::int64_t, std::string>(10)));
+}
+
+TEST(OnnxNetwork, KernelsHaveChannelsFirst) {
+  const OnnxGraph graph = graph_of(plane_model());
+  const OnnxTensor* const kernel = find(graph, "first/weight");
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_THAT(kernel->dims, ElementsAre(4, 2, 3, 3));
+  const StoredNetwork network = network_of(plane_model());
+  const std::vector<float> ours = weights_of(network.chain)("first/weight");  // [outputs][taps][channels]
+  const std::vector<float> theirs = floats_of(*kernel);
+  for (std::size_t output = 0; output < 4; ++output) {
+    for (std::size_t channel = 0; channel < 2; ++channel) {
+      for (std::size_t tap = 0; tap < 9; ++tap)
+        EXPECT_EQ(theirs[(output * 2 + channel) * 9 + tap], ours[(output * 9 + tap) * 2 + channel]);
+    }
+  }
+}
+
+TEST(OnnxNetwork, PaddingOfOtherKindsIsNodesOfOldOpsets) {
+  const std::multiset<std::string> operators = operators_of(graph_of(plane_model()));
+  EXPECT_EQ(operators.count("Pad"), 1U);  // reflect
+  EXPECT_EQ(operators.count("Conv"), 3U);
+  EXPECT_EQ(operators.count("ConvTranspose"), 1U);
+  EXPECT_EQ(operators.count("Concat"), 3U);  // two axes of the periodic plane, and the layer
+  EXPECT_EQ(operators.count("BatchNormalization"), 1U);
+  EXPECT_EQ(operators.count("InstanceNormalization"), 1U);
+}
+
+TEST(OnnxNetwork, ScalingIsInTheGraphInFloat) {
+  StoredNetwork network = network_of(mlp(), DType::fp16);
+  network.normalizer.inputs = {{1e6 + 0.01, 0, -2}, {0.5, 1, 4}};
+  network.normalizer.targets = {{3, 4}, {0.25, 2}};
+  const OnnxGraph graph = onnx_graph_of(network, 17, weights_of(network.chain));
+  require_sound(graph);
+  const OnnxTensor* const shift = find(graph, "scaled_inputs/shift");
+  const OnnxTensor* const rest = find(graph, "scaled_inputs/shift_remainder");
+  const OnnxTensor* const deviation = find(graph, "unscaled_outputs/deviation");
+  ASSERT_TRUE(shift != nullptr && rest != nullptr && deviation != nullptr);
+  EXPECT_EQ(shift->type, OnnxType::float32);
+  EXPECT_NEAR(static_cast<double>(floats_of(*shift)[0]) + static_cast<double>(floats_of(*rest)[0]),
+              1e6 + 0.01, 1e-9);
+  EXPECT_THAT(floats_of(*deviation), ElementsAre(4, 0.5));
+  EXPECT_EQ(find(graph, "hidden1/weight")->type, OnnxType::float16);
+}
+
+TEST(OnnxNetwork, AChannelsScalingIsOneNumber) {
+  StoredNetwork network = network_of(plane_model());
+  for (int point = 0; point < 48; ++point) {
+    for (const double channel : {1.0, 2.0}) network.normalizer.inputs.shift.push_back(channel);
+    for (const double channel : {3.0, 5.0}) network.normalizer.inputs.scale.push_back(channel);
+  }
+  const OnnxGraph graph = onnx_graph_of(network, 17, weights_of(network.chain));
+  EXPECT_THAT(find(graph, "scaled_inputs/scale")->dims, ElementsAre(2));
+}
+
+TEST(OnnxNetwork, AScalingBeyondFloatIsRefused) {
+  StoredNetwork network = network_of(mlp());
+  network.normalizer.targets = {{0, 0}, {1e-300, 1}};
+  EXPECT_TRUE(test::refuses(ErrorId::not_finite, {"network.h5", "deviation"},
+                            [&] { (void)onnx_graph_of(network, 17, weights_of(network.chain)); }));
+}
+
+TEST(OnnxNetwork, AnOpsetThatLacksALayerIsRefused) {
+  EXPECT_TRUE(test::refuses(ErrorId::bad_argument, {"'norm1'", "LayerNormalization", "--opset 17"},
+                            [] { (void)graph_of(mlp(NormType::layernorm), DType::fp32, 16); }));
+  require_sound(graph_of(mlp(NormType::rmsnorm), DType::fp32, 13));
+}
+
+TEST(OnnxNetwork, AWeightBeyondHalfIsRefused) {
+  const StoredNetwork network = network_of(mlp(), DType::fp16);
+  EXPECT_TRUE(test::refuses(ErrorId::not_finite, {"hidden1/weight", "fp32"},
+                            [&] { (void)onnx_graph_of(network, 17, weights_of(network.chain, 1e5F)); }));
+}
+
+}  // namespace mylos::onnx_network_test
