@@ -7,7 +7,10 @@
 // k·p/n is the sum over the axes of k_a · p_a / n_a. Of `modes` = m, an axis keeps m wave numbers, -⌊m/2⌋ to
 // ⌈m/2⌉ - 1. The field is real, so the last axis (width) keeps only 0 to ⌊m/2⌋, and w is 1 where its wave
 // number is 0 or n/2 (Nyquist's of an even extent n), and 2 elsewhere. This is the function of `SpectralConv`
-// of neuraloperator 2.0.0 with its defaults (Li et al., arXiv 2010.08895; n_modes = modes, norm "forward").
+// of neuraloperator 2.0.0 with its defaults (Li et al., arXiv 2010.08895; n_modes = modes, norm "forward"),
+// if all extents but the last are even. Version 2.0.0 writes the wave number k of an axis of odd extent n,
+// other than the last, to k - 1 (it shifts by n/2 in the wrong direction); its later versions do as this
+// does.
 //
 // A mode is a combination of kept wave numbers. Modes are numbered row-major, depth first, each axis from its
 // lowest wave number: as in the weights [in, out, modes...] of neuraloperator.
