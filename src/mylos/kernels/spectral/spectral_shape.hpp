@@ -1,8 +1,9 @@
 // SpectralShape: the sizes of a spectral convolution, which multiplies some Fourier coefficients of a field
 // by complex matrices.
 //
-//   y(p) = sum over the kept wave numbers k of  w(k) · Re( e^(2πi k·p/n) · sum over c of x̂(k, c) · W(k, c, o)
-//   ) x̂(k, c) = 1/N · sum over the N points p of  x(p, c) · e^(-2πi k·p/n)
+//   y(p) = sum over the kept wave numbers k of  w(k) · Re( e^(2πi k·p/n) · ŷ(k) )
+//   ŷ(k) = sum over the input channels c of  x̂(k, c) · W(k, c)
+//   x̂(k) = 1/N · sum over the N points p of  x(p) · e^(-2πi k·p/n)
 //
 // k·p/n is the sum over the axes of k_a · p_a / n_a. Of `modes` = m, an axis keeps m wave numbers, -⌊m/2⌋ to
 // ⌈m/2⌉ - 1. The field is real, so the last axis (width) keeps only 0 to ⌊m/2⌋, and w is 1 where its wave
