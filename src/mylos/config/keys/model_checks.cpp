@@ -93,7 +93,7 @@ class ModelChecks : DeckMistakes {
     if (shape.size() < 2) return;
     const std::size_t axes = shape.size() - 1;
     if (layer.modes.size() != 1 && layer.modes.size() != axes) {
-      fail(ErrorId::bad_layer, {key, "data.shape"},
+      fail(ErrorId::bad_layer, {key},
            fmt::format("layer '{}' has {} numbers in 'modes', and the grid of 'data.shape' has {} axes; give "
                        "1 or {}",
                        name, layer.modes.size(), axes, axes));
@@ -101,7 +101,7 @@ class ModelChecks : DeckMistakes {
     for (std::size_t axis = 0; on_samples && axis < axes; ++axis) {
       const std::int64_t modes = layer.modes.size() == 1 ? layer.modes.front() : layer.modes[axis];
       if (modes <= shape[axis]) continue;
-      fail(ErrorId::bad_layer, {key, "data.shape"},
+      fail(ErrorId::bad_layer, {key},
            fmt::format("layer '{}' has {} modes along axis {} of 'data.shape', which has {} points; the "
                        "largest number allowed is {}",
                        name, modes, axis + 1, shape[axis], shape[axis]));
