@@ -61,7 +61,7 @@ def write_data(command):
     with h5py.File(command.folder / "fields.h5", "w") as file:
         file["inputs"] = inputs.reshape(60, -1).astype("f4")
         file["targets"] = (moved * [5, 0.2] + [1, 3]).reshape(60, -1).astype("f4")
-        file.attrs["shape"] = numpy.array([*GRID, 2], "i8")
+        file.attrs["shape"] = f"{GRID[0]} {GRID[1]} 2"
     area = numpy.cos(numpy.linspace(-1.2, 1.2, GRID[0]))[:, None] * numpy.ones(GRID)
     mask = numpy.ones(GRID)
     mask[1:3, 2] = 0
