@@ -61,7 +61,7 @@ def write_data(command):
     with h5py.File(command.folder / "fields.h5", "w") as file:
         file["inputs"] = inputs.reshape(60, -1).astype("f4")
         file["targets"] = (moved * [5, 0.2] + [1, 3]).reshape(60, -1).astype("f4")
-        file.attrs["shape"] = numpy.array([*GRID, 2], "i8")
+        file.attrs["shape"] = f"{GRID[0]} {GRID[1]} 2"
     area = numpy.cos(numpy.linspace(-1.2, 1.2, GRID[0]))[:, None] * numpy.ones(GRID)
     mask = numpy.ones(GRID)
     mask[1:3, 2] = 0
@@ -267,7 +267,6 @@ def check_refused(command):
     expect("bad-value", ["all 30 numbers of areas.h5: array /nothing are 0"], array + "nothing")
     expect("missing-dataset", ["areas.h5", "/absent"], array + "absent")
     expect("keys-conflict", ["exclude each other"], "data.augment.shift=1")
-    expect("keys-conflict", ["vector of 60 numbers"], "model.type=mlp", "model.layers=0")
     expect("key-without-effect", ["'model.derivative'", "relative_h1"], "model.derivative=spectral")
     write_deck(command, "h1-mask")
     expect("keys-conflict", ["model.derivative = \"spectral\"", "array /mask has weights of 0"], "model.derivative=spectral")
@@ -275,6 +274,16 @@ def check_refused(command):
     expect("key-without-effect", ["'model.loss_per'", "model.loss = \"relative_l2\" or \"relative_h1\""], "model.loss_per=channel")
     write_deck(command, "h1")
     expect("missing-key", ["'data.weights.array'"], "data.weights.file=areas.h5")
+    for case, part in (("h1", "model.loss = \"relative_h1\""), ("mse-areas", "data.weights")):
+        write_deck(command, case)
+        deck = command.folder / "deck.toml"
+        text = deck.read_text(encoding="utf-8").replace('type = "chain"', 'type = "mlp"')
+        first, last = text.index("[[model.layers]]"), text.index("[precision]")
+        deck.write_text(text[:first] + text[last:], encoding="utf-8")
+        expect("keys-conflict", [part, "a vector of 60 numbers"])
+    deck.write_text(deck.read_text(encoding="utf-8").replace("[data.weights]\n", "").replace('file = "areas.h5"\n', "").replace(
+        'array = "/area"\n', ""), encoding="utf-8")
+    expect("not-measured", ["\"relative_h1\"", "a vector of 60 numbers"], "run.metrics=['relative_h1']")
 
 
 with tempfile.TemporaryDirectory() as directory:

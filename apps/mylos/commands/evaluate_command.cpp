@@ -137,10 +137,11 @@ ExitCode evaluate_command(const EvaluateArguments& arguments) {
                                *pass, measures, {}, network.normalizer.targets);
   const std::string outside = describe_outside(trained->communicator->ranks(), network, *pass, part);
   const Output output = standard_output(trained->communicator->rank());
-  const std::string summary = describe({.judged = result.judged,
-                                        .count = result.count,
-                                        .loss = result.loss,
-                                        .accuracy = result.accuracy});  // measures have lines of their own
+  const std::string summary =
+      describe(Evaluation{.judged = result.judged,
+                          .count = result.count,
+                          .loss = result.loss,
+                          .accuracy = result.accuracy});  // measures have lines of their own
   for (const std::string& note : network.notes) output.line(note);
   output.line(fmt::format("{} at step {}{} on {}: {}", network.path, network.step,
                           arguments.checkpoint.average ? ", average of weights," : "", network.data->path(),

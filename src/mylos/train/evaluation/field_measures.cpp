@@ -23,8 +23,8 @@ OutputField field_of(const Chain& chain) {
 /// Returns the mean over groups of channels of the ratio of two norms, of which the squares are given.
 double mean_ratio(const std::vector<double>& error, const std::vector<double>& target) {
   double sum = 0;
-  for (std::size_t group = 0; group < error.size(); ++group)
-    sum += std::sqrt(error[group]) / (target[group] > 0 ? std::sqrt(target[group]) : 1.0);
+  for (std::size_t g = 0; g < error.size(); ++g)
+    sum += std::sqrt(error[g]) / (target[g] > 0 ? std::sqrt(target[g]) : 1.0);
   return sum / static_cast<double>(error.size());
 }
 
@@ -101,17 +101,17 @@ void FieldMeasures::square_norms(const std::vector<double>& field, std::vector<d
   h1.assign(groups, 0);
   for (std::int64_t point = 0; point < points_.points; ++point) {
     for (std::int64_t channel = 0; channel < points_.channels; ++channel) {
-      const std::size_t group = norm_.per_channel() ? static_cast<std::size_t>(channel) : 0;
+      const std::size_t g = norm_.per_channel() ? static_cast<std::size_t>(channel) : 0;
       const double value = field[static_cast<std::size_t>(point * points_.channels + channel)];
-      l2[group] += (points_.weights == nullptr ? 1.0 : points_.weights[point]) * value * value;
+      l2[g] += (points_.weights == nullptr ? 1.0 : points_.weights[point]) * value * value;
       for (int a = 0; a < derivatives_.axes; ++a) {
         const float* const weights = derivatives_.axis[a].weights;
         const double slope = derivative_at(field, a, point, channel);
-        h1[group] += (weights == nullptr ? 1.0 : weights[point]) * slope * slope;
+        h1[g] += (weights == nullptr ? 1.0 : weights[point]) * slope * slope;
       }
     }
   }
-  for (std::size_t group = 0; group < groups; ++group) h1[group] += l2[group];
+  for (std::size_t g = 0; g < groups; ++g) h1[g] += l2[g];
 }
 
 void FieldMeasures::add(std::span<const float> predictions, std::span<const float> targets) {
