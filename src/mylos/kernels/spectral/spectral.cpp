@@ -11,11 +11,11 @@
 namespace mylos {
 namespace {
 
-std::size_t bytes_of(std::int64_t elements, DType type) {
+std::size_t element_bytes(std::int64_t elements, DType type) {
   return static_cast<std::size_t>(elements) * size_of(type);
 }
 
-std::int64_t product_of(const Extents& extents, std::size_t first, std::size_t end) {
+std::int64_t product_over(const Extents& extents, std::size_t first, std::size_t end) {
   std::int64_t product = 1;
   for (std::size_t axis = first; axis < end; ++axis) product *= extents[axis];
   return product;
@@ -66,10 +66,10 @@ struct SpectralConvolution::Backward {
     Buffers counted;
     own.plan_analysis(counted, engines, samples, own.shape_.outputs);
     const std::int64_t modes = mode_count(own.shape_);
-    counted.next(bytes_of(modes * 2 * own.shape_.input.channels * own.shape_.outputs, DType::fp32));
+    counted.next(element_bytes(modes * 2 * own.shape_.input.channels * own.shape_.outputs, DType::fp32));
     counted.multiply(engines.gemm, own.weight_products(samples));
     if (!input) return counted;
-    counted.next(bytes_of(modes * 2 * samples * own.shape_.input.channels, DType::fp32));
+    counted.next(element_bytes(modes * 2 * samples * own.shape_.input.channels, DType::fp32));
     counted.multiply(engines.gemm, own.transposed_mixing(samples));
     own.plan_synthesis(counted, engines, samples, own.shape_.input.channels);
     return counted;
@@ -151,18 +151,18 @@ void SpectralConvolution::plan_analysis(Buffers& buffers, const Engines& engines
                                         std::int64_t channels) const {
   const Extents& points = shape_.input.extent;
   const Extents basis = coefficient_grid(shape_, 1).extent;
-  const std::int64_t coefficients = samples * product_of(basis, 0, 3) * channels;
+  const std::int64_t coefficients = samples * product_over(basis, 0, 3) * channels;
   bool is_float = false;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (points[axis] == 1) continue;
-    is_float = product_of(points, axis + 1, 3) == 1;
-    const std::int64_t outer = samples * product_of(basis, 0, axis);
-    const std::int64_t inner = product_of(points, axis + 1, 3) * channels;
+    is_float = product_over(points, axis + 1, 3) == 1;
+    const std::int64_t outer = samples * product_over(basis, 0, axis);
+    const std::int64_t inner = product_over(points, axis + 1, 3) * channels;
     const DType result = is_float ? DType::fp32 : type_;
-    buffers.next(bytes_of(outer * basis[axis] * inner, result));
+    buffers.next(element_bytes(outer * basis[axis] * inner, result));
     buffers.multiply(engines.gemm, along_axis(axis, outer, inner, false, result));
   }
-  if (!is_float) buffers.next(bytes_of(coefficients, DType::fp32));  // a grid of one point
+  if (!is_float) buffers.next(element_bytes(coefficients, DType::fp32));  // a grid of one point
 }
 
 /// Returns q [samples, coefficients · channels].
@@ -175,17 +175,17 @@ const float* SpectralConvolution::run_analysis(const SpectralStep& step, Buffers
   bool is_float = false;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (points[axis] == 1) continue;
-    is_float = product_of(points, axis + 1, 3) == 1;
-    const std::int64_t outer = samples * product_of(basis, 0, axis);
-    const std::int64_t inner = product_of(points, axis + 1, 3) * channels;
+    is_float = product_over(points, axis + 1, 3) == 1;
+    const std::int64_t outer = samples * product_over(basis, 0, axis);
+    const std::int64_t inner = product_over(points, axis + 1, 3) * channels;
     const DType result = is_float ? DType::fp32 : type_;
-    void* const to = buffers.next(bytes_of(outer * basis[axis] * inner, result));
+    void* const to = buffers.next(element_bytes(outer * basis[axis] * inner, result));
     step.engines.gemm.run_batched(step.exec, along_axis(axis, outer, inner, false, result),
                                   {step.matrices.analysis[axis], from, to}, buffers.gemm());
     from = to;
   }
   if (is_float) return static_cast<const float*>(from);
-  std::byte* const copy = buffers.next(bytes_of(samples * channels, DType::fp32));
+  std::byte* const copy = buffers.next(element_bytes(samples * channels, DType::fp32));
   convert(step.exec, x, Tensor(copy, DType::fp32, samples, channels));
   return reinterpret_cast<const float*>(copy);
 }
@@ -194,12 +194,12 @@ void SpectralConvolution::plan_synthesis(Buffers& buffers, const Engines& engine
                                          std::int64_t channels) const {
   const Extents& points = shape_.input.extent;
   const Extents basis = coefficient_grid(shape_, 1).extent;
-  buffers.next(bytes_of(samples * product_of(basis, 0, 3) * channels, type_));
+  buffers.next(element_bytes(samples * product_over(basis, 0, 3) * channels, type_));
   for (std::size_t axis = 3; axis-- > 0;) {
     if (points[axis] == 1) continue;
-    const std::int64_t outer = samples * product_of(basis, 0, axis);
-    const std::int64_t inner = product_of(points, axis + 1, 3) * channels;
-    if (product_of(points, 0, axis) > 1) buffers.next(bytes_of(outer * points[axis] * inner, type_));
+    const std::int64_t outer = samples * product_over(basis, 0, axis);
+    const std::int64_t inner = product_over(points, axis + 1, 3) * channels;
+    if (product_over(points, 0, axis) > 1) buffers.next(element_bytes(outer * points[axis] * inner, type_));
     buffers.multiply(engines.gemm, along_axis(axis, outer, inner, true, type_));
   }
 }
@@ -213,10 +213,10 @@ void SpectralConvolution::run_synthesis(const SpectralStep& step, Buffers& buffe
   const void* from = q;
   for (std::size_t axis = 3; axis-- > 0;) {
     if (points[axis] == 1) continue;
-    const std::int64_t outer = samples * product_of(basis, 0, axis);
-    const std::int64_t inner = product_of(points, axis + 1, 3) * channels;
-    const bool is_last = product_of(points, 0, axis) == 1;
-    void* const to = is_last ? y.data() : buffers.next(bytes_of(outer * points[axis] * inner, type_));
+    const std::int64_t outer = samples * product_over(basis, 0, axis);
+    const std::int64_t inner = product_over(points, axis + 1, 3) * channels;
+    const bool is_last = product_over(points, 0, axis) == 1;
+    void* const to = is_last ? y.data() : buffers.next(element_bytes(outer * points[axis] * inner, type_));
     step.engines.gemm.run_batched(step.exec, along_axis(axis, outer, inner, true, type_),
                                   {step.matrices.synthesis[axis], from, to}, buffers.gemm());
     from = to;
@@ -250,7 +250,7 @@ void SpectralConvolution::analyse(const SpectralStep& step, const ConstTensor& x
 
 std::size_t SpectralConvolution::synthesis_workspace(const Engines& engines, std::int64_t samples) const {
   Buffers counted;
-  counted.next(bytes_of(mode_count(shape_) * 4 * samples * shape_.outputs, DType::fp32));
+  counted.next(element_bytes(mode_count(shape_) * 4 * samples * shape_.outputs, DType::fp32));
   counted.multiply(engines.gemm, mixing(samples));
   plan_synthesis(counted, engines, samples, shape_.outputs);
   Pieces pieces(nullptr);
@@ -262,7 +262,8 @@ void SpectralConvolution::synthesise(const SpectralStep& step, const ConstTensor
                                      const ConstTensor& weight, const ConstTensor& bias,
                                      const Tensor& y) const {
   const std::int64_t samples = y.rows();
-  const std::size_t mixed_bytes = bytes_of(mode_count(shape_) * 4 * samples * shape_.outputs, DType::fp32);
+  const std::size_t mixed_bytes =
+      element_bytes(mode_count(shape_) * 4 * samples * shape_.outputs, DType::fp32);
   Buffers counted;
   counted.next(mixed_bytes);
   counted.multiply(step.engines.gemm, mixing(samples));
@@ -274,7 +275,7 @@ void SpectralConvolution::synthesise(const SpectralStep& step, const ConstTensor
   step.engines.gemm.run_batched(step.exec, mixing(samples), {coefficients.data(), weight.data(), mixed},
                                 buffers.gemm());
   const std::int64_t columns = coefficient_grid(shape_, shape_.outputs).columns();
-  const Tensor q(buffers.next(bytes_of(samples * columns, type_)), type_, samples, columns);
+  const Tensor q(buffers.next(element_bytes(samples * columns, type_)), type_, samples, columns);
   scatter_modes(step.exec, shape_, samples, shape_.outputs, mixed, MixedRows::blocks, bias, q);
   run_synthesis(step, buffers, q.data(), shape_.outputs, y);
 }
@@ -301,18 +302,18 @@ void SpectralConvolution::backward(const SpectralStep& step, const ConstTensor& 
 
   const std::int64_t modes = mode_count(shape_);
   auto* const products =
-      reinterpret_cast<float*>(buffers.next(bytes_of(modes * 2 * inputs * shape_.outputs, DType::fp32)));
+      reinterpret_cast<float*>(buffers.next(element_bytes(modes * 2 * inputs * shape_.outputs, DType::fp32)));
   gemm.run_batched(step.exec, weight_products(samples), {coefficients.data(), own.mirrored.data(), products},
                    buffers.gemm());
   scale_weight_gradient(step.exec, shape_, products, gradients.accumulate, gradients.weight);
   if (!needs_input) return;
 
   auto* const mixed =
-      reinterpret_cast<float*>(buffers.next(bytes_of(modes * 2 * samples * inputs, DType::fp32)));
+      reinterpret_cast<float*>(buffers.next(element_bytes(modes * 2 * samples * inputs, DType::fp32)));
   gemm.run_batched(step.exec, transposed_mixing(samples), {own.mirrored.data(), weight.data(), mixed},
                    buffers.gemm());
   const std::int64_t columns = coefficient_grid(shape_, inputs).columns();
-  const Tensor q(buffers.next(bytes_of(samples * columns, type_)), type_, samples, columns);
+  const Tensor q(buffers.next(element_bytes(samples * columns, type_)), type_, samples, columns);
   scatter_modes(step.exec, shape_, samples, inputs, mixed, MixedRows::parts, {}, q);
   run_synthesis(step, buffers, q.data(), inputs, gradients.input);
 }
@@ -323,8 +324,8 @@ double SpectralConvolution::transform_flops(std::int64_t channels) const {
   double flops = 0;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (points[axis] == 1) continue;
-    flops += 2.0 * static_cast<double>(product_of(basis, 0, axis + 1)) *
-             static_cast<double>(product_of(points, axis, 3)) * static_cast<double>(channels);
+    flops += 2.0 * static_cast<double>(product_over(basis, 0, axis + 1)) *
+             static_cast<double>(product_over(points, axis, 3)) * static_cast<double>(channels);
   }
   return flops;
 }
