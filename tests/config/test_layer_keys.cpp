@@ -42,8 +42,8 @@ TEST(Layers, AreRefusedByNumberAndKey) {
       refused(layer("outputs = 3")), ErrorId::missing_key,
       {"deck.toml:5:", "'model.layers'",
        "layer 1 without 'kind', which is one of \"dense\", \"conv\", \"spectral\", \"max_pool\", "
-       "\"average_pool\", "
-       "\"global_pool\", \"upsample\", \"norm\", \"activation\", \"add\", \"concat\" or \"branch\""}));
+       "\"average_pool\", \"global_pool\", \"upsample\", \"norm\", \"activation\", \"add\", \"concat\", "
+       "\"branch\", \"coordinates\", \"pad\" or \"crop\""}));
   EXPECT_TRUE(test::says(refused(dense + layer("kind = \"conv\"\noutputs = 0")), ErrorId::bad_value,
                          {"deck.toml:7:", "'model.layers'",
                           "layer 2 with outputs = 0, which must be an integer from 1 to 1048576"}));
