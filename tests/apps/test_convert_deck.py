@@ -320,7 +320,7 @@ def check_bad_input(command, _):
     for name, content in (("net.pt", b"PK\3\4" + bytes(60)), ("net.pth", b"\x80\2}q\0."), ("pytorch_model.bin", b"x" * 40), ("net.zip", b"PK\3\4")):
         (command.folder / name).write_bytes(content)
         for more in (deck, []):
-            refuse(command, [name, "no.h5", *more], "wrong-format", f"{name}: ", "torch.load", "safetensors.torch.save_file", "mylos.order")
+            refuse(command, [name, "no.h5", *more], "wrong-format", f"{name}: ", "torch.load", "safetensors.torch.save_file", '{"mylos.order": "\\n".join(state)}')
     (command.folder / "claims.safetensors").write_bytes(struct.pack("<Q", 2 ** 40) + b"{}")
     refuse(command, ["claims.safetensors", "no.h5", *deck], "wrong-format", "claims.safetensors: ", "1099511627776 bytes")
     header = json.dumps({"a": {"dtype": "F32", "shape": [2 ** 40, 2 ** 40], "data_offsets": [0, 4]}}).encode()
