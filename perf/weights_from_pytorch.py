@@ -3,10 +3,11 @@
 
   PYTHON perf/weights_from_pytorch.py [--build build/host] [--networks mlp resnet ...] [--bar 1e-6]
 
-PYTHON has torch, and neuraloperator for `fno`. Each network is drawn at random, statistics of batch normalisation too, and written as
-a safetensors file with the order of its state_dict; `mylos convert FILE OUT.h5 --deck DECK` makes a checkpoint of it, of which
-the library's Model computes the outputs. Printed is the largest difference from PyTorch's in double, relative to the
-largest output, beside that of PyTorch's own float. Needs a build with tests (bin/model_outputs, bin/gpt_logits).
+PYTHON has torch, and neuraloperator for `fno`. Each network is drawn at random, statistics of batch normalisation too, and
+written as a safetensors file with the order of its state_dict; `mylos convert FILE OUT.h5 --deck DECK` makes a checkpoint
+of it, of which the library's Model computes the outputs. Printed is the largest difference from PyTorch's in double,
+relative to the largest output, beside that of PyTorch's own float. Needs a build with tests (bin/model_outputs,
+bin/gpt_logits).
 """
 
 import argparse

@@ -110,7 +110,8 @@ def write(path, tensors, order=None):
         header["__metadata__"] = {"mylos.order": "\n".join(order)}
     for name, tensor in tensors.items():
         raw = numpy.ascontiguousarray(tensor).tobytes()
-        header[name] = {"dtype": WORDS[str(tensor.dtype)], "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        header[name] = {"dtype": WORDS[str(tensor.dtype)], "shape": list(tensor.shape),
+                        "data_offsets": [len(data), len(data) + len(raw)]}
         data += raw
     text = json.dumps(header).encode()
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
@@ -190,7 +191,9 @@ def check_types(command, _):
         for name, tensor in exact.items():
             bits = tensor.astype(numpy.float32).view(numpy.uint32) >> 16
             stored[name] = bits.astype(numpy.uint16) if dtype == "uint16" else tensor.astype(dtype)
-            expected[name] = (bits << 16).astype(numpy.uint32).view(numpy.float32) if dtype == "uint16" else stored[name].astype(numpy.float32)
+            expected[name] = stored[name].astype(numpy.float32)
+            if dtype == "uint16":
+                expected[name] = (bits << 16).astype(numpy.uint32).view(numpy.float32)
         write(command.folder / "types.safetensors", stored)
         command.must("convert", "types.safetensors", "types.h5", "--deck", "vectors.toml")
         found = weights_of(command.folder / "types.h5")
@@ -223,10 +226,12 @@ def check_gpt2(command, _):
     write(command.folder / "gpt.safetensors", {"transformer." + name: tensor for name, tensor in tensors.items()})
     command.must("convert", "gpt.safetensors", "plain.h5", "--heads", 2)
     plain = weights_of(command.folder / "plain.h5")
-    linear = {name: tensor.T.copy() if name.startswith("h.") and tensor.ndim == 2 else tensor for name, tensor in tensors.items()}
+    linear = {name: tensor.T.copy() if name.startswith("h.") and tensor.ndim == 2 else tensor
+              for name, tensor in tensors.items()}
     head = {"lm_head.weight": tensors["wte.weight"]}
     for state in (tensors, linear, tensors | head):
-        write(command.folder / "gpt.safetensors", {name if name in head else "transformer." + name: tensor for name, tensor in state.items()})
+        write(command.folder / "gpt.safetensors",
+              {name if name in head else "transformer." + name: tensor for name, tensor in state.items()})
         command.must("convert", "gpt.safetensors", "gpt.h5", "--deck", "gpt.toml")
         found = weights_of(command.folder / "gpt.h5")
         assert found.keys() == plain.keys() and all(found[name].tobytes() == array.tobytes() for name, array in plain.items())
@@ -291,9 +296,11 @@ def check_bad_input(command, _):
         refuse(command, ["bad.safetensors", "no.h5", *deck, *more], error_id, *parts)
 
     keep = lambda tensors: None
-    refused(lambda t: t.update({"more": numpy.ones((2, 5), numpy.float32)}), "model-mismatch", "bad.safetensors: ", "more [2, 5]", "--map")
+    refused(lambda t: t.update({"more": numpy.ones((2, 5), numpy.float32)}), "model-mismatch",
+            "bad.safetensors: ", "more [2, 5]", "--map")
     refused(lambda t: t.pop("a.bias"), "model-mismatch", "head/bias [2]")
-    refused(lambda t: t.update({"head.weight": numpy.ones((2, 9), numpy.float32)}), "model-mismatch", "'head.weight' is [2, 9]", "[2, 4]")
+    refused(lambda t: t.update({"head.weight": numpy.ones((2, 9), numpy.float32)}), "model-mismatch",
+            "'head.weight' is [2, 9]", "[2, 4]")
     refused(lambda t: t.update({"head.bias": t["a.bias"], "head/bias": t["a.bias"]}), "duplicate-key", "'head.bias'", "'head/bias'")
     refused(lambda t: t.update({"a.bias": numpy.array([True, False])}), "unsupported-feature", "'a.bias'", "BOOL")
     refused(lambda t: t.update({"a.bias": numpy.array([1, 2])}), "unsupported-feature", "'a.bias'", "I64")
@@ -314,13 +321,16 @@ def check_bad_input(command, _):
     refuse(command, ["bad.safetensors", "no.h5", "--map", "map.txt"], "arguments-conflict", "--map")
     refuse(command, ["types.h5", "no.safetensors", *deck], "arguments-conflict", "--deck", "types.h5")
     refuse(command, ["bad.safetensors", "no.safetensors", *deck], "wrong-format", "no.safetensors")
-    refuse(command, ["drawn.safetensors", "no.h5", "--deck", "net.toml"], "wrong-format", "mylos init DECK OUT.h5 --from drawn.safetensors")
+    refuse(command, ["drawn.safetensors", "no.h5", "--deck", "net.toml"], "wrong-format",
+           "mylos init DECK OUT.h5 --from drawn.safetensors")
     refuse(command, ["bad.safetensors", "vectors.toml", *deck], "arguments-conflict", "vectors.toml")
 
-    for name, content in (("net.pt", b"PK\3\4" + bytes(60)), ("net.pth", b"\x80\2}q\0."), ("pytorch_model.bin", b"x" * 40), ("net.zip", b"PK\3\4")):
+    for name, content in (("net.pt", b"PK\3\4" + bytes(60)), ("net.pth", b"\x80\2}q\0."),
+                          ("pytorch_model.bin", b"x" * 40), ("net.zip", b"PK\3\4")):
         (command.folder / name).write_bytes(content)
         for more in (deck, []):
-            refuse(command, [name, "no.h5", *more], "wrong-format", f"{name}: ", "torch.load", "safetensors.torch.save_file", "mylos.order")
+            refuse(command, [name, "no.h5", *more], "wrong-format", f"{name}: ", "torch.load",
+                   "safetensors.torch.save_file", '{"mylos.order": "\\n".join(state)}')
     (command.folder / "claims.safetensors").write_bytes(struct.pack("<Q", 2 ** 40) + b"{}")
     refuse(command, ["claims.safetensors", "no.h5", *deck], "wrong-format", "claims.safetensors: ", "1099511627776 bytes")
     header = json.dumps({"a": {"dtype": "F32", "shape": [2 ** 40, 2 ** 40], "data_offsets": [0, 4]}}).encode()

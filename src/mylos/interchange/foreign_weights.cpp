@@ -58,8 +58,8 @@ void refuse_pickle(const std::string& path) {
              "programs and is not read. In Python:\n"
              "  import torch, safetensors.torch; state = torch.load(\"{}\", map_location=\"cpu\", "
              "weights_only=True)\n"
-             "  safetensors.torch.save_file({{k: v.clone().contiguous() for k, v in state.items()}}, "
-             "\"net.safetensors\", {{\"{}\": \"\\n\".join(state)}})",
+             "  safetensors.torch.save_file({{k: v.clone().contiguous() for k, v in state.items() if "
+             "torch.is_tensor(v)}}, \"net.safetensors\", {{\"{}\": \"\\n\".join(state)}})",
              printable(path), printable(path), order_metadata);
 }
 
