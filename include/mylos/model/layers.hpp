@@ -20,6 +20,7 @@ enum class NormType { none, layernorm, rmsnorm, groupnorm, batchnorm };  // the 
 enum class LayerKind {
   dense,
   conv,
+  spectral,
   max_pool,
   average_pool,
   global_pool,
@@ -35,9 +36,9 @@ enum class LayerKind {
 enum class Padding { zero, periodic, reflect };
 
 [[nodiscard]] constexpr std::string_view name_of(LayerKind kind) {
-  constexpr std::string_view names[] = {"dense",       "conv",     "max_pool", "average_pool",
-                                        "global_pool", "upsample", "norm",     "activation",
-                                        "add",         "concat",   "branch"};
+  constexpr std::string_view names[] = {"dense",        "conv",        "spectral", "max_pool",
+                                        "average_pool", "global_pool", "upsample", "norm",
+                                        "activation",   "add",         "concat",   "branch"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -54,8 +55,8 @@ enum class Between { nearest, linear };
 struct LayerOptions {
   LayerKind kind = LayerKind::dense;
   std::string name = {};     // empty: the kind and the layer's number, counted from 1: "conv2"
-  std::int64_t outputs = 0;  // dense: units, 0: the number that the data require; conv: channels
-  bool bias = true;          // dense, conv
+  std::int64_t outputs = 0;  // dense: units, 0: the number that the data require; conv, spectral: channels
+  bool bias = true;          // dense, conv, spectral
   PerAxis kernel = {};       // conv: default 1; pools: windows, default 2
   PerAxis stride = {};       // conv: default 1; pools: default `kernel`
   PerAxis padding = {};      // points on both sides; conv: default (kernel - 1) · dilation / 2; pools: 0
@@ -64,6 +65,7 @@ struct LayerOptions {
   std::int64_t groups = 1;  // conv
   bool transposed = false;  // conv
   PerAxis factor = {};      // upsample: default 2
+  PerAxis modes = {};       // spectral: one number per axis, or one for all
   Between between = Between::nearest;
   NormType norm = NormType::none;
   std::int64_t norm_groups = 8;                // groupnorm

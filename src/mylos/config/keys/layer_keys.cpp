@@ -57,8 +57,8 @@ void add_layer_keys(Key& layers) {
       layers, [](auto& options) -> auto& { return options.model.chain; },
       {.noun = "layer", .meaning = layers_introduction}, max_layers);
   Key& kind = keys.choice("kind", &LayerOptions::kind,
-                          names_of({dense, conv, max_pool, average_pool, global_pool, upsample, norm,
-                                    activation, add, concat, branch}),
+                          names_of({dense, conv, spectral, max_pool, average_pool, global_pool, upsample,
+                                    norm, activation, add, concat, branch}),
                           "The kind of layer. Required.");
   kind.require();
   const auto of_kinds = [&kind](std::initializer_list<LayerKind> kinds) {
@@ -71,9 +71,9 @@ void add_layer_keys(Key& layers) {
             "number, \"conv2\".");
   keys.optional_integer("outputs", &LayerOptions::outputs, {1, max_width}, "",
                         "dense: units; for the last layer the default is the number that the data require. "
-                        "conv: channels. Otherwise required.")
-      .limit(of_kinds({dense, conv}));
-  keys.boolean("bias", &LayerOptions::bias, "Adds a bias to each channel.").limit(of_kinds({conv}));
+                        "conv, spectral: channels. Otherwise required.")
+      .limit(of_kinds({dense, conv, spectral}));
+  keys.boolean("bias", &LayerOptions::bias, "Adds a bias to each channel.").limit(of_kinds({conv, spectral}));
   keys.add("kernel", &LayerOptions::kernel, axes_type({1, max_kernel}), "Points along each axis.")
       .by_default("conv 1, pools 2")
       .limit(of_kinds({conv, max_pool, average_pool}));
@@ -100,6 +100,12 @@ void add_layer_keys(Key& layers) {
            "Factor by which the number of points grows along each axis.")
       .by_default("2")
       .limit(of_kinds({upsample}));
+  keys.add("modes", &LayerOptions::modes, axes_type({1, max_modes}),
+           "Wave numbers that each axis keeps, at most its points: of 12 those from -6 to 5, of 5 from -2 to "
+           "2; "
+           "the last axis 0 to 6, and 0 to 2. Required.")
+      .by_default("none")
+      .limit(of_kinds({spectral}));
   keys.choice("between", &LayerOptions::between,
               Words<Between>{{"nearest", Between::nearest}, {"linear", Between::linear}},
               "Interpolation of new points.")

@@ -79,7 +79,12 @@ class ModelChecks : DeckMistakes {
       const std::string place = fmt::format("model.layers.{}", i + 1);
       const char* key = given_.contains(place) ? place.c_str() : "model.layers";
       const std::string name = layer_name(model.chain, i);
-      const bool needs_outputs = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
+      const bool needs_outputs = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv ||
+                                 layer.kind == LayerKind::spectral;
+      if (layer.kind == LayerKind::spectral && layer.modes.empty()) {
+        fail(ErrorId::missing_key, {key},
+             fmt::format("layer '{}' needs 'modes', the wave numbers that it keeps along each axis", name));
+      }
       if (needs_outputs && layer.outputs == 0 && !takes_outputs_of_data(model.chain, i)) {
         fail(ErrorId::missing_key, {key},
              fmt::format("layer '{}' needs 'outputs'; only for a last dense layer the data determine them",

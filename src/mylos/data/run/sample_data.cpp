@@ -17,7 +17,7 @@ namespace {
 
 /// Returns whether a layer's input must be a grid.
 bool works_on_grids(LayerKind kind) {
-  return kind == LayerKind::conv || kind == LayerKind::max_pool || kind == LayerKind::average_pool ||
+  return kind == LayerKind::conv || kind == LayerKind::spectral || kind == LayerKind::max_pool || kind == LayerKind::average_pool ||
          kind == LayerKind::global_pool || kind == LayerKind::upsample;
 }
 

@@ -125,6 +125,21 @@ PoolShape pool_of(const LayerOptions& layer, const LayerInput& input) {
   return checked(shape, input, "pool");
 }
 
+SpectralShape spectral_of(const LayerOptions& layer, const LayerInput& input) {
+  SpectralShape shape;
+  shape.input = require_grid(input, "transforms");
+  if (layer.outputs == 0)
+    fail_input(ErrorId::missing_key,
+               "model.layers: layer '{}' needs 'outputs', the number of its output channels", input.layer);
+  if (layer.modes.empty())
+    fail_input(ErrorId::missing_key,
+               "model.layers: layer '{}' needs 'modes', the wave numbers that it keeps along each axis",
+               input.layer);
+  shape.outputs = layer.outputs;
+  shape.modes = along_axes(layer.modes, 1, input, "modes");
+  return checked(shape, input, "transform");
+}
+
 bool has_fused_activation(const LayerOptions& layer) {
   const bool has_product = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
   return has_product && layer.norm == NormType::none;

@@ -7,6 +7,7 @@
 #include "mylos/kernels/convolution/convolution_shape.hpp"
 #include "mylos/kernels/grid/pooling.hpp"
 #include "mylos/kernels/grid/upsample.hpp"
+#include "mylos/kernels/spectral/spectral_shape.hpp"
 #include "mylos/model/layers.hpp"
 
 namespace mylos {
@@ -24,6 +25,7 @@ struct LayerInput {
 /// These functions throw Error (bad_input) and name the layer if its input is not a grid, if its lists do not
 /// have one entry per axis, or if the shape is not valid.
 [[nodiscard]] ConvolutionShape convolution_of(const LayerOptions& layer, const LayerInput& input);
+[[nodiscard]] SpectralShape spectral_of(const LayerOptions& layer, const LayerInput& input);
 [[nodiscard]] PoolShape pool_of(const LayerOptions& layer, const LayerInput& input);
 [[nodiscard]] UpsampleShape upsampling_of(const LayerOptions& layer, const LayerInput& input);
 

@@ -11,6 +11,7 @@
 #include "mylos/model/grid/convolution_block.hpp"
 #include "mylos/model/grid/group_norm_block.hpp"
 #include "mylos/model/grid/pool_block.hpp"
+#include "mylos/model/grid/spectral_block.hpp"
 #include "mylos/model/grid/upsample_block.hpp"
 #include "mylos/model/layers/activation_block.hpp"
 #include "mylos/model/layers/dense.hpp"
@@ -68,6 +69,9 @@ class NetworkBuilder {
         break;
       case LayerKind::conv:
         add_convolution(layer);
+        break;
+      case LayerKind::spectral:
+        add_spectral(layer);
         break;
       case LayerKind::max_pool:
         add_pool(layer, PoolType::max);
@@ -192,6 +196,19 @@ class NetworkBuilder {
     options.bias = layer.bias;
     set_product(options, layer, "conv");
     append(std::make_unique<ConvolutionBlock>(options));
+    last_.grid = output_grid(options.shape);
+  }
+
+  void add_spectral(const LayerOptions& layer) {
+    SpectralOptions options;
+    options.name = name_;
+    options.shape = spectral_of(layer, input());
+    options.bias = layer.bias;
+    options.type = compute_type(precision_, name_, "spectral");
+    options.input_type = input_type(options.type);
+    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
+    options.first = chain_.blocks.empty() && !chain_.input_gradients;
+    append(std::make_unique<SpectralBlock>(options));
     last_.grid = output_grid(options.shape);
   }
 
