@@ -29,16 +29,19 @@ enum class LayerKind {
   activation,
   add,
   concat,
-  branch
+  branch,
+  coordinates,
+  pad,
+  crop
 };
 
 /// The values of points outside the grid.
 enum class Padding { zero, periodic, reflect };
 
 [[nodiscard]] constexpr std::string_view name_of(LayerKind kind) {
-  constexpr std::string_view names[] = {"dense",        "conv",        "spectral", "max_pool",
-                                        "average_pool", "global_pool", "upsample", "norm",
-                                        "activation",   "add",         "concat",   "branch"};
+  constexpr std::string_view names[] = {
+      "dense",      "conv", "spectral", "max_pool", "average_pool", "global_pool", "upsample", "norm",
+      "activation", "add",  "concat",   "branch",   "coordinates",  "pad",         "crop"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -73,8 +76,11 @@ struct LayerOptions {
   double norm_momentum = 0.1;                  // batchnorm: weight of the new value in the running statistics
   Activation activation = Activation::none;
   double dropout = 0;
-  std::string skip_from = {};  // add, concat, branch: the layer to read; "input": the network's input
-  std::int64_t repeat = 1;     // number of copies of this layer in sequence: "conv2.1", "conv2.2"
+  std::string skip_from = {};       // add, concat, branch: the layer to read; "input": the network's input
+  bool gated = false;               // add: a trained factor for each channel of the layer to read
+  std::vector<double> margin = {};  // pad: points at both ends per point of the grid, by axis; one: of all
+  std::string like = {};            // crop: the layer whose grid the result has, centred; "input" as above
+  std::int64_t repeat = 1;          // number of copies of this layer in sequence: "conv2.1", "conv2.2"
 
   bool operator==(const LayerOptions&) const = default;
 };
