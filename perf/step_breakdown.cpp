@@ -92,6 +92,17 @@ class TimedGemm final : public GemmEngine {
         milliseconds([&] { engine_.run(exec, problem, operands, workspace); });
     books().open = book;
   }
+  [[nodiscard]] std::size_t batch_workspace_bytes(const GemmBatch& batch) const override {
+    return engine_.batch_workspace_bytes(batch);
+  }
+  void run_batched(const Execution& exec, const GemmBatch& batch, const GemmOperands& first,
+                   void* workspace) override {
+    Breakdown* const book = std::exchange(books().open, nullptr);
+    if (book == nullptr) return engine_.run_batched(exec, batch, first, workspace);
+    (*book)[fmt::format("{} products {} x {} x {}", batch.count, batch.one.m, batch.one.n, batch.one.k)] +=
+        milliseconds([&] { engine_.run_batched(exec, batch, first, workspace); });
+    books().open = book;
+  }
 
  private:
   std::shared_ptr<EngineSet> engines_;

@@ -154,6 +154,14 @@ static inline int32_t mylos_model_load_with(const char* path, const mylos_load_o
                                             mylos_model** model) {
   return mylos_model_open(MYLOS_ABI_VERSION, path, options, model);
 }
+/* The same for samples on another grid than that of the training: `shape` has `rank` numbers, the extents and
+ * then the channels. Fails with MYLOS_BAD_INPUT if a layer has weights for each point of its grid. */
+int32_t mylos_model_open_on_grid(int32_t abi, const char* path, const mylos_load_options* options, int32_t rank,
+                                 const int64_t* shape, mylos_model** model);
+static inline int32_t mylos_model_load_on_grid(const char* path, const mylos_load_options* options,
+                                               int32_t rank, const int64_t* shape, mylos_model** model) {
+  return mylos_model_open_on_grid(MYLOS_ABI_VERSION, path, options, rank, shape, model);
+}
 /* What the model of this file would take. Reads the file without its weights. */
 int32_t mylos_model_memory_of(const char* path, const mylos_load_options* options, mylos_bytes* bytes);
 /* A model that shares the weights, for another thread. */

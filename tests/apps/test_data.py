@@ -56,7 +56,7 @@ def check_keys_of_the_other_kind_of_data(command):
     (command.folder / "text.txt").write_text("to be or not to be " * 20, encoding="utf-8")
     command.must("prepare", "text", "text.txt", "--out", "text.h5")
     (command.folder / "gpt.toml").write_text(GPT.lstrip(), encoding="utf-8")
-    of_samples = ("model.type = \"mlp\", \"chain\", \"cnn\", \"resnet\" or \"unet\"", "model.type is \"gpt\"")
+    of_samples = ("model.type = \"mlp\", \"chain\", \"cnn\", \"resnet\", \"unet\" or \"fno\"", "model.type is \"gpt\"")
     for key in ('shuffle = "blocks"', 'shuffle = "samples"', 'last_batch = "join"'):
         name = key.split()[0]
         (command.folder / "wrong.toml").write_text(GPT.lstrip().replace("batch = 2", f"batch = 2\n{key}"), encoding="utf-8")

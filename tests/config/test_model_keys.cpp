@@ -24,12 +24,52 @@ TEST(ModelKeys, BelongToTheirTypeAndFitTogether) {
                          {"deck.toml:8:", "\"gpt\"", "'model.norm'", "\"layernorm\"", "\"rmsnorm\""}));
 }
 
+TEST(ModelKeys, OfAFourierOperatorHaveItsDefaults) {
+  const std::string fno = "[model]\ntype = \"fno\"\n";
+  const ModelOptions model =
+      read_with(fno + "modes = 8\nwidth = 6\npadding = [0.25, 0]\nloss = \"mse\"\n").options.model;
+  EXPECT_EQ(model.type, ModelType::chain);
+  ASSERT_EQ(model.chain.size(), 1u + 2 + 1 + 4 * 7 + 1 + 2) << "four blocks";
+  EXPECT_EQ(model.chain[1].activation, Activation::gelu);
+  EXPECT_EQ(model.chain[1].outputs, 12);
+  EXPECT_EQ(model.chain[3].margin, (std::vector<double>{0.25, 0}));
+  EXPECT_EQ(model.chain[6].modes, PerAxis{8});
+  EXPECT_EQ(model.chain[6].norm, NormType::none);
+  EXPECT_EQ(model.chain[8].outputs, 3) << "half the width";
+  EXPECT_EQ(
+      read_deck(read_with(fno + "modes = [8, 6]\nwidth = 6\nchannel_mlp = 0").resolved, "resolved.toml", {})
+          .options.model,
+      read_with(fno + "modes = [8, 6]\nwidth = 6\nchannel_mlp = 0").options.model);
+}
+
+TEST(ModelKeys, OfAFourierOperatorFitTogether) {
+  const std::string fno = "[model]\ntype = \"fno\"\n";
+  EXPECT_TRUE(test::says(message_of(fno + "width = 6"), ErrorId::missing_key,
+                         {"deck.toml:2:", "\"fno\"", "'model.modes'"}));
+  EXPECT_TRUE(test::says(message_of(fno + "modes = 8"), ErrorId::missing_key,
+                         {"deck.toml:2:", "\"fno\"", "'model.width'"}));
+  EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 1048576"), ErrorId::keys_conflict,
+                         {"deck.toml:4:", "'model.lifting' = 2", "1048576"}));
+  EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 4\nblocks = 500"), ErrorId::keys_conflict,
+                         {"deck.toml:5:", "'model.blocks' = 500", "1000"}));
+  EXPECT_TRUE(test::says(message_of(fno + "modes = [8, 8, 8, 8]\nwidth = 4"), ErrorId::bad_value,
+                         {"deck.toml:3:", "'model.modes'"}));
+  EXPECT_TRUE(test::says(message_of(fno + "modes = 0\nwidth = 4"), ErrorId::bad_value,
+                         {"deck.toml:3:", "'model.modes'", "from 1"}));
+  EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 4\npadding = 1.25"), ErrorId::bad_value,
+                         {"deck.toml:5:", "'model.padding'", "at most 1"}));
+  EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 4\nkernel = 3"), ErrorId::key_without_effect,
+                         {"deck.toml:5:", "'model.kernel'", "\"fno\""}));
+  EXPECT_TRUE(test::says(message_of("[model]\nmodes = 3"), ErrorId::key_without_effect,
+                         {"deck.toml:2:", "'model.modes'", "\"fno\"", "\"mlp\""}));
+}
+
 TEST(DataKeys, BelongToTheKindOfDataThatTheNetworkLearnsFrom) {
   const std::string gpt =
       "[model]\ntype = \"gpt\"\nlayers = 2\ncontext = 8\nwidth = 12\nheads = 4\nvocabulary = 9\n[data]\n";
   const std::string no_order =
-      " has an effect only with model.type = \"mlp\", \"chain\", \"cnn\", \"resnet\" or \"unet\", and "
-      "model.type is "
+      " has an effect only with model.type = \"mlp\", \"chain\", \"cnn\", \"resnet\", \"unet\" or \"fno\", "
+      "and model.type is "
       "\"gpt\" (deck.toml:2); leave it out";
   EXPECT_TRUE(
       test::says(message_of(gpt + "shuffle = \"blocks\""), {"deck.toml:9:", "'data.shuffle'", no_order}));

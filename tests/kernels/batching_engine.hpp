@@ -11,6 +11,9 @@ class BatchingEngine final : public OwnEngine {
   explicit BatchingEngine(bool batches) : batches_(batches) {}
 
   [[nodiscard]] bool batches() const override { return batches_; }
+  [[nodiscard]] std::size_t batch_workspace_bytes(const GemmBatch& batch) const override {
+    return own().batch_workspace_bytes(batch);
+  }
   void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
                    void* workspace) override {
     own().run_batched(execution, batch, first, workspace);

@@ -20,7 +20,7 @@ struct BatchOperands {
         b(drawn(batch.one.b, batch.count, batch.stride_b, 2)),
         c(batch.one.c, 1, batch.count * batch.stride_c,
           std::vector<float>(static_cast<std::size_t>(batch.count * batch.stride_c), between)),
-        workspace("workspace", engine.workspace_bytes(batch.one)) {}
+        workspace("workspace", engine.batch_workspace_bytes(batch)) {}
 
   static test::Matrix drawn(DType type, std::int64_t count, std::int64_t stride, unsigned seed) {
     return {type, 1, count * stride, test::random_values(type, count * stride, -1, 1, seed)};
@@ -79,6 +79,8 @@ void expect_right_packed_and_with_gaps(GemmEngine& engine, const GemmProblem& on
   batch.stride_b += 3;
   batch.stride_c += 5;
   expect_right(engine, batch);
+  batch.together = true;
+  expect_right(engine, batch);
 }
 
 class BatchesOfEveryEngine : public testing::TestWithParam<std::string> {
@@ -101,6 +103,24 @@ TEST_P(BatchesOfEveryEngine, AreTheirProductsAndNothingBetweenThem) {
         }
       }
     }
+  }
+}
+
+TEST_P(BatchesOfEveryEngine, ReadOneMatrixForAllOfThem) {
+  for (const DType type : test::all_types) {
+    GemmBatch batch = batch_of({.m = 13, .n = 70, .k = 37, .a = type, .b = type, .c = type}, 6);
+    batch.together = true;
+    const BatchOperands separate(batch, *engine_);
+    GemmBatch shared = batch;
+    shared.stride_a = 0;
+    separate.run(*engine_, shared);
+    const std::vector<float> once = separate.c.values();
+    std::vector<float> copies;
+    const std::vector<float> a = separate.a.values();
+    for (int i = 0; i < 6; ++i) copies.insert(copies.end(), a.begin(), a.begin() + 13 * 37);
+    test::set_values(separate.a, copies);
+    separate.run(*engine_, batch);
+    EXPECT_EQ(separate.c.values(), once) << name_of(type);
   }
 }
 

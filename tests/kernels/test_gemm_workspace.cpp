@@ -61,6 +61,10 @@ TEST(GemmWorkspace, NeverShrinksWithAnyExtent) {
       ASSERT_LE(engine->workspace_bytes(less), engine->workspace_bytes(whole))
           << fmt::format("{}, {}: {} x {} x {} of {} x {} x {}", engine->name(), name_of(whole.a), less.m,
                          less.n, less.k, whole.m, whole.n, whole.k);
+      GemmBatch few = batch_of(less, 4);
+      GemmBatch many = batch_of(whole, 7);
+      few.together = many.together = true;
+      ASSERT_LE(engine->batch_workspace_bytes(few), engine->batch_workspace_bytes(many));
     }
   }
 }

@@ -25,7 +25,7 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # The topic folders of a room: a topic may include itself and those before it. "." is the room's own folder.
 TOPICS = {
     "base": "errors numbers vector device",
-    "kernels": "launch gemm engines grid pointwise convolution attention norm rates vendor",
+    "kernels": "launch gemm engines grid pointwise convolution spectral attention norm rates vendor",
     "comm": "ranks group",
     "io": "files hdf5 system safetensors pictures",
     "model": "block chain layers grid memory parameters rollout network",
@@ -33,7 +33,7 @@ TOPICS = {
     "data": "files arrays feed tokens prepare run",
     "config": "schema keys deck",
     "checkpoint": "file write",
-    "inference": "arrays . rollout",
+    "inference": "arrays grids . rollout",
     "interchange": ". onnx",
     "train": "step history evaluation health plan start adapt online run",
     "apps": "commands.hpp launch options tables report commands main.cpp",

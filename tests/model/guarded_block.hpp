@@ -48,6 +48,7 @@ class GuardedBlock {
       const Tensor values = add("buffer " + spec.name, spec.type, 1, spec.size);
       if (spec.role == BufferRole::state) fill(exec_, values, spec.initial_value);
       if (spec.role == BufferRole::sum) set_to_zero(exec_, values);
+      if (spec.role == BufferRole::constant) set_values(values, spec.values());
       buffers_.emplace_back(spec.name, values);
     }
     exec_.fence();
@@ -122,10 +123,11 @@ class GuardedBlock {
             .workspace = workspace,
             .variant = variant_};
   }
-  /// All buffers except state, which only the end of a step updates.
+  /// All buffers except constants, and state, which only the end of a step updates.
   void add_written_buffers(std::vector<std::string>& names) const {
     for (const BufferSpec& spec : block_.buffers()) {
-      if (spec.role != BufferRole::state) names.push_back("buffer " + spec.name);
+      const bool is_fixed = spec.role == BufferRole::state || spec.role == BufferRole::constant;
+      if (!is_fixed) names.push_back("buffer " + spec.name);
     }
   }
   void scribble_over(const std::string& name) {

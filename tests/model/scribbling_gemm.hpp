@@ -39,6 +39,16 @@ class ScribblingGemm final : public GemmEngine {
     const std::vector<std::byte> rubbish(workspace_bytes(problem), std::byte{0xff});
     copy_to_device(rubbish.data(), workspace, rubbish.size());
   }
+  [[nodiscard]] std::size_t batch_workspace_bytes(const GemmBatch& batch) const override {
+    return engine_->batch_workspace_bytes(batch) + static_cast<std::size_t>(batch.one.m) + 1;
+  }
+  void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
+                   void* workspace) override {
+    engine_->run_batched(execution, batch, first, workspace);
+    execution.fence();
+    const std::vector<std::byte> rubbish(batch_workspace_bytes(batch), std::byte{0xff});
+    copy_to_device(rubbish.data(), workspace, rubbish.size());
+  }
 
  private:
   bool passes_gelu_;

@@ -7,7 +7,10 @@
 
 #include "model/guarded_block.hpp"
 #include "mylos/model/grid/batch_norm_block.hpp"
+#include "mylos/model/grid/coordinates_block.hpp"
+#include "mylos/model/grid/gated_add.hpp"
 #include "mylos/model/grid/group_norm_block.hpp"
+#include "mylos/model/grid/margin_block.hpp"
 #include "mylos/model/grid/pool_block.hpp"
 #include "mylos/model/grid/upsample_block.hpp"
 #include "mylos/model/layers/activation_block.hpp"
@@ -96,9 +99,20 @@ std::function<std::unique_ptr<Block>()> maker(const OptionsOfBlock& options) {
 
 const PoolShape windows{.input = grid, .window = {1, 3, 2}, .stride = {1, 2, 2}, .padding = {0, 1, 0}};
 
+const MarginShape margins{.inner = grid, .outer = {1, 7, 8}, .before = {0, 2, 1}};
+const MarginShape inside{.inner = {{1, 2, 5}, 6}, .outer = grid.extent, .before = {0, 1, 0}};
+
 INSTANTIATE_TEST_SUITE_P(
     All, GridBlocks,
     testing::Values(
+        Case{"pad",
+             maker<MarginBlock>(MarginOptions{.name = "p", .change = MarginChange::pad, .shape = margins}),
+             2e-3},
+        Case{"crop",
+             maker<MarginBlock>(MarginOptions{.name = "c", .change = MarginChange::crop, .shape = inside}),
+             2e-3},
+        Case{"coordinates", maker<CoordinatesBlock>(CoordinatesOptions{.name = "x", .grid = grid, .axes = 2}),
+             2e-3},
         Case{"max pool", maker<PoolBlock>(PoolOptions{.name = "p", .pool = PoolType::max, .shape = windows}),
              2e-3},
         Case{"average pool",
@@ -127,6 +141,91 @@ INSTANTIATE_TEST_SUITE_P(
              maker<ActivationBlock>(ActivationOptions{
                  .name = "a", .width = 144, .activation = Activation::silu}),
              2e-3}));
+
+/// The gradients of a gated addition of types that may differ, in memory of exactly the stated bytes.
+void expect_gated(DType input_type, DType skip_type, DType type) {
+  const GatedAdd block({.name = "sum",
+                        .grid = grid,
+                        .input_type = input_type,
+                        .skip_type = skip_type,
+                        .type = type,
+                        .gradient_type = DType::fp32});
+  test::ScribblingGemm gemm;
+  const BlockCost cost = block.cost(gemm, rows);
+  const Execution exec;
+  const std::int64_t columns = grid.columns();
+  const Arena memory("gated add", 1 << 16);
+  Kokkos::deep_copy(Kokkos::View<std::byte*, Device>(memory.data(), memory.bytes()), std::byte{0xff});
+  std::size_t end = 0;
+  const auto take = [&](DType of, std::int64_t height, std::int64_t width) {
+    const Tensor tensor = memory.tensor(end, of, height, width);
+    end = aligned_bytes(end + tensor.bytes());
+    return tensor;
+  };
+  const Tensor x = take(input_type, rows, columns);
+  const Tensor s = take(skip_type, rows, columns);
+  const Tensor y = take(type, rows, columns);
+  const Tensor dy = take(type, rows, columns);
+  const Tensor dx = take(input_type, rows, columns);
+  const Tensor ds = take(skip_type, rows, columns);
+  const std::vector<NamedTensor> weights{{"weight", take(type, 1, grid.channels)}};
+  const std::vector<NamedTensor> gradients{{"weight", take(DType::fp32, 1, grid.channels)}};
+  std::byte* const workspace = memory.data() + end;
+  const std::vector<float> of_x = test::drawn_values(rows * columns, 1);
+  const std::vector<float> of_s = test::drawn_values(rows * columns, 2);
+  const std::vector<float> of_dy = test::drawn_values(rows * columns, 3);
+  const std::vector<float> later = test::drawn_values(rows * columns, 4, 1);
+  const std::vector<float> gate{0.5f, -1, 2, 0.25f, 1, -0.5f};
+  test::set_values(x, of_x);
+  test::set_values(s, of_s);
+  test::set_values(dy, of_dy);
+  test::set_values(ds, later);
+  test::set_values(weights.front(), gate);
+  const StepContext context{.exec = exec, .engines = gemm};
+  const BlockMemory block_memory{
+      .weights = weights, .input = x, .output = y, .skip = s, .workspace = workspace};
+  block.forward(context, block_memory);
+  block.backward(context, block_memory,
+                 {.weights = gradients, .output = dy, .input = dx, .skip = ds, .add_to_skip = true});
+  exec.fence();
+  const std::size_t used = std::max(cost.forward_workspace, cost.variants.front().backward_workspace);
+  std::vector<std::byte> behind(memory.bytes() - end - used);
+  test::copy_to_host(workspace + used, behind.data(), behind.size());
+  EXPECT_EQ(behind, std::vector<std::byte>(behind.size(), std::byte{0xff}))
+      << "writes no more than it states";
+  std::vector<float> expected_y;
+  std::vector<float> expected_ds;
+  std::vector<float> expected_gate(gate.size());
+  for (std::size_t i = 0; i < of_x.size(); ++i) {
+    const float factor = gate[i % gate.size()];
+    expected_y.push_back(test::rounded_to(type, of_x[i] + factor * of_s[i]));
+    const float slope = test::rounded_to(type, factor * of_dy[i] + later[i]);
+    expected_ds.push_back(test::rounded_to(skip_type, slope));
+    expected_gate[i % gate.size()] += of_dy[i] * of_s[i];  // multiples of 1/256: exact in any order
+  }
+  EXPECT_EQ(test::values_of(y), expected_y);
+  EXPECT_EQ(test::values_of(ds), expected_ds);
+  EXPECT_EQ(test::values_of(dx), of_dy);
+  EXPECT_EQ(test::values_of(gradients.front()), expected_gate);
+}
+
+TEST(GatedAdd, MultipliesTheSkipByAFactorForEachChannel) {
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+    expect_gated(type, type, type);
+    expect_gated(DType::fp32, type, type);
+    expect_gated(type, DType::fp32, type);
+    expect_gated(type, type, DType::fp32);
+  }
+}
+
+TEST(GatedAdd, StartsAsAnAddition) {
+  const GatedAdd block({.name = "sum", .grid = grid});
+  const std::vector<ParameterSpec> parameters = block.parameters();
+  ASSERT_EQ(parameters.size(), 1u);
+  EXPECT_EQ(parameters.front().columns, grid.channels);
+  EXPECT_EQ(parameters.front().initial_value, 1);
+  EXPECT_EQ(parameters.front().decay_factor, 0);
+}
 
 TEST(GroupNormBlock, NeedsGroupsThatDivideTheChannels) {
   EXPECT_THROW(GroupNormBlock({.name = "n", .grid = grid, .groups = 4}), Error);

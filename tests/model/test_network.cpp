@@ -101,6 +101,48 @@ TEST(Network, GivesTheSameBitsWhateverIsComputedAgain) {
   }
 }
 
+LayerOptions spectral(std::string name, std::int64_t outputs, PerAxis modes) {
+  return {
+      .kind = LayerKind::spectral, .name = std::move(name), .outputs = outputs, .modes = std::move(modes)};
+}
+
+/// A Fourier layer beside a pointwise convolution, and one more.
+ModelOptions waves() {
+  LayerOptions sum{.kind = LayerKind::add, .name = "sum", .skip_from = "wave"};
+  sum.activation = Activation::gelu;
+  LayerOptions last = spectral("last", 2, {2});
+  last.bias = false;
+  last.norm = NormType::groupnorm;
+  last.norm_groups = 1;
+  return model_on({4, 6, 2}, 3,
+                  {conv("lift", 4, {1}),
+                   spectral("wave", 4, {3, 6}),
+                   {.kind = LayerKind::branch, .name = "back", .skip_from = "lift"},
+                   conv("skip", 4, {1}),
+                   sum,
+                   last,
+                   {.kind = LayerKind::dense}});
+}
+
+TEST(Network, OfSpectralLayersGivesTheSameBitsWhateverIsComputedAgain) {
+  constexpr std::int64_t samples = 5;
+  const Arena memory("input and labels", 8192);
+  const std::vector<std::int32_t> labels{0, 2, 1, 1, 0};
+  test::copy_to_device(labels.data(), memory.data() + 4096, labels.size() * 4);
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+    const Tensor input = memory.tensor(0, type, samples, 48);
+    test::set_values(input, test::drawn_values(samples * 48, 1));
+    const auto chain = [&] {
+      PrecisionOptions precision;
+      precision.compute = type;
+      precision.rules = {{"last", DType::fp32}};
+      return make_network(waves(), precision, 3, true);
+    };
+    const Truth truth{.labels = reinterpret_cast<const std::int32_t*>(memory.data() + 4096)};
+    test::RecomputeTest({chain, samples, input, truth}).expect_equal_bits();
+  }
+}
+
 ModelOptions stepper(std::int64_t channels) {
   LayerOptions first = conv("first", 4, {3});
   first.activation = Activation::gelu;
@@ -161,6 +203,12 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
   const auto expect = [&](const ModelOptions& model, ErrorId id, const std::string& part) {
     EXPECT_TRUE(test::says(refused(model), id, {part}));
   };
+  expect(model_on({4, 5, 1}, 3, {spectral("a", 8, {5}), dense}), ErrorId::bad_layer,
+         "5 modes in height, which has 4 points; the largest number allowed is 4");
+  expect(model_on({4, 4, 1}, 3, {spectral("a", 8, {3, 3, 3}), dense}), ErrorId::bad_layer,
+         "3 numbers in 'modes', and its grid has 2 axes");
+  expect(model_on({4, 4, 1}, 3, {spectral("a", 8, {}), dense}), ErrorId::missing_key, "needs 'modes'");
+  expect(model_on({}, 3, {spectral("a", 8, {3}), dense}), ErrorId::bad_layer, "its input is a vector of 1");
   expect(model_on({4, 4, 1}, 3, {conv("a", 8, {5, 5, 5}), dense}), ErrorId::bad_layer,
          "layer 'a' has 3 numbers in 'kernel', and its grid has 2");
   LayerOptions unpadded = conv("a", 8, {5});

@@ -110,6 +110,83 @@ TEST(ShortForms, ThatAreResidualEndInTheSumWithTheirInput) {
   EXPECT_THROW((void)chain_of(mlp), Error);
 }
 
+ModelOptions fourier_operator() {
+  ModelOptions model = short_form(ModelType::fno, {});
+  model.norm = NormType::none;
+  model.activation = Activation::gelu;
+  model.modes = {8, 6};
+  model.width = 10;
+  model.blocks = 3;
+  model.loss = LossType::mse;
+  model.outputs = 512;
+  return model;
+}
+
+std::vector<std::string> layers_of(const ModelOptions& model) {
+  std::vector<std::string> layers;
+  for (const LayerOptions& layer : expand_short_form(model).chain)
+    layers.push_back(fmt::format("{} {}{}", layer.name, name_of(layer.kind), layer.gated ? " gated" : ""));
+  return layers;
+}
+
+TEST(ShortForms, AFourierOperatorHasTheLayersOfNeuraloperators) {
+  const std::vector<std::string> layers = layers_of(fourier_operator());
+  ASSERT_EQ(layers.size(), 3u + 3 * 7 + 2);
+  EXPECT_EQ(
+      std::vector<std::string>(layers.begin(), layers.begin() + 10),
+      (std::vector<std::string>{"coordinates coordinates", "lift1 conv", "lift2 conv", "block1_linear conv",
+                                "block1_branch branch", "block1_spectral spectral", "block1_sum add",
+                                "block1_mlp1 conv", "block1_mlp2 conv", "block1 add gated"}));
+  const std::vector<LayerOptions> chain = expand_short_form(fourier_operator()).chain;
+  EXPECT_EQ(chain[6].activation, Activation::gelu);
+  EXPECT_EQ(chain[9].activation, Activation::gelu);
+  EXPECT_EQ(chain[9].skip_from, "lift2");
+  EXPECT_EQ(chain[16].skip_from, "block1");
+  for (const std::size_t last : {20u, 23u}) EXPECT_EQ(chain[last].activation, Activation::none) << last;
+  EXPECT_EQ(chain[21].activation, Activation::gelu) << "inside the last channel MLP";
+}
+
+TEST(ShortForms, AFourierOperatorHasTheParametersOfNeuraloperators) {
+  // FNO(n_modes=(8, 6), in_channels=3, out_channels=2, hidden_channels=10, n_layers=3) of neuraloperator
+  // 2.0.0: lifting of 5 to 20 to 10 channels; blocks of 10 x 10 complex weights for 8 x 4 modes, their bias,
+  // a linear skip without bias, a channel MLP of 10 to 5 to 10, and 10 gates; projection of 10 to 20 to 2.
+  const std::int64_t lifting = (5 * 20 + 20) + (20 * 10 + 10);
+  const std::int64_t block = 2 * 10 * 10 * 8 * 4 + 10 + 10 * 10 + (10 * 5 + 5) + (5 * 10 + 10) + 10;
+  const std::int64_t projection = (10 * 20 + 20) + (20 * 2 + 2);
+  EXPECT_EQ(chain_of(fourier_operator()).parameter_count(), lifting + 3 * block + projection);
+}
+
+TEST(ShortForms, AFourierOperatorPadsBetweenLiftingAndProjection) {
+  ModelOptions model = fourier_operator();
+  model.padding = {0.1, 0};
+  const std::vector<std::string> layers = layers_of(model);
+  EXPECT_EQ(layers[3], "pad pad");
+  EXPECT_EQ(layers[layers.size() - 3], "crop crop");
+  const Chain chain = chain_of(model);
+  EXPECT_EQ(chain.grids[3].extent, (Extents{1, 20, 16})) << "1.6 points are 2";
+  EXPECT_EQ(chain.outputs(), 512);
+  model.padding = {0, 0};
+  EXPECT_EQ(layers_of(model), layers_of(fourier_operator()));
+}
+
+TEST(ShortForms, AFourierOperatorWithoutChannelMlpsHasBothActivations) {
+  ModelOptions model = fourier_operator();
+  model.channel_mlp = 0;
+  model.coordinates = false;
+  EXPECT_EQ(layers_of(model),
+            (std::vector<std::string>{
+                "lift1 conv", "lift2 conv", "block1_linear conv", "block1_branch branch",
+                "block1_spectral spectral", "block1_sum add", "block1 activation", "block2_linear conv",
+                "block2_branch branch", "block2_spectral spectral", "block2_sum add", "block2 activation",
+                "block3_linear conv", "block3_branch branch", "block3_spectral spectral", "block3_sum add",
+                "project1 conv", "head conv"}));
+  model.norm = NormType::groupnorm;
+  const std::vector<LayerOptions> chain = expand_short_form(model).chain;
+  EXPECT_EQ(chain[4].norm_groups, 1);
+  EXPECT_EQ(layers_of(model)[6], "block1 norm");
+  EXPECT_EQ(layers_of(model)[16], "block3 norm");
+}
+
 TEST(ShortForms, OthersStayAsTheyAre) {
   const ModelOptions mlp;
   EXPECT_EQ(expand_short_form(mlp), mlp);

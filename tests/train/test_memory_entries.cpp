@@ -49,6 +49,14 @@ Options small_grid(DType compute) {
   return options;
 }
 
+Options small_waves(DType compute) {
+  Options options = small_grid(compute);
+  options.model.chain = {{.kind = LayerKind::spectral, .outputs = 6, .modes = {2}},
+                         {.kind = LayerKind::spectral, .outputs = 2, .modes = {2, 1}},
+                         {.kind = LayerKind::dense}};
+  return options;
+}
+
 Options rolled_out(const test::RolloutCase& of) {
   Options options = small_options(of.compute);
   options.model = test::rollout_model(of);
@@ -83,6 +91,7 @@ std::vector<Case> cases() {
       with("health", mlp, [](Options& o) { o.health.every = 1; }),
       with("class weights", mlp, [](Options& o) { o.model.class_weights.assign(classes, 0.5); }),
       with("statistics", small_grid(DType::bf16), none),
+      with("transforms", small_waves(DType::bf16), none),
       with("sharded state", mlp, [](Options& o) { o.optimizer.shard = Shard::state; }),
       with("sharded gradients", gpt,
            [](Options& o) {
@@ -124,6 +133,7 @@ std::vector<Case> cases() {
 std::string entry_of(const std::string& label) {
   static const std::map<std::string, std::string> own = {{"buffers", "statistics, class weights"},
                                                          {"class weights", "statistics, class weights"},
+                                                         {"matrices of transforms", "matrices of transforms"},
                                                          {"health records", "health records"},
                                                          {"health blocks", "health records"},
                                                          {"sums of micro-batches", "sums of micro-batches"},
@@ -177,8 +187,8 @@ TEST_P(Entries, OfATrainerAreWhatItAllocates) {
   EXPECT_EQ(held["activations"], plan.arena_bytes());
   for (const std::string name :
        {"master weights", "compute weights", "gradients", "slices of gradients", "optimizer moments",
-        "average of weights", "statistics, class weights", "communication", "check and records",
-        "health records", "sums of micro-batches", "rollout"}) {
+        "average of weights", "statistics, class weights", "matrices of transforms", "communication",
+        "check and records", "health records", "sums of micro-batches", "rollout"}) {
     EXPECT_EQ(held[name], stated(plan.statement, name)) << name;
   }
 }

@@ -74,6 +74,21 @@ TEST_P(SteadyState, AStepNeitherAllocatesNorWaitsNorCopiesToTheHost) {
   }
 }
 
+TEST_P(SteadyState, NorDoesThatOfSpectralLayers) {
+  if (GetParam().gemm == GemmChoice::tiles && !has_tiles()) GTEST_SKIP() << "no tiles in this build";
+  Options options = busy_options(GetParam().compute, GetParam().gemm);
+  options.model = {};
+  options.model.type = ModelType::chain;
+  options.model.shape = {2, 2, 3};
+  options.model.inputs = features;
+  options.model.outputs = classes;
+  options.model.chain = {{.kind = LayerKind::spectral, .outputs = 5, .modes = {2}},
+                         {.kind = LayerKind::spectral, .outputs = 3, .modes = {1, 2}},
+                         {.kind = LayerKind::dense}};
+  RunOnFile run(options);
+  expect_steady(run);
+}
+
 TEST(FirstStep, AllocatesNothingForTheLoss) {
   Options options = small_options(DType::fp32);
   options.kernels.gemm = has_tiles() ? GemmChoice::tiles : GemmChoice::automatic;

@@ -65,6 +65,18 @@ Options sharded(Options options, Shard shard = Shard::state) {
   return options;
 }
 
+/// Spectral layers on a grid, whose matrices of transforms no rank cuts.
+Options waves(DType compute) {
+  Options options = small_options(compute);
+  options.model.type = ModelType::chain;
+  options.model.shape = {2, 2, 3};
+  LayerOptions wave{.kind = LayerKind::spectral, .outputs = 5, .modes = {2}};
+  wave.activation = Activation::gelu;
+  options.model.chain = {wave, wave, {.kind = LayerKind::dense}};
+  options.communication.bucket_bytes = 512;
+  return options;
+}
+
 /// Networks of one type, of several in turns, and of several in one bucket.
 std::vector<Options> many_runs(DType compute) {
   std::vector<Options> all;
@@ -88,6 +100,7 @@ std::vector<Options> many_runs(DType compute) {
   all.push_back(options);
   options.optimizer.type = OptimizerType::lamb;
   all.push_back(options);
+  all.push_back(waves(compute));
   if (compute == DType::fp32) return all;
   for (std::size_t i = 0, count = all.size(); i < count; ++i) {
     all.push_back(all[i]);

@@ -161,6 +161,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
   if (device != nullptr) note += (note.empty() ? "" : "\n") + note_on_device(*device, options.memory);
   if (const std::string shards = note_on_shards(network); !shards.empty())
     note += (note.empty() ? "" : "\n") + shards;
+  if (const std::string transforms = note_on_transforms(network.chain); !transforms.empty())
+    note += (note.empty() ? "" : "\n") + transforms;
   if (!note.empty()) output.line(note + '\n');
   output.line("activations over the operations of a micro-batch\n\n" + plan_picture(stages, plan));
   if (data == nullptr)

@@ -68,18 +68,42 @@ struct RolloutData {
   std::optional<StoredTrajectories> trajectories;
 };
 
-RolloutData open_data(const StoredNetwork& network, const RolloutArguments& arguments) {
+/// Returns the options of whole trajectories.
+ArrayOptions trajectory_options(const StoredNetwork& network) {
   ArrayOptions options = network.options.data.arrays;
   options.slice = slices_of_trajectories(options.slice);
-  const auto open = [&](const std::string& file, const ArrayOptions& levels) {
-    return std::make_shared<const StoredLevels>(open_array_store({file}, levels, 1, Answers::optional));
-  };
+  return options;
+}
+
+std::shared_ptr<const StoredLevels> open_levels(const std::string& file, const ArrayOptions& levels) {
+  return std::make_shared<const StoredLevels>(open_array_store({file}, levels, 1, Answers::optional));
+}
+
+std::shared_ptr<const StoredLevels> open_starts(const ArrayOptions& options, const std::string& file) {
+  return open_levels(file, level_options(options, options.inputs, options.constants));
+}
+
+/// Returns the shape of the samples on the grid of the file that the rollout starts from; empty where it is
+/// no other grid of such samples as the network reads.
+std::vector<std::int64_t> shape_of_samples(const StoredNetwork& network, const RolloutArguments& arguments) {
+  const ArrayOptions options = trajectory_options(network);
+  if (network.input_shape.size() < 2 || options.points_are_samples) return {};
+  const LevelLayout layout = level_layout(options, open_starts(options, arguments.start)->store());
+  std::vector<std::int64_t> shape = layout.extents;
+  if (!shape.empty()) shape.push_back(layout.inputs());
+  const bool is_comparable =
+      shape.size() == network.input_shape.size() && shape.back() == network.input_shape.back();
+  return is_comparable ? shape : std::vector<std::int64_t>();
+}
+
+RolloutData open_data(const StoredNetwork& network, const RolloutArguments& arguments) {
+  const ArrayOptions options = trajectory_options(network);
   RolloutData data;
-  data.starts = open(arguments.start, level_options(options, options.inputs, options.constants));
+  data.starts = open_starts(options, arguments.start);
   const LevelLayout layout = level_layout(options, data.starts->store());
   require_fits(network, layout, arguments.start);
   if (!arguments.truth.empty()) {
-    data.truth = open(arguments.truth, level_options(options, options.targets, {}));
+    data.truth = open_levels(arguments.truth, level_options(options, options.targets, {}));
     std::vector<std::int64_t> grid = data.truth->store().grid();
     if (!grid.empty()) grid.pop_back();
     if (grid != layout.extents)
@@ -212,8 +236,9 @@ std::string describe_not_finite(const RolloutResult& result, const std::vector<s
 }  // namespace
 
 ExitCode rollout_command(const RolloutArguments& arguments) {
-  const auto stored =
-      open_stored_model(arguments.run, [&](const StoredNetwork& network) { check(network, arguments); });
+  const auto stored = open_stored_model(
+      arguments.run, [&](const StoredNetwork& network) { check(network, arguments); },
+      [&](const StoredNetwork& network) { return shape_of_samples(network, arguments); });
   const StoredNetwork& network = stored->network;
   RankGroup& ranks = stored->communicator->ranks();
   const bool is_first = ranks.rank() == 0;

@@ -95,8 +95,9 @@ void require_average(const CheckpointReader& reader, const NamedCheckpoint& chec
              reader.path());
 }
 
-std::unique_ptr<StoredModel> open_stored_model(const NamedCheckpoint& checkpoint,
-                                               const std::function<void(const StoredNetwork&)>& check) {
+std::unique_ptr<StoredModel> open_stored_model(
+    const NamedCheckpoint& checkpoint, const std::function<void(const StoredNetwork&)>& check,
+    const std::function<std::vector<std::int64_t>(const StoredNetwork&)>& shape_of) {
   auto stored = std::make_unique<StoredModel>();
   const CommunicationOptions communication;
   RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
@@ -110,6 +111,7 @@ std::unique_ptr<StoredModel> open_stored_model(const NamedCheckpoint& checkpoint
   stored->communicator = make_communicator(MPI_COMM_WORLD, communication);
   stored->engines = make_agreed_engines(usable_on_all(options.kernels, ranks), ranks);
   note_other_instructions(reader, ranks);
+  run_on_all(ranks, [&] { move_to_grid(stored->network, shape_of(stored->network)); });
   const Chain& chain = stored->network.chain;
   const std::int64_t samples =
       samples_per_piece(chain, *stored->engines, std::numeric_limits<std::int64_t>::max());
@@ -118,7 +120,7 @@ std::unique_ptr<StoredModel> open_stored_model(const NamedCheckpoint& checkpoint
                                              RowInference::memory_bytes(chain, samples));
   });
   stored->model = std::make_unique<InferenceModel>(chain, *stored->engines, samples);
-  stored->model->read(reader, checkpoint.average);
+  stored->model->read(reader, checkpoint.average, stored->network.normalizer);
   return stored;
 }
 

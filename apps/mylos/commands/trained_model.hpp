@@ -1,10 +1,12 @@
 // TrainedModel: the network of a checkpoint in this process, ready to run, with all that it runs on.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "commands.hpp"
 #include "launch/runtime.hpp"
@@ -56,9 +58,11 @@ struct StoredModel {
 void require_average(const CheckpointReader& reader, const NamedCheckpoint& checkpoint);
 
 /// All ranks. Starts Kokkos and opens the checkpoint of a network of numbers. `check` runs on all ranks
-/// before memory is taken. Throws Error on all ranks.
+/// before memory is taken. Then `shape_of` opens the data and returns the shape of their samples on a grid;
+/// empty: that of the training samples. Throws Error on all ranks.
 [[nodiscard]] std::unique_ptr<StoredModel> open_stored_model(
-    const NamedCheckpoint& checkpoint, const std::function<void(const StoredNetwork&)>& check);
+    const NamedCheckpoint& checkpoint, const std::function<void(const StoredNetwork&)>& check,
+    const std::function<std::vector<std::int64_t>(const StoredNetwork&)>& shape_of);
 
 /// All ranks. Starts Kokkos and opens the checkpoint with its data. Throws Error on all ranks.
 [[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoint,

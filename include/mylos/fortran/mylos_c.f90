@@ -110,6 +110,17 @@ module mylos_c
       type(c_ptr), intent(inout) :: model
       integer(c_int32_t) :: status
     end function c_model_open
+    function c_model_open_on_grid(abi, path, options, rank, shape, model) &
+        bind(c, name="mylos_model_open_on_grid") result(status)
+      import :: c_char, c_int32_t, c_int64_t, c_load_options, c_ptr
+      integer(c_int32_t), value :: abi
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_load_options), intent(in) :: options
+      integer(c_int32_t), value :: rank
+      integer(c_int64_t), intent(in) :: shape(*)
+      type(c_ptr), intent(inout) :: model
+      integer(c_int32_t) :: status
+    end function c_model_open_on_grid
     function c_model_clone(model, clone) bind(c, name="mylos_model_clone") result(status)
       import :: c_int32_t, c_ptr
       type(c_ptr), value :: model

@@ -33,18 +33,25 @@ module mylos_models
 contains
 
   ! Loads a model file or a checkpoint. `average`: the moving average of the weights. `max_samples`: that are
-  ! computed at a time, which bounds the workspace.
-  subroutine model_load(self, path, error, average, max_samples)
+  ! computed at a time, which bounds the workspace. `shape`: of a sample on another grid than that of the
+  ! training, channels first.
+  subroutine model_load(self, path, error, average, max_samples, shape)
     class(mylos_model), intent(inout) :: self
     character(len=*), intent(in) :: path
     type(mylos_error), intent(inout), optional :: error
     logical, intent(in), optional :: average
     integer, intent(in), optional :: max_samples
+    integer, intent(in), optional :: shape(:)
     type(c_load_options) :: options
     options%average = flag(average)
     if (present(max_samples)) options%max_samples = int(max_samples, c_int64_t)
     call self%free()
-    call check(c_model_open(mylos_abi, trim(path) // c_null_char, options, self%handle), error)
+    if (present(shape)) then
+      call check(c_model_open_on_grid(mylos_abi, trim(path) // c_null_char, options, size(shape, kind=c_int32_t), &
+                                      int(shape(size(shape):1:-1), c_int64_t), self%handle), error)
+    else
+      call check(c_model_open(mylos_abi, trim(path) // c_null_char, options, self%handle), error)
+    end if
   end subroutine model_load
 
   ! Makes `clone` a model that shares the weights.

@@ -57,13 +57,17 @@ enum class Units : std::uint8_t {
 struct LoadOptions {
   bool average = false;          // the moving average of the weights instead of the weights
   std::int64_t max_samples = 0;  // of a piece, which bounds the workspace; 0: chosen by the size of a sample
+  /// The shape of a sample on another grid than that of the training: extents, then channels. Empty: that of
+  /// the training. Layers with weights for each point of a grid (dense) have only that one.
+  std::vector<std::int64_t> shape = {};
 };
 
 class Model {
  public:
   /// Loads the file. Throws Error: bad_input if there is no such file, if it is damaged, of another format
   /// or a GPT (use `mylos sample`); does_not_fit, before memory is taken, if less is free than memory_of()
-  /// states; failed inside an OpenMP parallel region.
+  /// states; failed inside an OpenMP parallel region. bad_input too if the network cannot read samples of
+  /// `options.shape`; the message names the layer.
   explicit Model(const std::string& path, const LoadOptions& options = {});
   ~Model();
   Model(Model&&) noexcept;

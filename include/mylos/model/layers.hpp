@@ -20,6 +20,7 @@ enum class NormType { none, layernorm, rmsnorm, groupnorm, batchnorm };  // the 
 enum class LayerKind {
   dense,
   conv,
+  spectral,
   max_pool,
   average_pool,
   global_pool,
@@ -28,16 +29,19 @@ enum class LayerKind {
   activation,
   add,
   concat,
-  branch
+  branch,
+  coordinates,
+  pad,
+  crop
 };
 
 /// The values of points outside the grid.
 enum class Padding { zero, periodic, reflect };
 
 [[nodiscard]] constexpr std::string_view name_of(LayerKind kind) {
-  constexpr std::string_view names[] = {"dense",       "conv",     "max_pool", "average_pool",
-                                        "global_pool", "upsample", "norm",     "activation",
-                                        "add",         "concat",   "branch"};
+  constexpr std::string_view names[] = {
+      "dense",      "conv", "spectral", "max_pool", "average_pool", "global_pool", "upsample", "norm",
+      "activation", "add",  "concat",   "branch",   "coordinates",  "pad",         "crop"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -54,8 +58,8 @@ enum class Between { nearest, linear };
 struct LayerOptions {
   LayerKind kind = LayerKind::dense;
   std::string name = {};     // empty: the kind and the layer's number, counted from 1: "conv2"
-  std::int64_t outputs = 0;  // dense: units, 0: the number that the data require; conv: channels
-  bool bias = true;          // dense, conv
+  std::int64_t outputs = 0;  // dense: units, 0: the number that the data require; conv, spectral: channels
+  bool bias = true;          // dense, conv, spectral
   PerAxis kernel = {};       // conv: default 1; pools: windows, default 2
   PerAxis stride = {};       // conv: default 1; pools: default `kernel`
   PerAxis padding = {};      // points on both sides; conv: default (kernel - 1) · dilation / 2; pools: 0
@@ -64,6 +68,7 @@ struct LayerOptions {
   std::int64_t groups = 1;  // conv
   bool transposed = false;  // conv
   PerAxis factor = {};      // upsample: default 2
+  PerAxis modes = {};       // spectral: one number per axis, or one for all
   Between between = Between::nearest;
   NormType norm = NormType::none;
   std::int64_t norm_groups = 8;                // groupnorm
@@ -71,8 +76,11 @@ struct LayerOptions {
   double norm_momentum = 0.1;                  // batchnorm: weight of the new value in the running statistics
   Activation activation = Activation::none;
   double dropout = 0;
-  std::string skip_from = {};  // add, concat, branch: the layer to read; "input": the network's input
-  std::int64_t repeat = 1;     // number of copies of this layer in sequence: "conv2.1", "conv2.2"
+  std::string skip_from = {};       // add, concat, branch: the layer to read; "input": the network's input
+  bool gated = false;               // add: a trained factor for each channel of the layer to read
+  std::vector<double> margin = {};  // pad: points at both ends per point of the grid, by axis; one: of all
+  std::string like = {};            // crop: the layer whose grid the result has, centred; "input" as above
+  std::int64_t repeat = 1;          // number of copies of this layer in sequence: "conv2.1", "conv2.2"
 
   bool operator==(const LayerOptions&) const = default;
 };

@@ -11,13 +11,14 @@
 
 namespace mylos {
 
-/// The last three are short forms of a chain (short_forms.hpp).
-enum class ModelType { mlp, gpt, chain, cnn, resnet, unet };
+/// The last four are short forms of a chain (short_forms.hpp).
+enum class ModelType { mlp, gpt, chain, cnn, resnet, unet, fno };
 inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt,    ModelType::chain,
-                                            ModelType::cnn, ModelType::resnet, ModelType::unet};
+                                            ModelType::cnn, ModelType::resnet, ModelType::unet,
+                                            ModelType::fno};
 
 [[nodiscard]] constexpr std::string_view name_of(ModelType type) {
-  constexpr std::string_view names[] = {"mlp", "gpt", "chain", "cnn", "resnet", "unet"};
+  constexpr std::string_view names[] = {"mlp", "gpt", "chain", "cnn", "resnet", "unet", "fno"};
   return names[static_cast<std::size_t>(type)];
 }
 
@@ -69,8 +70,8 @@ struct ModelOptions {
 
   // gpt
   std::int64_t layers = 0;
-  std::int64_t heads = 0;  // must divide the width
-  std::int64_t width = 0;
+  std::int64_t heads = 0;       // must divide the width
+  std::int64_t width = 0;       // fno: channels between lifting and projection
   std::int64_t context = 0;     // tokens per sample
   std::int64_t vocabulary = 0;  // 0 = from the data; may be larger than the data's
   PositionType positions = PositionType::learned;
@@ -80,10 +81,18 @@ struct ModelOptions {
 
   // cnn, resnet, unet
   std::vector<std::int64_t> channels = {};  // per stage or level
-  std::int64_t blocks = 2;                  // residual blocks per stage, convolutions per level
-  std::int64_t kernel = 3;                  // points along each axis
+  std::int64_t blocks = 2;  // residual blocks per stage, convolutions per level; fno: Fourier blocks
+  std::int64_t kernel = 3;  // points along each axis
   Padding edges = Padding::zero;
-  std::int64_t fields = 1;  // unet: channels of the output
+  std::int64_t fields = 1;  // unet, fno: channels of the output
+
+  // fno
+  PerAxis modes = {};                // wave numbers of the spectral layers
+  double lifting = 2;                // hidden channels of the lifting, per channel of `width`
+  double projection = 2;             // likewise of the projection
+  double channel_mlp = 0.5;          // likewise of a block's channel MLP; 0: none
+  std::vector<double> padding = {};  // zeros around the grid, as LayerOptions::margin
+  bool coordinates = true;           // appends the points' positions to the input
 
   // chain
   std::vector<LayerOptions> chain = {};

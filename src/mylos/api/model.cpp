@@ -29,6 +29,15 @@ LoadOptions load_options_of(const mylos_load_options* given) {
   return options;
 }
 
+std::vector<std::int64_t> shape_of(std::int32_t rank, const std::int64_t* shape) {
+  require_pointer(shape, "mylos_model_load_on_grid", "the shape");
+  if (rank < 2 || rank > MYLOS_MAX_RANK) {
+    fail_input(ErrorId::bad_call,
+               "mylos_model_load_on_grid: rank is {}; a grid has 1 to 3 extents and channels", rank);
+  }
+  return {shape, shape + rank};
+}
+
 mylos_bytes bytes_of(const InferenceBytes& bytes) {
   return {static_cast<std::int64_t>(bytes.weights), static_cast<std::int64_t>(bytes.statistics),
           static_cast<std::int64_t>(bytes.workspace)};
@@ -81,6 +90,19 @@ Units units_of(std::int32_t units) {
   fail_input(ErrorId::bad_call, "mylos_model_infer: {} is no mylos_units", units);
 }
 
+/// Opens the model with the options that `options` returns.
+template <class OptionsOf>
+void open_model(std::int32_t abi, const char* path, mylos_model** model, const OptionsOf& options) {
+  require_pointer(model, "mylos_model_load", "the address of the handle");
+  *model = nullptr;
+  require_same_abi(abi);
+  require_pointer(path, "mylos_model_load", "the path");
+  const LoadOptions load = options();
+  library().start(0);
+  const OwnThreads threads;
+  *model = library().add(std::make_unique<mylos_model>(Model(path, load)));
+}
+
 }  // namespace
 }  // namespace mylos::api
 
@@ -116,15 +138,17 @@ std::int32_t mylos_finalize() {
 
 std::int32_t mylos_model_open(std::int32_t abi, const char* path, const mylos_load_options* options,
                               mylos_model** model) {
+  return status_of([&] { open_model(abi, path, model, [&] { return load_options_of(options); }); });
+}
+
+std::int32_t mylos_model_open_on_grid(std::int32_t abi, const char* path, const mylos_load_options* options,
+                                      std::int32_t rank, const std::int64_t* shape, mylos_model** model) {
   return status_of([&] {
-    require_pointer(model, "mylos_model_load", "the address of the handle");
-    *model = nullptr;
-    require_same_abi(abi);
-    require_pointer(path, "mylos_model_load", "the path");
-    const mylos::LoadOptions load = load_options_of(options);
-    library().start(0);
-    const OwnThreads threads;
-    *model = library().add(std::make_unique<mylos_model>(mylos::Model(path, load)));
+    open_model(abi, path, model, [&] {
+      mylos::LoadOptions load = load_options_of(options);
+      load.shape = shape_of(rank, shape);
+      return load;
+    });
   });
 }
 

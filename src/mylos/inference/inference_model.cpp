@@ -50,8 +50,12 @@ InferenceModel::InferenceModel(Chain chain, const Engines& engines, std::int64_t
             activations_) {}
 
 void InferenceModel::read(const CheckpointReader& reader, bool average) {
+  read(reader, average, read_normalizer(reader));
+}
+
+void InferenceModel::read(const CheckpointReader& reader, bool average, Normalizer normalizer) {
   read_network(reader, average, weights_, buffers_);
-  normalizer_ = read_normalizer(reader);
+  normalizer_ = std::move(normalizer);
 }
 
 void InferenceModel::copy(const Execution& exec, const TrainingModel& trained) {

@@ -34,6 +34,8 @@ class InferenceModel {
   /// All ranks. Reads weights, or their moving average, statistics and normalisation from a checkpoint.
   /// Throws Error (bad_input) on all ranks where the file is damaged or has another network.
   void read(const CheckpointReader& reader, bool average = false);
+  /// The same with the scaling of samples on another grid (grids/other_grid.hpp) instead of the file's.
+  void read(const CheckpointReader& reader, bool average, Normalizer normalizer);
   /// Copies the weights and statistics of a training model of the same chain. Throws Error where the chains
   /// differ.
   void copy(const Execution& exec, const TrainingModel& trained);

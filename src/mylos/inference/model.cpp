@@ -240,6 +240,7 @@ Model::Model(const std::string& path, const LoadOptions& options) {
   require_kokkos("Model");
   OpenedFile file(path);
   StoredNetwork network = read_stored_network(file.reader);
+  move_to_grid(network, options.shape);
   std::unique_ptr<EngineSet> engines = make_engines(usable_here(network.options.kernels));
   const std::int64_t piece = piece_of(network.chain, *engines, options);
   require_free_memory(path, bytes_of(network, *engines, piece).total());
@@ -259,7 +260,8 @@ Model& Model::operator=(Model&&) noexcept = default;
 InferenceBytes Model::memory_of(const std::string& path, const LoadOptions& options) {
   require_kokkos("Model::memory_of");
   OpenedFile file(path);
-  const StoredNetwork network = read_stored_network(file.reader);
+  StoredNetwork network = read_stored_network(file.reader);
+  move_to_grid(network, options.shape);
   const std::unique_ptr<EngineSet> engines = make_engines(usable_here(network.options.kernels));
   return bytes_of(network, *engines, piece_of(network.chain, *engines, options));
 }

@@ -10,6 +10,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/data/files/column_names.hpp"
+#include "mylos/inference/grids/other_grid.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/network/make_chain.hpp"
@@ -21,19 +22,6 @@ namespace {
 std::string copy_name(const std::vector<LayerOptions>& layers, std::size_t layer, std::int64_t copy) {
   const std::string name = layer_name(layers, layer);
   return layers[layer].repeat == 1 ? name : fmt::format("{}.{}", name, copy);
-}
-
-std::vector<std::int64_t> stored_grid(const CheckpointReader& reader) {
-  constexpr const char* path = "/samples/grid";
-  if (!reader.exists(path)) return {};
-  std::istringstream numbers(reader.text(path));
-  std::vector<std::int64_t> grid(std::istream_iterator<std::int64_t>(numbers), {});
-  constexpr std::size_t max_dimensions = 4;  // 3 extents and the channels
-  const bool is_grid = numbers.eof() && grid.size() <= max_dimensions &&
-                       std::all_of(grid.begin(), grid.end(), [](std::int64_t extent) { return extent > 0; });
-  if (!is_grid)
-    fail_input(ErrorId::bad_dataset, "{}: {} is no list of 1 to 3 extents and channels", reader.path(), path);
-  return grid;
 }
 
 std::int64_t size_of_grid(const std::string& path, const std::vector<std::int64_t>& grid) {
@@ -127,6 +115,40 @@ std::vector<std::string> stored_names(const CheckpointReader& reader, const std:
   return reader.exists(path) ? names_of_text(reader.text(path)) : std::vector<std::string>();
 }
 
+std::vector<std::int64_t> stored_grid(const CheckpointReader& reader) {
+  constexpr const char* path = "/samples/grid";
+  if (!reader.exists(path)) return {};
+  std::istringstream numbers(reader.text(path));
+  std::vector<std::int64_t> grid(std::istream_iterator<std::int64_t>(numbers), {});
+  constexpr std::size_t max_dimensions = 4;  // 3 extents and the channels
+  const bool is_grid = numbers.eof() && grid.size() <= max_dimensions &&
+                       std::all_of(grid.begin(), grid.end(), [](std::int64_t extent) { return extent > 0; });
+  if (!is_grid)
+    fail_input(ErrorId::bad_dataset, "{}: {} is no list of 1 to 3 extents and channels", reader.path(), path);
+  return grid;
+}
+
+void make_stored_chain(const CheckpointReader& reader, StoredNetwork& network) {
+  const ModelOptions& model = network.options.model;
+  complete_sizes(reader, network);
+  network.chain = make_chain(model, network.options.precision, network.options.run.seed, false);
+  const std::size_t axes = model.shape.size() > 1 ? model.shape.size() - 1 : 0;
+  network.input_shape = axes > 0 ? model.shape : std::vector<std::int64_t>{network.chain.inputs()};
+  network.output_shape = output_shape_of(network.chain, axes);
+}
+
+void move_to_grid(StoredNetwork& network, const std::vector<std::int64_t>& shape) {
+  ModelOptions& model = network.options.model;
+  if (shape.empty() || shape == network.input_shape) return;
+  NetworkOnGrid other = on_other_grid({model, network.chain, network.normalizer}, network.options.precision,
+                                      shape, network.path);
+  model = std::move(other.model);
+  network.chain = std::move(other.chain);
+  network.normalizer = std::move(other.normalizer);
+  network.input_shape = shape;
+  network.output_shape = output_shape_of(network.chain, shape.size() - 1);
+}
+
 StoredNetwork read_stored_network(const CheckpointReader& reader, NetworkKinds kinds) {
   StoredNetwork network;
   network.path = reader.path();
@@ -146,11 +168,7 @@ StoredNetwork read_stored_network(const CheckpointReader& reader, NetworkKinds k
     network.input_names = stored_names(reader, "/samples/input_names");
     network.target_names = stored_names(reader, "/samples/target_names");
     network.class_names = stored_names(reader, "/samples/class_names");
-    complete_sizes(reader, network);
-    network.chain = make_chain(model, network.options.precision, network.options.run.seed, false);
-    const std::size_t axes = model.shape.size() > 1 ? model.shape.size() - 1 : 0;
-    network.input_shape = axes > 0 ? model.shape : std::vector<std::int64_t>{network.chain.inputs()};
-    network.output_shape = output_shape_of(network.chain, axes);
+    make_stored_chain(reader, network);
     require_data_fits(network);
   });
   return network;

@@ -39,6 +39,16 @@ enum class NetworkKinds { numbers, numbers_and_tokens };
 [[nodiscard]] StoredNetwork read_stored_network(const CheckpointReader& reader,
                                                 NetworkKinds kinds = NetworkKinds::numbers);
 
+/// Sets sizes, chain and shapes from path, options, normalizer and vocabulary, and from the weights of the
+/// file. For this process alone.
+void make_stored_chain(const CheckpointReader& reader, StoredNetwork& network);
+
+/// Makes it read samples of `shape`: the extents of a grid, then the channels; empty: those that it was
+/// trained on. Throws Error as on_other_grid() does.
+void move_to_grid(StoredNetwork& network, const std::vector<std::int64_t>& shape);
+
+/// Returns the shape of the training samples on a grid, as the file states it; empty if it does not.
+[[nodiscard]] std::vector<std::int64_t> stored_grid(const CheckpointReader& reader);
 /// Returns one of the dimensions of a layer's weights, [outputs, inputs]. Throws Error (bad_input) if they
 /// are no matrix.
 [[nodiscard]] std::int64_t layer_width(const CheckpointReader& reader, const std::string& layer,

@@ -76,6 +76,34 @@ void complete_widths(const CheckpointReader& reader, TrainedNetwork& trained) {
   require_columns(trained.path, "targets", trained.normalizer.targets, outputs);
 }
 
+/// Returns the shape of the data's samples where they state a grid other than that of the training samples.
+/// `trained`: the shape of those, and as the training file had it where the deck has another view of it.
+std::vector<std::int64_t> other_grid_of(const std::vector<std::int64_t>& given,
+                                        const std::vector<std::int64_t>& trained,
+                                        const std::vector<std::int64_t>& of_file) {
+  const bool is_other = !given.empty() && given != trained && given != of_file;
+  const bool is_comparable =
+      trained.size() > 1 && given.size() == trained.size() && given.back() == trained.back();
+  return is_other && is_comparable ? given : std::vector<std::int64_t>();
+}
+
+/// Makes the network read samples of the data's grid where that is another one than in training.
+void follow_grid(const CheckpointReader& reader, TrainedNetwork& trained) {
+  ModelOptions& model = trained.deck.options.model;
+  const std::vector<std::int64_t> of_file = stored_grid(reader);
+  const std::vector<std::int64_t> shape = model.shape.empty() ? of_file : model.shape;
+  trained.other_grid = other_grid_of(trained.data->meaning().grid, shape, of_file);
+  if (trained.other_grid.empty()) return;
+  StoredNetwork stored;
+  stored.path = trained.path;
+  stored.options = trained.deck.options;
+  stored.normalizer = trained.normalizer;
+  make_stored_chain(reader, stored);
+  move_to_grid(stored, trained.other_grid);
+  model = stored.options.model;
+  trained.normalizer = stored.normalizer;
+}
+
 /// Does the same for layers that the deck lists, most of which give their outputs themselves.
 void complete_chain(const CheckpointReader& reader, TrainedNetwork& trained) {
   ModelOptions& model = trained.deck.options.model;
@@ -147,17 +175,21 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
     fail_input(ErrorId::wrong_format, "{} is not a network of tokens; `mylos predict` computes its outputs",
                network.path);
   }
-  options.data.normalize = Normalize::none;  // the checkpoint's is used
-  options.data.augment = {};                 // of training alone
-  options.rollout = {};                      // likewise
-  options.checkpoint.keep_best.clear();      // likewise
+  options.data.normalize = Normalize::none;                     // the checkpoint's is used
+  options.data.augment = {};                                    // of training alone
+  if (options.data.arrays.given()) options.data.shape.clear();  // arrays have their own, maybe another
+  options.rollout = {};                                         // likewise
+  options.checkpoint.keep_best.clear();                         // likewise
   run_on_all(ranks, [&] {
     if (!options.data.train.empty()) {
       network.data = open_run_data(options, data.answers);
       if (options.model.vocabulary > 0) check_vocabulary(network);  // its message says more than complete()'s
       if (options.model.type == ModelType::gpt) network.data->complete(options.model);
       if (options.model.type == ModelType::mlp) complete_widths(reader, network);
-      if (options.model.type == ModelType::chain) complete_chain(reader, network);
+      if (options.model.type == ModelType::chain) {
+        follow_grid(reader, network);
+        complete_chain(reader, network);
+      }
       if (options.model.type != ModelType::gpt) match_samples(reader, written, network);
     }
     check_vocabulary(network);
@@ -181,7 +213,7 @@ std::unique_ptr<InferenceModel> load_model(RankGroup& ranks, const CheckpointRea
                    has_data ? 0 : KeyValueCache::memory_bytes(options.model, chain));
   });
   auto model = std::make_unique<InferenceModel>(std::move(chain), engines, samples);
-  model->read(reader, average);
+  model->read(reader, average, network.normalizer);
   return model;
 }
 

@@ -8,6 +8,7 @@
 
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/dataset.hpp"
+#include "mylos/inference/grids/other_grid.hpp"
 #include "mylos/inference/stored_network.hpp"
 
 namespace mylos {
@@ -53,7 +54,14 @@ SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOpti
 
 void match_samples(const CheckpointReader& reader, const DataOptions& written, TrainedNetwork& trained) {
   SampleMeaning meaning = meaning_of_training(reader, written, trained.deck.options.model);
+  const std::vector<std::int64_t> trained_grid = meaning.grid.empty() ? meaning.deck_grid : meaning.grid;
+  if (!trained.other_grid.empty()) meaning.grid = trained.other_grid;  // the network works on that one too
   trained.notes = trained.data->match(meaning);
+  if (!trained.other_grid.empty()) {
+    trained.notes.push_back(fmt::format("{}: its samples are {}, those of the training were {}",
+                                        trained.data->path(), text_of_shape(trained.other_grid),
+                                        text_of_shape(trained_grid)));
+  }
   const SampleMeaning own = trained.data->meaning();
   const auto known = [](std::vector<std::string>& trained_on, const std::vector<std::string>& given) {
     return given.empty() ? std::move(trained_on) : given;

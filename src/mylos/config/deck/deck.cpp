@@ -101,7 +101,17 @@ GivenPlaces places_of(const std::vector<Entry>& entries) {
 NormType usual_norm(ModelType type) {
   if (type == ModelType::gpt) return NormType::layernorm;
   if (type == ModelType::unet) return NormType::groupnorm;
+  if (type == ModelType::fno) return NormType::none;
   return is_short_form(type) ? NormType::batchnorm : NormType::none;
+}
+
+/// Sets the defaults that depend on the type of network.
+void apply_usual_values(ModelOptions& model, const GivenPlaces& given) {
+  if (!given.contains("model.norm")) model.norm = usual_norm(model.type);
+  if (model.type != ModelType::fno) return;
+  constexpr std::int64_t fourier_blocks = 4;
+  if (!given.contains("model.activation")) model.activation = Activation::gelu;
+  if (!given.contains("model.blocks")) model.blocks = fourier_blocks;
 }
 
 /// Returns a list of tables, each as a separate block.
@@ -131,7 +141,7 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
   const GivenPlaces given = places_of(entries);
   for (const auto& [key, place] : given) deck.places.emplace(key, place.text());
   ModelOptions& model = deck.options.model;
-  if (!given.contains("model.norm")) model.norm = usual_norm(model.type);
+  apply_usual_values(model, given);
   model.shape = deck.options.data.shape;
   check_options(deck.options, given, file_name, origin);
   model = expand_short_form(std::move(model));

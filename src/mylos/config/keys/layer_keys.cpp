@@ -1,4 +1,5 @@
 // [[model.layers]]: the layers of a network that the deck lists individually.
+#include "mylos/config/schema/axes_type.hpp"
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/sections.hpp"
@@ -34,21 +35,6 @@ activation = "relu"
 kind = "dense"        # outputs: the number of classes or targets
 ```)";
 
-/// One value for all axes of the grid, or a list of one for each. An empty list is not written.
-ValueType<PerAxis> axes_type(IntegerRange range) {
-  const auto one = integer_type(range);
-  auto type = or_none(list_type(
-      one, {.text = one.text + ", or a list of them for each axis", .article = "an ", .min = 1, .max = 3}));
-  type.read = [read = type.read](PerAxis& target, const Value& value) -> Found {
-    const bool is_list = std::holds_alternative<Value::List>(value.held);
-    return read(target, is_list ? value : Value{Value::List{value}}) ? Found(describe(value)) : std::nullopt;
-  };
-  type.write = [write = type.write](const PerAxis& numbers) {
-    return numbers.size() == 1 ? Value{numbers.front()} : write(numbers);
-  };
-  return type;
-}
-
 }  // namespace
 
 void add_layer_keys(Key& layers) {
@@ -57,8 +43,8 @@ void add_layer_keys(Key& layers) {
       layers, [](auto& options) -> auto& { return options.model.chain; },
       {.noun = "layer", .meaning = layers_introduction}, max_layers);
   Key& kind = keys.choice("kind", &LayerOptions::kind,
-                          names_of({dense, conv, max_pool, average_pool, global_pool, upsample, norm,
-                                    activation, add, concat, branch}),
+                          names_of({dense, conv, spectral, max_pool, average_pool, global_pool, upsample,
+                                    norm, activation, add, concat, branch, coordinates, pad, crop}),
                           "The kind of layer. Required.");
   kind.require();
   const auto of_kinds = [&kind](std::initializer_list<LayerKind> kinds) {
@@ -71,20 +57,22 @@ void add_layer_keys(Key& layers) {
             "number, \"conv2\".");
   keys.optional_integer("outputs", &LayerOptions::outputs, {1, max_width}, "",
                         "dense: units; for the last layer the default is the number that the data require. "
-                        "conv: channels. Otherwise required.")
-      .limit(of_kinds({dense, conv}));
-  keys.boolean("bias", &LayerOptions::bias, "Adds a bias to each channel.").limit(of_kinds({conv}));
-  keys.add("kernel", &LayerOptions::kernel, axes_type({1, max_kernel}), "Points along each axis.")
+                        "conv, spectral: channels. Otherwise required.")
+      .limit(of_kinds({dense, conv, spectral}));
+  keys.boolean("bias", &LayerOptions::bias, "Adds a bias to each channel.").limit(of_kinds({conv, spectral}));
+  keys.add("kernel", &LayerOptions::kernel, axes_type(integer_type({1, max_kernel})),
+           "Points along each axis.")
       .by_default("conv 1, pools 2")
       .limit(of_kinds({conv, max_pool, average_pool}));
-  keys.add("stride", &LayerOptions::stride, axes_type({1, max_kernel}),
+  keys.add("stride", &LayerOptions::stride, axes_type(integer_type({1, max_kernel})),
            "Distance between two positions of the kernel.")
       .by_default("conv 1, pools the kernel")
       .limit(of_kinds({conv, max_pool, average_pool}));
-  keys.add("padding", &LayerOptions::padding, axes_type({0, max_kernel}), "Points added at both edges.")
+  keys.add("padding", &LayerOptions::padding, axes_type(integer_type({0, max_kernel})),
+           "Points added at both edges.")
       .by_default("conv (kernel - 1) * dilation / 2, pools 0")
       .limit(of_kinds({conv, max_pool, average_pool}));
-  keys.add("dilation", &LayerOptions::dilation, axes_type({1, max_kernel}),
+  keys.add("dilation", &LayerOptions::dilation, axes_type(integer_type({1, max_kernel})),
            "Distance between two points of the kernel.")
       .by_default("1")
       .limit(of_kinds({conv}));
@@ -96,10 +84,15 @@ void add_layer_keys(Key& layers) {
   keys.boolean("transposed", &LayerOptions::transposed,
                "Computes the adjoint: a stride of 2 then doubles each extent.")
       .limit(of_kinds({conv}));
-  keys.add("factor", &LayerOptions::factor, axes_type({1, max_kernel}),
+  keys.add("factor", &LayerOptions::factor, axes_type(integer_type({1, max_kernel})),
            "Factor by which the number of points grows along each axis.")
       .by_default("2")
       .limit(of_kinds({upsample}));
+  keys.add("modes", &LayerOptions::modes, axes_type(integer_type({1, max_modes})),
+           "Wave numbers that each axis keeps, at most its points: of 12 those from -6 to 5, of 5 from -2 to "
+           "2; the last axis 0 to 6, and 0 to 2. Required.")
+      .by_default("none")
+      .limit(of_kinds({spectral}));
   keys.choice("between", &LayerOptions::between,
               Words<Between>{{"nearest", Between::nearest}, {"linear", Between::linear}},
               "Interpolation of new points.")
@@ -108,6 +101,18 @@ void add_layer_keys(Key& layers) {
             "The earlier layer whose output is added (add), concatenated (concat) or used as input (branch; "
             "the branch's own input is for a later layer); \"input\": the network's input. Required.")
       .limit(of_kinds({add, concat, branch}));
+  keys.boolean("gated", &LayerOptions::gated,
+               "Multiplies each channel of the layer in 'skip_from' by a trained factor, which is 1 at first "
+               "(soft gating).")
+      .limit(of_kinds({add}));
+  keys.add("margin", &LayerOptions::margin, axes_type(number_type({0, true, 1, true})),
+           "Points of zeros added at both ends of an axis, per point of the grid: 0.25 adds 16 at both ends "
+           "of 64. Required.")
+      .limit(of_kinds({pad}));
+  keys.text("like", &LayerOptions::like, is_name, "name",
+            "The earlier layer whose grid the result has; the crop takes the middle of its input. \"input\": "
+            "the network's input. Required.")
+      .limit(of_kinds({crop}));
   Key& norm_type = keys.choice("norm", &LayerOptions::norm,
                                names_of({NormType::none, NormType::layernorm, NormType::rmsnorm,
                                          NormType::groupnorm, NormType::batchnorm}),

@@ -37,8 +37,44 @@ class ModelChecks : DeckMistakes {
                      name_of(options_.model.type)));
   }
 
+  void fourier_operator() const {
+    const ModelOptions& model = options_.model;
+    if (model.modes.empty()) {
+      fail(ErrorId::missing_key, {"model.type"},
+           "the type \"fno\" needs 'model.modes', the wave numbers to keep along each axis: [12, 12]");
+    }
+    if (model.width == 0) {
+      fail(ErrorId::missing_key, {"model.type"},
+           "the type \"fno\" needs 'model.width', the channels of its blocks");
+    }
+    for (const auto& [key, ratio] :
+         {std::pair{"lifting", model.lifting}, std::pair{"projection", model.projection},
+          std::pair{"channel_mlp", model.channel_mlp}}) {
+      if (ratio * static_cast<double>(model.width) <= static_cast<double>(max_width)) continue;
+      fail(ErrorId::keys_conflict, {fmt::format("model.{}", key).c_str(), "model.width"},
+           fmt::format("'model.{}' = {} times the {} channels of 'model.width' are more than {}", key, ratio,
+                       model.width, max_width));
+    }
+    constexpr std::int64_t layers_of_block = 7;
+    if (layers_of_block * model.blocks > max_layers) {
+      fail(ErrorId::keys_conflict, {"model.blocks"},
+           fmt::format("'model.blocks' = {} stands for more than {} layers", model.blocks, max_layers));
+    }
+    require_layers({"model.blocks"});
+  }
+
+  void require_layers(std::initializer_list<const char*> keys) const {
+    const ModelOptions& model = options_.model;
+    const std::size_t count = expand_short_form(model).chain.size();
+    if (count <= max_layers) return;
+    fail(ErrorId::keys_conflict, keys,
+         fmt::format("the type \"{}\" stands for {} layers here, more than {}", name_of(model.type), count,
+                     max_layers));
+  }
+
   void short_form() const {
     const ModelOptions& model = options_.model;
+    if (model.type == ModelType::fno) return fourier_operator();
     if (model.channels.empty()) {
       fail(ErrorId::missing_key, {"model.type", "model.channels"},
            fmt::format("the type \"{}\" needs 'model.channels', a list of one number or more",
@@ -50,11 +86,7 @@ class ModelChecks : DeckMistakes {
            fmt::format("'model.blocks' = {} in each of {} stages are more than {} layers", model.blocks,
                        model.channels.size(), max_layers));
     }
-    if (const std::size_t count = expand_short_form(model).chain.size(); count > max_layers) {
-      fail(ErrorId::keys_conflict, {"model.channels"},
-           fmt::format("the type \"{}\" stands for {} layers here, more than {}", name_of(model.type), count,
-                       max_layers));
-    }
+    require_layers({"model.channels"});
     constexpr auto groups = LayerOptions{}.norm_groups;
     for (const std::int64_t channels : model.channels) {
       if (model.norm != NormType::groupnorm || channels % groups == 0) continue;
@@ -79,7 +111,12 @@ class ModelChecks : DeckMistakes {
       const std::string place = fmt::format("model.layers.{}", i + 1);
       const char* key = given_.contains(place) ? place.c_str() : "model.layers";
       const std::string name = layer_name(model.chain, i);
-      const bool needs_outputs = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
+      const bool needs_outputs = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv ||
+                                 layer.kind == LayerKind::spectral;
+      if (layer.kind == LayerKind::spectral && layer.modes.empty()) {
+        fail(ErrorId::missing_key, {key},
+             fmt::format("layer '{}' needs 'modes', the wave numbers that it keeps along each axis", name));
+      }
       if (needs_outputs && layer.outputs == 0 && !takes_outputs_of_data(model.chain, i)) {
         fail(ErrorId::missing_key, {key},
              fmt::format("layer '{}' needs 'outputs'; only for a last dense layer the data determine them",

@@ -1,4 +1,5 @@
 // [model].
+#include "mylos/config/schema/axes_type.hpp"
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/sections.hpp"
@@ -22,13 +23,34 @@ void add_short_form_keys(ModelKeys& keys) {
       "channels");
   keys.integer("blocks", &ModelOptions::blocks, {1, max_layers}, "",
                "resnet: number of residual blocks per stage, each of two convolutions. unet: number of "
-               "convolutions per level.");
+               "convolutions per level. fno: number of Fourier blocks, by default 4.");
   keys.integer("kernel", &ModelOptions::kernel, {1, max_kernel}, "points",
                "cnn, resnet, unet: extent of the convolutions' kernels along each axis.");
   keys.choice("edges", &ModelOptions::edges, padding_words(),
               "cnn, resnet, unet: the values that convolutions read outside the grid.");
   keys.integer("fields", &ModelOptions::fields, {1, max_width}, "channels",
-               "unet: channels of the output at each point.");
+               "unet, fno: channels of the output at each point.");
+}
+
+/// The defaults are those of neuraloperator's FNO.
+template <class ModelKeys>
+void add_operator_keys(ModelKeys& keys) {
+  keys.add(
+      "modes", &ModelOptions::modes, axes_type(integer_type({1, max_modes})),
+      "fno: wave numbers that the spectral layers keep along each axis, as `modes` of a layer. Required.");
+  keys.number("lifting", &ModelOptions::lifting, {0, false, 1000, true}, "",
+              "fno: hidden channels of the lifting, per channel of `width`.");
+  keys.number("projection", &ModelOptions::projection, {0, false, 1000, true}, "",
+              "fno: hidden channels of the projection, per channel of `width`.");
+  keys.number(
+      "channel_mlp", &ModelOptions::channel_mlp, {0, true, 1000, true}, "",
+      "fno: hidden channels of the channel MLP of a block, per channel of `width`. 0: no channel MLP.");
+  keys.add("padding", &ModelOptions::padding, axes_type(number_type({0, true, 1, true})),
+           "fno: for fields that are not periodic: points of zeros at both ends of an axis, per point of the "
+           "grid, while the Fourier blocks compute. Default: none.");
+  keys.boolean(
+      "coordinates", &ModelOptions::coordinates,
+      "fno: appends the position of each point to the input, one channel per axis, from 0 to below 1.");
 }
 
 template <class ModelKeys>
@@ -40,7 +62,7 @@ void add_transformer_keys(ModelKeys& keys) {
   keys.optional_integer("heads", &ModelOptions::heads, {1, max_width}, "",
                         "gpt: number of attention heads; it must divide the width. Required.");
   keys.optional_integer("width", &ModelOptions::width, {1, max_width}, "",
-                        "gpt: features per token. Required.");
+                        "gpt: features per token. fno: channels of the Fourier blocks. Required.");
   keys.optional_integer("context", &ModelOptions::context, {1, max_context}, "tokens",
                         "gpt: tokens per sample, which is also the maximum number of tokens that a "
                         "prediction depends on. Required.");
@@ -88,7 +110,11 @@ const std::vector<std::string>& model_keys_of(ModelType type) {
   static const std::vector<std::string> unet{
       "channels",    "blocks",          "kernel",        "edges",   "fields", "activation", "norm",    "loss",
       "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs", "outputs",    "residual"};
-  static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet};
+  static const std::vector<std::string> fno{
+      "modes",       "width",           "blocks",        "fields",     "lifting", "projection",
+      "channel_mlp", "padding",         "coordinates",   "activation", "norm",    "loss",
+      "huber_delta", "label_smoothing", "class_weights", "inputs",     "outputs", "residual"};
+  static const std::vector<std::string>* const all[] = {&mlp, &gpt, &chain, &cnn, &resnet, &unet, &fno};
   return *all[static_cast<std::size_t>(type)];
 }
 
@@ -100,19 +126,23 @@ void add_model_keys(Schema& schema) {
   keys.choice(
       "type", &ModelOptions::type, std::move(types),
       "The kind of network: a multilayer perceptron, a decoder-only transformer on tokens, a chain of layers "
-      "that the deck lists, or a short form of one: a convolutional network, a residual network, a U-Net.");
+      "that the deck lists, or a short form of one: a convolutional network, a residual network, a U-Net, a "
+      "Fourier neural operator.");
   keys.add("hidden", &ModelOptions::hidden, widths_type(),
            "mlp, cnn: widths of the hidden dense layers, from the inputs on.", "units");
-  keys.choice("activation", &ModelOptions::activation, activation_words(),
-              "Activation function of each hidden layer or convolution. A hidden layer of an mlp computes "
-              "linear, `activation`, `dropout`, `norm` in this order.");
-  keys.choice("norm", &ModelOptions::norm,
-              names_of({NormType::none, NormType::layernorm, NormType::rmsnorm, NormType::groupnorm,
-                        NormType::batchnorm}),
-              "Normalisation. mlp: of each hidden layer's results, after activation and dropout. gpt: of the "
-              "inputs of each part of a layer and of the classifier; default layernorm. cnn, resnet, unet: "
-              "of each convolution's results, before its activation; default batchnorm, for unet groupnorm. "
-              "mlp and gpt do not support groupnorm and batchnorm.");
+  keys.choice(
+      "activation", &ModelOptions::activation, activation_words(),
+      "Activation function of each hidden layer or convolution. A hidden layer of an mlp computes "
+      "linear, `activation`, `dropout`, `norm` in this order. fno: default gelu; the last block has none.");
+  keys.choice(
+      "norm", &ModelOptions::norm,
+      names_of(
+          {NormType::none, NormType::layernorm, NormType::rmsnorm, NormType::groupnorm, NormType::batchnorm}),
+      "Normalisation. mlp: of each hidden layer's results, after activation and dropout. gpt: of the "
+      "inputs of each part of a layer and of the classifier; default layernorm. cnn, resnet, unet: "
+      "of each convolution's results, before its activation; default batchnorm, for unet groupnorm. "
+      "fno: of the results of each spectral layer and of each block, default none; groupnorm has one group. "
+      "mlp and gpt do not support groupnorm and batchnorm.");
   keys.number("dropout", &ModelOptions::dropout, {0, true, 1, false}, "",
               "Probability that training drops an element and scales the others by 1 / (1 - dropout). mlp: "
               "in the result of each hidden layer's activation. gpt: in the embedding, in attention's "
@@ -144,6 +174,7 @@ void add_model_keys(Schema& schema) {
                "from one state of a field to the next. Both must have the same shape. They are added in "
                "float, in normalised units (`docs/networks.md`).");
   add_short_form_keys(keys);
+  add_operator_keys(keys);
   add_transformer_keys(keys);
   add_initialize_keys(keys.add(
       "initialize", "", "",

@@ -18,5 +18,6 @@ constexpr std::size_t max_files = 10'000;              // in a list of them; pat
 constexpr std::int64_t max_seed = 0x7FFFFFFFFFFFFFFF;  // TOML's integers have a sign
 
 inline constexpr std::int64_t max_kernel = 1023;  // points along an axis
+inline constexpr std::int64_t max_modes = 65536;  // wave numbers along an axis
 
 }  // namespace mylos

@@ -71,6 +71,8 @@ struct GemmBatch {
   std::int64_t stride_a = 0;  ///< elements from A_i to A_i+1
   std::int64_t stride_b = 0;
   std::int64_t stride_c = 0;
+  bool together =
+      false;  ///< small GEMMs: a host's threads divide the batch, not each GEMM; see run_batched()
 
   friend bool operator==(const GemmBatch&, const GemmBatch&) = default;
 };
@@ -151,8 +153,15 @@ class GemmEngine {
   /// Returns true if run_batched is one launch for any count. Otherwise it runs one GEMM after the other.
   [[nodiscard]] virtual bool batches() const { return false; }
 
-  /// Computes all GEMMs of the batch, in the workspace of one of them. `first` holds the operands of the
-  /// first. Throws Error as `run` does, and if the problem has an epilogue.
+  /// Returns the bytes of workspace that suffice for `run_batched` of this batch and of every batch that is
+  /// smaller in m, n or k. Unless the batch is computed together they are those of one GEMM.
+  [[nodiscard]] virtual std::size_t batch_workspace_bytes(const GemmBatch& batch) const {
+    return workspace_bytes(batch.one);
+  }
+
+  /// Computes all GEMMs of the batch. `first` holds the operands of the first. A batch `together` is one
+  /// launch on hosts too, by the tiles, with the bits that each of its GEMMs has there. Throws Error as `run`
+  /// does, and if the problem has an epilogue.
   virtual void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
                            void* workspace);
 };

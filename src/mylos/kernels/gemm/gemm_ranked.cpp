@@ -48,6 +48,9 @@ class RankedGemm final : public GemmEngine {
   }
 
   [[nodiscard]] bool batches() const override { return engines_.front()->batches(); }
+  [[nodiscard]] std::size_t batch_workspace_bytes(const GemmBatch& batch) const override {
+    return engines_.front()->batch_workspace_bytes(batch);
+  }
   void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
                    void* workspace) override {
     engines_.front()->run_batched(execution, batch, first, workspace);

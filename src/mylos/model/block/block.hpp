@@ -36,6 +36,8 @@ struct ParameterSpec {
   DType gradient_type = DType::fp32;  // float or `type`
   float decay_factor = 0;             // multiplies the optimizer's weight decay
   float lr_factor = 1;                // multiplies the learning rate
+  std::int64_t fan_in = 0;            // for rules of initial values; 0: the columns
+  std::int64_t fan_out = 0;           // likewise; 0: the rows times the taps
   float initial_value = 0;            // used if initial_bound and initial_std are 0
   float initial_bound = 0;            // uniform in [-bound, bound)
   float initial_std = 0;              // normal with mean 0
@@ -90,6 +92,7 @@ struct BlockProduct {
 };
 
 class Convolution;
+class SpectralConvolution;
 class KeyValueCache;
 struct RolloutStep;
 
@@ -144,6 +147,8 @@ class Block {
   [[nodiscard]] virtual bool sums_by_library(const Engines& /*engines*/) const { return false; }
   /// Returns the convolution that the block computes, or null.
   [[nodiscard]] virtual const Convolution* convolution() const { return nullptr; }
+  /// Returns the spectral convolution that the block computes, or null.
+  [[nodiscard]] virtual const SpectralConvolution* spectral() const { return nullptr; }
   [[nodiscard]] virtual BlockCost cost(const Engines& engines, std::int64_t rows) const = 0;
   /// Returns the GEMMs of forward and backward, without recomputation.
   [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }

@@ -2,25 +2,29 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "mylos/base/dtype.hpp"
 
 namespace mylos {
 
 enum class BufferRole {
-  state,    // floats; updated by each step, in checkpoints
-  sum,      // doubles; each micro-batch of a step adds to them
-  scratch,  // live from forward to backward of one micro-batch
+  state,     // floats; updated by each step, in checkpoints
+  sum,       // doubles; each micro-batch of a step adds to them
+  scratch,   // live from forward to backward of one micro-batch
+  constant,  // set once and never changed; blocks share those of the same name; not in checkpoints
 };
 
 /// A vector that a block stores.
 struct BufferSpec {
-  std::string name;  // "running_mean"
+  std::string name;  // "running_mean"; that of a constant determines its values
   std::int64_t size = 0;
   DType type = DType::fp32;
   BufferRole role = BufferRole::state;
   float initial_value = 0;
+  std::function<std::vector<float>()> values = {};  // of a constant: computes them; rounded to `type`
 };
 
 }  // namespace mylos

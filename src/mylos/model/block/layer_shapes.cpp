@@ -1,6 +1,7 @@
 #include "mylos/model/block/layer_shapes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "mylos/base/error.hpp"
@@ -32,18 +33,30 @@ GridShape require_grid(const LayerInput& input, const char* does) {
       input.layer, does, input.grid.channels);
 }
 
+/// Requires one number for all axes, or one for each.
+void require_axes(std::size_t numbers, const LayerInput& input, const char* key) {
+  if (numbers == 1 || numbers == input.axes) return;
+  fail_input(ErrorId::bad_layer,
+             "model.layers: layer '{}' has {} numbers in '{}', and its grid has {} axes; give 1 or {}",
+             input.layer, numbers, key, input.axes, input.axes);
+}
+
 /// Returns the deck's numbers on the axes of the grid; missing axes get `absent`.
 Extents along_axes(const PerAxis& given, std::int64_t absent, const LayerInput& input, const char* key) {
   Extents result = {absent, absent, absent};
   if (given.empty()) return result;
-  if (given.size() != 1 && given.size() != input.axes) {
-    fail_input(ErrorId::bad_layer,
-               "model.layers: layer '{}' has {} numbers in '{}', and its grid has {} axes; give 1 or {}",
-               input.layer, given.size(), key, input.axes, input.axes);
-  }
+  require_axes(given.size(), input, key);
   for (std::size_t axis = 0; axis < input.axes; ++axis)
     result[3 - input.axes + axis] = given.size() == 1 ? given.front() : given[axis];
   return result;
+}
+
+/// Returns the points of a margin: a part of the axis, rounded to even where it is a half.
+std::int64_t margin_points(double margin, std::int64_t points) {
+  const double exact = margin * static_cast<double>(points);
+  const auto below = static_cast<std::int64_t>(std::floor(exact));
+  const double rest = exact - static_cast<double>(below);
+  return rest > 0.5 || (rest == 0.5 && below % 2 != 0) ? below + 1 : below;
 }
 
 /// Checks the shape as the kernels do; messages name the layer.
@@ -125,6 +138,21 @@ PoolShape pool_of(const LayerOptions& layer, const LayerInput& input) {
   return checked(shape, input, "pool");
 }
 
+SpectralShape spectral_of(const LayerOptions& layer, const LayerInput& input) {
+  SpectralShape shape;
+  shape.input = require_grid(input, "transforms");
+  if (layer.outputs == 0)
+    fail_input(ErrorId::missing_key,
+               "model.layers: layer '{}' needs 'outputs', the number of its output channels", input.layer);
+  if (layer.modes.empty())
+    fail_input(ErrorId::missing_key,
+               "model.layers: layer '{}' needs 'modes', the wave numbers that it keeps along each axis",
+               input.layer);
+  shape.outputs = layer.outputs;
+  shape.modes = along_axes(layer.modes, 1, input, "modes");
+  return checked(shape, input, "transform");
+}
+
 bool has_fused_activation(const LayerOptions& layer) {
   const bool has_product = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv;
   return has_product && layer.norm == NormType::none;
@@ -140,6 +168,41 @@ UpsampleShape upsampling_of(const LayerOptions& layer, const LayerInput& input) 
   shape.factor = along_axes(layer.factor.empty() ? PerAxis{2} : layer.factor, 1, input, "factor");
   shape.interpolation = layer.between == Between::linear ? Interpolation::linear : Interpolation::nearest;
   return checked(shape, input, "make finer");
+}
+
+MarginShape padded_by(const LayerOptions& layer, const LayerInput& input) {
+  MarginShape shape;
+  shape.inner = require_grid(input, "pads");
+  if (layer.margin.empty())
+    fail_input(ErrorId::missing_key, "model.layers: layer '{}' needs 'margin', the width of its margins",
+               input.layer);
+  require_axes(layer.margin.size(), input, "margin");
+  shape.outer = shape.inner.extent;
+  for (std::size_t axis = 0; axis < input.axes; ++axis) {
+    const double margin = layer.margin.size() == 1 ? layer.margin.front() : layer.margin[axis];
+    const std::size_t at = 3 - input.axes + axis;
+    shape.before[at] = margin_points(margin, shape.inner.extent[at]);
+    shape.outer[at] += 2 * shape.before[at];
+  }
+  return checked(shape, input, "pad");
+}
+
+MarginShape cropped_to(const LayerInput& input, const std::string& like, const GridShape& target) {
+  MarginShape shape;
+  shape.outer = require_grid(input, "crops").extent;
+  shape.inner = {.extent = target.extent, .channels = input.grid.channels};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t removed = shape.outer[axis] - target.extent[axis];
+    if (removed < 0) {
+      fail_input(ErrorId::bad_layer,
+                 "model.layers: layer '{}' cannot crop {} to the grid of '{}', which has {} points in {}; a "
+                 "crop "
+                 "takes a smaller grid",
+                 input.layer, describe(input.grid), like, target.extent[axis], axis_names[axis]);
+    }
+    shape.before[axis] = removed / 2;
+  }
+  return checked(shape, input, "crop");
 }
 
 void require_groups(const LayerInput& input, std::int64_t groups) {

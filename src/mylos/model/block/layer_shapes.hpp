@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "mylos/kernels/convolution/convolution_shape.hpp"
+#include "mylos/kernels/grid/margins.hpp"
 #include "mylos/kernels/grid/pooling.hpp"
 #include "mylos/kernels/grid/upsample.hpp"
+#include "mylos/kernels/spectral/spectral_shape.hpp"
 #include "mylos/model/layers.hpp"
 
 namespace mylos {
@@ -24,8 +26,15 @@ struct LayerInput {
 /// These functions throw Error (bad_input) and name the layer if its input is not a grid, if its lists do not
 /// have one entry per axis, or if the shape is not valid.
 [[nodiscard]] ConvolutionShape convolution_of(const LayerOptions& layer, const LayerInput& input);
+[[nodiscard]] SpectralShape spectral_of(const LayerOptions& layer, const LayerInput& input);
 [[nodiscard]] PoolShape pool_of(const LayerOptions& layer, const LayerInput& input);
 [[nodiscard]] UpsampleShape upsampling_of(const LayerOptions& layer, const LayerInput& input);
+/// Each margin is rounded to whole points; halves go to the even number.
+[[nodiscard]] MarginShape padded_by(const LayerOptions& layer, const LayerInput& input);
+/// Returns the middle of the input with the extents of `target`, the grid of the layer `like`. Of an odd
+/// number of points to remove the last one comes from the end.
+[[nodiscard]] MarginShape cropped_to(const LayerInput& input, const std::string& like,
+                                     const GridShape& target);
 
 /// Throws Error (bad_input) if 'norm_groups' does not divide the channels.
 void require_groups(const LayerInput& input, std::int64_t groups);

@@ -1,5 +1,7 @@
 #include "mylos/model/chain/buffers.hpp"
 
+#include <algorithm>
+
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/chain/chain.hpp"
@@ -16,6 +18,30 @@ std::int64_t size_of_all(const Chain& chain, BufferRole role) {
   return size;
 }
 
+/// Returns the constants of all blocks, each once.
+std::vector<BufferSpec> constants_of_blocks(const Chain& chain) {
+  std::vector<BufferSpec> all;
+  for (const auto& block : chain.blocks) {
+    for (BufferSpec& spec : block->buffers()) {
+      if (spec.role != BufferRole::constant) continue;
+      const auto has_name = [&](const BufferSpec& other) { return other.name == spec.name; };
+      if (std::none_of(all.begin(), all.end(), has_name)) all.push_back(std::move(spec));
+    }
+  }
+  return all;
+}
+
+void set_constant(const Execution& exec, const BufferSpec& spec, const Tensor& target) {
+  const std::vector<float> values = spec.values();
+  dispatch(spec.type, [&]<class T>(TypeTag<T>) {
+    std::vector<T> rounded;
+    for (const float value : values) rounded.push_back(from_float<T>(value));
+    using OnHost = Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+    Kokkos::deep_copy(exec, target.flat<T>(), OnHost(rounded.data(), rounded.size()));
+    exec.fence();  // before the host's copy goes
+  });
+}
+
 /// The sums are contiguous, so that one exchange covers all of them; the other buffers follow.
 struct BufferPieces {
   BufferPieces(const Chain& chain, void* memory) : pieces(memory) {
@@ -27,34 +53,63 @@ struct BufferPieces {
   Tensor sums;
 };
 
+/// Returns whether the buffer lies among those of its block, not in BufferPieces.
+bool is_of_block(const BufferSpec& spec) {
+  return spec.role != BufferRole::sum && spec.role != BufferRole::constant;
+}
+
 }  // namespace
 
 std::size_t BufferStore::sum_bytes(const Chain& chain) {
   return static_cast<std::size_t>(size_of_all(chain, BufferRole::sum)) * sizeof(double);
 }
 
+std::size_t BufferStore::constant_bytes(const Chain& chain) {
+  Pieces pieces(nullptr);
+  for (const BufferSpec& spec : constants_of_blocks(chain)) pieces.take_tensor(spec.type, 1, spec.size);
+  return pieces.bytes();
+}
+
 std::size_t BufferStore::state_bytes(const Chain& chain) {
   return static_cast<std::size_t>(size_of_all(chain, BufferRole::state)) * sizeof(float);
 }
 
-std::size_t BufferStore::memory_bytes(const Chain& chain) {
+std::size_t BufferStore::block_bytes(const Chain& chain) {
   BufferPieces own(chain, nullptr);
   for (const auto& block : chain.blocks) {
     for (const BufferSpec& spec : block->buffers()) {
-      if (spec.role != BufferRole::sum) own.pieces.take_tensor(spec.type, 1, spec.size);
+      if (is_of_block(spec)) own.pieces.take_tensor(spec.type, 1, spec.size);
     }
   }
   own.pieces.take<float>(static_cast<std::int64_t>(chain.head->constants().size()));
   return own.pieces.bytes();
 }
 
+std::size_t BufferStore::memory_bytes(const Chain& chain) {
+  return block_bytes(chain) + constant_bytes(chain);
+}
+
+/// Computes the constants of all blocks in memory of their own.
+std::vector<NamedTensor> BufferStore::set_constants(const Execution& exec, const Chain& chain) {
+  std::vector<NamedTensor> constants;
+  const std::vector<BufferSpec> specs = constants_of_blocks(chain);
+  if (specs.empty()) return constants;
+  constants_arena_ = Arena("matrices of transforms", constant_bytes(chain));
+  Pieces pieces(constants_arena_.data());
+  for (const BufferSpec& spec : specs) {
+    constants.emplace_back(spec.name, pieces.take_tensor(spec.type, 1, spec.size));
+    set_constant(exec, spec, constants.back());
+  }
+  return constants;
+}
+
 BufferStore::BufferStore(const Chain& chain) {
-  const std::size_t bytes = memory_bytes(chain);
-  if (bytes == 0) return;
-  arena_ = Arena("buffers", bytes);
+  if (memory_bytes(chain) == 0) return;
+  const Execution exec;
+  const std::vector<NamedTensor> shared = set_constants(exec, chain);
+  if (const std::size_t bytes = block_bytes(chain); bytes > 0) arena_ = Arena("buffers", bytes);
   BufferPieces own(chain, arena_.data());
   sums_ = own.sums;
-  const Execution exec;
   std::int64_t first_sum = 0;
   for (const auto& block : chain.blocks) {
     std::vector<NamedTensor>& tensors = blocks_.emplace_back();
@@ -62,6 +117,10 @@ BufferStore::BufferStore(const Chain& chain) {
       if (spec.role == BufferRole::sum) {
         tensors.emplace_back(spec.name, sums_.elements(first_sum, spec.size));
         first_sum += spec.size;
+        continue;
+      }
+      if (spec.role == BufferRole::constant) {
+        tensors.emplace_back(spec.name, ParameterTensors(shared)[spec.name]);
         continue;
       }
       const Tensor values = own.pieces.take_tensor(spec.type, 1, spec.size);

@@ -4,7 +4,8 @@
 // Each step updates the state once, after the ranks have agreed to apply the step, from sums over all samples
 // of the step: over its micro-batches and over the ranks. So all ranks have the same state, however the work
 // was divided; a skipped step leaves it unchanged, and recomputation does not update it twice. Checkpoints
-// store it as /buffers/LAYER/NAME. The other buffers are scratch memory of one micro-batch.
+// store it as /buffers/LAYER/NAME. The other buffers are scratch memory of one micro-batch, and constants,
+// which all blocks that name the same ones share.
 #pragma once
 
 #include <string>
@@ -23,6 +24,8 @@ class BufferStore {
   /// Allocates memory_bytes() and sets every value to its initial value.
   explicit BufferStore(const Chain& chain);
   [[nodiscard]] static std::size_t memory_bytes(const Chain& chain);
+  /// Returns the bytes of a chain's constants, without the loss's: a part of memory_bytes().
+  [[nodiscard]] static std::size_t constant_bytes(const Chain& chain);
   /// Returns the bytes of a chain's state, as checkpoints store it.
   [[nodiscard]] static std::size_t state_bytes(const Chain& chain);
   /// Returns the bytes of a chain's sums, which ranks exchange once per step.
@@ -44,7 +47,11 @@ class BufferStore {
   [[nodiscard]] const std::vector<StateBuffer>& state() const { return state_; }
 
  private:
+  [[nodiscard]] static std::size_t block_bytes(const Chain& chain);
+  [[nodiscard]] std::vector<NamedTensor> set_constants(const Execution& exec, const Chain& chain);
+
   Arena arena_;
+  Arena constants_arena_;
   Tensor sums_;
   const float* constants_ = nullptr;
   std::vector<std::vector<NamedTensor>> blocks_;  // empty if no block has buffers

@@ -2,8 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace mylos {
 namespace {
+
+/// Returns `ratio` times the width in whole channels, at least 1.
+std::int64_t scaled_width(std::int64_t width, double ratio) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(ratio * static_cast<double>(width)));
+}
+
+/// Returns the nearest whole number; of a half, the even one.
+std::int64_t nearest_even(double value) {
+  const double below = std::floor(value);
+  const double rest = value - below;
+  const auto whole = static_cast<std::int64_t>(below);
+  return rest > 0.5 || (rest == 0.5 && whole % 2 != 0) ? whole + 1 : whole;
+}
 
 class LayerList {
  public:
@@ -68,6 +84,22 @@ class LayerList {
     return std::move(layers_);
   }
 
+  [[nodiscard]] std::vector<LayerOptions> fno() {
+    const bool has_margins =
+        std::any_of(model_.padding.begin(), model_.padding.end(), [](double margin) { return margin > 0; });
+    if (model_.coordinates) add({.kind = LayerKind::coordinates, .name = "coordinates"});
+    add(pointwise("lift1", scaled_width(model_.width, model_.lifting), model_.activation));
+    add(pointwise("lift2", model_.width));
+    if (has_margins) add({.kind = LayerKind::pad, .name = "pad", .margin = model_.padding});
+    for (std::int64_t block = 1; block <= model_.blocks; ++block)
+      add_fourier_block(fmt::format("block{}", block),
+                        block < model_.blocks ? model_.activation : Activation::none);
+    if (has_margins) add({.kind = LayerKind::crop, .name = "crop", .like = "lift2"});
+    add(pointwise("project1", scaled_width(model_.width, model_.projection), model_.activation));
+    add(pointwise("head", model_.fields));
+    return std::move(layers_);
+  }
+
  private:
   void add(LayerOptions layer) { layers_.push_back(std::move(layer)); }
 
@@ -114,6 +146,53 @@ class LayerList {
          .skip_from = std::move(connection)});
   }
 
+  [[nodiscard]] static LayerOptions pointwise(std::string name, std::int64_t outputs,
+                                              Activation activation = Activation::none) {
+    LayerOptions layer{.kind = LayerKind::conv, .name = std::move(name), .outputs = outputs};
+    layer.activation = activation;
+    return layer;
+  }
+
+  void set_norm(LayerOptions& layer) const {
+    layer.norm = model_.norm;
+    if (model_.norm == NormType::groupnorm) layer.norm_groups = 1;
+  }
+
+  void add_fourier_block(const std::string& name, Activation activation) {
+    const std::string from = layers_.back().name;
+    LayerOptions linear = pointwise(name + "_linear", model_.width);
+    linear.bias = false;
+    add(std::move(linear));
+    add({.kind = LayerKind::branch, .name = name + "_branch", .skip_from = from});
+    LayerOptions spectral{.kind = LayerKind::spectral, .name = name + "_spectral", .outputs = model_.width};
+    spectral.modes = model_.modes;
+    set_norm(spectral);
+    add(std::move(spectral));
+    add({.kind = LayerKind::add,
+         .name = name + "_sum",
+         .activation = activation,
+         .skip_from = name + "_linear"});
+    if (model_.channel_mlp > 0) return add_channel_mlp(name, from, activation);
+    if (model_.norm == NormType::none && activation == Activation::none) return;
+    // As neuraloperator: a block without a channel MLP has the second norm and the second activation.
+    LayerOptions second{.kind = LayerKind::activation, .name = name, .activation = activation};
+    if (model_.norm != NormType::none) {
+      second.kind = LayerKind::norm;
+      set_norm(second);
+    }
+    add(std::move(second));
+  }
+
+  void add_channel_mlp(const std::string& name, const std::string& from, Activation activation) {
+    const double hidden = model_.channel_mlp * static_cast<double>(model_.width);
+    add(pointwise(name + "_mlp1", std::max<std::int64_t>(1, nearest_even(hidden)), model_.activation));
+    add(pointwise(name + "_mlp2", model_.width));
+    LayerOptions sum{
+        .kind = LayerKind::add, .name = name, .activation = activation, .skip_from = from, .gated = true};
+    set_norm(sum);
+    add(std::move(sum));
+  }
+
   const ModelOptions& model_;
   std::vector<LayerOptions> layers_;
 };
@@ -125,6 +204,8 @@ std::vector<LayerOptions> layers_of(const ModelOptions& model) {
       return list.cnn();
     case ModelType::resnet:
       return list.resnet();
+    case ModelType::fno:
+      return list.fno();
     default:
       return list.unet();
   }
@@ -147,6 +228,13 @@ ModelOptions expand_short_form(ModelOptions model) {
   chain.kernel = usual.kernel;
   chain.edges = usual.edges;
   chain.fields = usual.fields;
+  chain.width = usual.width;
+  chain.modes = usual.modes;
+  chain.lifting = usual.lifting;
+  chain.projection = usual.projection;
+  chain.channel_mlp = usual.channel_mlp;
+  chain.padding = usual.padding;
+  chain.coordinates = usual.coordinates;
   return chain;
 }
 

@@ -1,4 +1,4 @@
-// Short forms of networks on grids: model.type = "cnn", "resnet" and "unet" stand for lists of layers.
+// Short forms of networks on grids: model.type = "cnn", "resnet", "unet" and "fno" stand for lists of layers.
 //
 //   cnn     for each of `channels` a convolution and a max pool by 2; then dense layers `hidden` and the head
 //   resnet  a stem and, for each of `channels`, a stage of `blocks` residual blocks of two convolutions;
@@ -9,6 +9,13 @@
 //           Transposed convolutions double them again, and their output is concatenated with that of the
 //           same level on the way down (Ronneberger et al. 2015, arXiv 1505.04597); the head is a one-point
 //           convolution to `fields` channels
+//   fno     a Fourier neural operator (Li et al. 2021, arXiv 2010.08895), the function of the FNO of
+//   neuraloperator
+//           2.0.0: coordinates, a lifting of two one-point convolutions, `blocks` Fourier blocks, and a
+//           projection of two one-point convolutions to `fields` channels. A block computes, of its input x,
+//             z = activation(norm(spectral(x)) + linear(x)),   y = activation(norm(mlp(z) + gate * x))
+//           with a channel MLP of two one-point convolutions; the last block has no activations. Margins of
+//           zeros surround the grid between lifting and projection
 #pragma once
 
 #include "mylos/model/options.hpp"
@@ -16,7 +23,8 @@
 namespace mylos {
 
 [[nodiscard]] constexpr bool is_short_form(ModelType type) {
-  return type == ModelType::cnn || type == ModelType::resnet || type == ModelType::unet;
+  return type == ModelType::cnn || type == ModelType::resnet || type == ModelType::unet ||
+         type == ModelType::fno;
 }
 
 /// Returns the chain that a short form with `channels` stands for; returns other models unchanged.

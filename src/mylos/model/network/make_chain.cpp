@@ -17,6 +17,7 @@ Chain make_chain(const ModelOptions& model, const PrecisionOptions& precision, s
     case ModelType::cnn:
     case ModelType::resnet:
     case ModelType::unet:
+    case ModelType::fno:
       return make_network(expand_short_form(model), precision, seed, accumulates, input_gradients);
     case ModelType::mlp:
       break;

@@ -7,17 +7,15 @@
 #include "mylos/kernels/pointwise/activation.hpp"
 #include "mylos/model/block/layer_shapes.hpp"
 #include "mylos/model/chain/chain_branch.hpp"
-#include "mylos/model/grid/batch_norm_block.hpp"
 #include "mylos/model/grid/convolution_block.hpp"
-#include "mylos/model/grid/group_norm_block.hpp"
 #include "mylos/model/grid/pool_block.hpp"
+#include "mylos/model/grid/spectral_block.hpp"
 #include "mylos/model/grid/upsample_block.hpp"
 #include "mylos/model/layers/activation_block.hpp"
 #include "mylos/model/layers/dense.hpp"
-#include "mylos/model/layers/join.hpp"
-#include "mylos/model/layers/norm_block.hpp"
 #include "mylos/model/layers/output_loss.hpp"
 #include "mylos/model/layers/residual_output.hpp"
+#include "mylos/model/network/layer_blocks.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {
@@ -69,6 +67,9 @@ class NetworkBuilder {
       case LayerKind::conv:
         add_convolution(layer);
         break;
+      case LayerKind::spectral:
+        add_spectral(layer);
+        break;
       case LayerKind::max_pool:
         add_pool(layer, PoolType::max);
         break;
@@ -89,6 +90,15 @@ class NetworkBuilder {
         break;
       case LayerKind::branch:
         add_branch(layer);
+        break;
+      case LayerKind::coordinates:
+        append(make_coordinates(input(), types(), last_.grid));
+        break;
+      case LayerKind::pad:
+        append(make_margins(layer.kind, padded_by(layer, input()), input(), types(), last_.grid));
+        break;
+      case LayerKind::crop:
+        add_crop(layer);
         break;
       case LayerKind::norm:
         if (layer.norm == NormType::none) refuse(ErrorId::missing_key, "needs a 'norm'");
@@ -144,10 +154,11 @@ class NetworkBuilder {
     last_.boundary = chain_.blocks.size();
   }
 
-  /// Returns the type of a block without weights: its input's, because another type would only cost a
-  /// conversion.
+  [[nodiscard]] BlockTypes types() const {
+    return {precision_, accumulates_, chain_.blocks.empty() ? entry_type_ : last_.type};
+  }
   [[nodiscard]] DType type_without_weights(std::string_view kind) const {
-    return input_type(compute_type(precision_, name_, kind));
+    return types().without_weights(name_, kind);
   }
 
   [[nodiscard]] LayerInput input() const { return {name_, last_.grid, last_.axes}; }
@@ -192,6 +203,19 @@ class NetworkBuilder {
     options.bias = layer.bias;
     set_product(options, layer, "conv");
     append(std::make_unique<ConvolutionBlock>(options));
+    last_.grid = output_grid(options.shape);
+  }
+
+  void add_spectral(const LayerOptions& layer) {
+    SpectralOptions options;
+    options.name = name_;
+    options.shape = spectral_of(layer, input());
+    options.bias = layer.bias;
+    options.type = compute_type(precision_, name_, "spectral");
+    options.input_type = input_type(options.type);
+    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
+    options.first = chain_.blocks.empty() && !chain_.input_gradients;
+    append(std::make_unique<SpectralBlock>(options));
     last_.grid = output_grid(options.shape);
   }
 
@@ -247,63 +271,25 @@ class NetworkBuilder {
 
   void add_join(const LayerOptions& layer, JoinType join) {
     const Place from = skip_of(layer);
-    JoinOptions options;
-    options.name = name_;
-    options.join = join;
-    options.points = last_.grid.points();
-    options.channels = last_.grid.channels;
-    options.skip_channels = from.grid.channels;
-    options.type = compute_type(precision_, name_, name_of(layer.kind));
-    options.input_type = last_.type;
-    options.skip_type = from.type;
-    if (from.grid.extent != last_.grid.extent || (join == JoinType::add && from.grid != last_.grid)) {
-      require_levels(model_.chain, model_.shape);
-      refuse(ErrorId::bad_layer, "reads '{}', which gives {}, and its input has {}; {}", layer.skip_from,
-             describe(from.grid), describe(last_.grid),
-             join == JoinType::add ? "an addition needs the same" : "both need the same points");
-    }
-    append(std::make_unique<Join>(options), from.boundary);
+    if (from.grid.extent != last_.grid.extent) require_levels(model_.chain, model_.shape);
+    append(make_join(layer, join, input(), {from.grid, from.type}, types()), from.boundary);
     if (join == JoinType::add) return;
     last_.grid.channels += from.grid.channels;
     check_grid(last_.grid, fmt::format("model.layers: layer '{}'", name_).c_str());
   }
 
-  void add_group_norm(const LayerOptions& layer, const std::string& name) {
-    GroupNormOptions options;
-    options.name = name;
-    options.grid = last_.grid;
-    options.groups = layer.norm_groups;
-    options.type = compute_type(precision_, name, "groupnorm");
-    options.input_type = input_type(options.type);
-    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    require_groups(input(), options.groups);
-    append(std::make_unique<GroupNormBlock>(std::move(options)));
-  }
-
-  void add_batch_norm(const LayerOptions& layer, const std::string& name) {
-    BatchNormOptions options;
-    options.name = name;
-    options.grid = last_.grid;
-    options.momentum = static_cast<float>(layer.norm_momentum);
-    options.over_ranks = layer.norm_over == NormOver::ranks;
-    if (is_fused_with_norm(layer)) options.activation = layer.activation;
-    options.type = compute_type(precision_, name, "batchnorm");
-    options.input_type = input_type(options.type);
-    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    append(std::make_unique<BatchNormBlock>(std::move(options)));
+  void add_crop(const LayerOptions& layer) {
+    const auto found = places_.find(layer.like);
+    if (layer.like.empty()) refuse(ErrorId::missing_key, "needs 'like', the layer whose grid it takes");
+    if (found == places_.end())
+      refuse(ErrorId::unknown_name, "takes the grid of '{}', which is not an earlier layer", layer.like);
+    const MarginShape shape = cropped_to(input(), layer.like, found->second.grid);
+    append(make_margins(layer.kind, shape, input(), types(), last_.grid));
   }
 
   void add_norm(const LayerOptions& layer) {
-    NormOptions options;
-    options.name = layer.kind == LayerKind::norm ? name_ : name_ + ".norm";
-    if (layer.norm == NormType::batchnorm) return add_batch_norm(layer, options.name);
-    if (layer.norm == NormType::groupnorm) return add_group_norm(layer, options.name);
-    options.norm = {.type = layer.norm, .width = last_.grid.channels};
-    options.points = last_.grid.points();
-    options.type = compute_type(precision_, options.name, mylos::kind_of(layer.norm));
-    options.input_type = input_type(options.type);
-    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    append(std::make_unique<NormBlock>(std::move(options)));
+    const std::string name = layer.kind == LayerKind::norm ? name_ : name_ + ".norm";
+    append(make_layer_norm(layer, name, input(), types()));
   }
 
   void add_activation(const LayerOptions& layer) {

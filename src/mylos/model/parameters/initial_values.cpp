@@ -82,8 +82,8 @@ const InitialRule* rule_of(std::span<const InitialRule> rules, const std::string
 }
 
 ParameterSpec with_initial_values(ParameterSpec spec, const InitialRule& rule) {
-  const auto fan_in = static_cast<double>(spec.columns);
-  const auto fan_out = static_cast<double>(spec.rows * spec.taps);
+  const auto fan_in = static_cast<double>(spec.fan_in > 0 ? spec.fan_in : spec.columns);
+  const auto fan_out = static_cast<double>(spec.fan_out > 0 ? spec.fan_out : spec.rows * spec.taps);
   const double gain = rule.gain.value_or(1);
   const double he_gain = rule.gain.value_or(std::sqrt(2.0));
   spec.initial_bound = spec.initial_std = spec.initial_value = 0;

@@ -10,6 +10,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/inference/infer.hpp"
+#include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
@@ -268,7 +269,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"slices of gradients", layout.slice_bytes},
       {"optimizer moments", memory.moments},
       {"average of weights", memory.average},
-      {"statistics, class weights", memory.buffers},
+      {"statistics, class weights", memory.buffers - BufferStore::constant_bytes(chain)},
+      {"matrices of transforms", BufferStore::constant_bytes(chain)},
       {"communication", memory.communication},
       {"check and records", memory.records},
       {"health records", memory.health_records},

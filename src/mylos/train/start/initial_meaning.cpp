@@ -40,6 +40,7 @@ std::vector<NamedLayer> layers_of(const ModelOptions& model) {
 
 bool has_weights(const NamedLayer& layer) {
   return layer.options.kind == LayerKind::dense || layer.options.kind == LayerKind::conv ||
+         layer.options.kind == LayerKind::spectral || layer.options.gated ||
          layer.options.norm != NormType::none;
 }
 
@@ -113,6 +114,9 @@ std::vector<std::pair<const char*, std::string>> layer_facts(const LayerOptions&
           {"transposed", layer.transposed ? "true" : "false"},
           {"factor", axes_text(or_default(layer.factor, {2}))},
           {"between", layer.between == Between::linear ? "\"linear\"" : "\"nearest\""},
+          {"modes", layer.modes.empty() ? "none" : axes_text(layer.modes)},
+          {"margin", layer.margin.empty() ? "none" : fmt::format("[{}]", fmt::join(layer.margin, ", "))},
+          {"gated", layer.gated ? "true" : "false"},
           {"norm", fmt::format("\"{}\"", name_of(layer.norm))},
           {"norm_groups", has_groups ? fmt::format("{}", layer.norm_groups) : "none"},
           {"activation", std::string(activation_word(layer.activation))}};

@@ -10,12 +10,12 @@ namespace mylos {
 namespace {
 
 constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
-constexpr GemmSizes all = {any, any, any};
+constexpr GemmSizes no_limit = {any, any, any};
 
 // Measured by gemm_bench --table, which prints such lines. These were measured against oneDNN 2.6.3 on two
 // cores of a Xeon of the Sapphire Rapids class. oneDNN computes a GEMM that matches no line.
 constexpr GemmRow table[] = {
-    {Processor::baseline, DType::fp32, GemmForm::output, {1, 1, 1}, all},
+    {Processor::baseline, DType::fp32, GemmForm::output, {1, 1, 1}, no_limit},
     {Processor::baseline, DType::fp32, GemmForm::input_gradient, {1, 1, 384}, {any, any, 1536}},
     {Processor::baseline, DType::fp32, GemmForm::weight_gradient, {1, 1, 1}, {65, any, any}},
     {Processor::avx2, DType::fp32, GemmForm::output, {1, 1, 1}, {any, 1152, any}},
@@ -29,9 +29,9 @@ constexpr GemmRow table[] = {
     {Processor::avx512_bf16, DType::fp32, GemmForm::weight_gradient, {1, 1, 1}, {any, 128, any}},
     // In isolation, with operands in the cache, oneDNN is a few percent faster for some of these. Within a
     // step, whose operands come from memory, it is 5 % slower, and a sixth slower if it has to transpose A.
-    {Processor::avx512_bf16, DType::bf16, GemmForm::output, {1, 1, 1}, all},
-    {Processor::avx512_bf16, DType::bf16, GemmForm::input_gradient, {1, 1, 1}, all},
-    {Processor::avx512_bf16, DType::bf16, GemmForm::weight_gradient, {1, 1, 1}, all},
+    {Processor::avx512_bf16, DType::bf16, GemmForm::output, {1, 1, 1}, no_limit},
+    {Processor::avx512_bf16, DType::bf16, GemmForm::input_gradient, {1, 1, 1}, no_limit},
+    {Processor::avx512_bf16, DType::bf16, GemmForm::weight_gradient, {1, 1, 1}, no_limit},
     {Processor::matrix_unit, DType::fp32, GemmForm::output, {1, 1, 1}, {any, 128, any}},
     {Processor::matrix_unit, DType::fp32, GemmForm::input_gradient, {1, 1, 1}, {any, any, 10}},
     {Processor::matrix_unit, DType::fp32, GemmForm::weight_gradient, {1, 1, 1}, {any, 128, any}},

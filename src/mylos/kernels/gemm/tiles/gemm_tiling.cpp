@@ -111,6 +111,11 @@ std::size_t max_thread_bytes(const GemmProblem& problem, const TileKernel& kerne
   return packed + bytes_of_words(rows * std::min(panels, max_panels) * kernel.columns);
 }
 
+std::size_t max_strip_bytes(const GemmProblem& problem, const TileKernel& kernel) {
+  const std::int64_t words = std::min(words_of(problem, kernel), kernel.chunk_words);
+  return bytes_of_words(kernel.strip_rows * odd_lines(round_up(words, words_in_line)));
+}
+
 std::size_t max_packed_bytes(const GemmProblem& problem, const TileKernel& kernel) {
   // A k that is not a multiple of a word requires packing, but a larger k may not.
   if (!problem.transpose_a && kernel.takes_rows_from_memory && kernel.per_word == 1) return 0;

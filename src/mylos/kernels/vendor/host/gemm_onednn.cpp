@@ -148,6 +148,15 @@ class OneDnnGemm final : public GemmEngine {
     if (problem.relu) apply_relu(execution, problem, operands.c);
   }
 
+  [[nodiscard]] std::size_t batch_workspace_bytes(const GemmBatch& batch) const override {
+    return batch.together ? tiles_->batch_workspace_bytes(batch) : workspace_bytes(batch.one);
+  }
+  void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
+                   void* workspace) override {
+    if (batch.together) return tiles_->run_batched(execution, batch, first, workspace);
+    GemmEngine::run_batched(execution, batch, first, workspace);
+  }
+
  private:
   [[nodiscard]] bool by_tiles(const GemmProblem& problem) const {
     return problem.a == DType::fp16 || (problem.a == DType::bf16 && !native_bfloat16_);

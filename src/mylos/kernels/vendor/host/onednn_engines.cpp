@@ -61,6 +61,15 @@ class ChosenGemm final : public GemmEngine {
     engine_for(problem).run(execution, problem, operands, workspace);
   }
 
+  [[nodiscard]] std::size_t batch_workspace_bytes(const GemmBatch& batch) const override {
+    return batch.together ? tiles_->batch_workspace_bytes(batch) : workspace_bytes(batch.one);
+  }
+  void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
+                   void* workspace) override {
+    if (batch.together) return tiles_->run_batched(execution, batch, first, workspace);
+    GemmEngine::run_batched(execution, batch, first, workspace);
+  }
+
   [[nodiscard]] bool onednn_has_all_instructions() const { return table_.onednn_has_all_instructions(); }
 
  private:

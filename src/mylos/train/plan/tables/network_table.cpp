@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/errors/units.hpp"
+#include "mylos/kernels/spectral/spectral.hpp"
 
 namespace mylos {
 namespace {
@@ -60,7 +61,36 @@ NetworkRow row_of(const Chain& chain, std::size_t stage, const Engines& engines,
   return row;
 }
 
+// Products compute this number of operations in the time of one of an FFT's, on hosts and devices: an
+// estimate, between the factors measured on hosts (docs/networks.md).
+constexpr double products_per_fft_operation = 4;
+
+std::string extents_of(const Extents& extents) {
+  std::string text;
+  for (const std::int64_t extent : extents) {
+    if (extent > 1) text += fmt::format("{}{}", text.empty() ? "" : " x ", extent);
+  }
+  return text.empty() ? "1" : text;
+}
+
 }  // namespace
+
+std::string note_on_transforms(const Chain& chain) {
+  std::string text;
+  for (const auto& block : chain.blocks) {
+    const SpectralConvolution* const spectral = block->spectral();
+    if (spectral == nullptr) continue;
+    const GridShape& grid = spectral->shape().input;
+    const double ratio = spectral->transform_flops(1) / fft_flops(grid, 1);
+    if (!(ratio > products_per_fft_operation)) continue;
+    text += fmt::format(
+        "{}layer '{}': with modes {} of {} points its transforms, which are products, take {:.1f} times the "
+        "operations of FFTs; those would probably be faster, and fewer modes are",
+        text.empty() ? "" : "\n", block->signature().name, extents_of(spectral->shape().modes),
+        extents_of(grid.extent), ratio);
+  }
+  return text;
+}
 
 std::string network_table(const Chain& chain, const Engines& engines, std::int64_t samples) {
   std::vector<NetworkRow> rows{

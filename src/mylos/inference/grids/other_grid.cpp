@@ -1,0 +1,131 @@
+#include "mylos/inference/grids/other_grid.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "mylos/base/error.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
+#include "mylos/model/network/make_chain.hpp"
+
+namespace mylos {
+namespace {
+
+/// What the messages name.
+struct Grids {
+  const std::string& path;
+  const std::vector<std::int64_t>& trained;
+  const std::vector<std::int64_t>& given;
+};
+
+void require_same_axes(const Grids& grids) {
+  if (grids.trained.size() < 2) {
+    fail_input(ErrorId::data_mismatch, "{}: reads vectors, not samples on a grid of {}", grids.path,
+               text_of_shape(grids.given));
+  }
+  if (grids.trained.size() == grids.given.size() && grids.trained.back() == grids.given.back()) return;
+  fail_input(ErrorId::data_mismatch,
+             "{}: cannot read samples of {}: it was trained on samples of {}, and another grid must have the "
+             "same number of axes and channels",
+             grids.path, text_of_shape(grids.given), text_of_shape(grids.trained));
+}
+
+Chain chain_on_grid(const ModelOptions& model, const PrecisionOptions& precision, const Grids& grids) {
+  constexpr std::uint64_t no_seed = 0;  // nothing is drawn
+  try {
+    return make_chain(model, precision, no_seed, false);
+  } catch (const Error& error) {
+    throw error.with(fmt::format("{}: was trained on samples of {} and cannot read samples of {}: {}",
+                                 grids.path, text_of_shape(grids.trained), text_of_shape(grids.given),
+                                 error.message()));
+  }
+}
+
+bool has_same_sizes(const ParameterSpec& a, const ParameterSpec& b) {
+  return a.name == b.name && a.rows == b.rows && a.columns == b.columns;
+}
+
+/// Throws Error unless each layer has the same weights on both grids.
+void require_same_weights(const Chain& trained, const Chain& other, const Grids& grids) {
+  for (std::size_t stage = 0; stage <= trained.blocks.size(); ++stage) {
+    const std::vector<ParameterSpec> before = trained.stage_parameters(stage);
+    const std::vector<ParameterSpec> after = other.stage_parameters(stage);
+    if (std::equal(before.begin(), before.end(), after.begin(), after.end(), has_same_sizes)) continue;
+    fail_input(ErrorId::data_mismatch,
+               "{}: cannot read samples of {}: layer '{}' ({}) has a weight for each point of its grid, so "
+               "that the network needs samples of {}, those that it was trained on",
+               grids.path, text_of_shape(grids.given), trained.stage_name(stage),
+               trained.signature(stage).kind, text_of_shape(grids.trained));
+  }
+}
+
+/// Returns the scaling of `columns` columns, by channel.
+ColumnScaling scaling_on_grid(const ColumnScaling& trained, std::int64_t channels, std::int64_t columns,
+                              const char* what, const Grids& grids) {
+  if (trained.identity()) return trained;
+  const auto count = static_cast<std::size_t>(channels);
+  ColumnScaling scaling;
+  for (std::size_t i = 0; i < trained.shift.size(); ++i) {
+    if (trained.shift[i] == trained.shift[i % count] && trained.scale[i] == trained.scale[i % count])
+      continue;
+    fail_input(
+        ErrorId::data_mismatch,
+        "{}: cannot read samples of {}: its {} were scaled at each point of {} by their own numbers; a "
+        "network for any grid is trained with data.normalize = \"channel\" or \"none\"",
+        grids.path, text_of_shape(grids.given), what, text_of_shape(grids.trained));
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(columns); ++i) {
+    scaling.shift.push_back(trained.shift[i % count]);
+    scaling.scale.push_back(trained.scale[i % count]);
+  }
+  return scaling;
+}
+
+void require_columns(const ColumnScaling& scaling, std::int64_t columns, const char* what,
+                     const Grids& grids) {
+  const auto count = static_cast<std::int64_t>(scaling.shift.size());
+  if (scaling.shift.size() == scaling.scale.size() && (scaling.identity() || count == columns)) return;
+  fail_input(ErrorId::damaged, "{}: /data/normalization/{} has {} columns, the network {}", grids.path, what,
+             count, columns);
+}
+
+Normalizer normalizer_on_grid(const NetworkOnGrid& trained, const Chain& other, const Grids& grids) {
+  const Normalizer& before = trained.normalizer;
+  const std::int64_t channels = grids.given.back();
+  require_columns(before.inputs, trained.chain.inputs(), "inputs", grids);
+  require_columns(before.targets, trained.chain.outputs(), "targets", grids);
+  Normalizer normalizer = before;
+  normalizer.inputs = scaling_on_grid(before.inputs, channels, other.inputs(), "inputs", grids);
+  if (other.outputs() != trained.chain.outputs()) {
+    const std::int64_t of_targets = other.grids.back().channels;
+    normalizer.targets = scaling_on_grid(before.targets, of_targets, other.outputs(), "targets", grids);
+  }
+  if (static_cast<std::int64_t>(before.input_range.minimum.size()) != channels) normalizer.input_range = {};
+  return normalizer;
+}
+
+}  // namespace
+
+std::string text_of_shape(const std::vector<std::int64_t>& shape) {
+  return fmt::format("{}", fmt::join(shape, " x "));
+}
+
+NetworkOnGrid on_other_grid(const NetworkOnGrid& trained, const PrecisionOptions& precision,
+                            const std::vector<std::int64_t>& shape, const std::string& path) {
+  const Grids grids{path, trained.model.shape, shape};
+  require_same_axes(grids);
+  NetworkOnGrid other;
+  other.model = trained.model;
+  other.model.shape = shape;
+  other.model.inputs = 1;
+  for (const std::int64_t extent : shape)
+    other.model.inputs = checked_product(other.model.inputs, extent, path.c_str());
+  if (!takes_outputs_of_data(other.model.chain, other.model.chain.size() - 1)) other.model.outputs = 0;
+  other.chain = chain_on_grid(other.model, precision, grids);
+  require_same_weights(trained.chain, other.chain, grids);
+  other.normalizer = normalizer_on_grid(trained, other.chain, grids);
+  return other;
+}
+
+}  // namespace mylos

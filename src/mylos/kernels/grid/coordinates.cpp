@@ -1,0 +1,66 @@
+#include "mylos/kernels/grid/coordinates.hpp"
+
+#include "mylos/base/error.hpp"
+#include "mylos/kernels/grid/grid_points.hpp"
+#include "mylos/kernels/launch/columns.hpp"
+
+namespace mylos {
+namespace {
+
+template <class T>
+void write_positions(const Execution& exec, const GridShape& grid, std::size_t axes, std::int64_t samples,
+                     T* y) {
+  const std::int64_t channels = grid.channels;
+  const auto count = static_cast<std::int64_t>(axes);
+  const Triple extent = triple(grid.extent);
+  const GridShape one_channel{.extent = grid.extent, .channels = 1};
+  for_each_point_tile(
+      exec, "coordinates", samples, one_channel,
+      KOKKOS_LAMBDA(std::int64_t, const Triple& point, std::int64_t row, std::int64_t, std::int64_t) {
+        T* const to = y + row * (channels + count) + channels;
+        for (std::int64_t i = 0; i < count; ++i) {
+          const auto axis = static_cast<int>(3 - count + i);
+          to[i] = from_float<T>(static_cast<float>(point[axis]) / static_cast<float>(extent[axis]));
+        }
+      });
+}
+
+/// Returns a view with one row per point.
+template <class Void>
+BasicTensor<Void> point_rows(const BasicTensor<Void>& tensor, std::int64_t points) {
+  return {tensor.data(), tensor.type(), tensor.rows() * points, tensor.columns() / points};
+}
+
+void check_matrices(const GridShape& grid, std::size_t axes, const ConstTensor& x, const ConstTensor& y) {
+  const std::int64_t columns = with_coordinates(grid, axes).columns();
+  if (x.rows() == y.rows() && x.columns() == grid.columns() && y.columns() == columns && x.type() == y.type())
+    return;
+  fail_run(ErrorId::internal,
+           "coordinates from {} x {} of {} to {} x {} of {}: the columns must be {} and {}, rows and types "
+           "equal",
+           x.rows(), x.columns(), name_of(x.type()), y.rows(), y.columns(), name_of(y.type()), grid.columns(),
+           columns);
+}
+
+}  // namespace
+
+GridShape with_coordinates(const GridShape& grid, std::size_t axes) {
+  return {.extent = grid.extent, .channels = grid.channels + static_cast<std::int64_t>(axes)};
+}
+
+void append_coordinates(const Execution& exec, const GridShape& grid, std::size_t axes, const ConstTensor& x,
+                        const Tensor& y) {
+  check_matrices(grid, axes, x, y);
+  const std::int64_t points = grid.points();
+  copy_columns(exec, {point_rows(x, points)}, {point_rows(y, points)}, grid.channels);
+  dispatch(y.type(), [&]<class T>(TypeTag<T>) { write_positions(exec, grid, axes, y.rows(), y.as<T>()); });
+}
+
+void coordinates_backward(const Execution& exec, const GridShape& grid, std::size_t axes,
+                          const ConstTensor& dy, const Tensor& dx) {
+  check_matrices(grid, axes, dx, dy);
+  const std::int64_t points = grid.points();
+  copy_columns(exec, {point_rows(dy, points)}, {point_rows(dx, points)}, grid.channels);
+}
+
+}  // namespace mylos

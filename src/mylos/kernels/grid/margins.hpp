@@ -1,0 +1,31 @@
+// Margins: adds points of zeros around a grid, and removes a grid's outer points. Each operation is the
+// other's backward pass.
+#pragma once
+
+#include "mylos/base/tensor.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
+
+namespace mylos {
+
+/// A grid in the middle of a larger one: point p of the inner grid is point p + before of the outer grid.
+struct MarginShape {
+  GridShape inner;
+  Extents outer = {1, 1, 1};
+  Extents before = {0, 0, 0};
+};
+
+/// Throws Error (bad input) if the inner grid does not lie in the outer one, or if kernels cannot count its
+/// points.
+void check(const MarginShape& shape);
+
+[[nodiscard]] GridShape outer_grid(const MarginShape& shape);
+
+/// Writes outer = inner, and zero outside the inner grid. inner: [samples, inner columns], outer: [samples,
+/// outer columns], of one type; they must not overlap.
+void pad_grid(const Execution& exec, const MarginShape& shape, const ConstTensor& inner, const Tensor& outer);
+
+/// Writes inner = the part of outer that lies on the inner grid.
+void crop_grid(const Execution& exec, const MarginShape& shape, const ConstTensor& outer,
+               const Tensor& inner);
+
+}  // namespace mylos

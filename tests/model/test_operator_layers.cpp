@@ -1,0 +1,118 @@
+// Networks with the layers of operators: coordinates, margins, spectral layers and gated skips.
+#include <gtest/gtest.h>
+
+#include "model/recompute.hpp"
+#include "mylos/model/network/network.hpp"
+#include "support/said.hpp"
+
+namespace mylos::operator_layers_test {
+
+LayerOptions conv(std::string name, std::int64_t outputs, PerAxis kernel) {
+  return {.kind = LayerKind::conv, .name = std::move(name), .outputs = outputs, .kernel = std::move(kernel)};
+}
+
+ModelOptions model_on(std::vector<std::int64_t> shape, std::int64_t outputs,
+                      std::vector<LayerOptions> layers) {
+  ModelOptions model;
+  model.type = ModelType::chain;
+  model.shape = std::move(shape);
+  model.inputs = 1;
+  for (const std::int64_t extent : model.shape) model.inputs *= extent;
+  model.outputs = outputs;
+  model.chain = std::move(layers);
+  return model;
+}
+
+/// Coordinates, margins, a spectral layer and a gated skip, of other types than their neighbours.
+ModelOptions operator_network() {
+  LayerOptions lift = conv("lift", 6, {1});
+  lift.activation = Activation::gelu;
+  LayerOptions spectral{.kind = LayerKind::spectral, .name = "spectral", .outputs = 6};
+  spectral.modes = {4, 3};
+  spectral.norm = NormType::groupnorm;
+  spectral.norm_groups = 1;
+  LayerOptions sum{.kind = LayerKind::add, .name = "sum", .skip_from = "pad"};
+  sum.gated = true;
+  sum.activation = Activation::gelu;
+  return model_on({4, 6, 2}, 24,
+                  {{.kind = LayerKind::coordinates, .name = "place"},
+                   lift,
+                   {.kind = LayerKind::pad, .name = "pad", .margin = {0.25, 0.5}},
+                   spectral,
+                   sum,
+                   {.kind = LayerKind::crop, .name = "crop", .like = "input"},
+                   {.kind = LayerKind::concat, .name = "both", .skip_from = "lift"},
+                   conv("head", 1, {1})});
+}
+
+TEST(OperatorLayers, HaveTheGridsOfItsMargins) {
+  ModelOptions model = operator_network();
+  model.loss = LossType::mse;
+  const Chain chain = make_network(model, {}, 1, false);
+  std::vector<std::string> blocks;
+  for (std::size_t i = 0; i < chain.blocks.size(); ++i)
+    blocks.push_back(
+        fmt::format("{} {} {}", chain.signature(i).name, chain.signature(i).kind, describe(chain.grids[i])));
+  EXPECT_EQ(
+      blocks,
+      (std::vector<std::string>{
+          "place coordinates 1 x 4 x 6 points of 4 channels", "lift conv 1 x 4 x 6 points of 6 channels",
+          "pad pad 1 x 6 x 12 points of 6 channels", "spectral spectral 1 x 6 x 12 points of 6 channels",
+          "spectral.norm groupnorm 1 x 6 x 12 points of 6 channels",
+          "sum add 1 x 6 x 12 points of 6 channels",
+          "sum.activation activation 1 x 6 x 12 points of 6 channels",
+          "crop crop 1 x 4 x 6 points of 6 channels", "both concat 1 x 4 x 6 points of 12 channels",
+          "head conv 1 x 4 x 6 points of 1 channels"}));
+}
+
+TEST(OperatorLayers, GiveTheSameBitsWhateverIsComputedAgain) {
+  constexpr std::int64_t samples = 5;
+  const Arena memory("input and targets", 8192);
+  const Tensor targets = memory.tensor(4096, DType::fp32, samples, 24);
+  test::set_values(targets, test::drawn_values(samples * 24, 2));
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+    const Tensor input = memory.tensor(0, type, samples, 48);
+    test::set_values(input, test::drawn_values(samples * 48, 1));
+    const auto chain = [&] {
+      PrecisionOptions precision;
+      precision.compute = type;
+      precision.rules = {{"sum", DType::fp32}, {"lift", DType::fp32}};
+      ModelOptions model = operator_network();
+      model.loss = LossType::mse;
+      return make_network(model, precision, 3, true);
+    };
+    test::RecomputeTest({chain, samples, input, Truth{.targets = targets.as<float>()}}).expect_equal_bits();
+  }
+}
+
+TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {
+  const auto refusal = [](LayerOptions layer) {
+    return test::refusal_of([&] {
+      static_cast<void>(make_network(model_on({4, 6, 2}, 0, {conv("first", 2, {1}), layer}), {}, 1, false));
+    });
+  };
+  EXPECT_TRUE(test::says(refusal({.kind = LayerKind::pad, .name = "wide"}), ErrorId::missing_key,
+                         {"'wide'", "'margin'"}));
+  EXPECT_TRUE(test::says(refusal({.kind = LayerKind::pad, .name = "wide", .margin = {0.5, 0.5, 0.5}}),
+                         ErrorId::bad_layer, {"'wide'", "3 numbers in 'margin'", "2 axes"}));
+  EXPECT_TRUE(test::says(refusal({.kind = LayerKind::crop, .name = "small"}), ErrorId::missing_key,
+                         {"'small'", "'like'"}));
+  EXPECT_TRUE(test::says(refusal({.kind = LayerKind::crop, .name = "small", .like = "second"}),
+                         ErrorId::unknown_name, {"'small'", "'second'", "not an earlier layer"}));
+  const ModelOptions larger = model_on({4, 6, 2}, 0,
+                                       {{.kind = LayerKind::upsample, .name = "fine"},
+                                        {.kind = LayerKind::max_pool, .name = "coarse", .kernel = {4}},
+                                        {.kind = LayerKind::crop, .name = "small", .like = "fine"}});
+  EXPECT_TRUE(test::says(test::refusal_of([&] { static_cast<void>(make_network(larger, {}, 1, false)); }),
+                         ErrorId::bad_layer,
+                         {"'small'", "'fine'", "8 points in height", "a crop takes a smaller grid"}));
+  const ModelOptions vector = [&] {
+    ModelOptions model = model_on({8}, 0, {{.kind = LayerKind::coordinates, .name = "place"}});
+    model.shape = {};
+    return model;
+  }();
+  EXPECT_TRUE(test::says(test::refusal_of([&] { static_cast<void>(make_network(vector, {}, 1, false)); }),
+                         ErrorId::bad_layer, {"'place'", "a vector of 8"}));
+}
+
+}  // namespace mylos::operator_layers_test
