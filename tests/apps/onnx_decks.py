@@ -59,6 +59,13 @@ NETWORKS = {
     "resnet": ('type = "resnet"\nchannels = [4, 8]\nblocks = 1\nnorm = "batchnorm"', (8, 8, 3), 4, "cross_entropy", "channel"),
     "unet": ('type = "unet"\nchannels = [8, 8, 16]\nedges = "periodic"\nactivation = "gelu"\nfields = 2\nresidual = true',
              (8, 16, 2), 8 * 16 * 2, "mse", "channel"),
+    "operator": ('type = "fno"\nmodes = [4, 6]\nwidth = 6\nblocks = 2\nfields = 2\nnorm = "groupnorm"', (8, 9, 3), 8 * 9 * 2, "mse",
+                 "channel"),
+    "operator-line": ('type = "fno"\nmodes = 8\nwidth = 4\nblocks = 2\npadding = 0.25', (12, 2), 12, "mse", "standard"),
+    "operator-solid": ('type = "fno"\nmodes = [3, 4, 6]\nwidth = 3\nblocks = 1\nchannel_mlp = 0\ncoordinates = false', (4, 5, 6, 1),
+                       4 * 5 * 6, "relative_l2", "channel"),
+    "waves": (layers('spectral outputs = 4; modes = [7, 8]; bias = false; activation = "relu"', 'conv outputs = 1'), (7, 8, 2), 56, "mse",
+              "none"),
 }
 
 

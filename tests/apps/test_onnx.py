@@ -92,6 +92,57 @@ def check_tokens(command, python, program):
             require_close(f"{name}, {length} tokens {' '.join(options)}", found, logits[:, :length], tolerance)
 
 
+ARRAYS = """[run]
+peak_flops = 1e12
+name = "arrays"
+steps = 4
+[data]
+train = "flow.h5"
+batch = 4
+normalize = "channel"
+[data.arrays]
+inputs = ["/u", "/v"]
+targets = ["/u", "/v"]
+constants = ["/mask"]
+axes = "time y x"
+history = 2
+targets_are = "difference"
+[model]
+type = "unet"
+channels = [8, 8]
+fields = 2
+edges = "periodic"
+loss = "mse"
+[precision]
+compute = "fp32"
+"""
+
+
+def check_arrays(command, python):
+    """The grid and the names are those of the arrays; the outputs are differences, to which `predict` adds the newest level."""
+    source = numpy.random.default_rng(1)
+    u, v = source.normal(size=(2, 12, 8, 16)).astype("f4") * 3 + 7
+    mask = source.uniform(size=(8, 16)).astype("f4")
+    with h5py.File(command.folder / "flow.h5", "w") as file:
+        for name, values in (("u", u), ("v", v), ("mask", mask)):
+            file[name] = values
+    (command.folder / "arrays.toml").write_text(ARRAYS, encoding="utf-8")
+    command.must("train", "arrays.toml")
+    command.must("export", "runs/arrays", "arrays.onnx")
+    command.must("predict", "runs/arrays", "flow.h5", "predicted.h5")
+    if python is None:
+        return
+    inputs = numpy.stack([numpy.stack([u[t], v[t], u[t + 1], v[t + 1], mask], -1) for t in range(10)])
+    found = runtime_outputs(command, python, "arrays.onnx", inputs)
+    metadata = dict(zip(found["keys"], found["values"]))
+    assert metadata["mylos.input_names"] == "u(t-1)\nv(t-1)\nu(t)\nv(t)\nmask", metadata
+    assert metadata["mylos.target_names"] == "u\nv", metadata
+    with h5py.File(command.folder / "predicted.h5") as file:
+        expected = numpy.stack([file["u"][()], file["v"][()]], -1)
+    added = {batch: outputs + inputs[..., 2:4] for batch, outputs in found.items() if batch.startswith("batch")}
+    require_close("arrays", added, expected, TOLERANCE)
+
+
 def check_average(command, python):
     inputs = write_deck(command.folder, "mlp")
     command.must("train", "mlp.toml", "run.folder=kept", "optimizer.average=0.5")
@@ -108,7 +159,8 @@ def check_refusals(command):
     run = "runs/mlp"
     refuse = command.must_refuse
     refuse(["export", run, "x.onnx", "--opset", "16"], "bad-argument", "norm1", "LayerNormalization", "17")
-    refuse(["export", run, "x.onnx", "--opset", "12"], "bad-argument", "--opset", "13")
+    for opset in ("12", "22", "x"):
+        refuse(["export", run, "x.onnx", "--opset", opset], "bad-argument", "--opset")
     refuse(["export", run, "x.onnx", "--type", "bf16"], "arguments-conflict", "x.onnx", "fp16")
     refuse(["export", run, "x.h5", "--opset", "17"], "arguments-conflict", "--opset", "x.h5")
     (command.folder / "folder.onnx").mkdir()
@@ -132,6 +184,7 @@ def main(program, gpt_logits):
             return
         check_numbers(command, python)
         check_tokens(command, python, gpt_logits)
+        check_arrays(command, python)
         check_average(command, python)
         check_refusals(command)
     if python is None:

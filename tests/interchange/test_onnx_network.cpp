@@ -90,12 +90,28 @@ ModelOptions gpt(PositionType positions) {
   return model;
 }
 
+ModelOptions fourier_operator() {
+  ModelOptions model;
+  model.type = ModelType::fno;
+  model.loss = LossType::mse;
+  model.activation = Activation::gelu;
+  model.shape = {8, 9, 3};
+  model.inputs = 216;
+  model.modes = {4, 6};
+  model.width = 5;
+  model.blocks = 2;
+  model.fields = 2;
+  model.padding = {0.25};
+  return model;
+}
+
 TEST(OnnxNetwork, EveryValueIsComputedBeforeItIsRead) {
   for (const DType type : {DType::fp32, DType::fp16}) {
     for (const std::int64_t opset : {17, 18, 21}) {
       require_sound(graph_of(mlp(NormType::layernorm), type, opset));
       require_sound(graph_of(mlp(NormType::rmsnorm), type, opset));
       require_sound(graph_of(plane_model(), type, opset));
+      require_sound(graph_of(fourier_operator(), type, opset));
       require_sound(graph_of(gpt(PositionType::learned), type, opset));
       require_sound(graph_of(gpt(PositionType::rotary), type, opset));
     }
@@ -139,6 +155,23 @@ TEST(OnnxNetwork, PaddingOfOtherKindsIsNodesOfOldOpsets) {
   EXPECT_EQ(operators.count("Concat"), 3U);  // two axes of the periodic plane, and the layer
   EXPECT_EQ(operators.count("BatchNormalization"), 1U);
   EXPECT_EQ(operators.count("InstanceNormalization"), 1U);
+}
+
+TEST(OnnxNetwork, SpectralWeightsAreMatricesOfTheModes) {
+  const OnnxGraph graph = graph_of(fourier_operator());
+  EXPECT_EQ(operators_of(graph).count("DFT"), 0U);
+  const OnnxTensor* const real = find(graph, "block1_spectral/weight_real");
+  const OnnxTensor* const imaginary = find(graph, "block1_spectral/weight_imaginary");
+  ASSERT_TRUE(real != nullptr && imaginary != nullptr);
+  EXPECT_THAT(real->dims, ElementsAre(16, 5, 5));  // 4 x 4 modes
+  const StoredNetwork network = network_of(fourier_operator());
+  const std::vector<float> ours = weights_of(network.chain)("block1_spectral/weight");
+  for (std::size_t row = 0; row < 80; ++row) {  // of a mode and an input
+    for (std::size_t output = 0; output < 5; ++output) {
+      EXPECT_EQ(floats_of(*real)[row * 5 + output], ours[row * 10 + output]);
+      EXPECT_EQ(floats_of(*imaginary)[row * 5 + output], ours[row * 10 + 5 + output]);
+    }
+  }
 }
 
 TEST(OnnxNetwork, ScalingIsInTheGraphInFloat) {

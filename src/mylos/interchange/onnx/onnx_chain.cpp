@@ -3,7 +3,11 @@
 #include "mylos/base/error.hpp"
 #include "mylos/interchange/onnx/onnx_grids.hpp"
 #include "mylos/interchange/onnx/onnx_norms.hpp"
+#include "mylos/interchange/onnx/onnx_operators.hpp"
 #include "mylos/model/chain/chain_branch.hpp"
+#include "mylos/model/grid/coordinates_block.hpp"
+#include "mylos/model/grid/gated_add.hpp"
+#include "mylos/model/grid/spectral_block.hpp"
 #include "mylos/model/layers/activation_block.hpp"
 #include "mylos/model/layers/dense.hpp"
 #include "mylos/model/layers/join.hpp"
@@ -52,6 +56,12 @@ OnnxBoundary onnx_block(OnnxLayer& layer, const Block& block, OnnxBoundary& x, O
   }
   if (const auto* join = dynamic_cast<const Join*>(&block))
     return onnx_join(layer, join->options(), x, *skip);
+  if (const auto* spectral = dynamic_cast<const SpectralBlock*>(&block))
+    return onnx_spectral(layer, spectral->spectral()->shape(), x);
+  if (const auto* margins = dynamic_cast<const MarginBlock*>(&block))
+    return onnx_margins(layer, margins->options(), x);
+  if (dynamic_cast<const CoordinatesBlock*>(&block) != nullptr) return onnx_coordinates(layer, x);
+  if (dynamic_cast<const GatedAdd*>(&block) != nullptr) return onnx_gated_add(layer, x, *skip);
   fail_input(
       ErrorId::unsupported_feature,
       "layer '{}' is of the kind '{}', which `mylos export` cannot write as ONNX; export a model file, "

@@ -136,10 +136,10 @@ std::int64_t bytes_of_weights(const Chain& chain) {
 void require_size(const StoredNetwork& network, const OnnxWeights& weights, DType type) {
   const std::int64_t bytes = bytes_of_weights(network.chain);
   if (bytes > max_onnx_bytes) {
+    const bool fits_in_half = type == DType::fp32 && bytes / 2 <= max_onnx_bytes;
     fail_input(ErrorId::too_large, "{}: {} of weights in {}, and a file of ONNX has at most {}; {}",
                network.path, format_bytes(bytes), name_of(type), format_bytes(max_onnx_bytes),
-               type == DType::fp32 ? "--type fp16 halves them, a model file, MODEL.h5, has no limit"
-                                   : "a model file, MODEL.h5, has no limit");
+               fits_in_half ? "--type fp16 halves them" : "a model file, MODEL.h5, has no such limit");
   }
   // The graph, and the largest weight as it is read and in another layout.
   const std::int64_t needed = bytes + 2 * weights.largest() * static_cast<std::int64_t>(sizeof(float));

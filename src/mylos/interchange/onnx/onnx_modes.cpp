@@ -1,0 +1,84 @@
+#include "mylos/interchange/onnx/onnx_modes.hpp"
+
+#include <cstdlib>
+
+namespace mylos {
+
+/// A product of cos and sin of the axes, of a mode.
+struct SpectralModes::Term {
+  std::int64_t basis = 0;  // index of the real coefficient
+  int sines = 0;           // how many of the axes' factors are sin
+  float sign = 1;          // -1: of an odd number of them the wave number is negative
+};
+
+OnnxNumbers SpectralModes::points() const {
+  return {shape_.input.extent.end() - static_cast<std::ptrdiff_t>(axes_), shape_.input.extent.end()};
+}
+
+OnnxNumbers SpectralModes::basis() const {
+  OnnxNumbers sizes;
+  for (std::size_t axis = 3 - axes_; axis < 3; ++axis) sizes.push_back(basis_size(shape_.modes[axis]));
+  return sizes;
+}
+
+std::int64_t SpectralModes::basis_count() const {
+  std::int64_t count = 1;
+  for (const std::int64_t size : basis()) count *= size;
+  return count;
+}
+
+std::vector<SpectralModes::Term> SpectralModes::terms_of(std::int64_t mode) const {
+  const Extents kept = kept_wave_numbers(shape_);
+  const std::int64_t index[3] = {mode / (kept[1] * kept[2]), mode / kept[2] % kept[1], mode % kept[2]};
+  std::vector<Term> terms(1);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t modes = shape_.modes[axis];
+    const bool is_last = axis == 2;
+    const std::int64_t wave = is_last ? index[axis] : index[axis] - modes / 2;
+    std::vector<Term> longer;
+    for (const Term& term : terms) {
+      const std::int64_t outer = term.basis * basis_size(modes);
+      longer.push_back({outer + std::abs(wave), term.sines, term.sign});
+      if (wave == 0) continue;
+      longer.push_back(
+          {outer + modes / 2 + std::abs(wave), term.sines + 1, wave < 0 ? -term.sign : term.sign});
+    }
+    terms = std::move(longer);
+  }
+  return terms;
+}
+
+float SpectralModes::weight_of(std::int64_t mode) const {
+  const std::int64_t wave = mode % kept_wave_numbers(shape_)[2];
+  return wave == 0 || 2 * wave == shape_.input.extent[2] ? 1.0F : 2.0F;
+}
+
+std::vector<float> SpectralModes::to_modes() const {
+  std::vector<float> matrix(static_cast<std::size_t>(basis_count() * 2 * count()), 0.0F);
+  for (std::int64_t mode = 0; mode < count(); ++mode) {
+    for (const Term& term : terms_of(mode)) {
+      // (-i)^sines: 1, -i, -1, i
+      const bool is_imaginary = term.sines % 2 == 1;
+      const float factor = term.sines % 4 == 1 || term.sines % 4 == 2 ? -term.sign : term.sign;
+      const std::int64_t column = mode + (is_imaginary ? count() : 0);
+      matrix[static_cast<std::size_t>(term.basis * 2 * count() + column)] += factor;
+    }
+  }
+  return matrix;
+}
+
+std::vector<float> SpectralModes::from_modes() const {
+  std::vector<float> matrix(static_cast<std::size_t>(basis_count() * 2 * count()), 0.0F);
+  for (std::int64_t mode = 0; mode < count(); ++mode) {
+    for (const Term& term : terms_of(mode)) {
+      // the real part of i^sines (re + i im): re, -im, -re, im
+      const bool is_imaginary = term.sines % 2 == 1;
+      const float factor = term.sines % 4 == 1 || term.sines % 4 == 2 ? -term.sign : term.sign;
+      const std::int64_t row = mode + (is_imaginary ? count() : 0);
+      matrix[static_cast<std::size_t>(row * basis_count() + term.basis)] += weight_of(mode) * factor;
+    }
+  }
+  return matrix;
+}
+
+}  // namespace mylos

@@ -1,0 +1,173 @@
+#include "mylos/interchange/onnx/onnx_operators.hpp"
+
+#include "mylos/interchange/onnx/onnx_modes.hpp"
+#include "mylos/interchange/transpose.hpp"
+#include "mylos/kernels/spectral/spectral.hpp"
+
+namespace mylos {
+namespace {
+
+/// Multiplies every axis of a grid, channels first, by its matrix [from, to]. `matrices`: by axis, the last
+/// `axes` of three.
+std::string along_axes(OnnxBuilder& graph, std::string value, const OnnxNumbers& matrix_rows,
+                       const OnnxNumbers& matrix_columns, const std::vector<std::vector<float>>& matrices) {
+  const std::size_t axes = matrices.size();
+  OnnxNumbers rotation{0, 1, static_cast<std::int64_t>(axes) + 1};  // the last axis becomes the first
+  for (std::size_t axis = 1; axis < axes; ++axis) rotation.push_back(static_cast<std::int64_t>(axis) + 1);
+  for (std::size_t axis = axes; axis-- > 0;) {
+    const std::string matrix = graph.numbers("transform", OnnxType::float32,
+                                             {matrix_rows[axis], matrix_columns[axis]}, matrices[axis]);
+    value = graph.node("MatMul", {value, matrix});
+    if (axes > 1) value = graph.transpose(value, rotation);
+  }
+  return value;
+}
+
+/// The two parts of complex numbers, [modes, batch, channels].
+struct ComplexValue {
+  std::string real;
+  std::string imaginary;
+};
+
+/// Returns the modes' complex coefficients of a field [batch, channels, extents].
+ComplexValue analysed(OnnxBuilder& graph, const SpectralModes& modes, const std::string& x) {
+  const SpectralShape& shape = modes.shape();
+  const std::int64_t channels = shape.input.channels;
+  std::vector<std::vector<float>> matrices;
+  for (std::size_t axis = 3 - modes.axes(); axis < 3; ++axis) {
+    const std::int64_t points = shape.input.extent[axis];
+    matrices.push_back(
+        transpose(analysis_matrix(points, shape.modes[axis]), basis_size(shape.modes[axis]), points));
+  }
+  const std::string coefficients = graph.reshape(
+      along_axes(graph, x, modes.points(), modes.basis(), matrices), {0, channels, modes.basis_count()});
+  const std::string to_modes = graph.numbers("to_modes", OnnxType::float32,
+                                             {modes.basis_count(), 2 * modes.count()}, modes.to_modes());
+  const std::string parts = graph.node("MatMul", {coefficients, to_modes});
+  const auto part = [&](std::int64_t which) {
+    return graph.transpose(graph.slice(parts, 2, which * modes.count(), (which + 1) * modes.count()),
+                           {2, 0, 1});
+  };
+  return {part(0), part(1)};
+}
+
+/// Returns the field [batch, channels, extents] of complex coefficients.
+std::string synthesised(OnnxBuilder& graph, const SpectralModes& modes, const ComplexValue& y) {
+  const SpectralShape& shape = modes.shape();
+  const auto placed = [&](const std::string& part) { return graph.transpose(part, {1, 2, 0}); };
+  const std::string parts =
+      graph.node("Concat", {placed(y.real), placed(y.imaginary)}, {{"axis", std::int64_t{2}}});
+  const std::string from_modes = graph.numbers("from_modes", OnnxType::float32,
+                                               {2 * modes.count(), modes.basis_count()}, modes.from_modes());
+  OnnxNumbers grid = modes.basis();
+  grid.insert(grid.begin(), {0, shape.outputs});
+  const std::string coefficients = graph.reshape(graph.node("MatMul", {parts, from_modes}), grid);
+  std::vector<std::vector<float>> matrices;
+  for (std::size_t axis = 3 - modes.axes(); axis < 3; ++axis) {
+    const std::int64_t points = shape.input.extent[axis];
+    matrices.push_back(
+        transpose(synthesis_matrix(points, shape.modes[axis]), points, basis_size(shape.modes[axis])));
+  }
+  return along_axes(graph, coefficients, modes.basis(), modes.points(), matrices);
+}
+
+/// Returns one part of all weights, [modes, inputs, outputs], in float.
+std::string weights_of(OnnxLayer& layer, const SpectralModes& modes, const std::vector<float>& weight,
+                       std::int64_t which, const char* name) {
+  const SpectralShape& shape = modes.shape();
+  const std::int64_t matrices = modes.count() * shape.input.channels;
+  std::vector<float> part;
+  part.reserve(static_cast<std::size_t>(matrices * shape.outputs));
+  for (std::int64_t row = 0; row < matrices; ++row) {
+    const auto first = weight.begin() + (2 * row + which) * shape.outputs;
+    part.insert(part.end(), first, first + shape.outputs);
+  }
+  const std::string constant =
+      layer.graph.numbers(name, layer.type(), {modes.count(), shape.input.channels, shape.outputs}, part);
+  return layer.graph.cast(constant, layer.type(), OnnxType::float32);
+}
+
+}  // namespace
+
+OnnxBoundary onnx_spectral(OnnxLayer& layer, const SpectralShape& shape, OnnxBoundary& x) {
+  OnnxBuilder& graph = layer.graph;
+  const SpectralModes modes(shape, x.axes());
+  const std::string value =
+      graph.cast(x.in(OnnxLayout::channels_first, graph), layer.type(), OnnxType::float32);
+  const ComplexValue from = analysed(graph, modes, value);
+  const std::vector<float> weight = layer.values("weight");
+  const std::string real = weights_of(layer, modes, weight, 0, "weight_real");
+  const std::string imaginary = weights_of(layer, modes, weight, 1, "weight_imaginary");
+  const auto product = [&](const std::string& a, const std::string& b) {
+    return graph.node("MatMul", {a, b});
+  };
+  const ComplexValue mixed{graph.node("Sub", {product(from.real, real), product(from.imaginary, imaginary)}),
+                           graph.node("Add", {product(from.real, imaginary), product(from.imaginary, real)})};
+  std::string y = synthesised(graph, modes, mixed);
+  if (layer.has("bias")) {
+    OnnxNumbers dims(x.axes() + 1, 1);
+    dims.front() = shape.outputs;
+    y = graph.node("Add", {y, layer.parameter("bias", dims, OnnxType::float32)});
+  }
+  return {output_grid(shape), x.axes(), layer.type(), OnnxLayout::channels_first,
+          graph.cast(y, OnnxType::float32, layer.type())};
+}
+
+OnnxBoundary onnx_coordinates(OnnxLayer& layer, OnnxBoundary& x) {
+  OnnxBuilder& graph = layer.graph;
+  const OnnxNumbers extents = x.extents();
+  const auto axes = static_cast<std::int64_t>(extents.size());
+  std::vector<float> positions;
+  std::int64_t inner = x.grid().points();
+  for (const std::int64_t extent : extents) {
+    inner /= extent;
+    for (std::int64_t point = 0; point < x.grid().points(); ++point)
+      positions.push_back(static_cast<float>(point / inner % extent) / static_cast<float>(extent));
+  }
+  OnnxNumbers dims = extents;
+  dims.insert(dims.begin(), {1, axes});
+  const std::string constant = graph.numbers("positions", layer.type(), dims, positions);
+  const std::string value = x.in(OnnxLayout::channels_first, graph);
+  const std::string batch = graph.node(
+      "Slice", {graph.node("Shape", {value}), graph.integers({0}), graph.integers({1}), graph.integers({0})});
+  dims.erase(dims.begin());
+  const std::string shape = graph.node("Concat", {batch, graph.integers(dims)}, {{"axis", std::int64_t{0}}});
+  const std::string all = graph.node("Expand", {constant, shape});
+  GridShape grid = x.grid();
+  grid.channels += axes;
+  return {grid, x.axes(), layer.type(), OnnxLayout::channels_first,
+          graph.node("Concat", {value, all}, {{"axis", std::int64_t{1}}})};
+}
+
+OnnxBoundary onnx_margins(OnnxLayer& layer, const MarginOptions& options, OnnxBoundary& x) {
+  OnnxBuilder& graph = layer.graph;
+  const MarginShape& shape = options.shape;
+  std::string value = x.in(OnnxLayout::channels_first, graph);
+  const auto place = [&](const Extents& of, std::size_t axis) { return of[3 - x.axes() + axis]; };
+  if (options.change == MarginChange::crop) {
+    for (std::size_t axis = 0; axis < x.axes(); ++axis) {
+      const std::int64_t first = place(shape.before, axis);
+      value = graph.slice(value, static_cast<std::int64_t>(axis) + 2, first,
+                          first + place(shape.inner.extent, axis));
+    }
+    return {shape.inner, x.axes(), layer.type(), OnnxLayout::channels_first, value};
+  }
+  OnnxNumbers before{0, 0}, after{0, 0};
+  for (std::size_t axis = 0; axis < x.axes(); ++axis) {
+    before.push_back(place(shape.before, axis));
+    after.push_back(place(shape.outer, axis) - place(shape.inner.extent, axis) - before.back());
+  }
+  return {outer_grid(shape), x.axes(), layer.type(), OnnxLayout::channels_first,
+          graph.pad(value, layer.type(), "constant", before, after)};
+}
+
+OnnxBoundary onnx_gated_add(OnnxLayer& layer, OnnxBoundary& x, OnnxBoundary& skip) {
+  OnnxBuilder& graph = layer.graph;
+  const OnnxLayout layout = OnnxLayout::channels_first;
+  OnnxNumbers dims(x.axes() + 1, 1);
+  dims.front() = x.grid().channels;
+  const std::string gated = graph.node("Mul", {skip.in(layout, graph), layer.parameter("weight", dims)});
+  return x.with(layer.type(), layout, graph.node("Add", {x.in(layout, graph), gated}));
+}
+
+}  // namespace mylos
