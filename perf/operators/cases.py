@@ -40,7 +40,7 @@ blocks = {blocks}
 {padding}loss = "{loss}"
 [precision]
 compute = "{compute}"
-[optimizer]
+{rules}[optimizer]
 type = "{optimizer}"
 lr = {lr}
 weight_decay = {weight_decay}
@@ -136,7 +136,8 @@ def our_deck(case, data, compute, seed, threads):
     # part there is that of a mean with a smaller decay.
     decay = case.weight_decay / case.batch if case.optimizer == "adam" else case.weight_decay
     return DECK.format(**dataclasses.asdict(case) | {
-        "train": data.train.name, "steps": case.epochs * samples // case.batch, "seed": seed, "threads": threads, "compute": compute,
+        "train": data.train.name, "steps": case.epochs * samples // case.batch, "seed": seed, "threads": threads,
+        "compute": compute, "rules": "" if compute == "fp32" else 'rules = { head = "fp32" }\n',
         "padding": f"padding = {case.padding}\n" if case.padding else "", "weight_decay": decay,
         "schedule": schedule_lines(case, samples)})
 
@@ -198,7 +199,7 @@ def parser_of(description, *, seeds):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--build", type=pathlib.Path, default=HERE.parents[1] / "build/host", help="the build whose bin/mylos trains")
-    add("--anchor-python", type=pathlib.Path, help="Python of the environment with neuraloperator; without it ours alone is trained")
+    add("--anchor-python", type=pathlib.Path, help="that of the environment with neuraloperator; without it ours alone is trained")
     add("--types", nargs="+", default=["fp32", "bf16"], choices=["fp32", "bf16", "fp16"], help="precision.compute of ours")
     add("--seeds", type=int, default=seeds, help="trainings of each")
     add("--threads", type=int, default=2)

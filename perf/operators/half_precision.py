@@ -44,7 +44,7 @@ blocks = 4
 loss = "relative_l2"
 [precision]
 compute = "{compute}"
-[memory]
+{rules}[memory]
 recompute = "none"
 [optimizer]
 lr = 2e-3
@@ -89,7 +89,8 @@ class Runs:
         write_data(folder / self.common["data"], extents, 64 if flat else 16)
 
     def deck(self, compute, seed=1, steps=3, micro_batch=0):
-        text = DECK.format(**self.common, compute=compute, seed=seed, steps=steps, micro_batch=micro_batch)
+        rules = "" if compute == "fp32" else 'rules = { head = "fp32" }\n'
+        text = DECK.format(**self.common, compute=compute, rules=rules, seed=seed, steps=steps, micro_batch=micro_batch)
         text = text.replace("warmup = 20", f"warmup = {min(20, steps // 2)}")
         (self.folder / "deck.toml").write_text(text, encoding="utf-8")
 
