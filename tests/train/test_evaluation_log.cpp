@@ -144,7 +144,7 @@ TEST_F(EvaluationLogFile, OfAnotherRunIsSetAside) {
   const std::string said = restore(log, file, 5);
   if (ranks.rank() != 0) return;
   EXPECT_THAT(said, testing::HasSubstr("evaluations.csv is of another run: now "));
-  EXPECT_EQ(lines().back(), "5,0.5,validation,1,0.1,,,");
+  EXPECT_EQ(lines().back(), "5,0.5,validation,1,0.1,,,,,");
 }
 
 TEST_F(EvaluationLogFile, BeginsWhereABuildKeptNoEvaluations) {
