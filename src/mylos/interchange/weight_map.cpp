@@ -14,7 +14,7 @@
 namespace mylos {
 namespace {
 
-constexpr std::uintmax_t max_bytes = std::uintmax_t{16} << 20;
+constexpr std::uintmax_t max_map_bytes = std::uintmax_t{16} << 20;
 constexpr std::string_view blanks = " \t\r";
 
 /// The words of a line, up to a comment. A word in quotes may contain blanks and '#'.
@@ -132,9 +132,9 @@ std::vector<MapLine> read_weight_map(const std::string& path) {
   std::error_code failure;
   const auto bytes = std::filesystem::file_size(path, failure);
   if (failure) fail_input(ErrorId::cannot_read, "{}: cannot be read: {}", printable(path), failure.message());
-  if (bytes > max_bytes) {
+  if (bytes > max_map_bytes) {
     fail_input(ErrorId::too_large, "{}: has {} bytes; a map has a line for each tensor, at most {} bytes",
-               printable(path), bytes, max_bytes);
+               printable(path), bytes, max_map_bytes);
   }
   std::string text(static_cast<std::size_t>(bytes), '\0');
   std::ifstream file(path, std::ios::binary);
