@@ -41,8 +41,9 @@ TEST(Layers, AreRefusedByNumberAndKey) {
   EXPECT_TRUE(test::says(
       refused(layer("outputs = 3")), ErrorId::missing_key,
       {"deck.toml:5:", "'model.layers'",
-       "layer 1 without 'kind', which is one of \"dense\", \"conv\", \"max_pool\", \"average_pool\", "
-       "\"global_pool\", \"upsample\", \"norm\", \"activation\", \"add\", \"concat\" or \"branch\""}));
+       "layer 1 without 'kind', which is one of \"dense\", \"conv\", \"spectral\", \"max_pool\", "
+       "\"average_pool\", \"global_pool\", \"upsample\", \"norm\", \"activation\", \"add\", \"concat\", "
+       "\"branch\", \"coordinates\", \"pad\" or \"crop\""}));
   EXPECT_TRUE(test::says(refused(dense + layer("kind = \"conv\"\noutputs = 0")), ErrorId::bad_value,
                          {"deck.toml:7:", "'model.layers'",
                           "layer 2 with outputs = 0, which must be an integer from 1 to 1048576"}));
@@ -95,6 +96,32 @@ TEST(Layers, FitEachOther) {
       {"'data.shape'", "model.type", "\"chain\"", "\"cnn\"", "\"resnet\"", "\"unet\"", "\"mlp\""}));
   EXPECT_TRUE(test::says(message_with({"data.shape=[4, 0]"}), ErrorId::bad_value,
                          {"'data.shape'", "of 2", "to 4", "from 1", "to 268435456", "integer 0", "place 2"}));
+}
+
+TEST(Layers, HaveModesThatFitTheGrid) {
+  const auto wave = [](const std::string& modes) {
+    return layer("kind = \"spectral\"\nname = \"wave\"\noutputs = 8\n" + modes);
+  };
+  const auto on_grid = [&](const std::string& layers) {
+    return message_of(std::string(smallest) + chain + layers, {"data.shape=[8, 7, 2]"});
+  };
+  const std::string dense = layer("kind = \"dense\"");
+  const Deck deck = read_with(chain + wave("modes = [8, 7]") + dense, {"data.shape=[8, 7, 2]"});
+  EXPECT_EQ(deck.options.model.chain.front().modes, (PerAxis{8, 7}));
+  EXPECT_TRUE(
+      test::says(refused(wave("") + dense), ErrorId::missing_key, {"deck.toml:5:", "'wave'", "'modes'"}));
+  EXPECT_TRUE(test::says(refused(wave("modes = 0")), ErrorId::bad_value,
+                         {"deck.toml:5:", "layer 1 with modes = 0, which must be an integer from 1"}));
+  EXPECT_TRUE(test::says(on_grid(wave("modes = [4, 4, 4]") + dense), ErrorId::bad_layer,
+                         {"deck.toml:5:", "3 numbers in 'modes'", "2 axes"}));
+  EXPECT_TRUE(test::says(on_grid(wave("modes = 8") + dense), ErrorId::bad_layer,
+                         {"deck.toml:5:", "8 modes along axis 2", "the largest number allowed is 7"}));
+  EXPECT_TRUE(
+      test::says(on_grid(wave("modes = 3") + layer("kind = \"spectral\"\noutputs = 8\nmodes = [9, 3]")),
+                 ErrorId::bad_layer, {"deck.toml:10:", "'spectral2'", "largest number allowed is 8"}));
+  EXPECT_NO_THROW(
+      read_with(chain + layer("kind = \"upsample\"") + wave("modes = 9") + dense, {"data.shape=[8, 7, 2]"}))
+      << "the grid is another one";
 }
 
 TEST(Layers, OfAnotherTypeThanAChainAreToldWhoseTheyAre) {

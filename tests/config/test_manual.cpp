@@ -71,7 +71,8 @@ std::vector<std::string> overrides_for(const Key& key) {
        "rollout.steps=2"},
       {"model.type=gpt", "model.layers=1", "model.heads=1", "model.width=1", "model.context=1"},
       {"model.type=cnn", "model.channels=[8, 16]"},
-      {"model.type=unet", "model.channels=[8, 16]"}};
+      {"model.type=unet", "model.channels=[8, 16]"},
+      {"model.type=fno", "model.modes=4", "model.width=8"}};
   for (const auto& overrides : candidates) {
     std::vector<std::string> with_key = overrides;
     with_key.push_back(key.path() + '=' + key.default_text);

@@ -84,6 +84,7 @@ class OtherGrid : public testing::Test {
   void write(const Options& options, bool scales_points = false) {
     Options complete = options;
     const Chain chain = make_chain(complete.model, complete.precision, 1, false);
+    complete.model.outputs = chain.outputs();
     TrainingModel trained(chain, *engines, 2, 1 << 20, 1);
     test::set_lively_state(trained);
     const std::int64_t channels = options.model.shape.back();

@@ -106,6 +106,18 @@ TEST_P(BatchesOfEveryEngine, AreTheirProductsAndNothingBetweenThem) {
   }
 }
 
+TEST_P(BatchesOfEveryEngine, AreComputedTogetherWithLongSumsAndManyRows) {
+  for (const DType type : test::all_types) {
+    for (const bool transposed : {false, true}) {
+      GemmBatch batch =
+          batch_of({.m = 70, .n = 50, .k = 1301, .transpose_a = transposed, .a = type, .b = type}, 3);
+      batch.together = true;
+      SCOPED_TRACE(fmt::format("{}, {}, transposed {}", engine_->name(), name_of(type), transposed));
+      expect_right(*engine_, batch);
+    }
+  }
+}
+
 TEST_P(BatchesOfEveryEngine, ReadOneMatrixForAllOfThem) {
   for (const DType type : test::all_types) {
     GemmBatch batch = batch_of({.m = 13, .n = 70, .k = 37, .a = type, .b = type, .c = type}, 6);

@@ -91,7 +91,6 @@ void add_layer_keys(Key& layers) {
   keys.add("modes", &LayerOptions::modes, axes_type(integer_type({1, max_modes})),
            "Wave numbers that each axis keeps, at most its points: of 12 those from -6 to 5, of 5 from -2 to "
            "2; the last axis 0 to 6, and 0 to 2. Required.")
-      .by_default("none")
       .limit(of_kinds({spectral}));
   keys.choice("between", &LayerOptions::between,
               Words<Between>{{"nearest", Between::nearest}, {"linear", Between::linear}},

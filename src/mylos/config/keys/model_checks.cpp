@@ -100,8 +100,49 @@ class ModelChecks : DeckMistakes {
     }
   }
 
+  /// Returns whether the layer's output certainly has the points of its input.
+  static bool keeps_points(const LayerOptions& layer) {
+    const bool is_odd =
+        std::all_of(layer.kernel.begin(), layer.kernel.end(), [](std::int64_t k) { return k % 2 == 1; });
+    switch (layer.kind) {
+      case LayerKind::conv:
+        return is_odd && !layer.transposed && layer.stride.empty() && layer.padding.empty();
+      case LayerKind::spectral:
+      case LayerKind::norm:
+      case LayerKind::activation:
+      case LayerKind::add:
+      case LayerKind::concat:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /// Refuses modes that do not fit 'data.shape', as far as the deck alone shows it; with other grids, the
+  /// network is refused later. `key`: of the layer. `on_samples`: its grid has the points of a sample.
+  void modes_fit(const LayerOptions& layer, const std::string& name, const char* key, bool on_samples) const {
+    const std::vector<std::int64_t>& shape = options_.data.shape;
+    if (shape.size() < 2) return;
+    const std::size_t axes = shape.size() - 1;
+    if (layer.modes.size() != 1 && layer.modes.size() != axes) {
+      fail(ErrorId::bad_layer, {key},
+           fmt::format("layer '{}' has {} numbers in 'modes', and the grid of 'data.shape' has {} axes; give "
+                       "1 or {}",
+                       name, layer.modes.size(), axes, axes));
+    }
+    for (std::size_t axis = 0; on_samples && axis < axes; ++axis) {
+      const std::int64_t modes = layer.modes.size() == 1 ? layer.modes.front() : layer.modes[axis];
+      if (modes <= shape[axis]) continue;
+      fail(ErrorId::bad_layer, {key},
+           fmt::format("layer '{}' has {} modes along axis {} of 'data.shape', which has {} points; the "
+                       "largest number allowed is {}",
+                       name, modes, axis + 1, shape[axis], shape[axis]));
+    }
+  }
+
   void chain() const {
     const ModelOptions& model = options_.model;
+    bool on_samples = true;
     if (model.chain.empty()) {
       fail(ErrorId::missing_key, {"model.type", "model.layers"},
            "the type \"chain\" needs layers, one table [[model.layers]] for each");
@@ -117,6 +158,8 @@ class ModelChecks : DeckMistakes {
         fail(ErrorId::missing_key, {key},
              fmt::format("layer '{}' needs 'modes', the wave numbers that it keeps along each axis", name));
       }
+      if (layer.kind == LayerKind::spectral) modes_fit(layer, name, key, on_samples);
+      on_samples = on_samples && keeps_points(layer);
       if (needs_outputs && layer.outputs == 0 && !takes_outputs_of_data(model.chain, i)) {
         fail(ErrorId::missing_key, {key},
              fmt::format("layer '{}' needs 'outputs'; only for a last dense layer the data determine them",

@@ -1,13 +1,17 @@
 // SpectralShape: the sizes of a spectral convolution, which multiplies some Fourier coefficients of a field
 // by complex matrices.
 //
-//   y(p) = sum over the kept wave numbers k of  w(k) · Re( e^(2πi k·p/n) · sum over c of x̂(k, c) · W(k, c, o)
-//   ) x̂(k, c) = 1/N · sum over the N points p of  x(p, c) · e^(-2πi k·p/n)
+//   y(p) = sum over the kept wave numbers k of  w(k) · Re( e^(2πi k·p/n) · ŷ(k) )
+//   ŷ(k) = sum over the input channels c of  x̂(k, c) · W(k, c)
+//   x̂(k) = 1/N · sum over the N points p of  x(p) · e^(-2πi k·p/n)
 //
 // k·p/n is the sum over the axes of k_a · p_a / n_a. Of `modes` = m, an axis keeps m wave numbers, -⌊m/2⌋ to
 // ⌈m/2⌉ - 1. The field is real, so the last axis (width) keeps only 0 to ⌊m/2⌋, and w is 1 where its wave
 // number is 0 or n/2 (Nyquist's of an even extent n), and 2 elsewhere. This is the function of `SpectralConv`
-// of neuraloperator 2.0.0 with its defaults (Li et al., arXiv 2010.08895; n_modes = modes, norm "forward").
+// of neuraloperator 2.0.0 with its defaults (Li et al., arXiv 2010.08895; n_modes = modes, norm "forward"),
+// if all extents but the last are even. Version 2.0.0 writes the wave number k of an axis of odd extent n,
+// other than the last, to k - 1 (it shifts by n/2 in the wrong direction); its later versions do as this
+// does.
 //
 // A mode is a combination of kept wave numbers. Modes are numbered row-major, depth first, each axis from its
 // lowest wave number: as in the weights [in, out, modes...] of neuraloperator.
