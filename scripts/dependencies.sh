@@ -33,7 +33,7 @@ zlib1g-dev|zlib|header:zlib.h|needed
 libdeflate-dev|libdeflate (faster CRC-32)|header:libdeflate.h|optional
 libpng-dev|libpng (mylos prepare images)|header:png.h|optional
 libturbojpeg0-dev|libjpeg-turbo (mylos prepare images)|header:turbojpeg.h|optional
-libonnx-dev|ONNX's definitions (mylos export)|header:onnx/onnx-ml.pb.h|optional
+libonnx-dev|ONNX definitions (mylos export)|header:onnx/onnx-ml.pb.h|optional
 libprotobuf-dev|protobuf (mylos export)|header:google/protobuf/message.h|optional
 libgtest-dev|GoogleTest|header:gtest/gtest.h|needed
 libgmock-dev|GoogleMock|header:gmock/gmock.h|needed
