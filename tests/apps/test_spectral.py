@@ -83,15 +83,17 @@ def by_fft(fields, weights, bias, modes):
 
 
 def check(command, modes, grids, compute):
+    """Returns the folder of the run."""
+    run = f"runs/{compute}-{'x'.join(map(str, modes))}"
     write_fields(command.folder / "train.h5", grids[0], 1)
     text = DECK.format(axes=" ".join(AXES[-len(modes):]), modes=list(modes), outputs=OUTPUTS, compute=compute)
     (command.folder / "deck.toml").write_text(text, encoding="utf-8")
-    command.must("train", "deck.toml")
-    weights, bias = weights_of(last_checkpoint(command, "runs/spectral"), modes)
+    command.must("train", "deck.toml", f"run.folder={run}")
+    weights, bias = weights_of(last_checkpoint(command, run), modes)
     errors = []
     for number, grid in enumerate(grids):
         write_fields(command.folder / "other.h5", grid, 2 + number)
-        command.must("predict", "runs/spectral", "other.h5", "out.h5")
+        command.must("predict", run, "other.h5", "out.h5")
         with h5py.File(command.folder / "other.h5") as file, h5py.File(command.folder / "out.h5") as out:
             fields, found = file["f"][()].astype(float), out["g"][()].astype(float)
         expected = by_fft(fields, weights, bias, modes)
@@ -100,12 +102,13 @@ def check(command, modes, grids, compute):
         assert errors[-1] < BOUNDS[compute], f"{compute}, modes {modes}, grid {grid}: error {errors[-1]}"
         assert compute == "fp32" or errors[-1] > BOUNDS["fp32"], f"{compute} computed as float"
     print(f"{compute}, modes {modes} on {grids}: errors up to {max(errors):.2g}")
+    return run
 
 
-def check_refusal(command):
-    """The run of before has 4 x 6 modes."""
+def check_refusal(command, run):
+    """The run has 4 x 6 modes."""
     write_fields(command.folder / "coarse.h5", (8, 5), 9)
-    command.must_refuse(["predict", "runs/spectral", "coarse.h5", "out.h5"], "bad-shape", "6", "5")
+    command.must_refuse(["predict", run, "coarse.h5", "out.h5"], "bad-layer", "8 x 5 x 3", "the largest number allowed is 5")
 
 
 def main():
@@ -115,8 +118,8 @@ def main():
             check(command, modes, grids, "fp32")
         for compute in ("bf16", "fp16"):
             check(command, (3, 4, 5), GRIDS[3, 4, 5], compute)
-            check(command, (4, 6), GRIDS[4, 6], compute)
-        check_refusal(command)
+            run = check(command, (4, 6), GRIDS[4, 6], compute)
+        check_refusal(command, run)
 
 
 main()
