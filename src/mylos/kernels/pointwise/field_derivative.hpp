@@ -110,10 +110,11 @@ class AxisSlope {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float circulant(const X& x, std::int64_t point,
                                                             std::int64_t i) const {
     const std::int64_t first = point - i * stride_;
-    const float* const c = table_ + (i + extent_ - 1);
+    const float* const c = table_ + (extent_ - 1 - i);  // c[-k] = -c[k]: the table is read forwards
     float sum = 0;
-    for (std::int64_t j = 0; j < extent_; ++j) sum += c[-j] * x(first + j * stride_);
-    return sum;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t j = 0; j < extent_; ++j) sum += c[j] * x(first + j * stride_);
+    return -sum;
   }
 
   Divisor line_;
