@@ -54,9 +54,10 @@ TEST(Layers, AreRefusedByNumberAndKey) {
   EXPECT_TRUE(test::says(refused(layer("kind = \"dense\"\ndropout = 1")), ErrorId::bad_value,
                          {"deck.toml:5:", "'model.layers'",
                           "layer 1 with dropout = 1, which must be a number of at least 0 and below 1"}));
-  EXPECT_TRUE(test::says(refused(layer("kind = \"add\"\noutputs = 3")), ErrorId::key_without_effect,
-                         {"deck.toml:5:", "'model.layers'",
-                          "layer 1 with 'outputs', which only kind = \"dense\", \"conv\" or \"spectral\" has"}));
+  EXPECT_TRUE(
+      test::says(refused(layer("kind = \"add\"\noutputs = 3")), ErrorId::key_without_effect,
+                 {"deck.toml:5:", "'model.layers'",
+                  "layer 1 with 'outputs', which only kind = \"dense\", \"conv\" or \"spectral\" has"}));
   EXPECT_TRUE(test::says(refused(layer("kind = \"concat\"\ngated = true")), ErrorId::key_without_effect,
                          {"deck.toml:5:", "layer 1 with 'gated', which only kind = \"add\" has"}));
   EXPECT_TRUE(test::says(refused(layer("kind = \"crop\"\nmargin = 0.5")), ErrorId::key_without_effect,

@@ -33,7 +33,7 @@ struct TrainedNetwork {
   std::vector<std::string> notes;        // lines about the data besides those
   std::vector<std::int64_t> other_grid;  // the shape of the data's samples where they lie on another grid
                                          // than the training samples; else empty
-  std::unique_ptr<RunData> data;  // nothing for a network that continues a text
+  std::unique_ptr<RunData> data;         // nothing for a network that continues a text
 
   /// Returns a pass over this rank's part of the data.
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const InferenceModel& model,
