@@ -196,9 +196,9 @@ def require_refusal(result, *parts):
 
 
 def check_refusals(command):
-    write_samples(command, "coarser.h5", (4, 10), samples=4)
+    write_samples(command, "coarser.h5", (2, 10), samples=4)
     require_refusal(command.run("predict", "any", "coarser.h5", "out.h5", ranks=2), "'block1_spectral'",
-                    "4 x 10 x 1", "6 modes", "largest number allowed")
+                    "2 x 10 x 1", "6 modes", "largest number allowed")
     deck = (DECK.format(model="", compute="fp32").replace('type = "fno"\nmodes = [6, 5]\nwidth = 8\nblocks = 2', 'type = "chain"')
             .replace("[precision]", DENSE + "[precision]"))
     (command.folder / "deck.toml").write_text(deck, encoding="utf-8")
