@@ -123,8 +123,13 @@ def run(line, folder, threads):
         raise SystemExit(f"{line[0]} ended with code {result.returncode}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}")
 
 
+def updates_of(epochs, case, samples):
+    """An epoch of neuraloperator ends with a smaller batch; ours takes the same number of updates, with complete batches."""
+    return epochs * -(-samples // case.batch)
+
+
 def schedule_lines(case, samples):
-    updates = case.schedule_epochs * samples // case.batch
+    updates = updates_of(case.schedule_epochs, case, samples)
     if case.schedule == "cosine":
         return f'type = "cosine"\nsteps = {updates}'
     return f'type = "step"\nstep_size = {updates}\nfactor = 0.5'
@@ -136,7 +141,7 @@ def our_deck(case, data, compute, seed, threads):
     # part there is that of a mean with a smaller decay.
     decay = case.weight_decay / case.batch if case.optimizer == "adam" else case.weight_decay
     return DECK.format(**dataclasses.asdict(case) | {
-        "train": data.train.name, "steps": case.epochs * samples // case.batch, "seed": seed, "threads": threads,
+        "train": data.train.name, "steps": updates_of(case.epochs, case, samples), "seed": seed, "threads": threads,
         "compute": compute, "rules": "" if compute == "fp32" else 'rules = { head = "fp32" }\n',
         "padding": f"padding = {case.padding}\n" if case.padding else "", "weight_decay": decay,
         "schedule": schedule_lines(case, samples)})
