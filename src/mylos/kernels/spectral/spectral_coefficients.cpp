@@ -165,6 +165,20 @@ void scale(const Execution& exec, const SpectralShape& shape, const float* produ
       });
 }
 
+template <class T>
+void sum_means(const Execution& exec, const SpectralShape& shape, std::int64_t samples, const float* q,
+               bool accumulate, std::int64_t channels, T* gradient) {
+  const std::int64_t stride = coefficient_grid(shape, channels).columns();
+  const auto points = static_cast<float>(shape.input.points());
+  for_each_element(
+      exec, "spectral_db", channels, KOKKOS_LAMBDA(std::int64_t channel) {
+        float sum = 0.0f;
+        for (std::int64_t sample = 0; sample < samples; ++sample) sum += q[sample * stride + channel];
+        const float old = accumulate ? to_float(gradient[channel]) : 0.0f;
+        gradient[channel] = from_float<T>(old + points * sum);
+      });
+}
+
 }  // namespace
 
 void gather_modes(const Execution& exec, const SpectralShape& shape, std::int64_t samples,
@@ -190,18 +204,8 @@ void scale_weight_gradient(const Execution& exec, const SpectralShape& shape, co
 
 void bias_gradient(const Execution& exec, const SpectralShape& shape, std::int64_t samples, const float* q,
                    bool accumulate, const Tensor& gradient) {
-  const std::int64_t channels = gradient.columns();
-  const std::int64_t stride = coefficient_grid(shape, channels).columns();
-  const auto points = static_cast<float>(shape.input.points());
   dispatch(gradient.type(), [&]<class T>(TypeTag<T>) {
-    T* const to = gradient.as<T>();
-    for_each_element(
-        exec, "spectral_db", channels, KOKKOS_LAMBDA(std::int64_t channel) {
-          float sum = 0.0f;
-          for (std::int64_t sample = 0; sample < samples; ++sample) sum += q[sample * stride + channel];
-          const float old = accumulate ? to_float(to[channel]) : 0.0f;
-          to[channel] = from_float<T>(old + points * sum);
-        });
+    sum_means(exec, shape, samples, q, accumulate, gradient.columns(), gradient.as<T>());
   });
 }
 
