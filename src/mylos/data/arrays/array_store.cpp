@@ -252,7 +252,7 @@ ColumnStatistics ArrayStore::target_statistics(Split part) const {
 
 void ArrayStore::survey_over(RankGroup& ranks) const {
   const std::lock_guard lock(state_->mutex);
-  // Ranks that see other files are told so when their identities are compared.
+  // Ranks with other files fail when the identities are compared.
   if (values_of_ranks(ranks, state_->metadata).size() == 1) static_cast<void>(state_->survey(ranks));
 }
 
