@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
@@ -99,7 +100,11 @@ void follow_grid(const CheckpointReader& reader, TrainedNetwork& trained) {
   stored.options = trained.deck.options;
   stored.normalizer = trained.normalizer;
   make_stored_chain(reader, stored);
-  move_to_grid(stored, trained.other_grid);
+  try {
+    move_to_grid(stored, trained.other_grid);
+  } catch (const Error& error) {
+    throw error.with(fmt::format("{}: {}", trained.data->path(), error.message()));
+  }
   model = stored.options.model;
   trained.normalizer = stored.normalizer;
 }
