@@ -31,6 +31,7 @@ class FaultyBlock final : public Block {
 
   [[nodiscard]] const Signature& signature() const override { return inner_->signature(); }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override { return inner_->parameters(); }
+  [[nodiscard]] std::vector<BufferSpec> buffers() const override { return inner_->buffers(); }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override {
     return inner_->cost(engines, rows);
   }

@@ -37,8 +37,8 @@ KOKKOS_FORCEINLINE_FUNCTION float sign_of(int sines) {
 }
 
 template <class T>
-void gather(const Execution& exec, const SpectralShape& shape, std::int64_t samples, std::int64_t channels,
-            const float* q, ModeRows rows, T* to) {
+void gather_parts(const Execution& exec, const SpectralShape& shape, std::int64_t samples,
+                  std::int64_t channels, const float* q, ModeRows rows, T* to) {
   const WaveNumbers waves(shape);
   const Divisor mode_of(samples);
   const bool mirrors = rows == ModeRows::mirror;
@@ -183,8 +183,9 @@ void sum_means(const Execution& exec, const SpectralShape& shape, std::int64_t s
 
 void gather_modes(const Execution& exec, const SpectralShape& shape, std::int64_t samples,
                   std::int64_t channels, const float* q, ModeRows rows, const Tensor& modes) {
-  dispatch(modes.type(),
-           [&]<class T>(TypeTag<T>) { gather(exec, shape, samples, channels, q, rows, modes.as<T>()); });
+  dispatch(modes.type(), [&]<class T>(TypeTag<T>) {
+    gather_parts(exec, shape, samples, channels, q, rows, modes.as<T>());
+  });
 }
 
 void scatter_modes(const Execution& exec, const SpectralShape& shape, std::int64_t samples,
