@@ -232,6 +232,10 @@ def check_rollout_on_another_grid(command):
         with open(command.folder / f"rolled-{data}".replace(".h5", ".errors.csv"), encoding="utf-8") as file:
             assert len(list(csv.DictReader(file))) == 3
     command.must("predict", "stepper", "fine.h5", "one.h5")
+    (command.folder / "deck.toml").write_text(ROLLOUT + "[rollout]\nsteps = 2\n", encoding="utf-8")
+    for folder, words in (("through", []), ("again", ["memory.recompute=all"])):
+        command.must("train", "deck.toml", f"run.folder={folder}", *words)
+    compare(last_checkpoint(command, "through"), last_checkpoint(command, "again"), "rollout training with recomputation")
     print("rollouts and predictions of arrays on another grid", flush=True)
 
 

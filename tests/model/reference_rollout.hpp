@@ -31,6 +31,7 @@ struct RolloutCase {
   double noise = 0;
   DType compute = DType::fp32;
   double dropout = 0;
+  bool is_spectral = false;  // with `convolves`: the first layer; not in the reference
 };
 
 /// The outputs' scaling: of u and of v.
@@ -76,7 +77,12 @@ inline ModelOptions rollout_model(const RolloutCase& of) {
   model.type = ModelType::chain;
   model.shape = {rollout_points, inputs_of_point};
   LayerOptions first{.kind = LayerKind::conv, .name = "first", .outputs = 4};
-  first.kernel = {3};
+  if (of.is_spectral) {
+    first.kind = LayerKind::spectral;
+    first.modes = {3};
+  } else {
+    first.kernel = {3};
+  }
   first.activation = Activation::tanh;
   LayerOptions last{.kind = LayerKind::conv, .name = "last", .outputs = states};
   last.kernel = {3};

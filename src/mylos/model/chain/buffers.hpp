@@ -31,9 +31,10 @@ class BufferStore {
   /// Returns the bytes of a chain's sums, which ranks exchange once per step.
   [[nodiscard]] static std::size_t sum_bytes(const Chain& chain);
 
-  /// Returns the buffers of a block, by the names of its buffers().
+  /// Returns the buffers of a block, by the names of its buffers(); none of a block beyond the chain's, as
+  /// rollouts have between their copies.
   [[nodiscard]] ParameterTensors of(std::size_t block) const {
-    return blocks_.empty() ? ParameterTensors() : ParameterTensors(blocks_[block]);
+    return block >= blocks_.size() ? ParameterTensors() : ParameterTensors(blocks_[block]);
   }
   /// Returns the constants of the chain's head; null if it has none.
   [[nodiscard]] const float* constants() const { return constants_; }

@@ -29,10 +29,12 @@ void require_feedback(const Chain& chain, const FeedbackMap& map) {
   }
 }
 
-/// Running statistics would be those of inputs that the network made itself.
-void require_no_buffers(const Chain& chain) {
+/// Running statistics would be those of inputs that the network made itself. Constants serve all copies.
+void require_no_statistics(const Chain& chain) {
   for (const auto& block : chain.blocks) {
-    if (block->buffers().empty()) continue;
+    const std::vector<BufferSpec> buffers = block->buffers();
+    const auto is_constant = [](const BufferSpec& buffer) { return buffer.role == BufferRole::constant; };
+    if (std::all_of(buffers.begin(), buffers.end(), is_constant)) continue;
     fail_input(ErrorId::keys_conflict,
                "rollout.steps: layer '{}' has statistics of its inputs, which differ from step to step of a "
                "rollout; norm = \"groupnorm\" and \"layernorm\" have none",
@@ -56,7 +58,7 @@ RolloutChain make_rollout_chain(const Chain& chain, const ModelOptions& model,
                                 const PrecisionOptions& precision, std::uint64_t seed,
                                 const RolloutOptions& options) {
   require_feedback(chain, options.feedback);
-  if (options.steps > 1) require_no_buffers(chain);
+  if (options.steps > 1) require_no_statistics(chain);
   RolloutChain rollout{.options = options, .seed = seed, .copies = {chain}};
   rollout.copies.front().training_inputs = rollout.copies.front().training_targets = 0;
   const bool drops = has_dropout(model);
