@@ -300,7 +300,7 @@ def check_bad_input(command, _):
             "bad.safetensors: ", "more [2, 5]", "--map")
     refused(lambda t: t.pop("a.bias"), "model-mismatch", "head/bias [2]")
     refused(lambda t: t.update({"head.weight": numpy.ones((2, 9), numpy.float32)}), "model-mismatch",
-            "'head.weight' is [2, 9]", "[2, 4]")
+            "head.weight [2, 9]")
     refused(lambda t: t.update({"head.bias": t["a.bias"], "head/bias": t["a.bias"]}), "duplicate-key", "'head.bias'", "'head/bias'")
     refused(lambda t: t.update({"a.bias": numpy.array([True, False])}), "unsupported-feature", "'a.bias'", "BOOL")
     refused(lambda t: t.update({"a.bias": numpy.array([1, 2])}), "unsupported-feature", "'a.bias'", "I64")
