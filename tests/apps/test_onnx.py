@@ -161,6 +161,7 @@ def check_refusals(command):
     refuse(["export", run, "x.onnx", "--opset", "16"], "bad-argument", "norm1", "LayerNormalization", "17")
     for opset in ("12", "22", "x"):
         refuse(["export", run, "x.onnx", "--opset", opset], "bad-argument", "--opset")
+    refuse(["export", run, "x.onnx.gz"], "bad-argument", "x.onnx.gz", "MODEL.onnx")
     refuse(["export", run, "x.onnx", "--type", "bf16"], "arguments-conflict", "x.onnx", "fp16")
     refuse(["export", run, "x.h5", "--opset", "17"], "arguments-conflict", "--opset", "x.h5")
     (command.folder / "folder.onnx").mkdir()

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 
 #include "interchange/onnx_networks.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/interchange/onnx/onnx_modes.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::onnx_network_test {
@@ -172,6 +174,20 @@ TEST(OnnxNetwork, SpectralWeightsAreMatricesOfTheModes) {
       EXPECT_EQ(floats_of(*imaginary)[row * 5 + output], ours[row * 10 + 5 + output]);
     }
   }
+}
+
+TEST(OnnxNetwork, LayersOfEqualModesShareTheirMatrices) {
+  const OnnxGraph graph = graph_of(fourier_operator());
+  EXPECT_GT(std::count_if(graph.constants.begin(), graph.constants.end(),
+                          [](const OnnxTensor& each) { return each.name.ends_with("weight_real"); }),
+            1);
+  std::int64_t bytes = 0;
+  for (const OnnxTensor& constant : graph.constants) {
+    EXPECT_EQ(constant.name.find("modes_"), std::string::npos) << constant.name;
+    if (constant.name.ends_with("_modes")) bytes += static_cast<std::int64_t>(constant.bytes.size());
+  }
+  EXPECT_EQ(mode_matrices(network_of(fourier_operator()).chain).bytes, bytes);
+  EXPECT_GT(bytes, 0);
 }
 
 TEST(OnnxNetwork, ScalingIsInTheGraphInFloat) {

@@ -40,6 +40,15 @@ TEST(WeightMap, BothFormsSayTheSame) {
   EXPECT_EQ(lines[3].where, "m:4");
 }
 
+TEST(WeightMap, AByteOrderMarkIsSkipped) {
+  const std::vector<MapLine> lines = parse_weight_map(
+      "\xEF\xBB\xBF"
+      "a x/weight\n",
+      "m");
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0].theirs, "a");
+}
+
 TEST(TensorNames, AreComparedByTheirNumbers) {
   EXPECT_TRUE(is_before_by_number("layer.2", "layer.10"));
   EXPECT_FALSE(is_before_by_number("layer.10", "layer.2"));

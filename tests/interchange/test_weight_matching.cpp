@@ -72,13 +72,61 @@ TEST(WeightMatching, LayersAreFoundByOrderAndShapes) {
                                    "a.weight = second/weight", "a.bias = second/bias"));
 }
 
+/// Pairs of weight and bias of square layers with these names.
+Tensors square_layers(const std::vector<std::string>& names) {
+  Tensors tensors;
+  for (const std::string& name : names) {
+    tensors.push_back({name + ".weight", {3, 3}});
+    tensors.push_back({name + ".bias", {3}});
+  }
+  return tensors;
+}
+
 TEST(WeightMatching, OurOwnNamesComeFirst) {
+  const ModelOptions model = vector_model({dense("encode", 3), dense("decode", 3)}, 3);
+  const Tensors sorted = square_layers({"decode", "encode"});
+  EXPECT_THAT(pairs(model, sorted, "", TensorOrder::by_name),
+              testing::ElementsAre("encode.weight = encode/weight", "encode.bias = encode/bias",
+                                   "decode.weight = decode/weight", "decode.bias = decode/bias"));
+  EXPECT_TRUE(test::refuses(ErrorId::missing_argument,
+                            {"'encode.weight'", "'decode.weight'", "encode/weight", "decode/weight", "--map"},
+                            [&] { static_cast<void>(matched(model, sorted)); }));
+}
+
+TEST(WeightMatching, NamesCountedFromZeroGoByOrder) {
+  const ModelOptions dense_model =
+      vector_model({dense("hidden1", 3), dense("hidden2", 3), dense("hidden3", 3), dense("head", 3)}, 3);
+  const Tensors tensors = square_layers({"hidden0", "hidden1", "hidden2", "head"});
+  EXPECT_THAT(pairs(dense_model, tensors),
+              testing::ElementsAre("hidden0.weight = hidden1/weight", "hidden0.bias = hidden1/bias",
+                                   "hidden1.weight = hidden2/weight", "hidden1.bias = hidden2/bias",
+                                   "hidden2.weight = hidden3/weight", "hidden2.bias = hidden3/bias",
+                                   "head.weight = head/weight", "head.bias = head/bias"));
+
+  const ModelOptions conv_model = grid_model({conv("conv1", 2, {3}), conv("conv2", 2, {3})});
+  const Tensors convolutions{{"conv0.weight", {2, 2, 3, 3}},
+                             {"conv0.bias", {2}},
+                             {"conv1.weight", {2, 2, 3, 3}},
+                             {"conv1.bias", {2}}};
+  for (const TensorOrder order : {TensorOrder::network, TensorOrder::by_name}) {
+    EXPECT_THAT(pairs(conv_model, convolutions, "", order),
+                testing::ElementsAre("conv0.weight = conv1/weight", "conv0.bias = conv1/bias",
+                                     "conv1.weight = conv2/weight", "conv1.bias = conv2/bias"));
+  }
+}
+
+TEST(WeightMatching, ANameOfAnotherLayerNeedsTheMap) {
   const ModelOptions model = vector_model({dense("first", 3), dense("second", 3)}, 3);
-  const Tensors tensors{
-      {"second.weight", {3, 3}}, {"second.bias", {3}}, {"x.weight", {3, 3}}, {"x.bias", {3}}};
-  EXPECT_THAT(pairs(model, tensors),
-              testing::ElementsAre("x.weight = first/weight", "x.bias = first/bias",
-                                   "second.weight = second/weight", "second.bias = second/bias"));
+  const Tensors tensors = square_layers({"second", "x"});
+  EXPECT_TRUE(test::refuses(ErrorId::missing_argument, {"'second.", "second/", "first/", "--map"},
+                            [&] { static_cast<void>(matched(model, tensors)); }));
+}
+
+TEST(WeightMatching, VectorsOfOneElementAreShownAsSuch) {
+  const ModelOptions model = vector_model({dense("first", 1)}, 3);
+  EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {"first/bias [1]"}, [&] {
+    static_cast<void>(matched(model, {{"a.weight", {1, 3}}}));
+  }));
 }
 
 TEST(WeightMatching, TheMapComesBeforeNamesAndMayLeaveTensorsOut) {
@@ -272,7 +320,7 @@ TEST(WeightMatching, WhatIsLeftOverOnEitherSideIsRefused) {
   EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {"second/weight [2, 4]", "second/bias [2]"},
                             [&] { static_cast<void>(matched(two_layers, fewer)); }));
   const Tensors other{{"first.weight", {4, 5}}};
-  EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {"'first.weight' is [4, 5]", "first/weight", "[4, 3]"},
+  EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {"first.weight [4, 5]", "first/weight [4, 3]"},
                             [&] { static_cast<void>(matched(two_layers, other)); }));
 }
 

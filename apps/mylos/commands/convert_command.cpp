@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include <filesystem>
-
 #include "commands.hpp"
+#include "commands/checkpoint_output.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/runtime.hpp"
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
-#include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/comm/options.hpp"
@@ -103,16 +101,6 @@ void require_checkpoint_name(const ConvertArguments& arguments) {
                "{}: is not a checkpoint, and {} would not be one; one of the two must be",
                arguments.input.path, arguments.output);
   }
-  std::error_code failure;
-  const auto there = std::filesystem::status(arguments.output, failure);
-  if (failure && there.type() != std::filesystem::file_type::not_found) {
-    fail_input(ErrorId::cannot_write, "{}: cannot be written: {}; name another file",
-               printable(arguments.output), failure.message());
-  }
-  if (std::filesystem::is_directory(there)) {
-    fail_input(ErrorId::not_a_file, "{}: is a folder; give the checkpoint's file, {}/gpt2.h5",
-               arguments.output, arguments.output);
-  }
 }
 
 ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
@@ -129,6 +117,7 @@ ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
     fail_input(ErrorId::arguments_conflict,
                "--type is for the conversion of a checkpoint; masters in a checkpoint are always float");
   }
+  require_checkpoint_output(arguments.output, "gpt2.h5");
   GptWeights weights = read_huggingface(
       arguments.input.path, {.heads = arguments.heads, .pad_vocabulary = arguments.pad_vocabulary});
   write_checkpoint_weights(ranks, weights, arguments.output);
@@ -165,6 +154,7 @@ ExitCode to_checkpoint_of_deck(const std::string& input, const ConvertArguments&
     if (!file.empty()) require_other_file(file, arguments.output);
   }
   require_other_than_data(deck.options.data, arguments.output);
+  require_checkpoint_output(arguments.output);
   ForeignWeights weights(input, arguments.map);
   const Output output = standard_output(0);
   const OtherWeights source{.prepare =

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "commands.hpp"
+#include "commands/checkpoint_output.hpp"
 #include "commands/prediction_file.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"
@@ -28,13 +29,9 @@ std::optional<DType> exported_type(const std::string& name) {
   return std::nullopt;
 }
 
-bool is_onnx(const std::string& output) {
-  return output.ends_with(".onnx");
-}
-
 /// Throws Error (bad_input) where options do not apply to the kind of the file.
 void require_options_apply(const ExportArguments& arguments) {
-  if (!is_onnx(arguments.output)) {
+  if (!has_onnx_name(arguments.output)) {
     if (arguments.opset != 0)
       fail_input(ErrorId::arguments_conflict,
                  "{}: --opset is for ONNX files; name the output MODEL.onnx, or leave --opset out",
@@ -57,7 +54,14 @@ void require_replaceable(const CheckpointReader& checkpoint, const std::string& 
         "write safetensors",
         printable(output));
   }
-  if (!is_onnx(output)) require_hdf5_name(output);
+  if (has_ending_after_onnx(output)) {
+    fail_input(
+        ErrorId::bad_argument,
+        "{}: `mylos export` writes HDF5 and ONNX, neither compressed nor in parts; name it MODEL.h5 or "
+        "MODEL.onnx",
+        printable(output));
+  }
+  if (!has_onnx_name(output)) require_hdf5_name(output);
   std::error_code failure;
   const std::filesystem::file_status there = std::filesystem::status(output, failure);
   if (failure && there.type() != std::filesystem::file_type::not_found)
@@ -112,7 +116,7 @@ ExitCode export_command(const ExportArguments& arguments) {
   require_average(checkpoint, arguments.run);
   require_replaceable(checkpoint, arguments.output);
   const StoredWeights weights = arguments.run.average ? StoredWeights::average : StoredWeights::current;
-  if (is_onnx(arguments.output)) {
+  if (has_onnx_name(arguments.output)) {
     export_onnx(checkpoint, arguments, weights);
   } else {
     export_model_file(checkpoint, arguments, weights);

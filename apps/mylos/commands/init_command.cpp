@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "commands.hpp"
+#include "commands/checkpoint_output.hpp"
 #include "launch/runtime.hpp"
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
@@ -28,17 +29,11 @@ void require_possible_output(const InitArguments& arguments, const Options& opti
                printable(output), printable(output));
   }
   std::error_code failure;
-  const fs::file_status there = fs::status(output, failure);
-  if (failure && there.type() != fs::file_type::not_found)
-    fail_input(ErrorId::cannot_write, "{}: cannot be written: {}; name another file", printable(output),
-               failure.message());
-  if (fs::is_directory(there))
-    fail_input(ErrorId::not_a_file, "{}: is a folder; give the checkpoint's file, {}/init.h5", output,
-               output);
   for (const std::string& input : {arguments.deck, options.run.initial}) {
     if (!input.empty() && fs::exists(input, failure)) require_other_file(input, output);
   }
   require_other_than_data(options.data, output);
+  require_checkpoint_output(output);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 
@@ -11,6 +12,8 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/file/weight_file.hpp"
+#include "mylos/interchange/tensor_names.hpp"
+#include "mylos/kernels/spectral/spectral.hpp"
 #include "mylos/model/chain/short_forms.hpp"
 
 namespace mylos {
@@ -41,13 +44,40 @@ std::vector<std::string> aligned(const std::vector<std::array<std::string, 4>>& 
   return lines;
 }
 
+/// The length of a header that the file can have, and the JSON object that it is: whatever the file's name,
+/// and though a length of 19,280 begins with "PK".
+bool begins_as_safetensors(const std::string& path) {
+  constexpr std::uintmax_t word = 8;
+  std::error_code failure;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
+  std::array<char, word + 1> begin{};
+  if (failure || bytes < begin.size() ||
+      !std::ifstream(path, std::ios::binary).read(begin.data(), begin.size()))
+    return false;
+  std::uint64_t header = 0;
+  for (std::size_t i = word; i-- > 0;) header = header << 8 | static_cast<unsigned char>(begin[i]);
+  return header <= bytes - word && begin[word] == '{';
+}
+
+/// Returns whether a spectral layer has an axis of odd extent other than the last.
+bool has_odd_axis(const Chain& chain) {
+  return std::any_of(chain.blocks.begin(), chain.blocks.end(), [](const auto& block) {
+    const SpectralConvolution* spectral = block->spectral();
+    if (spectral == nullptr) return false;
+    const Extents& extent = spectral->shape().input.extent;
+    // An axis that the grid lacks has one point and one wave number.
+    return (extent[0] > 1 && extent[0] % 2 == 1) || (extent[1] > 1 && extent[1] % 2 == 1);
+  });
+}
+
 }  // namespace
 
 void refuse_pickle(const std::string& path) {
+  if (begins_as_safetensors(path)) return;
   const std::string ending = std::filesystem::path(path).extension().string();
   std::array<char, 4> begin{};
   std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
-  const bool is_archive = begin[0] == 'P' && begin[1] == 'K';
+  const bool is_archive = std::string_view(begin.data(), begin.size()) == "PK\3\4";
   constexpr char last_protocol = 5;
   const bool is_pickle = begin[0] == '\x80' && begin[1] >= 1 && begin[1] <= last_protocol && begin[2] != 0;
   const bool is_named = ending == ".pt" || ending == ".pth" || ending == ".bin" || ending == ".pkl" ||
@@ -70,6 +100,12 @@ ForeignWeights::ForeignWeights(const std::string& path, const std::string& map) 
                "--from {}` reads it",
                printable(path), printable(path));
   }
+  if (reader_.entries().empty()) {
+    fail_input(ErrorId::model_mismatch,
+               "{}: has no tensors. A checkpoint of Lightning has them one level down: write those of "
+               "torch.load(...)[\"state_dict\"], state = state[\"state_dict\"]",
+               printable(path));
+  }
   if (!map.empty()) map_ = read_weight_map(map);
   theirs_.file = printable(path);
   for (const safetensors::Entry& entry : reader_.entries())
@@ -85,6 +121,9 @@ const safetensors::Entry& ForeignWeights::entry(std::size_t theirs) const {
 void ForeignWeights::match(const ModelOptions& model, const Chain& chain) {
   ours_ = own_weights(expand_short_form(model), chain);
   matched_ = match_weights(ours_, theirs_, map_, model);
+  const bool is_fno = std::any_of(theirs_.tensors.begin(), theirs_.tensors.end(),
+                                  [](const TheirTensor& tensor) { return is_of_fno(tensor.name); });
+  shifts_wave_numbers_ = is_fno && has_odd_axis(chain);
   for (std::size_t i = 0; i < matched_.matches.size(); ++i) {
     const WeightMatch& match = matched_.matches[i];
     reader_.require_roundable(entry(match.theirs));
@@ -115,7 +154,14 @@ std::vector<std::string> ForeignWeights::table() const {
   }
   for (const UnusedTensor& unused : matched_.unused)
     rows.push_back({printable(entry(unused.theirs).name), described(entry(unused.theirs)), "-", unused.why});
-  return aligned(rows);
+  std::vector<std::string> lines = aligned(rows);
+  if (shifts_wave_numbers_) {
+    lines.emplace_back(
+        "note: neuraloperator 2.0.0 shifts wave numbers by one along axes of odd extent other than the last, "
+        "which its fields have here: outputs differ from that version's. Its later versions do as Mylos "
+        "does");
+  }
+  return lines;
 }
 
 std::vector<float> ForeignWeights::read(const std::string& parameter) {

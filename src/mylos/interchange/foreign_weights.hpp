@@ -18,7 +18,7 @@ namespace mylos {
 inline constexpr const char* order_metadata = "mylos.order";
 
 /// Throws Error (bad_input) that shows how PyTorch makes a safetensors file if the file, by its name or its
-/// first bytes, is one of torch.save or another pickle or archive.
+/// first bytes, is one of torch.save or another pickle or archive. A file that begins as safetensors is none.
 void refuse_pickle(const std::string& path);
 
 class ForeignWeights {
@@ -31,7 +31,8 @@ class ForeignWeights {
   /// its layers. Throws Error (bad_input), also for a type of numbers that weights do not have.
   void match(const ModelOptions& model, const Chain& chain);
 
-  /// Returns the table of what went where, a line for each tensor.
+  /// Returns the table of what went where, a line for each tensor, and a note where a version of
+  /// neuraloperator computes something else with the same weights.
   [[nodiscard]] std::vector<std::string> table() const;
 
   /// Returns the numbers of a parameter or running statistic in our layout. Throws Error (bad_input) for a
@@ -47,6 +48,7 @@ class ForeignWeights {
   std::vector<OwnWeight> ours_;
   MatchedWeights matched_;
   std::map<std::string, std::size_t> match_of_;  // by our path
+  bool shifts_wave_numbers_ = false;             // a note of the table
 };
 
 }  // namespace mylos

@@ -105,6 +105,7 @@ std::vector<MapLine> parse_weight_map(std::string_view text, const std::string& 
   std::vector<MapLine> lines;
   std::map<std::string, std::string> theirs, ours;  // and where they are
   std::size_t number = 0;
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);

@@ -91,28 +91,22 @@ class WeightMatcher {
       leave_out_named(head, "the token embedding again", found->second);
   }
 
+  /// All or nothing: networks that count their layers from another number have some names of ours, too.
   void match_by_own_names() {
-    std::map<std::size_t, std::size_t> named;  // ours to theirs
-    for (std::size_t i = 0; i < used_.size(); ++i) {
-      if (used_[i]) continue;
-      const TensorNameParts parts = parts_of_name(theirs_.tensors[i].name);
-      const auto found = ours_by_path_.find(parts.layer + "/" + parts.name);
-      if (found == ours_by_path_.end()) continue;
-      if (const auto [known, is_new] = named.emplace(found->second, i); !is_new) {
-        fail_input(ErrorId::duplicate_key,
-                   "{}: the tensors '{}' and '{}' both have the name of the parameter {}; --map FILE says "
-                   "which one it is",
-                   theirs_.file, printable(theirs_.tensors[known->second].name),
-                   printable(theirs_.tensors[i].name), found->first);
-      }
-      if (!matched_[found->second]) match(found->second, i, FormKind::usual, "name", "");
+    const std::map<std::size_t, std::size_t> named = tensors_of_own_names();
+    refuse_other_order(named);
+    for (const std::size_t own : free_ours()) {
+      const auto found = named.find(own);
+      if (found == named.end() || !fits(own, found->second)) return;
     }
+    for (const std::size_t own : free_ours()) match(own, named.at(own), FormKind::usual, "name", "");
   }
 
   void match_by_order() {
     for (const OrderMatch& found : match_layers(ours_, free_ours(), theirs_, free_theirs())) {
       matched_[found.ours] = WeightMatch{found.ours, found.theirs, found.form, "order"};
       used_[found.theirs] = true;
+      refuse_other_name(found);
     }
   }
 
@@ -149,6 +143,65 @@ class WeightMatcher {
     return indices;
   }
 
+  [[nodiscard]] bool fits(std::size_t own, std::size_t tensor) const {
+    return form_of(ours_[own], theirs_.tensors[tensor].shape, FormKind::usual, true) != nullptr;
+  }
+
+  /// Returns the free tensors that have the names of free parameters, by parameter.
+  [[nodiscard]] std::map<std::size_t, std::size_t> tensors_of_own_names() const {
+    std::map<std::size_t, std::size_t> named;
+    for (const std::size_t i : free_theirs()) {
+      const TensorNameParts parts = parts_of_name(theirs_.tensors[i].name);
+      const auto found = ours_by_path_.find(parts.layer + "/" + parts.name);
+      if (found == ours_by_path_.end() || matched_[found->second]) continue;
+      if (const auto [known, is_new] = named.emplace(found->second, i); !is_new) {
+        fail_input(ErrorId::duplicate_key,
+                   "{}: the tensors '{}' and '{}' both have the name of the parameter {}; --map FILE says "
+                   "which one it is",
+                   theirs_.file, printable(theirs_.tensors[known->second].name),
+                   printable(theirs_.tensors[i].name), found->first);
+      }
+    }
+    return named;
+  }
+
+  /// Of matrices with equal shapes, the names must not say another order than a file that has one. Vectors do
+  /// not count: some programs put the normalisations of a network beside each other.
+  void refuse_other_order(const std::map<std::size_t, std::size_t>& named) const {
+    if (theirs_.order != TensorOrder::network) return;
+    std::map<std::string, std::pair<std::size_t, std::size_t>> last;  // of our parameters, by shapes
+    for (const auto& [own, tensor] : named) {
+      if (ours_[own].dims.size() == 1 || !fits(own, tensor)) continue;
+      const std::string shapes = fmt::format("{}{}", shape_text(ours_[own].forms.front().shape),
+                                             shape_text(theirs_.tensors[tensor].shape));
+      const auto [before, is_first] = last.try_emplace(shapes, own, tensor);
+      if (!is_first && tensor < before->second.second) {
+        fail_input(ErrorId::missing_argument,
+                   "{}: the tensors '{}' and '{}' have the names of {} and {}, but lie in the other order, "
+                   "and their shapes are equal. Give --map FILE with lines TENSOR PARAMETER",
+                   theirs_.file, printable(theirs_.tensors[before->second.second].name),
+                   printable(theirs_.tensors[tensor].name), ours_[before->second.first].path,
+                   ours_[own].path);
+      }
+      before->second = {own, tensor};
+    }
+  }
+
+  /// Order gave a tensor to one parameter, and its name is that of another that it fits. Names that differ in
+  /// numbers alone are taken to be counted from another number.
+  void refuse_other_name(const OrderMatch& match) const {
+    const std::string& name = theirs_.tensors[match.theirs].name;
+    const TensorNameParts parts = parts_of_name(name);
+    const auto other = ours_by_path_.find(parts.layer + "/" + parts.name);
+    if (other == ours_by_path_.end() || other->second == match.ours) return;
+    const std::string& path = ours_[match.ours].path;
+    if (pattern_of_name(other->first) == pattern_of_name(path) || !fits(other->second, match.theirs)) return;
+    fail_input(ErrorId::missing_argument,
+               "{}: the tensor '{}' has the name of {}, and by its order it is {}, of the same shape. Give "
+               "--map FILE with lines TENSOR PARAMETER",
+               theirs_.file, printable(name), other->first, path);
+  }
+
   void leave_out(std::size_t tensor, const char* why, std::optional<std::size_t> repeats = {}) {
     used_[tensor] = true;
     result_.unused.push_back({tensor, why, repeats});
@@ -183,7 +236,12 @@ class WeightMatcher {
     fail_input(ErrorId::model_mismatch,
                "{}{}: tensor '{}' is {}, but {} of the deck's network would be {}{} there", where,
                theirs_.file, printable(their.name), shape_text(their.shape), own.path, form,
-               shape_text(expected->shape));
+               own.dims.size() == 1 ? shape_text(own.dims) : shape_text(expected->shape));
+  }
+
+  /// A form leaves out the axes of extent 1 of a vector, and would show that of one element as a scalar.
+  static std::string expected_shape(const OwnWeight& own) {
+    return shape_text(own.dims.size() == 1 ? own.dims : own.forms.front().shape);
   }
 
   void refuse_left_over() const {
@@ -193,7 +251,7 @@ class WeightMatcher {
       tensors.push_back(fmt::format("{} {}", printable(tensor.name), shape_text(tensor.shape)));
     }
     for (const std::size_t i : free_ours())
-      parameters.push_back(fmt::format("{} {}", ours_[i].path, shape_text(ours_[i].forms.front().shape)));
+      parameters.push_back(fmt::format("{} {}", ours_[i].path, expected_shape(ours_[i])));
     if (tensors.empty() && parameters.empty()) return;
     std::string problem;
     if (!tensors.empty()) problem = fmt::format("no parameter of the deck's network is {}", listed(tensors));

@@ -3,7 +3,9 @@
 //   1. by the map of --map
 //   2. by GPT-2's names, for a gpt (gpt2_names.hpp); of linear layers [outputs, inputs] as of [inputs,
 //   outputs]
-//   3. by our own name: conv1.weight is conv1/weight, running_var is running_variance
+//   3. by our own names, conv1.weight is conv1/weight, running_var is running_variance: if every parameter
+//   that is left finds a tensor of its name that fits, else by none (hidden1 of a network that counts from
+//   hidden0 is another layer)
 //   4. layer by layer, in order: the next layer of the file with the same parameters of the same shapes. A
 //      transposed matrix only where none fits as it is.
 //

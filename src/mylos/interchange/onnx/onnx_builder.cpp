@@ -23,7 +23,7 @@ std::string half_bytes(const std::string& name, std::span<const float> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     rounded[i] = from_float<half>(values[i]);
     if (!std::isfinite(values[i]) || std::isfinite(to_float(rounded[i]))) continue;
-    fail_input(ErrorId::not_finite, "{} has {}, which fp16 cannot hold; export the network as fp32", name,
+    fail_input(ErrorId::not_finite, "{} has {}, which fp16 cannot hold; export with --type fp32", name,
                values[i]);
   }
   return bytes_of<half>(rounded);
@@ -68,6 +68,17 @@ std::string OnnxBuilder::shared(OnnxType type, OnnxNumbers dims, std::string byt
   found->second = unique("constant");
   layer_ = layer;
   graph_.constants.push_back({found->second, type, std::move(dims), std::move(bytes)});
+  return found->second;
+}
+
+std::string OnnxBuilder::shared_numbers(const std::string& key, const std::string& name,
+                                        const OnnxNumbers& dims,
+                                        const std::function<std::vector<float>()>& make) {
+  const auto [found, is_new] = keyed_.emplace(key, "");
+  if (!is_new) return found->second;
+  const std::string layer = std::exchange(layer_, "");
+  found->second = numbers(name, OnnxType::float32, dims, make());
+  layer_ = layer;
   return found->second;
 }
 

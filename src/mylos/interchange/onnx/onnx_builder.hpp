@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -40,6 +41,10 @@ class OnnxBuilder {
   /// (bad_input) if a finite number becomes infinite.
   std::string numbers(const std::string& name, OnnxType type, const OnnxNumbers& dims,
                       std::span<const float> values);
+  /// Returns the float32 constant of this key, which must state all that its numbers depend on; adds it with
+  /// the numbers of `make` if there is none. It belongs to no layer.
+  std::string shared_numbers(const std::string& key, const std::string& name, const OnnxNumbers& dims,
+                             const std::function<std::vector<float>()>& make);
   /// Returns a constant of one number without dimensions.
   std::string scalar(float value, OnnxType type);
   /// Returns a constant vector of integers: shapes, axes, indices.
@@ -70,6 +75,7 @@ class OnnxBuilder {
   std::string layer_;
   std::set<std::string> names_;
   std::map<std::string, std::string> shared_;  // name by content
+  std::map<std::string, std::string> keyed_;   // name by key
 };
 
 }  // namespace mylos

@@ -1,8 +1,19 @@
 #include "mylos/interchange/onnx/onnx_modes.hpp"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <set>
+
+#include "mylos/kernels/spectral/spectral.hpp"
 
 namespace mylos {
+namespace {
+
+constexpr std::int64_t max_matrix_bytes = std::int64_t{1} << 60;
+
+}  // namespace
 
 /// A product of cos and sin of the axes, of a mode.
 struct SpectralModes::Term {
@@ -79,6 +90,39 @@ std::vector<float> SpectralModes::from_modes() const {
     }
   }
   return matrix;
+}
+
+std::string SpectralModes::key_of_to_modes() const {
+  return fmt::format("to_modes {}", fmt::join(shape_.modes, " "));
+}
+
+std::string SpectralModes::key_of_from_modes() const {
+  // The weight of Nyquist's wave number is another one.
+  return fmt::format("from_modes {} {}", fmt::join(shape_.modes, " "), shape_.input.extent[2]);
+}
+
+std::int64_t SpectralModes::matrix_bytes() const {
+  const double bytes =
+      2.0 * sizeof(float) * static_cast<double>(count()) * static_cast<double>(basis_count());
+  return bytes < static_cast<double>(max_matrix_bytes) ? static_cast<std::int64_t>(bytes) : max_matrix_bytes;
+}
+
+ModeMatrices mode_matrices(const Chain& chain) {
+  ModeMatrices found;
+  std::set<std::string> known;
+  for (const auto& block : chain.blocks) {
+    if (block->spectral() == nullptr) continue;
+    const SpectralModes modes(block->spectral()->shape(), 3);
+    for (const std::string& key : {modes.key_of_to_modes(), modes.key_of_from_modes()}) {
+      if (!known.insert(key).second) continue;
+      found.bytes = std::min(found.bytes + modes.matrix_bytes(), max_matrix_bytes);
+      if (modes.matrix_bytes() <= found.largest) continue;
+      found.largest = modes.matrix_bytes();
+      found.layer = block->signature().name;
+      found.modes = modes.count();
+    }
+  }
+  return found;
 }
 
 }  // namespace mylos

@@ -6,10 +6,13 @@
 // (kernels/spectral/spectral_shape.hpp).
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "mylos/interchange/onnx/onnx_graph.hpp"
 #include "mylos/kernels/spectral/spectral_shape.hpp"
+#include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
 
@@ -30,6 +33,12 @@ class SpectralModes {
   [[nodiscard]] std::vector<float> to_modes() const;
   /// Returns [2 modes, real coefficients], with the factors w of conjugate modes.
   [[nodiscard]] std::vector<float> from_modes() const;
+  /// Return what the matrix depends on, as text: equal keys, equal matrices.
+  [[nodiscard]] std::string key_of_to_modes() const;
+  [[nodiscard]] std::string key_of_from_modes() const;
+  /// Returns the bytes of either matrix, at most 2^60. They grow with the square of the
+  /// number of modes.
+  [[nodiscard]] std::int64_t matrix_bytes() const;
 
  private:
   struct Term;
@@ -39,5 +48,16 @@ class SpectralModes {
   SpectralShape shape_;
   std::size_t axes_;
 };
+
+/// The matrices of modes in the graph of a chain, of which equal ones are shared.
+struct ModeMatrices {
+  std::int64_t bytes = 0;
+  std::int64_t largest = 0;  // bytes of one
+  std::string layer;         // the first that has the largest
+  std::int64_t modes = 0;    // of this layer
+};
+
+/// Makes none of them. Numbers of bytes end at 2^60.
+[[nodiscard]] ModeMatrices mode_matrices(const Chain& chain);
 
 }  // namespace mylos

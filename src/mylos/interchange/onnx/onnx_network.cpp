@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
@@ -11,6 +12,7 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/interchange/onnx/onnx_chain.hpp"
+#include "mylos/interchange/onnx/onnx_modes.hpp"
 #include "mylos/interchange/onnx/onnx_scaling.hpp"
 #include "mylos/interchange/onnx/onnx_tokens.hpp"
 #include "mylos/interchange/onnx/onnx_weights.hpp"
@@ -141,8 +143,20 @@ void require_size(const StoredNetwork& network, const OnnxWeights& weights, DTyp
                network.path, format_bytes(bytes), name_of(type), format_bytes(max_onnx_bytes),
                fits_in_half ? "--type fp16 halves them" : "a model file, MODEL.h5, has no such limit");
   }
-  // The graph, and the largest weight as it is read and in another layout.
-  const std::int64_t needed = bytes + 2 * weights.largest() * static_cast<std::int64_t>(sizeof(float));
+  const ModeMatrices matrices = mode_matrices(network.chain);
+  if (bytes + matrices.bytes > max_onnx_bytes) {
+    fail_input(
+        ErrorId::too_large,
+        "{}: layer '{}' has {} modes: each of the matrices of its modes in the graph takes {}, all of the "
+        "network {}, and a file of ONNX has at most {} with the weights' {}; train with fewer modes, or "
+        "export a model file, MODEL.h5, which has no such matrices",
+        network.path, matrices.layer, matrices.modes, format_bytes(matrices.largest),
+        format_bytes(matrices.bytes), format_bytes(max_onnx_bytes), format_bytes(bytes));
+  }
+  // The graph, and the largest constant as it is read or made and in another layout.
+  const std::int64_t largest =
+      std::max(weights.largest() * static_cast<std::int64_t>(sizeof(float)), matrices.largest);
+  const std::int64_t needed = bytes + matrices.bytes + 2 * largest;
   const std::int64_t available = available_host_memory();
   if (needed <= available) return;
   throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
@@ -168,8 +182,13 @@ OnnxModel make_onnx_model(const CheckpointReader& checkpoint, const OnnxOptions&
   const OnnxWeights weights(checkpoint, network.chain, options.weights == StoredWeights::average);
   require_size(network, weights, options.type);
   OnnxModel model;
-  model.graph =
-      onnx_graph_of(network, options.opset, [&](const std::string& path) { return weights.read(path); });
+  try {
+    model.graph =
+        onnx_graph_of(network, options.opset, [&](const std::string& path) { return weights.read(path); });
+  } catch (const Error& error) {
+    if (error.id() != ErrorId::not_finite || error.message().starts_with(network.path)) throw;
+    fail_input(ErrorId::not_finite, "{}: {}", network.path, error.message());
+  }
   model.graph.name = network.options.run.name.empty() ? "network" : network.options.run.name;
   model.graph.producer_version = code_version();
   add_metadata(model.graph, checkpoint, network, options.weights);

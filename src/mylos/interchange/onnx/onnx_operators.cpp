@@ -1,5 +1,7 @@
 #include "mylos/interchange/onnx/onnx_operators.hpp"
 
+#include <fmt/format.h>
+
 #include "mylos/interchange/onnx/onnx_modes.hpp"
 #include "mylos/interchange/transpose.hpp"
 #include "mylos/kernels/spectral/spectral.hpp"
@@ -8,15 +10,17 @@ namespace mylos {
 namespace {
 
 /// Multiplies every axis of a grid, channels first, by its matrix [from, to]. `matrices`: by axis, the last
-/// `axes` of three.
-std::string along_axes(OnnxBuilder& graph, std::string value, const OnnxNumbers& matrix_rows,
-                       const OnnxNumbers& matrix_columns, const std::vector<std::vector<float>>& matrices) {
+/// `axes` of three. `name`: of the constants, which with the extents states what they are.
+std::string along_axes(OnnxBuilder& graph, const std::string& name, std::string value,
+                       const OnnxNumbers& matrix_rows, const OnnxNumbers& matrix_columns,
+                       const std::vector<std::vector<float>>& matrices) {
   const std::size_t axes = matrices.size();
   OnnxNumbers rotation{0, 1, static_cast<std::int64_t>(axes) + 1};  // the last axis becomes the first
   for (std::size_t axis = 1; axis < axes; ++axis) rotation.push_back(static_cast<std::int64_t>(axis) + 1);
   for (std::size_t axis = axes; axis-- > 0;) {
-    const std::string matrix = graph.numbers("transform", OnnxType::float32,
-                                             {matrix_rows[axis], matrix_columns[axis]}, matrices[axis]);
+    const std::string matrix =
+        graph.shared_numbers(fmt::format("{} {} {}", name, matrix_rows[axis], matrix_columns[axis]), name,
+                             {matrix_rows[axis], matrix_columns[axis]}, [&] { return matrices[axis]; });
     value = graph.node("MatMul", {value, matrix});
     if (axes > 1) value = graph.transpose(value, rotation);
   }
@@ -39,10 +43,12 @@ ComplexValue analysed(OnnxBuilder& graph, const SpectralModes& modes, const std:
     matrices.push_back(
         transpose(analysis_matrix(points, shape.modes[axis]), basis_size(shape.modes[axis]), points));
   }
-  const std::string coefficients = graph.reshape(
-      along_axes(graph, x, modes.points(), modes.basis(), matrices), {0, channels, modes.basis_count()});
-  const std::string to_modes = graph.numbers("to_modes", OnnxType::float32,
-                                             {modes.basis_count(), 2 * modes.count()}, modes.to_modes());
+  const std::string coefficients =
+      graph.reshape(along_axes(graph, "analysis", x, modes.points(), modes.basis(), matrices),
+                    {0, channels, modes.basis_count()});
+  const std::string to_modes =
+      graph.shared_numbers(modes.key_of_to_modes(), "to_modes", {modes.basis_count(), 2 * modes.count()},
+                           [&] { return modes.to_modes(); });
   const std::string parts = graph.node("MatMul", {coefficients, to_modes});
   const auto part = [&](std::int64_t which) {
     return graph.transpose(graph.slice(parts, 2, which * modes.count(), (which + 1) * modes.count()),
@@ -57,8 +63,9 @@ std::string synthesised(OnnxBuilder& graph, const SpectralModes& modes, const Co
   const auto placed = [&](const std::string& part) { return graph.transpose(part, {1, 2, 0}); };
   const std::string parts =
       graph.node("Concat", {placed(y.real), placed(y.imaginary)}, {{"axis", std::int64_t{2}}});
-  const std::string from_modes = graph.numbers("from_modes", OnnxType::float32,
-                                               {2 * modes.count(), modes.basis_count()}, modes.from_modes());
+  const std::string from_modes =
+      graph.shared_numbers(modes.key_of_from_modes(), "from_modes", {2 * modes.count(), modes.basis_count()},
+                           [&] { return modes.from_modes(); });
   OnnxNumbers grid = modes.basis();
   grid.insert(grid.begin(), {0, shape.outputs});
   const std::string coefficients = graph.reshape(graph.node("MatMul", {parts, from_modes}), grid);
@@ -68,7 +75,7 @@ std::string synthesised(OnnxBuilder& graph, const SpectralModes& modes, const Co
     matrices.push_back(
         transpose(synthesis_matrix(points, shape.modes[axis]), points, basis_size(shape.modes[axis])));
   }
-  return along_axes(graph, coefficients, modes.basis(), modes.points(), matrices);
+  return along_axes(graph, "synthesis", coefficients, modes.basis(), modes.points(), matrices);
 }
 
 /// Returns one part of all weights, [modes, inputs, outputs], in float.
