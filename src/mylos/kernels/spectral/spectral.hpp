@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "mylos/base/tensor.hpp"
@@ -35,6 +36,10 @@ namespace mylos {
 /// for the synthesis. Computed in double; cos and sin of multiples of a quarter turn are exact.
 [[nodiscard]] std::vector<float> analysis_matrix(std::int64_t points, std::int64_t modes);
 [[nodiscard]] std::vector<float> synthesis_matrix(std::int64_t points, std::int64_t modes);
+
+/// Write the numbers of these matrices from index `first` on.
+void write_analysis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers);
+void write_synthesis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers);
 
 /// The matrices of the axes, in the type of the convolution, in device memory. Those of an axis of one point
 /// are not read.

@@ -116,10 +116,14 @@ std::vector<BufferSpec> SpectralBlock::buffers() const {
                     .size = basis_size(modes) * points,
                     .type = options_.type,
                     .role = BufferRole::constant,
-                    .values = [points, modes] { return analysis_matrix(points, modes); }};
+                    .values = [points, modes](std::int64_t first, std::span<float> numbers) {
+                      write_analysis(points, modes, first, numbers);
+                    }};
     specs.push_back(spec);
     spec.name = synthesis_names_[axis];
-    spec.values = [points, modes] { return synthesis_matrix(points, modes); };
+    spec.values = [points, modes](std::int64_t first, std::span<float> numbers) {
+      write_synthesis(points, modes, first, numbers);
+    };
     specs.push_back(std::move(spec));
   }
   return specs;
