@@ -112,6 +112,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   run_on_all(ranks, [&] {
     chain = make_chain(options.model, options.precision, options.run.seed, false);
     require_weights(chain, deck.places);
+    require_margins(chain, options.model, deck.places);
     require_rules_apply(chain, options.precision);
     require_groups_match(chain, options.optimizer, deck.places);
     require_initial_rules_apply(chain, options.model, deck.places);
