@@ -3,6 +3,7 @@
 
 #include "model/recompute.hpp"
 #include "mylos/model/network/network.hpp"
+#include "mylos/model/parameters/initial_values.hpp"
 #include "support/said.hpp"
 
 namespace mylos::operator_layers_test {
@@ -131,6 +132,19 @@ TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {
   }();
   EXPECT_TRUE(test::says(test::refusal_of([&] { static_cast<void>(make_network(vector, {}, 1, false)); }),
                          ErrorId::bad_layer, {"'place'", "a vector of 8"}));
+}
+
+TEST(OperatorLayers, RefuseOrthogonalSpectralWeights) {
+  ModelOptions model = operator_network();
+  const Chain chain = make_network(model, {}, 1, false);
+  const auto with = [&](std::string match, Initializer kind) {
+    model.initialize = {{.match = {std::move(match)}, .kind = kind}};
+    return test::refusal_of([&] { require_initial_rules_apply(chain, model, {}); });
+  };
+  EXPECT_TRUE(test::says(with("spectral/weight", Initializer::orthogonal), ErrorId::bad_value,
+                         {"spectral/weight has a complex matrix for each mode"}));
+  EXPECT_TRUE(with("head/weight", Initializer::orthogonal).empty());
+  EXPECT_TRUE(with("spectral/weight", Initializer::xavier_normal).empty());
 }
 
 }  // namespace mylos::operator_layers_test
