@@ -235,6 +235,23 @@ def check_mask(command):
         assert history(command, case) == history(command, f"{case}-changed"), case
 
 
+def check_initial(command):
+    """A deck without data gives initial weights the weights of its loss."""
+    deck = command.folder / "deck.toml"
+    stored = []
+    for data in ("", "shape = [6, 5, 2]"):
+        write_deck(command, "mse-areas")
+        if data:
+            text = deck.read_text(encoding="utf-8").replace('train = "fields.h5"\ntest = "fields.h5"\n', data + "\n")
+            text = text.replace("evaluate_every = 20\n", "").replace('type = "chain"\n', 'type = "chain"\ninputs = 60\noutputs = 60\n')
+            deck.write_text(text, encoding="utf-8")
+        command.must("init", "deck.toml", "initial.h5")
+        with h5py.File(command.folder / "initial.h5") as file:
+            stored.append(file["loss/weights"][()].tobytes())
+    assert stored[0] == stored[1], stored
+    command.must_refuse(["init", "deck.toml", "initial.h5", "data.weights.array=/negative"], "bad-value", "areas.h5: array /negative[4, 2]")
+
+
 def check_rollouts(command):
     """Equal weights are none, in every copy of the network."""
     source = numpy.random.default_rng(5)
@@ -293,5 +310,6 @@ with tempfile.TemporaryDirectory() as directory:
     check_metrics(mylos, fields)
     check_ranks_and_restarts(mylos)
     check_mask(mylos)
+    check_initial(mylos)
     check_rollouts(mylos)
     check_refused(mylos)

@@ -209,6 +209,19 @@ TEST(Spectral, MatricesAreExactAtQuarterTurns) {
   EXPECT_EQ(analysis_matrix(5, 4).size(), 25u);
 }
 
+TEST(Spectral, WritesPartsOfMatrices) {
+  const std::vector<float> analysis = analysis_matrix(7, 6);
+  const std::vector<float> synthesis = synthesis_matrix(7, 6);
+  for (std::size_t first = 0; first < analysis.size(); ++first) {
+    const std::size_t count = std::min<std::size_t>(10, analysis.size() - first);
+    std::vector<float> part(count);
+    write_analysis(7, 6, static_cast<std::int64_t>(first), part);
+    EXPECT_TRUE(std::equal(part.begin(), part.end(), analysis.data() + first)) << first;
+    write_synthesis(7, 6, static_cast<std::int64_t>(first), part);
+    EXPECT_TRUE(std::equal(part.begin(), part.end(), synthesis.data() + first)) << first;
+  }
+}
+
 TEST(Spectral, RefusesModesBeyondTheGrid) {
   for (const auto& [shape, words] :
        {std::pair{shape_of({1, 8, 7}, {1, 9, 7}), "height, which has 8 points"},

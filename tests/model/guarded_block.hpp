@@ -48,7 +48,11 @@ class GuardedBlock {
       const Tensor values = add("buffer " + spec.name, spec.type, 1, spec.size);
       if (spec.role == BufferRole::state) fill(exec_, values, spec.initial_value);
       if (spec.role == BufferRole::sum) set_to_zero(exec_, values);
-      if (spec.role == BufferRole::constant) set_values(values, spec.values());
+      if (spec.role == BufferRole::constant) {
+        std::vector<float> numbers(static_cast<std::size_t>(spec.size));
+        spec.values(0, numbers);
+        set_values(values, numbers);
+      }
       buffers_.emplace_back(spec.name, values);
     }
     exec_.fence();

@@ -3,6 +3,7 @@
 
 #include "model/recompute.hpp"
 #include "mylos/model/network/network.hpp"
+#include "mylos/model/parameters/initial_values.hpp"
 #include "support/said.hpp"
 
 namespace mylos::operator_layers_test {
@@ -99,6 +100,19 @@ TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {
                          {"'small'", "'like'"}));
   EXPECT_TRUE(test::says(refusal({.kind = LayerKind::crop, .name = "small", .like = "second"}),
                          ErrorId::unknown_name, {"'small'", "'second'", "not an earlier layer"}));
+  const auto require = [](std::vector<double> margin) {
+    const ModelOptions model = model_on(
+        {4, 6, 2}, 0,
+        {conv("first", 2, {1}), {.kind = LayerKind::pad, .name = "wide", .margin = std::move(margin)}});
+    require_margins(make_network(model, {}, 1, false), model);
+  };
+  EXPECT_TRUE(test::says(test::refusal_of([&] {
+                           require({1.0 / 12, 1.0 / 12});
+                         }),
+                         ErrorId::bad_layer,
+                         {"'wide' adds no points", "above 1/12 (0.08333) adds a point to 6"}));
+  EXPECT_NO_THROW(require({0, 0.0834})) << "a point along the second axis";
+  EXPECT_NO_THROW(require({0})) << "states that none is wanted";
   const ModelOptions larger = model_on({4, 6, 2}, 0,
                                        {{.kind = LayerKind::upsample, .name = "fine"},
                                         {.kind = LayerKind::max_pool, .name = "coarse", .kernel = {4}},
@@ -106,6 +120,14 @@ TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {
   EXPECT_TRUE(test::says(test::refusal_of([&] { static_cast<void>(make_network(larger, {}, 1, false)); }),
                          ErrorId::bad_layer,
                          {"'small'", "'fine'", "8 points in height", "a crop takes a smaller grid"}));
+  const ModelOptions flat = model_on({4, 6, 2}, 0,
+                                     {{.kind = LayerKind::dense, .name = "flat", .outputs = 6},
+                                      {.kind = LayerKind::crop, .name = "small", .like = "flat"}});
+  EXPECT_TRUE(test::says(test::refusal_of([&] { static_cast<void>(make_network(flat, {}, 1, false)); }),
+                         ErrorId::bad_layer, {"'small'", "'flat' gives a vector, not a grid"}));
+  const ModelOptions fields = model_on({4, 6, 2}, 72, {conv("first", 2, {1})});
+  EXPECT_TRUE(test::says(test::refusal_of([&] { static_cast<void>(make_network(fields, {}, 1, false)); }),
+                         ErrorId::bad_layer, {"'first'", "24 points", "needs 3 channels", "model.fields"}));
   const ModelOptions vector = [&] {
     ModelOptions model = model_on({8}, 0, {{.kind = LayerKind::coordinates, .name = "place"}});
     model.shape = {};
@@ -113,6 +135,19 @@ TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {
   }();
   EXPECT_TRUE(test::says(test::refusal_of([&] { static_cast<void>(make_network(vector, {}, 1, false)); }),
                          ErrorId::bad_layer, {"'place'", "a vector of 8"}));
+}
+
+TEST(OperatorLayers, RefuseOrthogonalSpectralWeights) {
+  ModelOptions model = operator_network();
+  const Chain chain = make_network(model, {}, 1, false);
+  const auto require = [&](const char* match, Initializer kind) {
+    model.initialize = {{.match = {match}, .kind = kind}};
+    require_initial_rules_apply(chain, model, {});
+  };
+  EXPECT_TRUE(test::says(test::refusal_of([&] { require("spectral/weight", Initializer::orthogonal); }),
+                         ErrorId::bad_value, {"spectral/weight has a complex matrix for each mode"}));
+  EXPECT_NO_THROW(require("head/weight", Initializer::orthogonal));
+  EXPECT_NO_THROW(require("spectral/weight", Initializer::xavier_normal));
 }
 
 }  // namespace mylos::operator_layers_test

@@ -167,4 +167,26 @@ TEST(SpectralBlock, SharesMatricesWithBlocksOnTheSameGrid) {
   EXPECT_TRUE(store.state().empty());
 }
 
+TEST(SpectralBlock, ComputesLargeMatricesInPieces) {
+  for (const DType type : {DType::fp32, DType::bf16}) {
+    Chain chain;
+    chain.head = std::make_unique<OutputLoss>(ModelOptions{}, 1000, DType::fp32);
+    chain.blocks.push_back(std::make_shared<SpectralBlock>(SpectralOptions{
+        .name = "a",
+        .shape = {.input = {.extent = {1, 1, 1000}, .channels = 1}, .outputs = 1, .modes = {1, 1, 600}},
+        .input_type = type,
+        .type = type}));  // 601 000 numbers, of which a piece has 262 144
+    const BufferStore store(chain);
+    for (const bool analyses : {false, true}) {
+      std::vector<float> expected = analyses ? analysis_matrix(1000, 600) : synthesis_matrix(1000, 600);
+      if (type == DType::bf16) {
+        for (float& value : expected) value = to_float(from_float<bfloat16>(value));
+      }
+      const std::string name =
+          fmt::format("{}_1000_600_{}", analyses ? "analysis" : "synthesis", name_of(type));
+      EXPECT_EQ(test::values_of(store.of(0)[name.c_str()]), expected) << name;
+    }
+  }
+}
+
 }  // namespace mylos::spectral_block_test

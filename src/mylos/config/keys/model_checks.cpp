@@ -126,9 +126,9 @@ class ModelChecks : DeckMistakes {
     const std::size_t axes = shape.size() - 1;
     if (layer.modes.size() != 1 && layer.modes.size() != axes) {
       fail(ErrorId::bad_layer, {key},
-           fmt::format("layer '{}' has {} numbers in 'modes', and the grid of 'data.shape' has {} axes; give "
-                       "1 or {}",
-                       name, layer.modes.size(), axes, axes));
+           fmt::format("layer '{}' has {} numbers in 'modes', and the grid of 'data.shape' has {}; give 1{}",
+                       name, layer.modes.size(), axes == 1 ? "1 axis" : fmt::format("{} axes", axes),
+                       axes == 1 ? "" : fmt::format(" or {}", axes)));
     }
     for (std::size_t axis = 0; on_samples && axis < axes; ++axis) {
       const std::int64_t modes = layer.modes.size() == 1 ? layer.modes.front() : layer.modes[axis];

@@ -49,7 +49,8 @@ SampleMeaning meaning_of(const SampleStore& train, const std::vector<std::int64_
 void require_same_meaning(const SampleMeaning& trained, const SampleStore& other) {
   if (!may_lie_on(trained, other.grid())) {
     fail_input(ErrorId::data_mismatch,
-               "{}: its samples lie on a grid of {}, those of {} on one of {}; both grids must be equal",
+               "{}: its samples lie on a grid of {}, those of {} on one of {}; expected the same grid, or "
+               "for a trained network another with the same number of axes and channels",
                other.path(), fmt::join(other.grid(), " x "), trained.data,
                fmt::join(trained.grid.empty() ? trained.deck_grid : trained.grid, " x "));
   }

@@ -24,6 +24,11 @@ void require_same_axes(const Grids& grids) {
     fail_input(ErrorId::data_mismatch, "{}: reads vectors, not samples on a grid of {}", grids.path,
                text_of_shape(grids.given));
   }
+  if (std::any_of(grids.given.begin(), grids.given.end(), [](std::int64_t extent) { return extent < 1; })) {
+    fail_input(ErrorId::data_mismatch,
+               "{}: cannot read samples of {}: a grid has at least 1 point along each axis, and 1 channel",
+               grids.path, text_of_shape(grids.given));
+  }
   if (grids.trained.size() == grids.given.size() && grids.trained.back() == grids.given.back()) return;
   fail_input(ErrorId::data_mismatch,
              "{}: cannot read samples of {}: it was trained on samples of {}, and another grid must have the "

@@ -224,11 +224,15 @@ void SpectralConvolution::run_synthesis(const SpectralStep& step, Buffers& buffe
   if (shape_.input.points() == 1) convert(step.exec, ConstTensor(q, type_, samples, channels), y);
 }
 
+std::int64_t SpectralConvolution::max_samples() const {
+  return Divisor::max / std::max(mode_count(shape_), coefficient_grid(shape_, 1).points());
+}
+
 std::size_t SpectralConvolution::analysis_workspace(const Engines& engines, std::int64_t samples) const {
-  const std::int64_t largest = std::max(mode_count(shape_), coefficient_grid(shape_, 1).points()) * samples;
-  if (largest > Divisor::max) {
-    fail_run(ErrorId::too_large, "{} coefficients of {} samples are too many for one kernel",
-             largest / samples, samples);
+  if (samples > max_samples()) {
+    fail_run(ErrorId::too_large,
+             "the coefficients of {} samples are too many for one kernel, which counts those of {}", samples,
+             max_samples());
   }
   Buffers counted;
   plan_analysis(counted, engines, samples, shape_.input.channels);

@@ -13,8 +13,10 @@
 //
 //   ê = analysis(dy)     dx = synthesis(w · ê W^H)     dW = N · w · x̂^H ê     db = N · ê(0)
 //
-// No value of an analysis is larger than 2^d times the largest of its input, and none of a synthesis is
-// larger than the sum of the coefficients that make up the field: half overflows only where the result does.
+// No value of an analysis is larger than 2^d times the largest of its input. A coefficient q of a synthesis,
+// and what lies between its axes, is at most (4/3)^d times the largest value of the field before the bias: it
+// is 2 averages per axis of that field times a cos or sin, whose magnitudes average at most 2/3. So half may
+// overflow where a field comes within these factors of its largest number.
 //
 // Coefficients and the results along each axis are rounded to the type. Sums are float, and so are the last
 // result of an analysis and the products of the mixing. The order of all sums depends on shape, type and
@@ -23,6 +25,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "mylos/base/tensor.hpp"
@@ -35,6 +38,10 @@ namespace mylos {
 /// for the synthesis. Computed in double; cos and sin of multiples of a quarter turn are exact.
 [[nodiscard]] std::vector<float> analysis_matrix(std::int64_t points, std::int64_t modes);
 [[nodiscard]] std::vector<float> synthesis_matrix(std::int64_t points, std::int64_t modes);
+
+/// Write the numbers of these matrices from index `first` on.
+void write_analysis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers);
+void write_synthesis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers);
 
 /// The matrices of the axes, in the type of the convolution, in device memory. Those of an axis of one point
 /// are not read.
@@ -74,6 +81,8 @@ class SpectralConvolution {
   [[nodiscard]] std::int64_t coefficient_columns(std::int64_t samples) const {
     return 2 * samples * shape_.input.channels;
   }
+  /// Returns the number of samples whose coefficients kernels can count.
+  [[nodiscard]] std::int64_t max_samples() const;
   /// Return the bytes of workspace of the passes; they suffice for fewer samples. Throw Error (too_large) if
   /// the samples have more coefficients than kernels count.
   [[nodiscard]] std::size_t analysis_workspace(const Engines& engines, std::int64_t samples) const;

@@ -33,26 +33,44 @@ double basis_value(std::int64_t index, std::int64_t half, std::int64_t point, st
   return index <= half ? cos_of_turns(index * point, points) : sin_of_turns((index - half) * point, points);
 }
 
+std::size_t matrix_size(std::int64_t points, std::int64_t modes) {
+  return static_cast<std::size_t>(basis_size(modes) * points);
+}
+
 }  // namespace
 
-std::vector<float> analysis_matrix(std::int64_t points, std::int64_t modes) {
-  const std::int64_t half = modes / 2;
-  std::vector<float> matrix;
-  for (std::int64_t index = 0; index < basis_size(modes); ++index) {
-    for (std::int64_t point = 0; point < points; ++point)
-      matrix.push_back(
-          static_cast<float>(basis_value(index, half, point, points) / static_cast<double>(points)));
+void write_analysis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers) {
+  std::int64_t index = first / points;
+  std::int64_t point = first % points;
+  for (float& number : numbers) {
+    number = static_cast<float>(basis_value(index, modes / 2, point, points) / static_cast<double>(points));
+    if (++point < points) continue;
+    point = 0;
+    ++index;
   }
+}
+
+void write_synthesis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers) {
+  const std::int64_t basis = basis_size(modes);
+  std::int64_t point = first / basis;
+  std::int64_t index = first % basis;
+  for (float& number : numbers) {
+    number = static_cast<float>(basis_value(index, modes / 2, point, points));
+    if (++index < basis) continue;
+    index = 0;
+    ++point;
+  }
+}
+
+std::vector<float> analysis_matrix(std::int64_t points, std::int64_t modes) {
+  std::vector<float> matrix(matrix_size(points, modes));
+  write_analysis(points, modes, 0, matrix);
   return matrix;
 }
 
 std::vector<float> synthesis_matrix(std::int64_t points, std::int64_t modes) {
-  const std::int64_t half = modes / 2;
-  std::vector<float> matrix;
-  for (std::int64_t point = 0; point < points; ++point) {
-    for (std::int64_t index = 0; index < basis_size(modes); ++index)
-      matrix.push_back(static_cast<float>(basis_value(index, half, point, points)));
-  }
+  std::vector<float> matrix(matrix_size(points, modes));
+  write_synthesis(points, modes, 0, matrix);
   return matrix;
 }
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "mylos/base/dtype.hpp"
 
@@ -24,7 +24,8 @@ struct BufferSpec {
   DType type = DType::fp32;
   BufferRole role = BufferRole::state;
   float initial_value = 0;
-  std::function<std::vector<float>()> values = {};  // of a constant: computes them; rounded to `type`
+  /// Of a constant: writes its numbers from index `first` on, which are then rounded to `type`.
+  std::function<void(std::int64_t first, std::span<float> numbers)> values = {};
 };
 
 }  // namespace mylos

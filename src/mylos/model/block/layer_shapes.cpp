@@ -37,8 +37,9 @@ GridShape require_grid(const LayerInput& input, const char* does) {
 void require_axes(std::size_t numbers, const LayerInput& input, const char* key) {
   if (numbers == 1 || numbers == input.axes) return;
   fail_input(ErrorId::bad_layer,
-             "model.layers: layer '{}' has {} numbers in '{}', and its grid has {} axes; give 1 or {}",
-             input.layer, numbers, key, input.axes, input.axes);
+             "model.layers: layer '{}' has {} numbers in '{}', and its grid has {} ax{}s; give 1{}",
+             input.layer, numbers, key, input.axes, input.axes == 1 ? "i" : "e",
+             input.axes == 1 ? "" : fmt::format(" or {}", input.axes));
 }
 
 /// Returns the deck's numbers on the axes of the grid; missing axes get `absent`.

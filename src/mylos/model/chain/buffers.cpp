@@ -1,6 +1,8 @@
 #include "mylos/model/chain/buffers.hpp"
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/kernels/convert.hpp"
@@ -31,14 +33,22 @@ std::vector<BufferSpec> constants_of_blocks(const Chain& chain) {
   return all;
 }
 
+/// Computes and copies the constant piece by piece: the host holds at most 2 MiB of it, however large it is.
 void set_constant(const Execution& exec, const BufferSpec& spec, const Tensor& target) {
-  const std::vector<float> values = spec.values();
+  constexpr std::int64_t most = std::int64_t{1} << 18;
+  const auto capacity = static_cast<std::size_t>(std::min(most, spec.size));
+  std::vector<float> numbers(capacity);
   dispatch(spec.type, [&]<class T>(TypeTag<T>) {
-    std::vector<T> rounded;
-    for (const float value : values) rounded.push_back(from_float<T>(value));
-    using OnHost = Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
-    Kokkos::deep_copy(exec, target.flat<T>(), OnHost(rounded.data(), rounded.size()));
-    exec.fence();  // before the host's copy goes
+    std::vector<T> rounded(capacity);
+    for (std::int64_t first = 0; first < spec.size; first += most) {
+      const auto count = static_cast<std::size_t>(std::min(most, spec.size - first));
+      spec.values(first, std::span(numbers).first(count));
+      std::transform(numbers.data(), numbers.data() + count, rounded.data(), from_float<T>);
+      using OnHost = Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+      const Tensor piece = target.elements(first, static_cast<std::int64_t>(count));
+      Kokkos::deep_copy(exec, piece.flat<T>(), OnHost(rounded.data(), count));
+      exec.fence();  // before the host's copy changes
+    }
   });
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "mylos/base/device/region.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/model/block/cast.hpp"
 
 namespace mylos {
@@ -116,10 +117,14 @@ std::vector<BufferSpec> SpectralBlock::buffers() const {
                     .size = basis_size(modes) * points,
                     .type = options_.type,
                     .role = BufferRole::constant,
-                    .values = [points, modes] { return analysis_matrix(points, modes); }};
+                    .values = [points, modes](std::int64_t first, std::span<float> numbers) {
+                      write_analysis(points, modes, first, numbers);
+                    }};
     specs.push_back(spec);
     spec.name = synthesis_names_[axis];
-    spec.values = [points, modes] { return synthesis_matrix(points, modes); };
+    spec.values = [points, modes](std::int64_t first, std::span<float> numbers) {
+      write_synthesis(points, modes, first, numbers);
+    };
     specs.push_back(std::move(spec));
   }
   return specs;
@@ -143,6 +148,12 @@ Tensor SpectralBlock::coefficients_in(Pieces& pieces, std::int64_t rows) const {
 }
 
 BlockCost SpectralBlock::cost(const Engines& engines, std::int64_t rows) const {
+  if (const std::int64_t most = convolution_.max_samples(); rows > most) {
+    fail_input(ErrorId::too_large, "layer '{}' has more coefficients in {} samples than a kernel counts; {}",
+               signature_.name, rows,
+               most == 0 ? "one sample has too many: keep fewer modes"
+                         : fmt::format("set data.micro_batch to at most {}", most));
+  }
   BlockCost cost;
   cost.output_bytes = output_bytes(signature_, rows);
   cost.forward_workspace = Forward(*this, engines, rows, false, nullptr).pieces.bytes();

@@ -11,10 +11,10 @@ OutputLoss::OutputLoss(const ModelOptions& model, std::int64_t outputs, DType ty
     : OutputLoss(model.loss, outputs, type) {
   huber_delta_ = static_cast<float>(model.huber_delta);
   label_smoothing_ = static_cast<float>(model.label_smoothing);
-  constants_.assign(model.class_weights.begin(), model.class_weights.end());
-  if (!constants_.empty() && static_cast<std::int64_t>(constants_.size()) != outputs) {
+  class_weights_.assign(model.class_weights.begin(), model.class_weights.end());
+  if (!class_weights_.empty() && static_cast<std::int64_t>(class_weights_.size()) != outputs) {
     fail_input(ErrorId::bad_value, "model.class_weights has {} weights, but there are {} classes",
-               constants_.size(), outputs);
+               class_weights_.size(), outputs);
   }
   if (is_of_numbers(loss_)) set_field(model, output);
 }
@@ -41,8 +41,6 @@ void OutputLoss::set_field(const ModelOptions& model, const SampleShape& output)
                        .weights = model.point_weights};
   if (!needs_grid) return;
   norm_.emplace(*field_, has_derivatives);
-  const std::span<const float> constants = norm_->constants();
-  constants_.assign(constants.begin(), constants.end());
 }
 
 LossCost OutputLoss::cost(const Engines&, std::int64_t rows) const {

@@ -31,7 +31,9 @@ class OutputLoss final : public LossHead {
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
   [[nodiscard]] LossType loss() const override { return loss_; }
-  [[nodiscard]] std::span<const float> constants() const override { return constants_; }
+  [[nodiscard]] std::span<const float> constants() const override {
+    return norm_ ? norm_->constants() : std::span<const float>(class_weights_);
+  }
   [[nodiscard]] std::optional<OutputField> field() const override { return field_; }
   [[nodiscard]] LossCost cost(const Engines& engines, std::int64_t rows) const override;
 
@@ -49,7 +51,7 @@ class OutputLoss final : public LossHead {
   LossType loss_;
   float huber_delta_ = 1;
   float label_smoothing_ = 0;
-  std::vector<float> constants_;  // class weights, or those of norm_
+  std::vector<float> class_weights_;
   std::optional<OutputField> field_;
   std::optional<FieldNorm> norm_;  // if the loss has weights of points, or is one of fields alone
   Signature signature_;

@@ -124,12 +124,10 @@ class NetworkBuilder {
     }
     const Signature& last = chain_.blocks.back()->signature();
     if (model_.outputs != 0 && last.outputs != model_.outputs) {
-      fail_input(
-          ErrorId::bad_layer,
-          "the network's last layer, '{}', has {} outputs per sample, but the data has {} {}; a last dense "
-          "layer without 'outputs' takes their number",
-          name_, last.outputs, model_.outputs,
-          model_.loss == LossType::cross_entropy ? "classes" : "targets");
+      fail_input(ErrorId::bad_layer,
+                 "the network's last layer, '{}', has {} outputs per sample, but the data has {} {}; {}",
+                 name_, last.outputs, model_.outputs,
+                 model_.loss == LossType::cross_entropy ? "classes" : "targets", how_to_give_outputs());
     }
     append_residual(chain_, model_, places_.at(input_name).sample(), last_.sample());
     chain_.grids.resize(chain_.blocks.size(), last_.grid);
@@ -138,6 +136,17 @@ class NetworkBuilder {
   }
 
  private:
+  /// Returns what would give the network as many outputs as the data has.
+  [[nodiscard]] std::string how_to_give_outputs() const {
+    const std::int64_t points = last_.grid.points();
+    if (last_.axes == 0 || model_.outputs % points != 0)
+      return "a last dense layer without 'outputs' takes their number";
+    return fmt::format(
+        "on its grid of {} points it needs {} channels: 'outputs' of the last layer, or model.fields with "
+        "model.type = \"unet\" or \"fno\"",
+        points, model_.outputs / points);
+  }
+
   template <class... Arguments>
   [[noreturn]] void refuse(ErrorId id, fmt::format_string<Arguments...> format, Arguments&&... of) const {
     fail_input(id, "model.layers: layer '{}' {}", name_, fmt::format(format, std::forward<Arguments>(of)...));
@@ -283,6 +292,7 @@ class NetworkBuilder {
     if (layer.like.empty()) refuse(ErrorId::missing_key, "needs 'like', the layer whose grid it takes");
     if (found == places_.end())
       refuse(ErrorId::unknown_name, "takes the grid of '{}', which is not an earlier layer", layer.like);
+    if (found->second.axes == 0) refuse(ErrorId::bad_layer, "'{}' gives a vector, not a grid", layer.like);
     const MarginShape shape = cropped_to(input(), layer.like, found->second.grid);
     append(make_margins(layer.kind, shape, input(), types(), last_.grid));
   }

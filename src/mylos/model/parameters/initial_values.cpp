@@ -158,6 +158,14 @@ void require_initial_rules_apply(const Chain& chain, const ModelOptions& model, 
       if (rule == nullptr) continue;
       require_finite_constant(where(static_cast<std::size_t>(rule - model.initialize.data())), path,
                               spec.type, *rule);
+      if (rule->kind == Initializer::orthogonal && chain.signature(stage).kind == "spectral" &&
+          spec.is_matrix) {
+        fail_input(
+            ErrorId::bad_value,
+            "{}: {} has a complex matrix for each mode in its rows, and \"orthogonal\" is for one real "
+            "matrix; leave the spectral layers out of 'match', or take \"xavier_normal\" or \"normal\"",
+            where(static_cast<std::size_t>(rule - model.initialize.data())), path);
+      }
       if (spec.is_matrix || !is_for_matrices(rule->kind)) continue;
       fail_input(
           ErrorId::bad_value,

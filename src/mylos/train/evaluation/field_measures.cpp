@@ -154,4 +154,16 @@ std::size_t FieldMeasures::memory_bytes(std::int64_t outputs) {
   return 2 * static_cast<std::size_t>(outputs) * sizeof(double);
 }
 
+std::size_t FieldMeasures::constant_bytes(std::span<const Measure> wanted, const Chain& chain) {
+  if (!has_field_measure(wanted)) return 0;
+  require_field_measures(wanted, chain);
+  const FieldNorm norm(field_of(chain), is_named(wanted, Measure::relative_h1));
+  std::size_t bytes = norm.constants().size_bytes();
+  if (norm.derivative() != Derivative::spectral) return bytes;
+  const FieldDerivatives derivatives = norm.derivatives(norm.constants().data());
+  for (int a = 0; a < derivatives.axes; ++a)
+    bytes += static_cast<std::size_t>(derivatives.axis[a].extent) * sizeof(double);
+  return bytes;
+}
+
 }  // namespace mylos

@@ -157,6 +157,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi, const OnlineOpti
     assembly.network = plan_network(options, ranks.rank(), ranks.size(), own.input_gradients);
     const Chain& chain = assembly.network.chain;
     require_weights(chain);
+    require_margins(chain, options.model);
     require_rules_apply(chain, options.precision);
     require_groups_match(chain, options.optimizer);
     require_initial_rules_apply(chain, options.model);

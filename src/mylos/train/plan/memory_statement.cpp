@@ -15,6 +15,7 @@
 #include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
+#include "mylos/train/evaluation/field_measures.hpp"
 #include "mylos/train/evaluation/rollout_evaluation.hpp"
 #include "mylos/train/evaluation/sample_pictures.hpp"
 #include "mylos/train/health/health_rows.hpp"
@@ -65,7 +66,8 @@ std::size_t evaluation_data_bytes(const RunData& data, const EvaluationOptions& 
 std::size_t measure_bytes(const Chain& chain, std::int64_t samples, std::span<const Measure> measures,
                           const RunData* data) {
   const std::size_t kept = Measures::kept_bytes(measures, chain.outputs());
-  std::size_t bytes = Measures::memory_bytes(measures, chain.outputs(), samples);
+  std::size_t bytes = Measures::memory_bytes(measures, chain.outputs(), samples) +
+                      FieldMeasures::constant_bytes(measures, chain);
   for (const DataPart part : judging_parts) {
     if (data != nullptr && data->has(part)) bytes += kept;
   }

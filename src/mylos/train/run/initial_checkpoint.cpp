@@ -48,6 +48,10 @@ struct DataOfDeck {
     const ModelOptions& model = options.model;
     if (options.data.train.empty()) {
       if (model.type == ModelType::gpt) state.vocabulary = Vocabulary::tokens(model.vocabulary);
+      run_on_all(ranks, [&] {
+        options.model.point_weights = read_point_weights(options.data.weights, options.model.outputs);
+      });
+      note_agreed_weights(options.model, ranks);
       return;
     }
     run_on_all(ranks, [&] {
@@ -55,14 +59,19 @@ struct DataOfDeck {
       complete(options, *data);
     });
     state.data_identity = agreed_identity(*data, options.data, ranks);
-    require_agreed(options.model.point_weights, ranks);
-    note_weights(options.model, state);
+    note_agreed_weights(options.model, ranks);
     run_on_all(ranks, [&] {
       static_cast<void>(run_length(options, data->epochs()));
       static_cast<void>(watched_metric(options, *data));
       state.normalizer = data->normalizer(output.line);
       state.vocabulary = data->vocabulary();
     });
+  }
+
+ private:
+  void note_agreed_weights(const ModelOptions& model, RankGroup& ranks) {
+    require_agreed(model.point_weights, ranks);
+    note_weights(model, state);
   }
 };
 
@@ -103,6 +112,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   run_on_all(ranks, [&] {
     chain = make_chain(options.model, options.precision, options.run.seed, false);
     require_weights(chain, deck.places);
+    require_margins(chain, options.model, deck.places);
     require_rules_apply(chain, options.precision);
     require_groups_match(chain, options.optimizer, deck.places);
     require_initial_rules_apply(chain, options.model, deck.places);

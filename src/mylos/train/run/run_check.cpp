@@ -91,6 +91,7 @@ void require_consistent(const NetworkPlan& network, const RunData& data, const P
   const Options& options = network.options;
   const Chain& chain = network.chain;
   require_weights(chain, places);
+  require_margins(chain, options.model, places);
   require_rules_apply(chain, options.precision);
   require_groups_match(chain, options.optimizer, places);
   require_initial_rules_apply(chain, options.model, places);
