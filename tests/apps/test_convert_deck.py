@@ -12,6 +12,7 @@ import h5py
 import numpy
 
 import reference_gpt2
+from safetensors_file import write
 from small_problem import Command, environment, gpt_deck
 
 # On a grid of 6 x 4 points and 2 channels: taps, groups and points that no other order of them has.
@@ -99,22 +100,7 @@ modes = [4, 5]
 [precision]
 compute = "fp32"
 """
-WORDS = {"float32": "F32", "float64": "F64", "float16": "F16", "int64": "I64", "complex64": "C64", "uint16": "BF16", "bool": "BOOL"}
 TWO_LAYERS = {"b.weight": (4, 3), "b.bias": (4,), "a.weight": (2, 4), "a.bias": (2,)}
-
-
-def write(path, tensors, order=None):
-    """safetensors in this order; uint16 stands for the bits of BF16. `order`: what the metadata state."""
-    header, data = {}, b""
-    if order is not None:
-        header["__metadata__"] = {"mylos.order": "\n".join(order)}
-    for name, tensor in tensors.items():
-        raw = numpy.ascontiguousarray(tensor).tobytes()
-        header[name] = {"dtype": WORDS[str(tensor.dtype)], "shape": list(tensor.shape),
-                        "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
 
 
 def weights_of(path):
