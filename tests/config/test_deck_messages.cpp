@@ -20,7 +20,8 @@ void expect_refused(const std::string& key, const std::string& value, const std:
 }
 
 const std::string sections =
-    "run, initial, data, data.arrays, data.augment, model, rollout, precision, precision.scaler, "
+    "run, initial, data, data.arrays, data.augment, data.weights, model, rollout, precision, "
+    "precision.scaler, "
     "precision.adaptation, memory, "
     "optimizer, "
     "schedule, "

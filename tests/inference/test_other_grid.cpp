@@ -168,8 +168,8 @@ TEST_F(OtherGrid, IsRefusedWhereItHasFewerPointsThanModes) {
   EXPECT_TRUE(is_refused(
       {8, 4, 2}, ErrorId::bad_layer,
       {file, "8 x 6 x 2", "8 x 4 x 2", "'block1_spectral'", "5 modes", "largest number allowed is 4"}));
-  EXPECT_TRUE(is_refused({0, 6, 2}, ErrorId::bad_layer, {"height is 0"}));
-  EXPECT_TRUE(is_refused({-8, -6, 2}, ErrorId::bad_layer, {"height is -8"}));
+  EXPECT_TRUE(is_refused({0, 6, 2}, ErrorId::data_mismatch, {file, "0 x 6 x 2", "at least 1"}));
+  EXPECT_TRUE(is_refused({-8, -6, 2}, ErrorId::data_mismatch, {file, "-8 x -6 x 2", "at least 1"}));
   EXPECT_TRUE(is_refused({std::int64_t{1} << 40, std::int64_t{1} << 40, 2}, ErrorId::bad_layer, {file}));
 }
 

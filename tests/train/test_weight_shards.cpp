@@ -113,7 +113,7 @@ std::vector<Options> many_runs(DType compute) {
 std::vector<Options> many_deep_runs(DType compute) {
   std::vector<Options> all;
   for (Options options : many_runs(compute)) {
-    if (options.data.micro_batch > 0) continue;
+    if (options.data.micro_batch > 0 || options.model.type == ModelType::chain) continue;
     options.model.hidden = {24, 16, 24, 16, 40, 8};
     options.communication.bucket_bytes = 64;
     all.push_back(options);
