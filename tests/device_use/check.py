@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 
+import h5py
 import numpy
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "scripts"))
@@ -53,6 +54,8 @@ CASES = [
     Case("GPT of characters, algorithms measured", "gpt_shakespeare", ["kernels.gemm=measure"], 300),
     Case("GPT of characters, float", "gpt_shakespeare", ["precision.compute=fp32"], 270),
     Case("GPT of characters, odd sizes", "gpt_shakespeare", ODD, 300),
+    Case("Fourier operator on 85 x 85 points, bf16", "fno-darcy", [], 1000),
+    Case("Fourier operator on 85 x 85 points, fp16", "fno-darcy", ["precision.compute=fp16"], 1000),
     Case("MLP of Fashion-MNIST, NCCL", "fashion_mlp", BY_NCCL, 60, 60, ranks=2),
     Case("GPT of characters, NCCL, cut gradients", "gpt_shakespeare", [*BY_NCCL, "optimizer.shard=gradients"], 330, 330,
          ranks=2),
@@ -95,6 +98,10 @@ class Bench:
             self.must(["prepare", "idx", "data/images.gz", "data/labels.gz", "--out", f"data/fashion_{name}.h5"])
         self.must(["prepare", "tokens", "data/train.bin", "--vocabulary", "50257", "--out", "data/train_tokens.h5"])
         self.must(["prepare", "text", "data/text", "--out", "data/shakespeare.h5"])
+        (data / "darcy").mkdir()
+        for name in ("train", "test"):
+            with h5py.File(data / f"darcy/{name}.h5", "w") as file:
+                file["a"], file["u"] = random.random((2, 40, 85, 85), dtype=numpy.float32)
 
     def must(self, arguments):
         result = self.run(arguments)

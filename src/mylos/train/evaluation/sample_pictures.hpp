@@ -31,8 +31,9 @@ class SamplePictures {
   /// All ranks, after the last batch. Returns the pictures on rank 0, and nothing on others; forgets them.
   [[nodiscard]] std::vector<FieldPicture> gather(RankGroup& ranks);
 
-  /// Returns the bytes in host memory.
+  /// Return the bytes in host memory, and those in the device's while a sample's outputs are converted.
   [[nodiscard]] static std::size_t memory_bytes(const Chain& chain);
+  [[nodiscard]] static std::size_t device_bytes(const Chain& chain);
 
  private:
   struct Taken {

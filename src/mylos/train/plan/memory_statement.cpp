@@ -74,18 +74,24 @@ std::size_t measure_bytes(const Chain& chain, std::int64_t samples, std::span<co
   return bytes;
 }
 
-/// Returns the bytes of the pictures and rollouts of evaluations.
-std::size_t field_bytes(const Options& options, const Chain& chain, std::int64_t samples,
-                        const RunData* data) {
-  std::size_t bytes = 0;
+/// The bytes of the pictures and rollouts of evaluations.
+struct FieldBytes {
+  std::size_t host = 0;
+  std::size_t device = 0;
+};
+
+FieldBytes field_bytes(const Options& options, const Chain& chain, std::int64_t samples,
+                       const RunData* data) {
+  FieldBytes bytes;
   for (const DataPart part : judging_parts) {
     if (data != nullptr && data->has(part) && SamplePictures::are_of(chain))
-      bytes = SamplePictures::memory_bytes(chain);
+      bytes = {SamplePictures::memory_bytes(chain), SamplePictures::device_bytes(chain)};
   }
   if (data == nullptr || options.run.rollout_steps == 0) return bytes;
-  return bytes + RolloutEvaluation(options).memory_bytes(samples) +
-         RowInference::memory_bytes(chain, samples) +
-         static_cast<std::size_t>(samples * chain.inputs()) * sizeof(float);
+  bytes.host += RolloutEvaluation(options).memory_bytes(samples) +
+                static_cast<std::size_t>(samples * chain.inputs()) * sizeof(float);
+  bytes.device += RowInference::memory_bytes(chain, samples);
+  return bytes;
 }
 
 /// Returns the modelled time of the update on a rank, from its memory traffic. It reads gradients, reads and
@@ -260,6 +266,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
     batches = static_cast<std::size_t>(data->reader_bytes(reader));
     evaluation = evaluation_data_bytes(*data, passes);
   }
+  const FieldBytes fields = field_bytes(options, chain, step.micro_batch, problem.data);
   statement.entries = {
       {"process after start-up", problem.place.process_bytes, false},
       {library_name, library_bytes, false},
@@ -286,7 +293,8 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"evaluation data", evaluation, false},
       {"measures of evaluations", measure_bytes(chain, step.micro_batch, options.run.metrics, problem.data),
        false},
-      {"fields of evaluations", field_bytes(options, chain, step.micro_batch, problem.data), false},
+      {"fields of evaluations", fields.host, false},
+      {"fields of evaluations on the device", fields.device},
       {"checkpoint writing", checkpoint_buffer_bytes(), false},
   };
   return statement;
