@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <filesystem>
 
 #include "data/arrays/array_builders.hpp"
 
@@ -168,6 +169,23 @@ TEST(ArrayWindows, CacheReadsEachLevelOnceWhateverTheOrder) {
     EXPECT_EQ(targets_of(*store, sample).front(), static_cast<float>(sample + 1));
   }
   EXPECT_LT(store->checking_bytes(), std::int64_t{32} << 20);
+}
+
+TEST(ArrayWindows, TargetsOfABlockComeFromTheLevelsOfItsInputs) {
+  const TemporaryFolder folder;
+  for (const char* chunks : {"", ", chunks=(6, 64, 64)"}) {
+    const std::string path = write_arrays(
+        folder / "a.h5", fmt::format("f.create_dataset('u', data=n.zeros((400, 64, 64), 'f4'){})", chunks));
+    const auto store = open_array_store({path}, one_array("/u", {"time", "y", "x"}));
+    const std::int64_t block = store->block_samples();
+    ASSERT_GT(block, 20);
+    ASSERT_LT(4 * block, store->samples());
+    inputs_of(*store, 2 * block, block);
+    // From now on a level that the cache does not hold is refused.
+    std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(2));
+    EXPECT_NO_THROW(targets_of(*store, 2 * block, block - 1)) << chunks;
+    EXPECT_THROW(targets_of(*store, 0), Error) << chunks;
+  }
 }
 
 }  // namespace
