@@ -16,7 +16,6 @@
 #include "mylos/model/layers/output_loss.hpp"
 #include "mylos/model/layers/residual_output.hpp"
 #include "mylos/model/network/layer_blocks.hpp"
-#include "mylos/precision/policy.hpp"
 
 namespace mylos {
 namespace {
@@ -172,17 +171,14 @@ class NetworkBuilder {
 
   [[nodiscard]] LayerInput input() const { return {name_, last_.grid, last_.axes}; }
 
-  [[nodiscard]] DType input_type(DType type) const {
-    return chain_.blocks.empty() ? entry_type_.value_or(type) : last_.type;
-  }
+  /// Returns whether the next block is the first one, and needs no gradient of its input.
+  [[nodiscard]] bool is_first() const { return chain_.blocks.empty() && !chain_.input_gradients; }
 
   /// Sets the options that dense and convolution have in common.
   template <class ProductOptions>
   void set_product(ProductOptions& options, const LayerOptions& layer, std::string_view kind) const {
-    options.type = compute_type(precision_, name_, kind);
-    options.input_type = input_type(options.type);
-    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    options.first = chain_.blocks.empty() && !chain_.input_gradients;
+    types().set(options, name_, kind);
+    options.first = is_first();
     options.seed = seed_;
     if (!has_fused_activation(layer)) return;
     options.activation = layer.activation;
@@ -191,7 +187,6 @@ class NetworkBuilder {
 
   void add_dense(const LayerOptions& layer) {
     DenseOptions options;
-    options.name = name_;
     options.inputs = last_.grid.columns();
     options.outputs = layer.outputs > 0 ? layer.outputs : model_.outputs;
     if (options.inputs > max_numbers / std::max<std::int64_t>(1, options.outputs)) {
@@ -207,7 +202,6 @@ class NetworkBuilder {
 
   void add_convolution(const LayerOptions& layer) {
     ConvolutionOptions options;
-    options.name = name_;
     options.shape = convolution_of(layer, input());
     options.bias = layer.bias;
     set_product(options, layer, "conv");
@@ -217,13 +211,10 @@ class NetworkBuilder {
 
   void add_spectral(const LayerOptions& layer) {
     SpectralOptions options;
-    options.name = name_;
+    types().set(options, name_, "spectral");
     options.shape = spectral_of(layer, input());
     options.bias = layer.bias;
-    options.type = compute_type(precision_, name_, "spectral");
-    options.input_type = input_type(options.type);
-    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    options.first = chain_.blocks.empty() && !chain_.input_gradients;
+    options.first = is_first();
     append(std::make_unique<SpectralBlock>(options));
     last_.grid = output_grid(options.shape);
   }
