@@ -52,14 +52,6 @@ Extents along_axes(const PerAxis& given, std::int64_t absent, const LayerInput& 
   return result;
 }
 
-/// Returns the points of a margin: a part of the axis, rounded to even where it is a half.
-std::int64_t margin_points(double margin, std::int64_t points) {
-  const double exact = margin * static_cast<double>(points);
-  const auto below = static_cast<std::int64_t>(std::floor(exact));
-  const double rest = exact - static_cast<double>(below);
-  return rest > 0.5 || (rest == 0.5 && below % 2 != 0) ? below + 1 : below;
-}
-
 /// Checks the shape as the kernels do; messages name the layer.
 template <class Shape>
 Shape checked(const Shape& shape, const LayerInput& input, const char* does) {
@@ -182,7 +174,8 @@ MarginShape padded_by(const LayerOptions& layer, const LayerInput& input) {
   for (std::size_t axis = 0; axis < input.axes; ++axis) {
     const double margin = layer.margin.size() == 1 ? layer.margin.front() : layer.margin[axis];
     const std::size_t at = 3 - input.axes + axis;
-    shape.before[at] = margin_points(margin, shape.inner.extent[at]);
+    shape.before[at] =
+        static_cast<std::int64_t>(std::nearbyint(margin * static_cast<double>(shape.inner.extent[at])));
     shape.outer[at] += 2 * shape.before[at];
   }
   return checked(shape, input, "pad");
@@ -197,8 +190,7 @@ MarginShape cropped_to(const LayerInput& input, const std::string& like, const G
     if (removed < 0) {
       fail_input(ErrorId::bad_layer,
                  "model.layers: layer '{}' cannot crop {} to the grid of '{}', which has {} points in {}; a "
-                 "crop "
-                 "takes a smaller grid",
+                 "crop takes a smaller grid",
                  input.layer, describe(input.grid), like, target.extent[axis], axis_names[axis]);
     }
     shape.before[axis] = removed / 2;
