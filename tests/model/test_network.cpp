@@ -3,30 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "model/listed_layers.hpp"
 #include "model/recompute.hpp"
 #include "support/said.hpp"
 
 namespace mylos::network_test {
 
-LayerOptions conv(std::string name, std::int64_t outputs, PerAxis kernel, PerAxis stride = {}) {
-  return {.kind = LayerKind::conv,
-          .name = std::move(name),
-          .outputs = outputs,
-          .kernel = std::move(kernel),
-          .stride = std::move(stride)};
-}
-
-ModelOptions model_on(std::vector<std::int64_t> shape, std::int64_t outputs,
-                      std::vector<LayerOptions> layers) {
-  ModelOptions model;
-  model.type = ModelType::chain;
-  model.shape = std::move(shape);
-  model.inputs = 1;
-  for (const std::int64_t extent : model.shape) model.inputs *= extent;
-  model.outputs = outputs;
-  model.chain = std::move(layers);
-  return model;
-}
+using test::conv;
+using test::model_on;
 
 /// A residual connection, a U-Net's, and a separate norm, activation and dropout.
 ModelOptions network() {
