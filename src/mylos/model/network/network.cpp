@@ -135,7 +135,7 @@ class NetworkBuilder {
   }
 
  private:
-  /// Returns what would give the network as many outputs as the data has.
+  /// Returns what would give the network the number of outputs that the data has.
   [[nodiscard]] std::string how_to_give_outputs() const {
     const std::int64_t points = last_.grid.points();
     if (last_.axes == 0 || model_.outputs % points != 0)
