@@ -15,7 +15,7 @@ std::size_t element_bytes(std::int64_t elements, DType type) {
   return static_cast<std::size_t>(elements) * size_of(type);
 }
 
-std::size_t result_bytes(const GemmBatch& batch) {
+std::size_t bytes_of_results(const GemmBatch& batch) {
   return element_bytes(batch.count * batch.stride_c, batch.one.c);
 }
 
@@ -40,7 +40,9 @@ class SpectralConvolution::Buffers {
   }
 
   /// Returns the bytes of the memory that has been counted.
-  [[nodiscard]] std::size_t bytes() const { return bytes_[0] + bytes_[1] + aligned_bytes(gemm_bytes_); }
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return bytes_[0] + bytes_[1] + aligned_bytes(gemm_bytes_);
+  }
 
   std::byte* next(std::size_t bytes) {
     current_ = 1 - current_;
@@ -53,7 +55,7 @@ class SpectralConvolution::Buffers {
   }
   /// Counts what multiply() takes.
   void count(const GemmEngine& engine, const GemmBatch& batch) {
-    next(result_bytes(batch));
+    next(bytes_of_results(batch));
     count_workspace(engine, batch);
   }
 
@@ -62,7 +64,7 @@ class SpectralConvolution::Buffers {
   }
   /// Returns the results, in the next buffer.
   void* multiply(const SpectralStep& step, const GemmBatch& batch, const void* a, const void* b) {
-    void* const c = next(result_bytes(batch));
+    void* const c = next(bytes_of_results(batch));
     multiply(step, batch, {a, b, c});
     return c;
   }
@@ -228,7 +230,7 @@ std::size_t SpectralConvolution::analysis_workspace(const Engines& engines, std:
              "the coefficients of {} samples are too many for one kernel, which counts those of {}", samples,
              max_samples());
   }
-  return counted_analysis(engines, samples).bytes();
+  return counted_analysis(engines, samples).memory_bytes();
 }
 
 void SpectralConvolution::analyse(const SpectralStep& step, const ConstTensor& x,
@@ -249,7 +251,7 @@ SpectralConvolution::Buffers SpectralConvolution::counted_synthesis(const Engine
 }
 
 std::size_t SpectralConvolution::synthesis_workspace(const Engines& engines, std::int64_t samples) const {
-  return counted_synthesis(engines, samples).bytes();
+  return counted_synthesis(engines, samples).memory_bytes();
 }
 
 void SpectralConvolution::synthesise(const SpectralStep& step, const ConstTensor& coefficients,
