@@ -242,13 +242,18 @@ class NetworkBuilder {
     append(std::move(block));
   }
 
+  /// Returns the output of an earlier layer. `does`: what the current layer does with it.
+  [[nodiscard]] const Place& output_of(const std::string& earlier, std::string_view does) const {
+    const auto found = places_.find(earlier);
+    if (found == places_.end())
+      refuse(ErrorId::unknown_name, "{} '{}', which is not an earlier layer", does, earlier);
+    return found->second;
+  }
+
   /// Returns the boundary that the layer reads besides its input.
   [[nodiscard]] Place skip_of(const LayerOptions& layer) {
-    const auto found = places_.find(layer.skip_from);
     if (layer.skip_from.empty()) refuse(ErrorId::missing_key, "needs 'skip_from', the layer that it reads");
-    if (found == places_.end())
-      refuse(ErrorId::unknown_name, "reads '{}', which is not an earlier layer", layer.skip_from);
-    Place from = found->second;
+    Place from = output_of(layer.skip_from, "reads");
     if (from.boundary >= last_.boundary) refuse(ErrorId::bad_layer, "reads its input '{}'", layer.skip_from);
     if (from.boundary == 0) from.type = chain_.input_type();
     left_.erase(from.boundary);
@@ -279,12 +284,10 @@ class NetworkBuilder {
   }
 
   void add_crop(const LayerOptions& layer) {
-    const auto found = places_.find(layer.like);
     if (layer.like.empty()) refuse(ErrorId::missing_key, "needs 'like', the layer whose grid it takes");
-    if (found == places_.end())
-      refuse(ErrorId::unknown_name, "takes the grid of '{}', which is not an earlier layer", layer.like);
-    if (found->second.axes == 0) refuse(ErrorId::bad_layer, "'{}' gives a vector, not a grid", layer.like);
-    const MarginShape shape = cropped_to(input(), layer.like, found->second.grid);
+    const Place& target = output_of(layer.like, "takes the grid of");
+    if (target.axes == 0) refuse(ErrorId::bad_layer, "'{}' gives a vector, not a grid", layer.like);
+    const MarginShape shape = cropped_to(input(), layer.like, target.grid);
     append(make_margins(layer.kind, shape, input(), types(), last_.grid));
   }
 
