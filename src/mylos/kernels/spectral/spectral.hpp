@@ -34,7 +34,7 @@
 
 namespace mylos {
 
-enum class MixedRows;
+enum class MixedRows;  // spectral_coefficients.hpp
 
 /// Return the matrix of an axis, row-major: C / points [basis, points] for the analysis, Cᵀ [points, basis]
 /// for the synthesis. Computed in double; cos and sin of multiples of a quarter turn are exact.
