@@ -1,6 +1,7 @@
 // Networks with the layers of operators: coordinates, margins, spectral layers and gated skips.
 #include <gtest/gtest.h>
 
+#include "model/listed_layers.hpp"
 #include "model/recompute.hpp"
 #include "mylos/model/network/network.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
@@ -8,21 +9,8 @@
 
 namespace mylos::operator_layers_test {
 
-LayerOptions conv(std::string name, std::int64_t outputs, PerAxis kernel) {
-  return {.kind = LayerKind::conv, .name = std::move(name), .outputs = outputs, .kernel = std::move(kernel)};
-}
-
-ModelOptions model_on(std::vector<std::int64_t> shape, std::int64_t outputs,
-                      std::vector<LayerOptions> layers) {
-  ModelOptions model;
-  model.type = ModelType::chain;
-  model.shape = std::move(shape);
-  model.inputs = 1;
-  for (const std::int64_t extent : model.shape) model.inputs *= extent;
-  model.outputs = outputs;
-  model.chain = std::move(layers);
-  return model;
-}
+using test::conv;
+using test::model_on;
 
 /// Coordinates, margins, a spectral layer and a gated skip, of other types than their neighbours.
 ModelOptions operator_network() {
@@ -46,7 +34,7 @@ ModelOptions operator_network() {
                    conv("head", 1, {1})});
 }
 
-TEST(OperatorLayers, HaveTheGridsOfItsMargins) {
+TEST(OperatorLayers, HaveTheGridsOfTheirMargins) {
   ModelOptions model = operator_network();
   model.loss = LossType::mse;
   const Chain chain = make_network(model, {}, 1, false);
@@ -87,10 +75,11 @@ TEST(OperatorLayers, GiveTheSameBitsWhateverIsComputedAgain) {
 }
 
 TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {
-  const auto refusal = [](LayerOptions layer) {
-    return test::refusal_of([&] {
-      static_cast<void>(make_network(model_on({4, 6, 2}, 0, {conv("first", 2, {1}), layer}), {}, 1, false));
-    });
+  const auto refused = [](const ModelOptions& model) {
+    return test::refusal_of([&] { static_cast<void>(make_network(model, {}, 1, false)); });
+  };
+  const auto refusal = [&](LayerOptions layer) {
+    return refused(model_on({4, 6, 2}, 0, {conv("first", 2, {1}), std::move(layer)}));
   };
   EXPECT_TRUE(test::says(refusal({.kind = LayerKind::pad, .name = "wide"}), ErrorId::missing_key,
                          {"'wide'", "'margin'"}));
@@ -117,24 +106,19 @@ TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {
                                        {{.kind = LayerKind::upsample, .name = "fine"},
                                         {.kind = LayerKind::max_pool, .name = "coarse", .kernel = {4}},
                                         {.kind = LayerKind::crop, .name = "small", .like = "fine"}});
-  EXPECT_TRUE(test::says(test::refusal_of([&] { static_cast<void>(make_network(larger, {}, 1, false)); }),
-                         ErrorId::bad_layer,
+  EXPECT_TRUE(test::says(refused(larger), ErrorId::bad_layer,
                          {"'small'", "'fine'", "8 points in height", "a crop takes a smaller grid"}));
   const ModelOptions flat = model_on({4, 6, 2}, 0,
                                      {{.kind = LayerKind::dense, .name = "flat", .outputs = 6},
                                       {.kind = LayerKind::crop, .name = "small", .like = "flat"}});
-  EXPECT_TRUE(test::says(test::refusal_of([&] { static_cast<void>(make_network(flat, {}, 1, false)); }),
-                         ErrorId::bad_layer, {"'small'", "'flat' gives a vector, not a grid"}));
+  EXPECT_TRUE(
+      test::says(refused(flat), ErrorId::bad_layer, {"'small'", "'flat' gives a vector, not a grid"}));
   const ModelOptions fields = model_on({4, 6, 2}, 72, {conv("first", 2, {1})});
-  EXPECT_TRUE(test::says(test::refusal_of([&] { static_cast<void>(make_network(fields, {}, 1, false)); }),
-                         ErrorId::bad_layer, {"'first'", "24 points", "needs 3 channels", "model.fields"}));
-  const ModelOptions vector = [&] {
-    ModelOptions model = model_on({8}, 0, {{.kind = LayerKind::coordinates, .name = "place"}});
-    model.shape = {};
-    return model;
-  }();
-  EXPECT_TRUE(test::says(test::refusal_of([&] { static_cast<void>(make_network(vector, {}, 1, false)); }),
-                         ErrorId::bad_layer, {"'place'", "a vector of 8"}));
+  EXPECT_TRUE(test::says(refused(fields), ErrorId::bad_layer,
+                         {"'first'", "24 points", "needs 3 channels", "model.fields"}));
+  ModelOptions vector = model_on({8}, 0, {{.kind = LayerKind::coordinates, .name = "place"}});
+  vector.shape = {};
+  EXPECT_TRUE(test::says(refused(vector), ErrorId::bad_layer, {"'place'", "a vector of 8"}));
 }
 
 TEST(OperatorLayers, RefuseOrthogonalSpectralWeights) {

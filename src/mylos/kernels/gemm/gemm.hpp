@@ -71,8 +71,8 @@ struct GemmBatch {
   std::int64_t stride_a = 0;  ///< elements from A_i to A_i+1
   std::int64_t stride_b = 0;
   std::int64_t stride_c = 0;
-  bool together =
-      false;  ///< small GEMMs: a host's threads divide the batch, not each GEMM; see run_batched()
+  /// Small GEMMs: a host's threads divide the batch, not each GEMM; see GemmEngine::run_batched().
+  bool together = false;
 
   friend bool operator==(const GemmBatch&, const GemmBatch&) = default;
 };
@@ -150,7 +150,8 @@ class GemmEngine {
   virtual void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
                    void* workspace) = 0;
 
-  /// Returns true if run_batched is one launch for any count. Otherwise it runs one GEMM after the other.
+  /// Returns true if run_batched is one launch for any count. Otherwise it runs one GEMM after the
+  /// other, except in a batch `together`.
   [[nodiscard]] virtual bool batches() const { return false; }
 
   /// Returns the bytes of workspace that suffice for `run_batched` of this batch and of every batch that is
@@ -159,9 +160,9 @@ class GemmEngine {
     return workspace_bytes(batch.one);
   }
 
-  /// Computes all GEMMs of the batch. `first` holds the operands of the first. A batch `together` is one
-  /// launch on hosts too, by the tiles, with the bits that each of its GEMMs has there. Throws Error as `run`
-  /// does, and if the problem has an epilogue.
+  /// Computes all GEMMs of the batch. `first` holds the operands of the first. Engines that have the tiles
+  /// compute a batch `together` in one launch, with the bits that the tiles give to each of its GEMMs. Throws
+  /// Error as `run` does, and if the problem has an epilogue.
   virtual void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
                            void* workspace);
 };

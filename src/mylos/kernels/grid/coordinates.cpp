@@ -1,6 +1,7 @@
 #include "mylos/kernels/grid/coordinates.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/kernels/grid/grid_points.hpp"
 #include "mylos/kernels/launch/columns.hpp"
 
@@ -25,12 +26,6 @@ void write_positions(const Execution& exec, const GridShape& grid, std::size_t a
       });
 }
 
-/// Returns a view with one row per point.
-template <class Void>
-BasicTensor<Void> point_rows(const BasicTensor<Void>& tensor, std::int64_t points) {
-  return {tensor.data(), tensor.type(), tensor.rows() * points, tensor.columns() / points};
-}
-
 void check_matrices(const GridShape& grid, std::size_t axes, const ConstTensor& x, const ConstTensor& y) {
   const std::int64_t columns = with_coordinates(grid, axes).columns();
   if (x.rows() == y.rows() && x.columns() == grid.columns() && y.columns() == columns && x.type() == y.type())
@@ -52,7 +47,7 @@ void append_coordinates(const Execution& exec, const GridShape& grid, std::size_
                         const Tensor& y) {
   check_matrices(grid, axes, x, y);
   const std::int64_t points = grid.points();
-  copy_columns(exec, {point_rows(x, points)}, {point_rows(y, points)}, grid.channels);
+  copy_columns(exec, {by_points(x, points)}, {by_points(y, points)}, grid.channels);
   dispatch(y.type(), [&]<class T>(TypeTag<T>) { write_positions(exec, grid, axes, y.rows(), y.as<T>()); });
 }
 
@@ -60,7 +55,7 @@ void coordinates_backward(const Execution& exec, const GridShape& grid, std::siz
                           const ConstTensor& dy, const Tensor& dx) {
   check_matrices(grid, axes, dx, dy);
   const std::int64_t points = grid.points();
-  copy_columns(exec, {point_rows(dy, points)}, {point_rows(dx, points)}, grid.channels);
+  copy_columns(exec, {by_points(dy, points)}, {by_points(dx, points)}, grid.channels);
 }
 
 }  // namespace mylos

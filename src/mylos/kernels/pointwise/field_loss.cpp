@@ -16,23 +16,33 @@ ChannelGroups groups_of(const FieldPoints& field, bool per_channel) {
   return per_channel ? ChannelGroups{field.channels, 1} : ChannelGroups{1, field.channels};
 }
 
+/// Returns the sum over the points of w times the sum of term(i) over the numbers i of the channels [first,
+/// first + width) at the point.
+template <class Term>
+KOKKOS_FORCEINLINE_FUNCTION double weighted_sum(const Row& row, const FieldPoints& field, std::int64_t first,
+                                                std::int64_t width, const Term& term) {
+  const float* const weights = field.weights;
+  const std::int64_t channels = field.channels;
+  return row.sum(field.points, [=](std::int64_t point) {
+    double sum = 0;
+    for (std::int64_t i = point * channels + first; i < point * channels + first + width; ++i) sum += term(i);
+    return weights == nullptr ? sum : static_cast<double>(weights[point]) * sum;
+  });
+}
+
 template <class T, class Loss>
 void weighted_mean(const Execution& exec, KernelName name, const FieldPoints& field, const LossArrays& arrays,
                    const Loss& loss) {
   const T* predictions = arrays.predictions.as<T>();
   T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
-  const float* targets = arrays.targets;
   const float* weights = field.weights;
-  const float* loss_scale = arrays.loss_scale;
-  const float inverse_count = arrays.inverse_count;
-  float* row_loss = arrays.row_loss;
   const std::int64_t points = field.points;
   const std::int64_t channels = field.channels;
   const std::int64_t columns = points * channels;
   for_each_row(
       exec, name, arrays.predictions.rows(), columns, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* p = predictions + index * columns;
-        const float* t = targets + index * columns;
+        const float* t = arrays.targets + index * columns;
         const Loss of = loss;
         const double sum = row.sum(points, [=](std::int64_t point) {
           double total = 0;
@@ -43,14 +53,16 @@ void weighted_mean(const Execution& exec, KernelName name, const FieldPoints& fi
         const double inverse_columns = 1.0 / static_cast<double>(columns);
         if (d_predictions != nullptr) {
           T* d = d_predictions + index * columns;
-          const float factor = *loss_scale * inverse_count * static_cast<float>(inverse_columns);
+          const float factor =
+              *arrays.loss_scale * arrays.inverse_count * static_cast<float>(inverse_columns);
           row.for_each(points, [=](std::int64_t point) {
             const float of_point = factor * weights[point];
             for (std::int64_t c = point * channels; c < (point + 1) * channels; ++c)
               d[c] = from_float<T>(of_point * of.slope(to_float(p[c]), t[c]));
           });
         }
-        row.once([=]() { row_loss[index] = static_cast<float>(sum * inverse_columns); });
+        float* const mean = arrays.row_loss + index;
+        row.once([=]() { *mean = static_cast<float>(sum * inverse_columns); });
       });
 }
 
@@ -66,11 +78,7 @@ void relative_l2(const Execution& exec, const FieldPoints& field, ChannelGroups 
                  const LossArrays& arrays) {
   const T* predictions = arrays.predictions.as<T>();
   T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
-  const float* targets = arrays.targets;
   const float* weights = field.weights;
-  const float* loss_scale = arrays.loss_scale;
-  const float inverse_count = arrays.inverse_count;
-  float* row_loss = arrays.row_loss;
   const std::int64_t points = field.points;
   const std::int64_t channels = field.channels;
   const std::int64_t columns = points * channels;
@@ -78,29 +86,23 @@ void relative_l2(const Execution& exec, const FieldPoints& field, ChannelGroups 
       exec, "relative_l2", arrays.predictions.rows(), columns,
       KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* p = predictions + index * columns;
-        const float* t = targets + index * columns;
+        const float* t = arrays.targets + index * columns;
         const double inverse_groups = 1.0 / static_cast<double>(groups.count);
         double total = 0;
         for (std::int64_t group = 0; group < groups.count; ++group) {
           const std::int64_t first = group * groups.width;
           const std::int64_t width = groups.width;
-          const double error = Kokkos::sqrt(row.sum(points, [=](std::int64_t point) {
-            double sum = 0;
-            for (std::int64_t c = point * channels + first; c < point * channels + first + width; ++c)
-              sum += static_cast<double>(SquaredError::value(to_float(p[c]), t[c]));
-            return weights == nullptr ? sum : static_cast<double>(weights[point]) * sum;
+          const double error = Kokkos::sqrt(weighted_sum(row, field, first, width, [=](std::int64_t i) {
+            return static_cast<double>(SquaredError::value(to_float(p[i]), t[i]));
           }));
-          const double norm = Kokkos::sqrt(row.sum(points, [=](std::int64_t point) {
-            double sum = 0;
-            for (std::int64_t c = point * channels + first; c < point * channels + first + width; ++c)
-              sum += static_cast<double>(t[c]) * static_cast<double>(t[c]);
-            return weights == nullptr ? sum : static_cast<double>(weights[point]) * sum;
+          const double norm = Kokkos::sqrt(weighted_sum(row, field, first, width, [=](std::int64_t i) {
+            return static_cast<double>(t[i]) * static_cast<double>(t[i]);
           }));
           const double share = (norm > 0 ? 1.0 / norm : 1.0) * inverse_groups;
           if (d_predictions != nullptr) {
             T* d = d_predictions + index * columns;
             const auto inverse_error = static_cast<float>(error == 0 ? 0.0 : 1.0 / error);
-            const float factor = *loss_scale * inverse_count * static_cast<float>(share);
+            const float factor = *arrays.loss_scale * arrays.inverse_count * static_cast<float>(share);
             row.for_each(points, [=](std::int64_t point) {
               const float of_point = weights == nullptr ? inverse_error : inverse_error * weights[point];
               for (std::int64_t c = point * channels + first; c < point * channels + first + width; ++c)
@@ -109,7 +111,8 @@ void relative_l2(const Execution& exec, const FieldPoints& field, ChannelGroups 
           }
           total += error * share;
         }
-        row.once([=]() { row_loss[index] = static_cast<float>(total); });
+        float* const loss = arrays.row_loss + index;
+        row.once([=]() { *loss = static_cast<float>(total); });
       });
 }
 
@@ -133,11 +136,7 @@ void relative_h1(const Execution& exec, const FieldPoints& field, const Slopes<D
                  ChannelGroups groups, const LossArrays& arrays, float* workspace) {
   const T* predictions = arrays.predictions.as<T>();
   T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
-  const float* targets = arrays.targets;
   const float* weights = field.weights;
-  const float* loss_scale = arrays.loss_scale;
-  const float inverse_count = arrays.inverse_count;
-  float* row_loss = arrays.row_loss;
   const std::int64_t points = field.points;
   const std::int64_t channels = field.channels;
   const std::int64_t columns = points * channels;
@@ -145,7 +144,7 @@ void relative_h1(const Execution& exec, const FieldPoints& field, const Slopes<D
       exec, "relative_h1", arrays.predictions.rows(), columns,
       KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* p = predictions + index * columns;
-        const float* t = targets + index * columns;
+        const float* t = arrays.targets + index * columns;
         float* const errors = workspace + index * columns * (1 + slopes.axes);
         row.for_each(columns, [=](std::int64_t c) { errors[c] = to_float(p[c]) - t[c]; });
         row.barrier();
@@ -154,17 +153,11 @@ void relative_h1(const Execution& exec, const FieldPoints& field, const Slopes<D
         for (std::int64_t group = 0; group < groups.count; ++group) {
           const std::int64_t first = group * groups.width;
           const std::int64_t last = first + groups.width;
-          double error = row.sum(points, [=](std::int64_t point) {
-            double sum = 0;
-            for (std::int64_t c = point * channels + first; c < point * channels + last; ++c)
-              sum += static_cast<double>(errors[c]) * static_cast<double>(errors[c]);
-            return weights == nullptr ? sum : static_cast<double>(weights[point]) * sum;
+          double error = weighted_sum(row, field, first, groups.width, [=](std::int64_t i) {
+            return static_cast<double>(errors[i]) * static_cast<double>(errors[i]);
           });
-          double norm = row.sum(points, [=](std::int64_t point) {
-            double sum = 0;
-            for (std::int64_t c = point * channels + first; c < point * channels + last; ++c)
-              sum += static_cast<double>(t[c]) * static_cast<double>(t[c]);
-            return weights == nullptr ? sum : static_cast<double>(weights[point]) * sum;
+          double norm = weighted_sum(row, field, first, groups.width, [=](std::int64_t i) {
+            return static_cast<double>(t[i]) * static_cast<double>(t[i]);
           });
           for (int a = 0; a < slopes.axes; ++a) {
             const AxisSlope<D> axis = slopes.axis[a];
@@ -197,7 +190,7 @@ void relative_h1(const Execution& exec, const FieldPoints& field, const Slopes<D
             row.barrier();
             T* d = d_predictions + index * columns;
             const auto inverse_size = static_cast<float>(size == 0 ? 0.0 : 1.0 / size);
-            const float factor = *loss_scale * inverse_count * static_cast<float>(share);
+            const float factor = *arrays.loss_scale * arrays.inverse_count * static_cast<float>(share);
             const Slopes<D> of = slopes;
             row.for_each(points, [=](std::int64_t point) {
               const float weight = weights == nullptr ? 1.0f : weights[point];
@@ -214,7 +207,8 @@ void relative_h1(const Execution& exec, const FieldPoints& field, const Slopes<D
           }
           total += size * share;
         }
-        row.once([=]() { row_loss[index] = static_cast<float>(total); });
+        float* const loss = arrays.row_loss + index;
+        row.once([=]() { *loss = static_cast<float>(total); });
       });
 }
 

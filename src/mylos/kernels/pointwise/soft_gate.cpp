@@ -114,7 +114,8 @@ void soft_gate_forward(const Execution& exec, const ConstTensor& x, const ConstT
 }
 
 std::size_t soft_gate_workspace(std::int64_t rows, std::int64_t columns) {
-  // Fewer rows may be more blocks than this number of rows, if theirs are shorter.
+  // With more rows than these the blocks are longer: their number is at most that of these rows, but may be
+  // smaller, and fewer rows must not need more memory.
   const std::int64_t bounded = std::min(rows, PointBlocks::min_rows * PointBlocks::max_blocks);
   const std::int64_t blocks = PointBlocks::to_sum(1, bounded).count();
   return static_cast<std::size_t>(blocks * columns) * sizeof(float);

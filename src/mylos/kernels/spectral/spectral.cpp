@@ -15,6 +15,10 @@ std::size_t element_bytes(std::int64_t elements, DType type) {
   return static_cast<std::size_t>(elements) * size_of(type);
 }
 
+std::size_t bytes_of_results(const GemmBatch& batch) {
+  return element_bytes(batch.count * batch.stride_c, batch.one.c);
+}
+
 std::int64_t product_over(const Extents& extents, std::size_t first, std::size_t end) {
   std::int64_t product = 1;
   for (std::size_t axis = first; axis < end; ++axis) product *= extents[axis];
@@ -23,8 +27,8 @@ std::int64_t product_over(const Extents& extents, std::size_t first, std::size_t
 
 }  // namespace
 
-/// Two buffers that the values of a pass use in turn, and the workspace of its GEMMs. The same calls first
-/// count their sizes and then, with memory, return where each value lies.
+/// Two buffers that the values of a pass use alternately, and the workspace of its GEMMs. Each pass first
+/// counts the sizes of its values and then, with memory, takes them in the same order.
 class SpectralConvolution::Buffers {
  public:
   /// Counts the bytes of the values.
@@ -35,15 +39,35 @@ class SpectralConvolution::Buffers {
     gemm_ = pieces.take_bytes(counted.gemm_bytes_);
   }
 
+  /// Returns the bytes of the memory that has been counted.
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return bytes_[0] + bytes_[1] + aligned_bytes(gemm_bytes_);
+  }
+
   std::byte* next(std::size_t bytes) {
     current_ = 1 - current_;
     bytes_[current_] = std::max(bytes_[current_], aligned_bytes(bytes));
     return data_[current_];
   }
-  void multiply(const GemmEngine& engine, const GemmBatch& batch) {
+
+  void count_workspace(const GemmEngine& engine, const GemmBatch& batch) {
     gemm_bytes_ = std::max(gemm_bytes_, engine.batch_workspace_bytes(batch));
   }
-  [[nodiscard]] std::byte* gemm() const { return gemm_; }
+  /// Counts what multiply() takes.
+  void count(const GemmEngine& engine, const GemmBatch& batch) {
+    next(bytes_of_results(batch));
+    count_workspace(engine, batch);
+  }
+
+  void multiply(const SpectralStep& step, const GemmBatch& batch, const GemmOperands& first) const {
+    step.engines.gemm.run_batched(step.exec, batch, first, gemm_);
+  }
+  /// Returns the results, in the next buffer.
+  void* multiply(const SpectralStep& step, const GemmBatch& batch, const void* a, const void* b) {
+    void* const c = next(bytes_of_results(batch));
+    multiply(step, batch, {a, b, c});
+    return c;
+  }
 
  private:
   std::size_t bytes_[2] = {};
@@ -53,27 +77,28 @@ class SpectralConvolution::Buffers {
   int current_ = 1;
 };
 
+/// The GEMMs of a transform, axis by axis; none for an axis of one point.
+struct SpectralConvolution::Transform {
+  struct AxisGemms {
+    std::size_t axis = 0;
+    GemmBatch batch;
+  };
+
+  [[nodiscard]] const AxisGemms* begin() const { return axes; }
+  [[nodiscard]] const AxisGemms* end() const { return axes + count; }
+  [[nodiscard]] bool is_last(const AxisGemms& gemms) const { return &gemms + 1 == end(); }
+
+  int count = 0;
+  AxisGemms axes[3];
+};
+
 /// The workspace of the backward pass.
 struct SpectralConvolution::Backward {
   Backward(const SpectralConvolution& own, const Engines& engines, std::int64_t samples, bool input,
            std::byte* workspace)
       : pieces(workspace),
         mirrored(pieces.take_tensor(own.type_, mode_count(own.shape_), 4 * samples * own.shape_.outputs)),
-        buffers(counted(own, engines, samples, input), pieces) {}
-
-  static Buffers counted(const SpectralConvolution& own, const Engines& engines, std::int64_t samples,
-                         bool input) {
-    Buffers counted;
-    own.plan_analysis(counted, engines, samples, own.shape_.outputs);
-    const std::int64_t modes = mode_count(own.shape_);
-    counted.next(element_bytes(modes * 2 * own.shape_.input.channels * own.shape_.outputs, DType::fp32));
-    counted.multiply(engines.gemm, own.weight_products(samples));
-    if (!input) return counted;
-    counted.next(element_bytes(modes * 2 * samples * own.shape_.input.channels, DType::fp32));
-    counted.multiply(engines.gemm, own.transposed_mixing(samples));
-    own.plan_synthesis(counted, engines, samples, own.shape_.input.channels);
-    return counted;
-  }
+        buffers(own.counted_backward(engines, samples, input), pieces) {}
 
   Pieces pieces;
   Tensor mirrored;  // ê
@@ -85,147 +110,118 @@ SpectralConvolution::SpectralConvolution(const SpectralShape& shape, DType type)
   check(shape_);
 }
 
-/// Returns the GEMMs that transform one axis of [outer, axis, inner], from or to its points.
-GemmBatch SpectralConvolution::along_axis(std::size_t axis, std::int64_t outer, std::int64_t inner,
-                                          bool to_points, DType result) const {
-  const std::int64_t points = shape_.input.extent[axis];
-  const std::int64_t basis = basis_size(shape_.modes[axis]);
-  const GemmProblem one{.m = to_points ? points : basis,
-                        .n = inner,
-                        .k = to_points ? basis : points,
-                        .a = type_,
-                        .b = type_,
-                        .c = result,
-                        .bias_type = result};
-  GemmBatch batch = batch_of(one, outer);
-  batch.stride_a = 0;
+/// Returns the GEMMs of the transform to (or from) points. The last results of one from points are floats.
+SpectralConvolution::Transform SpectralConvolution::transform(bool to_points, std::int64_t samples,
+                                                              std::int64_t channels) const {
+  const Extents& points = shape_.input.extent;
+  const Extents basis = coefficient_grid(shape_, 1).extent;
+  Transform result;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t axis = to_points ? 2 - i : i;
+    if (points[axis] == 1) continue;
+    const std::int64_t inner = product_over(points, axis + 1, 3) * channels;
+    const DType type = !to_points && inner == channels ? DType::fp32 : type_;
+    GemmBatch batch = batch_of({.m = to_points ? points[axis] : basis[axis],
+                                .n = inner,
+                                .k = to_points ? basis[axis] : points[axis],
+                                .a = type_,
+                                .b = type_,
+                                .c = type,
+                                .bias_type = type},
+                               samples * product_over(basis, 0, axis));
+    batch.stride_a = 0;
+    batch.together = true;
+    result.axes[result.count++] = {axis, batch};
+  }
+  return result;
+}
+
+/// Returns a GEMM for each mode, with results in float.
+GemmBatch SpectralConvolution::of_modes(GemmProblem one) const {
+  one.a = one.b = one.bias_type = type_;
+  one.c = DType::fp32;
+  GemmBatch batch = batch_of(one, mode_count(shape_));
   batch.together = true;
   return batch;
 }
 
 /// Returns the products [re; im] · [Re W, Im W] of each mode.
 GemmBatch SpectralConvolution::mixing(std::int64_t samples) const {
-  GemmBatch batch = batch_of({.m = 2 * samples,
-                              .n = 2 * shape_.outputs,
-                              .k = shape_.input.channels,
-                              .a = type_,
-                              .b = type_,
-                              .c = DType::fp32,
-                              .bias_type = type_},
-                             mode_count(shape_));
-  batch.together = true;
-  return batch;
+  return of_modes({.m = 2 * samples, .n = 2 * shape_.outputs, .k = shape_.input.channels});
 }
 
 /// Returns the products [re, im; im, -re] · [Re W, Im W]ᵀ of each mode.
 GemmBatch SpectralConvolution::transposed_mixing(std::int64_t samples) const {
-  GemmBatch batch = batch_of({.m = 2 * samples,
-                              .n = shape_.input.channels,
-                              .k = 2 * shape_.outputs,
-                              .transpose_b = true,
-                              .a = type_,
-                              .b = type_,
-                              .c = DType::fp32,
-                              .bias_type = type_},
-                             mode_count(shape_));
-  batch.together = true;
-  return batch;
+  return of_modes(
+      {.m = 2 * samples, .n = shape_.input.channels, .k = 2 * shape_.outputs, .transpose_b = true});
 }
 
 /// Returns the products [re; im]ᵀ · [re, im; im, -re] of each mode.
 GemmBatch SpectralConvolution::weight_products(std::int64_t samples) const {
-  GemmBatch batch = batch_of({.m = shape_.input.channels,
-                              .n = 2 * shape_.outputs,
-                              .k = 2 * samples,
-                              .transpose_a = true,
-                              .a = type_,
-                              .b = type_,
-                              .c = DType::fp32,
-                              .bias_type = type_},
-                             mode_count(shape_));
-  batch.together = true;
-  return batch;
+  return of_modes(
+      {.m = shape_.input.channels, .n = 2 * shape_.outputs, .k = 2 * samples, .transpose_a = true});
 }
 
 void SpectralConvolution::plan_analysis(Buffers& buffers, const Engines& engines, std::int64_t samples,
                                         std::int64_t channels) const {
-  const Extents& points = shape_.input.extent;
-  const Extents basis = coefficient_grid(shape_, 1).extent;
-  const std::int64_t coefficients = samples * product_over(basis, 0, 3) * channels;
-  bool is_float = false;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (points[axis] == 1) continue;
-    is_float = product_over(points, axis + 1, 3) == 1;
-    const std::int64_t outer = samples * product_over(basis, 0, axis);
-    const std::int64_t inner = product_over(points, axis + 1, 3) * channels;
-    const DType result = is_float ? DType::fp32 : type_;
-    buffers.next(element_bytes(outer * basis[axis] * inner, result));
-    buffers.multiply(engines.gemm, along_axis(axis, outer, inner, false, result));
-  }
-  if (!is_float) buffers.next(element_bytes(coefficients, DType::fp32));  // a grid of one point
+  const Transform gemms = transform(false, samples, channels);
+  for (const auto& of_axis : gemms) buffers.count(engines.gemm, of_axis.batch);
+  if (gemms.count == 0) buffers.next(element_bytes(samples * channels, DType::fp32));
 }
 
 /// Returns q [samples, coefficients · channels].
 const float* SpectralConvolution::run_analysis(const SpectralStep& step, Buffers& buffers,
                                                const ConstTensor& x, std::int64_t channels) const {
-  const std::int64_t samples = x.rows();
-  const Extents& points = shape_.input.extent;
-  const Extents basis = coefficient_grid(shape_, 1).extent;
-  const void* from = x.data();
-  bool is_float = false;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (points[axis] == 1) continue;
-    is_float = product_over(points, axis + 1, 3) == 1;
-    const std::int64_t outer = samples * product_over(basis, 0, axis);
-    const std::int64_t inner = product_over(points, axis + 1, 3) * channels;
-    const DType result = is_float ? DType::fp32 : type_;
-    void* const to = buffers.next(element_bytes(outer * basis[axis] * inner, result));
-    step.engines.gemm.run_batched(step.exec, along_axis(axis, outer, inner, false, result),
-                                  {step.matrices.analysis[axis], from, to}, buffers.gemm());
-    from = to;
-  }
-  if (is_float) return static_cast<const float*>(from);
-  std::byte* const copy = buffers.next(element_bytes(samples * channels, DType::fp32));
-  convert(step.exec, x, Tensor(copy, DType::fp32, samples, channels));
+  const Transform gemms = transform(false, x.rows(), channels);
+  const void* values = x.data();
+  for (const auto& of_axis : gemms)
+    values = buffers.multiply(step, of_axis.batch, step.matrices.analysis[of_axis.axis], values);
+  if (gemms.count > 0) return static_cast<const float*>(values);
+  std::byte* const copy = buffers.next(element_bytes(x.rows() * channels, DType::fp32));  // of one point
+  convert(step.exec, x, Tensor(copy, DType::fp32, x.rows(), channels));
   return reinterpret_cast<const float*>(copy);
 }
 
 void SpectralConvolution::plan_synthesis(Buffers& buffers, const Engines& engines, std::int64_t samples,
                                          std::int64_t channels) const {
-  const Extents& points = shape_.input.extent;
-  const Extents basis = coefficient_grid(shape_, 1).extent;
-  buffers.next(element_bytes(samples * product_over(basis, 0, 3) * channels, type_));
-  for (std::size_t axis = 3; axis-- > 0;) {
-    if (points[axis] == 1) continue;
-    const std::int64_t outer = samples * product_over(basis, 0, axis);
-    const std::int64_t inner = product_over(points, axis + 1, 3) * channels;
-    if (product_over(points, 0, axis) > 1) buffers.next(element_bytes(outer * points[axis] * inner, type_));
-    buffers.multiply(engines.gemm, along_axis(axis, outer, inner, true, type_));
+  buffers.next(element_bytes(samples * coefficient_grid(shape_, channels).columns(), type_));
+  const Transform gemms = transform(true, samples, channels);
+  for (const auto& of_axis : gemms) {
+    if (gemms.is_last(of_axis)) {
+      buffers.count_workspace(engines.gemm, of_axis.batch);
+    } else {
+      buffers.count(engines.gemm, of_axis.batch);
+    }
   }
 }
 
-/// Computes y of q, in the type, which the last buffer holds.
-void SpectralConvolution::run_synthesis(const SpectralStep& step, Buffers& buffers, const void* q,
-                                        std::int64_t channels, const Tensor& y) const {
+/// Computes y of the modes' coefficients, which the last buffer holds.
+void SpectralConvolution::run_synthesis(const SpectralStep& step, Buffers& buffers, const void* mixed,
+                                        MixedRows rows, const ConstTensor& bias, std::int64_t channels,
+                                        const Tensor& y) const {
   const std::int64_t samples = y.rows();
-  const Extents& points = shape_.input.extent;
-  const Extents basis = coefficient_grid(shape_, 1).extent;
-  const void* from = q;
-  for (std::size_t axis = 3; axis-- > 0;) {
-    if (points[axis] == 1) continue;
-    const std::int64_t outer = samples * product_over(basis, 0, axis);
-    const std::int64_t inner = product_over(points, axis + 1, 3) * channels;
-    const bool is_last = product_over(points, 0, axis) == 1;
-    void* const to = is_last ? y.data() : buffers.next(element_bytes(outer * points[axis] * inner, type_));
-    step.engines.gemm.run_batched(step.exec, along_axis(axis, outer, inner, true, type_),
-                                  {step.matrices.synthesis[axis], from, to}, buffers.gemm());
-    from = to;
+  const std::int64_t columns = coefficient_grid(shape_, channels).columns();
+  const Tensor q(buffers.next(element_bytes(samples * columns, type_)), type_, samples, columns);
+  scatter_modes(step.exec, shape_, samples, channels, static_cast<const float*>(mixed), rows, bias, q);
+  const Transform gemms = transform(true, samples, channels);
+  if (gemms.count == 0) return convert(step.exec, q, y);
+  const void* values = q.data();
+  for (const auto& of_axis : gemms) {
+    const void* const matrix = step.matrices.synthesis[of_axis.axis];
+    if (gemms.is_last(of_axis)) return buffers.multiply(step, of_axis.batch, {matrix, values, y.data()});
+    values = buffers.multiply(step, of_axis.batch, matrix, values);
   }
-  if (shape_.input.points() == 1) convert(step.exec, ConstTensor(q, type_, samples, channels), y);
 }
 
 std::int64_t SpectralConvolution::max_samples() const {
   return Divisor::max / std::max(mode_count(shape_), coefficient_grid(shape_, 1).points());
+}
+
+SpectralConvolution::Buffers SpectralConvolution::counted_analysis(const Engines& engines,
+                                                                   std::int64_t samples) const {
+  Buffers counted;
+  plan_analysis(counted, engines, samples, shape_.input.channels);
+  return counted;
 }
 
 std::size_t SpectralConvolution::analysis_workspace(const Engines& engines, std::int64_t samples) const {
@@ -234,54 +230,48 @@ std::size_t SpectralConvolution::analysis_workspace(const Engines& engines, std:
              "the coefficients of {} samples are too many for one kernel, which counts those of {}", samples,
              max_samples());
   }
-  Buffers counted;
-  plan_analysis(counted, engines, samples, shape_.input.channels);
-  Pieces pieces(nullptr);
-  static_cast<void>(Buffers(counted, pieces));
-  return pieces.bytes();
+  return counted_analysis(engines, samples).memory_bytes();
 }
 
 void SpectralConvolution::analyse(const SpectralStep& step, const ConstTensor& x,
                                   const Tensor& coefficients) const {
   const std::int64_t channels = shape_.input.channels;
-  Buffers counted;
-  plan_analysis(counted, step.engines, x.rows(), channels);
   Pieces pieces(step.workspace);
-  Buffers buffers(counted, pieces);
+  Buffers buffers(counted_analysis(step.engines, x.rows()), pieces);
   const float* const q = run_analysis(step, buffers, x, channels);
   gather_modes(step.exec, shape_, x.rows(), channels, q, ModeRows::parts, coefficients);
 }
 
-std::size_t SpectralConvolution::synthesis_workspace(const Engines& engines, std::int64_t samples) const {
+SpectralConvolution::Buffers SpectralConvolution::counted_synthesis(const Engines& engines,
+                                                                    std::int64_t samples) const {
   Buffers counted;
-  counted.next(element_bytes(mode_count(shape_) * 4 * samples * shape_.outputs, DType::fp32));
-  counted.multiply(engines.gemm, mixing(samples));
+  counted.count(engines.gemm, mixing(samples));
   plan_synthesis(counted, engines, samples, shape_.outputs);
-  Pieces pieces(nullptr);
-  static_cast<void>(Buffers(counted, pieces));
-  return pieces.bytes();
+  return counted;
+}
+
+std::size_t SpectralConvolution::synthesis_workspace(const Engines& engines, std::int64_t samples) const {
+  return counted_synthesis(engines, samples).memory_bytes();
 }
 
 void SpectralConvolution::synthesise(const SpectralStep& step, const ConstTensor& coefficients,
                                      const ConstTensor& weight, const ConstTensor& bias,
                                      const Tensor& y) const {
-  const std::int64_t samples = y.rows();
-  const std::size_t mixed_bytes =
-      element_bytes(mode_count(shape_) * 4 * samples * shape_.outputs, DType::fp32);
-  Buffers counted;
-  counted.next(mixed_bytes);
-  counted.multiply(step.engines.gemm, mixing(samples));
-  plan_synthesis(counted, step.engines, samples, shape_.outputs);
   Pieces pieces(step.workspace);
-  Buffers buffers(counted, pieces);
+  Buffers buffers(counted_synthesis(step.engines, y.rows()), pieces);
+  const void* const mixed = buffers.multiply(step, mixing(y.rows()), coefficients.data(), weight.data());
+  run_synthesis(step, buffers, mixed, MixedRows::blocks, bias, shape_.outputs, y);
+}
 
-  auto* const mixed = reinterpret_cast<float*>(buffers.next(mixed_bytes));
-  step.engines.gemm.run_batched(step.exec, mixing(samples), {coefficients.data(), weight.data(), mixed},
-                                buffers.gemm());
-  const std::int64_t columns = coefficient_grid(shape_, shape_.outputs).columns();
-  const Tensor q(buffers.next(element_bytes(samples * columns, type_)), type_, samples, columns);
-  scatter_modes(step.exec, shape_, samples, shape_.outputs, mixed, MixedRows::blocks, bias, q);
-  run_synthesis(step, buffers, q.data(), shape_.outputs, y);
+SpectralConvolution::Buffers SpectralConvolution::counted_backward(const Engines& engines,
+                                                                   std::int64_t samples, bool input) const {
+  Buffers counted;
+  plan_analysis(counted, engines, samples, shape_.outputs);
+  counted.count(engines.gemm, weight_products(samples));
+  if (!input) return counted;
+  counted.count(engines.gemm, transposed_mixing(samples));
+  plan_synthesis(counted, engines, samples, shape_.input.channels);
+  return counted;
 }
 
 std::size_t SpectralConvolution::backward_workspace(const Engines& engines, std::int64_t samples,
@@ -293,9 +283,7 @@ void SpectralConvolution::backward(const SpectralStep& step, const ConstTensor& 
                                    const ConstTensor& weight, const ConstTensor& dy,
                                    const SpectralGradients& gradients) const {
   const std::int64_t samples = dy.rows();
-  const std::int64_t inputs = shape_.input.channels;
   const bool needs_input = !gradients.input.empty();
-  GemmEngine& gemm = step.engines.gemm;
   Backward own(*this, step.engines, samples, needs_input, step.workspace);
   Buffers& buffers = own.buffers;
 
@@ -304,33 +292,21 @@ void SpectralConvolution::backward(const SpectralStep& step, const ConstTensor& 
     bias_gradient(step.exec, shape_, samples, of_dy, gradients.accumulate, gradients.bias);
   gather_modes(step.exec, shape_, samples, shape_.outputs, of_dy, ModeRows::mirror, own.mirrored);
 
-  const std::int64_t modes = mode_count(shape_);
-  auto* const products =
-      reinterpret_cast<float*>(buffers.next(element_bytes(modes * 2 * inputs * shape_.outputs, DType::fp32)));
-  gemm.run_batched(step.exec, weight_products(samples), {coefficients.data(), own.mirrored.data(), products},
-                   buffers.gemm());
-  scale_weight_gradient(step.exec, shape_, products, gradients.accumulate, gradients.weight);
+  const void* const products =
+      buffers.multiply(step, weight_products(samples), coefficients.data(), own.mirrored.data());
+  scale_weight_gradient(step.exec, shape_, static_cast<const float*>(products), gradients.accumulate,
+                        gradients.weight);
   if (!needs_input) return;
 
-  auto* const mixed =
-      reinterpret_cast<float*>(buffers.next(element_bytes(modes * 2 * samples * inputs, DType::fp32)));
-  gemm.run_batched(step.exec, transposed_mixing(samples), {own.mirrored.data(), weight.data(), mixed},
-                   buffers.gemm());
-  const std::int64_t columns = coefficient_grid(shape_, inputs).columns();
-  const Tensor q(buffers.next(element_bytes(samples * columns, type_)), type_, samples, columns);
-  scatter_modes(step.exec, shape_, samples, inputs, mixed, MixedRows::parts, {}, q);
-  run_synthesis(step, buffers, q.data(), inputs, gradients.input);
+  const void* const mixed =
+      buffers.multiply(step, transposed_mixing(samples), own.mirrored.data(), weight.data());
+  run_synthesis(step, buffers, mixed, MixedRows::parts, {}, shape_.input.channels, gradients.input);
 }
 
 double SpectralConvolution::transform_flops(std::int64_t channels) const {
-  const Extents& points = shape_.input.extent;
-  const Extents basis = coefficient_grid(shape_, 1).extent;
   double flops = 0;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (points[axis] == 1) continue;
-    flops += 2.0 * static_cast<double>(product_over(basis, 0, axis + 1)) *
-             static_cast<double>(product_over(points, axis, 3)) * static_cast<double>(channels);
-  }
+  for (const auto& of_axis : transform(false, 1, channels))
+    flops += flops_of(of_axis.batch.one) * static_cast<double>(of_axis.batch.count);
   return flops;
 }
 

@@ -34,6 +34,8 @@
 
 namespace mylos {
 
+enum class MixedRows;  // spectral_coefficients.hpp
+
 /// Return the matrix of an axis, row-major: C / points [basis, points] for the analysis, Cᵀ [points, basis]
 /// for the synthesis. Computed in double; cos and sin of multiples of a quarter turn are exact.
 [[nodiscard]] std::vector<float> analysis_matrix(std::int64_t points, std::int64_t modes);
@@ -108,21 +110,25 @@ class SpectralConvolution {
 
  private:
   class Buffers;
+  struct Transform;
   struct Backward;
 
-  [[nodiscard]] GemmBatch along_axis(std::size_t axis, std::int64_t outer, std::int64_t inner, bool to_points,
-                                     DType result) const;
+  [[nodiscard]] Transform transform(bool to_points, std::int64_t samples, std::int64_t channels) const;
+  [[nodiscard]] GemmBatch of_modes(GemmProblem one) const;
   [[nodiscard]] GemmBatch mixing(std::int64_t samples) const;
   [[nodiscard]] GemmBatch transposed_mixing(std::int64_t samples) const;
   [[nodiscard]] GemmBatch weight_products(std::int64_t samples) const;
   void plan_analysis(Buffers& buffers, const Engines& engines, std::int64_t samples,
                      std::int64_t channels) const;
-  void plan_synthesis(Buffers& buffers, const Engines& engines, std::int64_t samples,
-                      std::int64_t channels) const;
   [[nodiscard]] const float* run_analysis(const SpectralStep& step, Buffers& buffers, const ConstTensor& x,
                                           std::int64_t channels) const;
-  void run_synthesis(const SpectralStep& step, Buffers& buffers, const void* q, std::int64_t channels,
-                     const Tensor& y) const;
+  void plan_synthesis(Buffers& buffers, const Engines& engines, std::int64_t samples,
+                      std::int64_t channels) const;
+  void run_synthesis(const SpectralStep& step, Buffers& buffers, const void* mixed, MixedRows rows,
+                     const ConstTensor& bias, std::int64_t channels, const Tensor& y) const;
+  [[nodiscard]] Buffers counted_analysis(const Engines& engines, std::int64_t samples) const;
+  [[nodiscard]] Buffers counted_synthesis(const Engines& engines, std::int64_t samples) const;
+  [[nodiscard]] Buffers counted_backward(const Engines& engines, std::int64_t samples, bool input) const;
 
   SpectralShape shape_;
   DType type_;

@@ -33,6 +33,19 @@ double basis_value(std::int64_t index, std::int64_t half, std::int64_t point, st
   return index <= half ? cos_of_turns(index * point, points) : sin_of_turns((index - half) * point, points);
 }
 
+/// Writes the numbers value(row, column) of a row-major matrix from index `first` on.
+template <class Value>
+void write_rows(std::int64_t columns, std::int64_t first, std::span<float> numbers, const Value& value) {
+  std::int64_t row = first / columns;
+  std::int64_t column = first % columns;
+  for (float& number : numbers) {
+    number = static_cast<float>(value(row, column));
+    if (++column < columns) continue;
+    column = 0;
+    ++row;
+  }
+}
+
 std::size_t matrix_size(std::int64_t points, std::int64_t modes) {
   return static_cast<std::size_t>(basis_size(modes) * points);
 }
@@ -40,26 +53,15 @@ std::size_t matrix_size(std::int64_t points, std::int64_t modes) {
 }  // namespace
 
 void write_analysis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers) {
-  std::int64_t index = first / points;
-  std::int64_t point = first % points;
-  for (float& number : numbers) {
-    number = static_cast<float>(basis_value(index, modes / 2, point, points) / static_cast<double>(points));
-    if (++point < points) continue;
-    point = 0;
-    ++index;
-  }
+  write_rows(points, first, numbers, [=](std::int64_t index, std::int64_t point) {
+    return basis_value(index, modes / 2, point, points) / static_cast<double>(points);
+  });
 }
 
 void write_synthesis(std::int64_t points, std::int64_t modes, std::int64_t first, std::span<float> numbers) {
-  const std::int64_t basis = basis_size(modes);
-  std::int64_t point = first / basis;
-  std::int64_t index = first % basis;
-  for (float& number : numbers) {
-    number = static_cast<float>(basis_value(index, modes / 2, point, points));
-    if (++index < basis) continue;
-    index = 0;
-    ++point;
-  }
+  write_rows(basis_size(modes), first, numbers, [=](std::int64_t point, std::int64_t index) {
+    return basis_value(index, modes / 2, point, points);
+  });
 }
 
 std::vector<float> analysis_matrix(std::int64_t points, std::int64_t modes) {

@@ -1,8 +1,11 @@
 #include "mylos/model/block/layer_shapes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <type_traits>
+#include <vector>
 
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/norm/group_norm.hpp"
@@ -33,31 +36,21 @@ GridShape require_grid(const LayerInput& input, const char* does) {
       input.layer, does, input.grid.channels);
 }
 
-/// Requires one number for all axes, or one for each.
-void require_axes(std::size_t numbers, const LayerInput& input, const char* key) {
-  if (numbers == 1 || numbers == input.axes) return;
-  fail_input(ErrorId::bad_layer,
-             "model.layers: layer '{}' has {} numbers in '{}', and its grid has {} ax{}s; give 1{}",
-             input.layer, numbers, key, input.axes, input.axes == 1 ? "i" : "e",
-             input.axes == 1 ? "" : fmt::format(" or {}", input.axes));
-}
-
 /// Returns the deck's numbers on the axes of the grid; missing axes get `absent`.
-Extents along_axes(const PerAxis& given, std::int64_t absent, const LayerInput& input, const char* key) {
-  Extents result = {absent, absent, absent};
+template <class Number>
+std::array<Number, 3> along_axes(const std::vector<Number>& given, std::type_identity_t<Number> absent,
+                                 const LayerInput& input, const char* key) {
+  std::array<Number, 3> result = {absent, absent, absent};
   if (given.empty()) return result;
-  require_axes(given.size(), input, key);
+  if (given.size() != 1 && given.size() != input.axes) {
+    fail_input(ErrorId::bad_layer,
+               "model.layers: layer '{}' has {} numbers in '{}', and its grid has {} ax{}s; give 1{}",
+               input.layer, given.size(), key, input.axes, input.axes == 1 ? "i" : "e",
+               input.axes == 1 ? "" : fmt::format(" or {}", input.axes));
+  }
   for (std::size_t axis = 0; axis < input.axes; ++axis)
     result[3 - input.axes + axis] = given.size() == 1 ? given.front() : given[axis];
   return result;
-}
-
-/// Returns the points of a margin: a part of the axis, rounded to even where it is a half.
-std::int64_t margin_points(double margin, std::int64_t points) {
-  const double exact = margin * static_cast<double>(points);
-  const auto below = static_cast<std::int64_t>(std::floor(exact));
-  const double rest = exact - static_cast<double>(below);
-  return rest > 0.5 || (rest == 0.5 && below % 2 != 0) ? below + 1 : below;
 }
 
 /// Checks the shape as the kernels do; messages name the layer.
@@ -177,13 +170,12 @@ MarginShape padded_by(const LayerOptions& layer, const LayerInput& input) {
   if (layer.margin.empty())
     fail_input(ErrorId::missing_key, "model.layers: layer '{}' needs 'margin', the width of its margins",
                input.layer);
-  require_axes(layer.margin.size(), input, "margin");
-  shape.outer = shape.inner.extent;
-  for (std::size_t axis = 0; axis < input.axes; ++axis) {
-    const double margin = layer.margin.size() == 1 ? layer.margin.front() : layer.margin[axis];
-    const std::size_t at = 3 - input.axes + axis;
-    shape.before[at] = margin_points(margin, shape.inner.extent[at]);
-    shape.outer[at] += 2 * shape.before[at];
+  const std::array<double, 3> margin = along_axes(layer.margin, 0, input, "margin");
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t points = shape.inner.extent[axis];
+    shape.before[axis] =
+        static_cast<std::int64_t>(std::nearbyint(margin[axis] * static_cast<double>(points)));
+    shape.outer[axis] = points + 2 * shape.before[axis];
   }
   return checked(shape, input, "pad");
 }
@@ -197,8 +189,7 @@ MarginShape cropped_to(const LayerInput& input, const std::string& like, const G
     if (removed < 0) {
       fail_input(ErrorId::bad_layer,
                  "model.layers: layer '{}' cannot crop {} to the grid of '{}', which has {} points in {}; a "
-                 "crop "
-                 "takes a smaller grid",
+                 "crop takes a smaller grid",
                  input.layer, describe(input.grid), like, target.extent[axis], axis_names[axis]);
     }
     shape.before[axis] = removed / 2;

@@ -35,7 +35,7 @@ struct BorrowedParameter {
   std::string own_name;  // the head's name for it
 };
 
-/// The fields of a network's outputs, and what norms of them are taken of.
+/// The field that a network's outputs form, and how a loss takes norms of it.
 struct OutputField {
   GridShape grid;
   std::size_t axes = 1;  // the last axes of the three

@@ -32,13 +32,6 @@ template <class Options>
   return take_copy(pieces, signature.input_type, signature.compute_type, rows, signature.inputs);
 }
 
-/// Returns a view with one row per point.
-template <class Void>
-[[nodiscard]] BasicTensor<Void> by_points(const BasicTensor<Void>& matrix, std::int64_t points,
-                                          std::int64_t channels) {
-  return {matrix.data(), matrix.type(), matrix.rows() * points, channels};
-}
-
 /// Returns the cost of a block that saves `saved` bytes, for `rows` rows of its matrix.
 [[nodiscard]] inline BlockCost norm_cost(const Signature& signature, std::int64_t rows, std::size_t forward,
                                          std::size_t saved, std::size_t backward) {

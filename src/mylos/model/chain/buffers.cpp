@@ -33,6 +33,13 @@ std::vector<BufferSpec> constants_of_blocks(const Chain& chain) {
   return all;
 }
 
+/// Enqueues a copy of values on the host; the target has their number of elements.
+template <class T>
+void copy_from_host(const Execution& exec, const T* values, const Tensor& target) {
+  using OnHost = Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
+  Kokkos::deep_copy(exec, target.flat<T>(), OnHost(values, static_cast<std::size_t>(target.size())));
+}
+
 /// Computes and copies the constant piece by piece: the host holds at most 2 MiB of it, however large it is.
 void set_constant(const Execution& exec, const BufferSpec& spec, const Tensor& target) {
   constexpr std::int64_t most = std::int64_t{1} << 18;
@@ -44,9 +51,7 @@ void set_constant(const Execution& exec, const BufferSpec& spec, const Tensor& t
       const auto count = static_cast<std::size_t>(std::min(most, spec.size - first));
       spec.values(first, std::span(numbers).first(count));
       std::transform(numbers.data(), numbers.data() + count, rounded.data(), from_float<T>);
-      using OnHost = Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
-      const Tensor piece = target.elements(first, static_cast<std::int64_t>(count));
-      Kokkos::deep_copy(exec, piece.flat<T>(), OnHost(rounded.data(), count));
+      copy_from_host(exec, rounded.data(), target.elements(first, static_cast<std::int64_t>(count)));
       exec.fence();  // before the host's copy changes
     }
   });
@@ -99,7 +104,7 @@ std::size_t BufferStore::memory_bytes(const Chain& chain) {
   return block_bytes(chain) + constant_bytes(chain);
 }
 
-/// Computes the constants of all blocks in memory of their own.
+/// Computes the constants of all blocks in their arena.
 std::vector<NamedTensor> BufferStore::set_constants(const Execution& exec, const Chain& chain) {
   std::vector<NamedTensor> constants;
   const std::vector<BufferSpec> specs = constants_of_blocks(chain);
@@ -141,11 +146,9 @@ BufferStore::BufferStore(const Chain& chain) {
     }
   }
   if (const std::span<const float> constants = chain.head->constants(); !constants.empty()) {
-    auto* const place = own.pieces.take<float>(static_cast<std::int64_t>(constants.size()));
-    using OnHost = Kokkos::View<const float*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>;
-    using OnDevice = Kokkos::View<float*, Device, Kokkos::MemoryUnmanaged>;
-    Kokkos::deep_copy(exec, OnDevice(place, constants.size()), OnHost(constants.data(), constants.size()));
-    constants_ = place;
+    const Tensor copy = own.pieces.take_tensor(DType::fp32, 1, static_cast<std::int64_t>(constants.size()));
+    copy_from_host(exec, constants.data(), copy);
+    constants_ = copy.as<float>();
   }
   exec.fence();
 }

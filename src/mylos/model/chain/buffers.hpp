@@ -5,7 +5,7 @@
 // of the step: over its micro-batches and over the ranks. So all ranks have the same state, however the work
 // was divided; a skipped step leaves it unchanged, and recomputation does not update it twice. Checkpoints
 // store it as /buffers/LAYER/NAME. The other buffers are scratch memory of one micro-batch, and constants,
-// which all blocks that name the same ones share.
+// which blocks share by name.
 #pragma once
 
 #include <string>

@@ -13,14 +13,6 @@ std::int64_t scaled_width(std::int64_t width, double ratio) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(ratio * static_cast<double>(width)));
 }
 
-/// Returns the nearest whole number; of a half, the even one.
-std::int64_t nearest_even(double value) {
-  const double below = std::floor(value);
-  const double rest = value - below;
-  const auto whole = static_cast<std::int64_t>(below);
-  return rest > 0.5 || (rest == 0.5 && whole % 2 != 0) ? whole + 1 : whole;
-}
-
 class LayerList {
  public:
   explicit LayerList(const ModelOptions& model) : model_(model) {}
@@ -184,8 +176,9 @@ class LayerList {
   }
 
   void add_channel_mlp(const std::string& name, const std::string& from, Activation activation) {
-    const double hidden = model_.channel_mlp * static_cast<double>(model_.width);
-    add(pointwise(name + "_mlp1", std::max<std::int64_t>(1, nearest_even(hidden)), model_.activation));
+    const double hidden = std::nearbyint(model_.channel_mlp * static_cast<double>(model_.width));
+    add(pointwise(name + "_mlp1", std::max<std::int64_t>(1, static_cast<std::int64_t>(hidden)),
+                  model_.activation));
     add(pointwise(name + "_mlp2", model_.width));
     LayerOptions sum{
         .kind = LayerKind::add, .name = name, .activation = activation, .skip_from = from, .gated = true};

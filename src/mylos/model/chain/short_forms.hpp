@@ -10,9 +10,9 @@
 //           same level on the way down (Ronneberger et al. 2015, arXiv 1505.04597); the head is a one-point
 //           convolution to `fields` channels
 //   fno     a Fourier neural operator (Li et al. 2021, arXiv 2010.08895), the function of the FNO of
-//   neuraloperator
-//           2.0.0: coordinates, a lifting of two one-point convolutions, `blocks` Fourier blocks, and a
-//           projection of two one-point convolutions to `fields` channels. A block computes, of its input x,
+//           neuraloperator 2.0.0: coordinates, a lifting of two one-point convolutions, `blocks` Fourier
+//           blocks, and a projection of two one-point convolutions to `fields` channels. A block computes,
+//           of its input x,
 //             z = activation(norm(spectral(x)) + linear(x)),   y = activation(norm(mlp(z) + gate * x))
 //           with a channel MLP of two one-point convolutions; the last block has no activations. Margins of
 //           zeros surround the grid between lifting and projection

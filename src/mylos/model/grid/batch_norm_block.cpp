@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/kernels/convert.hpp"
+#include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/kernels/norm/batch_norm.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 #include "mylos/model/block/norm_parts.hpp"
@@ -55,7 +56,7 @@ NormBackward BatchNormBlock::backward_pieces(std::int64_t rows, std::byte* works
 }
 
 Tensor BatchNormBlock::points_of(const Tensor& matrix) const {
-  return by_points(matrix, options_.grid.points(), options_.grid.channels);
+  return by_points(matrix, options_.grid.points());
 }
 
 void BatchNormBlock::take_statistics(const StepContext& context, const ConstTensor& x,

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "mylos/base/device/region.hpp"
+#include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 #include "mylos/model/block/cast.hpp"
 #include "mylos/model/block/token_dropout.hpp"
@@ -111,12 +112,6 @@ BlockCost ConvolutionBlock::cost(const Engines& engines, std::int64_t rows) cons
   return cost;
 }
 
-/// Returns a view with one row per point of the output's grid.
-Tensor ConvolutionBlock::by_points(const Tensor& output) const {
-  const GridShape& grid = convolution_.output();
-  return {output.data(), output.type(), output.rows() * grid.points(), grid.channels};
-}
-
 void ConvolutionBlock::convolve(const StepContext& context, const ParameterTensors& weights,
                                 const ConstTensor& x, const Tensor& z, std::byte* workspace) const {
   convolution_.forward(context.exec, context.engines, x, weights["weight"],
@@ -132,10 +127,11 @@ void ConvolutionBlock::forward(const StepContext& context, const BlockMemory& me
   const Tensor z = saves ? Tensor(memory.saved, options_.type, rows, signature_.outputs) : memory.output;
   convolve(context, memory.weights, cast(context.exec, memory.input, own.input), z, own.products);
 
-  const Dropout dropout =
-      token_dropout(context, dropout_stream_, options_.dropout, convolution_.output().points());
+  const std::int64_t points = convolution_.output().points();
+  const Dropout dropout = token_dropout(context, dropout_stream_, options_.dropout, points);
   if (options_.activation == Activation::none && !dropout.active()) return;
-  activation_forward(context.exec, options_.activation, by_points(z), by_points(memory.output), dropout);
+  activation_forward(context.exec, options_.activation, by_points(z, points),
+                     by_points(memory.output, points), dropout);
 }
 
 void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& memory,
@@ -151,10 +147,11 @@ void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& m
   const Tensor saved(memory.saved, options_.type, rows, signature_.outputs);
   const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
   const Tensor& dz = gradients.output;
-  activation_backward(
-      context.exec, options_.activation, by_points(derivative_source), by_points(dz), by_points(dz),
-      options_.bias ? gradients.weights["bias"] : Tensor(), gradients.accumulate,
-      token_dropout(context, dropout_stream_, options_.dropout, convolution_.output().points()));
+  const std::int64_t points = convolution_.output().points();
+  activation_backward(context.exec, options_.activation, by_points(derivative_source, points),
+                      by_points(dz, points), by_points(dz, points),
+                      options_.bias ? gradients.weights["bias"] : Tensor(), gradients.accumulate,
+                      token_dropout(context, dropout_stream_, options_.dropout, points));
 
   if (!gradients.input.empty()) {
     const bool casts = !own.input_gradient.empty();

@@ -47,7 +47,6 @@ class ConvolutionBlock final : public Block {
   struct Forward;
   struct Backward;
   [[nodiscard]] bool needs_pre_activation() const;
-  [[nodiscard]] Tensor by_points(const Tensor& output) const;
   void convolve(const StepContext& context, const ParameterTensors& weights, const ConstTensor& x,
                 const Tensor& z, std::byte* workspace) const;
 

@@ -1,5 +1,5 @@
 // CoordinatesBlock: appends the position of each grid point to its channels (kernels/grid/coordinates.hpp),
-// so that a network can depend on the place. It has no weights and saves nothing.
+// so that a network can depend on the position. It has no weights and saves nothing.
 #pragma once
 
 #include "mylos/kernels/grid/coordinates.hpp"

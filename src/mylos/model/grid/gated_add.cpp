@@ -1,8 +1,9 @@
 #include "mylos/model/grid/gated_add.hpp"
 
 #include "mylos/base/device/region.hpp"
+#include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/kernels/pointwise/soft_gate.hpp"
-#include "mylos/model/block/norm_parts.hpp"
+#include "mylos/model/block/cast.hpp"
 
 namespace mylos {
 
@@ -64,27 +65,24 @@ BlockCost GatedAdd::cost(const Engines&, std::int64_t rows) const {
 void GatedAdd::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("gate forward");
   const std::int64_t points = options_.grid.points();
-  const std::int64_t channels = options_.grid.channels;
   const Forward own(options_, memory.input.rows(), memory.workspace);
-  soft_gate_forward(context.exec, by_points(cast(context.exec, memory.input, own.input), points, channels),
-                    by_points(cast(context.exec, memory.skip, own.skip), points, channels),
-                    memory.weights["weight"], by_points(memory.output, points, channels));
+  soft_gate_forward(context.exec, by_points(cast(context.exec, memory.input, own.input), points),
+                    by_points(cast(context.exec, memory.skip, own.skip), points), memory.weights["weight"],
+                    by_points(memory.output, points));
 }
 
 void GatedAdd::backward(const StepContext& context, const BlockMemory& memory,
                         const BlockGradients& gradients) const {
   const Region region("gate backward");
   const std::int64_t points = options_.grid.points();
-  const std::int64_t channels = options_.grid.channels;
   const Backward own(options_, memory.input.rows(), memory.workspace);
   if (!gradients.input.empty()) convert(context.exec, gradients.output, gradients.input);
   const bool casts = !own.skip_gradient.empty() && !gradients.skip.empty();
   if (casts && gradients.add_to_skip) convert(context.exec, gradients.skip, own.skip_gradient);
   const Tensor ds = casts ? own.skip_gradient : gradients.skip;
-  soft_gate_backward(context.exec, by_points(cast(context.exec, memory.skip, own.skip), points, channels),
-                     memory.weights["weight"], by_points(gradients.output, points, channels),
-                     ds.empty() ? ds : by_points(ds, points, channels), gradients.add_to_skip,
-                     gradients.weights["weight"], gradients.accumulate, own.sums);
+  soft_gate_backward(context.exec, by_points(cast(context.exec, memory.skip, own.skip), points),
+                     memory.weights["weight"], by_points(gradients.output, points), by_points(ds, points),
+                     gradients.add_to_skip, gradients.weights["weight"], gradients.accumulate, own.sums);
   if (casts) convert(context.exec, ds, gradients.skip);
 }
 

@@ -14,7 +14,7 @@
 // type share them (BufferRole::constant). They are not in checkpoints.
 //
 // Saved: variant "all" saves the input's Fourier coefficients of the kept modes, in the block's type; "input"
-// computes them again from the input.
+// recomputes them.
 #pragma once
 
 #include "mylos/base/device/pieces.hpp"

@@ -109,6 +109,10 @@ void FieldNorm::add_tables() {
   }
 }
 
+std::int64_t FieldNorm::workspace_numbers(std::int64_t rows) const {
+  return axes_ == 0 ? 0 : h1_numbers(rows, points(nullptr), axes_);
+}
+
 double FieldNorm::flops_of_derivatives() const {
   double flops = 0;
   for (int a = 0; a < axes_; ++a)

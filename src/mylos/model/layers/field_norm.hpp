@@ -31,10 +31,11 @@ class FieldNorm {
   [[nodiscard]] FieldPoints points(const float* constants) const;
   [[nodiscard]] FieldDerivatives derivatives(const float* constants) const;
 
+  /// Returns the floats of workspace that the derivatives of `rows` samples need.
+  [[nodiscard]] std::int64_t workspace_numbers(std::int64_t rows) const;
   /// Returns the operations of a number of the output: of the derivatives of errors and targets, and of the
   /// gradient.
   [[nodiscard]] double flops_of_derivatives() const;
-  [[nodiscard]] int axes() const { return axes_; }  // with derivatives
   [[nodiscard]] const GridShape& grid() const { return grid_; }
   [[nodiscard]] Derivative derivative() const { return derivative_; }
   [[nodiscard]] bool per_channel() const { return per_channel_; }
@@ -43,7 +44,7 @@ class FieldNorm {
   struct Axis {
     std::int64_t extent = 1;
     std::int64_t stride = 1;
-    std::size_t weights = 0;  // places among the constants
+    std::size_t weights = 0;  // offset among the constants
     std::size_t table = 0;
   };
 
@@ -55,7 +56,7 @@ class FieldNorm {
   Derivative derivative_;
   bool per_channel_;
   bool has_weights_;
-  int axes_ = 0;
+  int axes_ = 0;  // with derivatives
   Axis axis_[FieldDerivatives::max_axes] = {};
   std::vector<float> constants_;
 };

@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/kernels/launch/columns.hpp"
 #include "mylos/kernels/pointwise/residual.hpp"
 #include "mylos/model/block/cast.hpp"
@@ -21,12 +22,6 @@ struct JoinCopies {
   Tensor input;
   Tensor skip;
 };
-
-/// Returns a view with one row per grid point.
-template <class Void>
-BasicTensor<Void> by_points(const BasicTensor<Void>& tensor, std::int64_t points) {
-  return {tensor.data(), tensor.type(), tensor.rows() * points, tensor.columns() / points};
-}
 
 /// Writes columns of a matrix by points to `target`. If the types differ, the result is computed in `copy`
 /// and converted.
@@ -90,8 +85,7 @@ void Join::backward(const StepContext& context, const BlockMemory& memory,
   const Tensor dy = by_points(gradients.output, points);
   const auto pass = [&](std::int64_t first, const Tensor& target, const Tensor& copy, bool adds) {
     if (target.empty()) return;
-    pass_part(context.exec, {dy, first}, copy.empty() ? Tensor() : by_points(copy, points),
-              by_points(target, points), adds);
+    pass_part(context.exec, {dy, first}, by_points(copy, points), by_points(target, points), adds);
   };
   pass(0, gradients.input, own.input, false);
   pass(options_.join == JoinType::add ? 0 : options_.channels, gradients.skip, own.skip,

@@ -1,6 +1,7 @@
 #include "mylos/model/layers/norm_block.hpp"
 
 #include "mylos/base/device/region.hpp"
+#include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/model/block/norm_parts.hpp"
 
 namespace mylos {
@@ -26,12 +27,6 @@ NormBackward backward_pieces(const Signature& signature, const NormOptions& opti
   return {signature, rows, options.norm.backward_workspace(rows * options.points), workspace};
 }
 
-/// Returns a view with one row per point, each normalised separately.
-template <class Void>
-BasicTensor<Void> by_points(const BasicTensor<Void>& matrix, const NormOptions& options) {
-  return by_points(matrix, options.points, options.norm.width);
-}
-
 }  // namespace
 
 NormBlock::NormBlock(NormOptions options)
@@ -49,8 +44,8 @@ void NormBlock::forward(const StepContext& context, const BlockMemory& memory) c
   const Region region("norm forward");
   const NormForward own(signature_, options_, memory.input.rows(), memory.saved, memory.workspace);
   const ConstTensor x = cast(context.exec, memory.input, own.input);
-  options_.norm.forward(context.exec, by_points(x, options_), memory.weights,
-                        by_points(memory.output, options_), own.statistics);
+  options_.norm.forward(context.exec, by_points(x, options_.points), memory.weights,
+                        by_points(memory.output, options_.points), own.statistics);
 }
 
 void NormBlock::backward(const StepContext& context, const BlockMemory& memory,
@@ -61,9 +56,9 @@ void NormBlock::backward(const StepContext& context, const BlockMemory& memory,
   const bool casts = !own.input_gradient.empty();
   // For the chain's first block dx is not needed and may overwrite dy.
   const Tensor wanted = casts ? own.input_gradient : gradients.input;
-  const Tensor dy = by_points(gradients.output, options_);
-  const Tensor dx = wanted.empty() ? dy : by_points(wanted, options_);
-  options_.norm.backward(context.exec, by_points(x, options_), dy, memory.weights, memory.saved, dx,
+  const Tensor dy = by_points(gradients.output, options_.points);
+  const Tensor dx = wanted.empty() ? dy : by_points(wanted, options_.points);
+  options_.norm.backward(context.exec, by_points(x, options_.points), dy, memory.weights, memory.saved, dx,
                          gradients.weights, gradients.accumulate, own.kernels, {});
   if (casts && !gradients.input.empty()) convert(context.exec, own.input_gradient, gradients.input);
 }

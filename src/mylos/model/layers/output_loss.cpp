@@ -47,8 +47,8 @@ LossCost OutputLoss::cost(const Engines&, std::int64_t rows) const {
   Pieces pieces(nullptr);
   const RowSums sums(pieces, rows);
   double flops_of_number = 8;
-  if (norm_ && norm_->axes() > 0) {
-    pieces.take<float>(h1_numbers(rows, norm_->points(nullptr), norm_->axes()));
+  if (norm_) {
+    pieces.take<float>(norm_->workspace_numbers(rows));
     flops_of_number += norm_->flops_of_derivatives();
   }
   return {pieces.bytes(),
@@ -65,12 +65,10 @@ void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory&
   Pieces pieces(memory.workspace);
   const RowSums rows(pieces, memory.input.rows());
   if (norm_) {
-    const std::int64_t numbers =
-        norm_->axes() > 0 ? h1_numbers(memory.input.rows(), norm_->points(nullptr), norm_->axes()) : 0;
     evaluate_field(
         context.exec, *norm_, memory.constants,
         {memory.input, truth.targets, gradients.input, gradients.scale, gradients.inverse_count, rows.loss},
-        pieces.take<float>(numbers));
+        pieces.take<float>(norm_->workspace_numbers(memory.input.rows())));
     rows.add_to(context.exec, loss_, sums);
     return;
   }

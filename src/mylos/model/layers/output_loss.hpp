@@ -17,7 +17,8 @@ namespace mylos {
 class OutputLoss final : public LossHead {
  public:
   /// `type`: of the output that it reads, which has the shape `output`. Throws Error (bad_input) unless
-  /// class_weights has one entry per output, as FieldNorm, and for losses of fields that are none.
+  /// class_weights has one entry per output, under the conditions of FieldNorm, and if the loss is one of
+  /// fields but the outputs do not lie on a grid.
   OutputLoss(const ModelOptions& model, std::int64_t outputs, DType type, const SampleShape& output = {});
   OutputLoss(LossType loss, std::int64_t outputs, DType type)
       : loss_(loss),
@@ -53,7 +54,7 @@ class OutputLoss final : public LossHead {
   float label_smoothing_ = 0;
   std::vector<float> class_weights_;
   std::optional<OutputField> field_;
-  std::optional<FieldNorm> norm_;  // if the loss has weights of points, or is one of fields alone
+  std::optional<FieldNorm> norm_;  // if the loss has weights of points, norms by channel or derivatives
   Signature signature_;
 };
 

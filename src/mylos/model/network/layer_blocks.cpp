@@ -10,19 +10,6 @@
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {
-namespace {
-
-template <class NormBlockOptions>
-void set_types(NormBlockOptions& options, const std::string& name, std::string_view kind,
-               const BlockTypes& types) {
-  options.name = name;
-  options.type = types.compute(name, kind);
-  options.input_type = types.input_of(options.type);
-  options.gradient_type = types.gradient(options.type);
-}
-
-}  // namespace
-
 DType BlockTypes::compute(std::string_view name, std::string_view kind) const {
   return compute_type(precision, name, kind);
 }
@@ -39,15 +26,14 @@ std::unique_ptr<Block> make_join(const LayerOptions& layer, JoinType join, const
                layer.skip_from, describe(from.grid), describe(input.grid),
                join == JoinType::add ? "an addition needs the same" : "both need the same points");
   }
-  const DType type = types.compute(input.layer, name_of(layer.kind));
   if (layer.gated && join == JoinType::add) {
-    return std::make_unique<GatedAdd>(GatedAddOptions{.name = input.layer,
-                                                      .grid = input.grid,
-                                                      .input_type = types.input_of(type),
-                                                      .skip_type = from.type,
-                                                      .type = type,
-                                                      .gradient_type = types.gradient(type)});
+    GatedAddOptions options;
+    types.set(options, input.layer, name_of(layer.kind));
+    options.grid = input.grid;
+    options.skip_type = from.type;
+    return std::make_unique<GatedAdd>(std::move(options));
   }
+  const DType type = types.compute(input.layer, name_of(layer.kind));
   return std::make_unique<Join>(JoinOptions{.name = input.layer,
                                             .join = join,
                                             .points = input.grid.points(),
@@ -62,7 +48,7 @@ std::unique_ptr<Block> make_layer_norm(const LayerOptions& layer, const std::str
                                        const LayerInput& input, const BlockTypes& types) {
   if (layer.norm == NormType::batchnorm) {
     BatchNormOptions options;
-    set_types(options, name, "batchnorm", types);
+    types.set(options, name, "batchnorm");
     options.grid = input.grid;
     options.momentum = static_cast<float>(layer.norm_momentum);
     options.over_ranks = layer.norm_over == NormOver::ranks;
@@ -71,14 +57,14 @@ std::unique_ptr<Block> make_layer_norm(const LayerOptions& layer, const std::str
   }
   if (layer.norm == NormType::groupnorm) {
     GroupNormOptions options;
-    set_types(options, name, "groupnorm", types);
+    types.set(options, name, "groupnorm");
     options.grid = input.grid;
     options.groups = layer.norm_groups;
     require_groups(input, options.groups);
     return std::make_unique<GroupNormBlock>(std::move(options));
   }
   NormOptions options;
-  set_types(options, name, kind_of(layer.norm), types);
+  types.set(options, name, kind_of(layer.norm));
   options.norm = {.type = layer.norm, .width = input.grid.channels};
   options.points = input.grid.points();
   return std::make_unique<NormBlock>(std::move(options));

@@ -16,7 +16,6 @@
 #include "mylos/model/layers/output_loss.hpp"
 #include "mylos/model/layers/residual_output.hpp"
 #include "mylos/model/network/layer_blocks.hpp"
-#include "mylos/precision/policy.hpp"
 
 namespace mylos {
 namespace {
@@ -136,7 +135,7 @@ class NetworkBuilder {
   }
 
  private:
-  /// Returns what would give the network as many outputs as the data has.
+  /// Returns what would give the network the number of outputs that the data has.
   [[nodiscard]] std::string how_to_give_outputs() const {
     const std::int64_t points = last_.grid.points();
     if (last_.axes == 0 || model_.outputs % points != 0)
@@ -172,17 +171,14 @@ class NetworkBuilder {
 
   [[nodiscard]] LayerInput input() const { return {name_, last_.grid, last_.axes}; }
 
-  [[nodiscard]] DType input_type(DType type) const {
-    return chain_.blocks.empty() ? entry_type_.value_or(type) : last_.type;
-  }
+  /// Returns whether the next block is the first one, and needs no gradient of its input.
+  [[nodiscard]] bool is_first() const { return chain_.blocks.empty() && !chain_.input_gradients; }
 
   /// Sets the options that dense and convolution have in common.
   template <class ProductOptions>
   void set_product(ProductOptions& options, const LayerOptions& layer, std::string_view kind) const {
-    options.type = compute_type(precision_, name_, kind);
-    options.input_type = input_type(options.type);
-    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    options.first = chain_.blocks.empty() && !chain_.input_gradients;
+    types().set(options, name_, kind);
+    options.first = is_first();
     options.seed = seed_;
     if (!has_fused_activation(layer)) return;
     options.activation = layer.activation;
@@ -191,7 +187,6 @@ class NetworkBuilder {
 
   void add_dense(const LayerOptions& layer) {
     DenseOptions options;
-    options.name = name_;
     options.inputs = last_.grid.columns();
     options.outputs = layer.outputs > 0 ? layer.outputs : model_.outputs;
     if (options.inputs > max_numbers / std::max<std::int64_t>(1, options.outputs)) {
@@ -207,7 +202,6 @@ class NetworkBuilder {
 
   void add_convolution(const LayerOptions& layer) {
     ConvolutionOptions options;
-    options.name = name_;
     options.shape = convolution_of(layer, input());
     options.bias = layer.bias;
     set_product(options, layer, "conv");
@@ -217,13 +211,10 @@ class NetworkBuilder {
 
   void add_spectral(const LayerOptions& layer) {
     SpectralOptions options;
-    options.name = name_;
+    types().set(options, name_, "spectral");
     options.shape = spectral_of(layer, input());
     options.bias = layer.bias;
-    options.type = compute_type(precision_, name_, "spectral");
-    options.input_type = input_type(options.type);
-    options.gradient_type = gradient_type(precision_.gradient, options.type, accumulates_);
-    options.first = chain_.blocks.empty() && !chain_.input_gradients;
+    options.first = is_first();
     append(std::make_unique<SpectralBlock>(options));
     last_.grid = output_grid(options.shape);
   }
@@ -251,13 +242,18 @@ class NetworkBuilder {
     append(std::move(block));
   }
 
+  /// Returns the output of an earlier layer. `does`: what the current layer does with it.
+  [[nodiscard]] const Place& output_of(const std::string& earlier, std::string_view does) const {
+    const auto found = places_.find(earlier);
+    if (found == places_.end())
+      refuse(ErrorId::unknown_name, "{} '{}', which is not an earlier layer", does, earlier);
+    return found->second;
+  }
+
   /// Returns the boundary that the layer reads besides its input.
   [[nodiscard]] Place skip_of(const LayerOptions& layer) {
-    const auto found = places_.find(layer.skip_from);
     if (layer.skip_from.empty()) refuse(ErrorId::missing_key, "needs 'skip_from', the layer that it reads");
-    if (found == places_.end())
-      refuse(ErrorId::unknown_name, "reads '{}', which is not an earlier layer", layer.skip_from);
-    Place from = found->second;
+    Place from = output_of(layer.skip_from, "reads");
     if (from.boundary >= last_.boundary) refuse(ErrorId::bad_layer, "reads its input '{}'", layer.skip_from);
     if (from.boundary == 0) from.type = chain_.input_type();
     left_.erase(from.boundary);
@@ -288,12 +284,10 @@ class NetworkBuilder {
   }
 
   void add_crop(const LayerOptions& layer) {
-    const auto found = places_.find(layer.like);
     if (layer.like.empty()) refuse(ErrorId::missing_key, "needs 'like', the layer whose grid it takes");
-    if (found == places_.end())
-      refuse(ErrorId::unknown_name, "takes the grid of '{}', which is not an earlier layer", layer.like);
-    if (found->second.axes == 0) refuse(ErrorId::bad_layer, "'{}' gives a vector, not a grid", layer.like);
-    const MarginShape shape = cropped_to(input(), layer.like, found->second.grid);
+    const Place& target = output_of(layer.like, "takes the grid of");
+    if (target.axes == 0) refuse(ErrorId::bad_layer, "'{}' gives a vector, not a grid", layer.like);
+    const MarginShape shape = cropped_to(input(), layer.like, target.grid);
     append(make_margins(layer.kind, shape, input(), types(), last_.grid));
   }
 

@@ -144,35 +144,34 @@ std::vector<float> orthogonal_matrix(const RandomStream& stream, std::int64_t ro
 void require_initial_rules_apply(const Chain& chain, const ModelOptions& model, const Places& places) {
   if (model.initialize.empty()) return;
   const std::vector<std::string> names = parameter_names(chain);
-  const auto where = [&](std::size_t rule) {
-    return place_of(places, {fmt::format("model.initialize.{}", rule + 1), "model.initialize"}) +
+  const auto where = [&](const InitialRule& rule) {
+    const auto number = &rule - model.initialize.data() + 1;
+    return place_of(places, {fmt::format("model.initialize.{}", number), "model.initialize"}) +
            "model.initialize";
   };
-  for (std::size_t i = 0; i < model.initialize.size(); ++i) {
-    for (const std::string& pattern : model.initialize[i].match) require_match(where(i), pattern, names);
+  for (const InitialRule& rule : model.initialize) {
+    for (const std::string& pattern : rule.match) require_match(where(rule), pattern, names);
   }
   for (std::size_t stage = 0; stage <= chain.blocks.size(); ++stage) {
     for (const ParameterSpec& spec : chain.stage_parameters(stage)) {
       const std::string path = chain.stage_name(stage) + "/" + spec.name;
       const InitialRule* rule = rule_of(model.initialize, path);
       if (rule == nullptr) continue;
-      require_finite_constant(where(static_cast<std::size_t>(rule - model.initialize.data())), path,
-                              spec.type, *rule);
+      require_finite_constant(where(*rule), path, spec.type, *rule);
       if (rule->kind == Initializer::orthogonal && chain.signature(stage).kind == "spectral" &&
           spec.is_matrix) {
         fail_input(
             ErrorId::bad_value,
             "{}: {} has a complex matrix for each mode in its rows, and \"orthogonal\" is for one real "
             "matrix; leave the spectral layers out of 'match', or take \"xavier_normal\" or \"normal\"",
-            where(static_cast<std::size_t>(rule - model.initialize.data())), path);
+            where(*rule), path);
       }
       if (spec.is_matrix || !is_for_matrices(rule->kind)) continue;
       fail_input(
           ErrorId::bad_value,
           "{}: {} is a vector of {}, and its 'kind' is for matrices; match \"*weight\" of layers that have "
-          "them, "
-          "or take \"normal\", \"uniform\" or \"constant\"",
-          where(static_cast<std::size_t>(rule - model.initialize.data())), path, spec.columns);
+          "them, or take \"normal\", \"uniform\" or \"constant\"",
+          where(*rule), path, spec.columns);
     }
   }
 }

@@ -14,8 +14,8 @@
 //
 // fan_in is the number of columns of a matrix. fan_out is the number of its rows, times the taps of a
 // convolution's kernel, whose matrix is [outputs, taps · channels / groups]. As in PyTorch, fan_out does not
-// count groups. Those of the weights of a spectral layer are its input and output channels. A transposed
-// convolution's matrix, [inputs, taps · outputs / groups], is used as it is stored.
+// count groups, and a transposed convolution's matrix, [inputs, taps · outputs / groups], is used as it is
+// stored. fan_in and fan_out of a spectral layer's weights are its input and output channels.
 #pragma once
 
 #include <cstdint>

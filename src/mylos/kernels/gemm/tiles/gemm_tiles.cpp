@@ -30,11 +30,6 @@ HWY_BEFORE_NAMESPACE();
 namespace mylos::HWY_NAMESPACE {
 namespace {
 
-/// Returns the bytes of a thread that computes GEMMs of a batch.
-std::size_t batch_thread_bytes(const GemmProblem& problem, const TileKernel& kernel) {
-  return max_thread_bytes(problem, kernel) + max_strip_bytes(problem, kernel);
-}
-
 TileKernel kernel_for(DType type) {
   return dispatch(type, []<class Input>(TypeTag<Input>) HWY_ATTR {
     using Words = WordsOf<Input>;
@@ -166,8 +161,7 @@ class TiledGemm final : public GemmEngine {
 
   [[nodiscard]] std::size_t batch_workspace_bytes(const GemmBatch& batch) const override {
     if (!batch.together) return workspace_bytes(batch.one);
-    const TileKernel kernel = kernel_for_(batch.one.a);
-    return bytes_of_workers(max_thread_bytes(batch.one, kernel) + max_strip_bytes(batch.one, kernel));
+    return bytes_of_workers(batch_thread_bytes(batch.one, kernel_for_(batch.one.a)));
   }
   void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
                    void* workspace) override {

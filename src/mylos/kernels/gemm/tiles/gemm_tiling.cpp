@@ -111,9 +111,10 @@ std::size_t max_thread_bytes(const GemmProblem& problem, const TileKernel& kerne
   return packed + bytes_of_words(rows * std::min(panels, max_panels) * kernel.columns);
 }
 
-std::size_t max_strip_bytes(const GemmProblem& problem, const TileKernel& kernel) {
+std::size_t batch_thread_bytes(const GemmProblem& problem, const TileKernel& kernel) {
   const std::int64_t words = std::min(words_of(problem, kernel), kernel.chunk_words);
-  return bytes_of_words(kernel.strip_rows * odd_lines(round_up(words, words_in_line)));
+  return max_thread_bytes(problem, kernel) +
+         bytes_of_words(kernel.strip_rows * odd_lines(round_up(words, words_in_line)));
 }
 
 std::size_t max_packed_bytes(const GemmProblem& problem, const TileKernel& kernel) {

@@ -95,8 +95,8 @@ struct ThreadMemory {
 
 /// Returns the bytes of ThreadMemory.
 [[nodiscard]] std::size_t max_thread_bytes(const GemmProblem& problem, const TileKernel& kernel);
-/// Returns the bytes of a strip of A in one chunk.
-[[nodiscard]] std::size_t max_strip_bytes(const GemmProblem& problem, const TileKernel& kernel);
+/// Returns the bytes of a thread that computes GEMMs of a batch: ThreadMemory and a strip of A that it packs.
+[[nodiscard]] std::size_t batch_thread_bytes(const GemmProblem& problem, const TileKernel& kernel);
 /// Returns the bytes of the packed A.
 [[nodiscard]] std::size_t max_packed_bytes(const GemmProblem& problem, const TileKernel& kernel);
 
