@@ -13,9 +13,8 @@ import numpy
 
 import reference_gpt2
 from checkpoints import weights_of
-from onnx_decks import layers
 from safetensors_file import write
-from small_problem import Command, environment, gpt_deck
+from small_problem import Command, environment, gpt_deck, layers
 
 
 def deck(name, model, shape=None):
