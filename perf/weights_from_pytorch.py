@@ -13,7 +13,6 @@ bin/gpt_logits).
 import argparse
 import json
 import pathlib
-import struct
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,9 @@ import torch
 from torch import nn
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests/apps"))
+import safetensors_file
+
 HEAD = """[run]
 name = "net"
 steps = 1
@@ -46,19 +48,6 @@ def layers(*rows):
     words = {str: json.dumps, bool: lambda value: str(value).lower()}
     return 'type = "chain"\n' + "\n".join(
         "[[model.layers]]\n" + "\n".join(f"{key} = {words.get(type(value), str)(value)}" for key, value in row.items()) for row in rows)
-
-
-def write_safetensors(path, state):
-    header, data = {"__metadata__": {"mylos.order": "\n".join(state)}}, []
-    words = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64", torch.complex64: "C64"}
-    at = 0
-    for name in sorted(state):
-        raw = state[name].detach().contiguous().numpy().tobytes()
-        header[name] = {"dtype": words[state[name].dtype], "shape": list(state[name].shape), "data_offsets": [at, at + len(raw)]}
-        data.append(raw)
-        at += len(raw)
-    text = json.dumps(header).encode()
-    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(data))
 
 
 class Residual(nn.Module):
@@ -276,8 +265,8 @@ def compare(name, made, text, shape, build, folder):
     torch.manual_seed(5)
     network = draw(made())
     state = network.exported() if hasattr(network, "exported") else network.state_dict()
-    state = {key: value.clone() for key, value in state.items() if torch.is_tensor(value)}
-    write_safetensors(folder / "net.safetensors", state)
+    state = {key: value.detach().clone() for key, value in state.items() if torch.is_tensor(value)}
+    safetensors_file.write(folder / "net.safetensors", {key: state[key].numpy() for key in sorted(state)}, order=state)
     (folder / "deck.toml").write_text(text, encoding="utf-8")
     said = must(folder, build / "bin/mylos", "convert", "net.safetensors", "net.h5", "--deck", "deck.toml")
     with torch.no_grad():

@@ -6,7 +6,7 @@ usage: burgers.py [--full] [--build BUILD] [--anchor-python PYTHON] [--seeds N] 
 """
 import cases
 
-PUBLISHED = ["FNO, relative L2: 0.0149 on 256 points, 0.0160 on 1024 (Li et al. 2021); 0.0025 to 0.004 by later implementations"]
+PUBLISHED = ["FNO, relative L2: 0.0025 to 0.004 by implementations after Li et al. (2021)"]
 TRAINING, TESTS = 1000, 200  # samples
 
 

@@ -5,16 +5,20 @@ Each training writes its predictions to the case's folder; those of earlier call
 import argparse
 import dataclasses
 import json
-import os
 import pathlib
+import shutil
 import subprocess
+import sys
 import time
 
 import h5py
 import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
-GENERATORS = HERE.parents[1] / "inputs/data"
+sys.path.append(str(HERE.parent))
+import turns
+
+GENERATORS = turns.ROOT / "inputs/data"
 DECK = """[run]
 name = "{name}"
 steps = {steps}
@@ -112,15 +116,28 @@ def samples_of(case, data):
         return len(file[case.input])
 
 
-def environment(threads):
-    return dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_PROC_BIND="false", OMPI_ALLOW_RUN_AS_ROOT="1",
-                OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", WANDB_MODE="disabled")
-
-
 def run(line, folder, threads):
-    result = subprocess.run(list(map(str, line)), cwd=folder, env=environment(threads), capture_output=True, text=True, check=False)
+    """What the program prints; one that fails ends this one."""
+    environment = turns.environment(threads) | {"WANDB_MODE": "disabled"}
+    result = subprocess.run(list(map(str, line)), cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if result.returncode:
         raise SystemExit(f"{line[0]} ended with code {result.returncode}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}")
+    return result.stdout
+
+
+def train(deck, folder, stem, arguments):
+    """Trains by a deck, which becomes STEM.toml of the folder. The run's folder, and the seconds of `mylos train`."""
+    run_folder = folder / f"run-{stem}"
+    shutil.rmtree(run_folder, ignore_errors=True)
+    (folder / f"{stem}.toml").write_text(deck, encoding="utf-8")
+    begin = time.perf_counter()
+    run([arguments.mylos, "train", f"{stem}.toml", f"run.folder={run_folder.name}"], folder, arguments.threads)
+    return run_folder, time.perf_counter() - begin
+
+
+def rules_of(compute):
+    """The line of [precision] with the layers that stay in float."""
+    return "" if compute == "fp32" else 'rules = { head = "fp32" }\n'
 
 
 def updates_of(epochs, case, samples):
@@ -142,7 +159,7 @@ def our_deck(case, data, compute, seed, threads):
     decay = case.weight_decay / case.batch if case.optimizer == "adam" else case.weight_decay
     return DECK.format(**dataclasses.asdict(case) | {
         "train": data.train.name, "steps": updates_of(case.epochs, case, samples), "seed": seed, "threads": threads,
-        "compute": compute, "rules": "" if compute == "fp32" else 'rules = { head = "fp32" }\n',
+        "compute": compute, "rules": rules_of(compute),
         "padding": f"padding = {case.padding}\n" if case.padding else "", "weight_decay": decay,
         "schedule": schedule_lines(case, samples)})
 
@@ -163,13 +180,8 @@ def our_result(case, data, compute, seed, arguments):
     folder, stem = data.train.parent, f"{case.name}-{compute}-{seed}"
     deck = our_deck(case, data, compute, seed, arguments.threads)
 
-    def train():
-        run_folder = folder / f"run-{stem}"
-        subprocess.run(["rm", "-rf", run_folder], check=True)
-        (folder / f"{stem}.toml").write_text(deck, encoding="utf-8")
-        begin = time.perf_counter()
-        run([arguments.mylos, "train", f"{stem}.toml", f"run.folder={run_folder.name}"], folder, arguments.threads)
-        seconds = time.perf_counter() - begin
+    def compute_result():
+        run_folder, seconds = train(deck, folder, stem, arguments)
         predictions = {}
         for test, path in data.tests.items():
             out = folder / f"{stem}-{test}.h5"
@@ -178,7 +190,7 @@ def our_result(case, data, compute, seed, arguments):
             predictions[test] = (out, case.target)
         return {"seconds": seconds, "errors": errors_of(case, data, predictions)}
 
-    return cached(folder, stem, deck, train)
+    return cached(folder, stem, deck, compute_result)
 
 
 def anchor_result(case, data, seed, arguments):
@@ -188,7 +200,7 @@ def anchor_result(case, data, seed, arguments):
         "train": str(data.train), "tests": {test: str(path) for test, path in data.tests.items()}, "seed": seed,
         "threads": arguments.threads, "out": str(out)}
 
-    def train():
+    def compute_result():
         written = folder / f"{stem}-settings.json"
         written.write_text(json.dumps(settings), encoding="utf-8")
         run([arguments.anchor_python, HERE / "anchor.py", written], folder, arguments.threads)
@@ -196,19 +208,26 @@ def anchor_result(case, data, seed, arguments):
             seconds = float(file.attrs["seconds"])
         return {"seconds": seconds, "errors": errors_of(case, data, {test: (out, test) for test in data.tests})}
 
-    return cached(folder, stem, settings, train)
+    return cached(folder, stem, settings, compute_result)
+
+
+def basic_parser(description, *, seeds):
+    """The options of every script."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--build", type=pathlib.Path, default=turns.ROOT / "build/host", help="the build whose bin/mylos trains")
+    add("--seeds", type=int, default=seeds, help="trainings of each")
+    add("--threads", type=int, default=2)
+    add("--folder", type=pathlib.Path, default=pathlib.Path("operator-results"), help="for data, runs and predictions")
+    return parser
 
 
 def parser_of(description, *, seeds):
     """The options of every case."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = basic_parser(description, seeds=seeds)
     add = parser.add_argument
-    add("--build", type=pathlib.Path, default=HERE.parents[1] / "build/host", help="the build whose bin/mylos trains")
     add("--anchor-python", type=pathlib.Path, help="that of the environment with neuraloperator; without it ours alone is trained")
     add("--types", nargs="+", default=["fp32", "bf16"], choices=["fp32", "bf16", "fp16"], help="precision.compute of ours")
-    add("--seeds", type=int, default=seeds, help="trainings of each")
-    add("--threads", type=int, default=2)
-    add("--folder", type=pathlib.Path, default=pathlib.Path("operator-results"), help="for data, runs and predictions")
     return parser
 
 

@@ -6,12 +6,9 @@ Data: periodic sources of 4 periods and less, and the solutions of Poisson's equ
 last tenth of the steps. Bytes are those of `mylos plan`, and the difference between the largest resident memories of two runs
 that differ in data.micro_batch alone.
 """
-import argparse
 import csv
 import itertools
 import json
-import pathlib
-import subprocess
 
 import h5py
 import numpy
@@ -50,7 +47,7 @@ recompute = "none"
 lr = 2e-3
 [schedule]
 type = "cosine"
-warmup = 20
+warmup = {warmup}
 [checkpoint]
 every = 0
 """
@@ -89,38 +86,33 @@ class Runs:
         write_data(folder / self.common["data"], extents, 64 if flat else 16)
 
     def deck(self, compute, seed=1, steps=3, micro_batch=0):
-        rules = "" if compute == "fp32" else 'rules = { head = "fp32" }\n'
-        text = DECK.format(**self.common, compute=compute, rules=rules, seed=seed, steps=steps, micro_batch=micro_batch)
-        text = text.replace("warmup = 20", f"warmup = {min(20, steps // 2)}")
-        (self.folder / "deck.toml").write_text(text, encoding="utf-8")
+        return DECK.format(**self.common, compute=compute, rules=cases.rules_of(compute), seed=seed, steps=steps,
+                           micro_batch=micro_batch, warmup=min(20, steps // 2))
 
-    def train(self):
-        subprocess.run(["rm", "-rf", self.folder / "run"], check=True)
-        cases.run([self.arguments.mylos, "train", "deck.toml", "run.folder=run"], self.folder, self.arguments.threads)
+    def train(self, deck):
+        """The run's folder."""
+        return cases.train(deck, self.folder, "half", self.arguments)[0]
 
     def losses(self, compute, seed):
         """The mean loss of the last tenth of the steps, the skipped steps, and those among them after the first."""
-        self.deck(compute, seed, self.arguments.steps)
-        self.train()
-        with open(self.folder / "run/history.csv", newline="", encoding="utf-8") as file:
+        run = self.train(self.deck(compute, seed, self.arguments.steps))
+        with open(run / "history.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         last = [float(row["loss"]) for row in rows[-len(rows) // 10:]]
         skipped = [int(row["step"]) for row in rows if int(row["overflow"])]
         return sum(last) / len(last), len(skipped), sum(step > FREE_SKIPS for step in skipped)
 
     def planned_bytes(self, compute):
-        self.deck(compute)
-        said = subprocess.run([self.arguments.mylos, "plan", "deck.toml", "--json"], cwd=self.folder, check=True, text=True,
-                              capture_output=True, env=cases.environment(self.arguments.threads)).stdout
+        (self.folder / "plan.toml").write_text(self.deck(compute), encoding="utf-8")
+        said = cases.run([self.arguments.mylos, "plan", "plan.toml", "--json"], self.folder, self.arguments.threads)
         return json.loads(said)["activation_bytes"]
 
     def process_bytes(self, compute):
         """Of the samples that a micro-batch of the batch has more than one of a sample."""
         peaks = []
         for micro_batch in (1, self.batch):
-            self.deck(compute, micro_batch=micro_batch)
-            self.train()
-            summary = json.loads((self.folder / "run/summary.json").read_text(encoding="utf-8"))
+            run = self.train(self.deck(compute, micro_batch=micro_batch))
+            summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
             peaks.append(summary["memory"]["host_peak_bytes"])
         return peaks[1] - peaks[0]
 
@@ -144,13 +136,9 @@ def print_bytes(runs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, default=cases.HERE.parents[1] / "build/host")
+    parser = cases.basic_parser(__doc__, seeds=5)
     parser.add_argument("--grids", nargs="+", default=["128x128", "64x64x64"])
-    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("operator-results"))
     arguments = parser.parse_args()
     folder = cases.folder_of(arguments, "half-precision")
     for grid in arguments.grids:

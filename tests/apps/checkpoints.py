@@ -34,6 +34,16 @@ def datasets(path):
     return {name: value for name, value in found.items() if name.split("/")[1] in groups and name not in TIMES}
 
 
+def weights_of(path, groups=("model", "buffers")):
+    """Parameters and running statistics, by their names without the group."""
+    found = {}
+    with h5py.File(path) as file:
+        for group in groups:
+            if group in file:
+                file[group].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
+    return found
+
+
 def compare(whole, resumed, what):
     a, b = datasets(whole), datasets(resumed)
     assert a.keys() == b.keys(), f"{what}: {a.keys() ^ b.keys()}"

@@ -1,9 +1,9 @@
 """Mistakes in any deck that was right, beside those in the layers of a chain (chain_mistakes.py): each function makes one in the
 deck's sections, or writes what is in the run's way, and returns whether it could."""
-import json
-
 import h5py
 import numpy
+
+import safetensors_file
 
 
 def set_key(deck, path, value):
@@ -180,7 +180,7 @@ def initial_weights_that_are_none(source, deck, folder):
     if which == "text.safetensors":
         (folder / which).write_text("this is a text", encoding="utf-8")
     if which == "other.safetensors":
-        write_safetensors(folder / which, {"other": numpy.zeros((2, 2), "f4")})
+        safetensors_file.write(folder / which, {"other": numpy.zeros((2, 2), "f4")})
     return set_key(deck, "run.initial", which)
 
 
@@ -194,7 +194,7 @@ def initial_weights_that_are_not_finite(source, deck, folder):
         return False
     bias = numpy.zeros(size, "f4")
     bias[-1] = numpy.inf
-    write_safetensors(folder / "inf.safetensors", {f"{name}.bias": bias})
+    safetensors_file.write(folder / "inf.safetensors", {f"{name}.bias": bias})
     set_key(deck, "initial.missing", "draw")
     return set_key(deck, "run.initial", "inf.safetensors")
 
@@ -219,14 +219,5 @@ def rewinds_to_nothing(source, deck, folder):
     return set_key(deck, "health.on_divergence", "rewind")
 
 
-def write_safetensors(path, tensors):
-    header, offset = {}, 0
-    for name, values in tensors.items():
-        header[name] = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [offset, offset + values.nbytes]}
-        offset += values.nbytes
-    text = json.dumps(header).encode()
-    path.write_bytes(len(text).to_bytes(8, "little") + text + b"".join(values.tobytes() for values in tensors.values()))
-
-
 MISTAKES = [value for name, value in list(globals().items())
-            if callable(value) and name not in ("set_key", "kind_of", "loss_of", "has_grid", "write_safetensors")]
+            if callable(value) and name not in ("set_key", "kind_of", "loss_of", "has_grid")]

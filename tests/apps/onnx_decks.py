@@ -2,6 +2,8 @@
 import h5py
 import numpy
 
+from small_problem import layers
+
 RUN = """[run]
 peak_flops = 1e12
 name = "{name}"
@@ -17,16 +19,6 @@ lr = 1e-2
 [model]
 loss = "{loss}"
 """
-
-
-def layers(*of):
-    """[[model.layers]] of lines "kind key = value; ..."."""
-    text = 'type = "chain"\n'
-    for line in of:
-        kind, _, keys = line.partition(" ")
-        text += f'[[model.layers]]\nkind = "{kind}"\n' + keys.replace("; ", "\n") + "\n"
-    return text
-
 
 # Name: (model, shape of a sample, numbers of targets or classes, loss, normalisation)
 NETWORKS = {

@@ -1,9 +1,8 @@
-"""GPT-2 by its description (Radford et al. 2019; Hugging Face's names and layout), in NumPy and double, and safetensors
-files by the format's description. Nothing here knows Mylos."""
-import json
-import struct
-
+"""GPT-2 by its description (Radford et al. 2019; Hugging Face's names and layout), in NumPy and double, and its files of weights.
+Nothing here knows Mylos."""
 import numpy
+
+import safetensors_file
 
 
 def random_weights(layers, width, context, vocabulary, tied, seed):
@@ -88,37 +87,22 @@ def rounded(values, word):
 
 
 def write_safetensors(path, tensors, word="F32"):
-    header, data = {}, b""
-    for name, tensor in tensors.items():
-        if tensor.dtype == bool:
-            dtype, raw = "BOOL", tensor.tobytes()
-        elif word == "BF16":
-            dtype, raw = word, to_bf16(tensor).tobytes()
-        else:
-            dtype, raw = word, tensor.astype({"F32": "<f4", "F16": "<f2"}[word]).tobytes()
-        header[name] = {"dtype": dtype, "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    text = json.dumps(header).encode()
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
+    """All but flags are stored in one type."""
+    types = {"F32": lambda values: values.astype(numpy.float32), "F16": lambda values: values.astype(numpy.float16), "BF16": to_bf16}
+    safetensors_file.write(path, {name: tensor if tensor.dtype == bool else types[word](tensor) for name, tensor in tensors.items()})
 
 
 def read_safetensors(path):
     """Weights by name as float32, and the words of their types; without a normalisation, which is in doubles."""
-    with open(path, "rb") as file:
-        data = file.read()
-    length = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8:8 + length])
-    assert header.pop("__metadata__")["format"] == "pt"
+    metadata, stored = safetensors_file.read(path)
+    assert metadata["format"] == "pt"
     tensors, words = {}, set()
-    for name, entry in header.items():
+    for name, values in stored.items():
+        word = safetensors_file.WORDS[str(values.dtype)]
         if name.startswith("normalization."):
-            assert entry["dtype"] == "F64", entry
+            assert word == "F64", (name, word)
             continue
-        begin, end = entry["data_offsets"]
-        raw = data[8 + length + begin:8 + length + end]
-        words.add(entry["dtype"])
-        values = from_bf16(numpy.frombuffer(raw, "<u2")) if entry["dtype"] == "BF16" else \
-            numpy.frombuffer(raw, {"F32": "<f4", "F16": "<f2"}[entry["dtype"]]).astype(numpy.float32)
-        tensors[name] = values.reshape(entry["shape"])
+        assert word in ("F32", "F16", "BF16"), (name, word)
+        words.add(word)
+        tensors[name] = from_bf16(values) if word == "BF16" else values.astype(numpy.float32)
     return tensors, words

@@ -69,6 +69,15 @@ def gpt_deck(*, run, data, model="", tables=""):
     return GPT_DECK.format(run=run, data=data, model=model, tables=tables)
 
 
+def layers(*of):
+    """The type and [[model.layers]] of a chain, of lines "kind key = value; ..."."""
+    text = 'type = "chain"\n'
+    for line in of:
+        kind, _, keys = line.partition(" ")
+        text += f'[[model.layers]]\nkind = "{kind}"\n' + keys.replace("; ", "\n") + "\n"
+    return text
+
+
 # Of a plan that is asked for its bytes: measuring the machine's rates would take ten times as long as planning.
 MODELLED = "memory.times=model"
 LAUNCHER = ["mpirun", "--quiet", "--oversubscribe", "--bind-to", "none"]

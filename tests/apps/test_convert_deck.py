@@ -12,104 +12,29 @@ import h5py
 import numpy
 
 import reference_gpt2
+from checkpoints import weights_of
 from safetensors_file import write
-from small_problem import Command, environment, gpt_deck
+from small_problem import Command, environment, gpt_deck, layers
 
-# On a grid of 6 x 4 points and 2 channels: taps, groups and points that no other order of them has.
-NET = """[run]
-peak_flops = 1e12
-name = "net"
-steps = 1
-[data]
-batch = 8
-shape = [6, 4, 2]
-[model]
-type = "chain"
-loss = "mse"
-inputs = 48
-outputs = 3
-[[model.layers]]
-name = "first"
-kind = "conv"
-outputs = 6
-kernel = [3, 1]
-activation = "relu"
-[[model.layers]]
-name = "grouped"
-kind = "conv"
-outputs = 6
-kernel = 3
-groups = 3
-norm = "batchnorm"
-[[model.layers]]
-name = "larger"
-kind = "conv"
-outputs = 4
-kernel = 2
-stride = 2
-padding = 0
-transposed = true
-norm = "groupnorm"
-norm_groups = 2
-[[model.layers]]
-kind = "max_pool"
-[[model.layers]]
-name = "flat"
-kind = "dense"
-outputs = 5
-activation = "relu"
-[[model.layers]]
-name = "head"
-kind = "dense"
-[precision]
-compute = "fp32"
-"""
+
+def deck(name, model, shape=None):
+    """The deck of a network without data, which states its sizes."""
+    grid = f"shape = {shape}\n" if shape else ""
+    return (f'[run]\npeak_flops = 1e12\nname = "{name}"\nsteps = 1\n[data]\nbatch = 8\n{grid}[precision]\ncompute = "fp32"\n'
+            f'[model]\nloss = "mse"\n{model}\n')
+
+
+# Taps, groups and points that no other order of them has.
+NET = deck("net", "inputs = 48\noutputs = 3\n" + layers(
+    'conv name = "first"; outputs = 6; kernel = [3, 1]; activation = "relu"',
+    'conv name = "grouped"; outputs = 6; kernel = 3; groups = 3; norm = "batchnorm"',
+    'conv name = "larger"; outputs = 4; kernel = 2; stride = 2; padding = 0; transposed = true; norm = "groupnorm"; norm_groups = 2',
+    'max_pool', 'dense name = "flat"; outputs = 5; activation = "relu"', 'dense name = "head"'), [6, 4, 2])
 LAYERS = {"first": "net.0", "grouped": "net.2", "grouped.norm": "net.3", "larger": "net.4", "larger.norm": "net.5",
           "flat": "net.8", "head": "net.10"}
-VECTORS = """[run]
-peak_flops = 1e12
-name = "vectors"
-steps = 1
-[data]
-batch = 8
-[model]
-type = "mlp"
-hidden = [4]
-loss = "mse"
-inputs = 3
-outputs = 2
-[precision]
-compute = "fp32"
-"""
-SPECTRAL = """[run]
-peak_flops = 1e12
-name = "spectral"
-steps = 1
-[data]
-batch = 2
-shape = [6, 7, 2]
-[model]
-type = "chain"
-loss = "mse"
-inputs = 84
-outputs = 126
-[[model.layers]]
-kind = "spectral"
-outputs = 3
-modes = [4, 5]
-[precision]
-compute = "fp32"
-"""
+VECTORS = deck("vectors", 'type = "mlp"\nhidden = [4]\ninputs = 3\noutputs = 2')
+SPECTRAL = deck("spectral", "inputs = 84\noutputs = 126\n" + layers("spectral outputs = 3; modes = [4, 5]"), [6, 7, 2])
 TWO_LAYERS = {"b.weight": (4, 3), "b.bias": (4,), "a.weight": (2, 4), "a.bias": (2,)}
-
-
-def weights_of(path):
-    found = {}
-    with h5py.File(path) as file:
-        for group in ("model", "buffers"):
-            if group in file:
-                file[group].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
-    return found
 
 
 def random_tensors(shapes, dtype=numpy.float32):
@@ -207,8 +132,8 @@ def check_gpt2(command, _):
     """With a deck, GPT-2's names give the same weights as without one, in both orientations of linear layers."""
     shape = dict(layers=2, width=32, context=16, vocabulary=11)
     tensors = reference_gpt2.random_weights(**shape, tied=True, seed=3)
-    deck = gpt_deck(run="steps = 1", data="", model="vocabulary = 11", tables='[precision]\ncompute = "fp32"')
-    (command.folder / "gpt.toml").write_text(deck.replace('train = "text.h5"', ""), encoding="utf-8")
+    gpt = gpt_deck(run="steps = 1", data="", model="vocabulary = 11", tables='[precision]\ncompute = "fp32"')
+    (command.folder / "gpt.toml").write_text(gpt.replace('train = "text.h5"', ""), encoding="utf-8")
     write(command.folder / "gpt.safetensors", {"transformer." + name: tensor for name, tensor in tensors.items()})
     command.must("convert", "gpt.safetensors", "plain.h5", "--heads", 2)
     plain = weights_of(command.folder / "plain.h5")
@@ -274,7 +199,7 @@ def refuse(command, arguments, error_id, *parts):
 
 def check_bad_input(command, _):
     good = random_tensors(TWO_LAYERS)
-    deck = ["--deck", "vectors.toml"]
+    vectors = ["--deck", "vectors.toml"]
 
     def refused(change, error_id, *parts, text=None):
         tensors = dict(good)
@@ -284,7 +209,7 @@ def check_bad_input(command, _):
         if text is not None:
             (command.folder / "bad.txt").write_bytes(text)
             more = ["--map", "bad.txt"]
-        refuse(command, ["bad.safetensors", "no.h5", *deck, *more], error_id, *parts)
+        refuse(command, ["bad.safetensors", "no.h5", *vectors, *more], error_id, *parts)
 
     keep = lambda tensors: None
     refused(lambda t: t.update({"more": numpy.ones((2, 5), numpy.float32)}), "model-mismatch",
@@ -305,21 +230,21 @@ def check_bad_input(command, _):
     refused(keep, "wrong-format", "bad.txt: ", text=b"a.weight\0 head/weight")
 
     write(command.folder / "bad.safetensors", good)
-    refuse(command, ["bad.safetensors", "no.h5", *deck, "--map", "none.txt"], "no-such-file", "none.txt")
+    refuse(command, ["bad.safetensors", "no.h5", *vectors, "--map", "none.txt"], "no-such-file", "none.txt")
     refuse(command, ["bad.safetensors", "no.h5", "--deck", "none.toml"], "no-such-file", "none.toml")
     for option in (["--heads", 4], ["--type", "bf16"], ["--names", "own"], ["--pad-vocabulary", 8]):
-        refuse(command, ["bad.safetensors", "no.h5", *deck, *option], "arguments-conflict", option[0])
+        refuse(command, ["bad.safetensors", "no.h5", *vectors, *option], "arguments-conflict", option[0])
     refuse(command, ["bad.safetensors", "no.h5", "--map", "map.txt"], "arguments-conflict", "--map")
-    refuse(command, ["types.h5", "no.safetensors", *deck], "arguments-conflict", "--deck", "types.h5")
-    refuse(command, ["bad.safetensors", "no.safetensors", *deck], "wrong-format", "no.safetensors")
+    refuse(command, ["types.h5", "no.safetensors", *vectors], "arguments-conflict", "--deck", "types.h5")
+    refuse(command, ["bad.safetensors", "no.safetensors", *vectors], "wrong-format", "no.safetensors")
     refuse(command, ["drawn.safetensors", "no.h5", "--deck", "net.toml"], "wrong-format",
            "mylos init DECK OUT.h5 --from drawn.safetensors")
-    refuse(command, ["bad.safetensors", "vectors.toml", *deck], "arguments-conflict", "vectors.toml")
+    refuse(command, ["bad.safetensors", "vectors.toml", *vectors], "arguments-conflict", "vectors.toml")
 
     for name, content in (("net.pt", b"PK\3\4" + bytes(60)), ("net.pth", b"\x80\2}q\0."),
                           ("pytorch_model.bin", b"x" * 40), ("net.zip", b"PK\3\4")):
         (command.folder / name).write_bytes(content)
-        for more in (deck, []):
+        for more in (vectors, []):
             refuse(command, [name, "no.h5", *more], "wrong-format", f"{name}: ", "torch.load",
                    "safetensors.torch.save_file", '{"mylos.order": "\\n".join(state)}')
     write(command.folder / "good.safetensors", good)
@@ -328,17 +253,17 @@ def check_bad_input(command, _):
     begins_as_archive = struct.pack("<Q", 0x4b50) + content[8:8 + length].ljust(0x4b50) + content[8 + length:]
     for name, content in (("good.bin", content), ("archive.safetensors", begins_as_archive)):
         (command.folder / name).write_bytes(content)
-        command.must("convert", name, "good.h5", *deck)
+        command.must("convert", name, "good.h5", *vectors)
     write(command.folder / "empty.safetensors", {})
-    refuse(command, ["empty.safetensors", "no.h5", *deck], "model-mismatch", "empty.safetensors: ", 'state["state_dict"]')
+    refuse(command, ["empty.safetensors", "no.h5", *vectors], "model-mismatch", "empty.safetensors: ", 'state["state_dict"]')
     (command.folder / "notes.h5").write_text("notes", encoding="utf-8")
-    refuse(command, ["good.safetensors", "notes.h5", *deck], "already-exists", "notes.h5: ")
-    refuse(command, ["good.safetensors", "no.onnx", *deck], "bad-argument", "no.onnx: ", "mylos export")
+    refuse(command, ["good.safetensors", "notes.h5", *vectors], "already-exists", "notes.h5: ")
+    refuse(command, ["good.safetensors", "no.onnx", *vectors], "bad-argument", "no.onnx: ", "mylos export")
     (command.folder / "claims.safetensors").write_bytes(struct.pack("<Q", 2 ** 40) + b"{}")
-    refuse(command, ["claims.safetensors", "no.h5", *deck], "wrong-format", "claims.safetensors: ", "1099511627776 bytes")
+    refuse(command, ["claims.safetensors", "no.h5", *vectors], "wrong-format", "claims.safetensors: ", "1099511627776 bytes")
     header = json.dumps({"a": {"dtype": "F32", "shape": [2 ** 40, 2 ** 40], "data_offsets": [0, 4]}}).encode()
     (command.folder / "claims.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
-    refuse(command, ["claims.safetensors", "no.h5", *deck], "too-large", "claims.safetensors: ", "'a'")
+    refuse(command, ["claims.safetensors", "no.h5", *vectors], "too-large", "claims.safetensors: ", "'a'")
 
 
 with tempfile.TemporaryDirectory() as directory:

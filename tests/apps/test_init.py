@@ -3,7 +3,6 @@
 usage: test_init.py MYLOS REPOSITORY
 """
 import csv
-import json
 import pathlib
 import re
 import sys
@@ -13,7 +12,8 @@ import h5py
 import numpy
 
 import reference_gpt2
-from checkpoints import datasets, last_checkpoint
+import safetensors_file
+from checkpoints import datasets, last_checkpoint, weights_of
 from small_problem import Command, gpt_deck, prepare
 
 # On a grid of 6 x 4 points and 2 channels: taps, groups and points that no other order of them has.
@@ -80,30 +80,6 @@ def write_grids(command):
     (command.folder / "net.toml").write_text(NET, encoding="utf-8")
 
 
-def read_tensors(path):
-    """Metadata and tensors of a safetensors file, doubles too."""
-    data = path.read_bytes()
-    length = int.from_bytes(data[:8], "little")
-    header = json.loads(data[8:8 + length])
-    types = {"F32": "<f4", "F64": "<f8"}
-    tensors = {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            begin, end = (8 + length + offset for offset in entry["data_offsets"])
-            tensors[name] = numpy.frombuffer(data[begin:end], types[entry["dtype"]]).reshape(entry["shape"])
-    return header.get("__metadata__", {}), tensors
-
-
-def weights_of(path):
-    """Parameters and running statistics, by their names without the group."""
-    found = {}
-    with h5py.File(path) as file:
-        for group in ("model", "buffers"):
-            if group in file:
-                file[group].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
-    return found
-
-
 def conv2d(x, weight, bias, groups=1):
     """PyTorch's: x [samples, channels, height, width], zeros beyond the edges, as many points as before."""
     outputs, inputs, height, width = weight.shape
@@ -152,7 +128,7 @@ def check_pytorch_order(command, _):
     checkpoint = last_checkpoint(command, "runs/net")
     own = weights_of(checkpoint)
     assert f"net.safetensors: {len(own)} tensors" in said and "the normalisation in fp64" in said, said
-    metadata, tensors = read_tensors(command.folder / "net.safetensors")
+    metadata, tensors = safetensors_file.read(command.folder / "net.safetensors")
     assert metadata["format"] == "pt" and metadata["mylos.layout"] == "channels_first" and metadata["mylos.step"] == "3"
     assert "[model]" in metadata["mylos.deck"] and "inputs: (x - " in metadata["mylos.normalization"], metadata
     shapes = {"first.weight": (6, 2, 3, 1), "grouped.weight": (6, 2, 3, 3), "larger.weight": (6, 4, 2, 2),
@@ -181,7 +157,7 @@ def check_documented_code(command, repository):
     code, = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
     documented = {}
     exec(code, documented)
-    _, tensors = read_tensors(command.folder / "net.safetensors")
+    _, tensors = safetensors_file.read(command.folder / "net.safetensors")
     state = {name: tensor for name, tensor in tensors.items() if not name.startswith("normalization.")}
     foreign = dict(state)
     for name in ("first.weight", "grouped.weight", "larger.weight"):

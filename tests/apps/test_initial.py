@@ -13,6 +13,7 @@ import h5py
 import numpy
 
 import reference_gpt2
+import safetensors_file
 from small_problem import DECK, Command, prepare
 
 SHAPE = dict(layers=2, width=48, context=32, vocabulary=65)
@@ -115,14 +116,7 @@ def check_fine_tuning(command, repository):
 
 
 def numpy_weights(path):
-    tensors = {}
-    data = path.read_bytes()
-    length = int.from_bytes(data[:8], "little")
-    for name, entry in json.loads(data[8:8 + length]).items():
-        begin, end = entry["data_offsets"]
-        tensors[name.removeprefix("transformer.")] = \
-            numpy.frombuffer(data[8 + length + begin:8 + length + end], "<f4").reshape(entry["shape"])
-    return tensors
+    return {name.removeprefix("transformer."): tensor for name, tensor in safetensors_file.read(path)[1].items()}
 
 
 def check_restarts(command, _):

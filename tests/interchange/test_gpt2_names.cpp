@@ -77,13 +77,8 @@ std::vector<TheirTensor> gpt2_tensors(const ModelOptions& model, bool is_conv1d)
 }
 
 TEST(Gpt2Names, TheFileIsKnownByItsNamesInBothOrientations) {
-  ModelOptions model;
-  model.type = ModelType::gpt;
+  ModelOptions model = three_layers(true);
   model.layers = 2;
-  model.heads = 2;
-  model.width = 8;
-  model.context = 5;
-  model.vocabulary = 13;
   const std::vector<OwnWeight> ours = own_weights(model, make_chain(model, {}, 1, false));
   for (const bool is_conv1d : {true, false}) {
     const MatchedWeights found =

@@ -11,10 +11,4 @@ namespace mylos::app {
 /// `example`: the name of a file in that folder, for the message.
 void require_checkpoint_output(const std::string& path, const char* example = "init.h5");
 
-/// Returns whether the name ends in ".onnx", in letters of any case.
-[[nodiscard]] bool has_onnx_name(const std::string& path);
-
-/// Returns whether another ending follows ".onnx": neither HDF5 nor ONNX is meant for sure.
-[[nodiscard]] bool has_ending_after_onnx(const std::string& path);
-
 }  // namespace mylos::app

@@ -1,11 +1,8 @@
 // mylos export RUN MODEL.h5|MODEL.onnx [--type fp32|bf16|fp16] [--opset N] [--best] [--average]
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "commands.hpp"
-#include "commands/checkpoint_output.hpp"
-#include "commands/prediction_file.hpp"
+#include "commands/output_name.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
@@ -62,13 +59,7 @@ void require_replaceable(const CheckpointReader& checkpoint, const std::string& 
         printable(output));
   }
   if (!has_onnx_name(output)) require_hdf5_name(output);
-  std::error_code failure;
-  const std::filesystem::file_status there = std::filesystem::status(output, failure);
-  if (failure && there.type() != std::filesystem::file_type::not_found)
-    fail_input(ErrorId::cannot_write, "{}: cannot be written: {}; name another file", printable(output),
-               failure.message());
-  if (std::filesystem::is_directory(there))
-    fail_input(ErrorId::not_a_file, "{}: is a folder; give the model's file, {}/model.h5", output, output);
+  require_file_output(output, "model's", "model.h5");
   require_other_file(checkpoint.path(), output);
   if (kind_of_file(output) == FileKind::checkpoint)
     fail_input(ErrorId::already_exists,

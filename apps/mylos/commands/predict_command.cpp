@@ -8,6 +8,7 @@
 
 #include "commands.hpp"
 #include "commands/array_predictions.hpp"
+#include "commands/output_name.hpp"
 #include "commands/prediction_file.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"

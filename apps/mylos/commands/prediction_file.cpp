@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
+#include "commands/output_name.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/data/files/column_names.hpp"
 #include "mylos/data/files/file_with_room.hpp"
@@ -134,29 +134,7 @@ class CsvPredictions final : public PredictionFile {
   int descriptor_ = -1;
 };
 
-std::string extension_of(const std::string& path) {
-  std::string extension = std::filesystem::path(path).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](char each) {
-    return each >= 'A' && each <= 'Z' ? static_cast<char>(each - 'A' + 'a') : each;
-  });
-  return extension;
-}
-
 }  // namespace
-
-bool is_table(const std::string& path) {
-  return extension_of(path) == ".csv";
-}
-
-void require_hdf5_name(const std::string& path) {
-  constexpr std::string_view others[] = {".csv", ".tsv", ".txt",  ".json",    ".npy",
-                                         ".npz", ".nc",  ".toml", ".parquet", ".safetensors"};
-  const std::string extension = extension_of(path);
-  if (std::find(std::begin(others), std::end(others), extension) == std::end(others)) return;
-  fail_input(ErrorId::bad_argument,
-             "{}: the output is an HDF5 file, and the name is that of another kind; name it {}", path,
-             std::filesystem::path(path).replace_extension(".h5").string());
-}
 
 std::unique_ptr<PredictionFile> make_prediction_file(const std::string& path, const PredictionShape& shape) {
   if (is_table(path)) return std::make_unique<CsvPredictions>(path, shape);

@@ -35,16 +35,9 @@ class PredictionFile {
   virtual void publish() = 0;
 };
 
-/// Returns whether a file of this name is to be a table: it ends in .csv.
-[[nodiscard]] bool is_table(const std::string& path);
-
 /// As the name says: a line of names and a line for each sample in a file called .csv, else HDF5. Throws
 /// Error (bad_input) of require_hdf5_name().
 [[nodiscard]] std::unique_ptr<PredictionFile> make_prediction_file(const std::string& path,
                                                                    const PredictionShape& shape);
-
-/// For files that are HDF5 whatever they are called: throws Error (bad_input) where the name is that of
-/// another kind of file.
-void require_hdf5_name(const std::string& path);
 
 }  // namespace mylos::app

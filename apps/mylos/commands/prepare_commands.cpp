@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
-#include "commands/prediction_file.hpp"
+#include "commands/output_name.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
 #include "mylos/base/errors/text.hpp"

@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "commands.hpp"
-#include "commands/prediction_file.hpp"
+#include "commands/output_name.hpp"
 #include "commands/rollout_members.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"

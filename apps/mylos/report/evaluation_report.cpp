@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "curves_json.hpp"
@@ -88,7 +87,7 @@ ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t
   columns.insert(columns.end(), names.begin(), names.end());
   CsvRows rows(columns, [&](CsvRows::Row row) {
     const auto step = step_of(row[0]);
-    std::array<double, 7> values;
+    std::vector<double> values(names.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
       const auto value = number_or_nothing(row[2 + i]);
       if (!value) return false;

@@ -150,7 +150,7 @@ std::vector<std::string> ForeignWeights::table() const {
   for (const WeightMatch& match : matched_.matches) {
     const OwnWeight& own = ours_[match.ours];
     rows.push_back({printable(entry(match.theirs).name), described(entry(match.theirs)), own.path,
-                    fmt::format("{} {}, by {}", shape_text(own.dims), match.form.how, match.by)});
+                    fmt::format("{} {}, by {}", shape_text(own.dims), match.form.how, name_of(match.by))});
   }
   for (const UnusedTensor& unused : matched_.unused)
     rows.push_back({printable(entry(unused.theirs).name), described(entry(unused.theirs)), "-", unused.why});

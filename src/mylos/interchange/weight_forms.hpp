@@ -1,15 +1,18 @@
 // OwnWeight: a parameter or running statistic of our network, and the forms that PyTorch may give it.
 //
-//   parameter                  ours                                  PyTorch's
-//   dense                      [outputs, inputs]                     the same; [outputs, inputs, 1 ...] of a
-//                                                                    convolution of one tap; or transposed
-//   dense on a grid            [outputs][points][channels]           [outputs, channels * points], or
-//   transposed convolution                [outputs][taps][channels / groups]    [outputs, channels / groups,
-//   kernel ...] transposed convolution     [inputs][taps][outputs / groups]      [inputs, outputs / groups,
-//   kernel ...] spectral (neuraloperator)  [modes][inputs][re, im][outputs]      [inputs, outputs, modes ...]
-//   complex, or
-//                                                                    [inputs, outputs, modes ..., 2] real
-//   vector                     [n]                                   with any axes of extent 1: [1, n, 1, 1]
+//   dense                   ours        [outputs, inputs]
+//                           PyTorch's   the same, or transposed; [outputs, inputs, 1 ...] of a
+//                                       convolution of one tap
+//   dense on a grid         ours        [outputs][points][channels]
+//                           PyTorch's   [outputs, channels * points], or transposed
+//   convolution             ours        [outputs][taps][channels / groups]
+//                           PyTorch's   [outputs, channels / groups, kernel ...]
+//   transposed convolution  ours        [inputs][taps][outputs / groups]
+//                           PyTorch's   [inputs, outputs / groups, kernel ...]
+//   spectral                ours        [modes][inputs][re, im][outputs]
+//                           neuraloperator's  [inputs, outputs, modes ...] complex, or [..., 2] real
+//   vector                  ours        [n]
+//                           PyTorch's   with any axes of extent 1: [1, n, 1, 1]
 //
 // Each form is a permutation of the axes of a tensor of at most four axes.
 #pragma once

@@ -3,9 +3,9 @@
 //   # a line for each tensor; names with blanks in quotes
 //   encoder.0.weight    hidden1/weight
 //   "encoder.0.bias"  = "hidden1/bias"              # flat TOML is the same map
-//   decoder.weight      head/weight transposed      # [inputs, outputs]; also "head/weight transposed" in
-//   TOML fc.weight           hidden2/weight channels_last loss.weight         -                           #
-//   not used
+//   decoder.weight      head/weight transposed      # [inputs, outputs]; TOML: "head/weight transposed"
+//   fc.weight           hidden2/weight channels_last
+//   loss.weight         -                           # not used
 #pragma once
 
 #include <string>

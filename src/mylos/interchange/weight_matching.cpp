@@ -50,7 +50,7 @@ class WeightMatcher {
         fail_input(ErrorId::unknown_name, "{}: the deck's network has no parameter '{}'; nearest are {}",
                    line.where, printable(line.ours), nearest_names(line.ours, own_paths()));
       }
-      match(parameter->second, tensor->second, line.kind, "map", line.where + ": ");
+      match(parameter->second, tensor->second, line.kind, MatchedBy::map, line.where + ": ");
     }
   }
 
@@ -64,12 +64,12 @@ class WeightMatcher {
   /// of one that is not square decides.
   void match_by_gpt2_names() {
     if (model_.type != ModelType::gpt) return;
-    std::string prefix;
     const auto found = std::find_if(theirs_by_name_.begin(), theirs_by_name_.end(), [](const auto& entry) {
       return entry.first == "wte.weight" || entry.first.ends_with(".wte.weight");
     });
     if (found == theirs_by_name_.end()) return;
-    prefix = found->first.substr(0, found->first.size() - std::string_view("wte.weight").size());
+    const std::string prefix =
+        found->first.substr(0, found->first.size() - std::string_view("wte.weight").size());
     const auto qkv = theirs_by_name_.find(prefix + "h.0.attn.c_attn.weight");
     const bool is_conv1d = qkv != theirs_by_name_.end() &&
                            theirs_.tensors[qkv->second].shape == TensorShape{model_.width, 3 * model_.width};
@@ -81,7 +81,7 @@ class WeightMatcher {
       if (parameter == ours_by_path_.end() || tensor == theirs_by_name_.end()) continue;
       if (matched_[parameter->second] || used_[tensor->second]) continue;
       const FormKind kind = name.transposed && is_conv1d ? FormKind::transposed : FormKind::usual;
-      match(parameter->second, tensor->second, kind, "GPT-2's name", "");
+      match(parameter->second, tensor->second, kind, MatchedBy::gpt2_name, "");
     }
     for (std::int64_t layer = 0; layer < model_.layers; ++layer) {
       for (const std::string& mask : gpt2_masks(layer)) leave_out_named(prefix + mask, "not used: a mask");
@@ -99,12 +99,13 @@ class WeightMatcher {
       const auto found = named.find(own);
       if (found == named.end() || !fits(own, found->second)) return;
     }
-    for (const std::size_t own : free_ours()) match(own, named.at(own), FormKind::usual, "name", "");
+    for (const std::size_t own : free_ours())
+      match(own, named.at(own), FormKind::usual, MatchedBy::own_name, "");
   }
 
   void match_by_order() {
     for (const OrderMatch& found : match_layers(ours_, free_ours(), theirs_, free_theirs())) {
-      matched_[found.ours] = WeightMatch{found.ours, found.theirs, found.form, "order"};
+      matched_[found.ours] = WeightMatch{found.ours, found.theirs, found.form, MatchedBy::order};
       used_[found.theirs] = true;
       refuse_other_name(found);
     }
@@ -211,12 +212,11 @@ class WeightMatcher {
     if (found != theirs_by_name_.end() && !used_[found->second]) leave_out(found->second, why, repeats);
   }
 
-  void match(std::size_t parameter, std::size_t tensor, FormKind kind, const char* by,
+  void match(std::size_t parameter, std::size_t tensor, FormKind kind, MatchedBy by,
              const std::string& where) {
     const OwnWeight& own = ours_[parameter];
     const TheirTensor& their = theirs_.tensors[tensor];
-    const bool is_gpt2 = std::string_view(by).starts_with("GPT-2");
-    const WeightForm* form = form_of(own, their.shape, kind, !is_gpt2);
+    const WeightForm* form = form_of(own, their.shape, kind, by != MatchedBy::gpt2_name);
     if (form == nullptr) refuse_shape(own, their, kind, where);
     matched_[parameter] = WeightMatch{parameter, tensor, *form, by};
     used_[tensor] = true;
@@ -236,12 +236,12 @@ class WeightMatcher {
     fail_input(ErrorId::model_mismatch,
                "{}{}: tensor '{}' is {}, but {} of the deck's network would be {}{} there", where,
                theirs_.file, printable(their.name), shape_text(their.shape), own.path, form,
-               own.dims.size() == 1 ? shape_text(own.dims) : shape_text(expected->shape));
+               expected_shape(own, *expected));
   }
 
   /// A form leaves out the axes of extent 1 of a vector, and would show that of one element as a scalar.
-  static std::string expected_shape(const OwnWeight& own) {
-    return shape_text(own.dims.size() == 1 ? own.dims : own.forms.front().shape);
+  static std::string expected_shape(const OwnWeight& own, const WeightForm& form) {
+    return shape_text(own.dims.size() == 1 ? own.dims : form.shape);
   }
 
   void refuse_left_over() const {
@@ -251,7 +251,8 @@ class WeightMatcher {
       tensors.push_back(fmt::format("{} {}", printable(tensor.name), shape_text(tensor.shape)));
     }
     for (const std::size_t i : free_ours())
-      parameters.push_back(fmt::format("{} {}", ours_[i].path, expected_shape(ours_[i])));
+      parameters.push_back(
+          fmt::format("{} {}", ours_[i].path, expected_shape(ours_[i], ours_[i].forms.front())));
     if (tensors.empty() && parameters.empty()) return;
     std::string problem;
     if (!tensors.empty()) problem = fmt::format("no parameter of the deck's network is {}", listed(tensors));
@@ -270,7 +271,7 @@ class WeightMatcher {
     std::vector<std::string> squares;
     std::string transposed;
     for (const std::optional<WeightMatch>& match : matched_) {
-      if (match->by != "order" && match->by != "name") continue;
+      if (match->by != MatchedBy::order && match->by != MatchedBy::own_name) continue;
       const OwnWeight& own = ours_[match->ours];
       const TheirTensor& their = theirs_.tensors[match->theirs];
       if (match->form.kind == FormKind::transposed) transposed = their.name;

@@ -1,11 +1,11 @@
 // Finds which tensor of a file from PyTorch is which parameter of our network. In this order:
 //
 //   1. by the map of --map
-//   2. by GPT-2's names, for a gpt (gpt2_names.hpp); of linear layers [outputs, inputs] as of [inputs,
-//   outputs]
+//   2. by GPT-2's names, for a gpt (gpt2_names.hpp); linear layers may be [outputs, inputs] or
+//      [inputs, outputs]
 //   3. by our own names, conv1.weight is conv1/weight, running_var is running_variance: if every parameter
-//   that is left finds a tensor of its name that fits, else by none (hidden1 of a network that counts from
-//   hidden0 is another layer)
+//      that is left finds a tensor of its name that fits, else by none (hidden1 of a network that counts
+//      from hidden0 is another layer)
 //   4. layer by layer, in order: the next layer of the file with the same parameters of the same shapes. A
 //      transposed matrix only where none fits as it is.
 //
@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mylos/interchange/layer_order.hpp"
@@ -28,11 +29,20 @@
 
 namespace mylos {
 
+/// What decided that a tensor is a parameter.
+enum class MatchedBy { map, gpt2_name, own_name, order };
+
+/// Returns "map", "GPT-2's name", "name" or "order".
+[[nodiscard]] constexpr std::string_view name_of(MatchedBy by) {
+  constexpr std::string_view names[] = {"map", "GPT-2's name", "name", "order"};
+  return names[static_cast<int>(by)];
+}
+
 struct WeightMatch {
   std::size_t ours = 0;
   std::size_t theirs = 0;
   WeightForm form;
-  std::string by;  // "map", "GPT-2's name", "name", "order"
+  MatchedBy by = MatchedBy::order;
 };
 
 /// A tensor that is no parameter.

@@ -21,6 +21,16 @@ OnnxNumbers channel_permutation(std::size_t axes, bool to_front) {
 
 }  // namespace
 
+OnnxNumbers last_axes(const Extents& numbers, std::size_t axes) {
+  return {numbers.end() - static_cast<std::ptrdiff_t>(axes), numbers.end()};
+}
+
+OnnxNumbers per_channel(std::int64_t channels, std::size_t axes) {
+  OnnxNumbers dims(axes + 1, 1);
+  dims.front() = channels;
+  return dims;
+}
+
 OnnxBoundary::OnnxBoundary(const GridShape& grid, std::size_t axes, OnnxType type, OnnxLayout layout,
                            std::string value)
     : grid_(grid), axes_(axes), type_(type), layout_(axes == 0 ? OnnxLayout::rows : layout) {
@@ -28,7 +38,7 @@ OnnxBoundary::OnnxBoundary(const GridShape& grid, std::size_t axes, OnnxType typ
 }
 
 OnnxNumbers OnnxBoundary::extents() const {
-  return {grid_.extent.end() - static_cast<std::ptrdiff_t>(axes_), grid_.extent.end()};
+  return last_axes(grid_.extent, axes_);
 }
 
 const std::string& OnnxBoundary::in(OnnxLayout layout, OnnxBuilder& graph) {

@@ -18,6 +18,11 @@ enum class OnnxLayout {
   channels_first,  // [batch, channels, extents], which ONNX's operators on grids read
 };
 
+/// Returns the numbers of a grid's axes: the last `axes` of the three that kernels have.
+[[nodiscard]] OnnxNumbers last_axes(const Extents& numbers, std::size_t axes);
+/// Returns [channels, 1 ...]: the dimensions of one number per channel of a value with channels first.
+[[nodiscard]] OnnxNumbers per_channel(std::int64_t channels, std::size_t axes);
+
 class OnnxBoundary {
  public:
   OnnxBoundary() = default;

@@ -10,14 +10,9 @@ namespace {
 constexpr std::int64_t to_end = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t first_grid_axis = 2;  // after batch and channels
 
-/// Returns the numbers of the grid's axes, of the three that kernels have.
-OnnxNumbers along(const Extents& extents, std::size_t axes) {
-  return {extents.end() - static_cast<std::ptrdiff_t>(axes), extents.end()};
-}
-
 /// Returns both ends' padding, as the attribute "pads".
 OnnxNumbers both_ends(const Extents& padding, std::size_t axes) {
-  OnnxNumbers pads = along(padding, axes);
+  OnnxNumbers pads = last_axes(padding, axes);
   pads.insert(pads.end(), pads.begin(), pads.end());
   return pads;
 }
@@ -32,13 +27,13 @@ bool has_any(const OnnxNumbers& numbers) {
 /// Extends each axis of a grid by what lies beyond its edges. (The mode "wrap" of Pad came with opset 19.)
 std::string with_edges(OnnxBuilder& graph, const ConvolutionShape& shape, std::string x, OnnxType type,
                        std::size_t axes) {
-  const OnnxNumbers padding = along(shape.padding, axes);
+  const OnnxNumbers padding = last_axes(shape.padding, axes);
   if (shape.padding_kind == PaddingKind::reflect) {
     OnnxNumbers ends{0, 0};
     ends.insert(ends.end(), padding.begin(), padding.end());
     return graph.pad(x, type, "reflect", ends, ends);
   }
-  const OnnxNumbers extents = along(shape.input.extent, axes);
+  const OnnxNumbers extents = last_axes(shape.input.extent, axes);
   for (std::size_t i = 0; i < axes; ++i) {
     if (padding[i] == 0) continue;
     const std::int64_t axis = first_grid_axis + static_cast<std::int64_t>(i);
@@ -53,8 +48,8 @@ std::string with_edges(OnnxBuilder& graph, const ConvolutionShape& shape, std::s
 /// the adjoint of with_edges(). x: the output with `padding` points more at both ends of each axis.
 std::string folded(OnnxBuilder& graph, const ConvolutionShape& shape, std::string x, OnnxType type,
                    std::size_t axes) {
-  const OnnxNumbers padding = along(shape.padding, axes);
-  const OnnxNumbers extents = along(output_grid(shape).extent, axes);
+  const OnnxNumbers padding = last_axes(shape.padding, axes);
+  const OnnxNumbers extents = last_axes(output_grid(shape).extent, axes);
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t count = padding[i];
     if (count == 0) continue;
@@ -82,7 +77,7 @@ std::string folded(OnnxBuilder& graph, const ConvolutionShape& shape, std::strin
 std::string kernel_of(OnnxLayer& layer, const ConvolutionShape& shape, std::size_t axes) {
   const std::int64_t rows = weight_rows(shape);
   const std::int64_t channels = weight_columns(shape) / shape.taps();
-  OnnxNumbers dims = along(shape.kernel, axes);
+  OnnxNumbers dims = last_axes(shape.kernel, axes);
   dims.insert(dims.begin(), {rows, channels});
   const std::vector<float> ours = layer.values("weight");
   std::vector<float> theirs(ours.size());
@@ -97,25 +92,23 @@ OnnxBoundary onnx_convolution(OnnxLayer& layer, const ConvolutionOptions& option
   OnnxBuilder& graph = layer.graph;
   const ConvolutionShape& shape = options.shape;
   const std::size_t axes = x.axes();
-  const bool has_edges = shape.padding_kind != PaddingKind::zero && has_any(along(shape.padding, axes));
+  const bool has_edges = shape.padding_kind != PaddingKind::zero && has_any(last_axes(shape.padding, axes));
   std::string value = x.in(OnnxLayout::channels_first, graph);
   if (has_edges && !shape.transposed) value = with_edges(graph, shape, value, layer.type(), axes);
   std::vector<OnnxAttribute> attributes{
-      {"kernel_shape", along(shape.kernel, axes)},
-      {"strides", along(shape.stride, axes)},
-      {"dilations", along(shape.dilation, axes)},
+      {"kernel_shape", last_axes(shape.kernel, axes)},
+      {"strides", last_axes(shape.stride, axes)},
+      {"dilations", last_axes(shape.dilation, axes)},
       {"pads", has_edges ? OnnxNumbers(2 * axes, 0) : both_ends(shape.padding, axes)},
       {"group", shape.groups}};
-  if (shape.transposed) attributes.push_back({"output_padding", along(shape.output_padding, axes)});
+  if (shape.transposed) attributes.push_back({"output_padding", last_axes(shape.output_padding, axes)});
   std::vector<std::string> inputs{value, kernel_of(layer, shape, axes)};
   const bool adds_bias_later = has_edges && shape.transposed;  // folding would add it twice
   if (options.bias && !adds_bias_later) inputs.push_back(layer.parameter("bias", {shape.outputs}));
   value = graph.node(shape.transposed ? "ConvTranspose" : "Conv", std::move(inputs), std::move(attributes));
   if (has_edges && shape.transposed) value = folded(graph, shape, value, layer.type(), axes);
   if (options.bias && adds_bias_later) {
-    OnnxNumbers dims(axes + 1, 1);
-    dims.front() = shape.outputs;
-    value = graph.node("Add", {value, layer.parameter("bias", dims)});
+    value = graph.node("Add", {value, layer.parameter("bias", per_channel(shape.outputs, axes))});
   }
   value = onnx_activation(graph, options.activation, value, layer.type());
   return {output_grid(shape), axes, layer.type(), OnnxLayout::channels_first, value};
@@ -134,8 +127,8 @@ OnnxBoundary onnx_pool(OnnxLayer& layer, const PoolBlock& pool, OnnxBoundary& x)
     }
     return {pool.output(), 0, layer.type(), OnnxLayout::rows, value};
   }
-  std::vector<OnnxAttribute> attributes{{"kernel_shape", along(options.shape.window, axes)},
-                                        {"strides", along(options.shape.stride, axes)},
+  std::vector<OnnxAttribute> attributes{{"kernel_shape", last_axes(options.shape.window, axes)},
+                                        {"strides", last_axes(options.shape.stride, axes)},
                                         {"pads", both_ends(options.shape.padding, axes)}};
   const bool takes_maximum = options.pool == PoolType::max;
   if (!takes_maximum) attributes.push_back({"count_include_pad", std::int64_t{0}});
@@ -147,7 +140,7 @@ OnnxBoundary onnx_upsampling(OnnxLayer& layer, const UpsampleBlock& upsample, On
   OnnxBuilder& graph = layer.graph;
   const UpsampleShape& shape = upsample.options().shape;
   std::vector<float> scales{1, 1};
-  for (const std::int64_t factor : along(shape.factor, x.axes()))
+  for (const std::int64_t factor : last_axes(shape.factor, x.axes()))
     scales.push_back(static_cast<float>(factor));
   const auto count = static_cast<std::int64_t>(scales.size());
   const bool is_linear = shape.interpolation == Interpolation::linear;

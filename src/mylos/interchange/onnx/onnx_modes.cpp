@@ -23,12 +23,12 @@ struct SpectralModes::Term {
 };
 
 OnnxNumbers SpectralModes::points() const {
-  return {shape_.input.extent.end() - static_cast<std::ptrdiff_t>(axes_), shape_.input.extent.end()};
+  return last_axes(shape_.input.extent, axes_);
 }
 
 OnnxNumbers SpectralModes::basis() const {
-  OnnxNumbers sizes;
-  for (std::size_t axis = 3 - axes_; axis < 3; ++axis) sizes.push_back(basis_size(shape_.modes[axis]));
+  OnnxNumbers sizes = last_axes(shape_.modes, axes_);
+  for (std::int64_t& size : sizes) size = basis_size(size);
   return sizes;
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/interchange/onnx/onnx_graph.hpp"
+#include "mylos/interchange/onnx/onnx_boundary.hpp"
 #include "mylos/kernels/spectral/spectral_shape.hpp"
 #include "mylos/model/chain/chain.hpp"
 

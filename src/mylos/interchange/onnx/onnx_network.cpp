@@ -17,6 +17,7 @@
 #include "mylos/interchange/onnx/onnx_tokens.hpp"
 #include "mylos/interchange/onnx/onnx_weights.hpp"
 #include "mylos/io/system/system_memory.hpp"
+#include "mylos/model/block/layer_shapes.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
 namespace mylos {
@@ -70,14 +71,8 @@ void add_output(OnnxBuilder& builder, const std::string& value, OnnxPort port) {
 void add_numbers(OnnxBuilder& builder, const StoredNetwork& network, const ReadOnnxWeight& read) {
   const ModelOptions& model = network.options.model;
   const bool on_grid = model.shape.size() > 1;
-  GridShape grid{.channels = network.chain.inputs()};
-  std::size_t axes = 0;
-  if (on_grid) {
-    axes = model.shape.size() - 1;
-    grid.channels = model.shape.back();
-    std::copy(model.shape.begin(), model.shape.end() - 1,
-              grid.extent.end() - static_cast<std::ptrdiff_t>(axes));
-  }
+  const std::size_t axes = on_grid ? model.shape.size() - 1 : 0;
+  const GridShape grid = on_grid ? grid_of(model.shape) : GridShape{.channels = network.chain.inputs()};
   const OnnxPort port = port_of("inputs", OnnxType::float32, network.input_shape);
   builder.graph().inputs.push_back(port);
   OnnxBoundary x(grid, axes, OnnxType::float32, OnnxLayout::points, port.name);

@@ -36,13 +36,6 @@ std::string rms_normalization(OnnxLayer& layer, const Norm& norm, const std::str
       "Mul", {normed, layer.parameter(parameter_name(group, "weight"), {norm.width}, OnnxType::float32)});
 }
 
-/// [channels, 1 ...]: one number per channel of a value with channels first.
-OnnxNumbers per_channel(const OnnxBoundary& x) {
-  OnnxNumbers dims(x.axes() + 1, 1);
-  dims.front() = x.grid().channels;
-  return dims;
-}
-
 }  // namespace
 
 std::string onnx_last_axis_norm(OnnxLayer& layer, const Norm& norm, const std::string& group,
@@ -60,6 +53,7 @@ OnnxBoundary onnx_norm(OnnxLayer& layer, const NormOptions& options, OnnxBoundar
 
 OnnxBoundary onnx_group_norm(OnnxLayer& layer, const GroupNormOptions& options, OnnxBoundary& x) {
   OnnxBuilder& graph = layer.graph;
+  const OnnxNumbers dims = per_channel(x.grid().channels, x.axes());
   const std::string y =
       in_float(layer, x.in(OnnxLayout::channels_first, graph), [&](const std::string& value) {
         const std::vector<float> ones(static_cast<std::size_t>(options.groups), 1.0F);
@@ -75,8 +69,8 @@ OnnxBoundary onnx_group_norm(OnnxLayer& layer, const GroupNormOptions& options, 
         shape.insert(shape.begin(), {0, options.grid.channels});
         const std::string back = graph.reshape(normed, shape);
         const std::string scaled =
-            graph.node("Mul", {back, layer.parameter("weight", per_channel(x), OnnxType::float32)});
-        return graph.node("Add", {scaled, layer.parameter("bias", per_channel(x), OnnxType::float32)});
+            graph.node("Mul", {back, layer.parameter("weight", dims, OnnxType::float32)});
+        return graph.node("Add", {scaled, layer.parameter("bias", dims, OnnxType::float32)});
       });
   return x.with(layer.type(), OnnxLayout::channels_first, y);
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "mylos/interchange/onnx/onnx_modes.hpp"
 #include "mylos/interchange/transpose.hpp"
 #include "mylos/kernels/spectral/spectral.hpp"
@@ -9,18 +11,18 @@
 namespace mylos {
 namespace {
 
-/// Multiplies every axis of a grid, channels first, by its matrix [from, to]. `matrices`: by axis, the last
-/// `axes` of three. `name`: of the constants, which with the extents states what they are.
+/// Multiplies every axis of a grid, channels first, by its matrix [rows, columns], which `make` computes once
+/// for all layers. `name`: of the constants, which with the extents states what they are.
 std::string along_axes(OnnxBuilder& graph, const std::string& name, std::string value,
-                       const OnnxNumbers& matrix_rows, const OnnxNumbers& matrix_columns,
-                       const std::vector<std::vector<float>>& matrices) {
-  const std::size_t axes = matrices.size();
+                       const OnnxNumbers& rows, const OnnxNumbers& columns,
+                       const std::function<std::vector<float>(std::size_t axis)>& make) {
+  const std::size_t axes = rows.size();
   OnnxNumbers rotation{0, 1, static_cast<std::int64_t>(axes) + 1};  // the last axis becomes the first
   for (std::size_t axis = 1; axis < axes; ++axis) rotation.push_back(static_cast<std::int64_t>(axis) + 1);
   for (std::size_t axis = axes; axis-- > 0;) {
     const std::string matrix =
-        graph.shared_numbers(fmt::format("{} {} {}", name, matrix_rows[axis], matrix_columns[axis]), name,
-                             {matrix_rows[axis], matrix_columns[axis]}, [&] { return matrices[axis]; });
+        graph.shared_numbers(fmt::format("{} {} {}", name, rows[axis], columns[axis]), name,
+                             {rows[axis], columns[axis]}, [&] { return make(axis); });
     value = graph.node("MatMul", {value, matrix});
     if (axes > 1) value = graph.transpose(value, rotation);
   }
@@ -36,16 +38,13 @@ struct ComplexValue {
 /// Returns the modes' complex coefficients of a field [batch, channels, extents].
 ComplexValue analysed(OnnxBuilder& graph, const SpectralModes& modes, const std::string& x) {
   const SpectralShape& shape = modes.shape();
-  const std::int64_t channels = shape.input.channels;
-  std::vector<std::vector<float>> matrices;
-  for (std::size_t axis = 3 - modes.axes(); axis < 3; ++axis) {
-    const std::int64_t points = shape.input.extent[axis];
-    matrices.push_back(
-        transpose(analysis_matrix(points, shape.modes[axis]), basis_size(shape.modes[axis]), points));
-  }
-  const std::string coefficients =
-      graph.reshape(along_axes(graph, "analysis", x, modes.points(), modes.basis(), matrices),
-                    {0, channels, modes.basis_count()});
+  const OnnxNumbers points = modes.points();
+  const OnnxNumbers basis = modes.basis();
+  const OnnxNumbers kept = last_axes(shape.modes, modes.axes());
+  const std::string by_axis = along_axes(graph, "analysis", x, points, basis, [&](std::size_t axis) {
+    return transpose(analysis_matrix(points[axis], kept[axis]), basis[axis], points[axis]);
+  });
+  const std::string coefficients = graph.reshape(by_axis, {0, shape.input.channels, modes.basis_count()});
   const std::string to_modes =
       graph.shared_numbers(modes.key_of_to_modes(), "to_modes", {modes.basis_count(), 2 * modes.count()},
                            [&] { return modes.to_modes(); });
@@ -66,16 +65,15 @@ std::string synthesised(OnnxBuilder& graph, const SpectralModes& modes, const Co
   const std::string from_modes =
       graph.shared_numbers(modes.key_of_from_modes(), "from_modes", {2 * modes.count(), modes.basis_count()},
                            [&] { return modes.from_modes(); });
-  OnnxNumbers grid = modes.basis();
+  const OnnxNumbers points = modes.points();
+  const OnnxNumbers basis = modes.basis();
+  const OnnxNumbers kept = last_axes(shape.modes, modes.axes());
+  OnnxNumbers grid = basis;
   grid.insert(grid.begin(), {0, shape.outputs});
   const std::string coefficients = graph.reshape(graph.node("MatMul", {parts, from_modes}), grid);
-  std::vector<std::vector<float>> matrices;
-  for (std::size_t axis = 3 - modes.axes(); axis < 3; ++axis) {
-    const std::int64_t points = shape.input.extent[axis];
-    matrices.push_back(
-        transpose(synthesis_matrix(points, shape.modes[axis]), points, basis_size(shape.modes[axis])));
-  }
-  return along_axes(graph, "synthesis", coefficients, modes.basis(), modes.points(), matrices);
+  return along_axes(graph, "synthesis", coefficients, basis, points, [&](std::size_t axis) {
+    return transpose(synthesis_matrix(points[axis], kept[axis]), points[axis], basis[axis]);
+  });
 }
 
 /// Returns one part of all weights, [modes, inputs, outputs], in float.
@@ -112,8 +110,7 @@ OnnxBoundary onnx_spectral(OnnxLayer& layer, const SpectralShape& shape, OnnxBou
                            graph.node("Add", {product(from.real, imaginary), product(from.imaginary, real)})};
   std::string y = synthesised(graph, modes, mixed);
   if (layer.has("bias")) {
-    OnnxNumbers dims(x.axes() + 1, 1);
-    dims.front() = shape.outputs;
+    const OnnxNumbers dims = per_channel(shape.outputs, x.axes());
     y = graph.node("Add", {y, layer.parameter("bias", dims, OnnxType::float32)});
   }
   return {output_grid(shape), x.axes(), layer.type(), OnnxLayout::channels_first,
@@ -135,8 +132,7 @@ OnnxBoundary onnx_coordinates(OnnxLayer& layer, OnnxBoundary& x) {
   dims.insert(dims.begin(), {1, axes});
   const std::string constant = graph.numbers("positions", layer.type(), dims, positions);
   const std::string value = x.in(OnnxLayout::channels_first, graph);
-  const std::string batch = graph.node(
-      "Slice", {graph.node("Shape", {value}), graph.integers({0}), graph.integers({1}), graph.integers({0})});
+  const std::string batch = graph.slice(graph.node("Shape", {value}), 0, 0, 1);
   dims.erase(dims.begin());
   const std::string shape = graph.node("Concat", {batch, graph.integers(dims)}, {{"axis", std::int64_t{0}}});
   const std::string all = graph.node("Expand", {constant, shape});
@@ -150,19 +146,18 @@ OnnxBoundary onnx_margins(OnnxLayer& layer, const MarginOptions& options, OnnxBo
   OnnxBuilder& graph = layer.graph;
   const MarginShape& shape = options.shape;
   std::string value = x.in(OnnxLayout::channels_first, graph);
-  const auto place = [&](const Extents& of, std::size_t axis) { return of[3 - x.axes() + axis]; };
+  const OnnxNumbers first = last_axes(shape.before, x.axes());
+  const OnnxNumbers inner = last_axes(shape.inner.extent, x.axes());
   if (options.change == MarginChange::crop) {
-    for (std::size_t axis = 0; axis < x.axes(); ++axis) {
-      const std::int64_t first = place(shape.before, axis);
-      value = graph.slice(value, static_cast<std::int64_t>(axis) + 2, first,
-                          first + place(shape.inner.extent, axis));
-    }
+    for (std::size_t axis = 0; axis < x.axes(); ++axis)
+      value = graph.slice(value, static_cast<std::int64_t>(axis) + 2, first[axis], first[axis] + inner[axis]);
     return {shape.inner, x.axes(), layer.type(), OnnxLayout::channels_first, value};
   }
+  const OnnxNumbers outer = last_axes(shape.outer, x.axes());
   OnnxNumbers before{0, 0}, after{0, 0};
   for (std::size_t axis = 0; axis < x.axes(); ++axis) {
-    before.push_back(place(shape.before, axis));
-    after.push_back(place(shape.outer, axis) - place(shape.inner.extent, axis) - before.back());
+    before.push_back(first[axis]);
+    after.push_back(outer[axis] - inner[axis] - first[axis]);
   }
   return {outer_grid(shape), x.axes(), layer.type(), OnnxLayout::channels_first,
           graph.pad(value, layer.type(), "constant", before, after)};
@@ -171,8 +166,7 @@ OnnxBoundary onnx_margins(OnnxLayer& layer, const MarginOptions& options, OnnxBo
 OnnxBoundary onnx_gated_add(OnnxLayer& layer, OnnxBoundary& x, OnnxBoundary& skip) {
   OnnxBuilder& graph = layer.graph;
   const OnnxLayout layout = OnnxLayout::channels_first;
-  OnnxNumbers dims(x.axes() + 1, 1);
-  dims.front() = x.grid().channels;
+  const OnnxNumbers dims = per_channel(x.grid().channels, x.axes());
   const std::string gated = graph.node("Mul", {skip.in(layout, graph), layer.parameter("weight", dims)});
   return x.with(layer.type(), layout, graph.node("Add", {x.in(layout, graph), gated}));
 }

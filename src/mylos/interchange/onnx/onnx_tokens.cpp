@@ -43,8 +43,7 @@ class GptGraph {
   /// Sets what depends on the number of tokens alone: the mask and the angles of rotary positions.
   void count_tokens(const std::string& tokens) {
     graph_.begin_layer("positions");
-    length_ = graph_.node("Slice", {graph_.node("Shape", {tokens}), graph_.integers({1}),
-                                    graph_.integers({2}), graph_.integers({0})});
+    length_ = graph_.slice(graph_.node("Shape", {tokens}), 0, 1, 2);
     const std::string count = graph_.node("Squeeze", {length_, graph_.integers({0})});
     const std::string columns = graph_.node("Range", {graph_.integer(0), count, graph_.integer(1)});
     const std::string rows = graph_.node("Unsqueeze", {columns, graph_.integers({1})});

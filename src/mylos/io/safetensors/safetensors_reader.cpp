@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
@@ -53,6 +53,14 @@ std::int64_t header_bytes(std::ifstream& file, const std::string& path, std::int
                path, claimed, max_header_bytes);
   }
   return static_cast<std::int64_t>(claimed);
+}
+
+/// Returns the type of a tensor whose numbers are all floats exactly; nothing of others.
+std::optional<DType> float_type(const Entry& entry) {
+  for (const DType type : {DType::fp32, DType::fp16, DType::bf16}) {
+    if (word_of(type) == entry.type) return type;
+  }
+  return std::nullopt;
 }
 
 /// Reads elements of T into floats through a buffer of a few MiB.
@@ -116,14 +124,9 @@ const Entry* Reader::find(std::string_view name) const {
 }
 
 DType Reader::type_of(const Entry& entry) const {
-  constexpr std::array readable{DType::fp32, DType::fp16, DType::bf16};
-  const auto* type = std::find_if(readable.begin(), readable.end(),
-                                  [&](DType candidate) { return word_of(candidate) == entry.type; });
-  if (type == readable.end()) {
-    fail_input(ErrorId::unsupported_feature, "{}: tensor '{}' holds {}; F32, F16 and BF16 are read", path_,
-               printable(entry.name), entry.type);
-  }
-  return *type;
+  if (const std::optional<DType> type = float_type(entry)) return *type;
+  fail_input(ErrorId::unsupported_feature, "{}: tensor '{}' holds {}; F32, F16 and BF16 are read", path_,
+             printable(entry.name), entry.type);
 }
 
 std::vector<float> Reader::read(const Entry& entry) {
@@ -134,10 +137,7 @@ std::vector<float> Reader::read(const Entry& entry) {
 }
 
 void Reader::require_roundable(const Entry& entry) const {
-  if (entry.type == "F64" || entry.type == complex_word) return;
-  constexpr std::array others{DType::fp32, DType::fp16, DType::bf16};
-  if (std::any_of(others.begin(), others.end(), [&](DType type) { return word_of(type) == entry.type; }))
-    return;
+  if (float_type(entry) || entry.type == word_of(DType::fp64) || entry.type == complex_word) return;
   fail_input(ErrorId::unsupported_feature,
              "{}: tensor '{}' holds {}; F32, F16, BF16, F64 and C64 become weights", path_,
              printable(entry.name), entry.type);
@@ -145,8 +145,8 @@ void Reader::require_roundable(const Entry& entry) const {
 
 std::vector<float> Reader::read_rounded(const Entry& entry) {
   require_roundable(entry);  // before memory is allocated
+  if (float_type(entry)) return read(entry);
   const bool is_complex = entry.type == complex_word;
-  if (entry.type != "F64" && !is_complex) return read(entry);
   std::vector<float> values(static_cast<std::size_t>(entry.size()) * (is_complex ? 2 : 1));
   file_.seekg(data_start_ + entry.begin);
   if (is_complex) {

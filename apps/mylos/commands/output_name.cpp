@@ -1,0 +1,66 @@
+#include "commands/output_name.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/text.hpp"
+
+namespace mylos::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](char each) {
+    return each >= 'A' && each <= 'Z' ? static_cast<char>(each - 'A' + 'a') : each;
+  });
+  return text;
+}
+
+std::string extension_of(const std::string& path) {
+  return lower_case(fs::path(path).extension().string());
+}
+
+std::string file_name_of(const std::string& path) {
+  return lower_case(fs::path(path).filename().string());
+}
+
+}  // namespace
+
+bool is_table(const std::string& path) {
+  return extension_of(path) == ".csv";
+}
+
+void require_hdf5_name(const std::string& path) {
+  constexpr std::string_view others[] = {".csv", ".tsv", ".txt",  ".json",    ".npy",
+                                         ".npz", ".nc",  ".toml", ".parquet", ".safetensors"};
+  const std::string extension = extension_of(path);
+  if (std::find(std::begin(others), std::end(others), extension) == std::end(others)) return;
+  fail_input(ErrorId::bad_argument,
+             "{}: the output is an HDF5 file, and the name is that of another kind; name it {}", path,
+             fs::path(path).replace_extension(".h5").string());
+}
+
+bool has_onnx_name(const std::string& path) {
+  return file_name_of(path).ends_with(".onnx");
+}
+
+bool has_ending_after_onnx(const std::string& path) {
+  return file_name_of(path).find(".onnx.") != std::string::npos;
+}
+
+void require_file_output(const std::string& path, const char* whose, const char* example) {
+  std::error_code failure;
+  const fs::file_status there = fs::status(path, failure);
+  if (failure && there.type() != fs::file_type::not_found) {
+    fail_input(ErrorId::cannot_write, "{}: cannot be written: {}; name another file", printable(path),
+               failure.message());
+  }
+  if (fs::is_directory(there))
+    fail_input(ErrorId::not_a_file, "{}: is a folder; give the {} file, {}/{}", path, whose, path, example);
+}
+
+}  // namespace mylos::app
