@@ -176,23 +176,6 @@ SurveyGroup survey_group(const SurveyedData& data, std::int64_t group) {
   return found;
 }
 
-/// Returns the texts of all ranks.
-std::vector<std::string> texts_of_ranks(RankGroup& ranks, const std::string& own) {
-  const auto size = static_cast<std::size_t>(ranks.size());
-  const auto bytes = static_cast<std::int64_t>(own.size());
-  std::vector<std::int64_t> lengths(size);
-  ranks.all_gather(&bytes, lengths.data(), sizeof(bytes));
-  const auto longest = static_cast<std::size_t>(*std::max_element(lengths.begin(), lengths.end()));
-  std::string padded = own;
-  padded.resize(longest);
-  std::string all(longest * size, '\0');
-  ranks.all_gather(padded.data(), all.data(), longest);
-  std::vector<std::string> texts;
-  for (std::size_t rank = 0; rank < size; ++rank)
-    texts.push_back(all.substr(rank * longest, static_cast<std::size_t>(lengths[rank])));
-  return texts;
-}
-
 }  // namespace
 
 ArraySums::ArraySums(const SampleLayout& layout) {
@@ -241,18 +224,18 @@ std::optional<SurveyGroup> read_group(std::istream& text, const SampleLayout& la
 }
 
 Survey survey_over(const SurveyedData& data, RankGroup& ranks) {
-  const auto is_of = [&](std::int64_t group, int rank) { return group % ranks.size() == rank; };
   const std::int64_t groups = groups_of_files(data.windows.files());
   std::string own;
   run_on_all(ranks, [&] {
-    for (std::int64_t group = 0; group < groups; ++group)
-      if (is_of(group, ranks.rank())) own += text_of(survey_group(data, group));
+    for (std::int64_t group = ranks.rank(); group < groups; group += ranks.size())
+      own += text_of(survey_group(data, group));
   });
-  const std::vector<std::string> texts = texts_of_ranks(ranks, own);
-  std::vector<std::istringstream> of_rank(texts.begin(), texts.end());
+  std::vector<std::istringstream> texts;  // of the ranks that have groups
+  for (int rank = 0; rank < std::min<std::int64_t>(ranks.size(), groups); ++rank)
+    texts.emplace_back(broadcast_text(ranks, own, rank));
   Survey survey;
   for (std::int64_t group = 0; group < groups; ++group) {
-    auto found = read_group(of_rank[static_cast<std::size_t>(group % ranks.size())], data.layout);
+    auto found = read_group(texts[static_cast<std::size_t>(group % ranks.size())], data.layout);
     if (!found) fail_run(ErrorId::internal, "rank {} sent no sums of group {}", group % ranks.size(), group);
     survey.groups.push_back(std::move(*found));
   }
