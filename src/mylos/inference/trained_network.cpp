@@ -189,8 +189,8 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
                network.path);
   }
   options.data.normalize = Normalize::none;                     // the checkpoint's is used
-  options.data.augment = {};                                    // of training alone
   if (options.data.arrays.given()) options.data.shape.clear();  // arrays have their own, maybe another
+  options.data.augment = {};                                    // of training alone
   options.rollout = {};                                         // likewise
   options.checkpoint.keep_best.clear();                         // likewise
   run_on_all(ranks, [&] {
