@@ -2,7 +2,9 @@
 // warnings.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +23,10 @@ inline constexpr Measure all_measures[] = {Measure::top5, Measure::confusion, Me
 [[nodiscard]] constexpr const char* name_of(Measure measure) {
   constexpr const char* names[] = {"top5", "confusion", "r2", "relative_l2", "relative_h1"};
   return names[static_cast<int>(measure)];
+}
+
+[[nodiscard]] inline bool has_measure(std::span<const Measure> measures, Measure measure) {
+  return std::find(measures.begin(), measures.end(), measure) != measures.end();
 }
 
 /// Returns whether the measure is of classes; the others are of targets.

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <iterator>
-#include <sstream>
 
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/dataset.hpp"
@@ -27,11 +25,7 @@ SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOpti
                         .file = written.train.text(),
                         .input_names = stored_names(reader, input_names_path),
                         .target_names = stored_names(reader, "/samples/target_names")};
-  constexpr const char* grid = "/samples/grid";
-  if (written.shape.empty() && reader.exists(grid)) {
-    std::istringstream numbers(reader.text(grid));
-    meaning.grid.assign(std::istream_iterator<std::int64_t>(numbers), {});
-  }
+  if (written.shape.empty()) meaning.grid = stored_grid(reader);
   if (written.arrays.given() || written.train.names.size() != 1) return meaning;
   const std::string& path = written.train.names.front();
   std::error_code failure;

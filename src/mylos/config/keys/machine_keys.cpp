@@ -67,13 +67,12 @@ void add_checkpoint_keys(Schema& schema) {
                "Number of newest checkpoints that are kept. 0: all.");
   keys.integer("keep_every", &CheckpointOptions::keep_every, {0, max_count}, "steps",
                "Checkpoints whose step is a multiple of this number are never deleted. 0: none.");
-  keys.add("keep_best", &CheckpointOptions::keep_best, metric_type(),
-           "A checkpoint is written when an evaluation is better by this metric than all earlier ones. "
-           "`checkpoints/best` names it, and it is kept until there is a better one. train.loss: the mean "
-           "over the steps since the previous evaluation. top5, r2, relative_l2, "
-           "relative_h1 and rolloutN must be in `run.metrics`. "
-           "\"\": no "
-           "best checkpoint.");
+  keys.add(
+      "keep_best", &CheckpointOptions::keep_best, metric_type(),
+      "A checkpoint is written when an evaluation is better by this metric than all earlier ones. "
+      "`checkpoints/best` names it, and it is kept until there is a better one. train.loss: the mean "
+      "over the steps since the previous evaluation. top5, r2, relative_l2, relative_h1 and rolloutN must "
+      "be in `run.metrics`. \"\": no best checkpoint.");
   keys.boolean("background", &CheckpointOptions::background,
                "Writes checkpoints asynchronously from a copy of the state, if memory.budget has room for "
                "it: training continues while rank 0 writes the state and each rank its shards "

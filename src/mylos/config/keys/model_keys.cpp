@@ -90,17 +90,13 @@ Condition with_hidden_layers(std::vector<ModelType> types) {
       }};
 }
 
-bool is_measured(const Options& options, Measure measure) {
-  const std::vector<Measure>& metrics = options.run.metrics;
-  return std::find(metrics.begin(), metrics.end(), measure) != metrics.end();
-}
-
 Condition with_relative_norms() {
   return {"model.loss = \"relative_l2\" or \"relative_h1\", or one of them in run.metrics",
           {"model.loss", "run.metrics"},
           [](const Options& options) {
-            return is_relative(options.model.loss) || is_measured(options, Measure::relative_l2) ||
-                   is_measured(options, Measure::relative_h1);
+            return is_relative(options.model.loss) ||
+                   has_measure(options.run.metrics, Measure::relative_l2) ||
+                   has_measure(options.run.metrics, Measure::relative_h1);
           }};
 }
 
@@ -108,7 +104,8 @@ Condition with_derivatives() {
   return {"model.loss = \"relative_h1\", or \"relative_h1\" in run.metrics",
           {"model.loss", "run.metrics"},
           [](const Options& options) {
-            return options.model.loss == LossType::relative_h1 || is_measured(options, Measure::relative_h1);
+            return options.model.loss == LossType::relative_h1 ||
+                   has_measure(options.run.metrics, Measure::relative_h1);
           }};
 }
 

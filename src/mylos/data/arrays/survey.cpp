@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <exception>
 #include <sstream>
 
 #include "mylos/base/error.hpp"
@@ -32,10 +34,42 @@ TouchedLevels touched(const SampleLayout& layout, std::int64_t first, std::int64
           last + rollout.history + (rollout.steps - 1) * rollout.ahead};
 }
 
+/// Ranks that share a pass and may wait longer for each other than for an exchange: a rank that still reads
+/// joins one often enough.
+class SharedPass {
+ public:
+  explicit SharedPass(RankGroup& ranks)
+      : ranks_(ranks), ended_(static_cast<std::size_t>(ranks.size())), exchanged_(Clock::now()) {}
+
+  /// Called at least for each slab that this rank reads.
+  void still_reads() {
+    const std::chrono::duration<double> silence(ranks_.timeout_s() / 4);
+    if (ended_.size() > 1 && Clock::now() - exchanged_ > silence) exchange(0);
+  }
+  /// Called when this rank has read its files.
+  void wait_for_others() {
+    do exchange(1);
+    while (std::find(ended_.begin(), ended_.end(), 0) != ended_.end());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void exchange(char has_ended) {
+    ranks_.all_gather(&has_ended, ended_.data(), sizeof has_ended);
+    exchanged_ = Clock::now();
+  }
+
+  RankGroup& ranks_;
+  std::vector<char> ended_;
+  Clock::time_point exchanged_;
+};
+
 class FileSums {
  public:
-  FileSums(const SurveyedData& data, std::int64_t file, ArraySums& sums)
-      : data_(data), file_(file), sums_(sums) {}
+  /// `pass`: of all ranks, or null.
+  FileSums(const SurveyedData& data, std::int64_t file, ArraySums& sums, SharedPass* pass = nullptr)
+      : data_(data), file_(file), sums_(sums), pass_(pass) {}
 
   /// Adds the windows [first, first + count) of the file.
   void add(std::int64_t first, std::int64_t count) {
@@ -83,6 +117,7 @@ class FileSums {
   void for_slabs(std::size_t array, std::int64_t trajectory, std::int64_t begin, std::int64_t end,
                  const Use& use) {
     for (std::int64_t level = begin; level < end;) {
+      if (pass_ != nullptr) pass_->still_reads();
       const std::int64_t count = std::min(data_.cache.levels_from(array, level), end - level);
       use(data_.cache.level(array, file_, trajectory, level), level, count);
       level += count;
@@ -114,6 +149,7 @@ class FileSums {
     const std::int64_t points = plan.level_elements / data_.layout.extents[array].channels;
     difference_.resize(static_cast<std::size_t>(plan.level_elements));
     for (std::int64_t level = levels.newest; level < levels.newest_end; ++level) {
+      if (pass_ != nullptr) pass_->still_reads();
       const std::byte* before = data_.cache.level(array, file_, trajectory, level);
       const std::byte* after = data_.cache.level(array, file_, trajectory, level + ahead);
       const auto subtract = [&](const auto* from, const auto* minus) {
@@ -132,6 +168,7 @@ class FileSums {
   SurveyedData data_;
   std::int64_t file_;
   ArraySums& sums_;
+  SharedPass* pass_;
   std::vector<float> difference_;
 };
 
@@ -165,32 +202,15 @@ bool read_sums(std::istream& text, std::size_t channels, ChannelSums& sums) {
   return true;
 }
 
-SurveyGroup survey_group(const SurveyedData& data, std::int64_t group) {
+SurveyGroup survey_group(const SurveyedData& data, std::int64_t group, SharedPass& pass) {
   const std::int64_t files = data.windows.files();
   const std::int64_t first = group * files_per_group(files);
   SurveyGroup found{.sums = ArraySums(data.layout)};
   Xxh128 digest;
   for (std::int64_t file = first; file < std::min(files, first + files_per_group(files)); ++file)
-    FileSums(data, file, found.sums).add_all(digest);
+    FileSums(data, file, found.sums, &pass).add_all(digest);
   found.digest = digest.digest();
   return found;
-}
-
-/// Returns the texts of all ranks.
-std::vector<std::string> texts_of_ranks(RankGroup& ranks, const std::string& own) {
-  const auto size = static_cast<std::size_t>(ranks.size());
-  const auto bytes = static_cast<std::int64_t>(own.size());
-  std::vector<std::int64_t> lengths(size);
-  ranks.all_gather(&bytes, lengths.data(), sizeof(bytes));
-  const auto longest = static_cast<std::size_t>(*std::max_element(lengths.begin(), lengths.end()));
-  std::string padded = own;
-  padded.resize(longest);
-  std::string all(longest * size, '\0');
-  ranks.all_gather(padded.data(), all.data(), longest);
-  std::vector<std::string> texts;
-  for (std::size_t rank = 0; rank < size; ++rank)
-    texts.push_back(all.substr(rank * longest, static_cast<std::size_t>(lengths[rank])));
-  return texts;
 }
 
 }  // namespace
@@ -241,18 +261,26 @@ std::optional<SurveyGroup> read_group(std::istream& text, const SampleLayout& la
 }
 
 Survey survey_over(const SurveyedData& data, RankGroup& ranks) {
-  const auto is_of = [&](std::int64_t group, int rank) { return group % ranks.size() == rank; };
   const std::int64_t groups = groups_of_files(data.windows.files());
   std::string own;
+  SharedPass pass(ranks);  // not run_on_each(): an HDF5 library for MPI may make MPI calls
+  std::exception_ptr failure;
+  try {
+    for (std::int64_t group = ranks.rank(); group < groups; group += ranks.size())
+      own += text_of(survey_group(data, group, pass));
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  pass.wait_for_others();
   run_on_all(ranks, [&] {
-    for (std::int64_t group = 0; group < groups; ++group)
-      if (is_of(group, ranks.rank())) own += text_of(survey_group(data, group));
+    if (failure) std::rethrow_exception(failure);
   });
-  const std::vector<std::string> texts = texts_of_ranks(ranks, own);
-  std::vector<std::istringstream> of_rank(texts.begin(), texts.end());
+  std::vector<std::istringstream> texts;  // of the ranks that have groups
+  for (int rank = 0; rank < std::min<std::int64_t>(ranks.size(), groups); ++rank)
+    texts.emplace_back(broadcast_text(ranks, own, rank));
   Survey survey;
   for (std::int64_t group = 0; group < groups; ++group) {
-    auto found = read_group(of_rank[static_cast<std::size_t>(group % ranks.size())], data.layout);
+    auto found = read_group(texts[static_cast<std::size_t>(group % ranks.size())], data.layout);
     if (!found) fail_run(ErrorId::internal, "rank {} sent no sums of group {}", group % ranks.size(), group);
     survey.groups.push_back(std::move(*found));
   }

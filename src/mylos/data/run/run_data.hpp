@@ -20,8 +20,7 @@ class RunData : public DataDescription, public TrainingData, public EvaluationDa
 };
 
 /// Sets what the data determine: the sizes of the model, the weights of points in the loss, and how a
-/// rollout's outputs become inputs. Throws
-/// Error (bad_input) if the model cannot learn from such data.
+/// rollout's outputs become inputs. Throws Error (bad_input) if the model cannot learn from such data.
 void complete(Options& options, const DataDescription& data);
 
 /// Opens the files that the deck names and checks them against each other and against the deck. Throws Error

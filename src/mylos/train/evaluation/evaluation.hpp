@@ -50,8 +50,7 @@ using ObserveBatch = std::function<void(const StepContext&, const Batch&)>;
                                            std::span<const Measure> measures = {});
 
 /// Returns "loss 0.3312, accuracy 0.8947 (10000 samples)"; without accuracy for a regression, with perplexity
-/// for tokens, and with top-5 accuracy R2 and relative norms where they were
-/// measured.
+/// for tokens, and with top-5 accuracy, R2 and relative norms where they were measured.
 [[nodiscard]] std::string describe(const Evaluation& evaluation);
 
 }  // namespace mylos

@@ -10,10 +10,6 @@
 namespace mylos {
 namespace {
 
-bool is_named(std::span<const Measure> wanted, Measure measure) {
-  return std::find(wanted.begin(), wanted.end(), measure) != wanted.end();
-}
-
 /// Returns the outputs as a field; a vector is a single point.
 OutputField field_of(const Chain& chain) {
   return chain.head->field().value_or(
@@ -35,7 +31,7 @@ bool has_field_measure(std::span<const Measure> wanted) {
 }
 
 void require_field_measures(std::span<const Measure> wanted, const Chain& chain, const std::string& place) {
-  if (!is_named(wanted, Measure::relative_h1)) return;
+  if (!has_measure(wanted, Measure::relative_h1)) return;
   if (!chain.head->field()) {
     fail_input(
         ErrorId::not_measured,
@@ -48,7 +44,8 @@ void require_field_measures(std::span<const Measure> wanted, const Chain& chain,
 
 FieldMeasures::FieldMeasures(std::span<const Measure> wanted, const Chain& chain, ColumnScaling targets)
     : scaling_(std::move(targets)),
-      norm_((require_field_measures(wanted, chain), field_of(chain)), is_named(wanted, Measure::relative_h1)),
+      norm_((require_field_measures(wanted, chain), field_of(chain)),
+            has_measure(wanted, Measure::relative_h1)),
       points_(norm_.points(norm_.constants().data())),
       derivatives_(norm_.derivatives(norm_.constants().data())) {
   const auto columns = static_cast<std::size_t>(norm_.grid().columns());
@@ -157,7 +154,7 @@ std::size_t FieldMeasures::memory_bytes(std::int64_t outputs) {
 std::size_t FieldMeasures::constant_bytes(std::span<const Measure> wanted, const Chain& chain) {
   if (!has_field_measure(wanted)) return 0;
   require_field_measures(wanted, chain);
-  const FieldNorm norm(field_of(chain), is_named(wanted, Measure::relative_h1));
+  const FieldNorm norm(field_of(chain), has_measure(wanted, Measure::relative_h1));
   std::size_t bytes = norm.constants().size_bytes();
   if (norm.derivative() != Derivative::spectral) return bytes;
   const FieldDerivatives derivatives = norm.derivatives(norm.constants().data());

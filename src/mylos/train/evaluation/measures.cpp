@@ -16,12 +16,8 @@ namespace {
 constexpr std::int64_t max_measured_targets = std::int64_t{1} << 22;
 constexpr double undefined_r2 = std::numeric_limits<double>::quiet_NaN();
 
-bool is_wanted(std::span<const Measure> wanted, Measure measure) {
-  return std::find(wanted.begin(), wanted.end(), measure) != wanted.end();
-}
-
 bool are_of_classes(std::span<const Measure> wanted) {
-  return is_wanted(wanted, Measure::top5) || is_wanted(wanted, Measure::confusion);
+  return has_measure(wanted, Measure::top5) || has_measure(wanted, Measure::confusion);
 }
 
 }  // namespace
@@ -165,14 +161,14 @@ std::string why_not_measured(Measure measure, LossType loss, bool of_tokens) {
 }
 
 void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, const std::string& place) {
-  if (is_wanted(wanted, Measure::confusion) && outputs > ClassMeasures::max_matrix_classes) {
+  if (has_measure(wanted, Measure::confusion) && outputs > ClassMeasures::max_matrix_classes) {
     fail_input(
         ErrorId::not_measured,
         "{}run.metrics: \"confusion\" has 8 bytes for each pair of classes; there are {} classes, and it is "
         "measured for at most {}; leave it out, or use \"top5\", which has no matrix",
         place, outputs, ClassMeasures::max_matrix_classes);
   }
-  if (is_wanted(wanted, Measure::r2) && outputs > max_measured_targets) {
+  if (has_measure(wanted, Measure::r2) && outputs > max_measured_targets) {
     fail_input(ErrorId::not_measured,
                "{}run.metrics: \"r2\" is measured for at most {} targets, and there are {}; leave it out",
                place, max_measured_targets, outputs);
@@ -181,8 +177,8 @@ void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, c
 
 Measures::Measures(std::span<const Measure> wanted, std::int64_t outputs) : outputs_(outputs) {
   require_measurable(wanted, outputs);
-  if (are_of_classes(wanted)) classes_.emplace(outputs, is_wanted(wanted, Measure::confusion));
-  if (is_wanted(wanted, Measure::r2)) targets_.emplace(outputs);
+  if (are_of_classes(wanted)) classes_.emplace(outputs, has_measure(wanted, Measure::confusion));
+  if (has_measure(wanted, Measure::r2)) targets_.emplace(outputs);
 }
 
 void Measures::add(std::span<const float> outputs, const Batch& batch) {
@@ -201,7 +197,7 @@ std::size_t Measures::matrix_bytes(std::int64_t classes) {
 }
 
 std::size_t Measures::kept_bytes(std::span<const Measure> wanted, std::int64_t outputs) {
-  return is_wanted(wanted, Measure::confusion) ? matrix_bytes(outputs) : 0;
+  return has_measure(wanted, Measure::confusion) ? matrix_bytes(outputs) : 0;
 }
 
 std::size_t Measures::memory_bytes(std::span<const Measure> wanted, std::int64_t outputs,
@@ -209,8 +205,8 @@ std::size_t Measures::memory_bytes(std::span<const Measure> wanted, std::int64_t
   if (wanted.empty()) return 0;
   const auto count = static_cast<std::size_t>(outputs);
   std::size_t bytes = static_cast<std::size_t>(samples) * count * sizeof(float);
-  if (is_wanted(wanted, Measure::confusion)) bytes += matrix_bytes(outputs);
-  if (is_wanted(wanted, Measure::r2)) bytes += count * TargetMeasures::bytes_of_target;
+  if (has_measure(wanted, Measure::confusion)) bytes += matrix_bytes(outputs);
+  if (has_measure(wanted, Measure::r2)) bytes += count * TargetMeasures::bytes_of_target;
   if (has_field_measure(wanted)) bytes += FieldMeasures::memory_bytes(outputs);
   return bytes;
 }
