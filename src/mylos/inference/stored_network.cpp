@@ -24,12 +24,6 @@ std::string copy_name(const std::vector<LayerOptions>& layers, std::size_t layer
   return layers[layer].repeat == 1 ? name : fmt::format("{}.{}", name, copy);
 }
 
-std::int64_t size_of_grid(const std::string& path, const std::vector<std::int64_t>& grid) {
-  std::int64_t size = 1;
-  for (const std::int64_t extent : grid) size = checked_product(size, extent, path.c_str());
-  return size;
-}
-
 /// Returns how many inputs a sample of a vector network has, as far as the file says it.
 std::int64_t vector_inputs(const CheckpointReader& reader, const StoredNetwork& network) {
   const ModelOptions& model = network.options.model;
@@ -58,7 +52,7 @@ void complete_sizes(const CheckpointReader& reader, StoredNetwork& network) {
   }
   if (model.shape.empty() && model.type == ModelType::chain) model.shape = stored_grid(reader);
   const bool on_grid = model.shape.size() > 1;
-  model.inputs = on_grid ? size_of_grid(reader.path(), model.shape) : vector_inputs(reader, network);
+  model.inputs = on_grid ? size_of_shape(model.shape, reader.path().c_str()) : vector_inputs(reader, network);
   model.outputs = stored_outputs(reader, model);
   if (model.inputs > 0) return;
   fail_input(

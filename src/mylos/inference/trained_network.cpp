@@ -8,11 +8,11 @@
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/inference/grids/other_grid.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/inference/stored_network.hpp"
 #include "mylos/inference/trained_samples.hpp"
 #include "mylos/io/system/system_memory.hpp"
-#include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/chain/key_value_cache.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
@@ -78,21 +78,18 @@ void complete_widths(const CheckpointReader& reader, TrainedNetwork& trained) {
   require_columns(trained.path, "targets", trained.normalizer.targets, outputs);
 }
 
-std::int64_t numbers_of(const std::vector<std::int64_t>& shape) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : shape) count = checked_product(count, extent, "the shape of a sample");
-  return count;
-}
-
 /// Returns the shape of the data's samples where they state a grid other than that of the training samples.
 /// `trained`: the shape of those, and as the training file had it where the deck has another view of it. A
-/// shape of as many numbers and other axes may be a view of the same samples, which match_samples() judges.
+/// shape of the same number of values and other axes may be a view of the same samples, which
+/// match_samples() judges.
 std::vector<std::int64_t> other_grid_of(const std::vector<std::int64_t>& given,
                                         const std::vector<std::int64_t>& trained,
                                         const std::vector<std::int64_t>& of_file) {
   if (given.empty() || trained.size() < 2 || given == trained || given == of_file) return {};
   const bool has_same_axes = given.size() == trained.size() && given.back() == trained.back();
-  return has_same_axes || numbers_of(given) != numbers_of(trained) ? given : std::vector<std::int64_t>();
+  constexpr const char* what = "the shape of a sample";
+  if (!has_same_axes && size_of_shape(given, what) == size_of_shape(trained, what)) return {};
+  return given;
 }
 
 /// Makes the network read samples of the data's grid where that is another one than in training.
