@@ -1,3 +1,4 @@
+// The pass over all values of arrays, which the ranks share.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
