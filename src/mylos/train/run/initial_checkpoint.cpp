@@ -51,7 +51,6 @@ struct DataOfDeck {
       run_on_all(ranks, [&] {
         options.model.point_weights = read_point_weights(options.data.weights, options.model.outputs);
       });
-      note_agreed_weights(options.model, ranks);
       return;
     }
     run_on_all(ranks, [&] {
@@ -59,19 +58,12 @@ struct DataOfDeck {
       complete(options, *data);
     });
     state.data_identity = agreed_identity(*data, options.data, ranks);
-    note_agreed_weights(options.model, ranks);
     run_on_all(ranks, [&] {
       static_cast<void>(run_length(options, data->epochs()));
       static_cast<void>(watched_metric(options, *data));
       state.normalizer = data->normalizer(output.line);
       state.vocabulary = data->vocabulary();
     });
-  }
-
- private:
-  void note_agreed_weights(const ModelOptions& model, RankGroup& ranks) {
-    require_agreed(model.point_weights, ranks);
-    note_weights(model, state);
   }
 };
 
@@ -107,6 +99,8 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   const std::unique_ptr<Communicator> communicator = make_communicator(mpi, options.communication);
   RankGroup& ranks = communicator->ranks();
   DataOfDeck of_deck(options, ranks, deck.places, output);
+  require_agreed(options.model.point_weights, ranks);
+  note_weights(options.model, of_deck.state);
   Chain chain;
   ParameterLayout layout;
   run_on_all(ranks, [&] {
