@@ -52,7 +52,7 @@ void complete_sizes(const CheckpointReader& reader, StoredNetwork& network) {
   }
   if (model.shape.empty() && model.type == ModelType::chain) model.shape = stored_grid(reader);
   const bool on_grid = model.shape.size() > 1;
-  model.inputs = on_grid ? numbers_of(model.shape, reader.path().c_str()) : vector_inputs(reader, network);
+  model.inputs = on_grid ? size_of_shape(model.shape, reader.path().c_str()) : vector_inputs(reader, network);
   model.outputs = stored_outputs(reader, model);
   if (model.inputs > 0) return;
   fail_input(

@@ -88,7 +88,7 @@ std::vector<std::int64_t> other_grid_of(const std::vector<std::int64_t>& given,
   if (given.empty() || trained.size() < 2 || given == trained || given == of_file) return {};
   const bool has_same_axes = given.size() == trained.size() && given.back() == trained.back();
   constexpr const char* what = "the shape of a sample";
-  if (!has_same_axes && numbers_of(given, what) == numbers_of(trained, what)) return {};
+  if (!has_same_axes && size_of_shape(given, what) == size_of_shape(trained, what)) return {};
   return given;
 }
 

@@ -112,7 +112,7 @@ Normalizer normalizer_on_grid(const NetworkOnGrid& trained, const Chain& other, 
 
 }  // namespace
 
-std::int64_t numbers_of(const std::vector<std::int64_t>& shape, const char* what) {
+std::int64_t size_of_shape(const std::vector<std::int64_t>& shape, const char* what) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) count = checked_product(count, extent, what);
   return count;
@@ -129,7 +129,7 @@ NetworkOnGrid on_other_grid(const NetworkOnGrid& trained, const PrecisionOptions
   NetworkOnGrid other;
   other.model = trained.model;
   other.model.shape = shape;
-  other.model.inputs = numbers_of(shape, path.c_str());
+  other.model.inputs = size_of_shape(shape, path.c_str());
   if (!takes_outputs_of_data(other.model.chain, other.model.chain.size() - 1)) other.model.outputs = 0;
   other.chain = chain_on_grid(other.model, precision, grids);
   require_same_weights(trained.chain, other.chain, grids);

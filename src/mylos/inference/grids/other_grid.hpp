@@ -28,9 +28,9 @@ struct NetworkOnGrid {
 [[nodiscard]] NetworkOnGrid on_other_grid(const NetworkOnGrid& trained, const PrecisionOptions& precision,
                                           const std::vector<std::int64_t>& shape, const std::string& path);
 
-/// Returns the numbers of a sample of this shape; 1 for none. Throws Error (bad_input), with `what`, if they
-/// are too many.
-[[nodiscard]] std::int64_t numbers_of(const std::vector<std::int64_t>& shape, const char* what);
+/// Returns the count of numbers in a sample of this shape; 1 for none. Throws Error (bad_input), with `what`,
+/// if they are too many.
+[[nodiscard]] std::int64_t size_of_shape(const std::vector<std::int64_t>& shape, const char* what);
 
 /// Returns "64 x 64 x 3".
 [[nodiscard]] std::string text_of_shape(const std::vector<std::int64_t>& shape);
