@@ -3,8 +3,9 @@
 
 usage: half_precision.py [--build BUILD] [--grids 128x128 64x64x64] [--seeds 5] [--steps 200] [--threads 2] [--folder FOLDER]
 Data: periodic sources of 4 periods and less, and the solutions of Poisson's equation. For every seed the loss is the mean of the
-last tenth of the steps. Bytes are those of `mylos plan`, and the difference between the largest resident memories of two runs
-that differ in data.micro_batch alone.
+last tenth of the steps, and the head stays in float. Bytes are those of `mylos plan`, and the difference between the largest
+resident memories of two runs that differ in data.micro_batch alone; without float layers, and beside it with a float head, whose
+input and its gradient are then held a second time, as floats.
 """
 import csv
 import itertools
@@ -85,9 +86,9 @@ class Runs:
                        "data": f"{'x'.join(map(str, extents))}.h5", "threads": arguments.threads, "batch": self.batch}
         write_data(folder / self.common["data"], extents, 64 if flat else 16)
 
-    def deck(self, compute, seed=1, steps=3, micro_batch=0):
-        return DECK.format(**self.common, compute=compute, rules=cases.rules_of(compute), seed=seed, steps=steps,
-                           micro_batch=micro_batch, warmup=min(20, steps // 2))
+    def deck(self, compute, rules, seed=1, steps=3, micro_batch=0):
+        return DECK.format(**self.common, compute=compute, rules=rules, seed=seed, steps=steps, micro_batch=micro_batch,
+                           warmup=min(20, steps // 2))
 
     def train(self, deck):
         """The run's folder."""
@@ -95,23 +96,23 @@ class Runs:
 
     def losses(self, compute, seed):
         """The mean loss of the last tenth of the steps, the skipped steps, and those among them after the first."""
-        run = self.train(self.deck(compute, seed, self.arguments.steps))
+        run = self.train(self.deck(compute, cases.rules_of(compute), seed, self.arguments.steps))
         with open(run / "history.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
         last = [float(row["loss"]) for row in rows[-len(rows) // 10:]]
         skipped = [int(row["step"]) for row in rows if int(row["overflow"])]
         return sum(last) / len(last), len(skipped), sum(step > FREE_SKIPS for step in skipped)
 
-    def planned_bytes(self, compute):
-        (self.folder / "plan.toml").write_text(self.deck(compute), encoding="utf-8")
+    def planned_bytes(self, compute, rules):
+        (self.folder / "plan.toml").write_text(self.deck(compute, rules), encoding="utf-8")
         said = cases.run([self.arguments.mylos, "plan", "plan.toml", "--json"], self.folder, self.arguments.threads)
         return json.loads(said)["activation_bytes"]
 
-    def process_bytes(self, compute):
+    def process_bytes(self, compute, rules):
         """Of the samples that a micro-batch of the batch has more than one of a sample."""
         peaks = []
         for micro_batch in (1, self.batch):
-            run = self.train(self.deck(compute, micro_batch=micro_batch))
+            run = self.train(self.deck(compute, rules, micro_batch=micro_batch))
             summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
             peaks.append(summary["memory"]["host_peak_bytes"])
         return peaks[1] - peaks[0]
@@ -129,10 +130,12 @@ def print_losses(runs, arguments):
 
 def print_bytes(runs):
     for what, measure in (("plan", runs.planned_bytes), ("process", runs.process_bytes)):
-        sizes = {compute: measure(compute) for compute in ("fp32", "bf16")}
-        ratio = sizes["bf16"] / sizes["fp32"]
-        print(f"  activations by {what}: bf16 {sizes['bf16'] / 2**20:.1f} MiB, fp32 {sizes['fp32'] / 2**20:.1f} MiB, "
-              f"ratio {ratio:.3f}   bar 0.55: {'met' if ratio <= 0.55 else 'MISSED'}", flush=True)
+        of_float = measure("fp32", "")
+        print(f"  activations by {what}: fp32 {of_float / 2**20:.1f} MiB", flush=True)
+        for name, rules in (("bf16", ""), ("bf16, float head", cases.rules_of("bf16"))):
+            size = measure("bf16", rules)
+            verdict = "" if rules else f"   bar 0.55: {'met' if size <= 0.55 * of_float else 'MISSED'}"
+            print(f"    {name}: {size / 2**20:.1f} MiB, {size / of_float:.3f} of it{verdict}", flush=True)
 
 
 def main():
