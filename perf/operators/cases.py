@@ -18,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 import turns
 
+EPSILONS = {"adamw": 1e-6, "adam": 1e-8}  # the defaults of neuraloperator's AdamW and PyTorch's Adam
 GENERATORS = turns.ROOT / "inputs/data"
 DECK = """[run]
 name = "{name}"
@@ -48,6 +49,7 @@ compute = "{compute}"
 type = "{optimizer}"
 lr = {lr}
 weight_decay = {weight_decay}
+epsilon = {epsilon:g}
 [schedule]
 {schedule}
 [checkpoint]
@@ -154,13 +156,14 @@ def schedule_lines(case, samples):
 
 def our_deck(case, data, compute, seed, threads):
     samples = samples_of(case, data)
-    # The published losses are sums over the samples of a batch, ours are means. Adam adds the decay to the gradient, so that its
-    # part there is that of a mean with a smaller decay.
+    # The published losses are sums over the samples of a batch, ours are means. Adam adds the decay to the gradient, and epsilon to
+    # the root of its squares, so that these are for a mean what smaller ones are.
     decay = case.weight_decay / case.batch if case.optimizer == "adam" else case.weight_decay
     return DECK.format(**dataclasses.asdict(case) | {
         "train": data.train.name, "steps": updates_of(case.epochs, case, samples), "seed": seed, "threads": threads,
         "compute": compute, "rules": rules_of(compute),
         "padding": f"padding = {case.padding}\n" if case.padding else "", "weight_decay": decay,
+        "epsilon": EPSILONS[case.optimizer] / case.batch,
         "schedule": schedule_lines(case, samples)})
 
 
