@@ -73,6 +73,10 @@ elseif(NOT Mylos_ENABLE_CUDA AND Kokkos_ENABLE_CUDA)
 else()
   set(Mylos_HAVE_CUDA ${Mylos_ENABLE_CUDA})
 endif()
+set(Mylos_VENDOR none)  # the folder of src/mylos/device
+if(Mylos_HAVE_CUDA)
+  set(Mylos_VENDOR cuda)
+endif()
 set(Mylos_HAVE_DEVICE OFF)  # the default execution space is not the host, or is taken for a device
 if(Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP OR Kokkos_ENABLE_SYCL OR Mylos_EMULATE_DEVICE)
   set(Mylos_HAVE_DEVICE ON)

@@ -13,6 +13,14 @@ function(mylos_add_room name)
     cmake_language(DEFER CALL mylos_copy_room)
   endif()
 endfunction()
+# mylos_device_sources(TARGET VENDOR NAMES ...): the files of src/mylos/device/VENDOR that define what a room declares. VENDOR:
+# cuda, or none where a build does not have the vendor's library.
+function(mylos_device_sources target vendor)
+  list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/src/mylos/device/${vendor}/" OUTPUT_VARIABLE sources)
+  list(TRANSFORM sources APPEND ".cpp")
+  target_sources(${target} PRIVATE ${sources})
+endfunction()
+
 # What users include, and what is ours.
 set(mylos_include_folders "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 if(Mylos_EMULATE_DEVICE)

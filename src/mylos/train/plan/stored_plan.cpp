@@ -175,7 +175,7 @@ GemmProblem problem_of(const Node& node) {
 }
 
 /// Returns whether `engine` is an algorithm of cuBLASLt, as
-/// src/mylos/kernels/vendor/nvidia/cublaslt_algorithm.hpp names them.
+/// src/mylos/device/cuda/products/cublaslt_algorithm.hpp names them.
 bool names_algorithm(const std::string& engine) {
   constexpr std::string_view library = "cublaslt/";
   return engine.starts_with(library) && engine.size() <= max_name_bytes &&

@@ -1,4 +1,4 @@
-#include "mylos/kernels/vendor/nvidia/cudnn_graph.hpp"
+#include "mylos/device/cuda/products/cudnn_graph.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
+#include "mylos/device/cuda/products/cudnn_library.hpp"
 
 namespace cudnn_frontend {
 void* cudnn_dlhandle = nullptr;  // declared by the frontend, which looks up cuDNN's functions in it

@@ -7,7 +7,7 @@
 //
 // For 16-bit operands it offers float results only for channels in multiples of 8, and only if another
 // operation follows the convolution. So an operation that changes nothing is appended.
-#include "mylos/kernels/vendor/nvidia/convolution_cudnn.hpp"
+#include "mylos/device/cuda/products/convolution_cudnn.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/vendor/nvidia/cudnn_graph.hpp"
+#include "mylos/device/cuda/products/cudnn_graph.hpp"
 
 namespace mylos {
 namespace {

@@ -18,8 +18,8 @@
 #include "mylos/base/float16.hpp"
 #include "mylos/comm/group/backends.hpp"
 #include "mylos/comm/group/fold.hpp"
-#include "mylos/comm/group/nccl_interface.hpp"
 #include "mylos/comm/ranks/shared_devices.hpp"
+#include "nccl_interface.hpp"  // of src/mylos/device/cuda
 
 namespace mylos {
 namespace {

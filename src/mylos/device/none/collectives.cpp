@@ -1,4 +1,4 @@
-// Replaces nccl_communicator.cpp in builds without NCCL.
+// Replaces src/mylos/device/nccl in builds without NCCL.
 #include "mylos/base/error.hpp"
 #include "mylos/comm/group/backends.hpp"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "mylos/device/cuda/products/cublaslt_algorithm.hpp"
+#include "mylos/device/cuda/products/cublaslt_descriptors.hpp"
 #include "mylos/kernels/gemm/gemm_epilogue.hpp"
-#include "mylos/kernels/vendor/nvidia/cublaslt_algorithm.hpp"
-#include "mylos/kernels/vendor/nvidia/cublaslt_descriptors.hpp"
 
 namespace mylos::cublaslt {
 

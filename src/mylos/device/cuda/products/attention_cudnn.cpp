@@ -1,6 +1,6 @@
 // Fused attention by cuDNN on NVIDIA devices, through its C++ frontend, whose headers only the files of cuDNN
 // include.
-#include "mylos/kernels/vendor/nvidia/attention_cudnn.hpp"
+#include "mylos/device/cuda/products/attention_cudnn.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/vendor/nvidia/cudnn_graph.hpp"
+#include "mylos/device/cuda/products/cudnn_graph.hpp"
 
 namespace mylos {
 namespace {

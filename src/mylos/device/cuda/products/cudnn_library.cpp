@@ -1,4 +1,4 @@
-#include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
+#include "mylos/device/cuda/products/cudnn_library.hpp"
 
 #include <cudnn_version.h>
 #include <dlfcn.h>

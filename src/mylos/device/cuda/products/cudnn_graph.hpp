@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "mylos/base/dtype.hpp"
-#include "mylos/kernels/vendor/nvidia/cudnn_device.hpp"
+#include "mylos/device/cuda/products/cudnn_device.hpp"
 
 namespace mylos::cudnn {
 

@@ -2,12 +2,12 @@
 // Apart from this file, the files of cuDNN do not use Kokkos (CMakeLists.txt).
 #include <utility>
 
+#include "mylos/device/cuda/products/attention_cudnn.hpp"
+#include "mylos/device/cuda/products/convolution_cudnn.hpp"
+#include "mylos/device/cuda/products/cudnn_library.hpp"
+#include "mylos/device/cuda/products/nvidia_engines.hpp"
 #include "mylos/kernels/attention/fused_attention.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
-#include "mylos/kernels/vendor/nvidia/attention_cudnn.hpp"
-#include "mylos/kernels/vendor/nvidia/convolution_cudnn.hpp"
-#include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
-#include "mylos/kernels/vendor/nvidia/nvidia_engines.hpp"
 
 namespace mylos {
 namespace {

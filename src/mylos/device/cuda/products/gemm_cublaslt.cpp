@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/device/cuda/products/cublaslt_product.hpp"
+#include "mylos/device/cuda/products/nvidia_engines.hpp"
 #include "mylos/kernels/attention/fused_attention.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/gemm_ranked.hpp"
 #include "mylos/kernels/gemm/product_row_sums.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
-#include "mylos/kernels/vendor/nvidia/cublaslt_product.hpp"
-#include "mylos/kernels/vendor/nvidia/nvidia_engines.hpp"
 
 namespace mylos {
 namespace {

@@ -1,7 +1,7 @@
 // Replaces the files of cuDNN in builds without it.
+#include "mylos/device/cuda/products/nvidia_engines.hpp"
 #include "mylos/kernels/attention/fused_attention.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
-#include "mylos/kernels/vendor/nvidia/nvidia_engines.hpp"
 
 namespace mylos {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "mylos/device/cuda/products/cudnn_device.hpp"
 #include "mylos/kernels/convolution/library_pass.hpp"
-#include "mylos/kernels/vendor/nvidia/cudnn_device.hpp"
 
 struct CUstream_st;  // the target of a cudaStream_t
 

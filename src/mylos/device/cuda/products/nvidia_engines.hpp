@@ -1,4 +1,4 @@
-// What NVIDIA's libraries provide. no_cublaslt.cpp and no_cudnn.cpp replace them in builds without them.
+// What NVIDIA's libraries provide. no_cudnn.cpp replaces cuDNN in builds without it.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace mylos {
 
-/// Returns the maker of the set of cuBLASLt and cuDNN; null if the build lacks cuBLASLt. `measured` uses the
+/// Returns the maker of the set of cuBLASLt and cuDNN. `measured` uses the
 /// fastest of cuBLASLt's algorithms according to measurements.
 [[nodiscard]] MakeEngines cublaslt_engines();
 

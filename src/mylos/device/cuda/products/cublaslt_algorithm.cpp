@@ -1,4 +1,4 @@
-#include "mylos/kernels/vendor/nvidia/cublaslt_algorithm.hpp"
+#include "mylos/device/cuda/products/cublaslt_algorithm.hpp"
 
 #include <fmt/format.h>
 
