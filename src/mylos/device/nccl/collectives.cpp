@@ -158,7 +158,7 @@ Request NcclCommunicator::start(const Execution& execution, std::size_t slot, co
 Request NcclCommunicator::start_allreduce(const Execution& execution, CommunicationBuffer buffer,
                                           Reduction reduction, std::size_t slot) {
   const ncclRedOp_t operation = reduction == Reduction::sum ? ncclSum : ncclMax;
-  return start(execution, slot, "allreduce", [&](cudaStream_t stream) {
+  return start(execution, slot, "allreduce", [&](DeviceStream stream) {
     check(ncclAllReduce(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), operation, nccl_,
                         stream),
           "allreduce");
@@ -172,7 +172,7 @@ Request NcclCommunicator::start_reduce_scatter(const Execution& execution, Commu
   if (sum.count != slice)
     fail_run(ErrorId::internal, "{}: a slice of {} elements cannot become {}", name, slice, sum.count);
   const CommunicationBuffer own = own_slice(buffer);
-  return start(execution, slot, name, [&](cudaStream_t stream) {
+  return start(execution, slot, name, [&](DeviceStream stream) {
     if (size() > 1) {
       check(ncclReduceScatter(buffer.data, own.data, slice, nccl_type(buffer.type),
                               scaled_sum(buffer.type, factor), nccl_, stream),
@@ -188,7 +188,7 @@ Request NcclCommunicator::start_all_gather(const Execution& execution, Communica
                                            std::size_t slot) {
   constexpr const char* name = "all-gather";
   const std::size_t slice = slice_count(buffer, name);
-  return start(execution, slot, name, [&](cudaStream_t stream) {
+  return start(execution, slot, name, [&](DeviceStream stream) {
     check(ncclAllGather(own_slice(buffer).data, buffer.data, slice, nccl_type(buffer.type), nccl_, stream),
           name);
   });
@@ -196,7 +196,7 @@ Request NcclCommunicator::start_all_gather(const Execution& execution, Communica
 
 Request NcclCommunicator::start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                                           std::size_t slot) {
-  return start(execution, slot, "broadcast", [&](cudaStream_t stream) {
+  return start(execution, slot, "broadcast", [&](DeviceStream stream) {
     check(ncclBroadcast(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), root, nccl_, stream),
           "broadcast");
   });
@@ -223,7 +223,7 @@ void NcclCommunicator::agree(const Execution& execution, AgreementBuffer& buffer
   require_usable();
   constexpr std::size_t flags = sizeof(AgreementFlags) / sizeof(std::int32_t);
   constexpr std::size_t sums = sizeof(AgreementSums) / sizeof(double);
-  const cudaStream_t stream = stream_of(collectives_);
+  const DeviceStream stream = stream_of(collectives_);
   ranks_.mark_busy("agreement");
   agreement_.begin.record(execution);
   agreement_.begin.hold_back(collectives_);
