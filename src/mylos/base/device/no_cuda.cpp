@@ -2,7 +2,7 @@
 // work has ended when its launch returns, and launches are cheap.
 #include "mylos/base/device/device_event.hpp"
 #include "mylos/base/device/devices.hpp"
-#include "mylos/base/device/work_recorder.hpp"
+#include "mylos/base/device/graph_capture.hpp"
 
 namespace mylos {
 
@@ -26,20 +26,8 @@ Execution make_instance() {
   return {};
 }
 
-struct WorkRecorder::Recordings {};
-
-WorkRecorder::WorkRecorder(bool) {}
-WorkRecorder::~WorkRecorder() = default;
-void WorkRecorder::forget() {}
-WorkRecorder::Way WorkRecorder::next(const Execution&, const Key&) {
-  return Way::directly;
-}
-bool WorkRecorder::end_recording(const Execution&) {
-  return false;
-}
-void WorkRecorder::stop_recording(const Execution&, const std::string&) {}
-std::string WorkRecorder::take_refusal() {
-  return {};
+std::unique_ptr<GraphCapture> make_graph_capture() {
+  return nullptr;
 }
 
 }  // namespace mylos

@@ -75,6 +75,9 @@ class NcclCommunicator final : public Communicator {
   void abandon() override {}  // freeing device memory waits for its users
   void agree(const Execution& execution, AgreementBuffer& buffer) override;
   void synchronize(const Execution& execution) override;
+  [[nodiscard]] std::unique_ptr<GraphCapture> make_capture() const override { return make_graph_capture(); }
+  void on_launch() override;
+  void forget_captured() override;
 
  private:
   /// An operation in flight, delimited by two events.
@@ -119,6 +122,10 @@ NcclCommunicator::NcclCommunicator(MPI_Comm parent, double timeout_s) : Communic
 
 NcclCommunicator::~NcclCommunicator() {
   if (nccl_ == nullptr) return;
+  if (lost_) {
+    ncclCommAbort(nccl_);
+    return;
+  }
   if (scaled_sum_.operation != ncclSum) ncclRedOpDestroy(scaled_sum_.operation, nccl_);
   ncclResult_t state = ncclCommFinalize(nccl_);
   const auto start = Clock::now();
@@ -256,6 +263,16 @@ void NcclCommunicator::synchronize(const Execution& execution) {
   }
 }
 
+void NcclCommunicator::on_launch() {
+  require_usable();
+  ranks_.mark_busy("captured step");
+  check_state();
+}
+
+void NcclCommunicator::forget_captured() {
+  for (Slot& slot : slots_) slot.is_taken = false;
+}
+
 /// Polls a call that NCCL has not finished, up to the deadline.
 void NcclCommunicator::check(ncclResult_t result, const char* operation) {
   const auto start = Clock::now();
@@ -275,10 +292,13 @@ void NcclCommunicator::check(ncclResult_t result, const char* operation) {
 }
 
 /// Aborts NCCL, which makes hung kernels of this rank return, and throws. The other ranks reach their own
-/// deadline.
+/// deadline. NCCL waits until the graphs that contain its collectives are gone: one in capture has to end
+/// first, and the destructor aborts.
 void NcclCommunicator::end(const char* operation, std::string_view cause) {
-  if (nccl_ != nullptr) ncclCommAbort(nccl_);
-  nccl_ = nullptr;
+  if (nccl_ != nullptr && !is_capturing(collectives_)) {
+    discard_captures();
+    ncclCommAbort(std::exchange(nccl_, nullptr));
+  }
   ranks_.mark_idle();
   lost_ = Error(ExitCode::failed, ErrorId::communication_failed,
                 fmt::format("NCCL {}: rank {} of {}: {}", operation, rank(), size(), cause));

@@ -35,4 +35,11 @@ struct WorkState {
   return {code == cudaSuccess, code == cudaSuccess ? nullptr : cudaGetErrorString(code)};
 }
 
+/// Returns whether the instance's work is being captured.
+[[nodiscard]] inline bool is_capturing(const Execution& execution) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  return cudaStreamIsCapturing(stream_of(execution), &status) == cudaSuccess &&
+         status != cudaStreamCaptureStatusNone;
+}
+
 }  // namespace mylos
