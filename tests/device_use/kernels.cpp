@@ -94,7 +94,7 @@ cudaError_t launch(const void* function, const Configuration& asked, void** argu
   const std::string name = Ledger::own().kernel_name(kernel.name);
   check_limits(kernel, name, asked);
   if (asked.stream == nullptr) Ledger::own().not_in_capture("a kernel on the default stream");
-  Ledger::own().launch(name);
+  Ledger::own().launch(name, asked.stream);
   return cudaSuccess;
 }
 

@@ -53,7 +53,7 @@ ncclResult_t collective(const char* call, Buffer send, Buffer receive, std::size
   memory.require(std::string(call) + "'s send buffer", send.data, send.parts * part, bytes_of(type));
   memory.require(std::string(call) + "'s receive buffer", receive.data, receive.parts * part, bytes_of(type));
   if (stream == nullptr) Ledger::own().not_in_capture(std::string(call) + " on the default stream");
-  Ledger::own().launch(call);
+  Ledger::own().launch(call, stream);
   const auto own_part = [&](const Buffer& buffer) {
     const auto skipped = buffer.parts > 1 ? static_cast<std::size_t>(ranks_of(communicator).rank) : 0;
     return static_cast<std::byte*>(memory.for_host(buffer.data)) + skipped * part;

@@ -273,7 +273,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
     check_vector(product, promise, epilogue == CUBLASLT_EPILOGUE_BGRADB ? result.columns : result.rows);
   }
   if (stream == nullptr) Ledger::own().not_in_capture("cublasLtMatmul on the default stream");
-  Ledger::own().launch("cublasLtMatmul");
+  Ledger::own().launch("cublasLtMatmul", stream);
   return CUBLAS_STATUS_SUCCESS;
 }
 
