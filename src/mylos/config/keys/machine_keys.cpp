@@ -128,7 +128,6 @@ void add_machine_keys(Schema& schema) {
                "second time, and launches them as a few CUDA graphs from then on. Kokkos' tools then see "
                "steps, not kernels.");
   keys.only_with({"graphs"}, with("run.reproducible", {"false"}));
-  keys.only_with({"attention_sums"}, of_value("\"any_order\"", with("run.reproducible", {"false"})));
   keys.only_with({"attention_sums"}, with("model.type", {"gpt"}));
   keys.only_with({"attention_sums"},
                  of_value("\"any_order\"", with("kernels.gemm", {"auto", "measure", "cublaslt"})));

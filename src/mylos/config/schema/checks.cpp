@@ -129,6 +129,8 @@ class Checks : DeckMistakes {
              "'communication.backend' = \"auto\" or \"mpi\": NCCL chooses its order of summation");
     if (options_.kernels.gemm == GemmChoice::measure)
       refuse("kernels.gemm", "engines that are not chosen by timing: any other 'kernels.gemm'");
+    if (options_.kernels.attention_sums == AttentionSums::any_order)
+      refuse("kernels.attention_sums", "'kernels.attention_sums' = \"fixed_order\"");
   }
 
   /// Refuses an order of attention's sums that no kernel of this network follows.

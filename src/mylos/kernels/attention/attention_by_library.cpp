@@ -6,7 +6,8 @@ namespace mylos::attention_by_library {
 namespace {
 
 bool may_support(const Libraries& libraries, const AttentionShape& shape) {
-  return !shape.drops && libraries.attention != nullptr && fused_attention::may_support(shape, libraries.attention->sums());
+  return !shape.drops && libraries.attention != nullptr &&
+         fused_attention::may_support(shape, libraries.attention->sums());
 }
 
 }  // namespace
