@@ -37,7 +37,7 @@ inline constexpr std::size_t buckets_in_flight = 4;
 /// has the size of its largest bucket.
 struct ReductionMemory {
   std::vector<DType> wire_types;       // of each bucket
-  std::vector<std::size_t> exchanged;  // bytes of each slot of the communicator
+  std::vector<SlotBytes> slots;        // of the communicator
   std::vector<std::size_t> copied;  // bytes of each slot for buckets whose wire type differs from their type
   [[nodiscard]] std::size_t copied_bytes() const;
 };
