@@ -1,5 +1,5 @@
-// The sum over ranks: the float sum by the binary tree, rounded once, with the same bits on the calling thread,
-// in kernels, and as a device thread computes it, which is called here on a host.
+// The sum over ranks: the float sum by the binary tree, rounded once, with the same bits on the calling
+// thread, in kernels, and as a device thread computes it, which is called here on a host.
 #include "mylos/comm/group/fold.hpp"
 
 #include <gtest/gtest.h>
@@ -107,10 +107,12 @@ template <class T>
 void expect_tree_sums_in_registers(int world, int rank, std::size_t count) {
   constexpr float factor = 1.0f / 3;
   Received<T> slices(world, rank, count);
-  const SliceSum<T> sum{{slices.others.data(), slices.own.data(), rank, count}, world, factor, slices.own.data()};
+  const SliceSum<T> sum{
+      {slices.others.data(), slices.own.data(), rank, count}, world, factor, slices.own.data()};
   ASSERT_TRUE(sum.is_aligned());
   for (std::size_t index = 0; index < count / SliceSum<T>::width; ++index) sum(index);
-  EXPECT_EQ(floats_of(slices.own), tree_sums<T>(world, count, factor)) << world << " " << name_of(dtype_of<T>);
+  EXPECT_EQ(floats_of(slices.own), tree_sums<T>(world, count, factor))
+      << world << " " << name_of(dtype_of<T>);
 }
 
 TEST(Fold, SlicesOfAllRanksBecomeTheFloatSumRoundedOnce) {
@@ -128,7 +130,8 @@ TEST(Fold, SlicesOfAllRanksBecomeTheFloatSumRoundedOnce) {
   }
 }
 
-/// Sums that a rounding at each hop gets wrong: 256 + 1 + 1 is 258 in bfloat16, but 256 if 257 is rounded first.
+/// Sums that a rounding at each hop gets wrong: 256 + 1 + 1 is 258 in bfloat16, but 256 if 257 is rounded
+/// first.
 TEST(Fold, ASumOfThreeRanksIsNotRoundedBetweenRanks) {
   std::vector<bfloat16> own(8, from_float<bfloat16>(256));
   const std::vector<bfloat16> others(16, from_float<bfloat16>(1));

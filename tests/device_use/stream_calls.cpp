@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include "ledger.hpp"
+#include "nccl.hpp"
 
 using device_use::Ledger;
 
@@ -60,6 +61,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t stream) {
   if (stream == nullptr) Ledger::own().not_in_capture("cudaEventRecord on the default stream");
+  device_use::require_enqueued("cudaEventRecord", stream);
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t) {

@@ -71,8 +71,7 @@ std::unique_ptr<Communicator> make_communicator(MPI_Comm parent, const Communica
   return communicator;
 }
 
-std::size_t staging_bytes(const CommunicationOptions& options, int ranks,
-                          std::span<const SlotBytes> slots) {
+std::size_t staging_bytes(const CommunicationOptions& options, int ranks, std::span<const SlotBytes> slots) {
   return backend_for(options, ranks).staging_bytes(ranks, slots);
 }
 

@@ -73,15 +73,16 @@ class Communicator {
   [[nodiscard]] virtual std::size_t connection_bytes() const { return 0; }
 
   /// Replaces every element by its sum or maximum over ranks, with the same bits on all ranks. Use it for
-  /// small buffers: gradients use reduce-scatter and all-gather. NCCL would round sums of 16-bit types at each
-  /// hop, and they are refused. A maximum of floats drops NaN. Here and below `slot` must be free: every operation started in it has been waited for.
+  /// small buffers: gradients use reduce-scatter and all-gather. NCCL would round sums of 16-bit types at
+  /// each hop, and they are refused. A maximum of floats drops NaN. Here and below `slot` must be free: every
+  /// operation started in it has been waited for.
   virtual Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                                   std::size_t slot = 0) = 0;
   /// Reduces `buffer`, which consists of size() slices of equal length. `sum` has the length of one slice; it
   /// is this rank's slice in the buffer, or lies elsewhere and may have another type. It becomes factor × the
-  /// sum over ranks of this rank's slice, in float by the binary tree over ranks (floats over NCCL: in its own
-  /// order), rounded once to the buffer's type, then converted to the type of `sum`. The buffer's contents are
-  /// lost. Types: fp32, fp16, bf16.
+  /// sum over ranks of this rank's slice, in float by the binary tree over ranks (floats over NCCL: in its
+  /// own order), rounded once to the buffer's type, then converted to the type of `sum`. The buffer's
+  /// contents are lost. Types: fp32, fp16, bf16.
   virtual Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
                                        CommunicationBuffer sum, float factor = 1, std::size_t slot = 0) = 0;
   /// Writes the sum to this rank's slice of `buffer`.

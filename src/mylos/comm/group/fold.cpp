@@ -112,8 +112,7 @@ void fold_type(const Execution* kernels, const void* parts, int ranks, std::size
   const auto* all = static_cast<const T*>(parts);
   const RankSlices<T> slices{all, all, ranks, count};
   if (reduction == Reduction::sum) return sum(kernels, slices, ranks, factor, static_cast<T*>(out));
-  for_each_block(kernels, "mylos fold", count,
-                 Fold<T, Larger>{slices, ranks, factor, static_cast<T*>(out)});
+  for_each_block(kernels, "mylos fold", count, Fold<T, Larger>{slices, ranks, factor, static_cast<T*>(out)});
 }
 
 }  // namespace

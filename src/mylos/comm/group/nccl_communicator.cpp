@@ -110,7 +110,9 @@ class NcclCommunicator final : public Communicator {
 };
 
 NcclCommunicator::NcclCommunicator(MPI_Comm parent, double timeout_s) : Communicator(parent, timeout_s) {
-  if (!ranks_may_share_a_device()) require_a_device_per_rank(devices_of_ranks(ranks_));
+  const std::vector<DeviceId> devices = devices_of_ranks(ranks_);
+  const std::vector<GpuOfRank> gpus = gpus_of_ranks(ranks_);
+  if (!ranks_may_share_a_device()) require_a_gpu_per_rank(devices, gpus);
   choose_device_of(collectives_, rank());
   const std::size_t free = free_memory();
   nccl_ = std::make_unique<NcclConnection>(ranks_);
@@ -118,9 +120,10 @@ NcclCommunicator::NcclCommunicator(MPI_Comm parent, double timeout_s) : Communic
   connection_bytes_ = free - std::min(free, free_memory());
 }
 
-/// Runs each kind of collective once, of a few bytes and of the largest bucket that is chosen by default. NCCL
-/// connects ranks, and allocates buffers for them, when it first uses an algorithm, which depends on the bytes:
-/// without this, that memory would be taken by the first step, after the plan was compared with what is free.
+/// Runs each kind of collective once, of a few bytes and of the largest bucket that is chosen by default.
+/// NCCL connects ranks, and allocates buffers for them, when it first uses an algorithm, which depends on the
+/// bytes: without this, that memory would be taken by the first step, after the plan was compared with what
+/// is free.
 void NcclCommunicator::run_each_once() {
   constexpr std::size_t small = 64;
   constexpr std::size_t large = std::size_t{25} << 20;
@@ -214,7 +217,8 @@ void NcclCommunicator::sum_slices(const CommunicationBuffer& buffer, float facto
     for (int step = 1; step < size(); ++step) {  // in each step every rank sends to another one
       const int to = (rank() + step) % size();
       const int from = (rank() + size() - step) % size();
-      const auto* const sent = static_cast<const std::byte*>(buffer.data) + static_cast<std::size_t>(to) * bytes;
+      const auto* const sent =
+          static_cast<const std::byte*>(buffer.data) + static_cast<std::size_t>(to) * bytes;
       std::byte* const received = others + static_cast<std::size_t>(from < rank() ? from : from - 1) * bytes;
       take(ncclSend(sent, own.count, nccl_type(own.type), to, nccl_->handle(), stream));
       take(ncclRecv(received, own.count, nccl_type(own.type), from, nccl_->handle(), stream));

@@ -16,7 +16,8 @@ bool is_later(Clock::time_point start, double seconds) {
 
 }  // namespace
 
-NcclConnection::NcclConnection(RankGroup& ranks) : ranks_(ranks) {
+NcclConnection::NcclConnection(RankGroup& ranks, std::function<bool()> may_abort)
+    : ranks_(ranks), may_abort_(std::move(may_abort)) {
   ncclUniqueId id{};
   if (ranks.rank() == 0) check(ncclGetUniqueId(&id), "ncclGetUniqueId");
   ranks.broadcast(&id, sizeof id, 0);
@@ -28,7 +29,7 @@ NcclConnection::NcclConnection(RankGroup& ranks) : ranks_(ranks) {
 
 NcclConnection::~NcclConnection() {
   if (nccl_ == nullptr) return;
-  ncclResult_t state = ncclCommFinalize(nccl_);
+  ncclResult_t state = lost_ ? ncclSystemError : ncclCommFinalize(nccl_);
   const auto start = Clock::now();
   while (state == ncclInProgress && !is_later(start, 1)) {
     std::this_thread::yield();
@@ -66,7 +67,7 @@ void NcclConnection::poll(const char* operation) {
 void NcclConnection::end(const char* operation, std::string_view cause) {
   lost_ = Error(ExitCode::failed, ErrorId::communication_failed,
                 fmt::format("NCCL {}: rank {} of {}: {}", operation, ranks_.rank(), ranks_.size(), cause));
-  if (nccl_ != nullptr) ncclCommAbort(std::exchange(nccl_, nullptr));
+  if (nccl_ != nullptr && may_abort_()) ncclCommAbort(std::exchange(nccl_, nullptr));
   ranks_.mark_idle();
   throw *lost_;
 }

@@ -1,13 +1,13 @@
 // NcclConnection: NCCL's communicator of all ranks, in non-blocking mode, and its errors.
 //
 // A call of NCCL returns ncclInProgress while the library works on it; it is polled up to the deadline before
-// the next call. A missing rank, or a device error on another rank, then causes an Error on every rank instead
-// of a hang.
-// https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/communicators.html
+// the next call. A missing rank, or a device error on another rank, then causes an Error on every rank
+// instead of a hang. https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/communicators.html
 #pragma once
 
 #include <nccl.h>
 
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -18,9 +18,11 @@ namespace mylos {
 
 class NcclConnection {
  public:
-  /// Connects the ranks on the current device of the calling thread. All ranks call this. `ranks` must outlive
-  /// it.
-  explicit NcclConnection(RankGroup& ranks);
+  /// Connects the ranks on the current device of the calling thread. All ranks call this. `ranks` must
+  /// outlive it. `may_abort` is called before NCCL is aborted after a failure; if it returns false, the
+  /// destructor aborts.
+  explicit NcclConnection(
+      RankGroup& ranks, std::function<bool()> may_abort = [] { return true; });
   ~NcclConnection();
   NcclConnection(const NcclConnection&) = delete;
   NcclConnection& operator=(const NcclConnection&) = delete;
@@ -58,6 +60,7 @@ class NcclConnection {
 
  private:
   RankGroup& ranks_;
+  std::function<bool()> may_abort_;
   ncclComm_t nccl_ = nullptr;
   std::optional<Error> lost_;
 };

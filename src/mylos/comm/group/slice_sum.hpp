@@ -10,8 +10,8 @@
 
 namespace mylos {
 
-/// The slices of all ranks, of `count` elements each: this rank's, and those of the other ranks, which lie one
-/// after the other in rank order.
+/// The slices of all ranks, of `count` elements each: this rank's, and those of the other ranks, which lie
+/// one after the other in rank order.
 template <class T>
 struct RankSlices {
   const T* others;
