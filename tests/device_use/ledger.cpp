@@ -132,6 +132,11 @@ void Ledger::release(const std::string& label, std::int64_t bytes) {
   held_[label] -= bytes;
 }
 
+void Ledger::begin_plan() {
+  const std::lock_guard lock(mutex_);
+  if (steps_.empty()) max_held_ = held_;
+}
+
 void Ledger::begin_step() {
   const std::lock_guard lock(mutex_);
   steps_.emplace_back();

@@ -49,6 +49,8 @@ class Ledger {
   /// An array of device memory that Kokkos allocates for its user, by its label.
   void allocate(const std::string& label, std::int64_t bytes);
   void release(const std::string& label, std::int64_t bytes);
+  /// Free memory is read, before the first step: what was released by then has nothing to do with the plan.
+  void begin_plan();
 
   void begin_step();
   void end_step();
@@ -61,7 +63,7 @@ class Ledger {
   /// What begin_step() began last, and the faults so far; for the stand-ins' own test.
   [[nodiscard]] Calls last_step();
   [[nodiscard]] std::set<std::string> take_faults();
-  /// The arrays of the time at which they took most.
+  /// The arrays of the time at which they took most, since begin_plan().
   [[nodiscard]] std::map<std::string, std::int64_t> max_held();
 
  private:

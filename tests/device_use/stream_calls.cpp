@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include "ledger.hpp"
+#include "nccl.hpp"
 
 using device_use::Ledger;
 
@@ -63,6 +64,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   Ledger::own().record_event(event, stream);
   if (stream == nullptr) Ledger::own().not_in_capture("cudaEventRecord on the default stream");
+  device_use::require_enqueued("cudaEventRecord", stream);
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t) {

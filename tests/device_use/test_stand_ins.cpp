@@ -239,37 +239,6 @@ TEST(Launches, StayWithinTheDevice) {
   EXPECT_THAT(launch({1, 1, 1}, {1, 1, 1}, 50 << 10), IsEmpty());
 }
 
-TEST(Collectives, UseTheDevicesMemory) {
-  std::byte* const memory = device_bytes(64);
-  float on_host[4] = {};
-  const auto reduce = [&](void* buffer, std::size_t count) {
-    ncclAllReduce(buffer, buffer, count, ncclFloat32, ncclSum, nullptr, a_stream());
-    return Ledger::own().take_faults();
-  };
-  EXPECT_THAT(reduce(memory, 16), IsEmpty());
-  EXPECT_THAT(reduce(memory, 17), testing::Each(HasSubstr("goes beyond")));
-  EXPECT_EQ(reduce(on_host, 4).size(), 2u);
-}
-
-TEST(Collectives, OfTwoRanksHaveRoomForBothParts) {
-  std::byte* const memory = device_bytes(64);
-  ncclComm_t second = nullptr;
-  ncclCommInitRankConfig(&second, 2, {}, 1, nullptr);
-  const auto gather = [&](std::size_t count) {
-    ncclAllGather(memory + count * 4, memory, count, ncclFloat32, second, a_stream());
-    return Ledger::own().take_faults();
-  };
-  EXPECT_THAT(gather(8), IsEmpty());
-  EXPECT_THAT(gather(9), testing::Each(HasSubstr("goes beyond")));
-  const auto scatter = [&](std::size_t count) {
-    ncclReduceScatter(memory, memory + count * 4, count, ncclFloat32, ncclSum, second, a_stream());
-    return Ledger::own().take_faults();
-  };
-  EXPECT_THAT(scatter(8), IsEmpty());
-  EXPECT_THAT(scatter(9), testing::Each(HasSubstr("goes beyond")));
-  ncclCommDestroy(second);
-}
-
 TEST(Ledger, IsWrittenAsJson) {
   const std::string path = testing::TempDir() + "ledger.json";
   setenv("MYLOS_DEVICE_USE", path.c_str(), 1);

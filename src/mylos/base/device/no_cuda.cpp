@@ -14,6 +14,10 @@ DeviceId own_device() {
   return {};
 }
 
+PciAddress own_gpu() {
+  return {};
+}
+
 struct DeviceEvent::Handle {};
 
 DeviceEvent::DeviceEvent() = default;

@@ -75,9 +75,8 @@ std::unique_ptr<Communicator> make_communicator(MPI_Comm parent, const Communica
   return communicator;
 }
 
-std::size_t staging_bytes(const CommunicationOptions& options, int ranks,
-                          std::span<const std::size_t> slot_bytes) {
-  return backend_for(options, ranks).staging_bytes(ranks, slot_bytes);
+std::size_t staging_bytes(const CommunicationOptions& options, int ranks, std::span<const SlotBytes> slots) {
+  return backend_for(options, ranks).staging_bytes(ranks, slots);
 }
 
 }  // namespace mylos

@@ -23,6 +23,15 @@ inline void choose_device_of(const Execution& execution, int rank) {
     fail_run(ErrorId::device_failed, "rank {}: CUDA device {}: {}", rank, device, cudaGetErrorString(code));
 }
 
+/// Returns the free bytes of the current device.
+[[nodiscard]] inline std::size_t free_memory() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  if (const cudaError_t code = cudaMemGetInfo(&free, &total); code != cudaSuccess)
+    fail_run(ErrorId::device_failed, "the device does not report its memory: {}", cudaGetErrorString(code));
+  return free;
+}
+
 /// The state of an instance's work; polling it does not wait.
 struct WorkState {
   bool is_complete = false;

@@ -36,8 +36,8 @@ inline constexpr std::size_t buckets_in_flight = 4;
 /// Memory of a reduction over ranks in addition to the gradients. Buckets use the slots in rotation; a slot
 /// has the size of its largest bucket.
 struct ReductionMemory {
-  std::vector<DType> wire_types;       // of each bucket
-  std::vector<std::size_t> exchanged;  // bytes of each slot of the communicator
+  std::vector<DType> wire_types;    // of each bucket
+  std::vector<SlotBytes> slots;     // of the communicator
   std::vector<std::size_t> copied;  // bytes of each slot for buckets whose wire type differs from their type
   [[nodiscard]] std::size_t copied_bytes() const;
 };
