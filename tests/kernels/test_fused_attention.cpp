@@ -40,6 +40,19 @@ TEST(FusedAttention, BoundsItsWorkspaceWhateverTheBatch) {
   }
 }
 
+TEST(FusedAttention, TakesLessWorkspaceInAnyOrder) {
+  constexpr auto any = AttentionSums::any_order;
+  EXPECT_EQ(fused_attention::samples_at_a_time(gpt2, any), 32);
+  // Floats of the gradients of q, and one for each row.
+  EXPECT_EQ(fused_attention::backward_workspace(gpt2, any),
+            32 * 12 * std::size_t{1024} * 4 * 65 + (64 << 10));
+  AttentionShape shape = gpt2;
+  shape.length = 16384;
+  EXPECT_TRUE(fused_attention::may_support(shape, any)) << "it grows with the length, not its square";
+  shape.samples = 1000;
+  EXPECT_LT(fused_attention::backward_workspace(shape, any), std::size_t{1} << 30 | 1 << 20);
+}
+
 /// As attention.hpp says: row = sample * length + token, and a head's values lie together.
 TEST(FusedAttention, FindsValuesInPackedRows) {
   const AttentionShape shape{3, 5, 4, 8, DType::bf16};

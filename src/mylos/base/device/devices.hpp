@@ -17,8 +17,12 @@ struct ComputeCapability {
   auto operator<=>(const ComputeCapability&) const = default;
 };
 
-/// The unique identifier of a device across all nodes. Zeros if kernels run on the host.
+/// The unique identifier of a device across all nodes. Instances of a partitioned GPU (MIG) are different
+/// devices. Zeros if kernels run on the host.
 using DeviceId = std::array<std::uint8_t, 16>;
+
+/// The place of a GPU in its node: domain, bus and device.
+using PciAddress = std::array<std::int32_t, 3>;
 
 struct FoundDevice {
   std::string name;
@@ -30,6 +34,7 @@ struct DeviceSurvey {
   ComputeCapability built_for;  // the oldest device that can run this build
   std::vector<FoundDevice> devices;
   std::string driver_says;  // the driver's error if it reports no device
+  ComputeCapability oldest_possible = {};  // the oldest device that the build's CUDA can compile for
 };
 
 /// Returns the devices that the driver reports. Returns nothing in a build whose kernels run on the host.
@@ -40,5 +45,7 @@ void require_devices(const DeviceSurvey& survey);
 
 /// Returns the identifier of the device that Kokkos has chosen for this process.
 [[nodiscard]] DeviceId own_device();
+/// Returns the address of that device's GPU, which other instances of the GPU share.
+[[nodiscard]] PciAddress own_gpu();
 
 }  // namespace mylos

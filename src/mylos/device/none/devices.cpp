@@ -11,4 +11,8 @@ DeviceId own_device() {
   return {};
 }
 
+PciAddress own_gpu() {
+  return {};
+}
+
 }  // namespace mylos

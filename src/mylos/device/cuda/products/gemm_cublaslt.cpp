@@ -163,10 +163,10 @@ std::unique_ptr<GemmEngine> measured_cublaslt_gemm() {
 }  // namespace
 
 MakeEngines cublaslt_engines() {
-  return [](EngineUse use) {
+  return [](EngineUse use, AttentionSums sums) {
     std::unique_ptr<GemmEngine> gemm =
         use == EngineUse::measured ? measured_cublaslt_gemm() : std::make_unique<CublasLtGemm>();
-    return std::make_unique<EngineSet>(std::move(gemm), cudnn_attention(), cudnn_convolution());
+    return std::make_unique<EngineSet>(std::move(gemm), cudnn_attention(sums), cudnn_convolution());
   };
 }
 
