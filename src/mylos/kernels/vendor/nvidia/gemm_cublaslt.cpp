@@ -69,12 +69,12 @@ class CublasLtGemm final : public GemmEngine {
       case ProductWay::library_then_bias:
         return add_bias(execution, problem, operands);
       case ProductWay::library_then_sums:
-        return sum_rows_of_a(execution, problem, operands.a, operands.row_sums);
+        return sum_rows_of_a(execution, problem, operands.a, operands.row_sums, workspace);
       case ProductWay::library_then_gelu:
         return multiply_by_gelu(execution, problem, operands);
       case ProductWay::kokkos:
         run_by_kokkos(execution, problem, operands, workspace);
-        if (problem.row_sums) sum_rows_of_a(execution, problem, operands.a, operands.row_sums);
+        if (problem.row_sums) sum_rows_of_a(execution, problem, operands.a, operands.row_sums, workspace);
         if (problem.gelu_derivative) multiply_by_gelu(execution, problem, operands);
         return;
       default:
