@@ -101,31 +101,37 @@ TEST(LibraryProduct, AlignmentsOfABatchAreThoseOfAllItsMatrices) {
 TEST(LibraryProduct, IsTriedWithoutEpilogueAndThenByAnotherEngine) {
   using Ways = std::vector<ProductWay>;
   GemmProblem problem = linear_output(4, 4, 65, DType::fp16);
-  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::kokkos}));
+  EXPECT_EQ(ways_of(problem, RowSums::in_epilogue), (Ways{ProductWay::library, ProductWay::kokkos}));
   problem.bias = true;
-  EXPECT_EQ(ways_of(problem),
+  EXPECT_EQ(ways_of(problem, RowSums::in_epilogue),
             (Ways{ProductWay::library, ProductWay::library_after_bias, ProductWay::kokkos}));
   problem.accumulate = true;  // C holds what the bias would be written over
-  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::kokkos}));
+  EXPECT_EQ(ways_of(problem, RowSums::in_epilogue), (Ways{ProductWay::library, ProductWay::kokkos}));
   problem.c = DType::fp32;  // the library's bias has C's type
-  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library_then_bias, ProductWay::kokkos}));
+  EXPECT_EQ(ways_of(problem, RowSums::in_epilogue),
+            (Ways{ProductWay::library_then_bias, ProductWay::kokkos}));
   problem.bias_type = DType::fp32;
-  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::library_then_bias, ProductWay::kokkos}));
+  EXPECT_EQ(ways_of(problem, RowSums::in_epilogue),
+            (Ways{ProductWay::library, ProductWay::library_then_bias, ProductWay::kokkos}));
 }
 
 TEST(LibraryProduct, SumsRowsItselfOrHasThemSummed) {
   using Ways = std::vector<ProductWay>;
   GemmProblem problem = linear_weight_gradient(4, 4, 65, DType::fp16, DType::fp32);
-  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::kokkos}));
+  EXPECT_EQ(ways_of(problem, RowSums::in_epilogue), (Ways{ProductWay::library, ProductWay::kokkos}));
   problem.row_sums = true;
-  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::library_then_sums, ProductWay::kokkos}));
+  EXPECT_EQ(ways_of(problem, RowSums::in_epilogue),
+            (Ways{ProductWay::library, ProductWay::library_then_sums, ProductWay::kokkos}));
+  EXPECT_EQ(ways_of(problem, RowSums::separate),
+            (Ways{ProductWay::library_then_sums, ProductWay::library, ProductWay::kokkos}));
 }
 
 TEST(LibraryProduct, MultipliesByGelusDerivativeItselfOrHasItDone) {
   using Ways = std::vector<ProductWay>;
   GemmProblem problem = linear_input_gradient(4, 4, 64, DType::fp16);
   problem.gelu_derivative = true;
-  EXPECT_EQ(ways_of(problem), (Ways{ProductWay::library, ProductWay::library_then_gelu, ProductWay::kokkos}));
+  EXPECT_EQ(ways_of(problem, RowSums::in_epilogue),
+            (Ways{ProductWay::library, ProductWay::library_then_gelu, ProductWay::kokkos}));
 }
 
 test::Matrix drawn(DType type, std::int64_t rows, std::int64_t columns, unsigned seed) {

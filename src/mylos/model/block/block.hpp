@@ -90,6 +90,7 @@ struct BlockProduct {
   std::string linear;  // the block's linear map, "qkv"; empty if the block has only one
   GemmProblem problem;
   std::int64_t times = 1;  // per micro-batch
+  bool has_bias = false;   // of a weight's gradient: that of a bias is computed with it
 };
 
 class Convolution;
