@@ -25,6 +25,8 @@ endfunction()
 set(mylos_include_folders "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 if(Mylos_EMULATE_DEVICE)
   list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/emulated_device")  # base/device/emulation.hpp
+elseif(Mylos_HAVE_CUDA)
+  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/cuda_device")  # base/device/hardware_math.hpp
 endif()
 set(mylos_precompiled_headers Kokkos_Core.hpp fmt/format.h algorithm functional memory string vector)
 
