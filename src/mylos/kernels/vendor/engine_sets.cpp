@@ -93,7 +93,7 @@ std::unique_ptr<EngineSet> make_engines(const KernelOptions& options) {
       fail_input(ErrorId::not_in_build,
                  "kernels.attention_sums = \"any_order\" has an effect only where cuDNN computes attention, "
                  "by the engine cublaslt ({}); remove it, or set \"fixed_order\"",
-                 describe_cudnn());
+                 describe_fused_attention());
     }
     return engines;
   }
