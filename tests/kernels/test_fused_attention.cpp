@@ -1,7 +1,12 @@
-// What a vendor's fused attention promises from shapes alone.
+// What a vendor's fused attention promises from shapes alone, and where it is required.
+#include "mylos/kernels/attention/fused_attention.hpp"
+
 #include <gtest/gtest.h>
 
-#include "mylos/kernels/attention/fused_attention_shape.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::test_fused_attention {
 namespace {
@@ -69,6 +74,19 @@ TEST(FusedAttention, FindsValuesInPackedRows) {
       }
     }
   }
+}
+
+TEST(FusedAttention, IsRequiredForAnyOrderOfSums) {
+  const KernelOptions options{.attention_sums = AttentionSums::any_order};
+  if (const FusedAttention* const library = make_engines({})->libraries().attention) {
+    EXPECT_EQ(library->sums(), AttentionSums::fixed_order);
+    EXPECT_EQ(make_engines(options)->libraries().attention->sums(), AttentionSums::any_order);
+  } else {
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_in_build,
+                              {"kernels.attention_sums = \"any_order\"", "cuDNN", "\"fixed_order\""},
+                              [&] { static_cast<void>(make_engines(options)); }));
+  }
+  EXPECT_EQ(usable_here(options).attention_sums, AttentionSums::fixed_order) << "nothing to add backward";
 }
 
 }  // namespace

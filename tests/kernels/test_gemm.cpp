@@ -12,8 +12,6 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/kernels/attention/fused_attention.hpp"
-#include "mylos/kernels/engines/engine_set.hpp"
 #include "support/cases.hpp"
 #include "support/refusal.hpp"
 #include "support/rounding.hpp"
@@ -325,19 +323,6 @@ TEST(Gemm, RefusesAnEngineThatIsNotInThisBuildAndNamesThoseThatAre) {
     EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_in_build, {name, names.front()},
                               [&] { static_cast<void>(engine_named(name)); }));
   }
-}
-
-TEST(Gemm, RefusesAnOrderOfAttentionsSumsIfNoLibraryComputesIt) {
-  const KernelOptions options{.attention_sums = AttentionSums::any_order};
-  if (const FusedAttention* const library = make_engines({})->libraries().attention) {
-    EXPECT_EQ(library->sums(), AttentionSums::fixed_order);
-    EXPECT_EQ(make_engines(options)->libraries().attention->sums(), AttentionSums::any_order);
-  } else {
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_in_build,
-                              {"kernels.attention_sums = \"any_order\"", "cuDNN", "\"fixed_order\""},
-                              [&] { static_cast<void>(make_engines(options)); }));
-  }
-  EXPECT_EQ(usable_here(options).attention_sums, AttentionSums::fixed_order) << "nothing to add backward";
 }
 
 TEST(Gemm, RefusesTypesThatDoNotGoTogether) {

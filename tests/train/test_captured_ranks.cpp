@@ -35,7 +35,7 @@ class CapturableRanks final : public Communicator {
       : Communicator(MPI_COMM_WORLD, options.timeout_s), inner_(make_communicator(MPI_COMM_WORLD, options)) {}
 
   [[nodiscard]] bool runs_on_device() const override { return inner_->runs_on_device(); }
-  void reserve(std::span<const std::size_t> slot_bytes) override { inner_->reserve(slot_bytes); }
+  void reserve(std::span<const SlotBytes> slots) override { inner_->reserve(slots); }
   [[nodiscard]] std::size_t staging_bytes() const override { return inner_->staging_bytes(); }
   Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                           std::size_t slot) override {
