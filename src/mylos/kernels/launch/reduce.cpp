@@ -1,12 +1,34 @@
 #include "mylos/kernels/launch/reduce.hpp"
 
-#include "mylos/kernels/launch/launch.hpp"
 #include "mylos/kernels/launch/math.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
 namespace {
 
 constexpr std::int64_t block_elements = 32768;
+
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION double block_sum_of_squares(const Row& row, const T* block, std::int64_t length) {
+  if constexpr (runs_on_host) {
+    return row.sum(length, [=](std::int64_t i) {
+      const double value = to_float(block[i]);
+      return value * value;
+    });
+  } else {
+    return row.sum(launch::ceiling_quotient(length, tile_width), [=](std::int64_t tile) {
+      const std::int64_t first = tile * tile_width;
+      float values[tile_width];
+      device_tile::read(block + first, launch::smaller(tile_width, length - first), values);
+      double sum = 0;
+      for_each_in_tile(length - first, [&](std::int64_t i) {
+        const double value = values[i];
+        sum += value * value;
+      });
+      return sum;
+    });
+  }
+}
 
 template <class T>
 void block_sums_of_squares(const Execution& exec, const T* elements, std::int64_t count,
@@ -16,10 +38,7 @@ void block_sums_of_squares(const Execution& exec, const T* elements, std::int64_
       KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* block = elements + index * block_elements;
         const std::int64_t length = launch::smaller(block_elements, count - index * block_elements);
-        const double sum = row.sum(length, [=](std::int64_t i) {
-          const double value = to_float(block[i]);
-          return value * value;
-        });
+        const double sum = block_sum_of_squares(row, block, length);
         row.once([=]() { partial_sums[index] = sum; });
       });
 }
