@@ -105,8 +105,7 @@ ParameterLayout gpt_parameters(const Subject& subject) {
   model.vocabulary = subject.vocabulary;
   PrecisionOptions precision;
   precision.compute = subject.type;
-  constexpr std::int64_t one_bucket = std::int64_t{1} << 40;  // as on one rank, except where types change
-  return make_parameter_layout(make_gpt(model, precision, 1, false), one_bucket, 1);
+  return make_parameter_layout(make_gpt(model, precision, 1, false), 0, 1);
 }
 
 void optimizer(const Subject& subject) {
