@@ -5,7 +5,6 @@
 // logit. If a device's registers can hold the row, it is read once (held_row.hpp).
 #pragma once
 
-#include "mylos/base/device/hardware_math.hpp"
 #include "mylos/kernels/launch/held_row.hpp"
 #include "mylos/kernels/launch/math.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
@@ -17,10 +16,9 @@ struct PortableExponential {
   KOKKOS_FORCEINLINE_FUNCTION float operator()(float x) const { return math::exp(x); }
 };
 
-/// Computes e^x for x <= 0 by the device's own 2^x: with a relative error of at most 2^-22 - 2^-23.6 x down
-/// to 2^-126. A smaller e^x may be 0.
+/// Computes e^x by the device's own function. e^x below 2^-126 may be 0.
 struct HardwareExponential {
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(float x) const { return hardware::exp2(x * 1.44269504f); }
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(float x) const { return math::Hardware::exp(x); }
 };
 
 using DefaultExponential = std::conditional_t<runs_on_host, PortableExponential, HardwareExponential>;
