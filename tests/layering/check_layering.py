@@ -43,9 +43,9 @@ TOPICS = {
 # defines for one vendor what that room declares.
 DEVICE_FILES = {
     "devices": "base", "events": "base", "recorder": "base", "memory": "io", "energy": "io",
-    "products": "kernels", "collectives": "comm", "nccl_interface": "comm", "nccl_connection": "comm",
+    "products": "kernels", "collectives": "comm", "mpi": "comm", "nccl_interface": "comm", "nccl_connection": "comm",
 }
-VENDORS = {"cuda", "nccl", "none"}
+VENDORS = {"cuda", "hip", "nccl", "none"}
 
 # These read the options of every room, those above included; options.hpp files are plain structs.
 MAY_SEE_ALL_OPTIONS = {"config", "checkpoint", "data"}
@@ -55,6 +55,9 @@ WRAPPED = {
     r"hdf5(_hl)?\.h": r"io/.*hdf5.*|apps/reacting/restart\.cpp",
     r"nccl\.h": r"device/cuda/nccl_interface\.hpp",
     r"nvml\.h": r"device/cuda/energy\.cpp",
+    r"hip/.*": r"device/hip/.*",
+    r"hipblaslt/.*": r"device/hip/products/.*hipblaslt.*",
+    r"rccl/.*": r"device/hip/nccl_interface\.hpp",
     r"dnnl(_.*)?\.(hpp|h)": r"kernels/.*(onednn|dnnl).*",
     r"cuda.*\.h": r"device/cuda/.*",
     r"cublasLt\.h": r"device/cuda/products/.*cublaslt.*",
@@ -65,7 +68,7 @@ WRAPPED = {
     r"turbojpeg\.h": r"data/prepare/image_jpeg\.cpp",
     r"(onnx|google/protobuf)/.*": r"interchange/onnx/onnx_file\.cpp",
     r"xxhash\.h": r"io/files/digest\.cpp",
-    r"mpi\.h": r"(comm|io|api|apps)/.*|(train/online_trainer|precision/gradient_scaler)\.hpp",
+    r"mpi\.h": r"(comm|io|api|apps)/.*|device/\w+/mpi\.cpp|(train/online_trainer|precision/gradient_scaler)\.hpp",
 }
 
 # What a file calls -> the header that it must include: other versions of a library declare it there alone.

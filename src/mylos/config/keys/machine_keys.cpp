@@ -105,7 +105,8 @@ void add_machine_keys(Schema& schema) {
   keys.choice("gemm", &KernelOptions::gemm, gemm_words(),
               "auto: the fastest engine that is built for this device, on hosts from a fixed table of "
               "measurements, so that every start makes the same choice. measure: the start times the "
-              "engines, on NVIDIA devices cuBLASLt's algorithms, on each GEMM of the run (a second or two). "
+              "engines, on devices the algorithms of cuBLASLt or hipBLASLt, on each GEMM of the run (a "
+              "second or two). "
               "Plan and checkpoint store the choice, and a restart reuses it.");
   using Choice = std::optional<Instructions>;
   Words<Choice> instructions{{"auto", std::nullopt}};

@@ -69,6 +69,10 @@ std::optional<DeviceSurvey> survey_devices() {
   return survey;
 }
 
+std::string_view device_vendor() {
+  return nvidia.name;
+}
+
 DeviceId own_device() {
   return id_of(Execution().cuda_device());
 }

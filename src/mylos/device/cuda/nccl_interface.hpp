@@ -1,5 +1,5 @@
 // The interface to NCCL and to the runtime of its devices. RCCL declares NCCL's names for AMD devices, with
-// HIP's streams: only this header differs between the two.
+// HIP's streams: only this header differs between the two (src/mylos/device/hip has its own).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,7 +10,9 @@
 
 namespace mylos {
 
-[[nodiscard]] inline cudaStream_t stream_of(const Execution& execution) {
+using DeviceStream = cudaStream_t;
+
+[[nodiscard]] inline DeviceStream stream_of(const Execution& execution) {
   return execution.cuda_stream();
 }
 

@@ -100,7 +100,7 @@ class NcclCommunicator final : public Communicator {
 
   template <class Calls>
   Request start(const Execution& execution, std::size_t slot, const char* operation, const Calls& calls);
-  void sum_slices(const CommunicationBuffer& buffer, float factor, std::size_t slot, cudaStream_t stream);
+  void sum_slices(const CommunicationBuffer& buffer, float factor, std::size_t slot, DeviceStream stream);
   void run_each_once();
   bool may_abort();
 
@@ -187,7 +187,7 @@ Request NcclCommunicator::start_allreduce(const Execution& execution, Communicat
   if (reduction == Reduction::sum && size_of(buffer.type) == 2)
     fail_run(ErrorId::internal, "{}: NCCL rounds sums of {} at each hop", name, name_of(buffer.type));
   const ncclRedOp_t operation = reduction == Reduction::sum ? ncclSum : ncclMax;
-  return start(execution, slot, name, [&](cudaStream_t stream) {
+  return start(execution, slot, name, [&](DeviceStream stream) {
     nccl_->check(ncclAllReduce(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), operation,
                                nccl_->handle(), stream),
                  name);
@@ -201,7 +201,7 @@ Request NcclCommunicator::start_reduce_scatter(const Execution& execution, Commu
   if (sum.count != slice)
     fail_run(ErrorId::internal, "{}: a slice of {} elements cannot become {}", name, slice, sum.count);
   const CommunicationBuffer own = own_slice(buffer);
-  return start(execution, slot, name, [&](cudaStream_t stream) {
+  return start(execution, slot, name, [&](DeviceStream stream) {
     if (size() > 1 && size_of(buffer.type) == 2) {
       sum_slices(buffer, factor, slot, stream);
     } else {
@@ -219,7 +219,7 @@ Request NcclCommunicator::start_reduce_scatter(const Execution& execution, Commu
 
 /// Exchanges the slices of a 16-bit buffer, so that each rank has its own slice of all ranks, and sums them.
 void NcclCommunicator::sum_slices(const CommunicationBuffer& buffer, float factor, std::size_t slot,
-                                  cudaStream_t stream) {
+                                  DeviceStream stream) {
   constexpr const char* name = "reduce-scatter";
   const CommunicationBuffer own = own_slice(buffer);
   const std::size_t bytes = own.bytes();
@@ -242,7 +242,7 @@ Request NcclCommunicator::start_all_gather(const Execution& execution, Communica
                                            std::size_t slot) {
   constexpr const char* name = "all-gather";
   const std::size_t slice = slice_count(buffer, name);
-  return start(execution, slot, name, [&](cudaStream_t stream) {
+  return start(execution, slot, name, [&](DeviceStream stream) {
     nccl_->check(ncclAllGather(own_slice(buffer).data, buffer.data, slice, nccl_type(buffer.type),
                                nccl_->handle(), stream),
                  name);
@@ -252,7 +252,7 @@ Request NcclCommunicator::start_all_gather(const Execution& execution, Communica
 Request NcclCommunicator::start_broadcast(const Execution& execution, CommunicationBuffer buffer, int root,
                                           std::size_t slot) {
   constexpr const char* name = "broadcast";
-  return start(execution, slot, name, [&](cudaStream_t stream) {
+  return start(execution, slot, name, [&](DeviceStream stream) {
     nccl_->check(ncclBroadcast(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), root,
                                nccl_->handle(), stream),
                  name);
@@ -275,7 +275,7 @@ void NcclCommunicator::agree(const Execution& execution, AgreementBuffer& buffer
   constexpr const char* name = "agreement";
   constexpr std::size_t flags = sizeof(AgreementFlags) / sizeof(std::int32_t);
   constexpr std::size_t sums = sizeof(AgreementSums) / sizeof(double);
-  const cudaStream_t stream = stream_of(collectives_);
+  const DeviceStream stream = stream_of(collectives_);
   ranks_.mark_busy(name);
   last_operation_ = name;
   agreement_.begin.record(execution);

@@ -7,6 +7,10 @@ std::optional<DeviceSurvey> survey_devices() {
   return std::nullopt;
 }
 
+std::string_view device_vendor() {
+  return {};
+}
+
 DeviceId own_device() {
   return {};
 }

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "mylos/base/device/emulation.hpp"
+#include "mylos/base/device/lanes.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/kernels/launch/divisor.hpp"
 
@@ -183,7 +184,7 @@ class HostRow {
 
 namespace launch {
 
-inline constexpr int lanes_of_thread = 32;
+inline constexpr int lanes_of_thread = device_lanes;
 
 /// All lanes of a team of device threads.
 struct LanesOfTeam {
@@ -291,7 +292,7 @@ using Row = std::conditional_t<runs_on_host, HostRow, DeviceRow>;
 
 namespace launch {
 
-/// Returns the number of threads of 32 lanes that process a row together: one if the row has at most 8 tiles
+/// Returns the number of threads that process a row together: one if the row has at most 8 tiles
 /// per lane, because then no thread waits for another. An emulated device uses more, to test that they do
 /// wait.
 inline int threads_of_row(std::int64_t columns) {

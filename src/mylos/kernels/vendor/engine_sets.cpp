@@ -45,6 +45,7 @@ constexpr ListedSet sets[] = {
     {"onednn", onednn_engines},
     {"tiles", alone<tiled_gemm>},
     {"cublaslt", [] { return of_device("cublaslt"); }},
+    {"hipblaslt", [] { return of_device("hipblaslt"); }},
     {"kokkos", alone<kokkos_gemm>},
 };
 

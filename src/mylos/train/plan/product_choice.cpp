@@ -13,7 +13,7 @@ namespace {
 /// Returns whether an engine is an algorithm of a device's library, which does not depend on the host
 /// processor's instructions.
 bool is_library_algorithm(const std::string& engine) {
-  return engine.starts_with("cublaslt/");
+  return engine.starts_with("cublaslt/") || engine.starts_with("hipblaslt/");
 }
 
 /// Returns whether a library on the host computes sums. A device's library does not depend on the number of
