@@ -45,7 +45,7 @@ inline constexpr DeviceVendor amd{"AMD", "ROCR_VISIBLE_DEVICES", "--hip=ARCH", "
 struct DeviceSurvey {
   ComputeCapability built_for;  // the oldest device of NVIDIA that can run this build
   std::vector<FoundDevice> devices;
-  std::string driver_says;  // the driver's error if it reports no device
+  std::string driver_says;                 // the driver's error if it reports no device
   ComputeCapability oldest_possible = {};  // the oldest device that the build's CUDA can compile for
   DeviceVendor vendor = nvidia;
   std::string architecture = {};  // the only one of AMD that can run this build
