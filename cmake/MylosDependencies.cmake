@@ -46,6 +46,16 @@ elseif(Mylos_ENABLE_CUDA STREQUAL "ON")
 elseif(Mylos_ENABLE_HIP STREQUAL "ON")
   set(mylos_kokkos_backend hip ${Mylos_HIP_ARCH})
 endif()
+if(mylos_kokkos_backend MATCHES "^cuda")
+  find_program(mylos_nvcc nvcc HINTS "$ENV{CUDA_HOME}" /usr/local/cuda PATH_SUFFIXES bin NO_CACHE)
+  if(mylos_nvcc)
+    execute_process(COMMAND "${PROJECT_SOURCE_DIR}/scripts/cuda-architecture" "${mylos_nvcc}" "${Mylos_CUDA_ARCH}"
+                    ERROR_VARIABLE mylos_refusal ERROR_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE mylos_is_refused)
+    if(mylos_is_refused)
+      message(FATAL_ERROR "Mylos_CUDA_ARCH: ${mylos_refusal}")
+    endif()
+  endif()
+endif()
 execute_process(COMMAND "${PROJECT_SOURCE_DIR}/scripts/kokkos-prefix" --arch=${Mylos_HOST_ARCH}
                         "${CMAKE_CXX_COMPILER}" ${mylos_kokkos_backend}
                 OUTPUT_VARIABLE mylos_kokkos_prefix OUTPUT_STRIP_TRAILING_WHITESPACE)

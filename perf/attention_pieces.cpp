@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mylos/kernels/attention/attention.hpp"
 #include "mylos/kernels/attention/fused_attention.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
@@ -47,8 +49,10 @@ class AttentionLayer {
   }
 
   void provide_workspace() {
-    workspace_ = Arena("workspace", std::max(fused_attention::forward_workspace(all_),
-                                             fused_attention::backward_workspace(all_)));
+    workspace_ =
+        Arena("workspace",
+              std::max({fused_attention::forward_workspace(all_), fused_attention::backward_workspace(all_),
+                        fused_attention::backward_workspace(all_, AttentionSums::any_order)}));
   }
 
   Execution exec;

@@ -2,7 +2,7 @@
 
 import json
 
-from . import device
+from . import device, full_memory, overflow
 from .report import Failure, Skipped
 from .training import REQUEUE, expect_same
 
@@ -28,10 +28,16 @@ def run(installation, report, training, sample, losses, write_losses):
         report.check("plan against the process's memory", lambda: _host_plan(training))
         report.check("two ranks", lambda: _two_ranks(training))
     else:
-        report.check("plan against device memory", lambda: _device_plan(training))
+        contexts = []
+        report.check("plan against device memory", lambda: _device_plan(training, contexts))
         report.check("NCCL in a world of one", lambda: _learns(training, "bf16", training.folder / "nccl",
                                                                "communication.backend=nccl"))
         report.check("two ranks by NCCL", lambda: _two_ranks_by_nccl(training))
+        report.check("two ranks by MPI", lambda: _two_ranks(training, "communication.backend=mpi"))
+        report.check("overflows in half", lambda: overflow.provoke(installation, training))
+        if not sample:
+            report.check("a plan near the device's memory",
+                         lambda: full_memory.check(installation, training, contexts[0] if contexts else None))
     if losses or write_losses:
         report.check(f"losses of {FIRST_STEPS} steps in fp32", lambda: _same_losses(training, losses, write_losses))
 
@@ -79,8 +85,9 @@ def _host_plan(training):
     return f"{reached / 2**20:.1f} MiB reached, {planned / 2**20:.1f} MiB planned"
 
 
-def _device_plan(training):
-    """The CUDA context takes memory in addition to the plan; it is the same in a small run and in a large one."""
+def _device_plan(training, contexts):
+    """The CUDA context takes memory in addition to the plan; it is the same in a small run and in a large one. Appends it to
+    `contexts`."""
     beyond = {}
     for deck in (GPT, "gpt_shakespeare"):
         with device.MemoryWatch() as watch:
@@ -89,6 +96,7 @@ def _device_plan(training):
             raise Skipped("nvidia-smi does not say how much memory is in use")
         planned = json.loads((run / "plan.json").read_text())["rank_bytes"] / 2**20
         beyond[deck] = watch.mebibytes - planned
+    contexts.append(beyond[GPT])
     off = abs(beyond["gpt_shakespeare"] - beyond[GPT])
     text = f"{planned:.0f} MiB planned, {off:.0f} MiB off, beside a context of {beyond[GPT]:.0f} MiB"
     if off > PLAN_TOLERANCE * planned + 2:  # nvidia-smi counts in pages of 2 MiB
@@ -96,10 +104,11 @@ def _device_plan(training):
     return text
 
 
-def _two_ranks(training):
-    alone = training.run("surrogate", "one-rank", "precision.compute=fp32", f"run.steps={FIRST_STEPS}")
-    both = training.run("surrogate", "two-ranks", "precision.compute=fp32", f"run.steps={FIRST_STEPS}",
-                        "run.threads=1", ranks=2)
+def _two_ranks(training, *overrides):
+    """They share the device, or the host's memory."""
+    common = ["precision.compute=fp32", f"run.steps={FIRST_STEPS}", *overrides]
+    alone = training.run("surrogate", "alone", *common)
+    both = training.run("surrogate", "two-ranks", *common, "run.threads=1", ranks=2)
     return _expect_near(training.losses(both), training.losses(alone), "one rank")
 
 
@@ -108,8 +117,8 @@ def _two_ranks_by_nccl(training):
     if len(device.names()) < 2:
         training.run("surrogate", "one-device", *overrides, ranks=2, expected=2)
         return "refused, as there is one device"
-    alone = training.run("surrogate", "one-rank", *overrides)
-    both = training.run("surrogate", "two-ranks", *overrides, ranks=2)
+    alone = training.run("surrogate", "alone-by-nccl", *overrides)
+    both = training.run("surrogate", "two-ranks-by-nccl", *overrides, ranks=2)
     return _expect_near(training.losses(both), training.losses(alone), "one rank")
 
 

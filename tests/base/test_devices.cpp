@@ -28,6 +28,16 @@ TEST(Devices, OneThatIsOlderThanTheBuildIsRefusedByName) {
   }));
 }
 
+TEST(Devices, OneThatCudaNoLongerCompilesForIsRefusedWithTheLastCudaThatDoes) {
+  EXPECT_TRUE(refuses(ExitCode::bad_input, ErrorId::device_too_old,
+                      {"device 0 ", "Tesla V100", "compute capability 7.0", "7.5 and newer", "CUDA 12"}, [] {
+                        require_devices({{9, 0}, {{"Tesla V100-SXM2-32GB", {7, 0}}}, "", {7, 5}});
+                      }));
+  EXPECT_TRUE(refuses(ErrorId::device_too_old, {"Tesla V100", "-DMylos_CUDA_ARCH"}, [] {
+    require_devices({{9, 0}, {{"Tesla V100-SXM2-32GB", {7, 0}}}, "", {5, 0}});
+  }));
+}
+
 TEST(Devices, TheBuildsOwnAndNewerOnesAreTaken) {
   EXPECT_NO_THROW(require_devices({{9, 0}, {{"NVIDIA H200", {9, 0}}, {"NVIDIA B200", {10, 0}}}, ""}));
   EXPECT_NO_THROW(require_devices({{8, 0}, {{"of 8.6", {8, 6}}}, ""}));

@@ -23,9 +23,16 @@ inline std::unique_ptr<Communicator> all_ranks(double timeout_s = 60) {
   return make_communicator(MPI_COMM_WORLD, options);
 }
 
+/// Slots for buffers of so many bytes of any type.
+inline std::vector<SlotBytes> slots_of(std::initializer_list<std::size_t> bytes) {
+  std::vector<SlotBytes> slots;
+  for (const std::size_t of_slot : bytes) slots.push_back({of_slot, of_slot});
+  return slots;
+}
+
 /// One slot.
 inline void reserve(Communicator& communicator, std::size_t bytes) {
-  communicator.reserve(std::array{bytes});
+  communicator.reserve(slots_of({bytes}));
 }
 
 /// Returns the value of `rank` at `index`. Signs and magnitudes vary, so that a float sum depends on its

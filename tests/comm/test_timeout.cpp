@@ -72,8 +72,7 @@ TEST(Timeout, MessagesOfOtherCommunicatorsArriveAfterALostExchange) {
     const Kokkos::View<float*, Device> view("gradients", 8 * static_cast<std::size_t>(ranks));
     const CommunicationBuffer buffer{view.data(), view.size(), DType::fp32};
     constexpr std::size_t slots = 4;
-    const std::vector<std::size_t> slot_bytes(slots, buffer.bytes());
-    communicator->reserve(slot_bytes);
+    communicator->reserve(std::vector<SlotBytes>(slots, {.exchanged = buffer.bytes()}));
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == late) std::this_thread::sleep_for(std::chrono::duration<double>(3));
     const Execution execution;

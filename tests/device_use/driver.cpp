@@ -1,6 +1,5 @@
 // The device, another one for each rank: what an NVIDIA H200 says of itself (its figures: CUDA C++
-// Programming Guide, table of compute capability 9.0; NVIDIA H200 data sheet), and the three calls of the
-// driver that Kokkos makes.
+// Programming Guide, table of compute capability 9.0; NVIDIA H200 data sheet), and the calls of the driver.
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -9,10 +8,17 @@
 #include <cstring>
 
 #include "device_memory.hpp"
+#include "first_uses.hpp"
+#include "ledger.hpp"
 
 namespace {
 
 constexpr std::size_t memory_bytes = std::size_t{141} * 1000 * 1000 * 1000;
+
+int own_rank() {
+  const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  return rank == nullptr ? 0 : std::atoi(rank);
+}
 
 }  // namespace
 
@@ -39,9 +45,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   *properties = {};
   std::strcpy(properties->name, "a stand-in for an NVIDIA H200 that computes nothing");
+  // The GPU's, which instances of it share; cuDeviceGetUuid_v2 gives that of an instance.
   std::memcpy(properties->uuid.bytes, "device-use test", 16);
-  if (const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK"); rank != nullptr)
-    properties->uuid.bytes[15] = static_cast<char>(std::atoi(rank));
+  properties->pciBusID = own_rank();
   properties->major = 9;
   properties->minor = 0;
   properties->totalGlobalMem = memory_bytes;
@@ -74,7 +80,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   *total = memory_bytes;
-  *free = memory_bytes - device_use::DeviceMemory::own().used_bytes();
+  *free = memory_bytes - device_use::DeviceMemory::own().used_bytes() - device_use::first_use_bytes();
+  device_use::read_free_memory();
+  device_use::Ledger::own().begin_plan();
   return cudaSuccess;
 }
 
@@ -88,6 +96,19 @@ const char* cudaGetErrorString(cudaError_t) {
   return "the stand-in for CUDA refuses it";
 }
 
+CUresult cuGetErrorString(CUresult, const char** text) {
+  *text = "the stand-in for CUDA refuses it";
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice* device, int) {
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice) {
+  std::memcpy(uuid->bytes, "device-use test", 16);
+  uuid->bytes[15] = static_cast<char>(own_rank());
+  return CUDA_SUCCESS;
+}
 CUresult cuStreamGetCtx(CUstream, CUcontext* context) {
   *context = nullptr;
   return CUDA_SUCCESS;

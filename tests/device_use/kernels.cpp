@@ -12,6 +12,7 @@
 
 #include "device_memory.hpp"
 #include "ledger.hpp"
+#include "nccl.hpp"
 
 using device_use::DeviceMemory;
 using device_use::Ledger;
@@ -94,7 +95,8 @@ cudaError_t launch(const void* function, const Configuration& asked, void** argu
   const std::string name = Ledger::own().kernel_name(kernel.name);
   check_limits(kernel, name, asked);
   if (asked.stream == nullptr) Ledger::own().not_in_capture("a kernel on the default stream");
-  Ledger::own().launch(name);
+  device_use::require_enqueued("kernel \"" + name + "\"", asked.stream);
+  Ledger::own().launch(name, asked.stream);
   return cudaSuccess;
 }
 

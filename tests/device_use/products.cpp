@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device_memory.hpp"
+#include "first_uses.hpp"
 #include "ledger.hpp"
 
 using device_use::DeviceMemory;
@@ -144,6 +145,7 @@ void check_activation_input(const Description& product, const Matrix& result) {
 extern "C" {
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  device_use::open_library();
   *handle = reinterpret_cast<cublasLtHandle_t>(new char);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -273,7 +275,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
     check_vector(product, promise, epilogue == CUBLASLT_EPILOGUE_BGRADB ? result.columns : result.rows);
   }
   if (stream == nullptr) Ledger::own().not_in_capture("cublasLtMatmul on the default stream");
-  Ledger::own().launch("cublasLtMatmul");
+  device_use::first_use("cublasLtMatmul of type " + std::to_string(object<Matrix>(a_layout).type));
+  Ledger::own().launch("cublasLtMatmul", stream);
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -43,7 +43,7 @@ TOPICS = {
 # defines for one vendor what that room declares.
 DEVICE_FILES = {
     "devices": "base", "events": "base", "recorder": "base", "memory": "io", "energy": "io",
-    "products": "kernels", "collectives": "comm", "mpi": "comm", "nccl_interface": "comm",
+    "products": "kernels", "collectives": "comm", "mpi": "comm", "nccl_interface": "comm", "nccl_connection": "comm",
 }
 VENDORS = {"cuda", "hip", "nccl", "none"}
 

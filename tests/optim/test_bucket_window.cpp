@@ -27,7 +27,7 @@ class WatchedCommunicator final : public Communicator {
   explicit WatchedCommunicator(Communicator& watched) : Communicator(MPI_COMM_WORLD, 60), watched_(watched) {}
 
   [[nodiscard]] bool runs_on_device() const override { return watched_.runs_on_device(); }
-  void reserve(std::span<const std::size_t> slot_bytes) override { watched_.reserve(slot_bytes); }
+  void reserve(std::span<const SlotBytes> slots) override { watched_.reserve(slots); }
   [[nodiscard]] std::size_t staging_bytes() const override { return watched_.staging_bytes(); }
   Request start_allreduce(const Execution& exec, CommunicationBuffer buffer, Reduction reduction,
                           std::size_t slot) override {
@@ -105,7 +105,8 @@ TEST_F(BucketWindow, StagesAWindowOfBucketsAndNotAll) {
       const DType wire = compute == DType::bf16 ? DType::bf16 : DType::fp32;
       const std::size_t staged = buckets_in_flight * count * size_of(wire);
       const std::size_t copied = wire == compute ? 0 : staged;
-      const std::vector<std::size_t> slots(buckets_in_flight, count * size_of(wire));
+      const std::size_t from_16_bits = wire == DType::bf16 ? count * size_of(wire) : 0;
+      const std::vector<SlotBytes> slots(buckets_in_flight, {count * size_of(wire), from_16_bits});
       EXPECT_EQ(bytes.back(), copied + staging_bytes({}, ranks, slots)) << name_of(compute);
       if (memory_is_host) {
         EXPECT_EQ(bytes.back(), copied + staged) << name_of(compute);
@@ -113,6 +114,18 @@ TEST_F(BucketWindow, StagesAWindowOfBucketsAndNotAll) {
     }
     EXPECT_EQ(bytes[0], bytes[1]) << name_of(compute);
   }
+}
+
+std::vector<std::size_t> exchanged(const ReductionMemory& memory) {
+  std::vector<std::size_t> bytes;
+  for (const SlotBytes& slot : memory.slots) bytes.push_back(slot.exchanged);
+  return bytes;
+}
+
+std::vector<std::size_t> summed_from_16_bits(const ReductionMemory& memory) {
+  std::vector<std::size_t> bytes;
+  for (const SlotBytes& slot : memory.slots) bytes.push_back(slot.summed_from_16_bits);
+  return bytes;
 }
 
 TEST(ReductionMemory, ASlotIsAsLargeAsTheLargestOfItsBuckets) {
@@ -127,8 +140,22 @@ TEST(ReductionMemory, ASlotIsAsLargeAsTheLargestOfItsBuckets) {
   std::vector<std::size_t> expected(buckets_in_flight, small);
   expected[1] = 100 * small;
   const ReductionMemory memory = reduction_memory(layout, ReduceType::automatic, 2);
-  EXPECT_EQ(memory.exchanged, expected) << "half travels as float";
+  EXPECT_EQ(exchanged(memory), expected) << "half travels as float";
   EXPECT_EQ(memory.copied, expected);
+  EXPECT_EQ(summed_from_16_bits(memory), std::vector<std::size_t>(buckets_in_flight, 0));
+}
+
+TEST(ReductionMemory, OnlyBucketsThatTravelIn16BitsAreSummedFromThem) {
+  ParameterLayout layout;
+  for (std::size_t i = 0; i < 2 * buckets_in_flight; ++i) {
+    GradientBucket bucket;
+    bucket.count = 64 * static_cast<std::int64_t>(i + 1);
+    bucket.type = i % 2 == 0 ? DType::bf16 : DType::fp32;
+    layout.buckets.push_back(bucket);
+  }
+  const ReductionMemory memory = reduction_memory(layout, ReduceType::automatic, 2, sizeof(double), 1 << 20);
+  ASSERT_EQ(buckets_in_flight, 4);
+  EXPECT_EQ(summed_from_16_bits(memory), (std::vector<std::size_t>{128 * 5, 0, 128 * 7, 0, 0}));
 }
 
 }  // namespace mylos::bucket_window_test

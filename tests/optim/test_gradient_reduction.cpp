@@ -132,12 +132,14 @@ TEST_F(Reduction, GivesTheMeanOverTheGlobalBatchWithUnequalShares) {
 }
 
 TEST_F(Reduction, SumsInFloatByTheTreeOverRanksAndRoundsOnce) {
-  if (ranks == 1 || communicator->runs_on_device()) GTEST_SKIP() << "the order is promised over MPI";
+  if (ranks == 1) GTEST_SKIP() << "one rank sums nothing";
   const float divisor = 2.6f;  // 13 samples, 5 of them in the largest micro-batch
   const auto contribution = [](int r, std::size_t i) {
     return std::ldexp(static_cast<float>(sample_gradient(r, i)), static_cast<int>(i % 23) - 11);
   };
   for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+    const bool travels_as_float = type != DType::bf16;
+    if (travels_as_float && communicator->runs_on_device()) continue;  // NCCL sums floats in its own order
     const Chain chain = small_chain(type, GradientType::compute);
     ParameterStore store(make_parameter_layout(chain, 1 << 20, ranks));
     GradientReduction reduction(*communicator, store, ReduceType::automatic, {13, 5, 1, ranks});

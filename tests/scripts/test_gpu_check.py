@@ -87,6 +87,45 @@ def check_what_fits_a_time(repository):
                 assert fitting == (3, MAX_STEPS) or fitting[0] * 2 * (start + (fitting[1] + 1) * step) > seconds or fitting[0] < 3
 
 
+def check_nccl_is_found(folder):
+    """Of a version with which ranks may share a device."""
+    from gpu_check import shared_device
+    from gpu_check.report import Skipped
+
+    def library(name, version):
+        path = folder / name
+        path.mkdir(parents=True)
+        source = f"int ncclGetVersion(int* version) {{ *version = {version}; return 0; }}"
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", path / "libnccl.so.2"], input=source, text=True, check=True)
+        return path
+
+    def why_skipped(given):
+        try:
+            return f"found in {shared_device.find_nccl(given)}"
+        except Skipped as reason:
+            return str(reason)
+
+    old, new = library("old", 22809), library("new", 23003)
+    assert shared_device.find_nccl(new) == new.resolve()
+    assert "old has version 22809" in why_skipped(old), why_skipped(old)
+    assert "nvidia-nccl-cu13" in why_skipped(folder), why_skipped(folder)
+    package = library("packages/nvidia/nccl/lib", 23203)
+    sys.path.insert(0, str(folder / "packages"))
+    assert shared_device.find_nccl() == package.resolve()
+    sys.path.pop(0)
+
+
+def check_a_plan_is_near_full_memory():
+    from gpu_check import full_memory
+
+    class Plans:
+        def plan(self, samples, room):
+            return {"rank_bytes": 3_000_000_000 + 550_000_000 * samples}
+
+    samples = full_memory.largest_micro_batch(Plans(), 78_000_000_000)
+    assert samples == 136, samples
+
+
 def check_processor_is_asked(build):
     """Before its own code runs, by every test program that a bundle has."""
     for program in ("test_kernels", "test_train", "test_comm_ranks"):
@@ -101,6 +140,9 @@ def main():
     repository, build = map(pathlib.Path, sys.argv[1:3])
     with tempfile.TemporaryDirectory() as folder:
         check_that_files_are_alone(repository, pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        check_nccl_is_found(pathlib.Path(folder))
+    check_a_plan_is_near_full_memory()
     check_what_fits_a_time(repository)
     check_processor_is_asked(build)
 

@@ -170,7 +170,7 @@ TEST_P(Statement, CountsAWindowOfBucketsAndNotAll) {
 TEST(FreeMemory, OfADeviceMustHoldThePlanOfEveryRankThatSharesIt) {
   const World world(small_options(DType::bf16));
   const MemoryPlan plan = plan_memory(world.problem(plenty));
-  const auto bytes = static_cast<std::int64_t>(plan.rank_bytes());
+  const auto bytes = static_cast<std::int64_t>(plan.rank_bytes() + device_library_reserve);
   EXPECT_NO_THROW(require_free_memory(plan, bytes, 1));
   EXPECT_NO_THROW(require_free_memory(plan, 2 * bytes, 2));
   EXPECT_NO_THROW(require_free_memory(plan, std::nullopt, 1)) << "host memory is the budget's business";
@@ -183,9 +183,18 @@ TEST(FreeMemory, OfADeviceMustHoldThePlanOfEveryRankThatSharesIt) {
       EXPECT_EQ(error.id(), ErrorId::does_not_fit);
       const std::string message = error.what();
       EXPECT_NE(message.find("memory.budget"), std::string::npos) << message;
+      EXPECT_NE(message.find("up to 64 MiB"), std::string::npos) << message;
       EXPECT_EQ(message.find("2 ranks share") != std::string::npos, ranks == 2) << message;
     }
   }
+}
+
+TEST(FreeMemory, TheRunStatesWhatLibrariesTakeBesidesThePlan) {
+  EXPECT_EQ(describe_device_libraries(0),
+            "device memory besides the plan: CUDA's libraries take up to 64 MiB in steps");
+  EXPECT_EQ(describe_device_libraries(std::size_t{48} << 20),
+            "device memory besides the plan: NCCL has 48 MiB for its connections, and CUDA's libraries take "
+            "up to 64 MiB in steps");
 }
 
 TEST(PlanAgain, StaysWithinTheBudgetWhereTheProcessIsALittleLarger) {

@@ -61,7 +61,7 @@ class AllreduceBench {
         message_("messages", max_bytes),
         floats_(max_bytes / sizeof(float)),
         agreement_(communicator.rank(), communicator.size()) {
-    communicator_.reserve(std::array{max_bytes});
+    communicator_.reserve(std::array{SlotBytes{max_bytes, max_bytes}});
   }
 
   /// Our sums leave the mean over ranks. Throws Error where it is none.
@@ -251,7 +251,7 @@ ExitCode bench_allreduce_command(const BenchAllreduceArguments& arguments) {
   const std::unique_ptr<Communicator> communicator = make_communicator(MPI_COMM_WORLD, options);
   const std::vector<std::size_t> sizes = whole_slices(arguments.sizes, size);
   const std::size_t largest = sizes.back();
-  const std::array slots{largest};
+  const std::array slots{SlotBytes{largest, largest}};
   // The message, MPI's message and what MPI keeps of it meanwhile.
   require_room(communicator->ranks(),
                static_cast<std::int64_t>(3 * largest + staging_bytes(options, size, slots)),

@@ -14,6 +14,15 @@ void require_capability(const DeviceSurvey& survey, std::size_t number) {
   const FoundDevice& device = survey.devices[number];
   const bool is_exact = !survey.architecture.empty();
   if (is_exact ? device.architecture == survey.architecture : device.capability >= survey.built_for) return;
+  if (!is_exact && device.capability < survey.oldest_possible) {
+    fail_input(
+        ErrorId::device_too_old,
+        "device {} of this node ({}) has compute capability {}, and this build's version of CUDA "
+        "compiles for {} and newer. Leave the device out of {}, or build with CUDA 12, the last one for "
+        "compute capability 7.0 (V100)",
+        number, device.name, text_of(device.capability), text_of(survey.oldest_possible),
+        survey.vendor.variable);
+  }
   const std::string has =
       is_exact ? "architecture " + device.architecture : "compute capability " + text_of(device.capability);
   const std::string needs = is_exact ? survey.architecture : text_of(survey.built_for) + " or newer";

@@ -18,8 +18,12 @@ struct ComputeCapability {
   auto operator<=>(const ComputeCapability&) const = default;
 };
 
-/// The unique identifier of a device across all nodes. Zeros if kernels run on the host.
+/// The unique identifier of a device across all nodes. Instances of a partitioned GPU (MIG) are different
+/// devices. Zeros if kernels run on the host.
 using DeviceId = std::array<std::uint8_t, 16>;
+
+/// The place of a GPU in its node: domain, bus and device.
+using PciAddress = std::array<std::int32_t, 3>;
 
 struct FoundDevice {
   std::string name;
@@ -41,7 +45,8 @@ inline constexpr DeviceVendor amd{"AMD", "ROCR_VISIBLE_DEVICES", "--hip=ARCH", "
 struct DeviceSurvey {
   ComputeCapability built_for;  // the oldest device of NVIDIA that can run this build
   std::vector<FoundDevice> devices;
-  std::string driver_says;  // the driver's error if it reports no device
+  std::string driver_says;                 // the driver's error if it reports no device
+  ComputeCapability oldest_possible = {};  // the oldest device that the build's CUDA can compile for
   DeviceVendor vendor = nvidia;
   std::string architecture = {};  // the only one of AMD that can run this build
 };
@@ -57,5 +62,7 @@ void require_devices(const DeviceSurvey& survey);
 
 /// Returns the identifier of the device that Kokkos has chosen for this process.
 [[nodiscard]] DeviceId own_device();
+/// Returns the address of that device's GPU, which other instances of the GPU share.
+[[nodiscard]] PciAddress own_gpu();
 
 }  // namespace mylos

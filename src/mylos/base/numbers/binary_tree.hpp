@@ -14,22 +14,37 @@
 
 namespace mylos {
 
-/// Returns the number of nodes that become complete when leaf `leaf` of a tree over `leaves` leaves is added.
-KOKKOS_INLINE_FUNCTION constexpr int completed_nodes(int leaf, int leaves) {
+/// Returns where the node over [first, last) is split.
+KOKKOS_INLINE_FUNCTION constexpr int middle_of(int first, int last) {
+  return first + (last - first + 1) / 2;
+}
+
+/// A node over the leaves [first, last).
+struct TreeNode {
   int first = 0;
-  int last = leaves;
-  int complete = 0;
-  while (last - first > 1) {
-    const int middle = first + (last - first + 1) / 2;
+  int last = 0;
+  int completed = 0;  // nodes that become complete when this one is added to those before it
+};
+
+/// Returns the largest node of at most `max_leaves` leaves that has the leaf `leaf`.
+KOKKOS_INLINE_FUNCTION constexpr TreeNode tree_node(int leaf, int leaves, int max_leaves) {
+  TreeNode node{0, leaves, 0};
+  while (node.last - node.first > max_leaves) {
+    const int middle = middle_of(node.first, node.last);
     if (leaf < middle) {
-      last = middle;
-      complete = 0;
+      node.last = middle;
+      node.completed = 0;
     } else {
-      first = middle;
-      ++complete;
+      node.first = middle;
+      ++node.completed;
     }
   }
-  return complete;
+  return node;
+}
+
+/// Returns the number of nodes that become complete when leaf `leaf` of a tree over `leaves` leaves is added.
+KOKKOS_INLINE_FUNCTION constexpr int completed_nodes(int leaf, int leaves) {
+  return tree_node(leaf, leaves, 1).completed;
 }
 
 /// The maximum depth of a tree over ranks: 2^20 ranks.

@@ -17,8 +17,8 @@ struct Backend {
   bool (*serves)(int ranks);
   /// Creates the communicator. Throws Error (bad_input) if the build does not contain the backend.
   std::unique_ptr<Communicator> (*make)(MPI_Comm parent, double timeout_s);
-  /// Returns the staging bytes after reserve(slot_bytes).
-  std::size_t (*staging_bytes)(int ranks, std::span<const std::size_t> slot_bytes);
+  /// Returns the staging bytes after reserve(slots).
+  std::size_t (*staging_bytes)(int ranks, std::span<const SlotBytes> slots);
 };
 
 extern const Backend mpi_backend;

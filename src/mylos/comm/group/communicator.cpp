@@ -49,6 +49,10 @@ CommunicationBuffer Communicator::own_slice(const CommunicationBuffer& buffer) c
   return {own, slice, buffer.type};
 }
 
+void Communicator::discard_captures() {
+  for (WorkRecorder* const recorder : captures_) recorder->forget();
+}
+
 namespace {
 
 const Backend& backend_for(const CommunicationOptions& options, int ranks) {
@@ -71,9 +75,8 @@ std::unique_ptr<Communicator> make_communicator(MPI_Comm parent, const Communica
   return communicator;
 }
 
-std::size_t staging_bytes(const CommunicationOptions& options, int ranks,
-                          std::span<const std::size_t> slot_bytes) {
-  return backend_for(options, ranks).staging_bytes(ranks, slot_bytes);
+std::size_t staging_bytes(const CommunicationOptions& options, int ranks, std::span<const SlotBytes> slots) {
+  return backend_for(options, ranks).staging_bytes(ranks, slots);
 }
 
 }  // namespace mylos

@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
+#include "mylos/base/device/work_recorder.hpp"
 #include "mylos/base/dtype.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/comm/group/agreement.hpp"
@@ -30,6 +32,12 @@ struct CommunicationBuffer {
   std::size_t count = 0;
   DType type = DType::fp32;
   [[nodiscard]] std::size_t bytes() const { return count * size_of(type); }
+};
+
+/// The memory that an operation in flight needs.
+struct SlotBytes {
+  std::size_t exchanged = 0;  // of the largest buffer; an allreduce of floats counts size() times its bytes
+  std::size_t summed_from_16_bits = 0;  // of the largest buffer of a reduce-scatter in a 16-bit type
 };
 
 enum class Reduction : std::uint8_t { sum, max };
@@ -52,29 +60,31 @@ class Communicator {
   /// waited for. If collectives run on the device, call synchronize() first: MPI and NCCL traffic must not be
   /// in flight together.
   [[nodiscard]] RankGroup& ranks() { return ranks_; }
-  /// Returns whether collectives are device work, for which wait() does not block the host (NCCL). Such
-  /// reductions round at each hop; those of the host (MPI) sum in float by the binary tree over ranks and
-  /// round once.
+  /// Returns whether collectives are device work, for which wait() does not block the host (NCCL). NCCL
+  /// chooses the order in which floats are summed; MPI's are summed by the binary tree over ranks.
   [[nodiscard]] virtual bool runs_on_device() const = 0;
 
-  /// Allocates staging for slot_bytes.size() operations in flight: the operation in slot s exchanges up to
-  /// slot_bytes[s] bytes (an allreduce of floats counts size() times its bytes). Before the first call there
-  /// is one slot, for operations without staging (none if MPI cannot access device memory). No operation may
-  /// be in flight.
-  virtual void reserve(std::span<const std::size_t> slot_bytes) = 0;
+  /// Allocates staging for slots.size() operations in flight: slots[s] bounds the operation in slot s. Before
+  /// the first call there is one slot, for operations without staging (none if MPI cannot access device
+  /// memory). No operation may be in flight.
+  virtual void reserve(std::span<const SlotBytes> slots) = 0;
   /// Returns the bytes that reserve() allocated.
   [[nodiscard]] virtual std::size_t staging_bytes() const = 0;
+  /// Returns the bytes of device memory that the library allocated for its connections when this object was
+  /// made; 0 over MPI. They are taken before free memory is measured, and no plan counts them.
+  [[nodiscard]] virtual std::size_t connection_bytes() const { return 0; }
 
   /// Replaces every element by its sum or maximum over ranks, with the same bits on all ranks. Use it for
-  /// small buffers: gradients use reduce-scatter and all-gather. A maximum of floats drops NaN. Here and
-  /// below `slot` must be free: every operation started in it has been waited for.
+  /// small buffers: gradients use reduce-scatter and all-gather. NCCL would round sums of 16-bit types at
+  /// each hop, and they are refused. A maximum of floats drops NaN. Here and below `slot` must be free: every
+  /// operation started in it has been waited for.
   virtual Request start_allreduce(const Execution& execution, CommunicationBuffer buffer, Reduction reduction,
                                   std::size_t slot = 0) = 0;
   /// Reduces `buffer`, which consists of size() slices of equal length. `sum` has the length of one slice; it
   /// is this rank's slice in the buffer, or lies elsewhere and may have another type. It becomes factor × the
-  /// sum over ranks of this rank's slice. MPI sums in float by the binary tree over ranks and rounds once to
-  /// the buffer's type (NCCL rounds at each hop), then converts to the type of `sum`. The buffer's contents
-  /// are lost. Types: fp32, fp16, bf16.
+  /// sum over ranks of this rank's slice, in float by the binary tree over ranks (floats over NCCL: in its
+  /// own order), rounded once to the buffer's type, then converted to the type of `sum`. The buffer's
+  /// contents are lost. Types: fp32, fp16, bf16.
   virtual Request start_reduce_scatter(const Execution& execution, CommunicationBuffer buffer,
                                        CommunicationBuffer sum, float factor = 1, std::size_t slot = 0) = 0;
   /// Writes the sum to this rank's slice of `buffer`.
@@ -101,6 +111,19 @@ class Communicator {
   /// scales that differ; check_scales() finds the ranks.
   virtual void agree(const Execution& execution, AgreementBuffer& buffer) = 0;
 
+  /// Returns what captures work with collectives of this communicator (WorkRecorder), or null if nothing can.
+  /// No operation may be in flight at the begin or end of a capture.
+  [[nodiscard]] virtual std::unique_ptr<GraphCapture> make_capture() const { return nullptr; }
+  /// Called after a graph with collectives was launched, which this object has not seen.
+  virtual void on_launch() {}
+  /// Called if a capture has failed: the operations started in it are not in flight.
+  virtual void forget_captured() {}
+  /// Graphs refer to the backend's state: they must be destroyed before it is. The communicator discards
+  /// those of `recorder` if it has to end collectives that hang. remove_captures() before `recorder` is
+  /// destroyed.
+  void add_captures(WorkRecorder& recorder) { captures_.push_back(&recorder); }
+  void remove_captures(WorkRecorder& recorder) { std::erase(captures_, &recorder); }
+
   /// Waits for all work of `execution`, including collectives, and detects collectives that hang. Call it
   /// instead of fence().
   virtual void synchronize(const Execution& execution) = 0;
@@ -119,7 +142,13 @@ class Communicator {
   /// Returns this rank's slice.
   [[nodiscard]] CommunicationBuffer own_slice(const CommunicationBuffer& buffer) const;
 
+  /// Discards all graphs that contain collectives.
+  void discard_captures();
+
   RankGroup ranks_;
+
+ private:
+  std::vector<WorkRecorder*> captures_;
 };
 
 /// Returns the communicator of the deck. "auto" selects NCCL if the build has it, memory is device memory and
@@ -129,8 +158,8 @@ class Communicator {
 [[nodiscard]] std::unique_ptr<Communicator> make_communicator(MPI_Comm parent,
                                                               const CommunicationOptions& options);
 
-/// Returns the staging bytes of a communicator of `ranks` ranks with these options after reserve(slot_bytes).
+/// Returns the staging bytes of a communicator of `ranks` ranks with these options after reserve(slots).
 [[nodiscard]] std::size_t staging_bytes(const CommunicationOptions& options, int ranks,
-                                        std::span<const std::size_t> slot_bytes);
+                                        std::span<const SlotBytes> slots);
 
 }  // namespace mylos

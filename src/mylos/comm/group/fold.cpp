@@ -1,9 +1,11 @@
 #include "mylos/comm/group/fold.hpp"
 
+#include "mylos/base/device/emulation.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/float16.hpp"
 #include "mylos/base/numbers/binary_tree.hpp"
+#include "mylos/comm/group/slice_sum.hpp"
 
 namespace mylos {
 namespace {
@@ -21,57 +23,50 @@ struct Larger {
   }
 };
 
-template <class T>
-KOKKOS_INLINE_FUNCTION float widen(T value) {
-  return to_float(value);
-}
-KOKKOS_INLINE_FUNCTION double widen(double value) {
-  return value;
-}
+using fold::Narrow;
+using fold::widen;
 
-template <class T>
-struct Narrow {
-  KOKKOS_INLINE_FUNCTION static T from(float value) { return from_float<T>(value); }
-};
-template <>
-struct Narrow<double> {
-  KOKKOS_INLINE_FUNCTION static double from(double value) { return value; }
-};
+// Emulated devices run the form of devices.
+constexpr bool in_device_form = !memory_is_host || emulates_device;
 
 // On a host the loops over a block vectorise. On a device neighbouring threads must access neighbouring
 // elements.
-constexpr std::size_t block_length = memory_is_host ? 256 : 1;
+constexpr std::size_t block_length = in_device_form ? 1 : 256;
 
-/// Calls body(block) for all blocks of `count` elements. Kokkos copies a name of more than 15 letters to the
-/// heap.
+/// Calls body(index) for all index < count. Kokkos copies a name of more than 15 letters to the heap.
 template <class Body>
-void for_each_block(const Execution* kernels, const char* name, std::size_t count, const Body& body) {
-  const std::size_t blocks = (count + block_length - 1) / block_length;
+void for_each(const Execution* kernels, const char* name, std::size_t count, const Body& body) {
   if (kernels == nullptr) {
-    for (std::size_t block = 0; block < blocks; ++block) body(block);
+    for (std::size_t index = 0; index < count; ++index) body(index);
   } else {
     Kokkos::parallel_for(
-        name, Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::size_t>>(*kernels, 0, blocks), body);
+        name, Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::size_t>>(*kernels, 0, count), body);
   }
+}
+
+/// Calls body(block) for all blocks of `count` elements.
+template <class Body>
+void for_each_block(const Execution* kernels, const char* name, std::size_t count, const Body& body) {
+  for_each(kernels, name, (count + block_length - 1) / block_length, body);
 }
 
 template <class T, class Combine>
 struct Fold {
-  const T* parts;
+  RankSlices<T> slices;
   int ranks;
-  std::size_t count;
   float factor;
   T* out;
 
   KOKKOS_FUNCTION void operator()(const std::size_t block) const {
     using Sum = decltype(widen(T{}));
+    const std::size_t count = slices.count;
     const std::size_t first = block * block_length;
     const std::size_t length = count - first < block_length ? count - first : block_length;
     Sum sum[block_length] = {};
     Sum waiting[max_rank_levels][block_length];
     int level = 0;
     for (int rank = 0; rank < ranks; ++rank) {
-      const T* part = parts + static_cast<std::size_t>(rank) * count + first;
+      const T* part = slices.of(rank) + first;
       for (std::size_t i = 0; i < length; ++i) sum[i] = widen(part[i]);
       for (int nodes = completed_nodes(rank, ranks); nodes > 0; --nodes) {
         --level;
@@ -103,16 +98,21 @@ struct Convert {
 };
 
 template <class T>
+void sum(const Execution* kernels, const RankSlices<T>& slices, int ranks, float factor, T* out) {
+  if constexpr (in_device_form) {
+    const SliceSum<T> wide{slices, ranks, factor, out};
+    if (wide.is_aligned()) return for_each(kernels, "mylos fold", slices.count / SliceSum<T>::width, wide);
+  }
+  for_each_block(kernels, "mylos fold", slices.count, Fold<T, Add>{slices, ranks, factor, out});
+}
+
+template <class T>
 void fold_type(const Execution* kernels, const void* parts, int ranks, std::size_t count, Reduction reduction,
                float factor, void* out) {
-  const auto* typed_parts = static_cast<const T*>(parts);
-  auto* typed_out = static_cast<T*>(out);
-  constexpr const char* name = "mylos fold";
-  if (reduction == Reduction::sum) {
-    for_each_block(kernels, name, count, Fold<T, Add>{typed_parts, ranks, count, factor, typed_out});
-  } else {
-    for_each_block(kernels, name, count, Fold<T, Larger>{typed_parts, ranks, count, factor, typed_out});
-  }
+  const auto* all = static_cast<const T*>(parts);
+  const RankSlices<T> slices{all, all, ranks, count};
+  if (reduction == Reduction::sum) return sum(kernels, slices, ranks, factor, static_cast<T*>(out));
+  for_each_block(kernels, "mylos fold", count, Fold<T, Larger>{slices, ranks, factor, static_cast<T*>(out)});
 }
 
 }  // namespace
@@ -131,6 +131,15 @@ void fold_in_rank_order(const Execution* kernels, const void* parts, int ranks, 
     default:
       fail_run(ErrorId::internal, "{} cannot be summed in float", name_of(type));
   }
+}
+
+void fold_with_own(const Execution* kernels, const CommunicationBuffer& own, int rank, const void* others,
+                   int ranks, float factor, void* out) {
+  dispatch(own.type, [&]<class T>(TypeTag<T>) {
+    const RankSlices<T> slices{static_cast<const T*>(others), static_cast<const T*>(own.data), rank,
+                               own.count};
+    sum(kernels, slices, ranks, factor, static_cast<T*>(out));
+  });
 }
 
 void convert_slice(const Execution* kernels, const CommunicationBuffer& from, const CommunicationBuffer& to) {

@@ -15,6 +15,11 @@ namespace mylos {
 void fold_in_rank_order(const Execution* kernels, const void* parts, int ranks, std::size_t count, DType type,
                         Reduction reduction, float factor, void* out);
 
+/// Computes the same sum where only the slices of other ranks have moved: `others` has them in rank order,
+/// and `own` is the slice of `rank`. `out` may be own.data. Types: fp32, fp16, bf16.
+void fold_with_own(const Execution* kernels, const CommunicationBuffer& own, int rank, const void* others,
+                   int ranks, float factor, void* out);
+
 /// Computes to[i] = from[i], rounded to the type of `to`. Types: fp32, fp16, bf16. Both have the same number
 /// of elements and do not overlap.
 void convert_slice(const Execution* kernels, const CommunicationBuffer& from, const CommunicationBuffer& to);

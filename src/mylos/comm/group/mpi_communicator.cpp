@@ -27,9 +27,10 @@ std::array<std::size_t, 3> agreement_regions(int ranks) {
 
 /// Returns the bytes of the staging regions: one per slot for the slices from other ranks, then, unless MPI
 /// accesses the callers' buffers directly, one per slot for copies of these buffers.
-std::vector<std::size_t> exchange_regions(std::span<const std::size_t> slot_bytes, bool direct) {
-  std::vector<std::size_t> regions(slot_bytes.begin(), slot_bytes.end());
-  if (!direct) regions.insert(regions.end(), slot_bytes.begin(), slot_bytes.end());
+std::vector<std::size_t> exchange_regions(std::span<const SlotBytes> slots, bool direct) {
+  std::vector<std::size_t> regions;
+  for (int copies = direct ? 1 : 2; copies > 0; --copies)
+    for (const SlotBytes& slot : slots) regions.push_back(slot.exchanged);
   return regions;
 }
 
@@ -39,7 +40,7 @@ class MpiCommunicator final : public Communicator {
   ~MpiCommunicator() override;
 
   [[nodiscard]] bool runs_on_device() const override { return false; }
-  void reserve(std::span<const std::size_t> slot_bytes) override;
+  void reserve(std::span<const SlotBytes> slots) override;
   [[nodiscard]] std::size_t staging_bytes() const override {
     return staging_->bytes() + agreement_staging_->bytes();
   }
@@ -75,7 +76,7 @@ MpiCommunicator::MpiCommunicator(MPI_Comm parent, double timeout_s)
       direct_(mpi_takes_device_memory()),
       queue_(ranks_, size() > 1 ? possible_progress() : MpiProgress::by_caller) {
   if (!direct_) agreement_staging_->reserve(agreement_regions(size()), false);
-  reserve(std::array{std::size_t{0}});
+  reserve(std::array{SlotBytes{}});
 }
 
 MpiCommunicator::~MpiCommunicator() {
@@ -85,15 +86,15 @@ MpiCommunicator::~MpiCommunicator() {
   static_cast<void>(agreement_staging_.release());
 }
 
-void MpiCommunicator::reserve(std::span<const std::size_t> slot_bytes) {
+void MpiCommunicator::reserve(std::span<const SlotBytes> slots) {
   for (std::size_t slot = 0; slot < queue_.slots(); ++slot) {
     if (const char* name = queue_.name_in(slot); name != nullptr)
       fail_run(ErrorId::internal, "communication staging cannot change while a collective ({}) is in flight",
                name);
   }
   if (size() == 1) return;
-  queue_.resize(slot_bytes.size());
-  staging_->reserve(exchange_regions(slot_bytes, direct_), direct_);
+  queue_.resize(slots.size());
+  staging_->reserve(exchange_regions(slots, direct_), direct_);
 }
 
 Request MpiCommunicator::start_allreduce(const Execution& execution, CommunicationBuffer buffer,
@@ -256,10 +257,10 @@ std::byte* MpiCommunicator::for_mpi(const Execution& execution, const Communicat
   return copy;
 }
 
-std::size_t mpi_staging_bytes(int ranks, std::span<const std::size_t> slot_bytes) {
+std::size_t mpi_staging_bytes(int ranks, std::span<const SlotBytes> slots) {
   const bool direct = mpi_takes_device_memory();
   return (direct ? 0 : ExchangeStaging::bytes_of(agreement_regions(ranks))) +
-         (ranks == 1 ? 0 : ExchangeStaging::bytes_of(exchange_regions(slot_bytes, direct)));
+         (ranks == 1 ? 0 : ExchangeStaging::bytes_of(exchange_regions(slots, direct)));
 }
 
 }  // namespace

@@ -25,6 +25,15 @@ inline void choose_device_of(const Execution& execution, int rank) {
     fail_run(ErrorId::device_failed, "rank {}: CUDA device {}: {}", rank, device, cudaGetErrorString(code));
 }
 
+/// Returns the free bytes of the current device.
+[[nodiscard]] inline std::size_t free_memory() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  if (const cudaError_t code = cudaMemGetInfo(&free, &total); code != cudaSuccess)
+    fail_run(ErrorId::device_failed, "the device does not report its memory: {}", cudaGetErrorString(code));
+  return free;
+}
+
 /// The state of an instance's work; polling it does not wait.
 struct WorkState {
   bool is_complete = false;
@@ -35,6 +44,13 @@ struct WorkState {
   const cudaError_t code = cudaStreamQuery(stream_of(execution));
   if (code == cudaErrorNotReady) return {};
   return {code == cudaSuccess, code == cudaSuccess ? nullptr : cudaGetErrorString(code)};
+}
+
+/// Returns whether the instance's work is being captured.
+[[nodiscard]] inline bool is_capturing(const Execution& execution) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  return cudaStreamIsCapturing(stream_of(execution), &status) == cudaSuccess &&
+         status != cudaStreamCaptureStatusNone;
 }
 
 }  // namespace mylos

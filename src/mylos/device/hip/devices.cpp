@@ -62,4 +62,9 @@ DeviceId own_device() {
   return id_of(properties_of(Execution().hip_device()));
 }
 
+PciAddress own_gpu() {
+  const hipDeviceProp_t properties = properties_of(Execution().hip_device());
+  return {properties.pciDomainID, properties.pciBusID, properties.pciDeviceID};
+}
+
 }  // namespace mylos

@@ -25,6 +25,15 @@ inline void choose_device_of(const Execution& execution, int rank) {
     fail_run(ErrorId::device_failed, "rank {}: device {}: {}", rank, device, hipGetErrorString(code));
 }
 
+/// Returns the free bytes of the current device.
+[[nodiscard]] inline std::size_t free_memory() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  if (const hipError_t code = hipMemGetInfo(&free, &total); code != hipSuccess)
+    fail_run(ErrorId::device_failed, "the device does not report its memory: {}", hipGetErrorString(code));
+  return free;
+}
+
 /// The state of an instance's work; polling it does not wait.
 struct WorkState {
   bool is_complete = false;
@@ -35,6 +44,13 @@ struct WorkState {
   const hipError_t code = hipStreamQuery(stream_of(execution));
   if (code == hipErrorNotReady) return {};
   return {code == hipSuccess, code == hipSuccess ? nullptr : hipGetErrorString(code)};
+}
+
+/// Returns whether the instance's work is being captured.
+[[nodiscard]] inline bool is_capturing(const Execution& execution) {
+  hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
+  return hipStreamIsCapturing(stream_of(execution), &status) == hipSuccess &&
+         status != hipStreamCaptureStatusNone;
 }
 
 }  // namespace mylos

@@ -16,6 +16,6 @@ std::unique_ptr<Communicator> refuse(MPI_Comm, double) {
 const Backend nccl_backend{.name = "nccl",
                            .serves = [](int) { return false; },
                            .make = refuse,
-                           .staging_bytes = [](int, std::span<const std::size_t>) { return std::size_t{0}; }};
+                           .staging_bytes = [](int, std::span<const SlotBytes>) { return std::size_t{0}; }};
 
 }  // namespace mylos

@@ -15,4 +15,8 @@ DeviceId own_device() {
   return {};
 }
 
+PciAddress own_gpu() {
+  return {};
+}
+
 }  // namespace mylos

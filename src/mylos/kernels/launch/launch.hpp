@@ -196,6 +196,10 @@ struct LanesOfTeam {
   KOKKOS_FORCEINLINE_FUNCTION static std::int64_t count(const Member& member) {
     return std::int64_t{lanes_of_thread} * member.team_size();
   }
+  /// Returns the index of a lane of the current thread.
+  KOKKOS_FORCEINLINE_FUNCTION static int index(const Member& member, int lane_of_thread) {
+    return member.team_rank() * lanes_of_thread + lane_of_thread;
+  }
   KOKKOS_FORCEINLINE_FUNCTION static void barrier(const Member& member) { member.team_barrier(); }
 };
 
@@ -270,10 +274,13 @@ class RowOfLanes {
   }
 
  private:
+  /// Kokkos does not state it. The maximum, because compilers replace a plain assignment by the loop's last
+  /// value, which takes a division.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t current_lane() const {
-    std::int64_t found = 0;
-    for_each(lanes(), [&](std::int64_t lane) { found = lane; });
-    return found;
+    int of_thread = 0;
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member_, launch::lanes_of_thread),
+                         [&](int lane) { of_thread = lane > of_thread ? lane : of_thread; });
+    return Lanes::index(member_, of_thread);
   }
 
   const Member& member_;

@@ -25,7 +25,7 @@ namespace {
 template <MakeGemm (*find)()>
 MakeEngines alone() {
   if (find() == nullptr) return nullptr;
-  return [](EngineUse) { return std::make_unique<EngineSet>(find()()); };
+  return [](EngineUse, AttentionSums) { return std::make_unique<EngineSet>(find()()); };
 }
 
 /// Returns the maker of the set of the device's libraries; null if the build has others, or none.
@@ -87,7 +87,16 @@ std::unique_ptr<EngineSet> make_engines(const KernelOptions& options) {
   const EngineUse use = use_of(options.gemm);
   for (const ListedSet& set : sets) {
     if (use == EngineUse::named && options.gemm.name != set.name) continue;
-    if (const MakeEngines make = set.find()) return make(use);
+    const MakeEngines make = set.find();
+    if (make == nullptr) continue;
+    std::unique_ptr<EngineSet> engines = make(use, options.attention_sums);
+    if (options.attention_sums == AttentionSums::any_order && engines->libraries().attention == nullptr) {
+      fail_input(ErrorId::not_in_build,
+                 "kernels.attention_sums = \"any_order\" has an effect only where cuDNN computes attention, "
+                 "by the engine cublaslt ({}); remove it, or set \"fixed_order\"",
+                 describe_fused_attention());
+    }
+    return engines;
   }
   fail_input(ErrorId::not_in_build,
              "kernels.gemm = \"{}\" is not available in this build, which has: auto, measure, {}",
@@ -100,6 +109,7 @@ std::unique_ptr<GemmEngine> make_gemm_engine(const KernelOptions& options) {
 
 KernelOptions usable_here(const KernelOptions& options) {
   KernelOptions usable = options;
+  usable.attention_sums = AttentionSums::fixed_order;  // of backward passes
   if (usable.instructions && !is_available(*usable.instructions)) usable.instructions.reset();
   for (const ListedSet& set : sets) {
     if (usable.gemm.name == set.name && set.find() == nullptr) usable.gemm = GemmChoice::automatic;

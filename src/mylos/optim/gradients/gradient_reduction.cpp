@@ -83,7 +83,7 @@ ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type,
                                  std::size_t statistics, std::size_t norms) {
   ReductionMemory memory;
   const std::size_t slots = ranks > 1 ? statistics_slot(layout) : 0;
-  memory.exchanged.resize(slots);
+  memory.slots.resize(slots);
   memory.copied.resize(slots);
   for (std::size_t i = 0; i < layout.buckets.size(); ++i) {
     const GradientBucket& bucket = layout.buckets[i];
@@ -94,14 +94,15 @@ ReductionMemory reduction_memory(const ParameterLayout& layout, ReduceType type,
     const auto bytes_as = [&](DType as) { return static_cast<std::size_t>(bucket.count) * size_of(as); };
     // A bucket is reduced in its wire type, and gathered in the type of its gradients or weights.
     const DType gathered = layout.shard_owners == 1 ? bucket.type : bucket.compute_type.value_or(DType::fp32);
-    std::size_t& exchanged = memory.exchanged[slot_of(i)];
-    exchanged = std::max({exchanged, bytes_as(wire), bytes_as(gathered)});
+    SlotBytes& slot = memory.slots[slot_of(i)];
+    slot.exchanged = std::max({slot.exchanged, bytes_as(wire), bytes_as(gathered)});
+    if (size_of(wire) == 2) slot.summed_from_16_bits = std::max(slot.summed_from_16_bits, bytes_as(wire));
     std::size_t& copied = memory.copied[slot_of(i)];
     if (wire != bucket.type) copied = std::max(copied, bytes_as(wire));
   }
-  if (slots > 0) memory.exchanged.front() = std::max(memory.exchanged.front(), norms);
+  if (slots > 0) memory.slots.front().exchanged = std::max(memory.slots.front().exchanged, norms);
   if (ranks > 1 && statistics > 0)
-    memory.exchanged.push_back(StatisticsExchange::exchanged_bytes(statistics, ranks));
+    memory.slots.push_back({.exchanged = StatisticsExchange::exchanged_bytes(statistics, ranks)});
   return memory;
 }
 
@@ -134,7 +135,7 @@ GradientReduction::GradientReduction(Communicator& communicator, ParameterStore&
     }
     plans_.push_back(plan);
   }
-  if (world > 1) communicator.reserve(memory.exchanged);
+  if (world > 1) communicator.reserve(memory.slots);
 }
 
 void GradientReduction::start(const Execution& exec, std::size_t bucket) {

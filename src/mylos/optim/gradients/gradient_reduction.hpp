@@ -36,8 +36,8 @@ inline constexpr std::size_t buckets_in_flight = 4;
 /// Memory of a reduction over ranks in addition to the gradients. Buckets use the slots in rotation; a slot
 /// has the size of its largest bucket.
 struct ReductionMemory {
-  std::vector<DType> wire_types;       // of each bucket
-  std::vector<std::size_t> exchanged;  // bytes of each slot of the communicator
+  std::vector<DType> wire_types;    // of each bucket
+  std::vector<SlotBytes> slots;     // of the communicator
   std::vector<std::size_t> copied;  // bytes of each slot for buckets whose wire type differs from their type
   [[nodiscard]] std::size_t copied_bytes() const;
 };
@@ -69,6 +69,8 @@ class GradientReduction {
   void finish(const Execution& exec);
   /// Does the same for a rank without samples: the buckets it starts are zeros.
   void finish_with_zeros(const Execution& exec);
+  /// Called if the capture of reductions has failed: none is in flight.
+  void undo_capture() { started_ = completed_ = 0; }
 
   /// Returns for each bucket the divisor that remains after finish().
   [[nodiscard]] const std::vector<float>& remaining_divisors() const { return remaining_; }

@@ -48,8 +48,18 @@ struct MemoryPlan {
 [[nodiscard]] bool would_fit(const MemoryProblem& problem, const Options& options);
 [[nodiscard]] bool would_fit(const MemoryProblem& problem, const Options& options, int ranks);
 
-/// Throws Error (does_not_fit) where a device has less than `plan` free for each of the ranks that share it.
-/// `free_bytes`: of the device, as of free_device_memory(); nothing where memory is the host's.
+/// What a rank's libraries may take on a device during steps, which no call states in advance: code of
+/// kernels, which CUDA loads when it first launches them and cuDNN compiles for the shapes of the first step,
+/// and CUDA graphs.
+inline constexpr std::size_t device_library_reserve = std::size_t{64} << 20;
+
+/// Returns what a rank on a device has in addition to its plan: `connections` bytes of NCCL, and the reserve
+/// of libraries.
+[[nodiscard]] std::string describe_device_libraries(std::size_t connections);
+
+/// Throws Error (does_not_fit) where a device has less than `plan` and the reserve of libraries free for each
+/// of the ranks that share it. `free_bytes`: of the device, as of free_device_memory(); nothing where memory
+/// is the host's.
 void require_free_memory(const MemoryPlan& plan, std::optional<std::int64_t> free_bytes, int ranks_on_device);
 
 /// Whether a run that starts measures times: where the deck says so, and by itself where the plan is ours to

@@ -7,6 +7,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/shared_devices.hpp"
 #include "mylos/io/system/system_memory.hpp"
+#include "mylos/kernels/engines/first_products.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/product_choice.hpp"
 
@@ -14,6 +15,7 @@ namespace mylos {
 
 MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks,
                              const RunData* data) {
+  if (!memory_is_host) run_on_all(ranks, [&] { run_first_products(engines.gemm); });
   struct Own {
     std::size_t process_bytes;
     std::size_t budget;

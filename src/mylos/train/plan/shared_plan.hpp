@@ -9,7 +9,8 @@
 
 namespace mylos {
 
-/// Returns the problem of all ranks: the largest process and the smallest budget. All ranks must call it.
+/// Returns the problem of all ranks: the largest process and the smallest budget. On a device, GEMM libraries
+/// first take the memory that they allocate at first use. All ranks must call it.
 /// `engines` and `data` must outlive the result; `data` may be null.
 [[nodiscard]] MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks,
                                            const RunData* data);

@@ -129,6 +129,7 @@ void print_assembly(const RunContext& run, const RunStart& start) {
   const MemoryPlan& memory = run.assembly.memory;
   start.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}", bytes(memory.rank_bytes()),
                          bytes(memory.budget), bytes(memory.arena_bytes()), describe(memory)));
+  if (!memory_is_host) start.line(describe_device_libraries(run.assembly.communicator->connection_bytes()));
 }
 
 /// Opens the training batches, after a restart has read the position and the normalisation.

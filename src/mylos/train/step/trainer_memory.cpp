@@ -55,7 +55,7 @@ TrainerMemory trainer_memory(const Options& options, const Chain& chain, const P
           .average = average,
           .buffers = BufferStore::memory_bytes(chain),
           .communication =
-              reduction.copied_bytes() + staging_bytes(options.communication, ranks, reduction.exchanged),
+              reduction.copied_bytes() + staging_bytes(options.communication, ranks, reduction.slots),
           .records = Trainer::record_bytes(optimizer, layout, ranks, step.reproducible),
           .health_records = Trainer::health_bytes(options.health, layout),
           .micro_batch_sums = step.reproducible ? MicroBatchTree::memory_bytes(

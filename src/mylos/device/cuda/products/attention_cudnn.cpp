@@ -99,7 +99,7 @@ cudnn::PlanRequest request_of(const AttentionShape& shape, AttentionPass pass,
               },
           .operands = count_of(pass),
           .max_bytes = is_forward ? fused_attention::forward_workspace(shape)
-                                  : fused_attention::backward_workspace(shape),
+                                  : fused_attention::backward_workspace(shape, order),
           .modes = {frontend::HeurMode_t::A, frontend::HeurMode_t::FALLBACK},
           .refused = {}};
 }
@@ -135,7 +135,7 @@ class CudnnAttentionPlans final : public CudnnAttention {
 
   bool backward(CUstream_st* stream, const AttentionShape& shape, const FusedBackward& operands,
                 void* workspace) override {
-    const std::int64_t together = fused_attention::samples_at_a_time(shape);
+    const std::int64_t together = fused_attention::samples_at_a_time(shape, order_);
     for (std::int64_t first = 0; first < shape.samples; first += together) {
       AttentionShape part = shape;
       part.samples = std::min(together, shape.samples - first);
@@ -197,8 +197,9 @@ class CudnnAttentionPlans final : public CudnnAttention {
 
 }  // namespace
 
-CudnnPlan plan_by_cudnn(const AttentionShape& shape, AttentionPass pass, const CudnnDevice& device) {
-  return cudnn::plan_without_device(device, request_of(shape, pass));
+CudnnPlan plan_by_cudnn(const AttentionShape& shape, AttentionPass pass, const CudnnDevice& device,
+                        AttentionSums sums) {
+  return cudnn::plan_without_device(device, request_of(shape, pass, sums));
 }
 
 std::unique_ptr<CudnnAttention> make_cudnn_attention(AttentionSums sums) {

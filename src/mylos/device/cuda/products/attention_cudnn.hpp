@@ -31,6 +31,7 @@ enum class AttentionPass { forward, backward };
 
 /// Returns the plan of cuDNN for a device that is not present, for tests.
 [[nodiscard]] CudnnPlan plan_by_cudnn(const AttentionShape& shape, AttentionPass pass,
-                                      const CudnnDevice& device);
+                                      const CudnnDevice& device,
+                                      AttentionSums sums = AttentionSums::fixed_order);
 
 }  // namespace mylos

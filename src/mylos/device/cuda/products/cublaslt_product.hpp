@@ -91,7 +91,7 @@ class Product {
  public:
   /// `preferred`: the name of the algorithm that is tried first, if the library offers it for this batch.
   Product(cublasLtHandle_t handle, const GemmBatch& batch, const GemmOperands& operands,
-          std::string_view preferred)
+          std::string_view preferred, RowSums row_sums)
       : batch_(batch), alignments_(alignments_of(batch, operands)) {
     const GemmProblem& problem = batch.one;
     const LibraryProduct product = library_product(problem);
@@ -104,7 +104,7 @@ class Product {
     if (problem.row_sums)
       with_epilogue_ = describe_with(CUBLASLT_EPILOGUE_BGRADB, product, problem.c, operands.row_sums);
     if (problem.gelu_derivative) with_epilogue_ = describe_with_gelu(product, problem, operands.gelu_input);
-    for (const ProductWay way : ways_of(problem)) add_attempts(handle, way, preferred);
+    for (const ProductWay way : ways_of(problem, row_sums)) add_attempts(handle, way, preferred);
   }
 
   [[nodiscard]] bool is_for(const GemmBatch& batch, const ProductAlignments& alignments) const {

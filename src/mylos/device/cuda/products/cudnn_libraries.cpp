@@ -14,9 +14,10 @@ namespace {
 
 class AttentionInStream final : public FusedAttention {
  public:
-  explicit AttentionInStream(AttentionSums sums) : cudnn_(make_cudnn_attention(sums)) {}
+  explicit AttentionInStream(AttentionSums sums) : sums_(sums), cudnn_(make_cudnn_attention(sums)) {}
 
   [[nodiscard]] std::string description() const override { return describe_cudnn(); }
+  [[nodiscard]] AttentionSums sums() const override { return sums_; }
   bool forward(const Execution& exec, const AttentionShape& shape, const FusedForward& operands,
                void* workspace) override {
     return cudnn_->forward(exec.cuda_stream(), shape, operands, workspace);
@@ -28,6 +29,7 @@ class AttentionInStream final : public FusedAttention {
   [[nodiscard]] std::string take_refusals() override { return cudnn_->take_refusals(); }
 
  private:
+  AttentionSums sums_;
   std::unique_ptr<CudnnAttention> cudnn_;
 };
 

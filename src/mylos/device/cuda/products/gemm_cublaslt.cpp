@@ -23,17 +23,20 @@ namespace {
 
 using cublaslt::Product;
 
-/// The algorithm of a GEMM, by its name.
+/// The algorithm of a GEMM, and the engine's name for it.
 struct NamedAlgorithm {
   GemmProblem problem;
+  std::string algorithm;
   std::string name;
 };
 
 /// If several engines are measured against each other, one uses the library's best algorithm for each GEMM,
-/// the next the second best, and so on (`rank`).
+/// the next the second best, and so on (`rank`). By default a separate pass sums rows: it takes the time of
+/// reading dy once, less than what the epilogues of GPT-2's GEMMs took (docs/gpu.md).
 class CublasLtGemm final : public GemmEngine {
  public:
-  explicit CublasLtGemm(std::optional<std::size_t> rank = {}) : rank_(rank) {
+  explicit CublasLtGemm(std::optional<std::size_t> rank = {}, RowSums row_sums = RowSums::separate)
+      : rank_(rank), row_sums_(row_sums) {
     cublaslt::check(cublasLtCreate(&handle_), "start");
   }
   ~CublasLtGemm() override {
@@ -47,7 +50,7 @@ class CublasLtGemm final : public GemmEngine {
 
   /// Returns the library's algorithm for the GEMM without epilogue. With an epilogue, it is tried first.
   [[nodiscard]] std::string_view engine_of(const GemmProblem& problem) const override {
-    return rank_ ? algorithm_of(problem) : name();
+    return rank_ ? named_algorithm(problem).name : name();
   }
 
   [[nodiscard]] bool sums_rows(const GemmProblem& problem) const override {
@@ -69,12 +72,12 @@ class CublasLtGemm final : public GemmEngine {
       case ProductWay::library_then_bias:
         return add_bias(execution, problem, operands);
       case ProductWay::library_then_sums:
-        return sum_rows_of_a(execution, problem, operands.a, operands.row_sums);
+        return sum_rows_of_a(execution, problem, operands.a, operands.row_sums, workspace);
       case ProductWay::library_then_gelu:
         return multiply_by_gelu(execution, problem, operands);
       case ProductWay::kokkos:
         run_by_kokkos(execution, problem, operands, workspace);
-        if (problem.row_sums) sum_rows_of_a(execution, problem, operands.a, operands.row_sums);
+        if (problem.row_sums) sum_rows_of_a(execution, problem, operands.a, operands.row_sums, workspace);
         if (problem.gelu_derivative) multiply_by_gelu(execution, problem, operands);
         return;
       default:
@@ -131,42 +134,49 @@ class CublasLtGemm final : public GemmEngine {
     check_gemm_problem(batch.one);
     const bool prefers = rank_ && batch.count == 1;
     return *products_.emplace_back(std::make_unique<Product>(
-        handle_, batch, operands, prefers ? algorithm_of(batch.one) : std::string_view()));
+        handle_, batch, operands, prefers ? named_algorithm(batch.one).algorithm : std::string_view(),
+        row_sums_));
   }
 
-  [[nodiscard]] std::string_view algorithm_of(const GemmProblem& problem) const {
+  [[nodiscard]] const NamedAlgorithm& named_algorithm(const GemmProblem& problem) const {
     const auto found = std::find_if(algorithms_.begin(), algorithms_.end(), [&](const auto& algorithm) {
       return same_product(algorithm->problem, problem);
     });
-    if (found != algorithms_.end()) return (*found)->name;
+    if (found != algorithms_.end()) return **found;
     const std::vector<std::string> names = cublaslt::algorithm_names(handle_, problem);
-    const std::string name = names.empty() ? "cublaslt" : names[std::min(*rank_, names.size() - 1)];
-    algorithms_.push_back(std::make_unique<NamedAlgorithm>(NamedAlgorithm{problem, name}));
-    return algorithms_.back()->name;
+    const std::string algorithm = names.empty() ? "cublaslt" : names[std::min(*rank_, names.size() - 1)];
+    const bool differs = row_sums_ == RowSums::in_epilogue && cublaslt::can_sum_rows(problem);
+    algorithms_.push_back(std::make_unique<NamedAlgorithm>(
+        NamedAlgorithm{problem, algorithm, differs ? algorithm + "+sums" : algorithm}));
+    return *algorithms_.back();
   }
 
   cublasLtHandle_t handle_ = nullptr;
   std::optional<std::size_t> rank_;
+  RowSums row_sums_;
   mutable std::vector<std::unique_ptr<NamedAlgorithm>> algorithms_;  // those requested so far
   std::vector<std::unique_ptr<Product>> products_;
   std::unique_ptr<GemmEngine> kokkos_;  // for GEMMs that the library refuses
 };
 
-/// Returns the engine that uses the fastest algorithm according to measurements.
+/// Returns the engine that uses the fastest algorithm according to measurements. Weight gradients compete
+/// twice: with row sums by a separate pass, and in the epilogue.
 std::unique_ptr<GemmEngine> measured_cublaslt_gemm() {
   std::vector<std::unique_ptr<GemmEngine>> engines;
-  for (std::size_t rank = 0; rank < std::size_t{cublaslt::max_algorithms}; ++rank)
-    engines.push_back(std::make_unique<CublasLtGemm>(rank));
+  for (const RowSums row_sums : {RowSums::separate, RowSums::in_epilogue}) {
+    for (std::size_t rank = 0; rank < std::size_t{cublaslt::max_algorithms}; ++rank)
+      engines.push_back(std::make_unique<CublasLtGemm>(rank, row_sums));
+  }
   return make_ranked_gemm("measured: cublaslt", std::move(engines));
 }
 
 }  // namespace
 
 MakeEngines cublaslt_engines() {
-  return [](EngineUse use) {
+  return [](EngineUse use, AttentionSums sums) {
     std::unique_ptr<GemmEngine> gemm =
         use == EngineUse::measured ? measured_cublaslt_gemm() : std::make_unique<CublasLtGemm>();
-    return std::make_unique<EngineSet>(std::move(gemm), cudnn_attention(), cudnn_convolution());
+    return std::make_unique<EngineSet>(std::move(gemm), cudnn_attention(sums), cudnn_convolution());
   };
 }
 

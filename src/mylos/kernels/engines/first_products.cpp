@@ -1,0 +1,42 @@
+#include "mylos/kernels/engines/first_products.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "mylos/base/device/arena.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr std::int64_t extent = 256;
+
+std::vector<GemmProblem> first_problems() {
+  std::vector<GemmProblem> problems;
+  for (const DType type : {DType::bf16, DType::fp16, DType::fp32}) {
+    problems.push_back(linear_output(extent, extent, extent, type));
+    problems.push_back(linear_input_gradient(extent, extent, extent, type));
+    problems.push_back(linear_weight_gradient(extent, extent, extent, type, DType::fp32));
+  }
+  return problems;
+}
+
+}  // namespace
+
+void run_first_products(GemmEngine& engine) {
+  const Execution execution;
+  std::vector<GemmEngine*> engines = engine.alternatives();
+  if (engines.empty()) engines.push_back(&engine);
+  constexpr std::size_t matrix = aligned_bytes(std::size_t{extent * extent} * sizeof(float));
+  for (GemmEngine* const each : engines) {
+    std::size_t workspace = 0;
+    for (const GemmProblem& problem : first_problems())
+      workspace = std::max(workspace, each->workspace_bytes(problem));
+    const Arena arena("first products", 3 * matrix + workspace);
+    const GemmOperands operands{arena.data(), arena.data() + matrix, arena.data() + 2 * matrix};
+    for (const GemmProblem& problem : first_problems())
+      each->run(execution, problem, operands, arena.data() + 3 * matrix);
+    execution.fence("first products");
+  }
+}
+
+}  // namespace mylos
