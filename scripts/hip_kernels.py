@@ -57,16 +57,20 @@ def code_objects(program, folder):
                 yield path
 
 
+def kernels_in(notes):
+    """Those that llvm-readelf --notes prints: items of the list amdhsa.kernels, whose own fields are indented by four."""
+    listed = notes.partition("amdhsa.kernels:")[2].partition("amdhsa.target")[0]
+    for item in re.split(r"\n  - ", listed)[1:]:
+        values = dict(re.findall(r"^(?: {4})?(\.\w+): +(\S+)$", item, flags=re.MULTILINE))
+        yield values[".name"].strip("'"), Kernel(**{FIELDS[key]: int(value) for key, value in values.items() if key in FIELDS})
+
+
 def kernels_of(program):
     kernels = {}
     with tempfile.TemporaryDirectory() as folder:
         for path in code_objects(program, pathlib.Path(folder)):
             notes = subprocess.run([tool("llvm-readelf"), "--notes", str(path)], capture_output=True, text=True, check=True).stdout
-            # Each kernel is an item of the list amdhsa.kernels, which begins with ".agpr_count" or ".args".
-            listed = notes.partition("amdhsa.kernels:")[2].partition("amdhsa.target")[0]
-            for item in re.split(r"\n  - ", listed)[1:]:
-                values = dict(re.findall(r"^ {0,4}(\.\w+): +(\S+)$", item, flags=re.MULTILINE))
-                kernels[values[".name"].strip("'")] = Kernel(**{FIELDS[key]: int(value) for key, value in values.items() if key in FIELDS})
+            kernels.update(kernels_in(notes))
     return kernels
 
 
