@@ -3,7 +3,7 @@
 #pragma once
 
 #include "mylos/kernels/convert.hpp"
-#include "mylos/kernels/vendor/nvidia/cublaslt_descriptors.hpp"
+#include "mylos/device/cuda/products/cublaslt_descriptors.hpp"
 
 namespace mylos::cublaslt {
 
