@@ -3,8 +3,7 @@
 #pragma once
 
 #include "mylos/kernels/launch/column_sums.hpp"
-#include "mylos/kernels/launch/tile_values.hpp"
-#include "mylos/kernels/launch/unroll.hpp"
+#include "mylos/kernels/launch/registers.hpp"
 
 namespace mylos {
 
@@ -15,13 +14,13 @@ inline constexpr int part_threads = 8;
 inline constexpr std::int64_t part_columns = lanes_of_thread * tile_width;
 // Four teams on each multiprocessor of an H100, all at the same time.
 inline constexpr std::int64_t max_part_teams = 512;
-inline constexpr std::int64_t min_part_rows = 64;
+inline constexpr std::int64_t min_part_rows = 256;
 
 /// Returns the number of parts into which the rows are divided; depends on the shape alone.
 inline std::int64_t column_sum_parts(std::int64_t rows, std::int64_t columns) {
-  const std::int64_t max_parts =
-      max_part_teams / smaller(max_part_teams, ceiling_quotient(columns, part_columns));
-  return smaller(max_parts, ceiling_quotient(rows, min_part_rows));
+  const std::int64_t strips = ceiling_quotient(columns, part_columns);
+  const std::int64_t max_parts = max_part_teams / smaller(max_part_teams, strips);
+  return rows < min_part_rows ? 1 : smaller(max_parts, rows / min_part_rows);
 }
 
 /// Reads tiles of rows; `whole`: all tiles are complete and aligned, and several rows are read at the same
@@ -29,18 +28,15 @@ inline std::int64_t column_sum_parts(std::int64_t rows, std::int64_t columns) {
 template <bool whole, class T>
 KOKKOS_FORCEINLINE_FUNCTION void add_rows_of_lane(const T* from, std::int64_t stride, std::int64_t row,
                                                   std::int64_t end, std::int64_t count, float* total) {
-  using Elements = device_tile::Elements<T>;
-  const auto add = [&](const Elements& tile) {
+  const auto add = [&](const device_tile::Elements<T>& tile) {
     for_each_in_tile(count, [&](std::int64_t i) { total[i] += to_float(tile.element[i]); });
   };
   if constexpr (whole) {
     constexpr int together = 16 / sizeof(T);  // 32 registers
     for (; row + (together - 1) * part_threads < end; row += together * part_threads) {
-      Elements tiles[together];
-      unroll<together>([&](int i) {
-        tiles[i] = *reinterpret_cast<const Elements*>(from + (row + i * part_threads) * stride);
-      });
-      unroll<together>([&](int i) { add(tiles[i]); });
+      TileBits<T> tiles[together];
+      unroll<together>([&](int i) { tiles[i] = TileBits<T>(from + (row + i * part_threads) * stride); });
+      unroll<together>([&](int i) { add(tiles[i].elements()); });
     }
   }
   for (; row < end; row += part_threads) add(device_tile::load(from + row * stride, count));
@@ -75,7 +71,7 @@ void sum_parts(const Execution& exec, KernelName name, const T* matrix, std::int
           });
         });
         member.team_barrier();
-        Kokkos::parallel_for(Kokkos::TeamVectorRange(member, part_columns), [&](std::int64_t column) {
+        Kokkos::parallel_for(Kokkos::TeamVectorRange(member, std::int64_t{part_columns}), [&](std::int64_t column) {
           float total = 0;
           for (int thread = 0; thread < part_threads; ++thread) total += thread_sums(thread, column);
           if (strip_start + column < columns) sums[part * columns + strip_start + column] = total;
