@@ -76,7 +76,7 @@ bool has_whole_tiles(const T* rows, std::int64_t columns) {
 /// The threads of a team of for_each_lanes_row().
 inline constexpr int lanes_row_threads = 8;
 
-/// Calls body(index, row) for index in [0, rows): a thread of 32 lanes for each row. `teams`: those that a
+/// Calls body(index, row) for index in [0, rows): the lanes of a thread for each row. `teams`: those that a
 /// multiprocessor has registers for at the same time.
 template <int teams, class Body>
 void for_each_lanes_row(const Execution& exec, KernelName name, std::int64_t rows, const Body& body) {
