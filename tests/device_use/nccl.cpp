@@ -100,13 +100,14 @@ void require_rounded_once(const char* call, const Type& type, ncclRedOp_t operat
     Ledger::own().fault(std::string(call) + " rounds sums of " + type.name + " at each hop");
 }
 
-/// Writes down a call that sends `bytes` bytes of this rank.
+/// Checks a call that sends or receives `bytes` bytes, and writes it down if it is launched: a receive is
+/// part of its group's launch.
 void enqueue(const char* call, const Type& type, const char* operation, std::size_t bytes,
-             cudaStream_t stream) {
+             cudaStream_t stream, bool is_launched = true) {
   require_idle(call);
   device_use::first_use(call);
   if (stream == nullptr) Ledger::own().not_in_capture(std::string(call) + " on the default stream");
-  Ledger::own().launch(described(call, type, operation, bytes));
+  if (is_launched) Ledger::own().launch(described(call, type, operation, bytes));
 }
 
 /// What was sent is received; with several ranks this rank's part of it.
@@ -127,15 +128,16 @@ ncclResult_t collective(const char* call, Buffer send, Buffer receive, std::size
 }
 
 /// One rank's side of a message.
-ncclResult_t message(const char* call, const void* buffer, std::size_t count, ncclDataType_t data, int peer,
-                     ncclComm_t communicator, cudaStream_t stream) {
+ncclResult_t message(const char* call, bool is_sent, const void* buffer, std::size_t count,
+                     ncclDataType_t data, int peer, ncclComm_t communicator, cudaStream_t stream) {
+  ++(is_sent ? State::own().sends : State::own().receives);
   const Type type = type_of(data);
   DeviceMemory::own().require(std::string(call) + "'s buffer", buffer, count * type.bytes, type.bytes);
   if (State::own().groups == 0)
     Ledger::own().fault(std::string(call) + " in no group waits for a rank that waits for it");
   if (peer < 0 || peer >= ranks_of(communicator).count)
     Ledger::own().fault(std::string(call) + " of a rank that there is not");
-  enqueue(call, type, nullptr, count * type.bytes, stream);
+  enqueue(call, type, nullptr, count * type.bytes, stream, is_sent);
   return begun(stream);
 }
 
@@ -249,13 +251,11 @@ ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, n
 }
 ncclResult_t ncclSend(const void* buffer, std::size_t count, ncclDataType_t type, int peer,
                       ncclComm_t communicator, cudaStream_t stream) {
-  ++State::own().sends;
-  return message("ncclSend", buffer, count, type, peer, communicator, stream);
+  return message("ncclSend", true, buffer, count, type, peer, communicator, stream);
 }
 ncclResult_t ncclRecv(void* buffer, std::size_t count, ncclDataType_t type, int peer, ncclComm_t communicator,
                       cudaStream_t stream) {
-  ++State::own().receives;
-  return message("ncclRecv", buffer, count, type, peer, communicator, stream);
+  return message("ncclRecv", false, buffer, count, type, peer, communicator, stream);
 }
 
 }  // extern "C"

@@ -23,11 +23,12 @@ void require_devices(const DeviceSurvey& survey) {
     const FoundDevice& device = survey.devices[i];
     if (device.capability >= survey.built_for) continue;
     if (device.capability < survey.oldest_possible) {
-      fail_input(ErrorId::device_too_old,
-                 "device {} of this node ({}) has compute capability {}, and this build's version of CUDA "
-                 "compiles for {} and newer. Leave the device out of CUDA_VISIBLE_DEVICES, or build with CUDA "
-                 "12, the last one for compute capability 7.0 (V100)",
-                 i, device.name, text_of(device.capability), text_of(survey.oldest_possible));
+      fail_input(
+          ErrorId::device_too_old,
+          "device {} of this node ({}) has compute capability {}, and this build's version of CUDA "
+          "compiles for {} and newer. Leave the device out of CUDA_VISIBLE_DEVICES, or build with CUDA "
+          "12, the last one for compute capability 7.0 (V100)",
+          i, device.name, text_of(device.capability), text_of(survey.oldest_possible));
     }
     fail_input(
         ErrorId::device_too_old,

@@ -33,7 +33,7 @@ struct FoundDevice {
 struct DeviceSurvey {
   ComputeCapability built_for;  // the oldest device that can run this build
   std::vector<FoundDevice> devices;
-  std::string driver_says;  // the driver's error if it reports no device
+  std::string driver_says;                 // the driver's error if it reports no device
   ComputeCapability oldest_possible = {};  // the oldest device that the build's CUDA can compile for
 };
 
