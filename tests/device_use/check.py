@@ -82,10 +82,10 @@ class Bench:
             os.environ, LD_LIBRARY_PATH=str(stand_ins), KOKKOS_TOOLS_LIBS=str(library), OMP_NUM_THREADS="2",
             OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", MYLOS_DEVICE_USE_KERNELS=str(needs))
 
-    def run(self, arguments, ledger=os.devnull, ranks=1):
+    def run(self, arguments, ledger=os.devnull, ranks=1, **variables):
         launcher = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
         return subprocess.run([*launcher, self.mylos, *map(str, arguments)], cwd=self.folder, text=True, capture_output=True,
-                              timeout=600, env=dict(self.environment, MYLOS_DEVICE_USE=str(ledger)), check=False)
+                              timeout=600, env=dict(self.environment, MYLOS_DEVICE_USE=str(ledger), **variables), check=False)
 
     def prepare(self):
         random = numpy.random.default_rng(1)
@@ -109,13 +109,16 @@ class Bench:
         if result.returncode != 0:
             sys.exit(f"{' '.join(map(str, arguments))}: code {result.returncode}\n{result.stdout}{result.stderr}")
 
+    def write_deck(self, name, steps):
+        text = (self.repository / "inputs" / f"{name}.toml").read_text(encoding="utf-8")
+        text = re.sub(r"^(steps|epochs) = .*", f"steps = {steps}", text, count=1, flags=re.MULTILINE)
+        (self.folder / "deck.toml").write_text(re.sub(r"^warmup = .*", "warmup = 0", text, flags=re.MULTILINE))
+
     def ledgers_of(self, number, case):
         """Those of all ranks, and what the run said."""
         path = self.folder / f"ledger-{number}.json"
         paths = [path] if case.ranks == 1 else [pathlib.Path(f"{path}.{rank}") for rank in range(case.ranks)]
-        text = (self.repository / "inputs" / f"{case.deck}.toml").read_text(encoding="utf-8")
-        text = re.sub(r"^(steps|epochs) = .*", f"steps = {STEPS}", text, count=1, flags=re.MULTILINE)
-        (self.folder / "deck.toml").write_text(re.sub(r"^warmup = .*", "warmup = 0", text, flags=re.MULTILINE))
+        self.write_deck(case.deck, STEPS)
         result = self.run(["train", "deck.toml", *case.settings, f"run.folder=runs/{number}", "memory.recompute=none"], path,
                           case.ranks)
         try:
@@ -185,6 +188,24 @@ def tried(bench, number, case):
     return wrong, ledgers[0]["steps"][LAST]
 
 
+def judged_failure(bench):
+    """What is wrong with a run in which another rank is gone in the third step or later: NCCL reports it, and is aborted once."""
+    path = bench.folder / "ledger-failure.json"
+    bench.write_deck("fashion_mlp", 50)
+    settings = [*BY_NCCL, "run.folder=runs/failure", "communication.timeout=20"]
+    result = bench.run(["train", "deck.toml", *settings], path, 2, MYLOS_DEVICE_USE_NCCL_FAILS_AFTER="60")
+    output = result.stdout + result.stderr
+    wrong = [] if result.returncode == 1 else [f"code {result.returncode}, not 1: {output[-800:]}"]
+    if not re.search(r"NCCL [\w -]+: rank \d of 2: another rank of the stand-in for NCCL is gone", output):
+        wrong.append(f"the cause is not reported: {output[-800:]}")
+    for rank in range(2):
+        try:
+            wrong += json.loads(pathlib.Path(f"{path}.{rank}").read_text())["faults"]
+        except (OSError, ValueError):
+            pass  # MPI ended it before it wrote
+    return wrong
+
+
 def main():
     mylos, stand_ins, log, repository = map(pathlib.Path, sys.argv[1:5])
     failed = False
@@ -203,6 +224,11 @@ def main():
             if "--launches" in sys.argv and step:
                 for name, times in sorted(work_of(step).items(), key=lambda item: -item[1]):
                     print(f"    {times:6} {name}")
+        wrong = judged_failure(bench)
+        failed |= bool(wrong)
+        print(f"  {'MLP of Fashion-MNIST, NCCL, a rank is gone':46} {'FAILED' if wrong else 'ok'}")
+        for line in wrong:
+            print(f"    {line}")
     return 1 if failed else 0
 
 
