@@ -206,6 +206,20 @@ def judged_failure(bench):
     return wrong
 
 
+def judged_sharing(bench):
+    """What is wrong with two ranks on one device, or on MIG instances of one GPU: NCCL is refused, MPI works."""
+    bench.write_deck("fashion_mlp", 2)
+    wrong = []
+    for shared, words in (("device", "ranks 0 and 1 share a device"), ("gpu", "instances (MIG) of one GPU")):
+        for backend, code in (("auto", 2), ("mpi", 0)):
+            settings = [f"communication.backend={backend}", f"run.folder=runs/{shared}-{backend}"]
+            result = bench.run(["train", "deck.toml", *settings], ranks=2, MYLOS_DEVICE_USE_SHARED=shared)
+            output = result.stdout + result.stderr
+            if result.returncode != code or (code == 2 and words not in output):
+                wrong.append(f"{shared} shared, {backend}: code {result.returncode}, not {code}: {output[-600:]}")
+    return wrong
+
+
 def main():
     mylos, stand_ins, log, repository = map(pathlib.Path, sys.argv[1:5])
     failed = False
@@ -224,11 +238,12 @@ def main():
             if "--launches" in sys.argv and step:
                 for name, times in sorted(work_of(step).items(), key=lambda item: -item[1]):
                     print(f"    {times:6} {name}")
-        wrong = judged_failure(bench)
-        failed |= bool(wrong)
-        print(f"  {'MLP of Fashion-MNIST, NCCL, a rank is gone':46} {'FAILED' if wrong else 'ok'}")
-        for line in wrong:
-            print(f"    {line}")
+        for name, judge in (("NCCL, a rank is gone", judged_failure), ("ranks share a device", judged_sharing)):
+            wrong = judge(bench)
+            failed |= bool(wrong)
+            print(f"  {'MLP of Fashion-MNIST, ' + name:46} {'FAILED' if wrong else 'ok'}", flush=True)
+            for line in wrong:
+                print(f"    {line}")
     return 1 if failed else 0
 
 
