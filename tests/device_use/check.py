@@ -7,7 +7,8 @@ Bars: no fault (a pointer less aligned than promised, memory that is not the dev
 beyond the device's limits, device memory touched by the host); in a steady step no wait of its thread and no call that a capture
 forbids; once it was recorded, few launches by the host; every product by the library, which refuses some of what it advised;
 never more device memory than the run's plan states, and no library's first memory after the plan was made; the same
-collectives on all ranks, without a sum that rounds to 16 bits at each hop.
+collectives on all ranks, without a sum that rounds to 16 bits at each hop, and of these the same in graphs: NCCL demands that
+all ranks capture a collective, or none.
 --launches prints each case's launches by kernel.
 """
 import dataclasses
@@ -27,12 +28,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "scripts"))
 import ptxas_log
 
 STEPS = 6  # batches lie in two places by turns: the steps of each are recorded the second time, then launched as graphs
-EARLY, LAST = 1, STEPS - 1  # in the first step products are refused, and ranks gather no weights
+EARLY = 1  # in the first step products are refused, and ranks gather no weights
 GPT2 = ["data.validation=0", "data.micro_batch=32"]
 TWO_LAYERS = [*GPT2, "model.layers=2"]  # as large, and sooner done
 ODD = ["model.width=390", "model.context=99"]  # heads of 65, whose matrices lie at no multiple of 256 bytes
-# Ranks that also talk by MPI between steps.
-BY_NCCL = ["communication.backend=nccl", "run.log_every=2", "run.evaluate_every=3", "checkpoint.every_minutes=60"]
+NCCL = ["communication.backend=nccl"]
+# Ranks that also talk by MPI between steps. After an evaluation the next step has no weights to gather, which is a step of
+# another kind: it takes more steps until all kinds were recorded.
+BY_NCCL = [*NCCL, "run.log_every=2", "run.evaluate_every=3", "checkpoint.every_minutes=60"]
+MORE_STEPS = 12
 
 
 @dataclasses.dataclass
@@ -41,8 +45,10 @@ class Case:
     deck: str
     settings: list
     most_launches: int  # kernels and products of a step
-    most_of_host: int = 8  # launches of a step that was recorded
+    most_of_host: int = 6  # launches of a step that was recorded
     ranks: int = 1
+    steps: int = STEPS
+    sums: str = "ncclSend bfloat16"  # the collective by which ranks sum gradients
 
 
 CASES = [
@@ -57,9 +63,14 @@ CASES = [
     Case("GPT of characters, odd sizes", "gpt_shakespeare", ODD, 300),
     Case("Fourier operator on 85 x 85 points, bf16", "fno-darcy", [], 1000),
     Case("Fourier operator on 85 x 85 points, fp16", "fno-darcy", ["precision.compute=fp16"], 1000),
-    Case("MLP of Fashion-MNIST, NCCL", "fashion_mlp", BY_NCCL, 64, 64, ranks=2),
-    Case("GPT of characters, NCCL, cut gradients", "gpt_shakespeare", [*BY_NCCL, "optimizer.shard=gradients"], 350, 350,
-         ranks=2),
+    Case("GPT-2 124M, bf16, batch 2 x 32, NCCL", "gpt2_124m", [*GPT2, *NCCL, "data.batch=64"], 600, 12, ranks=2),
+    Case("two layers of it, two micro-batches, NCCL", "gpt2_124m", [*TWO_LAYERS, *NCCL, "data.batch=128"], 300, 12, ranks=2,
+         sums="ncclReduceScatter float32 sum"),
+    Case("two layers of it, NCCL, not recorded", "gpt2_124m", [*TWO_LAYERS, *NCCL, "data.batch=64", "kernels.graphs=false"],
+         180, 180, ranks=2),
+    Case("MLP of Fashion-MNIST, NCCL", "fashion_mlp", BY_NCCL, 64, 12, ranks=2, steps=MORE_STEPS),
+    Case("GPT of characters, NCCL, cut gradients", "gpt_shakespeare", [*BY_NCCL, "optimizer.shard=gradients"], 350, 12, ranks=2,
+         steps=MORE_STEPS),
 ]
 
 
@@ -118,7 +129,7 @@ class Bench:
         """Those of all ranks, and what the run said."""
         path = self.folder / f"ledger-{number}.json"
         paths = [path] if case.ranks == 1 else [pathlib.Path(f"{path}.{rank}") for rank in range(case.ranks)]
-        self.write_deck(case.deck, STEPS)
+        self.write_deck(case.deck, case.steps)
         result = self.run(["train", "deck.toml", *case.settings, f"run.folder=runs/{number}", "memory.recompute=none"], path,
                           case.ranks)
         try:
@@ -137,17 +148,23 @@ def work_of(step):
     return {name: step["launches"].get(name, 0) + step["recorded"].get(name, 0) for name in names}
 
 
+def of_nccl(counts):
+    return {name: times for name, times in counts.items() if name.startswith("nccl")}
+
+
 def collectives(ledger):
-    return [{name: times for name, times in work_of(step).items() if name.startswith("nccl")} for step in ledger["steps"]]
+    """Of each step, and those of them that lie in graphs."""
+    return [(of_nccl(work_of(step)), of_nccl(step["recorded"])) for step in ledger["steps"]]
 
 
-def judged_exchange(ledgers, output):
-    """What is wrong with the collectives of a run in bfloat16."""
+def judged_exchange(case, ledgers, output):
+    """What is wrong with the collectives of a run."""
     wrong = []
-    if not all(collectives(ledgers[0])):
+    of_steps = [made for made, _ in collectives(ledgers[0])]
+    if not all(of_steps):
         wrong.append("a step without collectives")
-    if not all(any(name.startswith("ncclSend bfloat16") for name in step) for step in collectives(ledgers[0])):
-        wrong.append("a step sums no slices of 16 bits by itself")
+    if not all(any(name.startswith(case.sums) for name in made) for made in of_steps):
+        wrong.append(f"a step without {case.sums}")
     if not re.search(r"NCCL has \S+ MiB for its connections", output):
         wrong.append("the run does not state the memory of NCCL")
     return wrong + [f"rank {rank} has other collectives than rank 0" for rank, ledger in enumerate(ledgers)
@@ -157,7 +174,7 @@ def judged_exchange(ledgers, output):
 def judged(case, ledger, planned):
     """What is wrong on a rank."""
     wrong = list(ledger["faults"])
-    step = ledger["steps"][LAST]
+    step = ledger["steps"][-1]
     for kind, what in (("waits", "the host waits in a step"), ("not_in_capture", "a call that no capture may have")):
         wrong += [f"{what}: {call}, {times} times" for call, times in step[kind].items()]
     launches, before = sum(work_of(step).values()), sum(work_of(ledger["steps"][EARLY]).values())
@@ -177,15 +194,15 @@ def tried(bench, number, case):
     """What is wrong, and the last step of rank 0."""
     ledgers, result = bench.ledgers_of(number, case)
     made = min(len(ledger["steps"]) for ledger in ledgers)
-    if made < STEPS or result.returncode != 0:
+    if made < case.steps or result.returncode != 0:
         faults = sorted({fault for ledger in ledgers for fault in ledger["faults"]})
         return [*faults, f"{made} steps, code {result.returncode}: {(result.stdout + result.stderr)[-800:]}"], None
     planned = bench.planned_bytes(number)
     wrong = [f"rank {rank}: {line}" if case.ranks > 1 else line
              for rank, ledger in enumerate(ledgers) for line in judged(case, ledger, planned)]
     if case.ranks > 1:
-        wrong += judged_exchange(ledgers, result.stdout)
-    return wrong, ledgers[0]["steps"][LAST]
+        wrong += judged_exchange(case, ledgers, result.stdout)
+    return wrong, ledgers[0]["steps"][-1]
 
 
 def judged_failure(bench):

@@ -96,7 +96,7 @@ cudaError_t launch(const void* function, const Configuration& asked, void** argu
   check_limits(kernel, name, asked);
   if (asked.stream == nullptr) Ledger::own().not_in_capture("a kernel on the default stream");
   device_use::require_enqueued("kernel \"" + name + "\"", asked.stream);
-  Ledger::own().launch(name);
+  Ledger::own().launch(name, asked.stream);
   return cudaSuccess;
 }
 

@@ -44,14 +44,43 @@ Ledger& Ledger::own() {
   return *ledger;
 }
 
-void Ledger::launch(const std::string& what) {
+void Ledger::launch(const std::string& what, const void* stream) {
   const std::lock_guard lock(mutex_);
-  ++(is_capturing() ? captured_ : now().launches)[what];
+  enqueue(what, stream, now().launches);
 }
 
-void Ledger::copy(const std::string& what) {
+void Ledger::copy(const std::string& what, const void* stream) {
   const std::lock_guard lock(mutex_);
-  ++(is_capturing() ? captured_ : now().copies)[what];
+  enqueue(what, stream, now().copies);
+}
+
+void Ledger::enqueue(const std::string& what, const void* stream, std::map<std::string, long>& counts) {
+  if (is_capturing()) require(what, order_.enqueue(stream));
+  ++(is_capturing() ? captured_ : counts)[what];
+}
+
+void Ledger::require(const std::string& what, const std::string& refusal) {
+  if (!refusal.empty()) faults_.insert(what + ": " + refusal);
+}
+
+void Ledger::record_event(const void* event, const void* stream) {
+  const std::lock_guard lock(mutex_);
+  order_.record(event, stream);
+}
+
+void Ledger::wait_for_event(const void* stream, const void* event) {
+  const std::lock_guard lock(mutex_);
+  require("cudaStreamWaitEvent", order_.wait(stream, event));
+}
+
+void Ledger::destroy_event(const void* event) {
+  const std::lock_guard lock(mutex_);
+  order_.forget(event);
+}
+
+bool Ledger::captures(const void* stream) {
+  const std::lock_guard lock(mutex_);
+  return order_.contains(stream);
 }
 
 void Ledger::wait(const std::string& what) {
@@ -72,14 +101,16 @@ void Ledger::fault(const std::string& what) {
   faults_.insert(what);
 }
 
-void Ledger::begin_capture() {
+void Ledger::begin_capture(const void* stream) {
   const std::lock_guard lock(mutex_);
+  order_.begin(stream);
   capturing_ = std::this_thread::get_id();
   captured_.clear();
 }
 
 std::map<std::string, long> Ledger::end_capture() {
   const std::lock_guard lock(mutex_);
+  require("cudaStreamEndCapture", order_.end());
   capturing_ = {};
   return std::exchange(captured_, {});
 }

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "capture_order.hpp"
+
 namespace device_use {
 
 /// Of one step, or of all that lies outside steps: calls counted by name.
@@ -26,8 +28,8 @@ class Ledger {
   /// one among several ranks to $MYLOS_DEVICE_USE.RANK.
   static Ledger& own();
 
-  void launch(const std::string& what);
-  void copy(const std::string& what);
+  void launch(const std::string& what, const void* stream);
+  void copy(const std::string& what, const void* stream);
   /// The host waits; illegal in a capture too. Of a step only where the thread that makes it waits.
   void wait(const std::string& what);
   void not_in_capture(const std::string& what);
@@ -36,9 +38,13 @@ class Ledger {
 
   /// From here to end_capture() this thread's launches are recorded, not made; what no capture may have is a
   /// fault.
-  void begin_capture();
+  void begin_capture(const void* stream);
   [[nodiscard]] std::map<std::string, long> end_capture();
   void launch_graph(const std::map<std::string, long>& recorded);
+  void record_event(const void* event, const void* stream);
+  void wait_for_event(const void* stream, const void* event);
+  void destroy_event(const void* event);
+  [[nodiscard]] bool captures(const void* stream);
 
   /// An array of device memory that Kokkos allocates for its user, by its label.
   void allocate(const std::string& label, std::int64_t bytes);
@@ -63,6 +69,8 @@ class Ledger {
  private:
   Ledger() = default;
   Calls& now() { return in_step_ ? steps_.back() : outside_; }
+  void enqueue(const std::string& what, const void* stream, std::map<std::string, long>& counts);
+  void require(const std::string& what, const std::string& refusal);
   [[nodiscard]] bool is_capturing() const { return capturing_ == std::this_thread::get_id(); }
   Calls& of_this_thread() { return std::this_thread::get_id() == stepping_ ? now() : outside_; }
 
@@ -75,6 +83,7 @@ class Ledger {
   std::thread::id stepping_;
   std::thread::id capturing_;  // none: no thread
   std::map<std::string, long> captured_;
+  CaptureOrder order_;
   std::map<std::string, std::int64_t> held_;  // bytes by label
   std::map<std::string, std::int64_t> max_held_;
 };

@@ -85,7 +85,7 @@ cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes,
   } else if (stream == nullptr) {
     Ledger::own().not_in_capture("cudaMemcpyAsync on the default stream");
   }
-  Ledger::own().copy("cudaMemcpyAsync");
+  Ledger::own().copy("cudaMemcpyAsync", stream);
   move(target, source, bytes);
   return cudaSuccess;
 }
@@ -96,7 +96,7 @@ cudaError_t cudaMemset(void* target, int value, std::size_t bytes) {
 }
 cudaError_t cudaMemsetAsync(void* target, int value, std::size_t bytes, cudaStream_t stream) {
   if (stream == nullptr) Ledger::own().not_in_capture("cudaMemsetAsync on the default stream");
-  Ledger::own().copy("cudaMemsetAsync");
+  Ledger::own().copy("cudaMemsetAsync", stream);
   fill(target, value, bytes);
   return cudaSuccess;
 }
@@ -105,8 +105,8 @@ cudaError_t cudaMemcpyToSymbol(const void*, const void*, std::size_t, std::size_
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyToSymbolAsync(const void*, const void*, std::size_t, std::size_t, cudaMemcpyKind,
-                                    cudaStream_t) {
-  Ledger::own().copy("cudaMemcpyToSymbolAsync");
+                                    cudaStream_t stream) {
+  Ledger::own().copy("cudaMemcpyToSymbolAsync", stream);
   return cudaSuccess;
 }
 cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned, cudaStream_t) {

@@ -118,7 +118,7 @@ void enqueue(const char* call, const Type& type, const char* operation, std::siz
   device_use::first_use(call);
   if (stream == nullptr) Ledger::own().not_in_capture(std::string(call) + " on the default stream");
   ++State::own().enqueued;
-  if (is_launched) Ledger::own().launch(described(call, type, operation, bytes));
+  if (is_launched) Ledger::own().launch(described(call, type, operation, bytes), stream);
 }
 
 /// What was sent is received; with several ranks this rank's part of it.

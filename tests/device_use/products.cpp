@@ -276,7 +276,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
   }
   if (stream == nullptr) Ledger::own().not_in_capture("cublasLtMatmul on the default stream");
   device_use::first_use("cublasLtMatmul of type " + std::to_string(object<Matrix>(a_layout).type));
-  Ledger::own().launch("cublasLtMatmul");
+  Ledger::own().launch("cublasLtMatmul", stream);
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -49,7 +49,8 @@ cudaError_t cudaStreamQuery(cudaStream_t) {
   Ledger::own().not_in_capture("cudaStreamQuery");
   return cudaSuccess;
 }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  Ledger::own().wait_for_event(stream, event);
   return cudaSuccess;
 }
 
@@ -57,9 +58,11 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return make(event, "cudaEventCreateWithFlags");
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  Ledger::own().destroy_event(event);
   return end(event, "cudaEventDestroy");
 }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t stream) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  Ledger::own().record_event(event, stream);
   if (stream == nullptr) Ledger::own().not_in_capture("cudaEventRecord on the default stream");
   device_use::require_enqueued("cudaEventRecord", stream);
   return cudaSuccess;

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "described_devices.hpp"
+#include "mylos/device/cuda/products/attention_cudnn.hpp"
+#include "mylos/device/cuda/products/cudnn_library.hpp"
 #include "mylos/kernels/attention/fused_attention_shape.hpp"
-#include "mylos/kernels/vendor/nvidia/attention_cudnn.hpp"
-#include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
 
 namespace {
 
@@ -22,11 +22,11 @@ const std::vector<AttentionShape> shapes = {
 };
 
 void expect_plan(const CudnnDevice& device, const AttentionShape& shape, AttentionPass pass,
-                 std::size_t planned_bytes) {
+                 std::size_t planned_bytes, AttentionSums sums = AttentionSums::fixed_order) {
   SCOPED_TRACE(testing::Message() << device.compute_capability << ": " << shape.samples << " x "
                                   << shape.length << ", " << shape.heads << " heads of " << shape.head_width
                                   << (pass == AttentionPass::forward ? ", forward" : ", backward"));
-  const CudnnPlan plan = plan_by_cudnn(shape, pass, device);
+  const CudnnPlan plan = plan_by_cudnn(shape, pass, device, sums);
   EXPECT_EQ(plan.refusal, "");
   EXPECT_NE(plan.name, "");
   EXPECT_LE(static_cast<std::size_t>(plan.workspace_bytes), planned_bytes);
@@ -39,6 +39,9 @@ TEST(AttentionPlans, TakeTheWorkspaceThatTheShapeSays) {
       ASSERT_EQ(fused_attention::samples_at_a_time(shape), shape.samples);
       expect_plan(device, shape, AttentionPass::forward, fused_attention::forward_workspace(shape));
       expect_plan(device, shape, AttentionPass::backward, fused_attention::backward_workspace(shape));
+      expect_plan(device, shape, AttentionPass::backward,
+                  fused_attention::backward_workspace(shape, AttentionSums::any_order),
+                  AttentionSums::any_order);
     }
   }
 }

@@ -138,6 +138,52 @@ TEST(Graphs, CountWhatTheyRecordedWhereTheyAreLaunched) {
               ElementsAre(HasSubstr("cudaStreamSynchronize while work is recorded")));
 }
 
+/// The faults of a capture on `stream` in which `calls` are made.
+template <class Work>
+std::set<std::string> faults_of_capture(cudaStream_t stream, const Work& calls) {
+  cudaGraph_t captured = nullptr;
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  calls();
+  cudaStreamEndCapture(stream, &captured);
+  cudaGraphDestroy(captured);
+  return Ledger::own().take_faults();
+}
+
+TEST(Graphs, ContainOtherStreamsThatForkAndJoin) {
+  cudaStream_t stream = a_stream(), other = nullptr;
+  cudaStreamCreate(&other);
+  cudaEvent_t fork = nullptr, join = nullptr;
+  cudaEventCreateWithFlags(&fork, cudaEventDisableTiming);
+  cudaEventCreateWithFlags(&join, cudaEventDisableTiming);
+  std::byte* const there = device_bytes(64);
+  const auto exchange = [&] {
+    ncclResult_t state = ncclAllReduce(there, there, 4, ncclFloat32, ncclSum, nullptr, other);
+    while (state == ncclInProgress) ncclCommGetAsyncError(nullptr, &state);
+  };
+  const auto fork_and_exchange = [&] {
+    cudaEventRecord(fork, stream);
+    cudaStreamWaitEvent(other, fork, 0);
+    exchange();
+    cudaEventRecord(join, other);
+  };
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  EXPECT_THAT(faults_of_capture(stream,
+                                [&] {
+                                  fork_and_exchange();
+                                  cudaStreamIsCapturing(other, &status);
+                                  cudaStreamWaitEvent(stream, join, 0);
+                                }),
+              IsEmpty());
+  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
+  EXPECT_THAT(faults_of_capture(stream, fork_and_exchange), ElementsAre(HasSubstr("nothing waits for")));
+  cudaStreamWaitEvent(stream, join, 0);
+  EXPECT_THAT(Ledger::own().take_faults(), ElementsAre(HasSubstr("a capture that has ended")));
+  EXPECT_THAT(faults_of_capture(stream, exchange), ElementsAre(HasSubstr("on a stream that the capture")));
+  cudaEventRecord(join, other);
+  EXPECT_THAT(faults_of_capture(stream, [&] { cudaStreamWaitEvent(stream, join, 0); }),
+              ElementsAre(HasSubstr("work that is not captured")));
+}
+
 TEST(Steps, AreOfOneThread) {
   cudaEvent_t event = nullptr;
   cudaEventCreateWithFlags(&event, cudaEventDisableTiming);

@@ -1,7 +1,12 @@
-// What a vendor's fused attention promises from shapes alone.
+// What a vendor's fused attention promises from shapes alone, and where it is required.
+#include "mylos/kernels/attention/fused_attention.hpp"
+
 #include <gtest/gtest.h>
 
-#include "mylos/kernels/attention/fused_attention_shape.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/kernels/gemm/gemm.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos::test_fused_attention {
 namespace {
@@ -40,6 +45,19 @@ TEST(FusedAttention, BoundsItsWorkspaceWhateverTheBatch) {
   }
 }
 
+TEST(FusedAttention, TakesLessWorkspaceInAnyOrder) {
+  constexpr auto any = AttentionSums::any_order;
+  EXPECT_EQ(fused_attention::samples_at_a_time(gpt2, any), 32);
+  // Floats of the gradients of q, and one for each row.
+  EXPECT_EQ(fused_attention::backward_workspace(gpt2, any),
+            32 * 12 * std::size_t{1024} * 4 * 65 + (64 << 10));
+  AttentionShape shape = gpt2;
+  shape.length = 16384;
+  EXPECT_TRUE(fused_attention::may_support(shape, any)) << "it grows with the length, not its square";
+  shape.samples = 1000;
+  EXPECT_LT(fused_attention::backward_workspace(shape, any), std::size_t{1} << 30 | 1 << 20);
+}
+
 /// As attention.hpp says: row = sample * length + token, and a head's values lie together.
 TEST(FusedAttention, FindsValuesInPackedRows) {
   const AttentionShape shape{3, 5, 4, 8, DType::bf16};
@@ -56,6 +74,19 @@ TEST(FusedAttention, FindsValuesInPackedRows) {
       }
     }
   }
+}
+
+TEST(FusedAttention, IsRequiredForAnyOrderOfSums) {
+  const KernelOptions options{.attention_sums = AttentionSums::any_order};
+  if (const FusedAttention* const library = make_engines({})->libraries().attention) {
+    EXPECT_EQ(library->sums(), AttentionSums::fixed_order);
+    EXPECT_EQ(make_engines(options)->libraries().attention->sums(), AttentionSums::any_order);
+  } else {
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_in_build,
+                              {"kernels.attention_sums = \"any_order\"", "cuDNN", "\"fixed_order\""},
+                              [&] { static_cast<void>(make_engines(options)); }));
+  }
+  EXPECT_EQ(usable_here(options).attention_sums, AttentionSums::fixed_order) << "nothing to add backward";
 }
 
 }  // namespace

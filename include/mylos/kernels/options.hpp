@@ -1,5 +1,5 @@
-// [kernels]: the GEMM engine, its instruction set, and how the kernels of a step are launched. Also the
-// activation functions that kernels support.
+// [kernels]: the GEMM engine, its instruction set, the order of attention's sums, and how the kernels of a
+// step are launched. Also the activation functions that kernels support.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace mylos {
 struct GemmChoice {
   std::string_view name;  // of static storage
 
-  static const GemmChoice automatic, measure, onednn, tiles, cublaslt, kokkos;
+  static const GemmChoice automatic, measure, onednn, tiles, cublaslt, hipblaslt, kokkos;
 
   bool operator==(const GemmChoice&) const = default;
 };
@@ -24,18 +24,24 @@ inline constexpr GemmChoice GemmChoice::measure{"measure"};
 inline constexpr GemmChoice GemmChoice::onednn{"onednn"};
 inline constexpr GemmChoice GemmChoice::tiles{"tiles"};
 inline constexpr GemmChoice GemmChoice::cublaslt{"cublaslt"};
+inline constexpr GemmChoice GemmChoice::hipblaslt{"hipblaslt"};
 inline constexpr GemmChoice GemmChoice::kokkos{"kokkos"};
 
 /// The engines of all builds.
 inline constexpr GemmChoice gemm_engines[] = {GemmChoice::onednn, GemmChoice::tiles, GemmChoice::cublaslt,
-                                              GemmChoice::kokkos};
+                                              GemmChoice::hipblaslt, GemmChoice::kokkos};
+
+/// The order in which attention's backward pass adds its sums, where a library chooses it. `any_order` takes
+/// less memory and may be faster, but the same operands may give different bits each time.
+enum class AttentionSums { fixed_order, any_order };
 
 enum class Activation { none, relu, gelu, gelu_tanh, tanh, silu };
 
 struct KernelOptions {
   GemmChoice gemm = GemmChoice::automatic;
   std::optional<Instructions> instructions = {};  // none: the set in use, by default the processor's best
-  bool graphs = true;                             // NVIDIA devices: capture steps as CUDA graphs
+  AttentionSums attention_sums = AttentionSums::fixed_order;
+  bool graphs = true;  // NVIDIA devices: capture steps as CUDA graphs
 
   bool operator==(const KernelOptions&) const = default;
 };

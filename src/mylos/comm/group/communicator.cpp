@@ -49,6 +49,10 @@ CommunicationBuffer Communicator::own_slice(const CommunicationBuffer& buffer) c
   return {own, slice, buffer.type};
 }
 
+void Communicator::discard_captures() {
+  for (WorkRecorder* const recorder : captures_) recorder->forget();
+}
+
 namespace {
 
 const Backend& backend_for(const CommunicationOptions& options, int ranks) {

@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
+#include "mylos/base/device/work_recorder.hpp"
 #include "mylos/base/dtype.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/comm/group/agreement.hpp"
@@ -109,6 +111,19 @@ class Communicator {
   /// scales that differ; check_scales() finds the ranks.
   virtual void agree(const Execution& execution, AgreementBuffer& buffer) = 0;
 
+  /// Returns what captures work with collectives of this communicator (WorkRecorder), or null if nothing can.
+  /// No operation may be in flight at the begin or end of a capture.
+  [[nodiscard]] virtual std::unique_ptr<GraphCapture> make_capture() const { return nullptr; }
+  /// Called after a graph with collectives was launched, which this object has not seen.
+  virtual void on_launch() {}
+  /// Called if a capture has failed: the operations started in it are not in flight.
+  virtual void forget_captured() {}
+  /// Graphs refer to the backend's state: they must be destroyed before it is. The communicator discards
+  /// those of `recorder` if it has to end collectives that hang. remove_captures() before `recorder` is
+  /// destroyed.
+  void add_captures(WorkRecorder& recorder) { captures_.push_back(&recorder); }
+  void remove_captures(WorkRecorder& recorder) { std::erase(captures_, &recorder); }
+
   /// Waits for all work of `execution`, including collectives, and detects collectives that hang. Call it
   /// instead of fence().
   virtual void synchronize(const Execution& execution) = 0;
@@ -127,7 +142,13 @@ class Communicator {
   /// Returns this rank's slice.
   [[nodiscard]] CommunicationBuffer own_slice(const CommunicationBuffer& buffer) const;
 
+  /// Discards all graphs that contain collectives.
+  void discard_captures();
+
   RankGroup ranks_;
+
+ private:
+  std::vector<WorkRecorder*> captures_;
 };
 
 /// Returns the communicator of the deck. "auto" selects NCCL if the build has it, memory is device memory and

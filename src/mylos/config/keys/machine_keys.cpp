@@ -101,12 +101,13 @@ void add_machine_keys(Schema& schema) {
   add_communication_keys(schema);
   add_checkpoint_keys(schema);
   Keys keys(
-      schema, "kernels", "The GEMM engine, its instruction set, and the launch of kernels.",
+      schema, "kernels", "The GEMM engine, its instruction set, attention, and the launch of kernels.",
       [](auto& options) -> auto& { return options.kernels; });
   keys.choice("gemm", &KernelOptions::gemm, gemm_words(),
               "auto: the fastest engine that is built for this device, on hosts from a fixed table of "
               "measurements, so that every start makes the same choice. measure: the start times the "
-              "engines, on NVIDIA devices cuBLASLt's algorithms, on each GEMM of the run (a second or two). "
+              "engines, on devices the algorithms of cuBLASLt or hipBLASLt, on each GEMM of the run (a "
+              "second or two). "
               "Plan and checkpoint store the choice, and a restart reuses it.");
   using Choice = std::optional<Instructions>;
   Words<Choice> instructions{{"auto", std::nullopt}};
@@ -117,11 +118,21 @@ void add_machine_keys(Schema& schema) {
               "Instruction set of vector code and oneDNN on hosts. auto: the best that the processors of all "
               "ranks support. avx512-bf16 excludes the matrix unit (AMX), which auto uses. Results of two "
               "instruction sets differ by rounding.");
+  keys.choice("attention_sums", &KernelOptions::attention_sums,
+              Words<AttentionSums>{{"fixed_order", AttentionSums::fixed_order},
+                                   {"any_order", AttentionSums::any_order}},
+              "Where cuDNN computes attention: the order in which its backward pass adds. any_order takes "
+              "less memory and may be faster, but gradients differ in their last digits from run to run, and "
+              "so do repeated, restarted and recomputed steps.");
   keys.boolean("graphs", &KernelOptions::graphs,
-               "On an NVIDIA device, for a single rank and a run that is not reproducible: captures a step's "
-               "kernels when they run for the second time, and launches them as one CUDA graph from then on. "
-               "Kokkos' tools then see steps, not kernels.");
+               "On an NVIDIA device, for a run that is not reproducible, with one rank or with NCCL and the "
+               "same number of micro-batches on all ranks: captures a step's kernels when they run for the "
+               "second time, and launches them as a few CUDA graphs from then on. Kokkos' tools then see "
+               "steps, not kernels.");
   keys.only_with({"graphs"}, with("run.reproducible", {"false"}));
+  keys.only_with({"attention_sums"}, with("model.type", {"gpt"}));
+  keys.only_with({"attention_sums"},
+                 of_value("\"any_order\"", with("kernels.gemm", {"auto", "measure", "cublaslt"})));
 }
 
 }  // namespace mylos

@@ -5,6 +5,7 @@
 
 #include "mylos/config/schema/deck_mistakes.hpp"
 #include "mylos/config/schema/schema.hpp"
+#include "mylos/kernels/attention/fused_attention_shape.hpp"
 
 namespace mylos {
 namespace {
@@ -128,6 +129,33 @@ class Checks : DeckMistakes {
              "'communication.backend' = \"auto\" or \"mpi\": NCCL chooses its order of summation");
     if (options_.kernels.gemm == GemmChoice::measure)
       refuse("kernels.gemm", "engines that are not chosen by timing: any other 'kernels.gemm'");
+    if (options_.kernels.attention_sums == AttentionSums::any_order)
+      refuse("kernels.attention_sums", "'kernels.attention_sums' = \"fixed_order\"");
+  }
+
+  /// Refuses an order of attention's sums that no kernel of this network follows.
+  void attention_sums() const {
+    if (options_.kernels.attention_sums != AttentionSums::any_order) return;
+    const ModelOptions& model = options_.model;
+    const auto refuse = [this](const char* key, const std::string& what) {
+      fail(ErrorId::keys_conflict, {key, "kernels.attention_sums"},
+           fmt::format("'kernels.attention_sums' = \"any_order\" has an effect only on attention that cuDNN "
+                       "computes, which needs {}",
+                       what));
+    };
+    if (model.dropout > 0) refuse("model.dropout", fmt::format("'model.dropout' = 0, not {}", model.dropout));
+    const auto& rules = options_.precision.rules;
+    const auto is_short = [](const PrecisionRule& rule) { return rule.type != DType::fp32; };
+    if (options_.precision.compute == DType::fp32 && !options_.precision.adapt &&
+        std::none_of(rules.begin(), rules.end(), is_short))
+      refuse("precision.compute", "bf16 or fp16");
+    const AttentionShape sample{1, model.context, model.heads, model.width / model.heads, DType::bf16};
+    if (!fused_attention::may_support(sample, AttentionSums::any_order)) {
+      refuse("model.context",
+             fmt::format("samples of a multiple of 64 tokens, and heads of a multiple of 8 and at most 128 "
+                         "values, not {} tokens and heads of {}",
+                         sample.length, sample.head_width));
+    }
   }
 
   /// Refuses a run without masters in which all weights are fp32. A run that adapts chooses `compute` itself.
@@ -274,6 +302,7 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
   if (origin == DeckOrigin::user) {
     require_effect(options, given);
     checks.kernels();
+    checks.attention_sums();
     checks.masters();
   }
   checks.length();

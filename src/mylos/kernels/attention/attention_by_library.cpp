@@ -6,7 +6,8 @@ namespace mylos::attention_by_library {
 namespace {
 
 bool may_support(const Libraries& libraries, const AttentionShape& shape) {
-  return !shape.drops && libraries.attention != nullptr && fused_attention::may_support(shape);
+  return !shape.drops && libraries.attention != nullptr &&
+         fused_attention::may_support(shape, libraries.attention->sums());
 }
 
 }  // namespace
@@ -16,7 +17,8 @@ std::size_t forward_workspace(const Libraries& libraries, const AttentionShape& 
 }
 
 std::size_t backward_workspace(const Libraries& libraries, const AttentionShape& shape) {
-  return may_support(libraries, shape) ? fused_attention::backward_workspace(shape) : 0;
+  if (!may_support(libraries, shape)) return 0;
+  return fused_attention::backward_workspace(shape, libraries.attention->sums());
 }
 
 bool forward(const Execution& exec, const Libraries& libraries, const AttentionShape& shape,

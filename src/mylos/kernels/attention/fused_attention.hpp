@@ -14,13 +14,16 @@ namespace mylos {
 
 /// A library's attention kernels. It caches what the library built for a shape: the first run of a shape
 /// takes seconds, allocates, and may load code onto the device; later runs only launch and may be captured.
-/// The same operands give the same bits. One thread at a time may use it, with one device.
+/// The same operands give the same bits, except in any order of additions. One thread at a time may use it,
+/// with one device.
 class FusedAttention {
  public:
   virtual ~FusedAttention() = default;
 
   /// Returns the library and its version: "cuDNN 9.19.0".
   [[nodiscard]] virtual std::string description() const = 0;
+  /// Returns the order in which backward() adds.
+  [[nodiscard]] virtual AttentionSums sums() const = 0;
 
   /// Enqueues the pass on `exec`. Returns false if the library refuses; the results may then be partially
   /// written. A shape that was refused once is always refused.

@@ -21,21 +21,25 @@ constexpr std::int64_t round_up(std::int64_t count, std::int64_t to) {
 
 /// Returns the workspace of one sample. With a fixed order of additions, backward stores the complete
 /// gradients of the scores: in 16 bits, in tiles of 64 x 128 (cuDNN frontend 1.32, "dP workspace"). It also
-/// stores a float per row, the product of output and its gradient.
-std::int64_t bytes_of_sample(const AttentionShape& shape) {
-  return shape.heads * (round_up(shape.length, 64) * round_up(shape.length, 128) * 2 + shape.length * 4);
+/// stores a float per row, the product of output and its gradient. In any order, floats of the queries'
+/// gradients replace the scores ("dQ accumulator").
+std::int64_t bytes_of_sample(const AttentionShape& shape, AttentionSums sums) {
+  const std::int64_t gradients = sums == AttentionSums::fixed_order
+                                     ? round_up(shape.length, 64) * round_up(shape.length, 128) * 2
+                                     : shape.length * shape.head_width * 4;
+  return shape.heads * (gradients + shape.length * 4);
 }
 
 }  // namespace
 
-bool may_support(const AttentionShape& shape) {
+bool may_support(const AttentionShape& shape, AttentionSums sums) {
   return (shape.type == DType::fp16 || shape.type == DType::bf16) && shape.head_width % 8 == 0 &&
          shape.head_width <= max_head_width && shape.length >= tile && shape.length % tile == 0 &&
-         shape.samples >= 1 && bytes_of_sample(shape) <= max_bytes;
+         shape.samples >= 1 && bytes_of_sample(shape, sums) <= max_bytes;
 }
 
-std::int64_t samples_at_a_time(const AttentionShape& shape) {
-  return std::min(shape.samples, max_bytes / bytes_of_sample(shape));
+std::int64_t samples_at_a_time(const AttentionShape& shape, AttentionSums sums) {
+  return std::min(shape.samples, max_bytes / bytes_of_sample(shape, sums));
 }
 
 Strides strides(const AttentionShape& shape, std::int64_t columns) {
@@ -50,8 +54,9 @@ std::size_t forward_workspace(const AttentionShape& /*shape*/) {
   return scratch_bytes;
 }
 
-std::size_t backward_workspace(const AttentionShape& shape) {
-  return static_cast<std::size_t>(samples_at_a_time(shape) * bytes_of_sample(shape) + scratch_bytes);
+std::size_t backward_workspace(const AttentionShape& shape, AttentionSums sums) {
+  return static_cast<std::size_t>(samples_at_a_time(shape, sums) * bytes_of_sample(shape, sums) +
+                                  scratch_bytes);
 }
 
 }  // namespace mylos::fused_attention

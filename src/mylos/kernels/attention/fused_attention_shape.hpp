@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "mylos/kernels/attention/attention_shape.hpp"
+#include "mylos/kernels/options.hpp"
 
 namespace mylos {
 
@@ -16,17 +17,19 @@ namespace fused_attention {
 
 /// Returns true if the library may support the shape: 16-bit types, heads of a multiple of 8 and at most 128
 /// values, samples of a multiple of 64 tokens, bounded workspace. Dropout is not supported; the caller checks
-/// it.
-[[nodiscard]] bool may_support(const AttentionShape& shape);
+/// it. With AttentionSums::any_order the workspace is smaller, and samples may be longer.
+[[nodiscard]] bool may_support(const AttentionShape& shape, AttentionSums sums = AttentionSums::fixed_order);
 
 /// Return the bytes of workspace that suffice for a shape that may_support(), and for any with fewer samples.
 /// They depend on the shape alone: if the library wants more, it is not used. The workspace must be aligned
 /// to 256 bytes.
 [[nodiscard]] std::size_t forward_workspace(const AttentionShape& shape);
-[[nodiscard]] std::size_t backward_workspace(const AttentionShape& shape);
+[[nodiscard]] std::size_t backward_workspace(const AttentionShape& shape,
+                                             AttentionSums sums = AttentionSums::fixed_order);
 
 /// Returns the samples that one backward run processes, so that the workspace is bounded for any batch.
-[[nodiscard]] std::int64_t samples_at_a_time(const AttentionShape& shape);
+[[nodiscard]] std::int64_t samples_at_a_time(const AttentionShape& shape,
+                                             AttentionSums sums = AttentionSums::fixed_order);
 
 /// The distances, in values, between samples, heads, tokens and values of a head if the row of a token has
 /// `columns` values. For the log sums, a head has one value per token.
@@ -49,9 +52,5 @@ struct FusedBackward {
   const void* d_output;
   void* d_qkv;
 };
-
-/// The order in which a backward pass adds its sums. `any_order` may be faster, but the same operands may
-/// give different bits each time; networks never use it.
-enum class AttentionSums { fixed_order, any_order };
 
 }  // namespace mylos

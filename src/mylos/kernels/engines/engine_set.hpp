@@ -36,7 +36,7 @@ class EngineSet {
 /// How the deck selects a set: by its name, by "auto" or by "measure".
 enum class EngineUse { named, automatic, measured };
 
-using MakeEngines = std::unique_ptr<EngineSet> (*)(EngineUse use);
+using MakeEngines = std::unique_ptr<EngineSet> (*)(EngineUse use, AttentionSums sums);
 
 /// Returns the set that the deck selects: the GEMM engine that make_gemm_engine() returns, with its
 /// libraries. Has the same effects and throws as that.

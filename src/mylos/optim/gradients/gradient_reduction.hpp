@@ -69,6 +69,8 @@ class GradientReduction {
   void finish(const Execution& exec);
   /// Does the same for a rank without samples: the buckets it starts are zeros.
   void finish_with_zeros(const Execution& exec);
+  /// Called if the capture of reductions has failed: none is in flight.
+  void undo_capture() { started_ = completed_ = 0; }
 
   /// Returns for each bucket the divisor that remains after finish().
   [[nodiscard]] const std::vector<float>& remaining_divisors() const { return remaining_; }

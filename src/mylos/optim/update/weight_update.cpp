@@ -1,6 +1,7 @@
 #include "mylos/optim/update/weight_update.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/device/timed.hpp"
@@ -36,6 +37,7 @@ void WeightUpdate::complete_block(const Execution& exec, std::size_t block) {
 }
 
 void WeightUpdate::complete_down_to(const Execution& exec, std::size_t bucket) {
+  if (std::exchange(starts_later_, false)) start(exec, control_);
   while (completed_ > bucket) {
     end_gather(exec, completed_ - 1);
     --completed_;

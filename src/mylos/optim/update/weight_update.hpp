@@ -34,6 +34,20 @@ class WeightUpdate {
   /// Starts the update and the gathers. All ranks call this, with no other collective in flight. Does nothing
   /// if control->apply is 0. `control` is device memory, and must not change until finish().
   void start(const Execution& exec, const UpdateControl* control);
+  /// Leaves the start to the next complete_block() or finish(), so that no gather is in flight until then.
+  void start_later(const UpdateControl* control) {
+    control_ = control;
+    starts_later_ = true;
+  }
+  /// Returns whether an update has not been started, or its gathers are in flight.
+  [[nodiscard]] bool is_pending() const { return starts_later_ || completed_ > 0; }
+  /// Called instead of finish(), after a captured graph has started and finished the update of start_later().
+  void on_finished_by_graph() { starts_later_ = false; }
+  /// Called if the capture of an update has failed: it is as it was before it began.
+  void undo_capture(bool was_pending) {
+    started_ = completed_ = 0;
+    starts_later_ = was_pending;
+  }
   /// Waits until the compute weights of this stage of the chain are updated. Called in forward order; a rank
   /// without a forward pass calls finish().
   void complete_block(const Execution& exec, std::size_t block);
@@ -63,6 +77,7 @@ class WeightUpdate {
   std::array<Request, buckets_in_flight> requests_;  // of each slot
   std::size_t started_ = 0;                          // buckets from this index on
   std::size_t completed_ = 0;                        // completed buckets, from this index on
+  bool starts_later_ = false;
 };
 
 }  // namespace mylos

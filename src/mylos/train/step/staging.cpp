@@ -1,5 +1,7 @@
 #include "mylos/train/step/staging.hpp"
 
+#include <utility>
+
 namespace mylos {
 
 StagedBatches::StagedBatches(std::unique_ptr<BatchReader> reader, const Chain& chain, std::int64_t samples)
@@ -13,15 +15,14 @@ std::size_t StagedBatches::memory_bytes(const Chain& chain, std::int64_t samples
 
 MicroBatch StagedBatches::next(const Execution& exec) {
   Place& now = places_[next_];
-  Place& before = places_[1 - next_];
-  before.used.record(exec);
+  places_[last_].used.record(exec);
   const Batch& batch = reader_->next();
   now.used.hold_back(copies_);
   const MicroBatch staged = now.staging.stage(copies_, batch);
   reader_->keep_until_read(copies_);
   now.copied.record(copies_);
   now.copied.hold_back(exec);
-  next_ = 1 - next_;
+  last_ = std::exchange(next_, 1 - next_);
   return staged;
 }
 

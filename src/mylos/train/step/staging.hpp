@@ -18,6 +18,8 @@ class StagedBatches final : public BatchSource {
   StagedBatches(std::unique_ptr<BatchReader> reader, const Chain& chain, std::int64_t samples);
   /// The network's work on the previous batch must have been enqueued on `exec`.
   MicroBatch next(const Execution& exec) override;
+  [[nodiscard]] std::int64_t buffers() const override { return static_cast<std::int64_t>(places_.size()); }
+  void use_buffer(std::int64_t buffer) override { next_ = static_cast<std::size_t>(buffer); }
   /// As BatchReader's.
   void seek(std::int64_t position);
   /// Returns the bytes that such an object allocates.
@@ -34,6 +36,7 @@ class StagedBatches final : public BatchSource {
   Execution copies_ = make_instance();
   std::array<Place, 2> places_;
   std::size_t next_ = 0;  // place
+  std::size_t last_ = 1;  // place of the batch that next() returned last
 };
 
 }  // namespace mylos

@@ -18,6 +18,7 @@ struct StepPlan {
   std::int64_t own_samples = 0;  // of this rank in a step
   std::int64_t micro_batches = 0;      // of this rank in a step
   std::int64_t max_micro_batches = 0;  // of any rank
+  std::int64_t min_micro_batches = 0;  // of any rank
   bool accumulates = false;            // some rank has several micro-batches
   bool reproducible = false;           // a tree adds up the micro-batches of all ranks
 };
@@ -41,6 +42,7 @@ struct StepPlan {
   plan.own_samples = batch_share(batch, rank, ranks).count;
   plan.micro_batches = micro_batch_count(plan.own_samples, micro_batch);
   plan.max_micro_batches = micro_batch_count(largest_share, micro_batch);
+  plan.min_micro_batches = micro_batch_count(batch_share(batch, ranks - 1, ranks).count, micro_batch);
   plan.accumulates = largest_share > plan.micro_batch;
   return plan;
 }

@@ -6,34 +6,10 @@
 #include "mylos/kernels/convert.hpp"
 
 namespace mylos {
-namespace {
-
-std::int64_t number_of(const void* address) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address));
-}
-
-/// Equal keys mean equal kernels of a micro-batch. They depend on whether gradients are added to those of
-/// previous micro-batches and, only with dropout, on the micro-batch's offset in the global batch.
-/// `copies`: of a rollout, or 0.
-WorkRecorder::Key key_of(const MicroBatch& batch, bool accumulate, bool drops, std::int64_t copies) {
-  return {number_of(batch.inputs.data()),
-          batch.inputs.rows(),
-          static_cast<std::int64_t>(batch.inputs.type()),
-          number_of(batch.truth.labels),
-          number_of(batch.truth.targets),
-          drops ? static_cast<std::int64_t>(batch.first_sample) : 0,
-          2 * copies + (accumulate ? 1 : 0),
-          0};
-}
-
-WorkRecorder::Key key_of_conclusion(bool has_rows) {
-  return {has_rows ? 1 : 0, 0, 0, 0, 0, 0, 0, 1};
-}
-
-}  // namespace
-
 void Trainer::step(BatchSource& batches, const std::function<bool()>& stop_requested) {
   const Region region("step");
+  captures_ranks_ = recorder_.captures_collectives() && batches.buffers() > 0 &&
+                    plan_.min_micro_batches == plan_.max_micro_batches;
   try {
     compute_gradients(batches, reduce_gradients_);
   } catch (const Error& error) {
@@ -54,41 +30,78 @@ void Trainer::compute_gradients(BatchSource& batches, const BlockDone& block_don
   input_ = {};
   begin_passes();
   if (tree_) tree_->begin();
+  recorder_.begin_step();
+  if (captures_ranks_) {
+    buffers_ = batches.buffers();
+    first_buffer_ = static_cast<std::int64_t>(steps_) * passes_ % buffers_;
+    batches.use_buffer(first_buffer_);
+  }
   std::int64_t i = 1;
   try {
     for (; i <= plan_.micro_batches; ++i) {
       const MicroBatch batch = timed(waits_.data_s, [&] { return batches.next(exec_); });
       if (batch.inputs.rows() == 0) {
-        join_collectives(i, i, block_done);
+        join_collectives(i, block_done);
         continue;
       }
-      pass_or_replay(batch, i < passes_ ? keep_gradients_ : block_done, observer);
+      pass_or_replay(i, batch, block_done, observer);
       if (tree_) tree_->take(exec_, sums_.data());
       input_.rows += batch.inputs.rows();
     }
   } catch (...) {
-    join_collectives(i, passes_, block_done);
+    for (; i <= passes_; ++i) pass_without_batch(i, block_done);
     throw;
   }
-  join_collectives(i, passes_, block_done);
+  for (; i <= passes_; ++i) join_collectives(i, block_done);
 }
 
-void Trainer::join_collectives(std::int64_t first, std::int64_t last, const BlockDone& block_done) {
-  if (!model_.exchanges_in_passes() || communicator_.size() == 1) return;
-  const StepContext context{.exec = exec_, .engines = engines_, .ranks = &statistics_};
-  for (std::int64_t i = first; i <= last; ++i) {
-    const bool ends_step = i == passes_;
-    model_.join_collectives(context, ends_step && input_.rows == 0, await_weights_,
-                            ends_step ? block_done : keep_gradients_);
+void Trainer::pass_without_batch(std::int64_t i, const BlockDone& block_done) {
+  if (const auto earlier = recorder_.substitute(pass_of_step(i))) {
+    pass_or_replay(i, *earlier, block_done, nullptr);
+  } else {
+    join_collectives(i, block_done);
+    if (captures_ranks_) update_.finish(exec_);  // before a later pass whose graph has other collectives
   }
 }
 
-void Trainer::pass_or_replay(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer) {
-  const bool accumulate = input_.rows > 0 && !tree_;
-  const auto work = [&] { forward_and_backward(batch, accumulate, block_done, observer); };
-  if (observer != nullptr) return work();
-  const RolloutState* const rollout = model_.rollout();
-  recorder_.give(exec_, key_of(batch, accumulate, drops_, rollout != nullptr ? rollout->copies() : 0), work);
+void Trainer::join_collectives(std::int64_t i, const BlockDone& block_done) {
+  if (!model_.exchanges_in_passes() || communicator_.size() == 1) return;
+  const StepContext context{.exec = exec_, .engines = engines_, .ranks = &statistics_};
+  const bool ends_step = i == passes_;
+  model_.join_collectives(context, ends_step && input_.rows == 0, await_weights_,
+                          ends_step ? block_done : keep_gradients_);
+}
+
+PassOfStep Trainer::pass_of_step(std::int64_t i) {
+  PassOfStep pass{.micro_batch = i, .accumulates = input_.rows > 0 && !tree_};
+  if (const RolloutState* const rollout = model_.rollout()) pass.copies = rollout->copies();
+  if (!captures_ranks_) return pass;
+  pass.has_collectives = i == 1 || i == passes_ || model_.exchanges_in_passes();
+  pass.starts_with_update = i == 1 && update_.is_pending();
+  pass.buffer = (first_buffer_ + i - 1) % buffers_;
+  return pass;
+}
+
+void Trainer::pass_or_replay(std::int64_t i, const MicroBatch& batch, const BlockDone& block_done,
+                             const Observer* observer) {
+  const BlockDone& of_pass = i < passes_ ? keep_gradients_ : block_done;
+  const PassOfStep pass = pass_of_step(i);
+  const bool reduces = captures_ranks_ && &of_pass == &reduce_gradients_;
+  const auto work = [&] {
+    forward_and_backward(batch, pass.accumulates, of_pass, observer);
+    if (reduces) timed(waits_.communication_s, [&] { reduction_.finish(exec_); });
+  };
+  if (observer != nullptr || !records_step()) return work();
+  update_was_pending_ = update_.is_pending();
+  if (recorder_.give_pass(exec_, pass, batch, work) == StepRecorder::Way::launched)
+    update_.on_finished_by_graph();
+  if (reduces) is_reduced_ = true;
+}
+
+void Trainer::undo_capture() {
+  update_.undo_capture(update_was_pending_);
+  reduction_.undo_capture();
+  communicator_.forget_captured();
 }
 
 void Trainer::forward_and_backward(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
@@ -123,20 +136,32 @@ void Trainer::conclude(bool stop_requested) {
   input_.error = error_ ? own : 0;
   steps_ += 1;
   upload(exec_, input_, step_input_.data());
-  recorder_.give(exec_, key_of_conclusion(input_.rows > 0), [&] { decide_and_update(); });
+  if (captures_ranks_ && !is_reduced_) complete_exchanges();
+  const auto work = [&] { decide_and_update(); };
+  if (records_step()) {
+    recorder_.give_conclusion(exec_, captures_ranks_, !captures_ranks_ && input_.rows > 0, work);
+  } else {
+    work();
+  }
+  if (captures_ranks_) update_.start_later(&state_.data()->control);
+  captures_ranks_ = is_reduced_ = false;
 }
 
-void Trainer::decide_and_update() {
+void Trainer::complete_exchanges() {
   update_.finish(exec_);  // if no forward pass has
   timed(waits_.communication_s,
         [&] { input_.rows > 0 ? reduction_.finish(exec_) : reduction_.finish_with_zeros(exec_); });
+}
+
+void Trainer::decide_and_update() {
+  if (!captures_ranks_) complete_exchanges();
   if (!model_.buffers().sums().empty()) statistics_.add_up(exec_, model_.buffers().sums());
   check_.run(exec_, loss_scale(), agreement_);
   state_own_part(exec_, step_input_.data(), sums_.data(), agreement_);
   timed(waits_.communication_s, [&] { communicator_.agree(exec_, agreement_); });
   decide(exec_, rule_, step_input_.data(), agreement_.result(), state_.data());
   model_.move_state(exec_, &state_.data()->control.apply);
-  update_.start(exec_, &state_.data()->control);
+  if (!captures_ranks_) update_.start(exec_, &state_.data()->control);
   advance(exec_, rule_, agreement_.result(), state_.data(), records_.data(), record_capacity);
 }
 

@@ -2,8 +2,10 @@
 //
 // A step allocates nothing and copies nothing to the host. It waits only for other ranks and for data that
 // have not arrived. Scaler, skip, learning rate and counters live on the device; the host reads them between
-// steps. Every step therefore launches the same kernels, and a single rank on a device launches them as one
-// CUDA graph.
+// steps. Every step therefore launches the same kernels, and a device launches them as a few graphs
+// (StepRecorder). Steps of several ranks that are captured leave no collective in flight between two graphs:
+// the pass that ends the backward pass completes the reductions, and the update starts with the next forward
+// pass.
 #pragma once
 
 #include <functional>
@@ -12,7 +14,6 @@
 #include <span>
 #include <vector>
 
-#include "mylos/base/device/work_recorder.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
@@ -26,6 +27,7 @@
 #include "mylos/train/step/health_record.hpp"
 #include "mylos/train/step/network_plan.hpp"
 #include "mylos/train/step/quiesced.hpp"
+#include "mylos/train/step/step_recorder.hpp"
 #include "mylos/train/step/step_waits.hpp"
 
 namespace mylos {
@@ -160,11 +162,20 @@ class Trainer {
   /// Computes the gradients of this rank's samples. `block_done` is called for the last micro-batch.
   void compute_gradients(BatchSource& batches, const BlockDone& block_done,
                          const Observer* observer = nullptr);
-  /// If passes exchange statistics: joins the collectives of the micro-batches `first` to `last` of a step,
-  /// for which this rank has no samples or has failed.
-  void join_collectives(std::int64_t first, std::int64_t last, const BlockDone& block_done);
-  /// Adds the gradients of a micro-batch to those of the previous ones, by captured kernels if there are any.
-  void pass_or_replay(const MicroBatch& batch, const BlockDone& block_done, const Observer* observer);
+  /// If passes exchange statistics: joins the collectives of micro-batch `i` of a step, for which this rank
+  /// has no samples or has failed.
+  void join_collectives(std::int64_t i, const BlockDone& block_done);
+  /// Does the same, and where all ranks launch the pass as a graph makes it on an earlier batch.
+  void pass_without_batch(std::int64_t i, const BlockDone& block_done);
+  [[nodiscard]] PassOfStep pass_of_step(std::int64_t i);
+  /// Adds the gradients of micro-batch `i` to those of the previous ones, by captured kernels if there are
+  /// any.
+  void pass_or_replay(std::int64_t i, const MicroBatch& batch, const BlockDone& block_done,
+                      const Observer* observer);
+  /// Returns whether parts of this step may be captured.
+  [[nodiscard]] bool records_step() const { return communicator_.size() == 1 || captures_ranks_; }
+  /// Takes back what a pass has changed on the host: its capture has failed.
+  void undo_capture();
   void forward_and_backward(const MicroBatch& batch, bool accumulate, const BlockDone& block_done,
                             const Observer* observer);
   /// Called before the forward pass reads a block: waits for its weights of the last step.
@@ -187,6 +198,8 @@ class Trainer {
   }
   /// Turns the gradients of all ranks into one update or a skipped step.
   void conclude(bool stop_requested);
+  /// Completes the update of the last step and the reductions of this one.
+  void complete_exchanges();
   /// Computes the next step's state from the reduced gradients.
   void decide_and_update();
   /// Returns an address in device memory.
@@ -224,7 +237,12 @@ class Trainer {
   Passes passes_done_;         // with the program's own loss
   std::int64_t own_rows_ = 0;  // of the last forward() of these, as the next
   std::uint64_t own_first_sample_ = 0;
-  WorkRecorder recorder_;
+  bool captures_ranks_ = false;      // this step's collectives may be captured
+  bool is_reduced_ = false;          // a pass of this step has completed the reductions
+  bool update_was_pending_ = false;  // before the last pass
+  std::int64_t buffers_ = 0;         // of this step's batches, as the next
+  std::int64_t first_buffer_ = 0;
+  StepRecorder recorder_;
   std::optional<Error> error_;
 };
 

@@ -106,7 +106,8 @@ Trainer::Trainer(const NetworkPlan& network, const Engines& engines, Communicato
       frozen_gradients_(frozen_gradients(network.options.optimizer, model_.parameters())),
       drops_(has_random_numbers(network.options)),
       rollout_(network.options.rollout),
-      recorder_(network.options.kernels.graphs && communicator.size() == 1 && !plan_.reproducible) {
+      recorder_(network.options.kernels.graphs && !plan_.reproducible, drops_, communicator, exec_,
+                [this] { undo_capture(); }) {
   if (plan_.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
     fail_run(ErrorId::internal, "sharded gradients are those of one micro-batch, not of {}",
              plan_.micro_batches);
