@@ -13,10 +13,30 @@ function(mylos_add_room name)
     cmake_language(DEFER CALL mylos_copy_room)
   endif()
 endfunction()
+# mylos_device_sources(TARGET VENDOR NAMES ...): the files of src/mylos/device/VENDOR that define what a room declares. VENDOR:
+# cuda, hip, or none where a build does not have the vendor's library.
+function(mylos_device_sources target vendor)
+  list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/src/mylos/device/${vendor}/" OUTPUT_VARIABLE sources)
+  list(TRANSFORM sources APPEND ".cpp")
+  target_sources(${target} PRIVATE ${sources})
+endfunction()
+
+# mylos_without_kernels(TARGET): hipcc compiles every file for the device too; here it need not.
+function(mylos_without_kernels target)
+  if(Mylos_HAVE_HIP)
+    target_compile_options(${target} PRIVATE --offload-host-only)
+  endif()
+endfunction()
+
 # What users include, and what is ours.
 set(mylos_include_folders "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 if(Mylos_EMULATE_DEVICE)
   list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/emulated_device")  # base/device/emulation.hpp
+elseif(Mylos_HAVE_CUDA)
+  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/cuda_device")  # base/device/hardware_math.hpp
+endif()
+if(Mylos_HAVE_HIP OR Mylos_EMULATED_LANES EQUAL 64)
+  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/wide_waves")  # base/device/lanes.hpp
 endif()
 set(mylos_precompiled_headers Kokkos_Core.hpp fmt/format.h algorithm functional memory string vector)
 

@@ -5,7 +5,7 @@
 #include "mylos/kernels/attention/attention.hpp"
 #include "mylos/kernels/attention/fused_attention.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
-#include "mylos/kernels/vendor/nvidia/nvidia_engines.hpp"
+#include "mylos/kernels/vendor/device_engines.hpp"
 #include "pieces.hpp"
 
 namespace mylos::pieces {
@@ -100,7 +100,7 @@ void measure_attention(const Subject& subject) {
     layer.provide_workspace();
     for (const AttentionSums sums : {AttentionSums::fixed_order, AttentionSums::any_order}) {
       if (!backward && sums == AttentionSums::any_order) continue;
-      const auto library = cudnn_attention(sums);
+      const auto library = device_attention(sums);
       const std::string order = !backward                            ? ""
                                 : sums == AttentionSums::fixed_order ? ", in a fixed order"
                                                                      : ", in any order";

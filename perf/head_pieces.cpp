@@ -8,15 +8,6 @@
 namespace mylos::pieces {
 namespace {
 
-/// e^x by the device's own instruction, within about 2 units in the last place of 2^x if |x| is small and
-/// less accurate beyond (CUDA C++ Programming Guide, intrinsic functions); on hosts by the C++ library.
-struct HardwareExponential {
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(float x) const {
-    KOKKOS_IF_ON_DEVICE((return __expf(x);))
-    KOKKOS_IF_ON_HOST((return Kokkos::exp(x);))
-  }
-};
-
 template <class T>
 struct OneValue {
   explicit OneValue(T value) { Kokkos::deep_copy(view, value); }
@@ -95,7 +86,7 @@ void measure_head(const Subject& subject) {
   for (const std::size_t part : {4u, 2u, 1u}) measure_classifier(subject, labels.data(), all / part);
   dispatch(subject.type, [&]<class T>(TypeTag<T>) {
     measure_loss<T, cross_entropy::PortableExponential>(subject, labels.data(), "portable exponentials");
-    measure_loss<T, HardwareExponential>(subject, labels.data(), "hardware exponentials");
+    measure_loss<T, cross_entropy::HardwareExponential>(subject, labels.data(), "hardware exponentials");
   });
 }
 

@@ -57,5 +57,7 @@ void measure_attention(const Subject& subject);
 /// The classifier with its loss, by the bytes of logits at a time; and the loss alone, by the implementation
 /// of e^x.
 void measure_head(const Subject& subject);
+/// The memory-bound kernels of the step, each alone, with the rate at which it reads and writes memory.
+void measure_kernels(const Subject& subject);
 
 }  // namespace mylos::pieces

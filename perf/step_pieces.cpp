@@ -1,7 +1,7 @@
 // Times the pieces of a GPT's training step one by one, as lines of tab-separated values (pieces.hpp).
 //
-//   step_pieces products|attention|head [--samples N] [--context N] [--heads N] [--vocabulary N] [--seconds
-//   S]
+//   step_pieces products|attention|head|kernels [--samples N] [--context N] [--heads N] [--vocabulary N]
+//               [--seconds S]
 //
 // The default sizes are those of GPT-2 124M. scripts/profile-device calls it.
 #include <fmt/format.h>
@@ -77,10 +77,9 @@ namespace {
 using mylos::pieces::Subject;
 
 int usage() {
-  fmt::print(
-      stderr,
-      "usage: step_pieces products|attention|head [--samples N] [--context N] [--heads N] [--vocabulary N]"
-      " [--seconds S]\n");
+  fmt::print(stderr,
+             "usage: step_pieces products|attention|head|kernels [--samples N] [--context N] [--heads N]"
+             " [--vocabulary N] [--seconds S]\n");
   return 2;
 }
 
@@ -113,6 +112,8 @@ int run(int count, char** arguments) {
     mylos::pieces::measure_attention(subject);
   } else if (what == "head") {
     mylos::pieces::measure_head(subject);
+  } else if (what == "kernels") {
+    mylos::pieces::measure_kernels(subject);
   } else {
     return usage();
   }

@@ -19,6 +19,10 @@ def head(subject, report):
     report.check("classifier and loss", lambda: _pieces(subject, report, "head"))
 
 
+def kernels(subject, report):
+    report.check("memory-bound kernels", lambda: _pieces(subject, report, "kernels"))
+
+
 def _pieces(subject, report, what):
     installation = subject.installation
     if not installation.has("step_pieces"):

@@ -43,9 +43,36 @@ TEST(Devices, TheBuildsOwnAndNewerOnesAreTaken) {
   EXPECT_NO_THROW(require_devices({{8, 0}, {{"of 8.6", {8, 6}}}, ""}));
 }
 
+DeviceSurvey survey_of_amd(std::vector<FoundDevice> devices) {
+  DeviceSurvey survey{
+      .built_for = {}, .devices = std::move(devices), .driver_says = "no ROCm-capable device is detected"};
+  survey.vendor = amd;
+  survey.architecture = "gfx90a";
+  return survey;
+}
+
+TEST(Devices, ABuildForAmdOnANodeWithoutOneNamesItsOwnWords) {
+  EXPECT_TRUE(refuses(ExitCode::bad_input, ErrorId::no_device,
+                      {"an AMD device", "(no ROCm-capable device is detected)", "ROCR_VISIBLE_DEVICES"},
+                      [] { require_devices(survey_of_amd({})); }));
+}
+
+TEST(Devices, OfAmdRunTheCodeOfTheirOwnArchitectureAlone) {
+  EXPECT_NO_THROW(require_devices(survey_of_amd({{"AMD Instinct MI250X", {9, 0}, {}, "gfx90a"}})));
+  for (const char* other : {"gfx908", "gfx942"}) {
+    EXPECT_TRUE(refuses(
+        ExitCode::bad_input, ErrorId::device_too_old,
+        {"device 0 ", std::string("architecture ") + other, "needs gfx90a", "--hip=ARCH", "-DMylos_HIP_ARCH"},
+        [&] {
+          require_devices(survey_of_amd({{"AMD", {9, 4}, {}, other}}));
+        }));
+  }
+}
+
 TEST(Devices, AHostBuildAsksForNone) {
   if (!memory_is_host) GTEST_SKIP() << "this build is for devices";
   EXPECT_FALSE(survey_devices().has_value());
+  EXPECT_EQ(device_vendor(), "");
 }
 
 }  // namespace mylos::devices_test

@@ -29,9 +29,11 @@ TEST(SharedDevices, TwoRanksOnOneAreRefusedByNumber) {
 
 TEST(SharedDevices, TwoInstancesOfAGpuAreDifferentDevicesThatNcclRefuses) {
   EXPECT_EQ(ranks_on_device({first, second}, 0), 1);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::device_shared,
-                            {"ranks 0 and 1", "instances (MIG) of one GPU", "communication.backend = \"mpi\""},
-                            [] { require_a_gpu_per_rank({first, second}, {gpu, gpu}); }));
+  EXPECT_TRUE(
+      test::refuses(ExitCode::bad_input, ErrorId::device_shared,
+                    {"ranks 0 and 1", "instances (MIG) of one GPU", "communication.backend = \"mpi\""}, [] {
+                      require_a_gpu_per_rank({first, second}, {gpu, gpu});
+                    }));
 }
 
 TEST(SharedDevices, RanksOfADeviceAreCounted) {

@@ -58,7 +58,7 @@ TEST(UnknownKey, IsAnsweredWithTheNearestOne) {
       {"[kernels]\ngemm.engine = 1",
        ErrorId::bad_value,
        {"deck.toml:2:", "'kernels.gemm'", "\"auto\"", "\"measure\"", "\"onednn\"", "\"tiles\"",
-        "\"cublaslt\"", "\"kokkos\""}}};
+        "\"cublaslt\"", "\"hipblaslt\"", "\"kokkos\""}}};
   for (const auto& [deck, id, parts] : mistakes) EXPECT_TRUE(test::says(message_of(deck), id, parts));
 }
 

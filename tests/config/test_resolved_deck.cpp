@@ -86,10 +86,9 @@ class Draw {
                        positive(1e-9, 1e6)};
     o.checkpoint = {integer(0, 9999), fraction(),         integer(0, 9),
                     integer(0, 9999), integer(0, 1) == 0, one_of<OnError>(2)};
-    o.kernels.gemm =
-        std::array{GemmChoice::automatic, GemmChoice::measure,  GemmChoice::onednn,
-                   GemmChoice::tiles,     GemmChoice::cublaslt, GemmChoice::kokkos}[static_cast<std::size_t>(
-            integer(0, 5))];
+    o.kernels.gemm = std::array{GemmChoice::automatic, GemmChoice::measure,  GemmChoice::onednn,
+                                GemmChoice::tiles,     GemmChoice::cublaslt, GemmChoice::hipblaslt,
+                                GemmChoice::kokkos}[static_cast<std::size_t>(integer(0, 6))];
     const std::vector<Instructions> here = available_instructions();
     const auto instructions = static_cast<std::size_t>(integer(0, static_cast<std::int64_t>(here.size())));
     if (instructions < here.size()) o.kernels.instructions = here[instructions];

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/kernels/vendor/nvidia/cudnn_device.hpp"
+#include "mylos/device/cuda/products/cudnn_device.hpp"
 
 namespace mylos::test {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "described_devices.hpp"
+#include "mylos/device/cuda/products/attention_cudnn.hpp"
+#include "mylos/device/cuda/products/cudnn_library.hpp"
 #include "mylos/kernels/attention/fused_attention_shape.hpp"
-#include "mylos/kernels/vendor/nvidia/attention_cudnn.hpp"
-#include "mylos/kernels/vendor/nvidia/cudnn_library.hpp"
 
 namespace {
 

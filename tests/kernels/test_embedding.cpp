@@ -133,6 +133,48 @@ TEST_P(Embedding, BackwardSumsFrequentTokensOfWideRows) {
     ASSERT_NEAR(found[i], sums[i], test::summing_error(many, many)) << i;
 }
 
+// Vocabularies whose largest key has one, two and three digits of a device's sort; several blocks of rows.
+TEST(EmbeddingBackward, SumsTheRowsOfEachTokenInTheirOrder) {
+  constexpr std::int64_t many = 1300;
+  constexpr std::int64_t width = 3;
+  for (const std::int64_t tokens : {7, 255, 256, 66000}) {
+    std::vector<std::int32_t> of_rows;
+    for (std::int64_t row = 0; row < many; ++row) of_rows.push_back(static_cast<std::int32_t>(row));
+    // Six rows have one token in a small vocabulary; in a large one the digits differ.
+    for (std::int32_t& token : of_rows) token = static_cast<std::int32_t>(token % 217 * 40507 % tokens);
+    of_rows[0] = of_rows[700] = static_cast<std::int32_t>(tokens - 1);
+    of_rows[17] = static_cast<std::int32_t>(tokens);
+    of_rows[18] = -5;
+    const Arena memory("tokens", many * 4);
+    test::copy_to_device(of_rows.data(), memory.data(), many * 4);
+    // Large and small terms, whose float sums depend on their order.
+    auto d = test::random_values(DType::fp32, many * width, -1, 1, 3);
+    for (std::size_t i = 0; i < d.size(); i += 2) d[i] *= 1e6f;
+    const test::Matrix d_output(DType::fp32, many, width, d);
+    const test::Matrix d_token(DType::fp32, tokens, width);
+    const Arena workspace("workspace", embedding_backward_workspace(many, tokens));
+    embedding_backward(Execution{}, reinterpret_cast<const std::int32_t*>(memory.data()), many, d_output,
+                       d_token, {}, false, false, {}, workspace.data());
+    std::vector<float> sums(static_cast<std::size_t>(tokens * width));
+    std::vector<int> counts(static_cast<std::size_t>(tokens));
+    for (std::size_t row = 0; row < many; ++row) {
+      if (of_rows[row] < 0 || of_rows[row] >= tokens) continue;
+      const auto token = static_cast<std::size_t>(of_rows[row]);
+      ++counts[token];
+      for (std::size_t c = 0; c < width; ++c) sums[token * width + c] += d[row * width + c];
+    }
+    const auto found = d_token.values();
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      // Of more than eight rows, a device sums each eighth separately.
+      if (counts[i / width] <= 8) {
+        ASSERT_EQ(found[i], sums[i]) << "token " << i / width << " of " << tokens;
+      } else {
+        ASSERT_NEAR(found[i], sums[i], test::summing_error(many, 1e6 * many));
+      }
+    }
+  }
+}
+
 TEST_P(Embedding, BackwardHasTheSameBitsForAnyNumberOfThreads) {
   const test::Matrix d_output(type(), rows, columns, test::random_values(type(), rows * columns, -1, 1, 3));
   const test::Matrix d_token(DType::fp32, vocabulary, columns);

@@ -96,11 +96,12 @@ struct Operands {
 
 std::unique_ptr<GemmEngine> engine_named(const std::string& name) {
   KernelOptions options;
-  options.gemm = name == "cublaslt" ? GemmChoice::cublaslt
-                 : name == "onednn" ? GemmChoice::onednn
-                 : name == "tiles"  ? GemmChoice::tiles
-                 : name == "kokkos" ? GemmChoice::kokkos
-                                    : GemmChoice::automatic;
+  options.gemm = name == "cublaslt"    ? GemmChoice::cublaslt
+                 : name == "hipblaslt" ? GemmChoice::hipblaslt
+                 : name == "onednn"    ? GemmChoice::onednn
+                 : name == "tiles"     ? GemmChoice::tiles
+                 : name == "kokkos"    ? GemmChoice::kokkos
+                                       : GemmChoice::automatic;
   return make_gemm_engine(options);
 }
 
@@ -318,7 +319,7 @@ TEST(Gemm, NamesItsEngines) {
 
 TEST(Gemm, RefusesAnEngineThatIsNotInThisBuildAndNamesThoseThatAre) {
   const auto names = gemm_engine_names();
-  for (const std::string name : {"cublaslt", "onednn", "tiles", "kokkos"}) {
+  for (const std::string name : {"cublaslt", "hipblaslt", "onednn", "tiles", "kokkos"}) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_in_build, {name, names.front()},
                               [&] { static_cast<void>(engine_named(name)); }));

@@ -178,6 +178,50 @@ TEST(RankedGemm, ComputesEachProductByTheAlgorithmThatWasFastest) {
   EXPECT_EQ(ranked->engine_of(whole), "third");
 }
 
+TEST(RankedGemm, TimesAnAlgorithmOnceWhereSeveralEnginesUseIt) {
+  std::vector<std::unique_ptr<GemmEngine>> algorithms;
+  std::vector<const Idle*> idle;
+  for (const char* const name : {"advised", "second", "advised", "second"}) {
+    auto engine = std::make_unique<Idle>(name, 1);
+    idle.push_back(engine.get());
+    algorithms.push_back(std::move(engine));
+  }
+  const auto ranked = make_ranked_gemm("measured", std::move(algorithms));
+  EXPECT_EQ(measure_products(Execution{}, *ranked, {linear_output(64, 64, 64, DType::bf16)}).products, 1u);
+  EXPECT_GT(idle[0]->runs, 0);
+  EXPECT_GT(idle[1]->runs, 0);
+  EXPECT_EQ(idle[2]->runs, 0);
+  EXPECT_EQ(idle[3]->runs, 0);
+}
+
+/// A device also sums rows where a layer needs that: two engines may differ in it alone.
+TEST(MeasuredChoice, IncludesRowSumsOnDevicesOnly) {
+  class Recording final : public GemmEngine {
+   public:
+    explicit Recording(std::string_view name) : name_(name) {}
+    [[nodiscard]] std::string_view name() const override { return name_; }
+    [[nodiscard]] std::size_t workspace_bytes(const GemmProblem&) const override { return 0; }
+    void run(const Execution&, const GemmProblem& problem, const GemmOperands& operands, void*) override {
+      EXPECT_EQ(problem.row_sums, operands.row_sums != nullptr);
+      sums = problem.row_sums;
+    }
+    bool sums = false;
+
+   private:
+    std::string_view name_;
+  };
+  auto first = std::make_unique<Recording>("first");
+  const Recording& seen = *first;
+  std::vector<std::unique_ptr<GemmEngine>> engines;
+  engines.push_back(std::move(first));
+  engines.push_back(std::make_unique<Recording>("other"));
+  const auto ranked = make_ranked_gemm("measured", std::move(engines));
+  GemmProblem problem = linear_weight_gradient(64, 64, 64, DType::bf16, DType::bf16);
+  problem.row_sums = true;
+  measure_products(Execution{}, *ranked, {problem});
+  EXPECT_EQ(seen.sums, !memory_is_host);
+}
+
 TEST(MeasuredChoice, ComputesOnlyAPartOfLargeProductsOnHosts) {
   if (!memory_is_host) GTEST_SKIP() << "a device computes the whole";
   class Largest final : public GemmEngine {

@@ -13,8 +13,9 @@ namespace mylos::gemm_workspace_test {
 
 std::vector<std::unique_ptr<GemmEngine>> all_engines() {
   std::vector<std::unique_ptr<GemmEngine>> engines;
-  for (const GemmChoice choice : {GemmChoice::automatic, GemmChoice::measure, GemmChoice::cublaslt,
-                                  GemmChoice::onednn, GemmChoice::tiles, GemmChoice::kokkos}) {
+  for (const GemmChoice choice :
+       {GemmChoice::automatic, GemmChoice::measure, GemmChoice::cublaslt, GemmChoice::hipblaslt,
+        GemmChoice::onednn, GemmChoice::tiles, GemmChoice::kokkos}) {
     KernelOptions options;
     options.gemm = choice;
     try {

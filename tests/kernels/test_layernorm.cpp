@@ -265,8 +265,9 @@ TEST(LayerNormForward, InPlaceGivesTheSameBits) {
 
 /// By the closed form: dx = rstd (g - mean(g) - n mean(g n)) with g = dy gamma and n = (x - mean) rstd.
 TEST(LayerNormWidths, RowsOfAnyWidthMatchTheClosedForm) {
-  constexpr std::int64_t few = 3;
-  for (const std::int64_t width : {1, 5, 16, 48, 64, 130, 384, 6200}) {
+  constexpr std::int64_t few = 19;  // two blocks of rows
+  // Lanes of devices hold up to 768 columns, 1024, 2048 (forward only), or none.
+  for (const std::int64_t width : {1, 5, 16, 48, 130, 384, 768, 1000, 2048, 6200}) {
     for (const DType type : test::all_types) {
       const auto x = test::random_values(type, few * width, -2, 3, 1);
       const auto dy = test::random_values(type, few * width, -1, 1, 2);
@@ -314,6 +315,63 @@ TEST(LayerNormWidths, RowsOfAnyWidthMatchTheClosedForm) {
         ASSERT_NEAR(found[i], weight_sums[i],
                     test::summing_error(few, weight_sizes[i]) + normalizing_error(n) * weight_sizes[i])
             << name_of(type) << ", " << width << " columns, column " << i;
+      }
+    }
+  }
+}
+
+/// Weights of the rows' type let lanes of devices hold them; other weights do not.
+TEST(LayerNormWidths, RowsThatAreHeldHaveTheBitsOfOthers) {
+  constexpr std::int64_t few = 37;
+  for (const std::int64_t width : {8, 264, 768, 1024, 1048}) {
+    for (const DType type : {DType::fp16, DType::bf16}) {
+      const test::Matrix x(type, few, width, test::random_values(type, few * width, -2, 3, 1));
+      const test::Matrix dy(type, few, width, test::random_values(type, few * width, -1, 1, 2));
+      const test::Matrix past(type, few, width, test::random_values(type, few * width, -1, 1, 3));
+      const auto weights = test::random_values(type, width, 0.5f, 1.5f, 4);
+      const auto biases = test::random_values(type, width, -1, 1, 5);
+      const auto run = [&](DType weight_type) {
+        const test::Matrix gamma(weight_type, 1, width, weights);
+        const test::Matrix beta(weight_type, 1, width, biases);
+        const test::Matrix y(type, few, width), dx(type, few, width);
+        const test::Matrix mean(DType::fp32, 1, few), rstd(DType::fp32, 1, few);
+        const test::Matrix dgamma(DType::fp32, 1, width), dbeta(DType::fp32, 1, width);
+        const Arena workspace("workspace", layernorm_backward_workspace(few, width));
+        layernorm_forward(Execution{}, x, gamma, beta, y, mean.floats(), rstd.floats(), epsilon);
+        layernorm_backward(Execution{}, x, dy, gamma, mean.floats(), rstd.floats(), dx, dgamma, dbeta, false,
+                           workspace.data(), past);
+        Execution().fence();
+        return std::vector{y.bytes(), dx.bytes(), mean.bytes(), rstd.bytes()};
+      };
+      EXPECT_EQ(run(type), run(DType::fp32)) << name_of(type) << ", " << width << " columns";
+    }
+  }
+}
+
+TEST(LayerNormOfSum, HasTheBitsOfTheSumAndItsNorm) {
+  constexpr std::int64_t few = 21;
+  const test::DeviceValue<std::uint64_t> step{7};
+  for (const std::int64_t width : {5, 48, 768, 1600, 2056}) {
+    for (const DType type : test::all_types) {
+      for (const float probability : {0.0f, 0.25f}) {
+        const Dropout dropout{RandomStream(3, RandomPurpose::dropout, "a"), probability, step.data(), 11};
+        const test::Matrix past(type, few, width, test::random_values(type, few * width, -2, 3, 1));
+        const test::Matrix branch(type, few, width, test::random_values(type, few * width, -1, 1, 2));
+        const test::Matrix gamma(type, 1, width, test::random_values(type, width, 0.5f, 1.5f, 3));
+        const test::Matrix beta(type, 1, width, test::random_values(type, width, -1, 1, 4));
+        const test::Matrix x(type, few, width), y(type, few, width), together(type, few, width);
+        const test::Matrix mean(DType::fp32, 2, few), rstd(DType::fp32, 2, few);
+        residual_forward(Execution{}, past, branch, x, dropout);
+        layernorm_forward(Execution{}, x, gamma, beta, y, mean.floats(), rstd.floats(), epsilon);
+        layernorm_forward_of_sum(Execution{}, {past, branch, branch, dropout}, gamma, beta, together,
+                                 mean.floats() + few, rstd.floats() + few, epsilon);
+        Execution().fence();
+        EXPECT_EQ(branch.bytes(), x.bytes()) << name_of(type) << ", " << width << " columns";
+        EXPECT_EQ(together.bytes(), y.bytes()) << name_of(type) << ", " << width << " columns";
+        for (const test::Matrix* const of : {&mean, &rstd}) {
+          const auto values = of->values();
+          for (std::size_t i = 0; i < few; ++i) ASSERT_EQ(values[i], values[few + i]);
+        }
       }
     }
   }

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "kernels/matrix.hpp"
+#include "mylos/base/device/hardware_math.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos::math_test {
@@ -34,6 +36,15 @@ struct Cumulative {
 struct Density {
   KOKKOS_FUNCTION static float value(float x) { return math::normal(x).density; }
   static double reference(double x) { return std::exp(-x * x / 2) / std::sqrt(2 * 3.14159265358979323846); }
+};
+
+struct HardwareExp2 {
+  KOKKOS_FUNCTION static float value(float x) { return hardware::exp2(x); }
+  static double reference(double x) { return std::exp2(x); }
+};
+struct HardwareReciprocal {
+  KOKKOS_FUNCTION static float value(float x) { return hardware::reciprocal(x); }
+  static double reference(double x) { return 1 / x; }
 };
 
 template <class Function>
@@ -75,6 +86,39 @@ double worst_error(float low, float high) {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+/// Returns the largest relative error at one float of 977 of all positive ones up to `largest`, and at their
+/// negatives, where argument and result are normal numbers.
+template <class Function>
+double worst_relative_error(float largest) {
+  std::vector<float> points;
+  const auto end = std::bit_cast<std::uint32_t>(largest);
+  for (std::uint32_t bits = std::bit_cast<std::uint32_t>(0x1p-126f); bits <= end; bits += 977) {
+    points.push_back(std::bit_cast<float>(bits));
+    points.push_back(-std::bit_cast<float>(bits));
+  }
+  const std::vector<float> values = values_at<Function>(points);
+  double worst = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double reference = Function::reference(points[i]);
+    if (std::abs(reference) < 0x1p-126) continue;
+    const double error = std::abs(values[i] / reference - 1);
+    if (!(error <= worst)) worst = error;
+  }
+  return worst;
+}
+
+TEST(Math, HardwareFunctionsAreWithinTheirBound) {
+  EXPECT_LE(worst_relative_error<HardwareExp2>(127.9f), double{hardware::max_error});
+  EXPECT_LE(worst_relative_error<HardwareReciprocal>(0x1p126f), double{hardware::max_error});
+}
+TEST(Math, HardwareFunctionsHaveTheirLimits) {
+  EXPECT_EQ(values_at<HardwareExp2>({-infinity, -1e30f, -0.0f, 0.0f, 128.0f, infinity}),
+            (std::vector<float>{0, 0, 1, 1, infinity, infinity}));
+  EXPECT_EQ(values_at<HardwareReciprocal>({infinity, -infinity, 0.0f}), (std::vector<float>{0, 0, infinity}));
+  EXPECT_TRUE(std::isnan(values_at<HardwareExp2>({not_a_number})[0]));
+  EXPECT_TRUE(std::isnan(values_at<HardwareReciprocal>({not_a_number})[0]));
+}
 
 TEST(Math, ExpIsWithinTwoUnits) {
   EXPECT_LE(worst_error<Exp>(-87.3f, 88.7f), 2.0);

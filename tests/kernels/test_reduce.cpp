@@ -13,9 +13,9 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 double squares(const Execution& exec, const Tensor& tensor) {
-  const Arena partial_sums("partial sums", partial_sums_bytes(tensor.size()));
+  const SumsOfSquares sums(std::span(&tensor, 1));
   const test::DeviceValue<double> result(-1.0);
-  sum_of_squares(exec, tensor, reinterpret_cast<double*>(partial_sums.data()), result.data());
+  sums.run(exec, result.data());
   exec.fence();
   return result.get();
 }
@@ -39,6 +39,31 @@ TEST(SumOfSquares, IsExactForSmallIntegers) {
       EXPECT_EQ(squares(Execution{}, test::Matrix(type, 1, count, values)), expected);
     }
   }
+}
+
+TEST(SumOfSquares, OfSeveralTensorsAreThoseOfEach) {
+  std::vector<test::Matrix> matrices;
+  std::vector<Tensor> tensors;
+  std::vector<double> expected;
+  std::vector<std::int64_t> lengths{33, 100'003, 0, 32768, 1};
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const DType type = test::all_types[i % 3];
+    matrices.emplace_back(type, 1, lengths[i], test::random_values(type, lengths[i], -1, 1, 5));
+    // The second tensor does not start where a device can read several elements at once.
+    tensors.push_back(i == 1 ? matrices[i].tensor().elements(3, --lengths[i] - 2) : matrices[i].tensor());
+    lengths[i] = tensors[i].size();
+    expected.push_back(lengths[i] > 0 ? squares(Execution{}, tensors[i]) : 0);
+  }
+  const SumsOfSquares sums(tensors);
+  const Arena results("results", lengths.size() * sizeof(double));
+  sums.run(Execution{}, reinterpret_cast<double*>(results.data()));
+  Execution{}.fence();
+  std::vector<double> found(lengths.size());
+  test::copy_to_host(results.data(), found.data(), lengths.size() * sizeof(double));
+  EXPECT_EQ(found, expected);
+  double second = 0;
+  for (const float value : test::values_of(tensors[1])) second += double{value} * value;
+  EXPECT_NEAR(found[1], second, 1e-12 * second);
 }
 
 TEST(SumOfSquares, OfFiniteValuesIsFiniteEvenAtTheEndOfTheRange) {

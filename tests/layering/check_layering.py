@@ -39,24 +39,36 @@ TOPICS = {
     "apps": "commands.hpp launch options tables report commands main.cpp",
 }
 
+# The files of src/mylos/device/VENDOR, by the beginning of their place in it, and the room that they are compiled into: each
+# defines for one vendor what that room declares.
+DEVICE_FILES = {
+    "devices": "base", "events": "base", "recorder": "base", "memory": "io", "energy": "io",
+    "products": "kernels", "collectives": "comm", "mpi": "comm", "nccl_interface": "comm", "nccl_connection": "comm",
+}
+VENDORS = {"cuda", "hip", "nccl", "none"}
+
 # These read the options of every room, those above included; options.hpp files are plain structs.
 MAY_SEE_ALL_OPTIONS = {"config", "checkpoint", "data"}
 
 # Outside header -> the files (paths without include/mylos/ or src/mylos/) that may include it.
 WRAPPED = {
     r"hdf5(_hl)?\.h": r"io/.*hdf5.*|apps/reacting/restart\.cpp",
-    r"nccl\.h": r"comm/.*nccl.*",
-    r"nvml\.h": r"io/system/nvml_energy\.cpp",
+    r"nccl\.h": r"device/cuda/nccl_interface\.hpp",
+    r"nvml\.h": r"device/cuda/energy\.cpp",
+    r"hip/.*": r"device/hip/.*",
+    r"hipblaslt/.*": r"device/hip/products/.*hipblaslt.*",
+    r"rccl/.*": r"device/hip/nccl_interface\.hpp",
     r"dnnl(_.*)?\.(hpp|h)": r"kernels/.*(onednn|dnnl).*",
-    r"cublasLt\.h": r"kernels/.*cublaslt.*",
-    r"cudnn.*\.h": r"kernels/.*cudnn.*",
+    r"cuda.*\.h": r"device/cuda/.*",
+    r"cublasLt\.h": r"device/cuda/products/.*cublaslt.*",
+    r"cudnn.*\.h": r"device/cuda/products/.*cudnn.*",
     r"nlohmann/.*": r"train/\w+/(stored_plan|plan_document|run_summary|run_events|amendments|result_files|field_files)\.cpp|io/safetensors/.*|interchange/gpt2_config\.cpp|"
                     r"apps/mylos/tables/(advise|precision)_json\.cpp|apps/mylos/report/.*",
     r"png\.h": r"data/prepare/image_png\.cpp",
     r"turbojpeg\.h": r"data/prepare/image_jpeg\.cpp",
     r"(onnx|google/protobuf)/.*": r"interchange/onnx/onnx_file\.cpp",
     r"xxhash\.h": r"io/files/digest\.cpp",
-    r"mpi\.h": r"(comm|io|api|apps)/.*|(train/online_trainer|precision/gradient_scaler)\.hpp",
+    r"mpi\.h": r"(comm|io|api|apps)/.*|device/\w+/mpi\.cpp|(train/online_trainer|precision/gradient_scaler)\.hpp",
 }
 
 # What a file calls -> the header that it must include: other versions of a library declare it there alone.
@@ -87,6 +99,8 @@ def room_and_place(path):
     if parts[0] in ("include", "src"):
         parts = parts[2:]
     room = parts[0] if len(parts) > 1 else "train"  # include/mylos/mylos.hpp is the library's whole face
+    if room == "device" and len(parts) > 2 and parts[1] in VENDORS:
+        room = DEVICE_FILES.get(parts[2].split(".")[0], room)
     return room, "/".join(parts)
 
 
@@ -117,7 +131,15 @@ def climbs_topics(room, place, target):
     return None
 
 
+def check_device_include(place, header):
+    """A vendor's files see their own folder, and no other file sees them."""
+    vendor = "/".join(place.split("/")[:2])
+    return None if header.startswith(f"mylos/{vendor}/") else f"{header} is seen by the files beside it alone"
+
+
 def check_include(repository, room, place, header, is_public):
+    if header.startswith("mylos/device/"):
+        return check_device_include(place, header)
     if climbs(place, header):
         return f"{header} comes later on a memory problem's way"
     match = re.fullmatch(r"mylos/(\w+)/(.+)", header)
@@ -132,6 +154,8 @@ def check_include(repository, room, place, header, is_public):
             return f"{room} may not include {header}: {target} is not below it"
         if is_public:
             return f"{header} is not public, and include/ is all that users have"
+        if target == room and place.startswith("device/"):
+            return None  # above all topics
         if target == room:
             return climbs_topics(room, place, f"{target}/{file}")
         if FLOOR_OF[target] < FLOOR_OF[room]:

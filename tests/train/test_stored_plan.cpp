@@ -112,6 +112,7 @@ TEST_F(PlanText, KeepsWhatComputesEachProduct) {
     engines.products.push_back({linear_input_gradient(7, 5, 3, type), "onednn"});
     engines.products.push_back({linear_weight_gradient(7, 5, 3, type, DType::fp32), "kokkos"});
     engines.products.push_back({linear_output(8, 5, 3, type), "cublaslt/130002/66.24.1.0.0.0.36.0.2"});
+    engines.products.push_back({linear_output(9, 5, 3, type), "hipblaslt/100202/1234"});
   }
   const ProductEngines read =
       parse_plan(text_of(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines), "p").engines;
@@ -129,7 +130,8 @@ TEST_F(PlanText, IsRefusedWhereItsProductsAreHostile) {
   const ProductEngines engines{
       .instructions = "avx2", .products = {{linear_output(7, 5, 3, DType::bf16), "tiles"}}, .threads = 2};
   text_ = text_of(cost_, plan_of_list(cost_, recompute_every(2, 1)), engines);
-  for (const char* engine : {"tile", "cublaslt/130002/66;24", "cublaslt/\\u0007"}) {
+  for (const char* engine :
+       {"tile", "cublaslt/130002/66;24", "cublaslt/\\u0007", "hipblaslt/1;2", "rocblas/1/2"}) {
     expect_refused(with("\"engine\": \"tiles\"", fmt::format("\"engine\": \"{}\"", engine)),
                    "products[0].engine");
   }

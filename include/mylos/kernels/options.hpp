@@ -15,7 +15,7 @@ namespace mylos {
 struct GemmChoice {
   std::string_view name;  // of static storage
 
-  static const GemmChoice automatic, measure, onednn, tiles, cublaslt, kokkos;
+  static const GemmChoice automatic, measure, onednn, tiles, cublaslt, hipblaslt, kokkos;
 
   bool operator==(const GemmChoice&) const = default;
 };
@@ -24,11 +24,12 @@ inline constexpr GemmChoice GemmChoice::measure{"measure"};
 inline constexpr GemmChoice GemmChoice::onednn{"onednn"};
 inline constexpr GemmChoice GemmChoice::tiles{"tiles"};
 inline constexpr GemmChoice GemmChoice::cublaslt{"cublaslt"};
+inline constexpr GemmChoice GemmChoice::hipblaslt{"hipblaslt"};
 inline constexpr GemmChoice GemmChoice::kokkos{"kokkos"};
 
 /// The engines of all builds.
 inline constexpr GemmChoice gemm_engines[] = {GemmChoice::onednn, GemmChoice::tiles, GemmChoice::cublaslt,
-                                              GemmChoice::kokkos};
+                                              GemmChoice::hipblaslt, GemmChoice::kokkos};
 
 /// The order in which attention's backward pass adds its sums, where a library chooses it. `any_order` takes
 /// less memory and may be faster, but the same operands may give different bits each time.

@@ -3,34 +3,20 @@
 #include <algorithm>
 
 #include "mylos/base/device/region.hpp"
-#include "mylos/kernels/launch/reduce.hpp"
 
 namespace mylos {
-namespace {
-
-std::size_t workspace_bytes(std::span<const std::int64_t> lengths) {
-  std::size_t partials = 0;
-  for (const std::int64_t length : lengths) partials = std::max(partials, partial_sums_bytes(length));
-  return aligned_bytes(partials);
-}
-
-}  // namespace
-
 std::size_t GradientCheck::memory_bytes(std::span<const std::int64_t> lengths, bool exact) {
   return view_bytes(lengths.size() * sizeof(float)) + lengths.size() * sizeof(double) +
-         (exact ? ExactSquares::memory_bytes(lengths) : workspace_bytes(lengths));
+         (exact ? ExactSquares::memory_bytes(lengths) : SumsOfSquares::memory_bytes(lengths));
 }
 
 GradientCheck::GradientCheck(std::span<const Tensor> slices, std::span<const float> divisors, int rank,
                              std::optional<ExactSquares> exact)
-    : slices_(slices.begin(), slices.end()),
-      divisors_("gradient divisors", divisors.size()),
+    : divisors_("gradient divisors", divisors.size()),
       sums_("gradient squares", slices.size()),
       exact_(std::move(exact)),
       rank_(rank) {
-  std::vector<std::int64_t> lengths;
-  for (const Tensor& slice : slices) lengths.push_back(slice.size());
-  if (!exact_) workspace_ = Arena("gradient check", workspace_bytes(lengths));
+  if (!exact_) squares_.emplace(slices);
   const auto on_host = Kokkos::create_mirror_view(divisors_);
   std::copy(divisors.begin(), divisors.end(), on_host.data());
   Kokkos::deep_copy(divisors_, on_host);
@@ -38,12 +24,10 @@ GradientCheck::GradientCheck(std::span<const Tensor> slices, std::span<const flo
 
 void GradientCheck::run(const Execution& exec, const float* scale, const AgreementBuffer& agreement) const {
   const Region region("check");
-  auto* partials = reinterpret_cast<double*>(workspace_.data());
   if (exact_) {
     exact_->sum(exec, sums_.data());  // the sum of all buckets; the other sums stay 0
   } else {
-    for (std::size_t i = slices_.size(); i-- > 0;)
-      sum_of_squares(exec, slices_[i], partials, sums_.data() + i);
+    squares_->run(exec, sums_.data());
   }
 
   const auto sums = sums_;

@@ -5,10 +5,9 @@
 
 #include <optional>
 #include <span>
-#include <vector>
 
-#include "mylos/base/device/arena.hpp"
 #include "mylos/comm/group/agreement.hpp"
+#include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/precision/exact_squares.hpp"
 
 namespace mylos {
@@ -28,10 +27,9 @@ class GradientCheck {
   [[nodiscard]] static std::size_t memory_bytes(std::span<const std::int64_t> lengths, bool exact = false);
 
  private:
-  std::vector<Tensor> slices_;
   Kokkos::View<float*, Device> divisors_;
   Kokkos::View<double*, Device> sums_;  // of squares, per slice
-  Arena workspace_;
+  std::optional<SumsOfSquares> squares_;
   std::optional<ExactSquares> exact_;
   int rank_;
 };

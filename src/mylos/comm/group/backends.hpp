@@ -1,5 +1,5 @@
-// The communication backends of a build. Each is described in the file of its name; no_nccl.cpp replaces the
-// NCCL backend in builds without NCCL.
+// The communication backends of a build. Each is described in the file that defines it: mpi_communicator.cpp,
+// src/mylos/device/nccl/collectives.cpp; src/mylos/device/none/collectives.cpp in builds without NCCL.
 #pragma once
 
 #include <array>

@@ -1,13 +1,16 @@
 #include "mylos/comm/ranks/same_code.hpp"
 
+#include "mylos/base/device/devices.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
 
 namespace mylos {
 
 void require_same_code(RankGroup& ranks) {
-  const auto versions =
-      values_of_ranks(ranks, fmt::format("Mylos {} compiled for {}", code_version(), compiled_for()));
+  const std::string_view vendor = device_vendor();
+  const auto versions = values_of_ranks(
+      ranks, fmt::format("Mylos {} compiled for {}{}{}{}", code_version(), compiled_for(),
+                         vendor.empty() ? "" : " with ", vendor, vendor.empty() ? "" : " devices"));
   if (versions.size() == 1) return;
   fail_input(
       ErrorId::ranks_disagree,

@@ -24,8 +24,8 @@ struct GpuOfRank {
 /// Returns the GPU of every rank, in rank order. All ranks call it.
 [[nodiscard]] std::vector<GpuOfRank> gpus_of_ranks(RankGroup& ranks);
 
-/// Throws Error (bad_input) on every rank if two ranks share a device, or have instances (MIG) of one GPU: NCCL
-/// forbids both.
+/// Throws Error (bad_input) on every rank if two ranks share a device, or have instances (MIG) of one GPU:
+/// NCCL forbids both.
 void require_a_gpu_per_rank(const std::vector<DeviceId>& devices, const std::vector<GpuOfRank>& gpus);
 
 }  // namespace mylos

@@ -53,7 +53,8 @@ std::size_t bytes_of(std::int64_t count, DType type) {
 struct Contest {
   GemmProblem whole;
   GemmProblem part;
-  std::vector<double> seconds = {};  // the best time of each engine
+  std::vector<std::size_t> rivals = {};  // engines, each different for this GEMM
+  std::vector<double> seconds = {};      // the best time of each engine
   int rounds = 0;
   bool decided = false;
 
@@ -71,6 +72,7 @@ class Operands {
   Operands(const Execution& execution, const std::vector<Contest>& contests,
            const std::vector<GemmEngine*>& rivals) {
     std::size_t result = 0;
+    std::size_t row_sums = 0;
     std::size_t workspace = 0;
     for (const Contest& contest : contests) {
       const GemmProblem& part = contest.part;
@@ -79,10 +81,12 @@ class Operands {
       }
       noise_ = std::max({noise_, part.m * part.k, part.k * part.n, part.n});
       result = std::max(result, bytes_of(part.m * part.n, part.c));
+      row_sums = std::max(row_sums, part.row_sums ? bytes_of(part.m, part.c) : 0);
       for (GemmEngine* engine : rivals) workspace = std::max(workspace, engine->workspace_bytes(part));
     }
     for (const DType type : types_) of_type_ += bytes_of(noise_, type);
-    workspace_ = 2 * of_type_ + aligned_bytes(result);
+    row_sums_ = 2 * of_type_ + aligned_bytes(result);
+    workspace_ = row_sums_ + aligned_bytes(row_sums);
     arena_ = Arena("products to measure", workspace_ + aligned_bytes(workspace));
     for (const std::size_t copy : {std::size_t{0}, of_type_}) fill(execution, copy);
     execution.fence("operands to measure");
@@ -90,7 +94,8 @@ class Operands {
 
   [[nodiscard]] GemmOperands of(const GemmProblem& part) const {
     const void* bias = part.bias ? at(of_type_ + offset_of(part.bias_type)) : nullptr;
-    return {at(offset_of(part.a)), at(of_type_ + offset_of(part.b)), at(2 * of_type_), bias};
+    return {at(offset_of(part.a)), at(of_type_ + offset_of(part.b)), at(2 * of_type_), bias,
+            part.row_sums ? at(row_sums_) : nullptr};
   }
   [[nodiscard]] void* workspace() const { return at(workspace_); }
 
@@ -109,6 +114,7 @@ class Operands {
   std::vector<DType> types_;   // of all operands
   std::int64_t noise_ = 1;     // elements of an operand
   std::size_t of_type_ = 0;    // bytes of one operand in each of the types
+  std::size_t row_sums_ = 0;   // offset of the row sums
   std::size_t workspace_ = 0;  // offset of the workspace
   Arena arena_;
 };
@@ -121,25 +127,37 @@ double seconds_of(const Execution& execution, GemmEngine& engine, const GemmProb
   return seconds_since(start);
 }
 
+/// Returns the engines that compute the GEMM in different ways: several may use the same algorithm.
+std::vector<std::size_t> different_rivals(const GemmProblem& product,
+                                          const std::vector<GemmEngine*>& rivals) {
+  std::vector<std::size_t> different;
+  for (std::size_t i = 0; i < rivals.size(); ++i) {
+    const auto is_same = [&](std::size_t other) {
+      return rivals[other]->engine_of(product) == rivals[i]->engine_of(product);
+    };
+    if (std::none_of(different.begin(), different.end(), is_same)) different.push_back(i);
+  }
+  return different;
+}
+
 /// Returns the distinct GEMMs that more than one engine can compute, the largest first.
 std::vector<Contest> contests_of(const std::vector<GemmProblem>& products,
                                  const std::vector<GemmEngine*>& rivals) {
   std::vector<Contest> contests;
   for (const GemmProblem& product : products) {
     const auto is_same = [&](const Contest& other) { return same_product(other.whole, product); };
-    const auto by_first = [&](const GemmEngine* engine) {
-      return engine->engine_of(product) == rivals.front()->engine_of(product);
-    };
     if (std::any_of(contests.begin(), contests.end(), is_same)) continue;
-    if (std::all_of(rivals.begin(), rivals.end(), by_first)) continue;
-    contests.push_back({product, product});
+    std::vector<std::size_t> different = different_rivals(product, rivals);
+    if (different.size() < 2) continue;
+    contests.push_back({product, product, std::move(different)});
     contests.back().seconds.assign(rivals.size(), std::numeric_limits<double>::infinity());
   }
   const double share = max_flops / static_cast<double>(std::max<std::size_t>(1, contests.size()));
   for (Contest& contest : contests) {
     if constexpr (memory_is_host)
       contest.part = part_of(contest.whole, std::max(share, min_flops_of_product));
-    contest.part.row_sums = false;
+    // On hosts the sums are a small part of the time.
+    contest.part.row_sums = !memory_is_host && contest.whole.row_sums;
   }
   std::stable_sort(contests.begin(), contests.end(), [](const Contest& one, const Contest& other) {
     return flops_of(one.part) > flops_of(other.part);
@@ -149,7 +167,7 @@ std::vector<Contest> contests_of(const std::vector<GemmProblem>& products,
 
 void run_round(const Execution& execution, Contest& contest, const std::vector<GemmEngine*>& rivals,
                const Operands& operands) {
-  for (std::size_t i = 0; i < rivals.size(); ++i) {
+  for (const std::size_t i : contest.rivals) {
     const double seconds = seconds_of(execution, *rivals[i], contest.part, operands);
     contest.seconds[i] = std::min(contest.seconds[i], seconds);
   }
@@ -174,7 +192,7 @@ GemmMeasurement measure_products(const Execution& execution, GemmEngine& gemm,
                       [](double sum, const Contest& contest) { return sum + flops_of(contest.part); });
   const double limit = std::clamp(seconds_per_flop * flops, min_seconds, max_seconds);
   for (const Contest& contest : contests) {  // a warm-up: engines create what they cache
-    for (GemmEngine* engine : rivals) seconds_of(execution, *engine, contest.part, operands);
+    for (const std::size_t i : contest.rivals) seconds_of(execution, *rivals[i], contest.part, operands);
   }
   for (int round = 0; round < max_rounds; ++round) {
     for (Contest& contest : contests) {

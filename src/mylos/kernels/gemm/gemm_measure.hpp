@@ -12,9 +12,9 @@ struct GemmMeasurement {
   double seconds = 0;
 };
 
-/// Times the alternatives of `gemm` alternately on each GEMM, in temporary memory, and makes `gemm` choose
-/// the fastest. Large GEMMs are reduced, so that this takes at most one or two seconds (2 cores with AVX2);
-/// clear cases need few runs.
+/// Times the alternatives of `gemm` alternately on each GEMM, on a device with its row sums, in temporary
+/// memory, and makes `gemm` choose the fastest. Large GEMMs are reduced, so that this takes at most one or
+/// two seconds (2 cores with AVX2); clear cases need few runs.
 GemmMeasurement measure_products(const Execution& execution, GemmEngine& gemm,
                                  const std::vector<GemmProblem>& products);
 

@@ -35,8 +35,10 @@ LibraryProduct library_product(const GemmProblem& problem) {
   };
 }
 
-std::vector<ProductWay> ways_of(const GemmProblem& problem) {
+std::vector<ProductWay> ways_of(const GemmProblem& problem, RowSums row_sums) {
   std::vector<ProductWay> ways;
+  const bool sums_first = row_sums == RowSums::separate;
+  if (problem.row_sums && sums_first) ways.push_back(ProductWay::library_then_sums);
   const bool has_type_of_c = problem.bias_type == problem.c;
   if (!problem.bias || has_type_of_c) ways.push_back(ProductWay::library);
   if (problem.bias && problem.c == DType::fp32) {
@@ -44,7 +46,7 @@ std::vector<ProductWay> ways_of(const GemmProblem& problem) {
   } else if (problem.bias && has_type_of_c && !problem.accumulate) {
     ways.push_back(ProductWay::library_after_bias);
   }
-  if (problem.row_sums) ways.push_back(ProductWay::library_then_sums);
+  if (problem.row_sums && !sums_first) ways.push_back(ProductWay::library_then_sums);
   if (problem.gelu_derivative) ways.push_back(ProductWay::library_then_gelu);
   ways.push_back(ProductWay::kokkos);
   return ways;

@@ -4,23 +4,20 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
-#include "mylos/kernels/launch/column_sums.hpp"
+#include "mylos/kernels/launch/long_column_sums.hpp"
 
 namespace mylos {
 
 namespace launch {
 
 template <class Input, class Output>
-void sum_rows_of_a(const Execution& execution, const GemmProblem& problem, const Input* a, Output* row_sums) {
-  const std::int64_t rows = problem.m;
+void sum_rows_of_a(const Execution& execution, const GemmProblem& problem, const Input* a, Output* row_sums,
+                   void* workspace) {
   const bool accumulate = problem.accumulate;
-  const auto tile = KOKKOS_LAMBDA(std::int64_t at, std::int64_t first, std::int64_t count, float* value) {
-    for_each_in_tile(count, [&](std::int64_t i) { value[i] = to_float(a[at * rows + first + i]); });
-  };
   const auto store = KOKKOS_LAMBDA(std::int64_t row, float sum) {
     row_sums[row] = from_float<Output>(accumulate ? to_float(row_sums[row]) + sum : sum);
   };
-  sum_columns(execution, "gemm_row_sums", problem.k, rows, tile, store);
+  long_column_sums(execution, "gemm_row_sums", a, problem.k, problem.m, store, workspace);
 }
 
 template <class Output>
@@ -34,12 +31,14 @@ void add_row_sums(const Execution& execution, const GemmProblem& problem, const 
 
 }  // namespace launch
 
-/// Sums the rows of A, which is stored [k, m]; adds to the old sums if C is added to.
+/// Sums the rows of A, which is stored [k, m]; adds to the old sums if C is added to. `workspace`:
+/// long_column_sums_workspace bytes.
 inline void sum_rows_of_a(const Execution& execution, const GemmProblem& problem, const void* a,
-                          void* row_sums) {
+                          void* row_sums, void* workspace) {
   dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
     dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
-      launch::sum_rows_of_a(execution, problem, static_cast<const Input*>(a), static_cast<Output*>(row_sums));
+      launch::sum_rows_of_a(execution, problem, static_cast<const Input*>(a), static_cast<Output*>(row_sums),
+                            workspace);
     });
   });
 }

@@ -1,8 +1,9 @@
 // Rows whose elements a kernel reads more than once. ReadRow reads them from memory each time; HeldRow reads
 // them once and holds them in registers. For device kernels only.
 //
-// In both, lane l has the tiles l, l + lanes, ..., in this order, so that sums over either are bitwise equal.
-// Only the first `counted` elements belong to the row; padding is treated as minus infinity.
+// In both, each thread has a segment of the row, and its lanes take the segment's tiles in turn (RowTiles),
+// so that sums over either are bitwise equal. Only the first `counted` elements belong to the row; padding is
+// treated as minus infinity.
 #pragma once
 
 #include <utility>
@@ -25,26 +26,52 @@ KOKKOS_FORCEINLINE_FUNCTION void clear_padding(Elements<T>& tile, std::int64_t c
 
 }  // namespace device_tile
 
+/// The columns of each lane's tiles. Within a lane their distance is a constant, so that a device computes
+/// one address and not one for each tile.
+class RowTiles {
+ public:
+  static constexpr std::int32_t step = launch::lanes_of_thread * static_cast<std::int32_t>(tile_width);
+
+  /// `threads`: those that process a row.
+  RowTiles(std::int64_t columns, std::int64_t threads)
+      : columns_(static_cast<std::int32_t>(columns)),
+        segment_(static_cast<std::int32_t>(launch::ceiling_quotient(columns, threads * step)) * step) {}
+
+  /// Returns the first column of a lane's first tile.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t first(std::int64_t lane) const {
+    constexpr auto width = static_cast<std::int32_t>(tile_width);
+    return thread_of(lane) * segment_ + static_cast<std::int32_t>(lane) % launch::lanes_of_thread * width;
+  }
+  /// Returns the number of columns from there to the end of the thread's segment. Not positive if the lane
+  /// has no tile.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t room(std::int64_t lane) const {
+    const std::int32_t end = (thread_of(lane) + 1) * segment_;
+    return (end < columns_ ? end : columns_) - first(lane);
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t columns() const { return columns_; }
+
+ private:
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static std::int32_t thread_of(std::int64_t lane) {
+    return static_cast<std::int32_t>(lane) / launch::lanes_of_thread;
+  }
+
+  std::int32_t columns_;
+  std::int32_t segment_;
+};
+
 /// Elements in memory, at most 2^30.
 template <class T>
 class ReadRow {
  public:
-  KOKKOS_FORCEINLINE_FUNCTION ReadRow(const DeviceRow& row, const T* from, std::int64_t columns,
-                                      std::int64_t counted)
-      : from_(from),
-        columns_(static_cast<std::int32_t>(columns)),
-        counted_(static_cast<std::int32_t>(counted)),
-        step_(static_cast<std::int32_t>(row.lanes() * tile_width)) {}
+  KOKKOS_FORCEINLINE_FUNCTION ReadRow(const RowTiles& tiles, const T* from, std::int64_t counted)
+      : tiles_(tiles), from_(from), counted_(static_cast<std::int32_t>(counted)) {}
 
   /// Calls body(first_column, elements) for every tile of a lane of the row.
   template <class Body>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_tile_of(std::int64_t lane, const Body& body) const {
-    const auto start = static_cast<std::int32_t>(lane * tile_width);
-    for (std::int32_t first = start; first < columns_; first += step_) {
-      device_tile::Elements<T> tile = device_tile::load(from_ + first, width(first));
-      device_tile::clear_padding(tile, counted_ - first);
-      body(first, tile);
-    }
+    const std::int32_t start = tiles_.first(lane);
+    const std::int32_t room = tiles_.room(lane);
+    for (std::int32_t at = 0; at < room; at += RowTiles::step) body(start + at, tile(start + at));
   }
   /// Rounds the values of a tile and writes them to another row of this layout.
   KOKKOS_FORCEINLINE_FUNCTION void write(const float* values, std::int32_t first, T* to) const {
@@ -53,13 +80,17 @@ class ReadRow {
 
  private:
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t width(std::int32_t first) const {
-    return launch::smaller(tile_width, columns_ - first);
+    return launch::smaller(tile_width, tiles_.columns() - first);
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION device_tile::Elements<T> tile(std::int32_t first) const {
+    device_tile::Elements<T> tile = device_tile::load(from_ + first, width(first));
+    device_tile::clear_padding(tile, counted_ - first);
+    return tile;
   }
 
+  RowTiles tiles_;
   const T* from_;
-  std::int32_t columns_;
   std::int32_t counted_;
-  std::int32_t step_;
 };
 
 /// Elements in registers, of a row that for_each_held_row passes. The row consists of complete, aligned
@@ -67,26 +98,37 @@ class ReadRow {
 template <class T>
 class HeldRow {
  public:
-  /// They take 32 registers of the 64 that a lane has if 1024 lanes process a row.
-  static constexpr int tiles_of_lane = 16 / sizeof(T);
+  /// They take at most 100 registers of the 128 that a lane has if 512 lanes process a row. So two blocks of
+  /// 256 lanes, of which one computes while the other one reads, fit on an NVIDIA multiprocessor.
+  static constexpr int tiles_of_lane = 400 / (tile_width * sizeof(T));
 
-  KOKKOS_FORCEINLINE_FUNCTION HeldRow(const DeviceRow& row, const T* from, std::int64_t columns,
+  KOKKOS_FORCEINLINE_FUNCTION HeldRow(const DeviceRow& row, const RowTiles& tiles, const T* from,
                                       std::int64_t counted)
-      : columns_(static_cast<std::int32_t>(columns)),
-        step_(static_cast<std::int32_t>(row.lanes() * tile_width)) {
+      : tiles_(tiles) {
     row.for_each_lane([&](std::int64_t lane) {
-      for_each_held_tile(lane, [&](int place, std::int32_t first) {
-        Elements tile = *reinterpret_cast<const Elements*>(from + first);
-        device_tile::clear_padding(tile, counted - first);
-        tiles_[lane % lanes_here][place] = Kokkos::bit_cast<Words>(tile);
+      Words* const held = held_[lane % lanes_here];
+      const std::int32_t room = tiles_.room(lane);
+      const T* const start = from + tiles_.first(lane);
+      for_each_place([&](int place) {
+        if (place * step < room) held[place] = *reinterpret_cast<const Words*>(start + place * step);
+      });
+      const std::int32_t belong = static_cast<std::int32_t>(counted) - tiles_.first(lane);
+      if (belong >= room) return;
+      for_each_place([&](int place) {
+        if (place * step >= room) return;
+        auto tile = Kokkos::bit_cast<Elements>(held[place]);
+        device_tile::clear_padding(tile, belong - place * step);
+        held[place] = Kokkos::bit_cast<Words>(tile);
       });
     });
   }
 
   template <class Body>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_tile_of(std::int64_t lane, const Body& body) const {
-    for_each_held_tile(lane, [&](int place, std::int32_t first) {
-      body(first, Kokkos::bit_cast<Elements>(tiles_[lane % lanes_here][place]));
+    const std::int32_t start = tiles_.first(lane);
+    const std::int32_t room = tiles_.room(lane);
+    for_each_place([&](int place) {
+      if (place * step < room) body(start + place * step, tile(lane, place));
     });
   }
   KOKKOS_FORCEINLINE_FUNCTION void write(const float* values, std::int32_t first, T* to) const {
@@ -99,17 +141,17 @@ class HeldRow {
   using Elements = device_tile::Elements<T>;
 
   /// The bits of a tile. Compilers would hold each 16-bit element in a separate register.
-  struct Words {
+  struct alignas(Elements) Words {
     std::uint32_t word[sizeof(Elements) / sizeof(std::uint32_t)];
   };
 
+  /// Calls body(place) for all tiles that a lane can hold, also for those beyond the row.
   template <class Body>
-  KOKKOS_FORCEINLINE_FUNCTION void for_each_held_tile(std::int64_t lane, const Body& body) const {
-    const auto start = static_cast<std::int32_t>(lane * tile_width);
-    unroll(std::make_integer_sequence<int, tiles_of_lane>{}, [&](int tile) {
-      const std::int32_t first = start + tile * step_;
-      if (first < columns_) body(tile, first);
-    });
+  KOKKOS_FORCEINLINE_FUNCTION static void for_each_place(const Body& body) {
+    unroll(std::make_integer_sequence<int, tiles_of_lane>{}, body);
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Elements tile(std::int64_t lane, int place) const {
+    return Kokkos::bit_cast<Elements>(held_[lane % lanes_here][place]);
   }
   /// Unrolls the loop explicitly: only arrays with constant indices are held in registers.
   template <int... tiles, class Body>
@@ -120,9 +162,10 @@ class HeldRow {
   // A thread of an emulated device holds the elements of all its lanes.
   static constexpr int lanes_here = emulates_device ? launch::lanes_of_thread : 1;
 
-  std::int32_t columns_;
-  std::int32_t step_;
-  Words tiles_[lanes_here][tiles_of_lane];
+  static constexpr std::int32_t step = RowTiles::step;
+
+  RowTiles tiles_;
+  Words held_[lanes_here][tiles_of_lane];
 };
 
 namespace launch {
@@ -138,13 +181,23 @@ std::int64_t threads_to_hold(std::int64_t columns) {
 
 }  // namespace launch
 
-/// Returns true if HeldRow can hold consecutive rows that start at `rows`. The registers suffice for 65,536
-/// elements of 16 bits or half that number of floats.
+/// Returns true if HeldRow can hold consecutive rows that start at `rows`. The registers suffice for 102,400
+/// elements of 16 bits, or 49,152 floats.
 template <class T>
 bool can_be_held(const T* rows, std::int64_t columns) {
-  constexpr std::int64_t max_threads = emulates_device ? 8 : 32;
+  constexpr std::int64_t max_threads = emulates_device ? 8 : 16;
   return columns > 0 && columns % tile_width == 0 && device_tile::is_aligned<tile_width>(rows) &&
          launch::threads_to_hold<T>(columns) <= max_threads;
+}
+
+/// Returns the tiles of the lanes that for_each_held_row passes.
+template <class T>
+RowTiles held_tiles(std::int64_t columns) {
+  return {columns, launch::threads_to_hold<T>(columns)};
+}
+/// Returns the tiles of the lanes that for_each_row passes.
+inline RowTiles read_tiles(std::int64_t columns) {
+  return {columns, launch::threads_of_row(columns)};
 }
 
 /// Calls body(row_index, row) for every row, as for_each_row does. The body may hold one HeldRow<T> of
@@ -153,7 +206,7 @@ template <class T, class Body>
 void for_each_held_row(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
                        const Body& body) {
   static_assert(launch::captures_little<Body>);
-  using Teams = Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<1024, 1>>;
+  using Teams = Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<512, 1>>;
   const auto threads = static_cast<int>(launch::threads_to_hold<T>(columns));
   Kokkos::parallel_for(
       name.string(), Teams(exec, static_cast<int>(rows), threads, launch::lanes_of_thread),

@@ -16,6 +16,7 @@ struct LanesOfThread {
   }
   KOKKOS_FORCEINLINE_FUNCTION static auto one(const Member& member) { return Kokkos::PerThread(member); }
   KOKKOS_FORCEINLINE_FUNCTION static std::int64_t count(const Member&) { return lanes_of_thread; }
+  KOKKOS_FORCEINLINE_FUNCTION static int index(const Member&, int lane_of_thread) { return lane_of_thread; }
 };
 
 }  // namespace launch

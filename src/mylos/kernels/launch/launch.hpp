@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "mylos/base/device/emulation.hpp"
+#include "mylos/base/device/lanes.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/kernels/launch/divisor.hpp"
 
@@ -183,7 +184,7 @@ class HostRow {
 
 namespace launch {
 
-inline constexpr int lanes_of_thread = 32;
+inline constexpr int lanes_of_thread = device_lanes;
 
 /// All lanes of a team of device threads.
 struct LanesOfTeam {
@@ -194,6 +195,10 @@ struct LanesOfTeam {
   KOKKOS_FORCEINLINE_FUNCTION static auto one(const Member& member) { return Kokkos::PerTeam(member); }
   KOKKOS_FORCEINLINE_FUNCTION static std::int64_t count(const Member& member) {
     return std::int64_t{lanes_of_thread} * member.team_size();
+  }
+  /// Returns the index of a lane of the current thread.
+  KOKKOS_FORCEINLINE_FUNCTION static int index(const Member& member, int lane_of_thread) {
+    return member.team_rank() * lanes_of_thread + lane_of_thread;
   }
   KOKKOS_FORCEINLINE_FUNCTION static void barrier(const Member& member) { member.team_barrier(); }
 };
@@ -269,10 +274,13 @@ class RowOfLanes {
   }
 
  private:
+  /// Kokkos does not state it. The maximum, because compilers replace a plain assignment by the loop's last
+  /// value, which takes a division.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t current_lane() const {
-    std::int64_t found = 0;
-    for_each(lanes(), [&](std::int64_t lane) { found = lane; });
-    return found;
+    int of_thread = 0;
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(member_, launch::lanes_of_thread),
+                         [&](int lane) { of_thread = lane > of_thread ? lane : of_thread; });
+    return Lanes::index(member_, of_thread);
   }
 
   const Member& member_;
@@ -284,7 +292,7 @@ using Row = std::conditional_t<runs_on_host, HostRow, DeviceRow>;
 
 namespace launch {
 
-/// Returns the number of threads of 32 lanes that process a row together: one if the row has at most 8 tiles
+/// Returns the number of threads that process a row together: one if the row has at most 8 tiles
 /// per lane, because then no thread waits for another. An emulated device uses more, to test that they do
 /// wait.
 inline int threads_of_row(std::int64_t columns) {

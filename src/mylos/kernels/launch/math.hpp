@@ -7,6 +7,8 @@
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 
+#include "mylos/base/device/hardware_math.hpp"
+
 namespace mylos::math {
 
 KOKKOS_FORCEINLINE_FUNCTION float absolute(float x) {
@@ -128,6 +130,19 @@ KOKKOS_FORCEINLINE_FUNCTION CosineSine cosine_sine(double angle) {
   return {quarter == 1 || quarter == 2 ? -x : x, quarter >= 2 ? -y : y};
 }
 
+/// Functions with the same bits everywhere.
+struct Portable {
+  KOKKOS_FORCEINLINE_FUNCTION static float exp(float x) { return math::exp(x); }
+  KOKKOS_FORCEINLINE_FUNCTION static float reciprocal(float x) { return 1.0f / x; }
+};
+
+/// Those of a device, with a relative error of at most hardware::max_error; e^x has in addition 2^-23.6 |x|,
+/// by the rounding of its argument.
+struct Hardware {
+  KOKKOS_FORCEINLINE_FUNCTION static float exp(float x) { return hardware::exp2(x * 1.44269504f); }
+  KOKKOS_FORCEINLINE_FUNCTION static float reciprocal(float x) { return hardware::reciprocal(x); }
+};
+
 /// The standard normal distribution at a point x.
 struct Normal {
   float cumulative;  // P(X <= x)
@@ -137,10 +152,11 @@ struct Normal {
 /// Returns both values from one exponential: P(X <= -a) = e^(-a^2/2) u p(u) with u = 1 / (1 + 0.3 a). p is a
 /// minimax polynomial for erfcx(a / sqrt 2) / (2 u) on 0 <= a <= 15 (relative error 4e-9), computed for this
 /// file.
+template <class Functions = Portable>
 KOKKOS_FORCEINLINE_FUNCTION Normal normal(float x) {
   const float a = absolute(x);
-  const float gaussian = exp(-0.5f * (a * a));
-  const float u = 1.0f / (1.0f + 0.3f * a);
+  const float gaussian = Functions::exp(-0.5f * (a * a));
+  const float u = Functions::reciprocal(1.0f + 0.3f * a);
   float p = -2.062872052e-02f;
   p = p * u + 1.124651134e-01f;
   p = p * u - 2.282855362e-01f;

@@ -1,19 +1,39 @@
-// Reductions of a tensor to one number in device memory. Results do not depend on the number of threads.
+// Reductions of tensors to numbers in device memory. Results do not depend on the number of threads.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "mylos/base/device/arena.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {
 
-/// Returns the bytes of workspace that sum_of_squares needs for `count` elements.
-[[nodiscard]] std::size_t partial_sums_bytes(std::int64_t count);
+/// The elements of a tensor, and the first of their blocks.
+struct SummedTensor {
+  const void* elements;
+  std::int64_t count;
+  std::int64_t first_block;
+  DType type;
+};
 
-/// Writes the sum of the squares of all elements to *result, in double. It is infinite or NaN if and only if
-/// an element is.
-void sum_of_squares(const Execution& exec, const ConstTensor& tensor, double* partial_sums, double* result);
+/// Sums the squares of the elements of each of several tensors, in two launches for all of them.
+class SumsOfSquares {
+ public:
+  explicit SumsOfSquares(std::span<const Tensor> tensors);
+  /// Returns the bytes of device memory for tensors of these lengths.
+  [[nodiscard]] static std::size_t memory_bytes(std::span<const std::int64_t> lengths);
+
+  /// Writes the sum of tensor i, in double, to results[i]. It is infinite or NaN if and only if an element
+  /// is.
+  void run(const Execution& exec, double* results) const;
+
+ private:
+  std::int64_t blocks_ = 0;
+  Kokkos::View<SummedTensor*, Device> tensors_;
+  Arena partial_sums_;  // of each block
+};
 
 /// Writes the index of the first element that is infinite or NaN to *index; -1 if there is none. For
 /// diagnosis only: it is slow, because it uses only the threads of one row.

@@ -21,7 +21,7 @@ class RoundingBits {
   KOKKOS_INLINE_FUNCTION void of_tile(std::int64_t first, [[maybe_unused]] std::int64_t count,
                                       std::uint16_t* bits) const {
     if constexpr (runs_on_host) {
-      of_tile_on_host(first, count, bits);
+      KOKKOS_IF_ON_HOST((of_tile_on_host(first, count, bits);))
     } else {
       of_block(block(first / elements_of_block), bits);
     }

@@ -37,7 +37,13 @@ struct LayerNorm {
 
 void layernorm_forward(const Execution& exec, const ConstTensor& x, const ConstTensor& gamma,
                        const ConstTensor& beta, const Tensor& y, float* mean, float* rstd, float epsilon) {
-  norm_rows::forward<LayerNorm>(exec, "layernorm", x, gamma, beta, y, mean, rstd, epsilon);
+  norm_rows::forward<LayerNorm>(exec, "layernorm", nullptr, x, gamma, beta, y, mean, rstd, epsilon);
+}
+
+void layernorm_forward_of_sum(const Execution& exec, const ResidualSum& sum, const ConstTensor& gamma,
+                              const ConstTensor& beta, const Tensor& y, float* mean, float* rstd,
+                              float epsilon) {
+  norm_rows::forward<LayerNorm>(exec, "layernorm", &sum, sum.x, gamma, beta, y, mean, rstd, epsilon);
 }
 
 std::size_t layernorm_backward_workspace(std::int64_t rows, std::int64_t columns) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "mylos/base/tensor.hpp"
+#include "mylos/kernels/norm/residual_sum.hpp"
 
 namespace mylos {
 
@@ -17,6 +18,13 @@ namespace mylos {
 /// are in float.
 void layernorm_forward(const Execution& exec, const ConstTensor& x, const ConstTensor& gamma,
                        const ConstTensor& beta, const Tensor& y, float* mean, float* rstd, float epsilon);
+
+/// Computes the sum x and normalises it, with the bits of residual_forward and layernorm_forward. On
+/// devices this is one kernel for rows of at most 2048 elements, a multiple of eight, in the weights' type,
+/// and without dropout.
+void layernorm_forward_of_sum(const Execution& exec, const ResidualSum& sum, const ConstTensor& gamma,
+                              const ConstTensor& beta, const Tensor& y, float* mean, float* rstd,
+                              float epsilon);
 
 /// Returns the bytes of workspace that layernorm_backward needs.
 [[nodiscard]] std::size_t layernorm_backward_workspace(std::int64_t rows, std::int64_t columns);

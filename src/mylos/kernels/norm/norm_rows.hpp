@@ -13,6 +13,8 @@
 #include "mylos/kernels/launch/row_sums.hpp"
 #include "mylos/kernels/launch/store.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
+#include "mylos/kernels/norm/held_norm.hpp"
+#include "mylos/kernels/norm/residual_sum.hpp"
 
 namespace mylos::norm_rows {
 
@@ -60,9 +62,45 @@ void forward_rows(const Execution& exec, KernelName name, const ConstTensor& x_t
       });
 }
 
+/// Holds each row in registers, if the lanes of a thread can. `sum`: gives x, or null. Returns false if
+/// nothing was done.
+template <class Kind, class T>
+bool forward_held(const Execution& exec, KernelName name, const ResidualSum* sum, const ConstTensor& x,
+                  const ConstTensor& weight, const ConstTensor& bias, const Tensor& y, float* mean,
+                  float* rstd, float epsilon) {
+  const std::int64_t columns = x.columns();
+  const held_norm::ForwardRows<T> all{
+      weight.as<T>(), bias.empty() ? nullptr : bias.as<T>(), y.as<T>(), mean, rstd, columns, epsilon};
+  const auto whole = [&](const T* first) { return first == nullptr || has_whole_tiles(first, columns); };
+  if (!whole(x.as<T>()) || !whole(all.weight) || !whole(all.bias) || !whole(all.y)) return false;
+  if (sum == nullptr) {
+    return held_norm::with_tiles<4, 8>(columns, [&](auto tiles) {
+      held_norm::forward<Kind, T, tiles.value>(exec, name, x.as<T>(), x.rows(), all);
+    });
+  }
+  if (sum->dropout.active()) return false;  // its random numbers need the registers
+  const held_norm::SummedRows<T> added{sum->past.as<T>(), sum->branch.as<T>(), sum->x.as<T>()};
+  if (!whole(added.past) || !whole(added.branch)) return false;
+  return held_norm::with_tiles<4, 8>(columns, [&](auto tiles) {
+    held_norm::forward_of_sum<Kind, T, tiles.value>(exec, name, added, x.rows(), all);
+  });
+}
+
+/// `sum`: is computed first and gives x, or null.
 template <class Kind>
-void forward(const Execution& exec, KernelName name, const ConstTensor& x, const ConstTensor& weight,
-             const ConstTensor& bias, const Tensor& y, float* mean, float* rstd, float epsilon) {
+void forward(const Execution& exec, KernelName name, const ResidualSum* sum, const ConstTensor& x,
+             const ConstTensor& weight, const ConstTensor& bias, const Tensor& y, float* mean, float* rstd,
+             float epsilon) {
+  if constexpr (!runs_on_host) {
+    bool done = false;
+    if (x.type() == weight.type()) {
+      dispatch(x.type(), [&]<class T>(TypeTag<T>) {
+        done = forward_held<Kind, T>(exec, name, sum, x, weight, bias, y, mean, rstd, epsilon);
+      });
+    }
+    if (done) return;
+  }
+  if (sum != nullptr) residual_forward(exec, sum->past, sum->branch, sum->x, sum->dropout);
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
     dispatch(weight.type(), [&]<class W>(TypeTag<W>) {
       forward_rows<Kind, T, W>(exec, name, x, weight, bias, y, mean, rstd, epsilon);
@@ -199,8 +237,24 @@ void backward_by_lanes(const Execution& exec, KernelName name, const BackwardRow
       });
 }
 
+/// Writes the same sums if the lanes of a thread can hold a row. Returns false if nothing was done.
+template <class Kind, class T>
+bool backward_held(const Execution& exec, KernelName name, const BackwardRows<T, T>& all, float* workspace) {
+  const auto whole = [&](const T* first) { return first == nullptr || has_whole_tiles(first, all.columns); };
+  if (!whole(all.x) || !whole(all.dy) || !whole(all.weight) || !whole(all.dx) || !whole(all.residual))
+    return false;
+  const held_norm::BackwardRows<T> rows{all.x,  all.dy,       all.weight, all.mean,   all.rstd,
+                                        all.dx, all.residual, all.rows,   all.columns};
+  return held_norm::with_tiles<3, 4>(all.columns, [&](auto tiles) {
+    held_norm::backward<Kind, T, tiles.value>(exec, name, rows, workspace);
+  });
+}
+
 template <class Kind, class T, class W>
 void backward_rows(const Execution& exec, KernelName name, const BackwardRows<T, W>& all, float* workspace) {
+  if constexpr (!runs_on_host && std::is_same_v<T, W>) {
+    if (backward_held<Kind>(exec, name, all, workspace)) return;
+  }
   if constexpr (!runs_on_host) {
     if (threads_of_lanes(block_sums<Kind>(all.columns)) > 0)
       return backward_by_lanes<Kind>(exec, name, all, workspace);

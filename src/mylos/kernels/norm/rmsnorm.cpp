@@ -36,7 +36,12 @@ struct RmsNorm {
 
 void rmsnorm_forward(const Execution& exec, const ConstTensor& x, const ConstTensor& weight, const Tensor& y,
                      float* rstd, float epsilon) {
-  norm_rows::forward<RmsNorm>(exec, "rmsnorm", x, weight, {}, y, nullptr, rstd, epsilon);
+  norm_rows::forward<RmsNorm>(exec, "rmsnorm", nullptr, x, weight, {}, y, nullptr, rstd, epsilon);
+}
+
+void rmsnorm_forward_of_sum(const Execution& exec, const ResidualSum& sum, const ConstTensor& weight,
+                            const Tensor& y, float* rstd, float epsilon) {
+  norm_rows::forward<RmsNorm>(exec, "rmsnorm", &sum, sum.x, weight, {}, y, nullptr, rstd, epsilon);
 }
 
 std::size_t rmsnorm_backward_workspace(std::int64_t rows, std::int64_t columns) {

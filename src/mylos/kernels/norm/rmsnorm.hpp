@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "mylos/base/tensor.hpp"
+#include "mylos/kernels/norm/residual_sum.hpp"
 
 namespace mylos {
 
@@ -15,6 +16,11 @@ namespace mylos {
 /// for backward: a float per row. Arithmetic and statistics are in float.
 void rmsnorm_forward(const Execution& exec, const ConstTensor& x, const ConstTensor& weight, const Tensor& y,
                      float* rstd, float epsilon);
+
+/// Computes the sum x and normalises it, with the bits of residual_forward and rmsnorm_forward; one kernel
+/// where layernorm_forward_of_sum is.
+void rmsnorm_forward_of_sum(const Execution& exec, const ResidualSum& sum, const ConstTensor& weight,
+                            const Tensor& y, float* rstd, float epsilon);
 
 /// Returns the bytes of workspace that rmsnorm_backward needs.
 [[nodiscard]] std::size_t rmsnorm_backward_workspace(std::int64_t rows, std::int64_t columns);

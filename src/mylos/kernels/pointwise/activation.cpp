@@ -22,18 +22,31 @@ struct Relu {
   KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return x < 0.0f ? 0.0f : x; }  // NaN stays NaN
   KOKKOS_FORCEINLINE_FUNCTION static float backward(float y, float d_out) { return y <= 0.0f ? 0.0f : d_out; }
 };
-struct Gelu {
+template <class Functions>
+struct GeluBy {
   static constexpr bool needs_kept = true;
-  KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return x * math::normal(x).cumulative; }
+  KOKKOS_FORCEINLINE_FUNCTION static float value(float x) {
+    return x * math::normal<Functions>(x).cumulative;
+  }
   KOKKOS_FORCEINLINE_FUNCTION static float backward(float x, float d_out) {
-    const math::Normal normal = math::normal(x);
+    const math::Normal normal = math::normal<Functions>(x);
     return d_out * (normal.cumulative + x * normal.density);
   }
 };
-struct GeluTanh : GeluTanhTerms {
+/// Returns 1 / (1 + 2^-x).
+template <class Functions>
+KOKKOS_FORCEINLINE_FUNCTION float binary_sigmoid(float x) {
+  if constexpr (std::is_same_v<Functions, math::Hardware>) {
+    return hardware::reciprocal(1.0f + hardware::exp2(-x));
+  } else {
+    return math::binary_sigmoid(x);
+  }
+}
+template <class Functions>
+struct GeluTanhBy : GeluTanhTerms {
   static constexpr bool needs_kept = true;
   KOKKOS_FORCEINLINE_FUNCTION static float logistic(float x, float square) {
-    return math::binary_sigmoid(x * (log2_e * slope + log2_e * slope * cubic * square));
+    return binary_sigmoid<Functions>(x * (log2_e * slope + log2_e * slope * cubic * square));
   }
   KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return x * logistic(x, x * x); }
   KOKKOS_FORCEINLINE_FUNCTION static float backward(float x, float d_out) {
@@ -44,6 +57,8 @@ struct GeluTanh : GeluTanhTerms {
     return d_out * (square >= 100.0f ? s : s + changing);
   }
 };
+using Gelu = GeluBy<math::Portable>;
+using GeluTanh = GeluTanhBy<math::Portable>;
 struct TanhOfInput {
   static constexpr bool needs_kept = true;
   KOKKOS_FORCEINLINE_FUNCTION static float value(float x) { return math::tanh(x); }
@@ -64,6 +79,24 @@ struct Silu {
     const float s = math::sigmoid(x);
     return d_out * (s + x * (s * (1.0f - s)));
   }
+};
+
+/// The implementation for elements of T. For 16 bits the device's own functions are accurate enough.
+template <class Function, class T>
+struct Implementation {
+  using type = Function;
+};
+template <class T>
+inline constexpr bool uses_hardware = !runs_on_host && !std::is_same_v<T, float>;
+template <class T>
+requires uses_hardware<T>
+struct Implementation<Gelu, T> {
+  using type = GeluBy<math::Hardware>;
+};
+template <class T>
+requires uses_hardware<T>
+struct Implementation<GeluTanh, T> {
+  using type = GeluTanhBy<math::Hardware>;
 };
 
 /// Calls function(TypeTag<Function>{}) with the struct above that implements the activation.
@@ -90,11 +123,24 @@ template <class Function, class T>
 inline constexpr bool has_host_tile = (runs_on_host && std::is_same_v<Function, GeluTanh> &&
                                        !std::is_same_v<T, float>);
 
+/// Without dropout a device's kernel needs few registers, so that more of its threads read at the same time.
+template <class Function, class T>
+void forward_elements(const Execution& exec, const T* in, std::int64_t elements, T* out) {
+  for_each_tile(
+      exec, "activation", elements, KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
+        map_tile(in + first, count, out + first,
+                 [](T x) { return from_float<T>(Function::value(to_float(x))); });
+      });
+}
+
 template <class Function, class T>
 void forward(const Execution& exec, const ConstTensor& in_tensor, const Tensor& out_tensor,
              const Dropout& dropout) {
   const T* in = in_tensor.as<T>();
   T* out = out_tensor.as<T>();
+  if constexpr (!runs_on_host) {
+    if (!dropout.active()) return forward_elements<Function>(exec, in, in_tensor.size(), out);
+  }
   const std::int64_t columns = in_tensor.columns();
   const DropoutMask mask(dropout);
   for_each_tile(
@@ -205,8 +251,9 @@ void activation_forward(const Execution& exec, Activation activation, const Cons
                         const Tensor& out, const Dropout& dropout) {
   if (activation == Activation::none && !dropout.active() && in.data() == out.data()) return;
   dispatch_activation(activation, dropout.active(), [&](auto function) {
-    dispatch(in.type(), [&](auto type) {
-      forward<typename decltype(function)::type, typename decltype(type)::type>(exec, in, out, dropout);
+    dispatch(in.type(), [&]<class T>(TypeTag<T>) {
+      using Function = typename Implementation<typename decltype(function)::type, T>::type;
+      forward<Function, T>(exec, in, out, dropout);
     });
   });
 }
@@ -215,9 +262,9 @@ void activation_backward(const Execution& exec, Activation activation, const Con
                          const ConstTensor& d_out, const Tensor& d_in, const Tensor& bias_gradient,
                          bool accumulate, const Dropout& dropout) {
   dispatch_activation(activation, dropout.active(), [&](auto function) {
-    dispatch(d_out.type(), [&](auto type) {
-      backward<typename decltype(function)::type, typename decltype(type)::type>(
-          exec, kept, d_out, d_in, bias_gradient, accumulate, dropout);
+    dispatch(d_out.type(), [&]<class T>(TypeTag<T>) {
+      using Function = typename Implementation<typename decltype(function)::type, T>::type;
+      backward<Function, T>(exec, kept, d_out, d_in, bias_gradient, accumulate, dropout);
     });
   });
 }

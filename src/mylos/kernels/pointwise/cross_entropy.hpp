@@ -16,6 +16,13 @@ struct PortableExponential {
   KOKKOS_FORCEINLINE_FUNCTION float operator()(float x) const { return math::exp(x); }
 };
 
+/// Computes e^x by the device's own function. e^x below 2^-126 may be 0.
+struct HardwareExponential {
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(float x) const { return math::Hardware::exp(x); }
+};
+
+using DefaultExponential = std::conditional_t<runs_on_host, PortableExponential, HardwareExponential>;
+
 /// The sum of e^(x - largest) over some logits x of a row. Two sums are combined as in Milakov and Gimelshein
 /// 2018 (arXiv 1805.02867), in one pass.
 template <class Exponential>
@@ -42,6 +49,16 @@ struct Kokkos::reduction_identity<mylos::cross_entropy::ExponentialSum<Exponenti
 
 namespace mylos::cross_entropy {
 
+/// A row's gradient: factor * (e^(logit - largest) * inverse_sum - target), where the target is the label's
+/// or that of the other classes.
+struct RowGradient {
+  float largest;
+  float inverse_sum;
+  float factor;
+  float of_label;
+  float of_other;
+};
+
 /// The logits of a row on hosts, whose caches hold it. They are read several times, by loops of vectors.
 template <class T, class Exponential>
 struct HostLogits {
@@ -67,16 +84,19 @@ struct HostLogits {
     return row.sum(count,
                    [=](std::int64_t c) { return static_cast<std::int32_t>(to_float(logits[c]) >= value); });
   }
-  /// Writes to[c] = function(logit, c == label) for every class, and 0 to the padding of the row.
-  template <class Function>
-  KOKKOS_FORCEINLINE_FUNCTION void map(std::int64_t columns, T* to, std::int64_t label,
-                                       const Function& function) const {
+  /// Writes the gradient of every class, and 0 to the padding of the row.
+  KOKKOS_FORCEINLINE_FUNCTION void write_gradient(std::int64_t columns, T* to, std::int64_t label,
+                                                  const RowGradient& of_row) const {
     const T* const logits = x;
+    const RowGradient of = of_row;
     row.for_each_tile(classes, [=](std::int64_t first, std::int64_t count) {
       float buffer[tile_width];
       float value[tile_width];
       const auto logit = tile_values(logits + first, count, buffer);
-      for_each_in_tile(count, [&](std::int64_t i) { value[i] = function(logit[i], first + i == label); });
+      for_each_in_tile(count, [&](std::int64_t i) {
+        const float probability = Exponential()(logit[i] - of.largest) * of.inverse_sum;
+        value[i] = of.factor * (probability - (first + i == label ? of.of_label : of.of_other));
+      });
       write_tile(value, count, to + first);
     });
     T* const padding = to + classes;
@@ -95,16 +115,15 @@ struct DeviceLogits {
     return row.sum_lanes([&](std::int64_t lane) {
       ExponentialSum<Exponential> of_lane;
       elements.for_each_tile_of(lane, [&](std::int32_t, const auto& tile) {
-        ExponentialSum<Exponential> of_tile;
         const Exponential exponential;
+        const float before = of_lane.largest;
         for_each_in_tile(tile_width, [&](std::int64_t i) {
-          const float value = to_float(tile.element[i]);
-          of_tile.largest = value > of_tile.largest ? value : of_tile.largest;
+          of_lane.largest = Kokkos::fmax(of_lane.largest, to_float(tile.element[i]));
         });
+        of_lane.sum *= exponential(before - of_lane.largest);
         for_each_in_tile(tile_width, [&](std::int64_t i) {
-          of_tile.sum += exponential(to_float(tile.element[i]) - of_tile.largest);
+          of_lane.sum += exponential(to_float(tile.element[i]) - of_lane.largest);
         });
-        of_lane += of_tile;
       });
       return of_lane;
     });
@@ -131,18 +150,29 @@ struct DeviceLogits {
       return of_lane;
     });
   }
-  template <class T, class Function>
-  KOKKOS_FORCEINLINE_FUNCTION void map(std::int64_t, T* to, std::int32_t label,
-                                       const Function& function) const {
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION void write_gradient(std::int64_t, T* to, std::int32_t label,
+                                                  const RowGradient& of_row) const {
+    const float scale = of_row.factor * of_row.inverse_sum;
+    const float shift = of_row.factor * of_row.of_other;
+    const float shift_of_label = of_row.factor * (of_row.of_label - of_row.of_other);
     row.for_each_lane([&](std::int64_t lane) {
       elements.for_each_tile_of(lane, [&](std::int32_t first, const auto& tile) {
-        const std::int32_t label_in_tile = label - first;
-        const std::int32_t classes_in_tile = classes - first;
+        const Exponential exponential;
         float value[tile_width];
         for_each_in_tile(tile_width, [&](std::int64_t i) {
-          const float result = function(to_float(tile.element[i]), i == label_in_tile);
-          value[i] = i < classes_in_tile ? result : 0.0f;
+          value[i] = exponential(to_float(tile.element[i]) - of_row.largest) * scale - shift;
         });
+        const std::int32_t label_in_tile = label - first;
+        if (label_in_tile >= 0 && label_in_tile < tile_width) {
+          for_each_in_tile(tile_width,
+                           [&](std::int64_t i) { value[i] -= i == label_in_tile ? shift_of_label : 0.0f; });
+        }
+        const std::int32_t classes_in_tile = classes - first;
+        if (classes_in_tile < tile_width) {
+          for_each_in_tile(tile_width,
+                           [&](std::int64_t i) { value[i] = i < classes_in_tile ? value[i] : 0.0f; });
+        }
         elements.write(value, first, to);
       });
     });
@@ -185,15 +215,12 @@ struct CrossEntropy {
       row.once([=]() { *result = static_cast<std::int32_t>(correct); });
     }
     if (d_logits != nullptr) {
-      const float factor = *loss_scale * inverse_count * weight;
-      const float inverse_sum = known ? 1.0f / sum : at_label;
-      const float highest = largest;
-      const float at_label_aim = of_label;
-      const float at_other_aim = of_other;
-      x.map(columns, d_logits + index * columns, label, [=](float logit, bool is_label) {
-        const float probability = Exponential()(logit - highest) * inverse_sum;
-        return factor * (probability - (is_label ? at_label_aim : at_other_aim));
-      });
+      x.write_gradient(columns, d_logits + index * columns, label,
+                       {.largest = largest,
+                        .inverse_sum = known ? 1.0f / sum : at_label,
+                        .factor = *loss_scale * inverse_count * weight,
+                        .of_label = of_label,
+                        .of_other = of_other});
     }
     float* const result = row_loss + index;
     row.once([=]() { *result = loss; });
@@ -202,13 +229,16 @@ struct CrossEntropy {
 
 template <class T, class Exponential>
 void read_each_time(const Execution& exec, std::int64_t rows, const CrossEntropy<T, Exponential>& all) {
+  const RowTiles row_tiles = read_tiles(all.columns);
   for_each_row(
       exec, "cross_entropy", rows, all.columns, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* const x = all.logits + index * all.columns;
+        [[maybe_unused]] const RowTiles tiles =
+            row_tiles;  // captured before the constexpr if, as nvcc demands
         if constexpr (runs_on_host) {
           all.work_on(row, index, HostLogits<T, Exponential>{row, x, all.classes});
         } else {
-          const ReadRow<T> elements(row, x, all.columns, all.classes);
+          const ReadRow<T> elements(tiles, x, all.classes);
           all.work_on(
               row, index,
               DeviceLogits<ReadRow<T>, Exponential>{row, elements, static_cast<std::int32_t>(all.classes)});
@@ -219,9 +249,10 @@ void read_each_time(const Execution& exec, std::int64_t rows, const CrossEntropy
 /// Reads the logits from memory once and writes the gradients once.
 template <class T, class Exponential>
 void read_once(const Execution& exec, std::int64_t rows, const CrossEntropy<T, Exponential>& all) {
+  const RowTiles tiles = held_tiles<T>(all.columns);
   for_each_held_row<T>(
       exec, "cross_entropy", rows, all.columns, KOKKOS_LAMBDA(std::int64_t index, const DeviceRow& row) {
-        const HeldRow<T> elements(row, all.logits + index * all.columns, all.columns, all.classes);
+        const HeldRow<T> elements(row, tiles, all.logits + index * all.columns, all.classes);
         all.work_on(
             row, index,
             DeviceLogits<HeldRow<T>, Exponential>{row, elements, static_cast<std::int32_t>(all.classes)});
@@ -229,7 +260,7 @@ void read_once(const Execution& exec, std::int64_t rows, const CrossEntropy<T, E
 }
 
 /// Implements softmax_cross_entropy() for logits of type T.
-template <class T, class Exponential = PortableExponential>
+template <class T, class Exponential = DefaultExponential>
 void of_rows(const Execution& exec, const ConstTensor& logits, const std::int32_t* labels,
              const Tensor& d_logits, const float* loss_scale, float inverse_count, float* row_loss,
              std::int32_t* row_correct, std::int64_t counted, const ClassificationOptions& options) {

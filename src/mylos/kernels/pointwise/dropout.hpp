@@ -45,7 +45,7 @@ class DropoutMask {
   KOKKOS_INLINE_FUNCTION void factors(std::int64_t row, std::int64_t first, std::int64_t count,
                                       float* factor) const {
     if constexpr (runs_on_host) {
-      factors_on_host(row, first, count, factor);
+      KOKKOS_IF_ON_HOST((factors_on_host(row, first, count, factor);))
     } else {
       const std::uint64_t step = *step_;
       for (std::int64_t i = 0; i < tile_width; i += 4) {

@@ -128,7 +128,7 @@ void add_sorted_tokens(const Execution& exec, const Terms<T>& terms, const Sorte
   sum_tokens(
       exec, "d_embedding", d_token_tensor.rows(), columns, sorted, terms,
       KOKKOS_LAMBDA(std::int64_t token, std::int64_t first, std::int64_t count, const float* sum) {
-        if (sorted.count[token] == 0 && accumulate) return;
+        if (sorted.end[token] == sorted.start[token] && accumulate) return;
         store_tile(d_token + token * columns + first, sum, count, accumulate);
       });
 }

@@ -14,8 +14,8 @@
 #include "mylos/kernels/convolution/library_convolution.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/onednn_instructions.hpp"
+#include "mylos/kernels/vendor/device_engines.hpp"
 #include "mylos/kernels/vendor/host/host_engines.hpp"
-#include "mylos/kernels/vendor/nvidia/nvidia_engines.hpp"
 
 namespace mylos {
 namespace {
@@ -28,10 +28,15 @@ MakeEngines alone() {
   return [](EngineUse, AttentionSums) { return std::make_unique<EngineSet>(find()()); };
 }
 
+/// Returns the maker of the set of the device's libraries; null if the build has others, or none.
+MakeEngines of_device(std::string_view name) {
+  const DeviceEngines engines = device_engines();
+  return engines.name == name ? engines.make : nullptr;
+}
+
 struct ListedSet {
-  std::string_view name;                          // in decks
-  MakeEngines (*find)();                          // the maker; null if the build lacks the engine
-  std::string (*describe_attention)() = nullptr;  // null if no library of the set computes attention
+  std::string_view name;  // in decks
+  MakeEngines (*find)();  // the maker; null if the build lacks the engine
 };
 
 // "auto" and "measure" use the first set of the build: from the fastest to the one that runs everywhere. The
@@ -39,7 +44,8 @@ struct ListedSet {
 constexpr ListedSet sets[] = {
     {"onednn", onednn_engines},
     {"tiles", alone<tiled_gemm>},
-    {"cublaslt", cublaslt_engines, describe_cudnn},
+    {"cublaslt", [] { return of_device("cublaslt"); }},
+    {"hipblaslt", [] { return of_device("hipblaslt"); }},
     {"kokkos", alone<kokkos_gemm>},
 };
 
@@ -88,7 +94,7 @@ std::unique_ptr<EngineSet> make_engines(const KernelOptions& options) {
       fail_input(ErrorId::not_in_build,
                  "kernels.attention_sums = \"any_order\" has an effect only where cuDNN computes attention, "
                  "by the engine cublaslt ({}); remove it, or set \"fixed_order\"",
-                 describe_cudnn());
+                 describe_fused_attention());
     }
     return engines;
   }
@@ -112,12 +118,8 @@ KernelOptions usable_here(const KernelOptions& options) {
 }
 
 std::string describe_fused_attention() {
-  std::string text;
-  for (const ListedSet& set : sets) {
-    if (set.describe_attention == nullptr) continue;
-    if (text.empty() || set.find() != nullptr) text = set.describe_attention();
-  }
-  return text;
+  const DeviceEngines engines = device_engines();
+  return engines.describe_attention != nullptr ? engines.describe_attention() : "none";
 }
 
 EngineSet::EngineSet(std::unique_ptr<GemmEngine> gemm, std::shared_ptr<FusedAttention> attention,

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -89,6 +90,7 @@ struct BlockProduct {
   std::string linear;  // the block's linear map, "qkv"; empty if the block has only one
   GemmProblem problem;
   std::int64_t times = 1;  // per micro-batch
+  bool has_bias = false;   // of a weight's gradient: that of a bias is computed with it
 };
 
 class Convolution;
@@ -108,6 +110,17 @@ struct StepContext {
   const RolloutStep* rollout = nullptr;  // training through several copies of the chain
 };
 
+struct Norm;
+
+/// The norm of a block's input, with which its forward pass begins. The preceding block can compute it in the
+/// kernel that writes that input.
+struct InputNorm {
+  const Norm* norm = nullptr;
+  ParameterTensors weights;  // of the norm
+  Tensor normed;             // [rows, inputs], in the input's type
+  std::byte* statistics = nullptr;
+};
+
 /// The memory of a block. `workspace` and `saved` hold at least the bytes that the block's cost states;
 /// `saved` those of `variant`. Without `saved`, forward saves nothing.
 struct BlockMemory {
@@ -119,7 +132,9 @@ struct BlockMemory {
   std::byte* saved = nullptr;
   std::byte* workspace = nullptr;
   std::size_t variant = 0;
-  bool is_recompute = false;  // forward has already run in this micro-batch with the same input
+  bool is_recompute = false;             // forward has already run in this micro-batch with the same input
+  const InputNorm* next_norm = nullptr;  // of the output: forward computes it too; see Block::computes_norm()
+  bool has_norm = false;                 // the preceding block has computed input_norm()
 };
 
 struct BlockGradients {
@@ -152,6 +167,15 @@ class Block {
   [[nodiscard]] virtual BlockCost cost(const Engines& engines, std::int64_t rows) const = 0;
   /// Returns the GEMMs of forward and backward, without recomputation.
   [[nodiscard]] virtual std::vector<BlockProduct> products(std::int64_t /*rows*/) const { return {}; }
+
+  /// Returns the norm with which forward begins in this memory, if it begins with one and does not cast its
+  /// input.
+  [[nodiscard]] virtual std::optional<InputNorm> input_norm(const StepContext& /*context*/,
+                                                            const BlockMemory& /*memory*/) const {
+    return std::nullopt;
+  }
+  /// Returns whether forward can compute the norm of its output (BlockMemory::next_norm).
+  [[nodiscard]] virtual bool computes_norm() const { return false; }
 
   virtual void forward(const StepContext& context, const BlockMemory& memory) const = 0;
   /// Reads input, skip, output and saved tensors of the same forward pass; does not change them.

@@ -26,7 +26,7 @@ GemmProblem Linear::input_product(std::int64_t rows, bool add) const {
 std::vector<BlockProduct> Linear::products(std::int64_t rows) const {
   std::vector<BlockProduct> products{
       {name, output_product(rows)},
-      {name, linear_weight_gradient(rows, inputs, outputs, type, gradient_type)}};
+      {name, linear_weight_gradient(rows, inputs, outputs, type, gradient_type), 1, bias}};
   if (needs_input_gradient) products.push_back({name, input_product(rows, false)});
   return products;
 }

@@ -57,6 +57,17 @@ void Norm::forward(const Execution& exec, const ConstTensor& x, const ParameterT
                     epsilon);
 }
 
+void Norm::forward_of_sum(const Execution& exec, const ResidualSum& sum, const ParameterTensors& weights,
+                          const Tensor& y, std::byte* statistics) const {
+  const Statistics of(type, sum.x.rows(), statistics);
+  if (type == NormType::rmsnorm) {
+    rmsnorm_forward_of_sum(exec, sum, weights["weight"], y, of.rstd, epsilon);
+    return;
+  }
+  layernorm_forward_of_sum(exec, sum, weights["weight"], has_bias() ? weights["bias"] : Tensor(), y, of.mean,
+                           of.rstd, epsilon);
+}
+
 void Norm::backward(const Execution& exec, const ConstTensor& x, const Tensor& dy,
                     const ParameterTensors& weights, std::byte* statistics, const Tensor& dx,
                     const ParameterTensors& weight_gradients, bool accumulate, std::byte* workspace,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/kernels/norm/residual_sum.hpp"
 #include "mylos/model/block/block.hpp"
 #include "mylos/model/options.hpp"
 
@@ -31,6 +32,9 @@ struct Norm {
   /// Computes y from x, which have the same type. `weights`: the norm's parameters.
   void forward(const Execution& exec, const ConstTensor& x, const ParameterTensors& weights, const Tensor& y,
                std::byte* statistics) const;
+  /// Computes the sum x and then what forward() computes of it, with the same bits.
+  void forward_of_sum(const Execution& exec, const ResidualSum& sum, const ParameterTensors& weights,
+                      const Tensor& y, std::byte* statistics) const;
   /// Computes dx = gradient + residual (empty: none). dx may be dy or residual.
   void backward(const Execution& exec, const ConstTensor& x, const Tensor& dy,
                 const ParameterTensors& weights, std::byte* statistics, const Tensor& dx,

@@ -40,8 +40,16 @@ BlockCost NormBlock::cost(const Engines&, std::int64_t rows) const {
                    backward_pieces(signature_, options_, rows, nullptr).pieces.bytes());
 }
 
+std::optional<InputNorm> NormBlock::input_norm(const StepContext& /*context*/,
+                                               const BlockMemory& memory) const {
+  const NormForward own(signature_, options_, memory.input.rows(), memory.saved, memory.workspace);
+  if (!own.input.empty() || options_.points > 1) return std::nullopt;
+  return InputNorm{&options_.norm, memory.weights, memory.output, own.statistics};
+}
+
 void NormBlock::forward(const StepContext& context, const BlockMemory& memory) const {
   const Region region("norm forward");
+  if (memory.has_norm) return;
   const NormForward own(signature_, options_, memory.input.rows(), memory.saved, memory.workspace);
   const ConstTensor x = cast(context.exec, memory.input, own.input);
   options_.norm.forward(context.exec, by_points(x, options_.points), memory.weights,

@@ -26,6 +26,8 @@ class NormBlock final : public Block {
     return options_.norm.parameters("", options_.type, options_.gradient_type);
   }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
+  [[nodiscard]] std::optional<InputNorm> input_norm(const StepContext& context,
+                                                    const BlockMemory& memory) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;
   void backward(const StepContext& context, const BlockMemory& memory,
                 const BlockGradients& gradients) const override;

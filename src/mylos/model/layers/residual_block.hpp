@@ -92,18 +92,33 @@ class ResidualBlock final : public Block {
     return cost;
   }
 
+  [[nodiscard]] std::optional<InputNorm> input_norm(const StepContext& context,
+                                                    const BlockMemory& memory) const override {
+    const Forward own = forward_pieces(context, memory);
+    if (!own.input.empty()) return std::nullopt;
+    return InputNorm{&options().norm, memory.weights.of("norm"), own.activations.normed,
+                     own.activations.statistics};
+  }
+  [[nodiscard]] bool computes_norm() const override { return true; }
+
   void forward(const StepContext& context, const BlockMemory& memory) const override {
     const Region region(Branch::forward_name);
-    const std::size_t variant = memory.saved == nullptr ? std::size_t{saves_input} : memory.variant;
-    const Forward own(branch_, context.engines, memory.input.rows(), variant, memory.saved, memory.workspace);
+    const Forward own = forward_pieces(context, memory);
     const Activations& activations = own.activations;
     const ConstTensor x = cast(context.exec, memory.input, own.input);
-    options().norm.forward(context.exec, x, memory.weights.of("norm"), activations.normed,
-                           activations.statistics);
+    if (!memory.has_norm) {
+      options().norm.forward(context.exec, x, memory.weights.of("norm"), activations.normed,
+                             activations.statistics);
+    }
     branch_.expand(context, memory.weights, activations.normed, activations.inner, own.kernels);
     branch_.activate(context, activations.inner);
     branch_.last().forward(context, memory.weights, activations.inner.output, memory.output, own.kernels);
-    residual_forward(context.exec, x, memory.output, memory.output, dropout(context));
+    const ResidualSum sum{x, memory.output, memory.output, dropout(context)};
+    if (const InputNorm* const next = memory.next_norm; next != nullptr) {
+      next->norm->forward_of_sum(context.exec, sum, next->weights, next->normed, next->statistics);
+    } else {
+      residual_forward(context.exec, sum.past, sum.branch, sum.x, sum.dropout);
+    }
   }
 
   void backward(const StepContext& context, const BlockMemory& memory,
@@ -196,6 +211,11 @@ class ResidualBlock final : public Block {
     Activations activations;
     std::byte* kernels;
   };
+
+  [[nodiscard]] Forward forward_pieces(const StepContext& context, const BlockMemory& memory) const {
+    const std::size_t variant = memory.saved == nullptr ? std::size_t{saves_input} : memory.variant;
+    return Forward(branch_, context.engines, memory.input.rows(), variant, memory.saved, memory.workspace);
+  }
 
   struct Backward {
     Backward(const Branch& branch, const Engines& engines, std::int64_t rows, std::size_t variant,

@@ -101,11 +101,12 @@ Offsets pack(const Lifetimes& lifetimes) {
 }  // namespace
 
 Placement place(const Lifetimes& lifetimes) {
-  const Offsets offsets = pack(lifetimes);
+  Offsets offsets = pack(lifetimes);
   Placement result;
   result.bytes = offsets.bytes;
+  result.tensors = std::move(offsets.of_tensors);
   const auto offset = [&](std::size_t tensor) {
-    return tensor == no_tensor ? nowhere : offsets.of_tensors[tensor];
+    return tensor == no_tensor ? nowhere : result.tensors[tensor];
   };
   for (const OperationTensors& tensors : lifetimes.operations) {
     result.operations.push_back({offset(tensors.input), offset(tensors.output), offset(tensors.saved),

@@ -32,6 +32,7 @@ struct OperationPlaces {
 
 struct Placement {
   std::vector<OperationPlaces> operations;  // one for each of the schedule's
+  std::vector<std::size_t> tensors;         // one for each of Lifetimes::tensors
   std::size_t bytes = 0;                    // of the arena
 };
 

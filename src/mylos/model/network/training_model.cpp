@@ -7,6 +7,7 @@
 #include "mylos/kernels/pointwise/gradient_scale.hpp"
 #include "mylos/kernels/pointwise/residual.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
+#include "mylos/model/network/fused_norms.hpp"
 
 namespace mylos {
 namespace {
@@ -25,7 +26,8 @@ std::size_t bytes_of_input(const Chain& chain, std::int64_t samples) {
 
 TrainingModel::Program::Program(Chain of, const ChainCost& cost, Schedule operations)
     : chain(std::move(of)), skips(chain.all_skips()), schedule(std::move(operations)) {
-  if (!schedule.empty()) placement = place(trace_lifetimes(cost, schedule));
+  if (!schedule.empty()) lifetimes = trace_lifetimes(cost, schedule);
+  if (!schedule.empty()) placement = place(lifetimes);
   const auto is_loss = [](const Operation& operation) { return operation.kind == OperationKind::loss; };
   loss = static_cast<std::size_t>(std::find_if(schedule.begin(), schedule.end(), is_loss) - schedule.begin());
 }
@@ -51,6 +53,10 @@ TrainingModel::TrainingModel(Chain chain, ParameterLayout layout, const Engines&
   for (const Program& each : programs_) bytes = std::max(bytes, each.placement.bytes);
   EvaluationLayout evaluation = make_evaluation_layout(cost, bytes);
   arena_ = Arena("activations", evaluation.bytes);
+  for (Program& each : programs_) {
+    each.fused =
+        fused_norms(each.chain, engines, each.schedule, each.lifetimes, each.placement, arena_, rows);
+  }
   input_gradients_ = Arena("input gradients", input_gradient_bytes(chain_, samples));
   ForwardPass::StageWeights weights;
   for (std::size_t stage = 0; stage <= chain_.blocks.size(); ++stage)
@@ -150,10 +156,19 @@ void TrainingModel::move_state(const Execution& exec, const std::int32_t* apply)
 }
 
 void TrainingModel::run_forward(const StepContext& context, std::size_t operation, bool is_recompute) const {
-  const Operation& now = program().schedule[operation];
-  BlockMemory memory = memory_of(now, program().placement.operations[operation]);
+  const Program& now = program();
+  const auto memory_in = [&](std::size_t at) {
+    return memory_of(now.schedule[at], now.placement.operations[at]);
+  };
+  const std::size_t block = now.schedule[operation].block;
+  BlockMemory memory = memory_in(operation);
   memory.is_recompute = is_recompute;
-  program().chain.blocks[now.block]->forward(context, memory);
+  memory.has_norm = operation > 0 && now.fused[operation - 1];
+  std::optional<InputNorm> next_norm;
+  if (now.fused[operation])
+    next_norm = now.chain.blocks[block + 1]->input_norm(context, memory_in(operation + 1));
+  if (next_norm) memory.next_norm = &*next_norm;
+  now.chain.blocks[block]->forward(context, memory);
 }
 
 void TrainingModel::forward(const StepContext& context, const ConstTensor& input, const Observer* observer,
@@ -168,7 +183,7 @@ void TrainingModel::forward(const StepContext& context, const ConstTensor& input
   const Region region("forward");
   input_ = begin_training(context, input, pass);
   const StepContext of_blocks = context_of_blocks(context);
-  const auto& [chain, skips, schedule, placement, loss] = program();
+  const auto& [chain, skips, schedule, lifetimes, placement, fused, loss] = program();
   if (context.cache != nullptr) fail_run(ErrorId::internal, "a key-value cache is for evaluation");
   if (schedule.empty()) fail_run(ErrorId::internal, "this model was made for evaluation only");
   observe(observer, 0, "input", input_);
@@ -177,7 +192,10 @@ void TrainingModel::forward(const StepContext& context, const ConstTensor& input
     const std::size_t block = schedule[i].block;
     const bool is_recompute = block < progress_.forward;
     const Observer* first_time = is_recompute ? nullptr : observer;
-    if (before_block != nullptr && block < chain_.blocks.size()) (*before_block)(block);
+    const std::size_t end_of_weights = block + (fused[i] ? 2 : 1);
+    for (std::size_t reads = block; before_block != nullptr && reads < end_of_weights; ++reads) {
+      if (reads < chain_.blocks.size()) (*before_block)(reads);
+    }
     observe_parameters(first_time, chain_, stage_of(block), parameters_.weights(stage_of(block)), "");
     run_forward(of_blocks, i, is_recompute);
     progress_.forward = std::max(progress_.forward, block + 1);

@@ -136,8 +136,10 @@ class TrainingModel {
     Chain chain;
     Skips skips;
     Schedule schedule;
+    Lifetimes lifetimes;
     Placement placement;
-    std::size_t loss = 0;  // operation of the schedule
+    std::vector<bool> fused;  // by operation: also computes the norm of the next one (fused_norms.hpp)
+    std::size_t loss = 0;     // operation of the schedule
   };
   [[nodiscard]] const Program& program() const { return programs_[program_]; }
   /// Returns the programs of a rollout.
@@ -159,7 +161,7 @@ class TrainingModel {
   /// Returns the gradient of the last output.
   [[nodiscard]] Tensor seed_gradient() const;
   [[nodiscard]] std::byte* at(std::size_t offset) const;
-  void run_forward(const StepContext& context, std::size_t operation, bool again) const;
+  void run_forward(const StepContext& context, std::size_t operation, bool is_recompute) const;
   void run_backward(const StepContext& context, std::size_t operation, bool accumulate,
                     bool wants_input_gradient) const;
   void join_rest_of_forward(const StepContext& context, const BeforeBlock& before_block);

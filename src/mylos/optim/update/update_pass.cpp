@@ -1,7 +1,7 @@
 #include "mylos/optim/update/update_pass.hpp"
 
 #include "mylos/base/dispatch.hpp"
-#include "mylos/kernels/launch/launch.hpp"
+#include "mylos/kernels/launch/tile_values.hpp"
 #include "mylos/optim/update/health_sums.hpp"
 #include "mylos/optim/update/moment_pass.hpp"
 #include "mylos/optim/update/parameter_average.hpp"
@@ -48,7 +48,51 @@ struct Block {
   KOKKOS_FORCEINLINE_FUNCTION ElementHealth inspect(std::int64_t i) const {
     return {to_float(gradient[i]), master[i], master[i]};
   }
+
+  /// The elements that a lane of a device reads and writes together: 16 bytes of floats.
+  static constexpr std::int64_t group = 4;
+  template <class T>
+  using Group = device_tile::Elements<T, group>;
+
+  /// Returns true if all arrays are aligned for that. The layout of parameters aligns them.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool is_aligned() const {
+    return device_tile::is_aligned<group>(gradient) && device_tile::is_aligned<group>(weight) &&
+           device_tile::is_aligned<group>(master) && device_tile::is_aligned<group>(m) &&
+           (!Formula::has_v || device_tile::is_aligned<group>(v));
+  }
+  /// Updates the group that begins at element `first`. Reads everything before it writes.
+  KOKKOS_FORCEINLINE_FUNCTION void update_group(std::int64_t first) const {
+    const auto gradients = *reinterpret_cast<const Group<Gradient>*>(gradient + first);
+    auto masters = *reinterpret_cast<const Group<float>*>(master + first);
+    auto new_m = *reinterpret_cast<const Group<float>*>(m + first);
+    Group<float> new_v{};
+    if constexpr (Formula::has_v) new_v = *reinterpret_cast<const Group<float>*>(v + first);
+    Group<Weight> weights;
+    for (std::int64_t i = 0; i < group; ++i) {
+      masters.element[i] =
+          formula(masters.element[i], to_float(gradients.element[i]), new_m.element[i], new_v.element[i]);
+      weights.element[i] = from_float<Weight>(masters.element[i]);
+    }
+    *reinterpret_cast<Group<float>*>(master + first) = masters;
+    if constexpr (Formula::updates_moments) {
+      *reinterpret_cast<Group<float>*>(m + first) = new_m;
+      if constexpr (Formula::has_v) *reinterpret_cast<Group<float>*>(v + first) = new_v;
+    }
+    if constexpr (!std::is_same_v<Weight, float>) *reinterpret_cast<Group<Weight>*>(weight + first) = weights;
+  }
 };
+
+template <class AnyBlock>
+KOKKOS_FORCEINLINE_FUNCTION void update_all(const Row& row, const AnyBlock& block) {
+  if constexpr (runs_on_host) {
+    row.for_each(block.count, [=](const std::int64_t i) { block.update(i); });
+  } else {
+    const std::int64_t groups = block.is_aligned() ? block.count / AnyBlock::group : 0;
+    const std::int64_t in_groups = groups * AnyBlock::group;
+    row.for_each(groups, [=](const std::int64_t i) { block.update_group(i * AnyBlock::group); });
+    row.for_each(block.count - in_groups, [=](const std::int64_t i) { block.update(in_groups + i); });
+  }
+}
 
 template <class Gradient, class Weight, class Formula>
 void update_blocks(const Execution& exec, std::int64_t blocks, const UpdateSpan* spans, std::size_t count,
@@ -61,7 +105,7 @@ void update_blocks(const Execution& exec, std::int64_t blocks, const UpdateSpan*
         if (span.frozen) return;
         const Block<Gradient, Weight, Formula> block(rule, span, now,
                                                      (index - span.first_block) * block_elements);
-        row.for_each(block.count, [=](const std::int64_t i) { block.update(i); });
+        update_all(row, block);
       });
 }
 
@@ -80,10 +124,7 @@ void update_and_sum_blocks(const Execution& exec, std::int64_t blocks, const Upd
         const Block<Gradient, Weight, Formula> block(rule, span, now,
                                                      (index - span.first_block) * block_elements);
         if (!is_seen && span.frozen) return;
-        if (!is_seen) {
-          row.for_each(block.count, [=](const std::int64_t i) { block.update(i); });
-          return;
-        }
+        if (!is_seen) return update_all(row, block);
         const HealthScale scale{now.unscale * span.inverse_divisor, min_normal};
         const ParameterHealth sum =
             now.apply != 0 && !span.frozen

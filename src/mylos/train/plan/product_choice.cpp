@@ -13,7 +13,7 @@ namespace {
 /// Returns whether an engine is an algorithm of a device's library, which does not depend on the host
 /// processor's instructions.
 bool is_library_algorithm(const std::string& engine) {
-  return engine.starts_with("cublaslt/");
+  return engine.starts_with("cublaslt/") || engine.starts_with("hipblaslt/");
 }
 
 /// Returns whether a library on the host computes sums. A device's library does not depend on the number of
@@ -21,6 +21,15 @@ bool is_library_algorithm(const std::string& engine) {
 bool sums_by_host_library(const Chain& chain, const Engines& engines) {
   return memory_is_host && std::any_of(chain.blocks.begin(), chain.blocks.end(),
                                        [&](const auto& block) { return block->sums_by_library(engines); });
+}
+
+/// Returns the GEMM with the row sums that layers compute together with it.
+GemmProblem as_computed(const GemmProblem& problem, const std::vector<ChainProduct>& all,
+                        const GemmEngine& gemm) {
+  const bool has_bias = std::any_of(all.begin(), all.end(), [&](const ChainProduct& other) {
+    return other.product.has_bias && same_product(other.product.problem, problem);
+  });
+  return has_bias ? with_row_sums(gemm, problem) : problem;
 }
 
 }  // namespace
@@ -51,10 +60,12 @@ std::string choose_engines(const MemoryProblem& problem, const ProductEngines& k
   if (problem.engines.gemm.alternatives().empty()) return "";
   const bool same_instructions = known.instructions == describe_instructions();
   std::vector<GemmProblem> missing;
-  for (const GemmProblem& product : distinct_problems(products_of_run(problem))) {
+  const std::vector<ChainProduct> all = products_of_run(problem);
+  for (const GemmProblem& product : distinct_problems(all)) {
     const ProductEngine* before = find_product(known, product);
     const bool goes_here = before != nullptr && (same_instructions || is_library_algorithm(before->engine));
-    if (!goes_here || !problem.engines.gemm.choose(product, before->engine)) missing.push_back(product);
+    if (!goes_here || !problem.engines.gemm.choose(product, before->engine))
+      missing.push_back(as_computed(product, all, problem.engines.gemm));
   }
   const GemmMeasurement measured = measure_products(Execution{}, problem.engines.gemm, missing);
   if (measured.products == 0) return "";

@@ -174,12 +174,15 @@ GemmProblem problem_of(const Node& node) {
   return problem;
 }
 
-/// Returns whether `engine` is an algorithm of cuBLASLt, as
-/// src/mylos/kernels/vendor/nvidia/cublaslt_algorithm.hpp names them.
+/// Returns whether `engine` is an algorithm of a device's library, as the files cublaslt_algorithm.hpp and
+/// hipblaslt_algorithm.hpp below src/mylos/device name them.
 bool names_algorithm(const std::string& engine) {
-  constexpr std::string_view library = "cublaslt/";
-  return engine.starts_with(library) && engine.size() <= max_name_bytes &&
-         engine.find_first_not_of("0123456789./", library.size()) == std::string::npos;
+  for (const std::string_view library : {"cublaslt/", "hipblaslt/"}) {
+    if (engine.starts_with(library) && engine.size() <= max_name_bytes &&
+        engine.find_first_not_of("0123456789./", library.size()) == std::string::npos)
+      return true;
+  }
+  return false;
 }
 
 ProductEngine product_of(const Node& node) {

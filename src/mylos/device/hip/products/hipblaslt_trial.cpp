@@ -1,0 +1,116 @@
+#include "mylos/device/hip/products/hipblaslt_trial.hpp"
+
+#include <hipblaslt/hipblaslt-ext.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/float16.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+
+namespace mylos::hipblaslt {
+namespace {
+
+constexpr std::int64_t max_side = 256;  // as large as the tiles of the library's kernels
+constexpr float small = 1.0f / 64;      // small x small is 2^-12
+constexpr float expected = small * small;
+
+/// Memory of the device for the time of a trial.
+class Memory16 {
+ public:
+  explicit Memory16(std::int64_t elements, DType type)
+      : data_(Kokkos::kokkos_malloc<Memory>("trial", static_cast<std::size_t>(elements) * size_of(type))) {}
+  ~Memory16() { Kokkos::kokkos_free<Memory>(data_); }
+  Memory16(const Memory16&) = delete;
+  Memory16& operator=(const Memory16&) = delete;
+  [[nodiscard]] void* data() const { return data_; }
+
+ private:
+  void* data_;
+};
+
+/// Writes `first`, `second`, then zeros along k, in `outer` rows of k elements or, transposed, k rows of
+/// `outer`.
+void fill_operand(const Execution& execution, void* data, DType type, std::int64_t outer, std::int64_t k,
+                  bool k_is_last) {
+  dispatch(type, [&]<class Value>(TypeTag<Value>) {
+    auto* const values = static_cast<Value*>(data);
+    const std::int64_t length = k_is_last ? k : outer;
+    for_each_element(
+        execution, "trial_operand", outer * k, KOKKOS_LAMBDA(std::int64_t i) {
+          const std::int64_t step = k_is_last ? i % length : i / length;
+          values[i] = from_float<Value>(step == 0 ? 1.0f : step == 1 ? small : 0.0f);
+        });
+  });
+}
+
+void fill(const Execution& execution, void* data, DType type, std::int64_t count, float value) {
+  dispatch(type, [&]<class Value>(TypeTag<Value>) {
+    auto* const values = static_cast<Value*>(data);
+    for_each_element(
+        execution, "trial_fill", count,
+        KOKKOS_LAMBDA(std::int64_t i) { values[i] = from_float<Value>(value); });
+  });
+}
+
+bool all_are_expected(const Execution& execution, const void* data, DType type, std::int64_t count) {
+  return dispatch(type, [&]<class Value>(TypeTag<Value>) {
+    std::vector<Value> values(static_cast<std::size_t>(count));
+    const Kokkos::View<const Value*, Memory, Kokkos::MemoryUnmanaged> device(static_cast<const Value*>(data),
+                                                                             values.size());
+    const Kokkos::View<Value*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged> host(values.data(), values.size());
+    Kokkos::deep_copy(execution, host, device);
+    execution.fence("trial of an algorithm");
+    return std::all_of(values.begin(), values.end(), [](Value value) { return to_float(value) == expected; });
+  });
+}
+
+}  // namespace
+
+GemmProblem trial_problem(const GemmProblem& problem) {
+  GemmProblem trial = problem;
+  trial.m = std::min(problem.m, max_side);
+  trial.n = std::min(problem.n, max_side);
+  return trial;
+}
+
+bool adds_before_rounding(hipblasLtHandle_t handle, const Execution& execution, const GemmProblem& problem,
+                          bool adds_c, const hipblasLtMatmulAlgo_t& algorithm, void* workspace) {
+  const GemmProblem trial = trial_problem(problem);
+  if (trial.k < 2) return true;  // a single product of two 16-bit numbers is added to nothing before the bias
+  const Memory16 a(trial.m * trial.k, trial.a);
+  const Memory16 b(trial.k * trial.n, trial.b);
+  const Memory16 c(trial.m * trial.n, trial.c);
+  const Memory16 bias(trial.n, trial.bias_type);
+  fill_operand(execution, a.data(), trial.a, trial.m, trial.k, !trial.transpose_a);
+  fill_operand(execution, b.data(), trial.b, trial.n, trial.k, trial.transpose_b);
+  fill(execution, c.data(), trial.c, trial.m * trial.n, -1.0f);
+  fill(execution, bias.data(), trial.bias_type, trial.n, -1.0f);
+
+  const LibraryProduct product = library_product(trial);
+  const Description description =
+      adds_c ? describe(product)
+             : describe_with(HIPBLASLT_EPILOGUE_BIAS, product, trial.bias_type, bias.data());
+  const Layout first = layout_of(product.first, 1, 0);
+  const Layout second = layout_of(product.second, 1, 0);
+  const Layout result = layout_of(product.result, 1, 0);
+  const float alpha = 1.0f;
+  const float beta = adds_c ? 1.0f : 0.0f;
+  hipblasLtMatmulAlgo_t tried = algorithm;
+  std::size_t bytes = 0;
+  if (hipblaslt_ext::matmulIsAlgoSupported(handle, description.get(), &alpha, first.get(), second.get(),
+                                           &beta, result.get(), result.get(), tried,
+                                           bytes) != HIPBLAS_STATUS_SUCCESS ||
+      bytes > library_workspace_bytes)
+    return false;
+  const hipblasStatus_t status =
+      hipblasLtMatmul(handle, description.get(), &alpha, b.data(), first.get(), a.data(), second.get(), &beta,
+                      c.data(), result.get(), c.data(), result.get(), &tried, workspace,
+                      library_workspace_bytes, execution.hip_stream());
+  if (is_refusal(status)) return false;
+  check(status, "run a trial");
+  return all_are_expected(execution, c.data(), trial.c, trial.m * trial.n);
+}
+
+}  // namespace mylos::hipblaslt
