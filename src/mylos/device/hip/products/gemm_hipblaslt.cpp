@@ -167,7 +167,7 @@ std::unique_ptr<GemmEngine> measured_hipblaslt_gemm() {
 DeviceEngines device_engines() {
   return {.name = "hipblaslt",
           .make =
-              [](EngineUse use) {
+              [](EngineUse use, AttentionSums) {
                 std::unique_ptr<GemmEngine> gemm = use == EngineUse::measured
                                                        ? measured_hipblaslt_gemm()
                                                        : std::make_unique<HipblasLtGemm>();
