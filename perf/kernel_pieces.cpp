@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mylos/comm/group/agreement.hpp"
 #include "mylos/kernels/gemm/product_row_sums.hpp"
 #include "mylos/kernels/norm/layernorm.hpp"

@@ -6,8 +6,9 @@ usage: check.py MYLOS FOLDER_OF_STAND_INS PTXAS_LOG REPOSITORY [--launches]
 Bars: no fault (a pointer less aligned than promised, memory that is not the device's or goes beyond its allocation, a launch
 beyond the device's limits, device memory touched by the host); in a steady step no wait of its thread and no call that a capture
 forbids; once it was recorded, few launches by the host; every product by the library, which refuses some of what it advised;
-never more device memory than the run's plan states; the same collectives on all ranks, and of these the same in graphs: NCCL
-demands that all ranks capture a collective, or none.
+never more device memory than the run's plan states, and no library's first memory after the plan was made; the same
+collectives on all ranks, without a sum that rounds to 16 bits at each hop, and of these the same in graphs: NCCL demands that
+all ranks capture a collective, or none.
 --launches prints each case's launches by kernel.
 """
 import dataclasses
@@ -47,6 +48,7 @@ class Case:
     most_of_host: int = 6  # launches of a step that was recorded
     ranks: int = 1
     steps: int = STEPS
+    sums: str = "ncclSend bfloat16"  # the collective by which ranks sum gradients
 
 
 CASES = [
@@ -62,11 +64,12 @@ CASES = [
     Case("Fourier operator on 85 x 85 points, bf16", "fno-darcy", [], 1000),
     Case("Fourier operator on 85 x 85 points, fp16", "fno-darcy", ["precision.compute=fp16"], 1000),
     Case("GPT-2 124M, bf16, batch 2 x 32, NCCL", "gpt2_124m", [*GPT2, *NCCL, "data.batch=64"], 600, 12, ranks=2),
-    Case("two layers of it, two micro-batches, NCCL", "gpt2_124m", [*TWO_LAYERS, *NCCL, "data.batch=128"], 300, 12, ranks=2),
+    Case("two layers of it, two micro-batches, NCCL", "gpt2_124m", [*TWO_LAYERS, *NCCL, "data.batch=128"], 300, 12, ranks=2,
+         sums="ncclReduceScatter float32 sum"),
     Case("two layers of it, NCCL, not recorded", "gpt2_124m", [*TWO_LAYERS, *NCCL, "data.batch=64", "kernels.graphs=false"],
          180, 180, ranks=2),
-    Case("MLP of Fashion-MNIST, NCCL", "fashion_mlp", BY_NCCL, 60, 12, ranks=2, steps=MORE_STEPS),
-    Case("GPT of characters, NCCL, cut gradients", "gpt_shakespeare", [*BY_NCCL, "optimizer.shard=gradients"], 330, 12, ranks=2,
+    Case("MLP of Fashion-MNIST, NCCL", "fashion_mlp", BY_NCCL, 64, 12, ranks=2, steps=MORE_STEPS),
+    Case("GPT of characters, NCCL, cut gradients", "gpt_shakespeare", [*BY_NCCL, "optimizer.shard=gradients"], 350, 12, ranks=2,
          steps=MORE_STEPS),
 ]
 
@@ -88,10 +91,11 @@ class Bench:
             os.environ, LD_LIBRARY_PATH=str(stand_ins), KOKKOS_TOOLS_LIBS=str(library), OMP_NUM_THREADS="2",
             OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", MYLOS_DEVICE_USE_KERNELS=str(needs))
 
-    def run(self, arguments, ledger=os.devnull, ranks=1):
+    def run(self, arguments, ledger=os.devnull, ranks=1, **variables):
         launcher = [self.mpirun, "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 1 else []
-        return subprocess.run([*self.enter, *launcher, self.mylos, *map(str, arguments)], cwd=self.folder, text=True, capture_output=True,
-                              timeout=600, env=dict(self.environment, MYLOS_DEVICE_USE=str(ledger)), check=False)
+        return subprocess.run([*self.enter, *launcher, self.mylos, *map(str, arguments)], cwd=self.folder, text=True,
+                              capture_output=True, timeout=600, check=False,
+                              env=dict(self.environment, MYLOS_DEVICE_USE=str(ledger), **variables))
 
     def prepare(self):
         random = numpy.random.default_rng(1)
@@ -115,13 +119,16 @@ class Bench:
         if result.returncode != 0:
             sys.exit(f"{' '.join(map(str, arguments))}: code {result.returncode}\n{result.stdout}{result.stderr}")
 
+    def write_deck(self, name, steps):
+        text = (self.repository / "inputs" / f"{name}.toml").read_text(encoding="utf-8")
+        text = re.sub(r"^(steps|epochs) = .*", f"steps = {steps}", text, count=1, flags=re.MULTILINE)
+        (self.folder / "deck.toml").write_text(re.sub(r"^warmup = .*", "warmup = 0", text, flags=re.MULTILINE))
+
     def ledgers_of(self, number, case):
         """Those of all ranks, and what the run said."""
         path = self.folder / f"ledger-{number}.json"
         paths = [path] if case.ranks == 1 else [pathlib.Path(f"{path}.{rank}") for rank in range(case.ranks)]
-        text = (self.repository / "inputs" / f"{case.deck}.toml").read_text(encoding="utf-8")
-        text = re.sub(r"^(steps|epochs) = .*", f"steps = {case.steps}", text, count=1, flags=re.MULTILINE)
-        (self.folder / "deck.toml").write_text(re.sub(r"^warmup = .*", "warmup = 0", text, flags=re.MULTILINE))
+        self.write_deck(case.deck, case.steps)
         result = self.run(["train", "deck.toml", *case.settings, f"run.folder=runs/{number}", "memory.recompute=none"], path,
                           case.ranks)
         try:
@@ -147,6 +154,20 @@ def of_nccl(counts):
 def collectives(ledger):
     """Of each step, and those of them that lie in graphs."""
     return [(of_nccl(work_of(step)), of_nccl(step["recorded"])) for step in ledger["steps"]]
+
+
+def judged_exchange(case, ledgers, output):
+    """What is wrong with the collectives of a run."""
+    wrong = []
+    of_steps = [made for made, _ in collectives(ledgers[0])]
+    if not all(of_steps):
+        wrong.append("a step without collectives")
+    if not all(any(name.startswith(case.sums) for name in made) for made in of_steps):
+        wrong.append(f"a step without {case.sums}")
+    if not re.search(r"NCCL has \S+ MiB for its connections", output):
+        wrong.append("the run does not state the memory of NCCL")
+    return wrong + [f"rank {rank} has other collectives than rank 0" for rank, ledger in enumerate(ledgers)
+                    if collectives(ledger) != collectives(ledgers[0])]
 
 
 def judged(case, ledger, planned):
@@ -178,11 +199,41 @@ def tried(bench, number, case):
     planned = bench.planned_bytes(number)
     wrong = [f"rank {rank}: {line}" if case.ranks > 1 else line
              for rank, ledger in enumerate(ledgers) for line in judged(case, ledger, planned)]
-    if case.ranks > 1 and not all(made for made, _ in collectives(ledgers[0])):
-        wrong.append("a step without collectives")
-    wrong += [f"rank {rank} has other collectives than rank 0" for rank, ledger in enumerate(ledgers)
-              if collectives(ledger) != collectives(ledgers[0])]
+    if case.ranks > 1:
+        wrong += judged_exchange(case, ledgers, result.stdout)
     return wrong, ledgers[0]["steps"][-1]
+
+
+def judged_failure(bench):
+    """What is wrong with a run in which another rank is gone in the third step or later: NCCL reports it, and is aborted once."""
+    path = bench.folder / "ledger-failure.json"
+    bench.write_deck("fashion_mlp", 50)
+    settings = [*BY_NCCL, "run.folder=runs/failure", "communication.timeout=20"]
+    result = bench.run(["train", "deck.toml", *settings], path, 2, MYLOS_DEVICE_USE_NCCL_FAILS_AFTER="60")
+    output = result.stdout + result.stderr
+    wrong = [] if result.returncode == 1 else [f"code {result.returncode}, not 1: {output[-800:]}"]
+    if not re.search(r"NCCL [\w -]+: rank \d of 2: another rank of the stand-in for NCCL is gone", output):
+        wrong.append(f"the cause is not reported: {output[-800:]}")
+    for rank in range(2):
+        try:
+            wrong += json.loads(pathlib.Path(f"{path}.{rank}").read_text())["faults"]
+        except (OSError, ValueError):
+            pass  # MPI ended it before it wrote
+    return wrong
+
+
+def judged_sharing(bench):
+    """What is wrong with two ranks on one device, or on MIG instances of one GPU: NCCL is refused, MPI works."""
+    bench.write_deck("fashion_mlp", 2)
+    wrong = []
+    for shared, words in (("device", "ranks 0 and 1 share a device"), ("gpu", "instances (MIG) of one GPU")):
+        for backend, code in (("auto", 2), ("mpi", 0)):
+            settings = [f"communication.backend={backend}", f"run.folder=runs/{shared}-{backend}"]
+            result = bench.run(["train", "deck.toml", *settings], ranks=2, MYLOS_DEVICE_USE_SHARED=shared)
+            output = result.stdout + result.stderr
+            if result.returncode != code or (code == 2 and words not in output):
+                wrong.append(f"{shared} shared, {backend}: code {result.returncode}, not {code}: {output[-600:]}")
+    return wrong
 
 
 def failed_cases(bench, cases, with_launches):
@@ -214,7 +265,14 @@ def main():
         needs.write_text("".join(f"{name} {kernel.registers} {kernel.shared}\n" for name, kernel in found.items()))
         bench = Bench(mylos.resolve(), stand_ins.resolve() / "libmylos_device_use.so", needs, repository.resolve(),
                       pathlib.Path(folder))
-        return 1 if failed_cases(bench, CASES, "--launches" in sys.argv) else 0
+        failed = failed_cases(bench, CASES, "--launches" in sys.argv)
+        for name, judge in (("NCCL, a rank is gone", judged_failure), ("ranks share a device", judged_sharing)):
+            wrong = judge(bench)
+            failed += bool(wrong)
+            print(f"  {'MLP of Fashion-MNIST, ' + name:46} {'FAILED' if wrong else 'ok'}", flush=True)
+            for line in wrong:
+                print(f"    {line}")
+        return 1 if failed else 0
 
 
 if __name__ == "__main__":

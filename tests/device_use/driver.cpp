@@ -15,9 +15,14 @@ namespace {
 
 constexpr std::size_t memory_bytes = std::size_t{141} * 1000 * 1000 * 1000;
 
-int own_rank() {
+/// The number of what a rank has alone: its GPU, or, where $MYLOS_DEVICE_USE_SHARED is "gpu", an instance of
+/// a GPU that all share; where it is "device", they share everything.
+int own_number(const char* what) {
   const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  return rank == nullptr ? 0 : std::atoi(rank);
+  const char* const shared = std::getenv("MYLOS_DEVICE_USE_SHARED");
+  const bool is_shared =
+      shared != nullptr && (std::strcmp(shared, "device") == 0 || std::strcmp(shared, what) == 0);
+  return rank == nullptr || is_shared ? 0 : std::atoi(rank);
 }
 
 }  // namespace
@@ -47,7 +52,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::strcpy(properties->name, "a stand-in for an NVIDIA H200 that computes nothing");
   // The GPU's, which instances of it share; cuDeviceGetUuid_v2 gives that of an instance.
   std::memcpy(properties->uuid.bytes, "device-use test", 16);
-  properties->pciBusID = own_rank();
+  properties->pciBusID = own_number("gpu");
   properties->major = 9;
   properties->minor = 0;
   properties->totalGlobalMem = memory_bytes;
@@ -110,7 +115,7 @@ CUresult cuDeviceGet(CUdevice* device, int) {
 }
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice) {
   std::memcpy(uuid->bytes, "device-use test", 16);
-  uuid->bytes[15] = static_cast<char>(own_rank());
+  uuid->bytes[15] = static_cast<char>(own_number("device"));
   return CUDA_SUCCESS;
 }
 CUresult cuStreamGetCtx(CUstream, CUcontext* context) {

@@ -5,6 +5,7 @@
 
 #include <nccl.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -65,7 +66,9 @@ struct State {
   int polls_left = 0;        // until the last call is done
   cudaStream_t stream = {};  // of the last call, or of a call of the group
   int sends = 0;             // of the open group
-  int receives = 0;          // of the open group
+  int enqueued = 0;          // collectives
+  bool is_aborted = false;
+  int receives = 0;  // of the open group
 
   static State& own() {
     static auto* const state = new State;
@@ -81,7 +84,14 @@ ncclResult_t begun(cudaStream_t stream) {
   return ncclInProgress;
 }
 
+/// Another rank is gone after as many collectives as $MYLOS_DEVICE_USE_NCCL_FAILS_AFTER says.
+bool has_failed() {
+  const char* const limit = std::getenv("MYLOS_DEVICE_USE_NCCL_FAILS_AFTER");
+  return limit != nullptr && State::own().enqueued > std::atoi(limit);
+}
+
 void require_idle(const std::string& call) {
+  if (State::own().is_aborted) Ledger::own().fault(call + " after NCCL was aborted");
   if (State::own().polls_left > 0) Ledger::own().fault(call + " while the call before it is in progress");
 }
 
@@ -100,13 +110,15 @@ void require_rounded_once(const char* call, const Type& type, ncclRedOp_t operat
     Ledger::own().fault(std::string(call) + " rounds sums of " + type.name + " at each hop");
 }
 
-/// Writes down a call that sends `bytes` bytes of this rank.
+/// Checks a call that sends or receives `bytes` bytes, and writes it down if it is launched: a receive is
+/// part of its group's launch.
 void enqueue(const char* call, const Type& type, const char* operation, std::size_t bytes,
-             cudaStream_t stream) {
+             cudaStream_t stream, bool is_launched = true) {
   require_idle(call);
   device_use::first_use(call);
   if (stream == nullptr) Ledger::own().not_in_capture(std::string(call) + " on the default stream");
-  Ledger::own().launch(described(call, type, operation, bytes), stream);
+  ++State::own().enqueued;
+  if (is_launched) Ledger::own().launch(described(call, type, operation, bytes), stream);
 }
 
 /// What was sent is received; with several ranks this rank's part of it.
@@ -127,15 +139,16 @@ ncclResult_t collective(const char* call, Buffer send, Buffer receive, std::size
 }
 
 /// One rank's side of a message.
-ncclResult_t message(const char* call, const void* buffer, std::size_t count, ncclDataType_t data, int peer,
-                     ncclComm_t communicator, cudaStream_t stream) {
+ncclResult_t message(const char* call, bool is_sent, const void* buffer, std::size_t count,
+                     ncclDataType_t data, int peer, ncclComm_t communicator, cudaStream_t stream) {
+  ++(is_sent ? State::own().sends : State::own().receives);
   const Type type = type_of(data);
   DeviceMemory::own().require(std::string(call) + "'s buffer", buffer, count * type.bytes, type.bytes);
   if (State::own().groups == 0)
     Ledger::own().fault(std::string(call) + " in no group waits for a rank that waits for it");
   if (peer < 0 || peer >= ranks_of(communicator).count)
     Ledger::own().fault(std::string(call) + " of a rank that there is not");
-  enqueue(call, type, nullptr, count * type.bytes, stream);
+  enqueue(call, type, nullptr, count * type.bytes, stream, is_sent);
   return begun(stream);
 }
 
@@ -174,9 +187,11 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* made, int ranks, ncclUniqueId, i
     Ledger::own().fault("ncclCommInitRankConfig blocks where a rank is missing");
   *made = reinterpret_cast<ncclComm_t>(new Ranks{rank, ranks});
   device_use::open_library();
+  State::own().is_aborted = false;
   return begun(nullptr);
 }
 ncclResult_t ncclCommFinalize(ncclComm_t) {
+  if (has_failed()) Ledger::own().fault("ncclCommFinalize waits for a rank that is gone");
   return ncclSuccess;
 }
 ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
@@ -184,6 +199,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
   return ncclSuccess;
 }
 ncclResult_t ncclCommAbort(ncclComm_t communicator) {
+  if (State::own().is_aborted) Ledger::own().fault("ncclCommAbort a second time");
+  State::own().is_aborted = true;
   return ncclCommDestroy(communicator);
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* state) {
@@ -192,11 +209,12 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t* state) {
     Ledger::own().fault("ncclCommGetAsyncError is polled in a group, whose calls wait for its end");
   if (own.polls_left > 0) --own.polls_left;
   if (own.polls_left == 0) own.stream = nullptr;
-  *state = own.polls_left > 0 ? ncclInProgress : ncclSuccess;
+  *state = own.polls_left > 0 ? ncclInProgress : has_failed() ? ncclRemoteError : ncclSuccess;
   return ncclSuccess;
 }
-const char* ncclGetErrorString(ncclResult_t) {
-  return "the stand-in for NCCL refuses it";
+const char* ncclGetErrorString(ncclResult_t code) {
+  return code == ncclRemoteError ? "another rank of the stand-in for NCCL is gone"
+                                 : "the stand-in for NCCL refuses it";
 }
 const char* ncclGetLastError(ncclComm_t) {
   return "";
@@ -249,13 +267,11 @@ ncclResult_t ncclBroadcast(const void* send, void* receive, std::size_t count, n
 }
 ncclResult_t ncclSend(const void* buffer, std::size_t count, ncclDataType_t type, int peer,
                       ncclComm_t communicator, cudaStream_t stream) {
-  ++State::own().sends;
-  return message("ncclSend", buffer, count, type, peer, communicator, stream);
+  return message("ncclSend", true, buffer, count, type, peer, communicator, stream);
 }
 ncclResult_t ncclRecv(void* buffer, std::size_t count, ncclDataType_t type, int peer, ncclComm_t communicator,
                       cudaStream_t stream) {
-  ++State::own().receives;
-  return message("ncclRecv", buffer, count, type, peer, communicator, stream);
+  return message("ncclRecv", false, buffer, count, type, peer, communicator, stream);
 }
 
 }  // extern "C"

@@ -141,6 +141,23 @@ TEST_F(Collectives, InAGroupArePolledAtItsEnd) {
   EXPECT_THAT(faults(), ElementsAre(HasSubstr("of no group")));
 }
 
+TEST_F(Collectives, OfARankThatIsGoneFailWhenTheyArePolled) {
+  const auto gather = [&] { ncclAllGather(memory, memory, 8, ncclFloat32, second, stream); };
+  setenv("MYLOS_DEVICE_USE_NCCL_FAILS_AFTER", "0", 1);
+  gather();
+  ncclResult_t state = ncclInProgress;
+  while (state == ncclInProgress) ncclCommGetAsyncError(second, &state);
+  EXPECT_EQ(state, ncclRemoteError);
+  EXPECT_THAT(Ledger::own().take_faults(), IsEmpty());
+  ncclCommFinalize(second);
+  EXPECT_THAT(Ledger::own().take_faults(), ElementsAre(HasSubstr("waits for a rank that is gone")));
+  unsetenv("MYLOS_DEVICE_USE_NCCL_FAILS_AFTER");
+  ncclCommAbort(second);
+  EXPECT_THAT(Ledger::own().take_faults(), IsEmpty());
+  ncclCommInitRankConfig(&second, 2, {}, 1, nullptr);
+  finish();
+}
+
 TEST_F(Collectives, TakeTheirMemoryBeforeFreeMemoryIsRead) {
   std::size_t before = 0, after = 0, total = 0;
   cudaMemGetInfo(&before, &total);

@@ -137,7 +137,8 @@ TEST(NormGradient, AddsTheBypassAndSumsOverRows) {
           size_of_dy += std::abs(d);
         }
         ASSERT_NEAR(dgamma[i], sum, test::summing_error(Layer::rows, size, 4)) << i;
-        if (!rms) ASSERT_NEAR(dbeta[i], of_dy, test::summing_error(Layer::rows, size_of_dy)) << i;
+        if (rms) continue;
+        ASSERT_NEAR(dbeta[i], of_dy, test::summing_error(Layer::rows, size_of_dy)) << i;
       }
     }
   });

@@ -191,10 +191,11 @@ TEST(FreeMemory, OfADeviceMustHoldThePlanOfEveryRankThatSharesIt) {
 
 TEST(FreeMemory, TheRunStatesWhatLibrariesTakeBesidesThePlan) {
   EXPECT_EQ(describe_device_libraries(0),
-            "device memory besides the plan: CUDA's libraries take up to 64 MiB in steps");
-  EXPECT_EQ(describe_device_libraries(std::size_t{48} << 20),
-            "device memory besides the plan: NCCL has 48 MiB for its connections, and CUDA's libraries take "
-            "up to 64 MiB in steps");
+            "device memory besides the plan: the device's libraries take up to 64 MiB in steps");
+  EXPECT_EQ(
+      describe_device_libraries(std::size_t{48} << 20),
+      "device memory besides the plan: NCCL has 48 MiB for its connections, and the device's libraries take "
+      "up to 64 MiB in steps");
 }
 
 TEST(PlanAgain, StaysWithinTheBudgetWhereTheProcessIsALittleLarger) {

@@ -20,13 +20,14 @@ void add_communication_keys(Schema& schema) {
               "auto: NCCL if this build has it and the memory is on a device, otherwise MPI.");
   keys.add("bucket", &CommunicationOptions::bucket_bytes, bytes_type({1, std::int64_t{1} << 40}, "25 MiB"),
            "Size of the buckets in which gradients are reduced during backward; the reduction of a step's "
-           "last bucket is not overlapped. MPI takes staging memory for four buckets. auto: 1/32 of the "
-           "network's gradients, at least 1 MiB and at most 25 MiB.");
+           "last bucket is not overlapped. MPI takes staging memory for four buckets, NCCL for those in 16 "
+           "bits. auto: 1/32 of the network's gradients, at least 1 MiB and at most 25 MiB.");
   keys.choice(
       "reduce_type", &CommunicationOptions::reduce_type,
       Words<ReduceType>{
           {"auto", ReduceType::automatic}, {"compute", ReduceType::compute}, {"fp32", ReduceType::fp32}},
-      "The type in which gradients are exchanged. auto: bf16 as bf16, fp16 and fp32 as fp32.");
+      "The type in which gradients are exchanged. auto: bf16 as bf16, fp16 and fp32 as fp32. Sums are float, "
+      "and rounded once.");
   keys.number("timeout", &CommunicationOptions::timeout_s, {0, false, 1e6, true}, "seconds",
               "A rank that waits longer than this for the others ends the run. A restart waits up to this "
               "time for a run that is still active in its folder.");

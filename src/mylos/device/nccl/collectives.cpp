@@ -157,6 +157,7 @@ bool NcclCommunicator::may_abort() {
 }
 
 void NcclCommunicator::reserve(std::span<const SlotBytes> slots) {
+  discard_captures();  // they use the old staging memory
   slots_ = std::vector<Slot>(slots.size());
   staging_.reserve(received_bytes(size(), slots), true);
 }

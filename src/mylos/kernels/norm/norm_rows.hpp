@@ -98,7 +98,10 @@ void forward(const Execution& exec, KernelName name, const ResidualSum* sum, con
     }
     if (done) return;
   }
-  if (sum != nullptr) residual_forward(exec, sum->past, sum->branch, sum->x, sum->dropout);
+  if (sum != nullptr) {
+    residual_forward(exec, sum->past, sum->branch, sum->x, sum->dropout);
+    return forward<Kind>(exec, name, nullptr, x, weight, bias, y, mean, rstd, epsilon);
+  }
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
     dispatch(weight.type(), [&]<class W>(TypeTag<W>) {
       forward_rows<Kind, T, W>(exec, name, x, weight, bias, y, mean, rstd, epsilon);

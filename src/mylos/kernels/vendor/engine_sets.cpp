@@ -91,10 +91,11 @@ std::unique_ptr<EngineSet> make_engines(const KernelOptions& options) {
     if (make == nullptr) continue;
     std::unique_ptr<EngineSet> engines = make(use, options.attention_sums);
     if (options.attention_sums == AttentionSums::any_order && engines->libraries().attention == nullptr) {
+      const std::string found = describe_fused_attention();
       fail_input(ErrorId::not_in_build,
                  "kernels.attention_sums = \"any_order\" has an effect only where cuDNN computes attention, "
-                 "by the engine cublaslt ({}); remove it, or set \"fixed_order\"",
-                 describe_fused_attention());
+                 "with the engine cublaslt; {}. Remove it, or set \"fixed_order\"",
+                 found.empty() ? "this build is for hosts" : "here: " + found);
     }
     return engines;
   }

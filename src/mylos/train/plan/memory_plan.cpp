@@ -189,21 +189,22 @@ void require_free_memory(const MemoryPlan& plan, std::optional<std::int64_t> fre
   if (planned + reserve <= share) return;
   throw Error(
       ExitCode::does_not_fit, ErrorId::does_not_fit,
-      fmt::format("the plan takes {} of device memory per rank and CUDA's libraries up to {}, and {} are "
-                  "free on the device{}. End the other processes there, or set memory.budget to at most "
-                  "\"{} MiB\"",
-                  format_bytes(planned), format_bytes(reserve), format_bytes(*free_bytes),
-                  ranks_on_device == 1
-                      ? ""
-                      : fmt::format(", which {} ranks share: {} each", ranks_on_device, format_bytes(share)),
-                  std::max<std::int64_t>(share - reserve, 0) >> 20));
+      fmt::format(
+          "the plan takes {} of device memory per rank and the device's libraries up to {}, and {} are "
+          "free on the device{}. End the other processes there, or set memory.budget to at most "
+          "\"{} MiB\"",
+          format_bytes(planned), format_bytes(reserve), format_bytes(*free_bytes),
+          ranks_on_device == 1
+              ? ""
+              : fmt::format(", which {} ranks share: {} each", ranks_on_device, format_bytes(share)),
+          std::max<std::int64_t>(share - reserve, 0) >> 20));
 }
 
 std::string describe_device_libraries(std::size_t connections) {
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const std::string held =
       connections > 0 ? fmt::format("NCCL has {} for its connections, and ", bytes(connections)) : "";
-  return fmt::format("device memory besides the plan: {}CUDA's libraries take up to {} in steps", held,
+  return fmt::format("device memory besides the plan: {}the device's libraries take up to {} in steps", held,
                      bytes(device_library_reserve));
 }
 

@@ -32,6 +32,7 @@ StepRecorder::StepRecorder(bool records, bool drops, Communicator& communicator,
                  .undo = std::move(undo)},
                 communicator.make_capture()),
       captures_collectives_(of_ranks_.is_on()) {
+  communicator.add_captures(own_);  // with one rank NCCL still makes the agreement
   communicator.add_captures(of_ranks_);
 }
 

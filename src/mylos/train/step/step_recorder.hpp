@@ -37,7 +37,10 @@ class StepRecorder {
   /// outlive this object.
   StepRecorder(bool records, bool drops, Communicator& communicator, const Execution& exec,
                std::function<void()> undo);
-  ~StepRecorder() { communicator_.remove_captures(of_ranks_); }
+  ~StepRecorder() {
+    communicator_.remove_captures(own_);
+    communicator_.remove_captures(of_ranks_);
+  }
   StepRecorder(const StepRecorder&) = delete;
   StepRecorder& operator=(const StepRecorder&) = delete;
 

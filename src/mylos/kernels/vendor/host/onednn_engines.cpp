@@ -88,7 +88,7 @@ class ChosenGemm final : public GemmEngine {
 }  // namespace
 
 MakeEngines onednn_engines() {
-  return [](EngineUse use) {
+  return [](EngineUse use, AttentionSums) {
     if (use == EngineUse::named)
       return std::make_unique<EngineSet>(make_onednn_gemm(), nullptr, make_host_convolution());
     auto gemm = std::make_unique<ChosenGemm>(use == EngineUse::measured);

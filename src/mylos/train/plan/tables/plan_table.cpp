@@ -68,6 +68,7 @@ std::string totals(const MemoryPlan& plan) {
   if (plan.checkpoint_copy > 0) row("copy for checkpoints", bytes(plan.checkpoint_copy));
   row("peak of a rank", bytes(plan.rank_bytes()));
   row("budget of a rank", bytes(plan.budget));
+  if (!memory_is_host) row("device libraries, besides", bytes(device_library_reserve));
   const auto on_node = static_cast<std::size_t>(statement.place.ranks_on_node);
   row(fmt::format("peak of a node ({} rank{})", on_node, on_node == 1 ? "" : "s"),
       bytes(on_node * plan.rank_bytes()));
