@@ -82,7 +82,8 @@ template <int teams, class Body>
 void for_each_lanes_row(const Execution& exec, KernelName name, std::int64_t rows, const Body& body) {
   static_assert(launch::captures_little<Body>);
   using Teams =
-      Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<lanes_row_threads * launch::lanes_of_thread, teams>>;
+      Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<lanes_row_threads * launch::lanes_of_thread,
+                                                         launch::teams_at_a_time(teams)>>;
   const auto league = static_cast<int>(launch::ceiling_quotient(rows, lanes_row_threads));
   Kokkos::parallel_for(
       name.string(), Teams(exec, league, lanes_row_threads, launch::lanes_of_thread),
