@@ -21,10 +21,13 @@ struct Backend {
   std::size_t (*staging_bytes)(int ranks, std::span<const SlotBytes> slots);
 };
 
-extern const Backend mpi_backend;
-extern const Backend nccl_backend;
+// Functions: Clang copies constants of namespaces to the device, and these point to functions of the host.
+[[nodiscard]] Backend mpi_backend();
+[[nodiscard]] Backend nccl_backend();
 
 /// In the order in which "auto" tries them; the last backend serves any number of ranks.
-inline constexpr std::array backends{&nccl_backend, &mpi_backend};
+[[nodiscard]] inline std::array<Backend, 2> backends() {
+  return {nccl_backend(), mpi_backend()};
+}
 
 }  // namespace mylos

@@ -55,10 +55,10 @@ void Communicator::discard_captures() {
 
 namespace {
 
-const Backend& backend_for(const CommunicationOptions& options, int ranks) {
-  for (const Backend* backend : backends) {
-    if (options.backend == backend->name || (options.backend == "auto" && backend->serves(ranks)))
-      return *backend;
+Backend backend_for(const CommunicationOptions& options, int ranks) {
+  for (const Backend& backend : backends()) {
+    if (options.backend == backend.name || (options.backend == "auto" && backend.serves(ranks)))
+      return backend;
   }
   fail_input(ErrorId::bad_value, "communication.backend = \"{}\": expected auto, {}", options.backend,
              fmt::join(communication_backends, ", "));

@@ -265,11 +265,13 @@ std::size_t mpi_staging_bytes(int ranks, std::span<const SlotBytes> slots) {
 
 }  // namespace
 
-const Backend mpi_backend{.name = "mpi",
-                          .serves = [](int) { return true; },
-                          .make = [](MPI_Comm parent, double timeout_s) -> std::unique_ptr<Communicator> {
-                            return std::make_unique<MpiCommunicator>(parent, timeout_s);
-                          },
-                          .staging_bytes = mpi_staging_bytes};
+Backend mpi_backend() {
+  return {.name = "mpi",
+          .serves = [](int) { return true; },
+          .make = [](MPI_Comm parent, double timeout_s) -> std::unique_ptr<Communicator> {
+            return std::make_unique<MpiCommunicator>(parent, timeout_s);
+          },
+          .staging_bytes = mpi_staging_bytes};
+}
 
 }  // namespace mylos

@@ -327,11 +327,13 @@ std::size_t nccl_staging_bytes(int ranks, std::span<const SlotBytes> slots) {
 
 }  // namespace
 
-const Backend nccl_backend{.name = "nccl",
-                           .serves = [](int ranks) { return !memory_is_host && ranks > 1; },
-                           .make = [](MPI_Comm parent, double timeout_s) -> std::unique_ptr<Communicator> {
-                             return std::make_unique<NcclCommunicator>(parent, timeout_s);
-                           },
-                           .staging_bytes = nccl_staging_bytes};
+Backend nccl_backend() {
+  return {.name = "nccl",
+          .serves = [](int ranks) { return !memory_is_host && ranks > 1; },
+          .make = [](MPI_Comm parent, double timeout_s) -> std::unique_ptr<Communicator> {
+            return std::make_unique<NcclCommunicator>(parent, timeout_s);
+          },
+          .staging_bytes = nccl_staging_bytes};
+}
 
 }  // namespace mylos

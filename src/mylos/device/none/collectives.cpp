@@ -8,14 +8,16 @@ namespace {
 std::unique_ptr<Communicator> refuse(MPI_Comm, double) {
   fail_input(ErrorId::not_in_build,
              "communication.backend = \"nccl\": this build has no NCCL; use \"mpi\", or build with NCCL for "
-             "an NVIDIA device");
+             "an NVIDIA device, with RCCL for an AMD device");
 }
 
 }  // namespace
 
-const Backend nccl_backend{.name = "nccl",
-                           .serves = [](int) { return false; },
-                           .make = refuse,
-                           .staging_bytes = [](int, std::span<const SlotBytes>) { return std::size_t{0}; }};
+Backend nccl_backend() {
+  return {.name = "nccl",
+          .serves = [](int) { return false; },
+          .make = refuse,
+          .staging_bytes = [](int, std::span<const SlotBytes>) { return std::size_t{0}; }};
+}
 
 }  // namespace mylos
