@@ -42,7 +42,7 @@ struct Planned {
   }
 
   test::ScribblingGemm gemm;
-  Engines engines{gemm};
+  Engines engines = gemm;
   Chain chain;
   Schedule schedule;
   std::int64_t rows;
@@ -82,7 +82,7 @@ TEST(FusedNorms, HaveTheBitsOfSeparateOnes) {
     for (const NormType norm : {NormType::layernorm, NormType::rmsnorm}) {
       const Execution exec;
       test::ScribblingGemm gemm;
-      const Engines engines(gemm);
+      const Engines engines = gemm;
       TrainingModel model(chain_of(norm, type, type), engines, samples, 1 << 20, 1);
       test::set_lively_weights(model.parameters());
       const test::DeviceValue<std::uint64_t> step{1};
