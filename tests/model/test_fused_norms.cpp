@@ -51,18 +51,19 @@ struct Planned {
   Arena arena;
 };
 
-/// Embedding, attention1, mlp1, attention2, mlp2, final norm: an embedding adds no residual.
+/// Embedding, attention1, mlp1, attention2, mlp2, final norm: an embedding adds no residual, and the memory
+/// of the final norm may be in use until it runs.
 TEST(FusedNorms, AreThoseAfterResidualSumsOfTheirType) {
-  using testing::ElementsAre;
-  using testing::IsEmpty;
+  const auto plain = Planned(chain_of(NormType::layernorm, DType::bf16, DType::bf16)).fused();
   if (!fuses) {
-    EXPECT_THAT(Planned(chain_of(NormType::layernorm, DType::bf16, DType::bf16)).fused(), IsEmpty());
+    EXPECT_THAT(plain, testing::IsEmpty());
     return;
   }
-  EXPECT_THAT(Planned(chain_of(NormType::layernorm, DType::bf16, DType::bf16)).fused(),
-              ElementsAre(1, 2, 3, 4));
-  EXPECT_THAT(Planned(chain_of(NormType::rmsnorm, DType::bf16, DType::fp32)).fused(), ElementsAre(3, 4))
-      << "mlp1 and attention2 cast their inputs";
+  EXPECT_THAT(plain, testing::IsSupersetOf({1, 2, 3}));
+  EXPECT_THAT(plain, testing::IsSubsetOf({1, 2, 3, 4}));
+  const auto mixed = Planned(chain_of(NormType::rmsnorm, DType::bf16, DType::fp32)).fused();
+  EXPECT_THAT(mixed, testing::Contains(3));
+  EXPECT_THAT(mixed, testing::IsSubsetOf({3, 4})) << "mlp1 and attention2 cast their inputs";
 }
 
 TEST(FusedNorms, TakeNoMemoryThatIsInUse) {
