@@ -1,6 +1,6 @@
 """usage: hip_kernels.py PROGRAM MAX_BYTES [LIST]
 Prints the kernels of a program for AMD devices that spill more bytes, from the metadata of its code for devices, and writes all of
-them to LIST: "NAME REGISTERS SHARED_BYTES MAX_THREADS" each. Exit code 1: there are such kernels; 2: the program has no kernels."""
+them to LIST: "NAME REGISTERS SHARED_BYTES MAX_THREADS LOCAL_BYTES" each. Exit code 1: there are such kernels; 2: the program has no kernels."""
 
 import dataclasses
 import os
@@ -82,7 +82,7 @@ def main():
         return 2
     if len(sys.argv) > 3:
         pathlib.Path(sys.argv[3]).write_text("".join(
-            f"{name} {kernel.registers} {kernel.shared} {kernel.max_threads}\n" for name, kernel in found.items()))
+            f"{name} {kernel.registers} {kernel.shared} {kernel.max_threads} {kernel.private}\n" for name, kernel in found.items()))
     spilling = {name: 4 * kernel.spilled_vectors for name, kernel in found.items() if kernel.spilled_vectors > 0}
     bad = sorted(((bytes_, name) for name, bytes_ in spilling.items() if bytes_ > max_bytes), reverse=True)
     for bytes_, name in bad:

@@ -1,6 +1,6 @@
 // Kernels: those that the command brings, with the registers and shared memory that the compiler gave them
-// ($MYLOS_DEVICE_USE_KERNELS: a line "NAME REGISTERS SHARED_BYTES MAX_THREADS" each), and their launches
-// within the device's limits.
+// ($MYLOS_DEVICE_USE_KERNELS: a line "NAME REGISTERS SHARED_BYTES MAX_THREADS LOCAL_BYTES" each), and their
+// launches within the device's limits.
 #include <hip/hip_runtime_api.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ struct Kernel {
   std::string name;
   int registers = 0;  // of vectors; 0: the compiler did not say
   std::size_t shared_bytes = 0;
-  int max_threads = 1024;  // the compiler counted on no more
+  int max_threads = 1024;       // the compiler counted on no more
+  std::size_t local_bytes = 0;  // of a thread, in memory
 };
 
 struct Configuration {
@@ -38,7 +39,8 @@ const Needs& needs_by_name() {
     const char* const path = std::getenv("MYLOS_DEVICE_USE_KERNELS");
     std::ifstream file(path == nullptr ? "" : path);
     Kernel kernel;
-    while (file >> kernel.name >> kernel.registers >> kernel.shared_bytes >> kernel.max_threads)
+    while (file >> kernel.name >> kernel.registers >> kernel.shared_bytes >> kernel.max_threads >>
+           kernel.local_bytes)
       result[kernel.name] = kernel;
     return result;
   }();
@@ -132,6 +134,7 @@ hipError_t hipFuncGetAttributes(hipFuncAttributes* attributes, const void* funct
   if (found == kernels().end()) return hipErrorInvalidDeviceFunction;
   *attributes = {};
   attributes->numRegs = found->second.registers;
+  attributes->localSizeBytes = found->second.local_bytes;
   attributes->sharedSizeBytes = found->second.shared_bytes;
   attributes->maxThreadsPerBlock = max_threads(found->second);
   attributes->maxDynamicSharedSizeBytes = 64 << 10;

@@ -170,7 +170,10 @@ class HeldRow {
 
 namespace launch {
 
-/// Returns the number of threads of 32 lanes that hold a row: the minimum, or on an emulated device more, as
+// A device has 128 registers for each of them, or more.
+inline constexpr int max_lanes_to_hold = 512;
+
+/// Returns the number of threads that hold a row: the minimum, or on an emulated device more, as
 /// in threads_of_row.
 template <class T>
 std::int64_t threads_to_hold(std::int64_t columns) {
@@ -185,7 +188,8 @@ std::int64_t threads_to_hold(std::int64_t columns) {
 /// elements of 16 bits, or 49,152 floats.
 template <class T>
 bool can_be_held(const T* rows, std::int64_t columns) {
-  constexpr std::int64_t max_threads = emulates_device ? 8 : 16;
+  constexpr std::int64_t max_threads =
+      emulates_device ? 8 : launch::max_lanes_to_hold / launch::lanes_of_thread;
   return columns > 0 && columns % tile_width == 0 && device_tile::is_aligned<tile_width>(rows) &&
          launch::threads_to_hold<T>(columns) <= max_threads;
 }
@@ -206,7 +210,7 @@ template <class T, class Body>
 void for_each_held_row(const Execution& exec, KernelName name, std::int64_t rows, std::int64_t columns,
                        const Body& body) {
   static_assert(launch::captures_little<Body>);
-  using Teams = Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<512, 1>>;
+  using Teams = Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<launch::max_lanes_to_hold, 1>>;
   const auto threads = static_cast<int>(launch::threads_to_hold<T>(columns));
   Kokkos::parallel_for(
       name.string(), Teams(exec, static_cast<int>(rows), threads, launch::lanes_of_thread),

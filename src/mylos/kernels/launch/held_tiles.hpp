@@ -76,13 +76,14 @@ bool has_whole_tiles(const T* rows, std::int64_t columns) {
 /// The threads of a team of for_each_lanes_row().
 inline constexpr int lanes_row_threads = 8;
 
-/// Calls body(index, row) for index in [0, rows): a thread of 32 lanes for each row. `teams`: those that a
+/// Calls body(index, row) for index in [0, rows): the lanes of a thread for each row. `teams`: those that a
 /// multiprocessor has registers for at the same time.
 template <int teams, class Body>
 void for_each_lanes_row(const Execution& exec, KernelName name, std::int64_t rows, const Body& body) {
   static_assert(launch::captures_little<Body>);
   using Teams =
-      Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<lanes_row_threads * launch::lanes_of_thread, teams>>;
+      Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<lanes_row_threads * launch::lanes_of_thread,
+                                                         launch::teams_at_a_time(teams)>>;
   const auto league = static_cast<int>(launch::ceiling_quotient(rows, lanes_row_threads));
   Kokkos::parallel_for(
       name.string(), Teams(exec, league, lanes_row_threads, launch::lanes_of_thread),

@@ -72,7 +72,7 @@ void for_each_team_of_lanes(const Execution& exec, KernelName name, std::int64_t
                      static_cast<int>(threads * scratch_floats * static_cast<std::int64_t>(sizeof(float)));
   Kokkos::parallel_for(
       name.string(),
-      launch::Teams(exec, static_cast<int>(count), threads, launch::lanes_of_thread)
+      launch::RowTeams(exec, static_cast<int>(count), threads, launch::lanes_of_thread)
           .set_scratch_size(0, Kokkos::PerTeam(bytes)),
       KOKKOS_LAMBDA(const LanesRow::Member& member) {
         body(static_cast<std::int64_t>(member.league_rank()), LanesTeam(member, scratch_floats));

@@ -185,6 +185,20 @@ class HostRow {
 namespace launch {
 
 inline constexpr int lanes_of_thread = device_lanes;
+inline constexpr bool has_wide_waves = lanes_of_thread == 64;
+
+// Without a bound NVIDIA's compiler gives a kernel the registers that it needs; AMD's counts on 1024 lanes,
+// leaves each of them 128 registers, and spills the others of some kernels.
+inline constexpr int max_row_lanes = 512;
+using RowTeams =
+    std::conditional_t<has_wide_waves, Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<max_row_lanes>>,
+                       Teams>;
+
+/// The second bound of a kernel that NVIDIA's devices have registers for `teams` times; AMD's have twice as
+/// many registers for teams of twice as many lanes.
+constexpr unsigned teams_at_a_time(int teams) {
+  return has_wide_waves ? 1 : static_cast<unsigned>(teams);
+}
 
 /// All lanes of a team of device threads.
 struct LanesOfTeam {
@@ -297,7 +311,7 @@ namespace launch {
 /// wait.
 inline int threads_of_row(std::int64_t columns) {
   constexpr std::int64_t columns_of_thread = emulates_device ? 16 : 8 * lanes_of_thread * tile_width;
-  constexpr std::int64_t max_team_threads = emulates_device ? 8 : 16;
+  constexpr std::int64_t max_team_threads = emulates_device ? 8 : max_row_lanes / lanes_of_thread;
   return static_cast<int>(smaller(max_team_threads, ceiling_quotient(columns + 1, columns_of_thread)));
 }
 
@@ -317,7 +331,8 @@ void for_each_row(const Execution& exec, KernelName name, std::int64_t rows,
   } else {
     Kokkos::parallel_for(
         name.string(),
-        launch::Teams(exec, static_cast<int>(rows), launch::threads_of_row(columns), launch::lanes_of_thread),
+        launch::RowTeams(exec, static_cast<int>(rows), launch::threads_of_row(columns),
+                         launch::lanes_of_thread),
         KOKKOS_LAMBDA(const launch::Teams::member_type& member) {
           body(static_cast<std::int64_t>(member.league_rank()), DeviceRow(member));
         });

@@ -46,7 +46,8 @@ KOKKOS_FORCEINLINE_FUNCTION void add_rows_of_lane(const T* from, std::int64_t st
 template <bool whole, class T>
 void sum_parts(const Execution& exec, KernelName name, const T* matrix, std::int64_t rows,
                std::int64_t columns, std::int64_t parts, float* sums) {
-  using PartTeams = Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<part_threads * lanes_of_thread, 4>>;
+  using PartTeams =
+      Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<part_threads * lanes_of_thread, teams_at_a_time(4)>>;
   using Scratch = Kokkos::View<float[part_threads][part_columns], Execution::scratch_memory_space,
                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   constexpr std::int64_t width = part_columns;  // local copies, of which device code may take references

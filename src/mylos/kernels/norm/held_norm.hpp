@@ -228,7 +228,8 @@ void backward(const Execution& exec, KernelName name, const BackwardRows<T>& all
   constexpr int threads = lanes_row_threads;
   // In 128 registers fit the sums of three tiles and rows of 16-bit elements.
   constexpr int teams = tiles <= 3 && sizeof(T) == 2 ? 2 : 1;
-  using Teams = Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<threads * launch::lanes_of_thread, teams>>;
+  using Teams = Kokkos::TeamPolicy<
+      Execution, Kokkos::LaunchBounds<threads * launch::lanes_of_thread, launch::teams_at_a_time(teams)>>;
   const std::int64_t block = rows_per_block(all.rows);
   const std::int64_t columns_of_sums = (Kind::has_bias ? 2 : 1) * all.columns;
   const auto bytes = LanesTeam::alignment + static_cast<int>(columns_of_sums * std::int64_t{sizeof(float)});
