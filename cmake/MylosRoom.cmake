@@ -34,6 +34,8 @@ if(Mylos_EMULATE_DEVICE)
   list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/emulated_device")  # base/device/emulation.hpp
 elseif(Mylos_HAVE_CUDA)
   list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/cuda_device")  # base/device/hardware_math.hpp
+elseif(Mylos_HAVE_HIP)
+  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/hip_device")
 endif()
 if(Mylos_HAVE_HIP OR Mylos_EMULATED_LANES EQUAL 64)
   list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/wide_waves")  # base/device/lanes.hpp

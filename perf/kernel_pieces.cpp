@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mylos/comm/group/agreement.hpp"
+#include "mylos/kernels/gemm/product_row_sums.hpp"
+#include "mylos/kernels/norm/layernorm.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 #include "mylos/kernels/pointwise/embedding.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
@@ -75,6 +79,59 @@ void gelu(const Subject& subject) {
   }
 }
 
+/// Weights of the rows' type: the kernels that hold rows in registers; others: those that do not.
+void norm(const Subject& subject) {
+  const auto rows = [&](int pattern) {
+    return Matrix(subject.type, subject.rows(), subject.width(), pattern);
+  };
+  const Matrix x = rows(1), branch = rows(2), y = rows(3), dy = rows(4), dx = rows(5);
+  const Matrix mean(DType::fp32, 1, subject.rows(), 6);
+  const Matrix rstd(DType::fp32, 1, subject.rows(), 7);
+  const Arena workspace("workspace", layernorm_backward_workspace(subject.rows(), subject.width()));
+  measure(subject, "residual", bytes_of({&x, &branch, &y}), [&](const Execution& exec) {
+    residual_forward(exec, x.tensor(), branch.tensor(), y.tensor(), {});
+  });
+  for (const DType weights : {subject.type, subject.type == DType::fp32 ? DType::bf16 : DType::fp32}) {
+    const Matrix gamma(weights, 1, subject.width(), 8);
+    const Matrix beta(weights, 1, subject.width(), 9);
+    const Matrix d_gamma(weights, 1, subject.width(), 10);
+    const Matrix d_beta(weights, 1, subject.width(), 11);
+    const std::string of = weights == subject.type ? "" : fmt::format(", weights in {}", name_of(weights));
+    auto* const means = mean.tensor().as<float>();
+    auto* const inverses = rstd.tensor().as<float>();
+    measure(subject, "norm" + of, bytes_of({&x, &y}), [&](const Execution& exec) {
+      layernorm_forward(exec, x.tensor(), gamma.tensor(), beta.tensor(), y.tensor(), means, inverses, 1e-5f);
+    });
+    measure(subject, "norm of a residual" + of, bytes_of({&x, &branch, &x, &y}), [&](const Execution& exec) {
+      layernorm_forward_of_sum(exec, {x.tensor(), branch.tensor(), dx.tensor()}, gamma.tensor(),
+                               beta.tensor(), y.tensor(), means, inverses, 1e-5f);
+    });
+    measure(subject, "norm gradient" + of, bytes_of({&x, &dy, &branch, &dx}), [&](const Execution& exec) {
+      layernorm_backward(exec, x.tensor(), dy.tensor(), gamma.tensor(), means, inverses, dx.tensor(),
+                         d_gamma.tensor(), d_beta.tensor(), false, workspace.data(), branch.tensor());
+    });
+  }
+}
+
+/// Gradients of biases: in two stages as after a GEMM, and in one as without a library's GEMMs.
+void column_sums(const Subject& subject) {
+  for (const std::int64_t columns : {subject.width(), 3 * subject.width(), 4 * subject.width()}) {
+    const Matrix rows(subject.type, subject.rows(), columns, 1);
+    const Matrix sums(subject.type, 1, columns, 2);
+    const GemmProblem problem =
+        linear_weight_gradient(subject.rows(), 1, columns, subject.type, subject.type);
+    const Arena workspace("workspace", std::max<size_t>(256, long_column_sums_workspace));
+    measure(subject, fmt::format("sums of {} columns", columns), bytes_of({&rows}),
+            [&](const Execution& exec) {
+              sum_rows_of_a(exec, problem, rows.data(), sums.data(), workspace.data());
+            });
+    measure(subject, fmt::format("sums of {} columns, one stage", columns), bytes_of({&rows}),
+            [&](const Execution& exec) {
+              residual_backward(exec, rows.tensor(), rows.tensor(), sums.tensor(), false, {});
+            });
+  }
+}
+
 void embedding(const Subject& subject) {
   const Matrix rows(subject.type, subject.rows(), subject.width(), 1);
   const Matrix token_weight(subject.type, subject.vocabulary, subject.width(), 2);
@@ -133,7 +190,7 @@ void optimizer(const Subject& subject) {
 }  // namespace
 
 void measure_kernels(const Subject& subject) {
-  for (const auto measure_some : {loss, gelu, embedding, optimizer}) measure_some(subject);
+  for (const auto measure_some : {loss, gelu, norm, column_sums, embedding, optimizer}) measure_some(subject);
 }
 
 }  // namespace mylos::pieces

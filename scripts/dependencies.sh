@@ -13,6 +13,8 @@ open_cache() {
   exit 1
 }
 
+find_hipcc() { command -v hipcc || ls "${ROCM_PATH:-/opt/rocm}/bin/hipcc" 2>/dev/null; }
+
 find_nvcc() { command -v nvcc || ls "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" 2>/dev/null; }
 
 # ---- Kokkos ------------------------------------------------------------------------------------------------------
@@ -33,7 +35,7 @@ installed_kokkos() {  # BACKEND
 }
 
 # host_arch: Kokkos' name of the target processor: NATIVE this machine's, NONE any, PORTABLE any and as shared libraries.
-provide_kokkos() {  # openmp | serial | threads (Kokkos' own, under the thread sanitizer) | cuda ARCH
+provide_kokkos() {  # openmp | serial | threads (Kokkos' own, under the thread sanitizer) | cuda ARCH | hip ARCH
   local label prefix
   label="Kokkos $kokkos_version, ${1/openmp/host}"
   [ "$host_arch" = NATIVE ] || label="$label $host_arch"
@@ -65,6 +67,9 @@ build_kokkos() {  # PREFIX BACKEND [ARCH]
   if [ "$2" = cuda ]; then
     PATH=$(dirname "$(find_nvcc)"):$PATH
     options+=(-DKokkos_ENABLE_CUDA=ON "-DKokkos_ARCH_$3=ON")
+  fi
+  if [ "$2" = hip ]; then
+    options+=(-DKokkos_ENABLE_HIP=ON "-DKokkos_ARCH_$3=ON" -DKokkos_ENABLE_ROCTHRUST=OFF)
   fi
   # In few files, because most of the time goes into reading its headers for each file, above all with nvcc.
   options+=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)

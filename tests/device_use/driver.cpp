@@ -91,6 +91,10 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   return cudaSuccess;
 }
 
+cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned, cudaStream_t) {
+  return cudaSuccess;
+}
+
 cudaError_t cudaGetLastError() {
   return cudaSuccess;
 }

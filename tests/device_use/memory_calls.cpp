@@ -109,9 +109,6 @@ cudaError_t cudaMemcpyToSymbolAsync(const void*, const void*, std::size_t, std::
   Ledger::own().copy("cudaMemcpyToSymbolAsync", stream);
   return cudaSuccess;
 }
-cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned, cudaStream_t) {
-  return cudaSuccess;
-}
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* address) {
   *attributes = {};

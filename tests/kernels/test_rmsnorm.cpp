@@ -191,43 +191,4 @@ TEST(RmsNormForward, InPlaceGivesTheSameBits) {
   EXPECT_EQ(layer.x.bytes(), layer.y.bytes());
 }
 
-/// As in test_layernorm.cpp: with weights of the rows' type, lanes of devices hold the rows.
-TEST(RmsNormWidths, RowsThatAreHeldHaveTheBitsOfOthers) {
-  constexpr std::int64_t few = 37;
-  constexpr DType type = DType::bf16;
-  for (const std::int64_t width : {264, 768, 1024, 1600}) {
-    const test::Matrix past(type, few, width, test::random_values(type, few * width, -2, 3, 1));
-    const test::Matrix branch(type, few, width, test::random_values(type, few * width, -1, 1, 2));
-    const test::Matrix dy(type, few, width, test::random_values(type, few * width, -1, 1, 3));
-    const auto weights = test::random_values(type, width, 0.5f, 1.5f, 4);
-    const auto run = [&](DType weight_type) {
-      const test::Matrix weight(weight_type, 1, width, weights);
-      const test::Matrix x(type, few, width), y(type, few, width), dx(type, few, width);
-      const test::Matrix rstd(DType::fp32, 1, few), dweight(DType::fp32, 1, width);
-      const Arena workspace("workspace", rmsnorm_backward_workspace(few, width));
-      rmsnorm_forward_of_sum(Execution{}, {past, branch, x}, weight, y, rstd.floats(), epsilon);
-      rmsnorm_backward(Execution{}, x, dy, weight, rstd.floats(), dx, dweight, false, workspace.data(), past);
-      Execution().fence();
-      const auto sums = dweight.values();
-      const auto d_out = dy.values();
-      const auto inputs = x.values();
-      const auto inverses = rstd.values();
-      for (std::int64_t i = 0; i < width; i += 7) {
-        double sum = 0;
-        double size = 0;
-        for (std::int64_t row = 0; row < few; ++row) {
-          const auto at = static_cast<std::size_t>(row * width + i);
-          const double term =
-              static_cast<double>(d_out[at]) * inputs[at] * inverses[static_cast<std::size_t>(row)];
-          sum += term;
-          size += std::abs(term);
-        }
-        EXPECT_NEAR(sums[static_cast<std::size_t>(i)], sum, test::summing_error(few, size, 8)) << i;
-      }
-      return std::vector{x.bytes(), y.bytes(), dx.bytes(), rstd.bytes()};
-    };
-    EXPECT_EQ(run(type), run(DType::fp32)) << width << " columns";
-  }
-}
-
 }  // namespace mylos::rmsnorm_test

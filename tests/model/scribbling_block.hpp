@@ -23,6 +23,11 @@ class ScribblingBlock final : public Block {
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override {
     return inner_->cost(engines, rows);
   }
+  [[nodiscard]] std::optional<InputNorm> input_norm(const StepContext& context,
+                                                    const BlockMemory& memory) const override {
+    return inner_->input_norm(context, memory);
+  }
+  [[nodiscard]] bool computes_norm() const override { return inner_->computes_norm(); }
   void forward(const StepContext& context, const BlockMemory& memory) const override {
     inner_->forward(context, memory);
     const BlockCost cost = inner_->cost(context.engines, memory.input.rows());

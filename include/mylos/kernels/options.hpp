@@ -41,7 +41,7 @@ struct KernelOptions {
   GemmChoice gemm = GemmChoice::automatic;
   std::optional<Instructions> instructions = {};  // none: the set in use, by default the processor's best
   AttentionSums attention_sums = AttentionSums::fixed_order;
-  bool graphs = true;  // NVIDIA devices: capture steps as CUDA graphs
+  bool graphs = true;  // devices: capture steps as graphs
 
   bool operator==(const KernelOptions&) const = default;
 };

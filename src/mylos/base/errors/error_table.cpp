@@ -216,7 +216,8 @@ constexpr std::array of_machine{
     ErrorEntry{ErrorId::no_device, "no-device", "This build is for devices, and the node shows none.",
                "Start it on a node with a device, or use a build for hosts."},
     ErrorEntry{
-        ErrorId::device_too_old, "device-too-old", "The device is of an older architecture than the build.",
+        ErrorId::device_too_old, "device-too-old",
+        "The device is of an older architecture than the build, or of another one (AMD).",
         "Build for its architecture ([install.md](install.md)), if the CUDA toolkit still compiles for it."},
     ErrorEntry{ErrorId::device_shared, "device-shared",
                "Several ranks share a device or a GPU (MIG) and cannot exchange over NCCL.",

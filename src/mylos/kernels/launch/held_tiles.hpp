@@ -6,8 +6,7 @@
 #pragma once
 
 #include "mylos/kernels/launch/lanes_row.hpp"
-#include "mylos/kernels/launch/tile_values.hpp"
-#include "mylos/kernels/launch/unroll.hpp"
+#include "mylos/kernels/launch/registers.hpp"
 
 namespace mylos {
 
@@ -21,16 +20,13 @@ inline constexpr int lanes_here = emulates_device ? lanes_of_thread : 1;
 /// Reads the floats of a complete, aligned tile.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void read_whole_tile(const T* from, float* values) {
-  const auto tile = *reinterpret_cast<const device_tile::Elements<T>*>(from);
-  for_each_in_tile(tile_width, [&](std::int64_t i) { values[i] = to_float(tile.element[i]); });
+  TileBits<T>(from).read(values);
 }
 
 /// Rounds and writes a complete, aligned tile.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void write_whole_tile(const float* values, T* to) {
-  device_tile::Elements<T> tile;
-  for_each_in_tile(tile_width, [&](std::int64_t i) { tile.element[i] = from_float<T>(values[i]); });
-  *reinterpret_cast<device_tile::Elements<T>*>(to) = tile;
+  TileBits<T>::rounded(values).write(to);
 }
 
 /// A row of at most `tiles` complete, aligned tiles for each lane.
@@ -53,33 +49,22 @@ class HeldTiles {
   KOKKOS_FORCEINLINE_FUNCTION void read(const LanesRow& row, const T* from, std::int64_t columns) {
     row.for_each_lane([&](std::int64_t lane) {
       for_each(lane, columns, [&](int tile, std::int32_t first) {
-        words_[lane % launch::lanes_here][tile] =
-            Kokkos::bit_cast<Words>(*reinterpret_cast<const Elements*>(from + first));
+        bits_[lane % launch::lanes_here][tile] = TileBits<T>(from + first);
       });
     });
   }
-  /// Returns the floats of a tile.
+  /// Writes the floats of a tile.
   KOKKOS_FORCEINLINE_FUNCTION void values(std::int64_t lane, int tile, float* values) const {
-    const auto held = Kokkos::bit_cast<Elements>(words_[lane % launch::lanes_here][tile]);
-    for_each_in_tile(tile_width, [&](std::int64_t i) { values[i] = to_float(held.element[i]); });
+    bits_[lane % launch::lanes_here][tile].read(values);
   }
   /// Rounds the values of a tile, holds them, and writes them to `to`.
   KOKKOS_FORCEINLINE_FUNCTION void set(std::int64_t lane, int tile, const float* values, T* to) {
-    Elements rounded;
-    for_each_in_tile(tile_width, [&](std::int64_t i) { rounded.element[i] = from_float<T>(values[i]); });
-    words_[lane % launch::lanes_here][tile] = Kokkos::bit_cast<Words>(rounded);
-    *reinterpret_cast<Elements*>(to) = rounded;
+    bits_[lane % launch::lanes_here][tile] = TileBits<T>::rounded(values);
+    bits_[lane % launch::lanes_here][tile].write(to);
   }
 
  private:
-  using Elements = device_tile::Elements<T>;
-
-  /// The bits of a tile. Compilers would hold each 16-bit element in a separate register.
-  struct Words {
-    std::uint32_t word[sizeof(Elements) / sizeof(std::uint32_t)];
-  };
-
-  Words words_[launch::lanes_here][tiles];
+  TileBits<T> bits_[launch::lanes_here][tiles];
 };
 
 /// Returns whether consecutive rows that start there consist of complete, aligned tiles.

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "mylos/kernels/launch/column_sums.hpp"
-#include "mylos/kernels/launch/tile_values.hpp"
-#include "mylos/kernels/launch/unroll.hpp"
+#include "mylos/kernels/launch/registers.hpp"
 
 namespace mylos {
 
@@ -15,13 +14,13 @@ inline constexpr int part_threads = 8;
 inline constexpr std::int64_t part_columns = lanes_of_thread * tile_width;
 // Four teams on each multiprocessor of an H100, all at the same time.
 inline constexpr std::int64_t max_part_teams = 512;
-inline constexpr std::int64_t min_part_rows = 64;
+inline constexpr std::int64_t min_part_rows = 256;
 
 /// Returns the number of parts into which the rows are divided; depends on the shape alone.
 inline std::int64_t column_sum_parts(std::int64_t rows, std::int64_t columns) {
-  const std::int64_t max_parts =
-      max_part_teams / smaller(max_part_teams, ceiling_quotient(columns, part_columns));
-  return smaller(max_parts, ceiling_quotient(rows, min_part_rows));
+  const std::int64_t strips = ceiling_quotient(columns, part_columns);
+  const std::int64_t max_parts = max_part_teams / smaller(max_part_teams, strips);
+  return rows < min_part_rows ? 1 : smaller(max_parts, rows / min_part_rows);
 }
 
 /// Reads tiles of rows; `whole`: all tiles are complete and aligned, and several rows are read at the same
@@ -29,18 +28,15 @@ inline std::int64_t column_sum_parts(std::int64_t rows, std::int64_t columns) {
 template <bool whole, class T>
 KOKKOS_FORCEINLINE_FUNCTION void add_rows_of_lane(const T* from, std::int64_t stride, std::int64_t row,
                                                   std::int64_t end, std::int64_t count, float* total) {
-  using Elements = device_tile::Elements<T>;
-  const auto add = [&](const Elements& tile) {
+  const auto add = [&](const device_tile::Elements<T>& tile) {
     for_each_in_tile(count, [&](std::int64_t i) { total[i] += to_float(tile.element[i]); });
   };
   if constexpr (whole) {
-    constexpr int together = 16 / sizeof(T);  // 32 registers
+    constexpr int together = 8 / sizeof(T);  // 16 registers
     for (; row + (together - 1) * part_threads < end; row += together * part_threads) {
-      Elements tiles[together];
-      unroll<together>([&](int i) {
-        tiles[i] = *reinterpret_cast<const Elements*>(from + (row + i * part_threads) * stride);
-      });
-      unroll<together>([&](int i) { add(tiles[i]); });
+      TileBits<T> tiles[together];
+      unroll<together>([&](int i) { tiles[i] = TileBits<T>(from + (row + i * part_threads) * stride); });
+      unroll<together>([&](int i) { add(tiles[i].elements()); });
     }
   }
   for (; row < end; row += part_threads) add(device_tile::load(from + row * stride, count));
@@ -53,7 +49,9 @@ void sum_parts(const Execution& exec, KernelName name, const T* matrix, std::int
   using PartTeams = Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<part_threads * lanes_of_thread, 4>>;
   using Scratch = Kokkos::View<float[part_threads][part_columns], Execution::scratch_memory_space,
                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  const std::int64_t strips = ceiling_quotient(columns, part_columns);
+  constexpr std::int64_t width = part_columns;  // local copies, of which device code may take references
+  constexpr int lanes = lanes_of_thread;
+  const std::int64_t strips = ceiling_quotient(columns, width);
   const std::int64_t rows_of_part = ceiling_quotient(rows, parts);
   Kokkos::parallel_for(
       name.string(),
@@ -62,10 +60,10 @@ void sum_parts(const Execution& exec, KernelName name, const T* matrix, std::int
       KOKKOS_LAMBDA(const Teams::member_type& member) {
         const Scratch thread_sums(member.team_scratch(0));
         const std::int64_t part = member.league_rank() / strips;
-        const std::int64_t strip_start = (member.league_rank() - part * strips) * part_columns;
+        const std::int64_t strip_start = (member.league_rank() - part * strips) * width;
         const std::int64_t start = part * rows_of_part + member.team_rank();
         const std::int64_t end = smaller((part + 1) * rows_of_part, rows);
-        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes_of_thread), [&](int lane) {
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(member, lanes), [&](int lane) {
           const std::int64_t first = strip_start + lane * tile_width;
           const std::int64_t count = smaller(tile_width, columns - first);
           float total[tile_width] = {};
@@ -75,7 +73,7 @@ void sum_parts(const Execution& exec, KernelName name, const T* matrix, std::int
           });
         });
         member.team_barrier();
-        Kokkos::parallel_for(Kokkos::TeamVectorRange(member, part_columns), [&](std::int64_t column) {
+        Kokkos::parallel_for(Kokkos::TeamVectorRange(member, width), [&](std::int64_t column) {
           float total = 0;
           for (int thread = 0; thread < part_threads; ++thread) total += thread_sums(thread, column);
           if (strip_start + column < columns) sums[part * columns + strip_start + column] = total;

@@ -92,57 +92,45 @@ struct ForwardRows {
   }
 };
 
-/// The sum that gives x: x = past + branch, rounded.
+/// The rows that are normalised: x, or their sum x = past + branch, rounded, which is then written.
 template <class T>
-struct SummedRows {
-  const T* past;
+struct InputRows {
+  const T* x;
+  const T* past;  // or nullptr
   const T* branch;
-  T* x;
+  T* sum;
 
   template <int tiles>
-  KOKKOS_FORCEINLINE_FUNCTION void add(const LanesRow& row, std::int64_t index, std::int64_t columns,
-                                       HeldTiles<T, tiles>& sums) const {
-    const std::int64_t start = index * columns;
-    HeldTiles<T, tiles> passed;
+  KOKKOS_FORCEINLINE_FUNCTION void read(const LanesRow& row, std::int64_t start, std::int64_t columns,
+                                        HeldTiles<T, tiles>& held) const {
+    if (past == nullptr) return held.read(row, x + start, columns);
     HeldTiles<T, tiles> added;
-    passed.read(row, past + start, columns);
+    held.read(row, past + start, columns);
     added.read(row, branch + start, columns);
     row.for_each_lane([&](std::int64_t lane) {
       HeldTiles<T, tiles>::for_each(lane, columns, [&](int tile, std::int32_t first) {
         float before[tile_width];
         float through[tile_width];
-        float sum[tile_width];
-        passed.values(lane, tile, before);
+        float value[tile_width];
+        held.values(lane, tile, before);
         added.values(lane, tile, through);
-        for_each_in_tile(tile_width, [&](std::int64_t i) { sum[i] = before[i] + through[i]; });
-        sums.set(lane, tile, sum, x + start + first);
+        for_each_in_tile(tile_width, [&](std::int64_t i) { value[i] = before[i] + through[i]; });
+        held.set(lane, tile, value, sum + start + first);
       });
     });
   }
 };
 
-// The teams of 256 lanes for which the registers of a multiprocessor suffice (by ptxas, for sm_90).
-template <class T, int tiles>
-inline constexpr int forward_teams = (tiles <= 4 ? 2 : 1) + (sizeof(T) == 2 ? 1 : 0);
-
+/// One kernel for x and for sums: compilers contract it once, so that both have the same bits.
 template <class Kind, class T, int tiles>
-void forward(const Execution& exec, KernelName name, const T* x, std::int64_t rows,
+void forward(const Execution& exec, KernelName name, const InputRows<T>& input, std::int64_t rows,
              const ForwardRows<T>& all) {
-  for_each_lanes_row<forward_teams<T, tiles>>(
+  // The teams of 256 lanes for which the registers of a multiprocessor suffice (by ptxas, for sm_90).
+  constexpr int teams = (tiles <= 4 ? 2 : 1) + (sizeof(T) == 2 ? 1 : 0);
+  for_each_lanes_row<teams>(
       exec, name, rows, KOKKOS_LAMBDA(std::int64_t index, const LanesRow& row) {
         HeldTiles<T, tiles> held;
-        held.read(row, x + index * all.columns, all.columns);
-        all.template normalize<Kind>(row, index, held);
-      });
-}
-
-template <class Kind, class T, int tiles>
-void forward_of_sum(const Execution& exec, KernelName name, const SummedRows<T>& sum, std::int64_t rows,
-                    const ForwardRows<T>& all) {
-  for_each_lanes_row<forward_teams<T, tiles>>(
-      exec, name, rows, KOKKOS_LAMBDA(std::int64_t index, const LanesRow& row) {
-        HeldTiles<T, tiles> held;
-        sum.add(row, index, all.columns, held);
+        input.read(row, index * all.columns, all.columns, held);
         all.template normalize<Kind>(row, index, held);
       });
 }

@@ -73,16 +73,14 @@ bool forward_held(const Execution& exec, KernelName name, const ResidualSum* sum
       weight.as<T>(), bias.empty() ? nullptr : bias.as<T>(), y.as<T>(), mean, rstd, columns, epsilon};
   const auto whole = [&](const T* first) { return first == nullptr || has_whole_tiles(first, columns); };
   if (!whole(x.as<T>()) || !whole(all.weight) || !whole(all.bias) || !whole(all.y)) return false;
-  if (sum == nullptr) {
-    return held_norm::with_tiles<4, 8>(columns, [&](auto tiles) {
-      held_norm::forward<Kind, T, tiles.value>(exec, name, x.as<T>(), x.rows(), all);
-    });
+  held_norm::InputRows<T> input{.x = x.as<T>(), .past = nullptr, .branch = nullptr, .sum = nullptr};
+  if (sum != nullptr) {
+    if (sum->dropout.active()) return false;  // its random numbers need many registers
+    input = {sum->x.as<T>(), sum->past.as<T>(), sum->branch.as<T>(), sum->x.as<T>()};
   }
-  if (sum->dropout.active()) return false;  // its random numbers need the registers
-  const held_norm::SummedRows<T> added{sum->past.as<T>(), sum->branch.as<T>(), sum->x.as<T>()};
-  if (!whole(added.past) || !whole(added.branch)) return false;
+  if (!whole(input.past) || !whole(input.branch)) return false;
   return held_norm::with_tiles<4, 8>(columns, [&](auto tiles) {
-    held_norm::forward_of_sum<Kind, T, tiles.value>(exec, name, added, x.rows(), all);
+    held_norm::forward<Kind, T, tiles.value>(exec, name, input, x.rows(), all);
   });
 }
 
@@ -100,7 +98,10 @@ void forward(const Execution& exec, KernelName name, const ResidualSum* sum, con
     }
     if (done) return;
   }
-  if (sum != nullptr) residual_forward(exec, sum->past, sum->branch, sum->x, sum->dropout);
+  if (sum != nullptr) {
+    residual_forward(exec, sum->past, sum->branch, sum->x, sum->dropout);
+    return forward<Kind>(exec, name, nullptr, x, weight, bias, y, mean, rstd, epsilon);
+  }
   dispatch(x.type(), [&]<class T>(TypeTag<T>) {
     dispatch(weight.type(), [&]<class W>(TypeTag<W>) {
       forward_rows<Kind, T, W>(exec, name, x, weight, bias, y, mean, rstd, epsilon);

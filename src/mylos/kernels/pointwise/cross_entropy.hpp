@@ -143,6 +143,7 @@ struct DeviceLogits {
       std::int32_t of_lane = 0;
       elements.for_each_tile_of(lane, [&](std::int32_t first, const auto& tile) {
         const std::int32_t before = count - first;
+        if (before <= 0) return;
         for_each_in_tile(before, [&](std::int64_t i) {
           of_lane += static_cast<std::int32_t>(to_float(tile.element[i]) >= value);
         });

@@ -29,7 +29,7 @@ inline constexpr int digit_bits = 8;
 inline constexpr int digits = 1 << digit_bits;
 inline constexpr int rows_of_block = 256;
 
-inline std::int64_t blocks_of(std::int64_t rows) {
+inline std::int64_t sort_blocks(std::int64_t rows) {
   return launch::ceiling_quotient(rows, rows_of_block);
 }
 
@@ -85,7 +85,7 @@ inline std::int64_t scratch_floats(std::int64_t count) {
 /// Counts the digits of each block.
 inline void count_digits(const Execution& exec, const Pass& pass, std::int32_t* counts) {
   for_each_team_of_lanes(
-      exec, "count_digits", blocks_of(pass.rows), scratch_floats(rows_of_block),
+      exec, "count_digits", sort_blocks(pass.rows), scratch_floats(rows_of_block),
       KOKKOS_LAMBDA(std::int64_t block, const LanesTeam& team) {
         std::int32_t* const found = scratch_of(team);
         pass.read_block(team, block, found);
@@ -129,7 +129,7 @@ inline void add_counts(const Execution& exec, std::int64_t blocks, std::int32_t*
 inline void move_rows(const Execution& exec, const Pass& pass, const std::int32_t* positions,
                       const std::int32_t* offsets, std::int32_t* moved) {
   for_each_team_of_lanes(
-      exec, "move_rows", blocks_of(pass.rows), scratch_floats(rows_of_block),
+      exec, "move_rows", sort_blocks(pass.rows), scratch_floats(rows_of_block),
       KOKKOS_LAMBDA(std::int64_t block, const LanesTeam& team) {
         std::int32_t* const found = scratch_of(team);
         pass.read_block(team, block, found);
@@ -170,7 +170,7 @@ inline SortedTokens sorted_tokens_in(Pieces& workspace, std::int64_t rows, std::
   sorted.start = workspace.take<std::int32_t>(vocabulary);
   sorted.end = workspace.take<std::int32_t>(vocabulary);
   sorted.others = workspace.take<std::int32_t>(rows);
-  sorted.positions = workspace.take<std::int32_t>(blocks_of(rows) * digits);
+  sorted.positions = workspace.take<std::int32_t>(sort_blocks(rows) * digits);
   sorted.offsets = workspace.take<std::int32_t>(digits);
   return sorted;
 }
@@ -189,52 +189,97 @@ inline void sort_tokens(const Execution& exec, const std::int32_t* tokens, std::
     std::int32_t* const moved = (passes - pass) % 2 == 1 ? sorted.rows : sorted.others;
     const Pass by_digit{key, order, rows, pass * digit_bits};
     count_digits(exec, by_digit, sorted.positions);
-    add_counts(exec, blocks_of(rows), sorted.positions, sorted.offsets);
+    add_counts(exec, sort_blocks(rows), sorted.positions, sorted.offsets);
     move_rows(exec, by_digit, sorted.positions, sorted.offsets, moved);
     order = moved;
   }
   find_tokens(exec, key, rows, sorted);
 }
 
+namespace token_sort {
+
+/// The rows of one token, and a strip of their columns.
+struct TokenRows {
+  std::int64_t token;
+  const std::int32_t* rows;
+  std::int64_t count;
+  std::int64_t first_column;
+  std::int64_t columns;
+};
+
+/// The largest number of rows that one thread adds.
+inline constexpr std::int64_t max_rows_of_thread = 8;
+
+/// The lanes of a thread add all rows.
+template <class Terms, class Store>
+KOKKOS_FUNCTION void sum_alone(const LanesTeam& team, const TokenRows& of, const Terms& terms,
+                               const Store& store) {
+  team.row().for_each_tile(of.columns, [=](std::int64_t first, std::int64_t of_tile) {
+    float sum[tile_width] = {};
+    for (std::int64_t i = 0; i < of.count; ++i) terms.add(of.rows[i], of.first_column + first, of_tile, sum);
+    store(of.token, of.first_column + first, of_tile, sum);
+  });
+}
+
+/// Each thread adds a part of the rows.
+template <class Terms, class Store>
+KOKKOS_FUNCTION void sum_together(const LanesTeam& team, const TokenRows& of, const Terms& terms,
+                                  const Store& store) {
+  const int threads = team.threads();
+  const int thread = team.thread();
+  float* const thread_sum = team.scratch(thread);
+  team.barrier();  // the sums of the token before have been read
+  team.row().for_each_tile(of.columns, [=](std::int64_t first, std::int64_t of_tile) {
+    float sum[tile_width] = {};
+    for (std::int64_t i = thread; i < of.count; i += threads)
+      terms.add(of.rows[i], of.first_column + first, of_tile, sum);
+    device_tile::write(sum, of_tile, thread_sum + first);
+  });
+  team.barrier();
+  const std::int64_t tiles = launch::ceiling_quotient(of.columns, tile_width);
+  team.for_each(tiles, [=](std::int64_t tile) {
+    const std::int64_t first = tile * tile_width;
+    const std::int64_t of_tile = launch::smaller(tile_width, of.columns - first);
+    float sum[tile_width] = {};
+    for (int part = 0; part < threads; ++part) {
+      float of_part[tile_width];
+      device_tile::read(team.scratch(part) + first, of_tile, of_part);
+      for_each_in_tile(of_tile, [&](std::int64_t i) { sum[i] += of_part[i]; });
+    }
+    store(of.token, of.first_column + first, of_tile, sum);
+  });
+}
+
+}  // namespace token_sort
+
 /// Calls store(token, first_column, count, sum) for every token and tile of columns, after terms.add(row,
-/// first_column, count, sum) has added the token's rows. Each of eight threads adds an eighth of them.
+/// first_column, count, sum) has added the token's rows. Each thread of a team has a token with few rows; all
+/// of them add the rows of the others, token by token.
 template <class Terms, class Store>
 void sum_tokens(const Execution& exec, KernelName name, std::int64_t vocabulary, std::int64_t columns,
                 const SortedTokens& sorted, const Terms& terms, const Store& store) {
+  using namespace token_sort;
   constexpr std::int64_t max_columns = 1024;  // per strip
   const std::int64_t width = launch::smaller(max_columns, columns);
   const std::int64_t strips = launch::ceiling_quotient(columns, width);
+  const std::int64_t teams = launch::ceiling_quotient(vocabulary, threads_of_lanes(width));
   for_each_team_of_lanes(
-      exec, name, vocabulary * strips, width, KOKKOS_LAMBDA(std::int64_t index, const LanesTeam& team) {
-        const std::int64_t token = index / strips;
-        const std::int64_t start = (index - token * strips) * width;
-        const std::int64_t here = launch::smaller(width, columns - start);
-        const std::int64_t count = sorted.end[token] - sorted.start[token];
-        const std::int32_t* const rows = sorted.rows + sorted.start[token];
-        const int used = static_cast<int>(launch::smaller(team.threads(), count));
-        const int thread = team.thread();
-        float* const thread_sum = team.scratch(thread);
-        if (thread < used) {
-          team.row().for_each_tile(here, [=](std::int64_t first, std::int64_t of_tile) {
-            float sum[tile_width] = {};
-            for (std::int64_t i = thread; i < count; i += used)
-              terms.add(rows[i], start + first, of_tile, sum);
-            device_tile::write(sum, of_tile, thread_sum + first);
-          });
+      exec, name, teams * strips, width, KOKKOS_LAMBDA(std::int64_t index, const LanesTeam& team) {
+        const std::int64_t first_token = index / strips * team.threads();
+        const std::int64_t start = index % strips * width;
+        const auto rows_of = [&](std::int64_t token) {
+          const bool exists = token < vocabulary;
+          const std::int64_t begin = exists ? sorted.start[token] : 0;
+          const std::int64_t end = exists ? sorted.end[token] : 0;
+          return TokenRows{token, sorted.rows + begin, end - begin, start,
+                           launch::smaller(width, columns - start)};
+        };
+        const TokenRows own = rows_of(first_token + team.thread());
+        if (own.token < vocabulary && own.count <= max_rows_of_thread) sum_alone(team, own, terms, store);
+        for (int i = 0; i < team.threads(); ++i) {
+          const TokenRows shared = rows_of(first_token + i);
+          if (shared.count > max_rows_of_thread) sum_together(team, shared, terms, store);
         }
-        if (used > 0) team.barrier();
-        const std::int64_t tiles = launch::ceiling_quotient(here, tile_width);
-        team.for_each(tiles, [=](std::int64_t tile) {
-          const std::int64_t first = tile * tile_width;
-          const std::int64_t of_tile = launch::smaller(tile_width, here - first);
-          float sum[tile_width] = {};
-          for (int part = 0; part < used; ++part) {
-            float of_part[tile_width];
-            device_tile::read(team.scratch(part) + first, of_tile, of_part);
-            for_each_in_tile(of_tile, [&](std::int64_t i) { sum[i] += of_part[i]; });
-          }
-          store(token, start + first, of_tile, sum);
-        });
       });
 }
 

@@ -83,7 +83,7 @@ struct Block {
 };
 
 template <class AnyBlock>
-KOKKOS_FORCEINLINE_FUNCTION void update_all(const Row& row, const AnyBlock& block) {
+KOKKOS_FORCEINLINE_FUNCTION void update_elements(const Row& row, const AnyBlock& block) {
   if constexpr (runs_on_host) {
     row.for_each(block.count, [=](const std::int64_t i) { block.update(i); });
   } else {
@@ -105,7 +105,7 @@ void update_blocks(const Execution& exec, std::int64_t blocks, const UpdateSpan*
         if (span.frozen) return;
         const Block<Gradient, Weight, Formula> block(rule, span, now,
                                                      (index - span.first_block) * block_elements);
-        update_all(row, block);
+        update_elements(row, block);
       });
 }
 
@@ -124,7 +124,7 @@ void update_and_sum_blocks(const Execution& exec, std::int64_t blocks, const Upd
         const Block<Gradient, Weight, Formula> block(rule, span, now,
                                                      (index - span.first_block) * block_elements);
         if (!is_seen && span.frozen) return;
-        if (!is_seen) return update_all(row, block);
+        if (!is_seen) return update_elements(row, block);
         const HealthScale scale{now.unscale * span.inverse_divisor, min_normal};
         const ParameterHealth sum =
             now.apply != 0 && !span.frozen

@@ -9,6 +9,7 @@
 
 #include "mylos/device/cuda/products/cublaslt_algorithm.hpp"
 #include "mylos/device/cuda/products/cublaslt_descriptors.hpp"
+#include "mylos/device/cuda/products/cublaslt_rounding.hpp"
 #include "mylos/kernels/gemm/gemm_epilogue.hpp"
 
 namespace mylos::cublaslt {
@@ -56,18 +57,6 @@ inline std::vector<Algorithm> algorithms_of(cublasLtHandle_t handle, const Descr
   return algorithms;
 }
 
-/// Returns true if the algorithm rounds the product to C's type before it adds it to C. The library's kernels
-/// for Hopper do (number 66, observed on an H100 with CUDA 13); the others that were tried round only the
-/// sum.
-inline bool adds_before_rounding(const Algorithm& algorithm) {
-  std::int32_t number = 0;
-  std::size_t written = 0;
-  check(cublasLtMatmulAlgoConfigGetAttribute(&algorithm.value, CUBLASLT_ALGO_CONFIG_ID, &number,
-                                             sizeof number, &written),
-        "say which algorithm it advises");
-  return number != 66;
-}
-
 /// Returns the names of the algorithms for the GEMM without epilogue, with matrices aligned as in arenas.
 inline std::vector<std::string> algorithm_names(cublasLtHandle_t handle, const GemmProblem& problem) {
   const LibraryProduct product = library_product(problem);
@@ -90,8 +79,9 @@ inline void* new_sums(void* workspace) {
 class Product {
  public:
   /// `preferred`: the name of the algorithm that is tried first, if the library offers it for this batch.
-  Product(cublasLtHandle_t handle, const GemmBatch& batch, const GemmOperands& operands,
-          std::string_view preferred, RowSums row_sums)
+  /// `execution` and `workspace` are those of the first run.
+  Product(cublasLtHandle_t handle, const Execution& execution, const GemmBatch& batch,
+          const GemmOperands& operands, void* workspace, std::string_view preferred, RowSums row_sums)
       : batch_(batch), alignments_(alignments_of(batch, operands)) {
     const GemmProblem& problem = batch.one;
     const LibraryProduct product = library_product(problem);
@@ -104,7 +94,8 @@ class Product {
     if (problem.row_sums)
       with_epilogue_ = describe_with(CUBLASLT_EPILOGUE_BGRADB, product, problem.c, operands.row_sums);
     if (problem.gelu_derivative) with_epilogue_ = describe_with_gelu(product, problem, operands.gelu_input);
-    for (const ProductWay way : ways_of(problem, row_sums)) add_attempts(handle, way, preferred);
+    for (const ProductWay way : ways_of(problem, row_sums))
+      add_attempts(handle, execution, way, preferred, workspace);
   }
 
   [[nodiscard]] bool is_for(const GemmBatch& batch, const ProductAlignments& alignments) const {
@@ -136,7 +127,8 @@ class Product {
     return way == ProductWay::library && with_epilogue_ ? with_epilogue_ : plain_;
   }
 
-  void add_attempts(cublasLtHandle_t handle, ProductWay way, std::string_view preferred) {
+  void add_attempts(cublasLtHandle_t handle, const Execution& execution, ProductWay way,
+                    std::string_view preferred, void* workspace) {
     if (way == ProductWay::kokkos) return;
     const bool adds_bias = way == ProductWay::library && batch_.one.bias;
     std::vector<Algorithm> algorithms =
@@ -147,8 +139,11 @@ class Product {
       });
       if (found != algorithms.end()) std::rotate(algorithms.begin(), found, found + 1);
     }
-    if (adds_to_16_bits(way))
-      std::stable_partition(algorithms.begin(), algorithms.end(), adds_before_rounding);
+    if (adds_to_16_bits(way)) {
+      std::stable_partition(algorithms.begin(), algorithms.end(), [&](const Algorithm& algorithm) {
+        return adds_before_rounding(handle, execution, batch_.one, algorithm.value, workspace);
+      });
+    }
     for (const Algorithm& algorithm : algorithms) attempts_.push_back({way, algorithm.value});
   }
 

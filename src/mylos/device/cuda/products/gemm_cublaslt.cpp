@@ -62,13 +62,15 @@ class CublasLtGemm final : public GemmEngine {
   }
 
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
-    return cublaslt::library_workspace_bytes +
-           (cublaslt::can_sum_rows(problem) ? cublaslt::row_sum_bytes(problem) : 0);
+    const std::size_t row_sums = cublaslt::can_sum_rows(problem) ? cublaslt::row_sum_bytes(problem) : 0;
+    const std::size_t trial = problem.c == DType::fp32 ? 0 : cublaslt::trial_bytes;
+    return cublaslt::library_workspace_bytes + std::max(row_sums, trial);
   }
 
   void run(const Execution& execution, const GemmProblem& problem, const GemmOperands& operands,
            void* workspace) override {
-    switch (product(batch_of(problem, 1), operands).run(handle_, execution, operands, workspace)) {
+    switch (product(execution, batch_of(problem, 1), operands, workspace)
+                .run(handle_, execution, operands, workspace)) {
       case ProductWay::library_then_bias:
         return add_bias(execution, problem, operands);
       case ProductWay::library_then_sums:
@@ -92,7 +94,8 @@ class CublasLtGemm final : public GemmEngine {
   void run_batched(const Execution& execution, const GemmBatch& batch, const GemmOperands& first,
                    void* workspace) override {
     check_gemm_batch(batch);
-    const ProductWay way = product(batch, first).run(handle_, execution, first, workspace);
+    const ProductWay way =
+        product(execution, batch, first, workspace).run(handle_, execution, first, workspace);
     if (way == ProductWay::kokkos) GemmEngine::run_batched(execution, batch, first, workspace);
   }
 
@@ -126,7 +129,8 @@ class CublasLtGemm final : public GemmEngine {
     kokkos_->run(execution, problem, operands, workspace);
   }
 
-  Product& product(const GemmBatch& batch, const GemmOperands& operands) {
+  Product& product(const Execution& execution, const GemmBatch& batch, const GemmOperands& operands,
+                   void* workspace) {
     const ProductAlignments alignments = alignments_of(batch, operands);
     const auto found = std::find_if(products_.begin(), products_.end(),
                                     [&](const auto& product) { return product->is_for(batch, alignments); });
@@ -134,8 +138,8 @@ class CublasLtGemm final : public GemmEngine {
     check_gemm_problem(batch.one);
     const bool prefers = rank_ && batch.count == 1;
     return *products_.emplace_back(std::make_unique<Product>(
-        handle_, batch, operands, prefers ? named_algorithm(batch.one).algorithm : std::string_view(),
-        row_sums_));
+        handle_, execution, batch, operands, workspace,
+        prefers ? named_algorithm(batch.one).algorithm : std::string_view(), row_sums_));
   }
 
   [[nodiscard]] const NamedAlgorithm& named_algorithm(const GemmProblem& problem) const {

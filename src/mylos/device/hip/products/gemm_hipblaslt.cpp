@@ -29,7 +29,7 @@ struct NamedAlgorithm {
 };
 
 /// If several engines are measured against each other, one uses the library's best algorithm for each GEMM,
-/// the next the second best, and so on (`rank`).
+/// the next the second best, and so on (`rank`). A separate pass sums rows, as by default with cuBLASLt.
 class HipblasLtGemm final : public GemmEngine {
  public:
   explicit HipblasLtGemm(std::optional<std::size_t> rank = {}) : rank_(rank) {
@@ -69,12 +69,12 @@ class HipblasLtGemm final : public GemmEngine {
       case ProductWay::library_then_bias:
         return add_bias(execution, problem, operands);
       case ProductWay::library_then_sums:
-        return sum_rows_of_a(execution, problem, operands.a, operands.row_sums);
+        return sum_rows_of_a(execution, problem, operands.a, operands.row_sums, workspace);
       case ProductWay::library_then_gelu:
         return multiply_by_gelu(execution, problem, operands);
       case ProductWay::kokkos:
         run_by_kokkos(execution, problem, operands, workspace);
-        if (problem.row_sums) sum_rows_of_a(execution, problem, operands.a, operands.row_sums);
+        if (problem.row_sums) sum_rows_of_a(execution, problem, operands.a, operands.row_sums, workspace);
         if (problem.gelu_derivative) multiply_by_gelu(execution, problem, operands);
         return;
       default:
@@ -167,7 +167,7 @@ std::unique_ptr<GemmEngine> measured_hipblaslt_gemm() {
 DeviceEngines device_engines() {
   return {.name = "hipblaslt",
           .make =
-              [](EngineUse use, AttentionSums) {
+              [](EngineUse use, AttentionSums /*sums*/) {
                 std::unique_ptr<GemmEngine> gemm = use == EngineUse::measured
                                                        ? measured_hipblaslt_gemm()
                                                        : std::make_unique<HipblasLtGemm>();

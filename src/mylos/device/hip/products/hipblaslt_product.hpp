@@ -87,7 +87,8 @@ class Product {
     if (problem.row_sums)
       with_epilogue_ = describe_with(HIPBLASLT_EPILOGUE_BGRADB, product, problem.c, operands.row_sums);
     if (problem.gelu_derivative) with_epilogue_ = describe_with_gelu(product, problem, operands.gelu_input);
-    for (const ProductWay way : ways_of(problem)) add_attempts(handle, execution, way, workspace, preferred);
+    for (const ProductWay way : ways_of(problem, RowSums::separate))
+      add_attempts(handle, execution, way, workspace, preferred);
   }
 
   [[nodiscard]] bool is_for(const GemmBatch& batch) const { return batch_ == batch; }
