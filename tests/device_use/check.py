@@ -64,7 +64,7 @@ CASES = [
     Case("GPT of characters, odd sizes", "gpt_shakespeare", ODD, 350),
     Case("Fourier operator on 85 x 85 points, bf16", "fno-darcy", [], 1000),
     Case("Fourier operator on 85 x 85 points, fp16", "fno-darcy", ["precision.compute=fp16"], 1000),
-    Case("GPT-2 124M, bf16, batch 2 x 32, NCCL", "gpt2_124m", [*GPT2, *NCCL, "data.batch=64"], 600, 12, ranks=2),
+    Case("GPT-2 124M, bf16, batch 2 x 32, NCCL", "gpt2_124m", [*GPT2, *NCCL, "data.batch=64"], 600, 12, ranks=2, steps=MORE_STEPS),
     Case("two layers of it, two micro-batches, NCCL", "gpt2_124m", [*TWO_LAYERS, *NCCL, "data.batch=128"], 300, 12, ranks=2,
          sums="ncclReduceScatter float32 sum"),
     Case("two layers of it, NCCL, not recorded", "gpt2_124m", [*TWO_LAYERS, *NCCL, "data.batch=64", "kernels.graphs=false"],
