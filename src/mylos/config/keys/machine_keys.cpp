@@ -124,11 +124,12 @@ void add_machine_keys(Schema& schema) {
               "Where cuDNN computes attention: the order in which its backward pass adds. any_order takes "
               "less memory and may be faster, but gradients differ in their last digits from run to run, and "
               "so do repeated, restarted and recomputed steps.");
-  keys.boolean("graphs", &KernelOptions::graphs,
-               "On an NVIDIA or AMD device, for a run that is not reproducible, with one rank or with NCCL and "
-               "the same number of micro-batches on all ranks: captures a step's kernels when they run for the "
-               "second time, and launches them as a few graphs from then on. Kokkos' tools then see steps, not "
-               "kernels.");
+  keys.boolean(
+      "graphs", &KernelOptions::graphs,
+      "On an NVIDIA or AMD device, for a run that is not reproducible, with one rank or with NCCL and "
+      "the same number of micro-batches on all ranks: captures a step's kernels when they run for the "
+      "second time, and launches them as a few graphs from then on. Kokkos' tools then see steps, not "
+      "kernels.");
   keys.only_with({"graphs"}, with("run.reproducible", {"false"}));
   keys.only_with({"attention_sums"}, with("model.type", {"gpt"}));
   keys.only_with({"attention_sums"},
