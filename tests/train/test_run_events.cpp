@@ -47,7 +47,8 @@ testing::AssertionResult refuses_events(const std::string& text) {
 }
 
 TEST(RunEvents, OfAStrangerAreRefused) {
-  for (const char* text : {"x", "{}\n", "{\"step\":-1}\n", "[1]\n", "\n"}) EXPECT_TRUE(refuses_events(text)) << text;
+  for (const char* text : {"x", "{}\n", "{\"step\":-1}\n", "[1]\n", "\n"})
+    EXPECT_TRUE(refuses_events(text)) << text;
   std::string many;
   for (std::size_t i = 0; i <= RunEvents::max_events; ++i) many += event_line(exploding());
   EXPECT_TRUE(refuses_events(many));
