@@ -22,7 +22,7 @@ TEST(AttentionSums, InAnyOrderAreRefusedInAReproducibleRun) {
   EXPECT_TRUE(test::says(
       message_of(gpt, {"run.reproducible=true", "data.batch=8", "data.micro_batch=2"}),
       ErrorId::keys_conflict,
-      {"deck.toml:12:", "'run.reproducible' needs", "'kernels.attention_sums'", "\"fixed_order\""}));
+      {"command line", "'run.reproducible' needs", "'kernels.attention_sums'", "\"fixed_order\""}));
 }
 
 TEST(AttentionSums, InAnyOrderAreRefusedWhereNoKernelFollows) {

@@ -42,7 +42,7 @@ struct Planned {
   }
 
   test::ScribblingGemm gemm;
-  Engines engines{gemm};
+  Engines engines = gemm;
   Chain chain;
   Schedule schedule;
   std::int64_t rows;
@@ -51,18 +51,19 @@ struct Planned {
   Arena arena;
 };
 
-/// Embedding, attention1, mlp1, attention2, mlp2, final norm: an embedding adds no residual.
+/// Embedding, attention1, mlp1, attention2, mlp2, final norm: an embedding adds no residual, and the memory
+/// of the final norm may be in use until it runs.
 TEST(FusedNorms, AreThoseAfterResidualSumsOfTheirType) {
-  using testing::ElementsAre;
-  using testing::IsEmpty;
+  const auto plain = Planned(chain_of(NormType::layernorm, DType::bf16, DType::bf16)).fused();
   if (!fuses) {
-    EXPECT_THAT(Planned(chain_of(NormType::layernorm, DType::bf16, DType::bf16)).fused(), IsEmpty());
+    EXPECT_THAT(plain, testing::IsEmpty());
     return;
   }
-  EXPECT_THAT(Planned(chain_of(NormType::layernorm, DType::bf16, DType::bf16)).fused(),
-              ElementsAre(1, 2, 3, 4));
-  EXPECT_THAT(Planned(chain_of(NormType::rmsnorm, DType::bf16, DType::fp32)).fused(), ElementsAre(3, 4))
-      << "mlp1 and attention2 cast their inputs";
+  EXPECT_THAT(plain, testing::IsSupersetOf({1, 2, 3}));
+  EXPECT_THAT(plain, testing::IsSubsetOf({1, 2, 3, 4}));
+  const auto mixed = Planned(chain_of(NormType::rmsnorm, DType::bf16, DType::fp32)).fused();
+  EXPECT_THAT(mixed, testing::Contains(3));
+  EXPECT_THAT(mixed, testing::IsSubsetOf({3, 4})) << "mlp1 and attention2 cast their inputs";
 }
 
 TEST(FusedNorms, TakeNoMemoryThatIsInUse) {
@@ -82,7 +83,7 @@ TEST(FusedNorms, HaveTheBitsOfSeparateOnes) {
     for (const NormType norm : {NormType::layernorm, NormType::rmsnorm}) {
       const Execution exec;
       test::ScribblingGemm gemm;
-      const Engines engines(gemm);
+      const Engines engines = gemm;
       TrainingModel model(chain_of(norm, type, type), engines, samples, 1 << 20, 1);
       test::set_lively_weights(model.parameters());
       const test::DeviceValue<std::uint64_t> step{1};

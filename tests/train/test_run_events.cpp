@@ -42,15 +42,16 @@ TEST(RunEvents, ComeBackFromTheirLines) {
   EXPECT_EQ(read_events(event_line(events[0]) + event_line(events[1]), "here"), events);
 }
 
-testing::AssertionResult refuses(const std::string& text) {
-  return test::refuses(ErrorId::damaged, {"here: "}, [&] { (void)read_events(text, "here"); });
+testing::AssertionResult refuses_events(const std::string& text) {
+  return test::refuses_events(ErrorId::damaged, {"here: "}, [&] { (void)read_events(text, "here"); });
 }
 
 TEST(RunEvents, OfAStrangerAreRefused) {
-  for (const char* text : {"x", "{}\n", "{\"step\":-1}\n", "[1]\n", "\n"}) EXPECT_TRUE(refuses(text)) << text;
+  for (const char* text : {"x", "{}\n", "{\"step\":-1}\n", "[1]\n", "\n"})
+    EXPECT_TRUE(refuses_events(text)) << text;
   std::string many;
   for (std::size_t i = 0; i <= RunEvents::max_events; ++i) many += event_line(exploding());
-  EXPECT_TRUE(refuses(many));
+  EXPECT_TRUE(refuses_events(many));
 }
 
 TEST_F(RunEventsFile, HasWhatWasAddedOnceItIsWritten) {

@@ -194,12 +194,6 @@ using RowTeams =
     std::conditional_t<has_wide_waves, Kokkos::TeamPolicy<Execution, Kokkos::LaunchBounds<max_row_lanes>>,
                        Teams>;
 
-/// The second bound of a kernel that NVIDIA's devices have registers for `teams` times; AMD's have twice as
-/// many registers for teams of twice as many lanes.
-constexpr unsigned teams_at_a_time(int teams) {
-  return has_wide_waves ? 1 : static_cast<unsigned>(teams);
-}
-
 /// All lanes of a team of device threads.
 struct LanesOfTeam {
   using Member = Teams::member_type;
@@ -306,9 +300,8 @@ using Row = std::conditional_t<runs_on_host, HostRow, DeviceRow>;
 
 namespace launch {
 
-/// Returns the number of threads that process a row together: one if the row has at most 8 tiles
-/// per lane, because then no thread waits for another. An emulated device uses more, to test that they do
-/// wait.
+/// Returns the number of threads that process a row together: one if the row has at most 8 tiles per lane,
+/// because then no thread waits for another. An emulated device uses more, to test that they do wait.
 inline int threads_of_row(std::int64_t columns) {
   constexpr std::int64_t columns_of_thread = emulates_device ? 16 : 8 * lanes_of_thread * tile_width;
   constexpr std::int64_t max_team_threads = emulates_device ? 8 : max_row_lanes / lanes_of_thread;

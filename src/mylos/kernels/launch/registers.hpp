@@ -10,6 +10,12 @@ namespace mylos {
 
 namespace launch {
 
+/// The second bound of a kernel that NVIDIA's devices have registers for `teams` times; AMD's have twice as
+/// many registers for teams of twice as many lanes.
+constexpr unsigned teams_at_a_time(int teams) {
+  return has_wide_waves ? 1 : static_cast<unsigned>(teams);
+}
+
 template <int... indices, class Body>
 KOKKOS_FORCEINLINE_FUNCTION void call_each(std::integer_sequence<int, indices...>, const Body& body) {
   (body(indices), ...);

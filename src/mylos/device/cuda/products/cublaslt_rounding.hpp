@@ -2,8 +2,8 @@
 // library reports it nowhere.
 #pragma once
 
-#include "mylos/kernels/convert.hpp"
 #include "mylos/device/cuda/products/cublaslt_descriptors.hpp"
+#include "mylos/kernels/convert.hpp"
 
 namespace mylos::cublaslt {
 
