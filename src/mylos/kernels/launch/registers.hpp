@@ -50,12 +50,14 @@ class TileBits {
     const Elements all = elements();
     for_each_in_tile(tile_width, [&](std::int64_t i) { values[i] = to_float(all.element[i]); });
   }
-  KOKKOS_FORCEINLINE_FUNCTION void write(T* to) const { *reinterpret_cast<Words*>(to) = words_; }
+  KOKKOS_FORCEINLINE_FUNCTION void write(T* to) const { hardware::write_words<words>(words_.word, to); }
 
  private:
+  static constexpr int words = sizeof(Elements) / sizeof(std::uint32_t);
+
   // Aligned as elements are: a device copies it by accesses of 16 bytes, and other types byte by byte.
   struct alignas(Elements) Words {
-    std::uint32_t word[sizeof(Elements) / sizeof(std::uint32_t)];
+    std::uint32_t word[words];
   };
 
   Words words_;
