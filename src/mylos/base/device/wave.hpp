@@ -19,10 +19,10 @@ KOKKOS_FORCEINLINE_FUNCTION Value sum_of_lanes(const Value& value) {
   return value;
 }
 
-/// Writes words to an address that is aligned to all of them, or to 16 bytes.
-template <int count>
-KOKKOS_FORCEINLINE_FUNCTION void write_words(const std::uint32_t* words, void* to) {
-  for (int i = 0; i < count; ++i) static_cast<std::uint32_t*>(to)[i] = words[i];
+/// Writes a value to an address that is aligned for it.
+template <class Value>
+KOKKOS_FORCEINLINE_FUNCTION void write_aligned(const Value& value, void* to) {
+  *static_cast<Value*>(to) = value;
 }
 
 }  // namespace mylos::hardware

@@ -32,7 +32,8 @@ class TileBits {
 
   TileBits() = default;
   KOKKOS_FORCEINLINE_FUNCTION explicit TileBits(const T* from)
-      : words_(*reinterpret_cast<const Words*>(from)) {}
+      : words_(emulates_device ? Kokkos::bit_cast<Words>(*reinterpret_cast<const Elements*>(from))
+                               : *reinterpret_cast<const Words*>(from)) {}
   /// Rounds the values.
   KOKKOS_FORCEINLINE_FUNCTION static TileBits rounded(const float* values) {
     Elements elements;
@@ -50,14 +51,15 @@ class TileBits {
     const Elements all = elements();
     for_each_in_tile(tile_width, [&](std::int64_t i) { values[i] = to_float(all.element[i]); });
   }
-  KOKKOS_FORCEINLINE_FUNCTION void write(T* to) const { hardware::write_words<words>(words_.word, to); }
+  KOKKOS_FORCEINLINE_FUNCTION void write(T* to) const {
+    if constexpr (hardware::has_wave) return hardware::write_aligned(words_, to);
+    *reinterpret_cast<Elements*>(to) = elements();
+  }
 
  private:
-  static constexpr int words = sizeof(Elements) / sizeof(std::uint32_t);
-
   // Aligned as elements are: a device copies it by accesses of 16 bytes, and other types byte by byte.
   struct alignas(Elements) Words {
-    std::uint32_t word[words];
+    std::uint32_t word[sizeof(Elements) / sizeof(std::uint32_t)];
   };
 
   Words words_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
+#include <cstdint>
+#include <cstring>
 
 namespace mylos::hardware {
 
@@ -29,12 +31,25 @@ KOKKOS_FORCEINLINE_FUNCTION Value sum_of_lanes(const Value& value) {
   return total;
 }
 
-/// By accesses of 16 bytes. The compiler writes the elements of an aligned array separately.
-template <int count>
-KOKKOS_FORCEINLINE_FUNCTION void write_words(const std::uint32_t* words, void* to) {
-  static_assert(count % 4 == 0);
-  for (int i = 0; i < count; i += 4) {
-    static_cast<uint4*>(to)[i / 4] = make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
+/// Writes 16 bytes. The compiler splits an assignment where it knows the elements one after the other.
+KOKKOS_FORCEINLINE_FUNCTION void write_16_bytes(const std::uint32_t (&words)[4], void* to) {
+  KOKKOS_IF_ON_DEVICE((asm volatile("st.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words[0]),
+                                    "r"(words[1]), "r"(words[2]), "r"(words[3])
+                                    : "memory");))
+  KOKKOS_IF_ON_HOST((std::memcpy(to, words, sizeof words);))
+}
+
+template <class Value>
+KOKKOS_FORCEINLINE_FUNCTION void write_aligned(const Value& value, void* to) {
+  if constexpr (alignof(Value) % 16 == 0) {
+    constexpr int parts = sizeof(Value) / 16;
+    struct alignas(16) Words {
+      std::uint32_t word[parts][4];
+    };
+    const auto words = Kokkos::bit_cast<Words>(value);
+    for (int i = 0; i < parts; ++i) write_16_bytes(words.word[i], static_cast<char*>(to) + 16 * i);
+  } else {
+    *static_cast<Value*>(to) = value;
   }
 }
 
