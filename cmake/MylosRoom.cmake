@@ -33,7 +33,7 @@ set(mylos_include_folders "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}
 if(Mylos_EMULATE_DEVICE)
   list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/emulated_device")  # base/device/emulation.hpp
 elseif(Mylos_HAVE_CUDA)
-  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/cuda_device")  # base/device/hardware_math.hpp
+  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/cuda_device")  # base/device/hardware_math.hpp and wave.hpp
 elseif(Mylos_HAVE_HIP)
   list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/hip_device")
 endif()

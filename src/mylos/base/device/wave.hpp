@@ -1,5 +1,5 @@
-// What the lanes of a device thread know and tell each other by instructions. Without them, kernels do the
-// same through Kokkos.
+// What the lanes of a device thread exchange by instructions. Without them, kernels do the same through
+// Kokkos.
 #pragma once
 
 #include <Kokkos_Core.hpp>

@@ -9,10 +9,10 @@
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
 #include "mylos/base/device/emulation.hpp"
+#include "mylos/base/device/kernel_name.hpp"
 #include "mylos/base/device/lanes.hpp"
 #include "mylos/base/device/wave.hpp"
 #include "mylos/base/execution.hpp"
@@ -23,19 +23,6 @@ namespace mylos {
 /// True if kernels run on host threads, in their host form.
 inline constexpr bool runs_on_host =
     std::is_same_v<Execution, Kokkos::DefaultHostExecutionSpace> && !emulates_device;
-
-/// A kernel's name in profiles, at most 15 characters: Kokkos takes a std::string, and longer ones allocate.
-class KernelName {
- public:
-  template <std::size_t N>
-  constexpr KernelName(const char (&text)[N]) : text_(text) {  // NOLINT: names are written as literals
-    static_assert(N <= 16, "a kernel's name has at most 15 characters");
-  }
-  [[nodiscard]] std::string string() const { return text_; }
-
- private:
-  const char* text_;
-};
 
 /// Calls body(i) for i in [begin, end); the calls must be independent. A SIMD loop on the host.
 template <class Body>

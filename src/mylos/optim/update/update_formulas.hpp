@@ -1,5 +1,5 @@
 // The formulas of optimizer.hpp for one element, with the constants of a span. They have the same bits in
-// every kernel: those that update several elements per access or look at health differ in nothing else.
+// every kernel: those that update several elements per access or inspect health differ in nothing else.
 #pragma once
 
 #include "mylos/optim/update/fixed_products.hpp"
