@@ -21,13 +21,6 @@ function(mylos_device_sources target vendor)
   target_sources(${target} PRIVATE ${sources})
 endfunction()
 
-# mylos_without_kernels(TARGET): hipcc compiles every file for the device too; here it need not.
-function(mylos_without_kernels target)
-  if(Mylos_HAVE_HIP)
-    target_compile_options(${target} PRIVATE --offload-host-only)
-  endif()
-endfunction()
-
 # What users include, and what is ours.
 set(mylos_include_folders "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 if(Mylos_EMULATE_DEVICE)

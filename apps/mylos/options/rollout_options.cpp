@@ -14,7 +14,7 @@ void add_rollout(CLI::App& app, RolloutArguments& arguments, Command& command) {
                    "model file")
       ->required();
   rollout
-      ->add_option("start", arguments.start,
+      ->add_option("initial", arguments.start,  // CLI11 2.5 takes no name that an option has too: --start
                    "File of arrays as in the run's [data.arrays]: the levels to begin with, constants, and "
                    "forcings of later levels")
       ->required();
@@ -22,13 +22,15 @@ void add_rollout(CLI::App& app, RolloutArguments& arguments, Command& command) {
       ->required()
       ->check(integer_from(1, std::numeric_limits<std::int32_t>::max()));
   rollout
-      ->add_option("--out", arguments.output,
-                   "File for the levels, in the layout of `start`; tables of errors, spectra and fields have "
-                   "its name with the endings .errors.csv, .spectrum.csv and .rollout.json")
+      ->add_option(
+          "--out", arguments.output,
+          "File for the levels, in the layout of `initial`; tables of errors, spectra and fields have "
+          "its name with the endings .errors.csv, .spectrum.csv and .rollout.json")
       ->required();
-  rollout->add_option("--truth", arguments.truth,
-                      "File of arrays with the true levels, counted as those of `start`; it may be the same "
-                      "file");
+  rollout->add_option(
+      "--truth", arguments.truth,
+      "File of arrays with the true levels, counted as those of `initial`; it may be the same "
+      "file");
   rollout
       ->add_option("--sample", arguments.samples,
                    "Members, if the arrays have an axis \"sample\": numbers and ranges from 0, such as 3 or "

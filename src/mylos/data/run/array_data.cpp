@@ -35,11 +35,13 @@ std::unique_ptr<RunData> open_arrays(const Options& options, Answers answers, co
 
 }  // namespace
 
-const DataKind array_samples{.name = "arrays",
-                             .learner = "mlp",
-                             .prepared = "fields",
-                             .holds = [](const std::string&) { return true; },
-                             .feeds = [](ModelType type) { return type != ModelType::gpt; },
-                             .open = open_arrays};
+DataKind array_samples() {
+  return {.name = "arrays",
+          .learner = "mlp",
+          .prepared = "fields",
+          .holds = [](const std::string&) { return true; },
+          .feeds = [](ModelType type) { return type != ModelType::gpt; },
+          .open = open_arrays};
+}
 
 }  // namespace mylos

@@ -1,6 +1,8 @@
 // The kinds of data that networks learn from.
 #pragma once
 
+#include <array>
+
 #include "mylos/data/run/run_data.hpp"
 
 namespace mylos {
@@ -15,11 +17,14 @@ struct DataKind {
   std::unique_ptr<RunData> (*open)(const Options& options, Answers answers, const Places& places);
 };
 
-extern const DataKind token_windows;
-extern const DataKind labelled_samples;
-extern const DataKind array_samples;  // of decks with [data.arrays], whatever the files are
+// Functions: Clang copies constants of namespaces to the device, and these point to functions of the host.
+[[nodiscard]] DataKind token_windows();
+[[nodiscard]] DataKind labelled_samples();
+[[nodiscard]] DataKind array_samples();  // of decks with [data.arrays], whatever the files are
 
 /// In the order in which they inspect a file of a deck without [data.arrays]; the last takes any.
-inline constexpr const DataKind* data_kinds[] = {&token_windows, &labelled_samples};
+[[nodiscard]] inline std::array<DataKind, 2> data_kinds() {
+  return {token_windows(), labelled_samples()};
+}
 
 }  // namespace mylos

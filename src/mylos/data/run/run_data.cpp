@@ -20,13 +20,14 @@ void complete(Options& options, const DataDescription& data) {
 std::unique_ptr<RunData> open_run_data(const Options& options, Answers answers, const Places& places) {
   if (options.data.train.empty())
     fail_input(ErrorId::missing_key, "the deck has no data.train; only `mylos plan` works without it");
-  if (options.data.arrays.given()) return array_samples.open(options, answers, places);
+  if (options.data.arrays.given()) return array_samples().open(options, answers, places);
   const std::string file = prepared_files(options.data.train).front();
+  const std::array kinds = data_kinds();
   const DataKind& given =
-      **std::ranges::find_if(data_kinds, [&](const DataKind* kind) { return kind->holds(file); });
+      *std::ranges::find_if(kinds, [&](const DataKind& kind) { return kind.holds(file); });
   if (given.feeds(options.model.type)) return given.open(options, answers, places);
-  const DataKind& wanted = **std::ranges::find_if(
-      data_kinds, [&](const DataKind* kind) { return kind->feeds(options.model.type); });
+  const DataKind& wanted =
+      *std::ranges::find_if(kinds, [&](const DataKind& kind) { return kind.feeds(options.model.type); });
   fail_input(
       ErrorId::data_mismatch,
       "{} holds {}, which model.type = \"{}\" cannot learn; `mylos prepare {}` makes a file that it can",

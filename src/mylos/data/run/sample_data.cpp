@@ -268,18 +268,20 @@ std::unique_ptr<RunData> sample_data(const Options& options, SampleStores stores
   return std::make_unique<SampleData>(options, std::move(stores), answers, places);
 }
 
-const DataKind labelled_samples{
-    .name = "labelled samples",
-    .learner = "mlp",
-    .prepared = "idx",
-    .holds = [](const std::string&) { return true; },
-    .feeds = [](ModelType type) { return type != ModelType::gpt; },
-    .open = [](const Options& options, Answers answers, const Places& places) -> std::unique_ptr<RunData> {
-      SampleStores stores;
-      stores.train = open_prepared(options.data.train, answers, stores.notes);
-      if (!options.data.test.empty())
-        stores.test = open_prepared(options.data.test, Answers::needed, stores.notes);
-      return sample_data(options, std::move(stores), answers, places);
-    }};
+DataKind labelled_samples() {
+  return {
+      .name = "labelled samples",
+      .learner = "mlp",
+      .prepared = "idx",
+      .holds = [](const std::string&) { return true; },
+      .feeds = [](ModelType type) { return type != ModelType::gpt; },
+      .open = [](const Options& options, Answers answers, const Places& places) -> std::unique_ptr<RunData> {
+        SampleStores stores;
+        stores.train = open_prepared(options.data.train, answers, stores.notes);
+        if (!options.data.test.empty())
+          stores.test = open_prepared(options.data.test, Answers::needed, stores.notes);
+        return sample_data(options, std::move(stores), answers, places);
+      }};
+}
 
 }  // namespace mylos

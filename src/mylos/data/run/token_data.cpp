@@ -109,14 +109,15 @@ class TokenData final : public RunData {
 
 }  // namespace
 
-const DataKind token_windows{
-    .name = "tokens",
-    .learner = "gpt",
-    .prepared = "text",
-    .holds = holds_tokens,
-    .feeds = [](ModelType type) { return type == ModelType::gpt; },
-    .open = [](const Options& options, Answers, const Places&) -> std::unique_ptr<RunData> {
-      return std::make_unique<TokenData>(options);
-    }};
+DataKind token_windows() {
+  return {.name = "tokens",
+          .learner = "gpt",
+          .prepared = "text",
+          .holds = holds_tokens,
+          .feeds = [](ModelType type) { return type == ModelType::gpt; },
+          .open = [](const Options& options, Answers, const Places&) -> std::unique_ptr<RunData> {
+            return std::make_unique<TokenData>(options);
+          }};
+}
 
 }  // namespace mylos
