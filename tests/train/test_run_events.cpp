@@ -43,7 +43,7 @@ TEST(RunEvents, ComeBackFromTheirLines) {
 }
 
 testing::AssertionResult refuses_events(const std::string& text) {
-  return test::refuses_events(ErrorId::damaged, {"here: "}, [&] { (void)read_events(text, "here"); });
+  return test::refuses(ErrorId::damaged, {"here: "}, [&] { (void)read_events(text, "here"); });
 }
 
 TEST(RunEvents, OfAStrangerAreRefused) {

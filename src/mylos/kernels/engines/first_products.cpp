@@ -8,14 +8,14 @@
 namespace mylos {
 namespace {
 
-constexpr std::int64_t extent = 256;
+constexpr std::int64_t small_extent = 256;
 
 std::vector<GemmProblem> first_problems() {
   std::vector<GemmProblem> problems;
   for (const DType type : {DType::bf16, DType::fp16, DType::fp32}) {
-    problems.push_back(linear_output(extent, extent, extent, type));
-    problems.push_back(linear_input_gradient(extent, extent, extent, type));
-    problems.push_back(linear_weight_gradient(extent, extent, extent, type, DType::fp32));
+    problems.push_back(linear_output(small_extent, small_extent, small_extent, type));
+    problems.push_back(linear_input_gradient(small_extent, small_extent, small_extent, type));
+    problems.push_back(linear_weight_gradient(small_extent, small_extent, small_extent, type, DType::fp32));
   }
   return problems;
 }
@@ -26,7 +26,7 @@ void run_first_products(GemmEngine& engine) {
   const Execution execution;
   std::vector<GemmEngine*> engines = engine.alternatives();
   if (engines.empty()) engines.push_back(&engine);
-  constexpr std::size_t matrix = aligned_bytes(std::size_t{extent * extent} * sizeof(float));
+  constexpr std::size_t matrix = aligned_bytes(std::size_t{small_extent * small_extent} * sizeof(float));
   for (GemmEngine* const each : engines) {
     std::size_t workspace = 0;
     for (const GemmProblem& problem : first_problems())

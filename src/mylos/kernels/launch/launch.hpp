@@ -14,6 +14,7 @@
 
 #include "mylos/base/device/emulation.hpp"
 #include "mylos/base/device/lanes.hpp"
+#include "mylos/base/device/wave.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/kernels/launch/divisor.hpp"
 
@@ -197,6 +198,7 @@ using RowTeams =
 /// All lanes of a team of device threads.
 struct LanesOfTeam {
   using Member = Teams::member_type;
+  static constexpr bool are_of_one_thread = false;
   KOKKOS_FORCEINLINE_FUNCTION static auto range(const Member& member, std::int64_t count) {
     return Kokkos::TeamVectorRange(member, count);
   }
@@ -275,6 +277,10 @@ class RowOfLanes {
   KOKKOS_FORCEINLINE_FUNCTION auto sum_lanes(const Term& term) const {
     if constexpr (emulates_device) {
       return sum(lanes(), term);
+    } else if constexpr (hardware::has_wave && Lanes::are_of_one_thread) {
+      std::invoke_result_t<Term, std::int64_t> total{};
+      total += term(current_lane());
+      return hardware::sum_of_lanes(total);
     } else {
       const auto lane_term = term(current_lane());
       return sum(lanes(), [&](std::int64_t) { return lane_term; });
@@ -285,6 +291,7 @@ class RowOfLanes {
   /// Kokkos does not state it. The maximum, because compilers replace a plain assignment by the loop's last
   /// value, which takes a division.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t current_lane() const {
+    if constexpr (hardware::has_wave) return Lanes::index(member_, hardware::lane());
     int of_thread = 0;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(member_, launch::lanes_of_thread),
                          [&](int lane) { of_thread = lane > of_thread ? lane : of_thread; });

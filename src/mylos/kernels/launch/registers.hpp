@@ -38,7 +38,8 @@ class TileBits {
 
   TileBits() = default;
   KOKKOS_FORCEINLINE_FUNCTION explicit TileBits(const T* from)
-      : words_(Kokkos::bit_cast<Words>(*reinterpret_cast<const Elements*>(from))) {}
+      : words_(emulates_device ? Kokkos::bit_cast<Words>(*reinterpret_cast<const Elements*>(from))
+                               : *reinterpret_cast<const Words*>(from)) {}
   /// Rounds the values.
   KOKKOS_FORCEINLINE_FUNCTION static TileBits rounded(const float* values) {
     Elements elements;
@@ -56,10 +57,14 @@ class TileBits {
     const Elements all = elements();
     for_each_in_tile(tile_width, [&](std::int64_t i) { values[i] = to_float(all.element[i]); });
   }
-  KOKKOS_FORCEINLINE_FUNCTION void write(T* to) const { *reinterpret_cast<Elements*>(to) = elements(); }
+  KOKKOS_FORCEINLINE_FUNCTION void write(T* to) const {
+    if constexpr (hardware::has_wave) return hardware::write_aligned(words_, to);
+    *reinterpret_cast<Elements*>(to) = elements();
+  }
 
  private:
-  struct Words {
+  // Aligned as elements are: a device copies it by accesses of 16 bytes, and other types byte by byte.
+  struct alignas(Elements) Words {
     std::uint32_t word[sizeof(Elements) / sizeof(std::uint32_t)];
   };
 

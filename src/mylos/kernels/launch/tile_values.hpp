@@ -87,7 +87,7 @@ template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void store(const Elements<T>& all, std::int64_t count, T* to) {
   constexpr std::int64_t half_width = tile_width / 2;
   if (count == tile_width && is_aligned<tile_width>(to)) {
-    *reinterpret_cast<Elements<T>*>(to) = all;
+    hardware::write_aligned(all, to);
     return;
   }
   for (std::int64_t start = 0; start < tile_width; start += half_width) {

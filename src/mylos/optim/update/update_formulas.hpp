@@ -1,6 +1,8 @@
-// The formulas of optimizer.hpp for one element, with the constants of a span.
+// The formulas of optimizer.hpp for one element, with the constants of a span. They have the same bits in
+// every kernel: those that update several elements per access or look at health differ in nothing else.
 #pragma once
 
+#include "mylos/optim/update/fixed_products.hpp"
 #include "mylos/optim/update/update_pass.hpp"
 
 namespace mylos {
@@ -48,9 +50,9 @@ struct Sgd {
         ahead(rule.nesterov ? 1.0f : 0.0f),
         kept(rule.nesterov ? rule.momentum : 1.0f) {}
   KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float&) const {
-    const float g = factor * gradient + decay * weight;
-    m = momentum * m + g;
-    return weight - lr * (ahead * g + kept * m);
+    const float g = fixed_products::add_two(factor, gradient, decay, weight);
+    m = fixed_products::add(momentum, m, g);
+    return fixed_products::subtract_from(weight, lr, fixed_products::add_two(ahead, g, kept, m));
   }
 };
 
@@ -62,17 +64,17 @@ struct Lion {
   KOKKOS_INLINE_FUNCTION Lion(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
       : factor(control.gradient_factor * span.inverse_divisor),
         lr(control.lr * span.lr_factor),
-        keep(1.0f - control.lr * span.lr_factor * span.decay),
+        keep(fixed_products::subtract_from(1.0f, control.lr * span.lr_factor, span.decay)),
         beta1(rule.beta1),
         beta2(rule.beta2),
         new1(rule.new1),
         new2(rule.new2) {}
   KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float&) const {
     const float g = factor * gradient;
-    const float c = beta1 * m + new1 * g;
-    m = beta2 * m + new2 * g;
+    const float c = fixed_products::add_two(beta1, m, new1, g);
+    m = fixed_products::add_two(beta2, m, new2, g);
     const float step = c > 0.0f ? lr : c < 0.0f ? -lr : 0.0f;
-    return keep * weight - step;
+    return fixed_products::subtract(keep, weight, step);
   }
 };
 
@@ -85,7 +87,9 @@ struct Adam {
   KOKKOS_INLINE_FUNCTION Adam(const UpdateRule& rule, const UpdateSpan& span, const UpdateControl& control)
       : factor(control.gradient_factor * span.inverse_divisor),
         coupled_decay(rule.type == OptimizerType::adam ? span.decay : 0.0f),
-        keep(rule.type == OptimizerType::adamw ? 1.0f - control.lr * span.lr_factor * span.decay : 1.0f),
+        keep(rule.type == OptimizerType::adamw
+                 ? fixed_products::subtract_from(1.0f, control.lr * span.lr_factor, span.decay)
+                 : 1.0f),
         beta1(rule.beta1),
         beta2(rule.beta2),
         new1(rule.new1),
@@ -94,10 +98,11 @@ struct Adam {
         step_size(control.lr * span.lr_factor / control.bias_correction1),
         inverse_root(1.0f / Kokkos::sqrt(control.bias_correction2)) {}
   KOKKOS_INLINE_FUNCTION float operator()(float weight, float gradient, float& m, float& v) const {
-    const float g = factor * gradient + coupled_decay * weight;
-    m = beta1 * m + new1 * g;
-    v = beta2 * v + new2 * g * g;
-    return keep * weight - step_size * m / (Kokkos::sqrt(v) * inverse_root + epsilon);
+    const float g = fixed_products::add_two(factor, gradient, coupled_decay, weight);
+    m = fixed_products::add_two(beta1, m, new1, g);
+    v = fixed_products::add_two(beta2, v, new2 * g, g);
+    const float step = step_size * m / fixed_products::add(Kokkos::sqrt(v), inverse_root, epsilon);
+    return fixed_products::subtract(keep, weight, step);
   }
 };
 
@@ -120,14 +125,15 @@ struct Lamb {
         step_size(control.lr * span.lr_factor * *span.trust) {}
   KOKKOS_INLINE_FUNCTION void update_moments(float gradient, float& m, float& v) const {
     const float g = factor * gradient;
-    m = beta1 * m + new1 * g;
-    v = beta2 * v + new2 * g * g;
+    m = fixed_products::add_two(beta1, m, new1, g);
+    v = fixed_products::add_two(beta2, v, new2 * g, g);
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float direction(float weight, float m, float v) const {
-    return inverse1 * m / (Kokkos::sqrt(v) * inverse_root + epsilon) + decay * weight;
+    const float step = inverse1 * m / fixed_products::add(Kokkos::sqrt(v), inverse_root, epsilon);
+    return fixed_products::add(decay, weight, step);
   }
   KOKKOS_INLINE_FUNCTION float operator()(float weight, float, float& m, float& v) const {
-    return weight - step_size * direction(weight, m, v);
+    return fixed_products::subtract_from(weight, step_size, direction(weight, m, v));
   }
 };
 

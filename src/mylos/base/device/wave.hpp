@@ -1,0 +1,28 @@
+// What the lanes of a device thread know and tell each other by instructions. Without them, kernels do the
+// same through Kokkos.
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+namespace mylos::hardware {
+
+/// Builds for NVIDIA's devices take this header from src/mylos/base/cuda_device.
+inline constexpr bool has_wave = false;
+
+/// Returns the index of the current lane within its thread.
+KOKKOS_FORCEINLINE_FUNCTION int lane() {
+  return 0;
+}
+/// Returns the sum of the lanes' values, with the bits of Kokkos's parallel_reduce. All lanes must call it.
+template <class Value>
+KOKKOS_FORCEINLINE_FUNCTION Value sum_of_lanes(const Value& value) {
+  return value;
+}
+
+/// Writes a value to an address that is aligned for it.
+template <class Value>
+KOKKOS_FORCEINLINE_FUNCTION void write_aligned(const Value& value, void* to) {
+  *static_cast<Value*>(to) = value;
+}
+
+}  // namespace mylos::hardware
