@@ -22,7 +22,8 @@ CASES = [
     Case("GPT of characters, float", "gpt_shakespeare", ["precision.compute=fp32"], 400),
     Case("GPT of characters, odd sizes", "gpt_shakespeare", ODD, 400),
     Case("Fourier operator on 85 x 85 points, bf16", "fno-darcy", [], 1000),
-    Case("two layers of GPT-2, two micro-batches, RCCL", "gpt2_124m", [*TWO_LAYERS, *NCCL, "data.batch=128"], 400, 12, ranks=2),
+    Case("two layers of GPT-2, two micro-batches, RCCL", "gpt2_124m", [*TWO_LAYERS, *NCCL, "data.batch=128"], 400, 12, ranks=2,
+         sums="ncclReduceScatter float32 sum"),
     Case("MLP of Fashion-MNIST, RCCL", "fashion_mlp", BY_NCCL, 60, 12, ranks=2, steps=device_use.MORE_STEPS),
 ]
 

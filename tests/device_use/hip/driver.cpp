@@ -49,7 +49,7 @@ hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_tR0600* properties, int) {
   std::strcpy(properties->gcnArchName, architecture == nullptr ? "gfx90a:sramecc+:xnack-" : architecture);
   std::memcpy(properties->uuid.bytes, "device-use test", 16);
   if (const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK"); rank != nullptr)
-    properties->uuid.bytes[15] = static_cast<char>(std::atoi(rank));
+    properties->uuid.bytes[15] = static_cast<char>(properties->pciBusID = std::atoi(rank));
   properties->major = 9;
   properties->minor = 0;
   properties->totalGlobalMem = memory_bytes;

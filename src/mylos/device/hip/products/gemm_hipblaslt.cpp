@@ -58,7 +58,7 @@ class HipblasLtGemm final : public GemmEngine {
   }
 
   [[nodiscard]] std::size_t workspace_bytes(const GemmProblem& problem) const override {
-    return hipblaslt::library_workspace_bytes +
+    return hipblaslt::library_workspace_bytes + hipblaslt::trial_bytes +
            (hipblaslt::can_sum_rows(problem) ? hipblaslt::row_sum_bytes(problem) : 0);
   }
 

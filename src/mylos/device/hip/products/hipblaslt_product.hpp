@@ -20,7 +20,8 @@ inline bool can_multiply_by_gelu(const GemmProblem& problem) {
          !problem.bias && !problem.accumulate && !problem.relu;
 }
 
-/// Returns the bytes of the new row sums, if old ones are added to. They follow the library's workspace.
+/// Returns the bytes of the new row sums, if old ones are added to. They follow the workspaces of the library
+/// and of trials.
 inline std::size_t row_sum_bytes(const GemmProblem& problem) {
   return aligned_bytes(static_cast<std::size_t>(problem.m) * sizeof(float));
 }
@@ -66,7 +67,7 @@ inline std::vector<std::string> algorithm_names(hipblasLtHandle_t handle, const 
 
 /// Returns the address of row_sum_bytes().
 inline void* new_sums(void* workspace) {
-  return static_cast<std::byte*>(workspace) + library_workspace_bytes;
+  return static_cast<std::byte*>(workspace) + library_workspace_bytes + trial_bytes;
 }
 
 /// The library's descriptors and algorithms for one batch of one or more GEMMs.

@@ -12,23 +12,8 @@
 namespace mylos::hipblaslt {
 namespace {
 
-constexpr std::int64_t max_side = 256;  // as large as the tiles of the library's kernels
-constexpr float small = 1.0f / 64;      // small x small is 2^-12
+constexpr float small = 1.0f / 64;  // small x small is 2^-12
 constexpr float expected = small * small;
-
-/// Memory of the device for the time of a trial.
-class Memory16 {
- public:
-  explicit Memory16(std::int64_t elements, DType type)
-      : data_(Kokkos::kokkos_malloc<Memory>("trial", static_cast<std::size_t>(elements) * size_of(type))) {}
-  ~Memory16() { Kokkos::kokkos_free<Memory>(data_); }
-  Memory16(const Memory16&) = delete;
-  Memory16& operator=(const Memory16&) = delete;
-  [[nodiscard]] void* data() const { return data_; }
-
- private:
-  void* data_;
-};
 
 /// Writes `first`, `second`, then zeros along k, in `outer` rows of k elements or, transposed, k rows of
 /// `outer`.
@@ -70,8 +55,9 @@ bool all_are_expected(const Execution& execution, const void* data, DType type, 
 
 GemmProblem trial_problem(const GemmProblem& problem) {
   GemmProblem trial = problem;
-  trial.m = std::min(problem.m, max_side);
-  trial.n = std::min(problem.n, max_side);
+  trial.m = std::min(problem.m, max_trial_side);
+  trial.n = std::min(problem.n, max_trial_side);
+  trial.k = std::min(problem.k, max_trial_k);
   return trial;
 }
 
@@ -79,19 +65,20 @@ bool adds_before_rounding(hipblasLtHandle_t handle, const Execution& execution, 
                           bool adds_c, const hipblasLtMatmulAlgo_t& algorithm, void* workspace) {
   const GemmProblem trial = trial_problem(problem);
   if (trial.k < 2) return true;  // a single product of two 16-bit numbers is added to nothing before the bias
-  const Memory16 a(trial.m * trial.k, trial.a);
-  const Memory16 b(trial.k * trial.n, trial.b);
-  const Memory16 c(trial.m * trial.n, trial.c);
-  const Memory16 bias(trial.n, trial.bias_type);
-  fill_operand(execution, a.data(), trial.a, trial.m, trial.k, !trial.transpose_a);
-  fill_operand(execution, b.data(), trial.b, trial.n, trial.k, trial.transpose_b);
-  fill(execution, c.data(), trial.c, trial.m * trial.n, -1.0f);
-  fill(execution, bias.data(), trial.bias_type, trial.n, -1.0f);
+  // All operands have 16 bits: sums of floats are not rounded before anything is added.
+  auto* const a =
+      reinterpret_cast<std::uint16_t*>(static_cast<std::byte*>(workspace) + library_workspace_bytes);
+  auto* const b = a + trial.m * trial.k;
+  auto* const c = b + trial.k * trial.n;
+  auto* const bias = c + trial.m * trial.n;
+  fill_operand(execution, a, trial.a, trial.m, trial.k, !trial.transpose_a);
+  fill_operand(execution, b, trial.b, trial.n, trial.k, trial.transpose_b);
+  fill(execution, c, trial.c, trial.m * trial.n, -1.0f);
+  fill(execution, bias, trial.bias_type, trial.n, -1.0f);
 
   const LibraryProduct product = library_product(trial);
   const Description description =
-      adds_c ? describe(product)
-             : describe_with(HIPBLASLT_EPILOGUE_BIAS, product, trial.bias_type, bias.data());
+      adds_c ? describe(product) : describe_with(HIPBLASLT_EPILOGUE_BIAS, product, trial.bias_type, bias);
   const Layout first = layout_of(product.first, 1, 0);
   const Layout second = layout_of(product.second, 1, 0);
   const Layout result = layout_of(product.result, 1, 0);
@@ -104,13 +91,12 @@ bool adds_before_rounding(hipblasLtHandle_t handle, const Execution& execution, 
                                            bytes) != HIPBLAS_STATUS_SUCCESS ||
       bytes > library_workspace_bytes)
     return false;
-  const hipblasStatus_t status =
-      hipblasLtMatmul(handle, description.get(), &alpha, b.data(), first.get(), a.data(), second.get(), &beta,
-                      c.data(), result.get(), c.data(), result.get(), &tried, workspace,
-                      library_workspace_bytes, execution.hip_stream());
+  const hipblasStatus_t status = hipblasLtMatmul(
+      handle, description.get(), &alpha, b, first.get(), a, second.get(), &beta, c, result.get(), c,
+      result.get(), &tried, workspace, library_workspace_bytes, execution.hip_stream());
   if (is_refusal(status)) return false;
   check(status, "run a trial");
-  return all_are_expected(execution, c.data(), trial.c, trial.m * trial.n);
+  return all_are_expected(execution, c, trial.c, trial.m * trial.n);
 }
 
 }  // namespace mylos::hipblaslt
