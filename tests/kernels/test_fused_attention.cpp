@@ -78,9 +78,11 @@ TEST(FusedAttention, FindsValuesInPackedRows) {
 
 TEST(FusedAttention, IsRequiredForAnyOrderOfSums) {
   const KernelOptions options{.attention_sums = AttentionSums::any_order};
-  if (const FusedAttention* const library = make_engines({})->libraries().attention) {
+  const std::unique_ptr<EngineSet> plain = make_engines({});
+  if (const FusedAttention* const library = plain->libraries().attention) {
     EXPECT_EQ(library->sums(), AttentionSums::fixed_order);
-    EXPECT_EQ(make_engines(options)->libraries().attention->sums(), AttentionSums::any_order);
+    const std::unique_ptr<EngineSet> engines = make_engines(options);
+    EXPECT_EQ(engines->libraries().attention->sums(), AttentionSums::any_order);
   } else {
     EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_in_build,
                               {"kernels.attention_sums = \"any_order\"", "cuDNN", "\"fixed_order\""},

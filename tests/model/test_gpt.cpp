@@ -250,8 +250,10 @@ TEST_F(GptTest, EvaluationDropsNothingAndGivesTheLogits) {
 TEST_F(GptTest, ForwardTakesWholeSamplesOnly) {
   build(test::small_gpt_options(), DType::fp32);
   EXPECT_THROW(model->forward(context(), token_array.tensor().row_range(0, 6)), Error);
-  const TrainingModel evaluates(make_gpt(test::small_gpt_options(), {}, 1, false), *engines, samples, 1 << 20,
-                                1, Schedule{});
+  PrecisionOptions precision;
+  precision.compute = DType::fp32;
+  const TrainingModel evaluates(make_gpt(test::small_gpt_options(), precision, 1, false), *engines, samples,
+                                1 << 20, 1, Schedule{});
   EXPECT_LT(evaluates.activation_bytes(), model->activation_bytes());
 }
 
