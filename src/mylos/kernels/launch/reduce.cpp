@@ -90,7 +90,7 @@ SumsOfSquares::SumsOfSquares(std::span<const Tensor> tensors) : tensors_("summed
     blocks_ += blocks_of(tensors[i].size());
   }
   Kokkos::deep_copy(tensors_, on_host);
-  partial_sums_ = Arena("partial sums", static_cast<std::size_t>(blocks_) * sizeof(double));
+  partial_sums_ = Arena("partial sums", aligned_bytes(static_cast<std::size_t>(blocks_) * sizeof(double)));
 }
 
 std::size_t SumsOfSquares::memory_bytes(std::span<const std::int64_t> lengths) {
