@@ -28,7 +28,7 @@ def main():
     for bytes_, name in bad:
         print(f"{bytes_:6} bytes  {name}")
     spilling = sum(kernel.spilled > 0 for kernel in found.values())
-    print(f"{len(found)} kernels, {spilling} of them spill, {len(bad)} more than they may ({max_bytes} bytes, some by name more)")
+    print(f"{len(found)} kernels, {spilling} of them spill, {len(bad)} more than {max_bytes} bytes, or than their names permit")
     return 1 if bad else 0
 
 

@@ -22,11 +22,11 @@ constexpr std::int64_t round_up(std::int64_t count, std::int64_t to) {
 /// Returns the workspace of one sample. With a fixed order of additions, backward stores the complete
 /// gradients of the scores: in 16 bits, in tiles of 64 x 128 (cuDNN frontend 1.32, "dP workspace"). It also
 /// stores a float per row, the product of output and its gradient. In any order, floats of the queries'
-/// gradients replace the scores ("dQ accumulator").
+/// gradients replace the scores ("dQ accumulator"): one for each element, before Hopper two.
 std::int64_t bytes_of_sample(const AttentionShape& shape, AttentionSums sums) {
   const std::int64_t gradients = sums == AttentionSums::fixed_order
                                      ? round_up(shape.length, 64) * round_up(shape.length, 128) * 2
-                                     : shape.length * shape.head_width * 4;
+                                     : shape.length * shape.head_width * 8;
   return shape.heads * (gradients + shape.length * 4);
 }
 
