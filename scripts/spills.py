@@ -1,6 +1,6 @@
 """usage: spills.py LOG MAX_BYTES
-Prints the kernels that spill more bytes than that, or than is stated below for them, from ptxas' lines in a build's log (-Xptxas=-v). Exit code 1: there are such kernels;
-2: the log has no such lines."""
+Prints the kernels that spill more bytes than that, or than is stated below for them, from ptxas' lines in a build's log
+(-Xptxas=-v). Exit code 1: there are such kernels; 2: the log has no such lines."""
 
 import sys
 
@@ -24,7 +24,8 @@ def main():
     if not found:
         print(f"{sys.argv[1]} has no lines about kernels", file=sys.stderr)
         return 2
-    bad = sorted(((kernel.spilled, name) for name, kernel in found.items() if kernel.spilled > bound_of(name, max_bytes)), reverse=True)
+    bad = sorted(((kernel.spilled, name) for name, kernel in found.items() if kernel.spilled > bound_of(name, max_bytes)),
+                 reverse=True)
     for bytes_, name in bad:
         print(f"{bytes_:6} bytes  {name}")
     spilling = sum(kernel.spilled > 0 for kernel in found.values())
