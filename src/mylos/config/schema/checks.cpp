@@ -5,7 +5,7 @@
 
 #include "mylos/config/schema/deck_mistakes.hpp"
 #include "mylos/config/schema/schema.hpp"
-#include "mylos/kernels/attention/fused_attention_shape.hpp"
+#include "mylos/kernels/attention/fused_attention_support.hpp"
 
 namespace mylos {
 namespace {

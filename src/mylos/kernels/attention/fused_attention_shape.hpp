@@ -1,4 +1,4 @@
-// The shapes that a vendor's library may support for attention, its workspace, and its operands. Formulas,
+// How a vendor's library computes attention: the workspace of a shape, and its operands. Formulas,
 // matrices and log sums are those of attention.hpp.
 //
 // Nothing here includes Kokkos: the files of a vendor's library do not either.
@@ -9,16 +9,12 @@
 #include <cstdint>
 
 #include "mylos/kernels/attention/attention_shape.hpp"
+#include "mylos/kernels/attention/fused_attention_support.hpp"
 #include "mylos/kernels/options.hpp"
 
 namespace mylos {
 
 namespace fused_attention {
-
-/// Returns true if the library may support the shape: 16-bit types, heads of a multiple of 8 and at most 128
-/// values, samples of a multiple of 64 tokens, bounded workspace. Dropout is not supported; the caller checks
-/// it. With AttentionSums::any_order the workspace is smaller, and samples may be longer.
-[[nodiscard]] bool may_support(const AttentionShape& shape, AttentionSums sums = AttentionSums::fixed_order);
 
 /// Return the bytes of workspace that suffice for a shape that may_support(), and for any with fewer samples.
 /// They depend on the shape alone: if the library wants more, it is not used. The workspace must be aligned
