@@ -31,6 +31,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/inference/array_view.hpp"
+#include "mylos/inference/input_check.hpp"
 
 namespace mylos {
 
@@ -99,6 +100,33 @@ class Model {
   /// The same for arrays that are described at run time.
   void infer(const Execution& exec, const ConstArray& x, const Array& y, Units units = Units::data);
 
+  /// Says of each sample of `x` whether it is like those of the training (input_check.hpp). Inputs are in
+  /// data units. `flags`: a Kokkos view of std::uint8_t with the dimensions of `x` before those of a sample,
+  /// or of one element for one sample; each becomes 0 or a sum of the bits of input_flag. `distances`: a view
+  /// of the same dimensions and of an element type of infer(); each becomes the Mahalanobis distance, rounded
+  /// once, and infinity for a sample that is not finite.
+  ///
+  /// Memory, `exec`, threads and allocation as in infer(). The views must not overlap.
+  ///
+  /// Throws Error with nothing written. bad_input: as infer(); missing_dataset if the file does not know the
+  /// range, or has no statistics for distances, and `check` asks for it.
+  template <ArrayView Inputs, ArrayView Flags>
+  void check_inputs(const Execution& exec, const Inputs& x, const Flags& flags,
+                    const InputCheck& check = {}) {
+    check_inputs(exec, const_array_of(x), flag_array_of(flags), nullptr, check);
+  }
+  template <ArrayView Inputs, ArrayView Flags, ArrayView Distances>
+  void check_inputs(const Execution& exec, const Inputs& x, const Flags& flags, const Distances& distances,
+                    const InputCheck& check = {}) {
+    const Array far = array_of(distances);
+    check_inputs(exec, const_array_of(x), flag_array_of(flags), &far, check);
+  }
+  /// The same for arrays that are described at run time. `distances`: null if they are not wanted.
+  void check_inputs(const Execution& exec, const ConstArray& x, const FlagArray& flags,
+                    const Array* distances = nullptr, const InputCheck& check = {});
+  /// The statistics of the training inputs, as far as the file has them. Clones share them.
+  [[nodiscard]] const InputStatistics& input_statistics() const;
+
   /// The numbers of values that a sample has.
   [[nodiscard]] std::int64_t inputs() const;
   [[nodiscard]] std::int64_t outputs() const;
@@ -119,8 +147,9 @@ class Model {
   /// The memory that this model uses. Clones share weights and statistics.
   [[nodiscard]] InferenceBytes bytes() const;
 
+  struct Parts;  // of the implementation
+
  private:
-  struct Parts;
   explicit Model(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

@@ -8,8 +8,9 @@
 //   /buffers/<layer>/<name>              statistics of normalisation layers
 //   /data, /input_range, /vocabulary     as in the checkpoint (network_state.hpp)
 //   /samples/{grid, ...names}            likewise
-//   /provenance/{run, checkpoint, weights, compute, code_version, created}   of the checkpoint
-//   /deck                                of the run, with all sizes and the exported type
+//   /inputs                              where asked for: statistics of inputs
+//   (uncertainty/stored_inputs.hpp) /provenance/{run, checkpoint, weights, compute, code_version, created} of
+//   the checkpoint /deck                                of the run, with all sizes and the exported type
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,14 @@
 #include "mylos/base/dtype.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/weight_file.hpp"
+#include "mylos/inference/input_check.hpp"
 
 namespace mylos {
 
 struct ModelFileOptions {
   std::optional<DType> type = std::nullopt;  // replaces the deck's precision.compute; its rules stay
   StoredWeights weights = StoredWeights::current;
+  std::optional<InputStatistics> inputs = std::nullopt;  // for distances of inputs: measure_inputs()
 };
 
 struct WrittenModel {
