@@ -66,7 +66,7 @@ struct InputStatistics {
 
 inline constexpr double input_ridge = 1e-6;
 
-/// What check_inputs() looks at. That inputs are finite is always checked.
+/// What check_inputs() compares. That inputs are finite is always checked.
 struct InputCheck {
   bool range = true;
   bool distance = true;

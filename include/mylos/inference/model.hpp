@@ -150,6 +150,7 @@ class Model {
   struct Parts;  // of the implementation
 
  private:
+  friend class Ensemble;
   explicit Model(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

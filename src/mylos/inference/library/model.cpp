@@ -10,22 +10,7 @@
 namespace mylos {
 namespace {
 
-/// A file, opened by this process alone.
-struct OpenedFile {
-  explicit OpenedFile(const std::string& path) : reader(ranks, path, ReadableKinds::all) {}
-  RankGroup ranks;
-  CheckpointReader reader;
-};
-
-std::int64_t piece_of(const Chain& chain, const Engines& engines, const LoadOptions& options) {
-  if (options.max_samples < 0)
-    fail_input(ErrorId::bad_call, "max_samples is {}; it is positive, or 0", options.max_samples);
-  const std::int64_t limit =
-      options.max_samples > 0 ? options.max_samples : std::numeric_limits<std::int64_t>::max();
-  return samples_per_piece(chain, engines, limit);
-}
-
-/// Throws Error unless the file has what a check looks at.
+/// Throws Error unless the file has what a check compares.
 void require_known(const Model::Parts& parts, bool wants_distances, const InputCheck& check) {
   const InputStatistics& known = parts.shared->opened.inputs.statistics;
   const std::string& path = parts.network().path;
@@ -53,34 +38,15 @@ void require_known(const Model::Parts& parts, bool wants_distances, const InputC
   }
 }
 
-/// The network of a file, and what it takes.
-struct Planned {
-  Planned(const CheckpointReader& reader, const LoadOptions& options) {
-    opened.network = read_stored_network(reader);
-    move_to_grid(opened.network, options.shape);
-    opened.inputs =
-        read_input_statistics(reader, opened.network.normalizer.input_range, opened.network.input_shape);
-    engines = make_engines(usable_here(opened.network.options.kernels));
-    piece = piece_of(opened.network.chain, *engines, options);
-    bytes = Model::Parts::bytes_of(opened, *engines, piece);
-  }
-
-  OpenedNetwork opened;
-  std::unique_ptr<EngineSet> engines;
-  std::int64_t piece = 0;
-  InferenceBytes bytes;
-};
-
 }  // namespace
 
 Model::Model(const std::string& path, const LoadOptions& options) {
   require_kokkos("Model");
-  OpenedFile file(path);
-  Planned planned(file.reader, options);
-  require_free_memory(path, planned.bytes.total());
-  auto shared = std::make_shared<SharedNetwork>(std::move(planned.opened), *planned.engines, planned.piece);
-  parts_ = std::make_unique<Parts>(shared, std::move(planned.engines));
-  read_network(file.reader, options.average, shared->weights, parts_->buffers);
+  ModelPlan plan(path, options);
+  require_free_memory(path, plan.bytes.total());
+  auto shared = std::make_shared<SharedNetwork>(std::move(plan.opened), *plan.engines, plan.piece);
+  parts_ = std::make_unique<Parts>(shared, std::move(plan.engines));
+  read_network(plan.reader, options.average, shared->weights, parts_->buffers);
   const Execution exec;
   shared->packed.pack(exec, parts_->engines->gemm());
   exec.fence("packed");
@@ -93,8 +59,7 @@ Model& Model::operator=(Model&&) noexcept = default;
 
 InferenceBytes Model::memory_of(const std::string& path, const LoadOptions& options) {
   require_kokkos("Model::memory_of");
-  OpenedFile file(path);
-  return Planned(file.reader, options).bytes;
+  return ModelPlan(path, options).bytes;
 }
 
 Model Model::clone() const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "mylos/base/errors/units.hpp"
@@ -67,6 +68,21 @@ CallOfThread::CallOfThread(const Execution& exec, const Execution& alone, const 
                threads, max_workers());
   }
   limit_.emplace(threads);
+}
+
+ModelPlan::ModelPlan(const std::string& path, const LoadOptions& options)
+    : reader(ranks, path, ReadableKinds::all) {
+  opened.network = read_stored_network(reader);
+  move_to_grid(opened.network, options.shape);
+  opened.inputs =
+      read_input_statistics(reader, opened.network.normalizer.input_range, opened.network.input_shape);
+  engines = make_engines(usable_here(opened.network.options.kernels));
+  if (options.max_samples < 0)
+    fail_input(ErrorId::bad_call, "max_samples is {}; it is positive, or 0", options.max_samples);
+  const std::int64_t limit =
+      options.max_samples > 0 ? options.max_samples : std::numeric_limits<std::int64_t>::max();
+  piece = samples_per_piece(opened.network.chain, *engines, limit);
+  bytes = Model::Parts::bytes_of(opened, *engines, piece);
 }
 
 PieceTensors::PieceTensors(const OpenedNetwork& opened, std::int64_t samples, void* memory) : pieces(memory) {
@@ -156,7 +172,6 @@ void Model::Parts::copy_to_host(const Execution& exec, const Tensor& floats) {
   }
 }
 
-/// Writes rows of floats to any array.
 void Model::Parts::write_floats(const Execution& exec, const Tensor& floats, const ArraySamples& y,
                                 std::int64_t first) {
   if (memory_is_host || y.on_device) return write_samples(exec, floats, {}, y, first);

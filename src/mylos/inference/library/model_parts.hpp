@@ -88,6 +88,8 @@ struct Model::Parts {
   StagedFloats staging;
   ForwardPass pass;
   Execution alone = single_thread_instance();
+  /// Writes rows of floats, where kernels run, to any array, from sample `first` on.
+  void write_floats(const Execution& exec, const Tensor& floats, const ArraySamples& y, std::int64_t first);
 
  private:
   [[nodiscard]] ConstTensor read_piece(const Execution& exec, const ArraySamples& x,
@@ -97,9 +99,21 @@ struct Model::Parts {
                    std::int64_t first);
   void write_probabilities(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
                            std::int64_t first);
-  void write_floats(const Execution& exec, const Tensor& floats, const ArraySamples& y, std::int64_t first);
   void copy_to_host(const Execution& exec, const Tensor& floats);
   void copy_flags(const Execution& exec, std::int64_t count, const ArraySamples& to, std::int64_t first);
+};
+
+/// A file, opened by this process alone, and what a model of it takes.
+struct ModelPlan {
+  /// Takes no memory of the model. Throws Error (bad_input).
+  ModelPlan(const std::string& path, const LoadOptions& options);
+
+  RankGroup ranks;
+  CheckpointReader reader;
+  OpenedNetwork opened;
+  std::unique_ptr<EngineSet> engines;
+  std::int64_t piece = 0;  // in samples
+  InferenceBytes bytes;
 };
 
 /// The calling thread's way to run: on `exec`, or alone inside a parallel region. Holds the number of

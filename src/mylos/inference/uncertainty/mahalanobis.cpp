@@ -61,7 +61,7 @@ bool is_symmetric(std::span<const double> matrix, std::size_t n) {
 }  // namespace
 
 std::optional<std::vector<double>> cholesky(std::span<const double> matrix, std::size_t n,
-                                            double least_pivot) {
+                                            double min_pivot) {
   std::vector<double> lower(n * n);
   for (std::size_t i = 0; i < n; ++i) {
     double* const row = &lower[i * n];
@@ -73,7 +73,7 @@ std::optional<std::vector<double>> cholesky(std::span<const double> matrix, std:
       const double rest = matrix[i * n + j] - sum;
       if (j < i) {
         row[j] = rest / other[j];
-      } else if (rest > least_pivot) {
+      } else if (rest > min_pivot) {
         row[i] = std::sqrt(rest);
       } else {
         return std::nullopt;  // NaN too

@@ -11,9 +11,9 @@
 
 namespace mylos {
 
-/// Returns the lower triangular L of matrix = L L^T; nothing where a pivot is not above `least_pivot`.
+/// Returns the lower triangular L of matrix = L L^T; nothing where a pivot is not above `min_pivot`.
 [[nodiscard]] std::optional<std::vector<double>> cholesky(std::span<const double> matrix, std::size_t n,
-                                                          double least_pivot);
+                                                          double min_pivot);
 
 struct RidgedInverse {
   std::vector<double> matrix;  // [n, n]; rows and columns of constant inputs are 0
