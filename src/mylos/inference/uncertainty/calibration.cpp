@@ -97,14 +97,14 @@ std::optional<ConformalCalibration> read_calibration(const CheckpointReader& rea
   return calibration;
 }
 
-void require_calibration_fits(const ConformalCalibration& calibration, std::int64_t channels,
-                              bool has_deviations, const std::string& path) {
+void require_calibration_fits(const ConformalCalibration& calibration, const TargetShape& shape,
+                              const std::string& path) {
   const auto count = static_cast<std::int64_t>(calibration.quantiles.size());
-  if (count != channels) {
-    refuse_calibration(path, fmt::format("{} quantiles, where the network has {} {}", count, channels,
-                                         channels == 1 ? "target" : "targets or channels"));
+  if (count != shape.channels) {
+    refuse_calibration(path, fmt::format("{} quantiles, where the network has {} {}", count, shape.channels,
+                                         shape.channels == 1 ? "target" : "targets or channels"));
   }
-  if (calibration.score == ConformalScore::scaled && !has_deviations) {
+  if (calibration.score == ConformalScore::scaled && !shape.has_deviations) {
     refuse_calibration(path,
                        "its scores are scaled by a predicted standard deviation, and the network "
                        "predicts none");

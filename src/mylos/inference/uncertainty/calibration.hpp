@@ -25,6 +25,7 @@
 
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/state.hpp"
+#include "mylos/inference/uncertainty/judged_rows.hpp"
 
 namespace mylos {
 
@@ -69,9 +70,9 @@ void add_calibration(CheckpointState& state, ConformalCalibration& calibration);
 /// other.
 [[nodiscard]] std::optional<ConformalCalibration> read_calibration(const CheckpointReader& reader);
 
-/// Throws Error (damaged) unless it has a quantile for each of `channels`: the targets, or the channels of a
-/// field. `has_deviations`: whether the network predicts standard deviations, which scaled scores need.
-void require_calibration_fits(const ConformalCalibration& calibration, std::int64_t channels,
-                              bool has_deviations, const std::string& path);
+/// Throws Error (damaged) unless it has a quantile for each target or channel, and standard deviations for
+/// scores that are scaled by them.
+void require_calibration_fits(const ConformalCalibration& calibration, const TargetShape& shape,
+                              const std::string& path);
 
 }  // namespace mylos

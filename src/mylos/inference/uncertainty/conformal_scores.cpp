@@ -21,8 +21,8 @@ ConformalScores::ConformalScores(ConformalScore score, std::int64_t channels, st
 }
 
 void ConformalScores::add(const JudgedRows& rows) {
-  const auto channels = static_cast<std::size_t>(rows.channels);
-  const auto row = static_cast<std::size_t>(rows.row());
+  const auto channels = static_cast<std::size_t>(rows.shape.channels);
+  const auto row = static_cast<std::size_t>(rows.shape.row());
   for (std::size_t first = 0; first < rows.errors.size(); first += row) {
     for (std::size_t channel = 0; channel < channels; ++channel) {
       double largest = 0;

@@ -27,7 +27,7 @@ UncertaintyMeasures::UncertaintyMeasures(bool has_deviations, std::optional<Conf
 }
 
 void UncertaintyMeasures::add(const JudgedRows& rows) {
-  const auto row = static_cast<std::size_t>(rows.row());
+  const auto row = static_cast<std::size_t>(rows.shape.row());
   for (std::size_t first = 0; first < rows.errors.size(); first += row) {
     ++samples_;
     const auto finite = [&](std::size_t i) {
@@ -37,7 +37,7 @@ void UncertaintyMeasures::add(const JudgedRows& rows) {
     for (std::size_t i = first; i < first + row; ++i) wrong += finite(i) ? 0 : 1;
     not_finite_ += wrong;
     if (wrong > 0) continue;  // there is no result then
-    values_ += rows.row();
+    values_ += rows.shape.row();
     if (has_deviations_)
       for (std::size_t i = first; i < first + row; ++i) add_deviation(rows.errors[i], rows.deviations[i]);
     if (calibration_) add_intervals(rows, first);
@@ -63,10 +63,10 @@ void UncertaintyMeasures::add_deviation(double error, double deviation) {
 }
 
 void UncertaintyMeasures::add_intervals(const JudgedRows& rows, std::size_t first) {
-  const auto channels = static_cast<std::size_t>(rows.channels);
+  const auto channels = static_cast<std::size_t>(rows.shape.channels);
   for (std::size_t channel = 0; channel < channels; ++channel) {
     bool holds = true;
-    for (std::size_t i = channel; i < static_cast<std::size_t>(rows.row()); i += channels) {
+    for (std::size_t i = channel; i < static_cast<std::size_t>(rows.shape.row()); i += channels) {
       const double deviation = has_deviations_ ? rows.deviations[first + i] : 0;
       const double half = calibration_->half_width(channel, deviation);
       if (std::abs(rows.errors[first + i]) > half) holds = false;
