@@ -17,6 +17,7 @@
 #include "mylos/data/files/vocabulary.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/inference/inference_model.hpp"
+#include "mylos/inference/uncertainty/calibration.hpp"
 
 namespace mylos {
 
@@ -25,7 +26,8 @@ struct TrainedNetwork {
   std::int64_t step = 0;
   Deck deck;  // of the run; the sizes of the model are set
   Normalizer normalizer;
-  std::optional<Vocabulary> vocabulary;  // of a network of tokens
+  std::optional<Vocabulary> vocabulary;             // of a network of tokens
+  std::optional<ConformalCalibration> calibration;  // of a model file that `mylos calibrate` wrote
   // Those of the data, in the network's order, else those of the training data, where either has them.
   std::vector<std::string> class_names;
   std::vector<std::string> input_names;
