@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,15 @@ struct LoadOptions {
   std::vector<std::int64_t> shape = {};
 };
 
+/// Outputs and how uncertain they are: arrays like `y` of Model::infer(). Those without a value are not
+/// computed.
+struct UncertainArrays {
+  Array mean = {};
+  std::optional<Array> deviation = std::nullopt;
+  std::optional<Array> lower = std::nullopt;
+  std::optional<Array> upper = std::nullopt;
+};
+
 class Model {
  public:
   /// Loads the file. Throws Error: bad_input if there is no such file, if it is damaged, of another format
@@ -99,6 +109,30 @@ class Model {
   }
   /// The same for arrays that are described at run time.
   void infer(const Execution& exec, const ConstArray& x, const Array& y, Units units = Units::data);
+
+  /// Computes outputs in data units with their standard deviations, of networks that predict them
+  /// (model.loss = "gaussian"), and with the bounds of intervals, of files that `mylos calibrate` wrote: the
+  /// target of a sample like those of the calibration lies in its interval with the probability coverage().
+  /// Deviations and bounds are floats as `mylos predict` writes them. Otherwise as infer(); all arrays have
+  /// samples of outputs, and none may overlap another.
+  ///
+  /// Throws Error as infer() does, and bad_input: missing_dataset where the network predicts no deviations,
+  /// or the file has no calibration, and `y` asks for them.
+  void infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y);
+  template <ArrayView Inputs, ArrayView Outputs>
+  void infer_deviation(const Execution& exec, const Inputs& x, const Outputs& y, const Outputs& deviation) {
+    infer_uncertain(exec, const_array_of(x), {.mean = array_of(y), .deviation = array_of(deviation)});
+  }
+  template <ArrayView Inputs, ArrayView Outputs>
+  void infer_bounds(const Execution& exec, const Inputs& x, const Outputs& y, const Outputs& lower,
+                    const Outputs& upper) {
+    infer_uncertain(exec, const_array_of(x),
+                    {.mean = array_of(y), .lower = array_of(lower), .upper = array_of(upper)});
+  }
+  /// Returns whether the network predicts standard deviations.
+  [[nodiscard]] bool has_deviations() const;
+  /// Returns the probability of the intervals; 0: the file has no calibration.
+  [[nodiscard]] double coverage() const;
 
   /// Says of each sample of `x` whether it is like those of the training (input_check.hpp). Inputs are in
   /// data units. `flags`: a Kokkos view of std::uint8_t with the dimensions of `x` before those of a sample,

@@ -38,6 +38,24 @@ void require_known(const Model::Parts& parts, bool wants_distances, const InputC
   }
 }
 
+/// Throws Error unless the file has what is to be written.
+void require_uncertainty(const Model::Parts& parts, const UncertainArrays& wanted) {
+  const std::string& path = parts.network().path;
+  if (!wanted.deviation && !wanted.lower && !wanted.upper)
+    fail_input(ErrorId::bad_call,
+               "infer_uncertain: neither deviations nor bounds are asked for; use infer()");
+  if (wanted.deviation && !predicts_deviations(parts.chain())) {
+    fail_input(ErrorId::missing_dataset,
+               "{}: predicts no standard deviations, as networks of model.loss = \"gaussian\" do", path);
+  }
+  if ((wanted.lower || wanted.upper) && !parts.network().calibration) {
+    fail_input(ErrorId::missing_dataset,
+               "{}: has no calibration, by which bounds are computed (/calibration); `mylos calibrate RUN` "
+               "writes a model file with one",
+               path);
+  }
+}
+
 }  // namespace
 
 Model::Model(const std::string& path, const LoadOptions& options) {
@@ -89,6 +107,35 @@ void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Un
   ArraySamples out = samples_of(y, parts_->outputs());
   match_samples(in, out);
   parts_->infer(call.on(), in, 0, in.count, out, 0, units);
+}
+
+void Model::infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y) {
+  const CallOfThread call(exec, parts_->alone, "Model::infer_uncertain");
+  require_uncertainty(*parts_, y);
+  constexpr std::size_t count = 4;
+  const Array* const given[count] = {&y.mean, y.deviation ? &*y.deviation : nullptr,
+                                     y.lower ? &*y.lower : nullptr, y.upper ? &*y.upper : nullptr};
+  const char* const names[count] = {"mean", "deviation", "lower", "upper"};
+  ArraySamples in = samples_of(x, parts_->inputs());
+  ArraySamples out[count];
+  for (std::size_t i = 0; i < count; ++i) {
+    if (given[i] == nullptr) continue;
+    out[i] = samples_of(*given[i], parts_->outputs(names[i]));
+    match_samples(in, out[i]);
+    for (std::size_t before = 0; before < i; ++before) {
+      if (given[before] != nullptr) require_apart(out[before], out[i]);
+    }
+  }
+  const auto wanted = [&](std::size_t i) { return given[i] == nullptr ? nullptr : &out[i]; };
+  parts_->infer_uncertain(call.on(), in, out[0], {wanted(1), wanted(2), wanted(3)});
+}
+
+bool Model::has_deviations() const {
+  return predicts_deviations(parts_->chain());
+}
+double Model::coverage() const {
+  const auto& calibration = parts_->network().calibration;
+  return calibration ? calibration->coverage : 0;
 }
 
 void Model::check_inputs(const Execution& exec, const ConstArray& x, const FlagArray& flags,

@@ -23,6 +23,14 @@ bool has_probabilities(const Chain& chain) {
   return chain.loss() == LossType::cross_entropy || chain.loss() == LossType::binary_cross_entropy;
 }
 
+ConstTensor deviations_of(const ForwardPass& /*pass*/, const StepContext& /*step*/, std::int64_t /*rows*/) {
+  return {};
+}
+
+bool has_uncertainty(const StoredNetwork& network) {
+  return network.calibration.has_value() || predicts_deviations(network.chain);
+}
+
 /// The host memory through which arrays of the host go to a device and back, in floats.
 std::size_t staging_values(const Chain& chain, std::int64_t samples) {
   return memory_is_host ? 0 : static_cast<std::size_t>(samples * std::max(chain.inputs(), chain.outputs()));
@@ -37,6 +45,10 @@ StagedFloats staged_part(const StagedFloats& staging, const Tensor& floats) {
 }
 
 }  // namespace
+
+bool predicts_deviations(const Chain& /*chain*/) {
+  return false;
+}
 
 void require_kokkos(const char* call) {
   if (!Kokkos::is_initialized())
@@ -92,6 +104,10 @@ PieceTensors::PieceTensors(const OpenedNetwork& opened, std::int64_t samples, vo
     outputs = pieces.take_tensor(DType::fp32, samples, chain.outputs());
   if (!memory_is_host) staged_inputs = pieces.take_tensor(DType::fp32, samples, chain.inputs());
   if (opened.inputs.statistics.has_distance()) distances = pieces.take_tensor(DType::fp32, samples, 1);
+  if (has_uncertainty(opened.network)) {
+    for (Tensor* tensor : {&means, &deviations, &bounds})
+      *tensor = pieces.take_tensor(DType::fp32, samples, chain.outputs());
+  }
   flags = memory_is_host ? nullptr : pieces.take<std::uint8_t>(samples);
 }
 
@@ -101,7 +117,8 @@ SharedNetwork::SharedNetwork(OpenedNetwork from, const Engines& engines, std::in
       weights(opened.network.chain),
       packed(opened.network.chain, engines, weights.of_stages()),
       scaling(opened.network.normalizer),
-      input_tables(opened.inputs, opened.network.chain.inputs()) {}
+      input_tables(opened.inputs, opened.network.chain.inputs()),
+      bound_tables(opened.network.calibration) {}
 
 Model::Parts::Parts(std::shared_ptr<const SharedNetwork> with, std::unique_ptr<EngineSet> its_engines)
     : shared(std::move(with)),
@@ -216,6 +233,38 @@ void Model::Parts::infer(const Execution& exec, const ArraySamples& x, std::int6
         return read_piece(exec, x, scaling, first + from, samples);
       },
       [&](std::int64_t from, const ConstTensor& found) { write_piece(exec, found, units, y, to + from); });
+}
+
+/// Means pass through floats, whatever the array, as do deviations and bounds.
+void Model::Parts::write_uncertain(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
+                                   const UncertainSamples& more, std::int64_t first) {
+  const std::int64_t rows = found.rows();
+  const Tensor means = tensors.means.row_range(0, rows);
+  const Tensor deviations = tensors.deviations.row_range(0, rows);
+  const Tensor bounds = tensors.bounds.row_range(0, rows);
+  write_samples(exec, found, shared->scaling.targets(), array_of_rows(means), 0);
+  write_floats(exec, means, y, first);
+  if (predicts_deviations(chain())) {
+    const StepContext step{.exec = exec, .engines = *engines, .training = false};
+    unscale_deviations(exec, deviations_of(pass, step, rows), shared->scaling.targets(), deviations);
+  }
+  if (more.deviation != nullptr) write_floats(exec, deviations, *more.deviation, first);
+  for (const auto& [side, to] :
+       {std::pair{BoundTables::Side::lower, more.lower}, std::pair{BoundTables::Side::upper, more.upper}}) {
+    if (to == nullptr) continue;
+    shared->bound_tables.write(exec, side, means, deviations, bounds);
+    write_floats(exec, bounds, *to, first);
+  }
+}
+
+void Model::Parts::infer_uncertain(const Execution& exec, const ArraySamples& x, const ArraySamples& y,
+                                   const UncertainSamples& more) {
+  infer_in_pieces(
+      {exec, *engines, pass}, x.count, shared->piece,
+      [&](std::int64_t first, std::int64_t count) {
+        return read_piece(exec, x, shared->scaling.inputs(), first, count);
+      },
+      [&](std::int64_t first, const ConstTensor& found) { write_uncertain(exec, found, y, more, first); });
 }
 
 void Model::Parts::check(const Execution& exec, const ArraySamples& x, const ArraySamples& flags,

@@ -16,6 +16,7 @@
 #include "mylos/inference/arrays/scaling_arrays.hpp"
 #include "mylos/inference/compute_weights.hpp"
 #include "mylos/inference/inference_model.hpp"
+#include "mylos/inference/library/uncertain_outputs.hpp"
 #include "mylos/inference/model.hpp"
 #include "mylos/inference/packed_weights.hpp"
 #include "mylos/inference/stored_network.hpp"
@@ -41,7 +42,9 @@ struct PieceTensors {
   Tensor inputs, outputs;  // as the network reads them; as floats
   Tensor staged_inputs;    // of an array in the host's memory
   Tensor distances;        // of inputs, where the file has statistics for them
-  std::uint8_t* flags;     // of an array in the host's memory, on a device
+  // In data units, where the file has a calibration or the network predicts deviations.
+  Tensor means, deviations, bounds;
+  std::uint8_t* flags;  // of an array in the host's memory, on a device
 };
 
 /// What clones share. Nothing changes it after the weights have been read.
@@ -55,6 +58,14 @@ struct SharedNetwork {
   Instructions instructions = instructions_in_use();  // whose order the packed weights have
   ScalingArrays scaling;
   InputTables input_tables;
+  BoundTables bound_tables;
+};
+
+/// Where standard deviations and bounds of outputs go. Null: not wanted.
+struct UncertainSamples {
+  const ArraySamples* deviation = nullptr;
+  const ArraySamples* lower = nullptr;
+  const ArraySamples* upper = nullptr;
 };
 
 /// The place in InputStatistics::distances of the limit that InputCheck leaves to the file.
@@ -74,6 +85,9 @@ struct Model::Parts {
   /// Computes samples [first, first + count) of `x`, and writes them to `y` from sample `to` on.
   void infer(const Execution& exec, const ArraySamples& x, std::int64_t first, std::int64_t count,
              const ArraySamples& y, std::int64_t to, Units units);
+  /// Computes all samples in data units, with what `more` asks for and the file has.
+  void infer_uncertain(const Execution& exec, const ArraySamples& x, const ArraySamples& y,
+                       const UncertainSamples& more);
   /// Flags all samples. `distances`: null if they are not wanted.
   void check(const Execution& exec, const ArraySamples& x, const ArraySamples& flags,
              const ArraySamples* distances, const InputCheck& check);
@@ -97,6 +111,8 @@ struct Model::Parts {
   void stage_inputs(const Execution& exec, const ArraySamples& x, std::int64_t first, const Tensor& staged);
   void write_piece(const Execution& exec, const ConstTensor& found, Units units, const ArraySamples& y,
                    std::int64_t first);
+  void write_uncertain(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
+                       const UncertainSamples& more, std::int64_t first);
   void write_probabilities(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
                            std::int64_t first);
   void copy_to_host(const Execution& exec, const Tensor& floats);
@@ -130,6 +146,8 @@ class CallOfThread {
   std::optional<ThreadLimit> limit_;
 };
 
+/// Returns whether a network predicts standard deviations of its outputs.
+[[nodiscard]] bool predicts_deviations(const Chain& chain);
 /// Throws Error (bad_call) unless Kokkos runs and the caller is outside of parallel regions.
 void require_kokkos(const char* call);
 /// Throws Error (does_not_fit) if less memory is free.

@@ -60,8 +60,7 @@ bool is_symmetric(std::span<const double> matrix, std::size_t n) {
 
 }  // namespace
 
-std::optional<std::vector<double>> cholesky(std::span<const double> matrix, std::size_t n,
-                                            double min_pivot) {
+std::optional<std::vector<double>> cholesky(std::span<const double> matrix, std::size_t n, double min_pivot) {
   std::vector<double> lower(n * n);
   for (std::size_t i = 0; i < n; ++i) {
     double* const row = &lower[i * n];
