@@ -57,7 +57,7 @@ void write_deviation(const Execution& exec, const OutputMoments& moments, std::s
   auto* const value = values.as<float>();
   const double divisor = static_cast<double>(members) - 1;
   for_each_element(
-      exec, "ensemble_deviation", values.size(), KOKKOS_LAMBDA(std::int64_t i) {
+      exec, "ensemble_sd", values.size(), KOKKOS_LAMBDA(std::int64_t i) {
         value[i] = static_cast<float>(Kokkos::sqrt(moments.squares[i] / divisor));
       });
 }

@@ -42,7 +42,7 @@ void unscale_deviations(const Execution& exec, const ConstTensor& from, const Sc
   const std::int64_t columns = from.columns();
   auto* const result = to.as<float>();
   for_each_element(
-      exec, "unscale_deviations", from.size(), KOKKOS_LAMBDA(std::int64_t i) {
+      exec, "unscale_sd", from.size(), KOKKOS_LAMBDA(std::int64_t i) {
         const auto value = static_cast<double>(deviation[i]);
         result[i] = static_cast<float>(scale == nullptr ? value : value / scale[i % columns]);
       });
