@@ -62,7 +62,7 @@ WRAPPED = {
     r"cuda.*\.h": r"device/cuda/.*",
     r"cublasLt\.h": r"device/cuda/products/.*cublaslt.*",
     r"cudnn.*\.h": r"device/cuda/products/.*cudnn.*",
-    r"nlohmann/.*": r"train/\w+/(stored_plan|plan_document|run_summary|run_events|amendments|result_files|field_files)\.cpp|io/safetensors/.*|interchange/gpt2_config\.cpp|"
+    r"nlohmann/.*": r"train/\w+/(stored_plan|plan_document|run_summary|run_events|amendments|result_files|field_files|uncertainty_file)\.cpp|io/safetensors/.*|interchange/gpt2_config\.cpp|"
                     r"apps/mylos/tables/(advise|precision)_json\.cpp|apps/mylos/report/.*",
     r"png\.h": r"data/prepare/image_png\.cpp",
     r"turbojpeg\.h": r"data/prepare/image_jpeg\.cpp",

@@ -174,8 +174,10 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
   network.path = reader.path();
   network.step = reader.header().step;
   network.deck = read_stored_deck(reader.header().deck, network.path);
-  network.normalizer = read_normalizer(reader);
-  network.vocabulary = read_vocabulary(reader);
+  StoredData stored = read_stored_data(reader);
+  network.trained_on = std::move(stored.identity);
+  network.normalizer = std::move(stored.normalizer);
+  network.vocabulary = std::move(stored.vocabulary);
   network.calibration = read_calibration(reader);
   const std::shared_ptr<const PointWeights> weights = stored_point_weights(reader);
   Options& options = network.deck.options;
