@@ -115,7 +115,7 @@ ConformalScores scores_of(const TrainedModel& trained, EvaluationPass& pass) {
     const auto take = [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
       copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, chain.outputs()),
                    outputs);
-      scores.add(judge_rows(shape, trained.network.normalizer.targets, outputs,
+      scores.add(judge_rows(shape, trained.network.normalizer.targets, outputs, {},
                             {batch.targets, static_cast<std::size_t>(batch.samples * shape.row())}));
     };
     pass.rewind();

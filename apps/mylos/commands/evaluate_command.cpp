@@ -113,7 +113,7 @@ class StatedUncertainty {
     const std::int64_t outputs = trained_.model->chain().outputs();
     copy_outputs(step, trained_.model->passes(), floats_.tensor(0, DType::fp32, batch.samples, outputs),
                  outputs_);
-    measures_->add(judge_rows(shape_, trained_.network.normalizer.targets, outputs_,
+    measures_->add(judge_rows(shape_, trained_.network.normalizer.targets, outputs_, {},
                               {batch.targets, static_cast<std::size_t>(batch.samples * shape_.row())}));
   }
 
