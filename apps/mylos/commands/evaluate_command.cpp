@@ -90,6 +90,7 @@ void print_measures(const Output& output, const std::vector<std::string>& wanted
       output.line(fmt::format("relative L2 {:.6g}", *evaluation.relative_l2));
     if (name == name_of(Measure::relative_h1))
       output.line(fmt::format("relative H1 {:.6g}", *evaluation.relative_h1));
+    if (name == name_of(Measure::crps)) output.line(fmt::format("CRPS {:.6g}", *evaluation.crps));
     if (name == name_of(Measure::r2)) print_r2(output, *evaluation.targets, trained.target_names);
   }
 }
