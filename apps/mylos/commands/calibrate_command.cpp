@@ -111,12 +111,17 @@ ConformalScores scores_of(const TrainedModel& trained, EvaluationPass& pass) {
     const InferenceContext context = trained.context();
     const Arena floats("outputs as floats", float_output_bytes(chain, trained.model->samples()));
     const Staging staging(chain, trained.model->samples());
-    std::vector<float> outputs;
+    std::vector<float> outputs, deviations;
     const auto take = [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
       copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, chain.outputs()),
                    outputs);
-      scores.add(judge_rows(shape, trained.network.normalizer.targets, outputs, {},
-                            {batch.targets, static_cast<std::size_t>(batch.samples * shape.row())}));
+      const auto numbers = static_cast<std::size_t>(batch.samples * shape.row());
+      if (shape.has_deviations) {
+        deviations.resize(numbers);
+        copy_deviations(step, context.model, batch.samples, deviations);
+      }
+      scores.add(judge_rows(shape, trained.network.normalizer.targets, outputs, deviations,
+                            {batch.targets, numbers}));
     };
     pass.rewind();
     while (run_next_batch(context, staging, pass, take)) {

@@ -92,6 +92,7 @@ void print_measures(const Output& output, const std::vector<std::string>& wanted
       output.line(fmt::format("relative L2 {:.6g}", *evaluation.relative_l2));
     if (name == name_of(Measure::relative_h1))
       output.line(fmt::format("relative H1 {:.6g}", *evaluation.relative_h1));
+    if (name == name_of(Measure::crps)) output.line(fmt::format("CRPS {:.6g}", *evaluation.crps));
     if (name == name_of(Measure::r2)) print_r2(output, *evaluation.targets, trained.target_names);
   }
 }
@@ -113,8 +114,13 @@ class StatedUncertainty {
     const std::int64_t outputs = trained_.model->chain().outputs();
     copy_outputs(step, trained_.model->passes(), floats_.tensor(0, DType::fp32, batch.samples, outputs),
                  outputs_);
-    measures_->add(judge_rows(shape_, trained_.network.normalizer.targets, outputs_, {},
-                              {batch.targets, static_cast<std::size_t>(batch.samples * shape_.row())}));
+    const auto numbers = static_cast<std::size_t>(batch.samples * shape_.row());
+    if (shape_.has_deviations) {
+      deviations_.resize(numbers);
+      copy_deviations(step, trained_.model->passes(), batch.samples, deviations_);
+    }
+    measures_->add(judge_rows(shape_, trained_.network.normalizer.targets, outputs_, deviations_,
+                              {batch.targets, numbers}));
   }
 
   /// All ranks. Returns the result over all of their samples.
@@ -129,7 +135,7 @@ class StatedUncertainty {
   TargetShape shape_;
   std::optional<UncertaintyMeasures> measures_;
   Arena floats_;
-  std::vector<float> outputs_;
+  std::vector<float> outputs_, deviations_;
 };
 
 /// Leaves the result in the run's folder, for its report, where the command line names a folder. The

@@ -50,7 +50,7 @@ struct InferenceBytes {
 enum class Units : std::uint8_t {
   data,     // those of the training data, as in `mylos predict`: inputs are scaled as in training, outputs
             // are targets in their own units, or probabilities of a cross-entropy
-  network,  // what the network reads and writes: scaled values, logits
+  network,  // what the network reads and writes: scaled values (of model.loss = "gaussian" the means), logits
 };
 
 /// How a model is loaded.
@@ -99,6 +99,19 @@ class Model {
   /// The same for arrays that are described at run time.
   void infer(const Execution& exec, const ConstArray& x, const Array& y, Units units = Units::data);
 
+  /// Computes the outputs and the standard deviation of each, in the same units: data or scaled. Of networks
+  /// with deviations alone (model.loss = "gaussian"). `deviations` has a shape like `y`, and overlaps neither
+  /// other array. Throws as infer(), and Error (bad_input) if the network has no deviations.
+  template <ArrayView Inputs, ArrayView Outputs, ArrayView Deviations>
+  void infer_with_deviations(const Execution& exec, const Inputs& x, const Outputs& y,
+                             const Deviations& deviations, Units units = Units::data) {
+    infer_with_deviations(exec, const_array_of(x), array_of(y), array_of(deviations), units);
+  }
+  void infer_with_deviations(const Execution& exec, const ConstArray& x, const Array& y,
+                             const Array& deviations, Units units = Units::data);
+  /// Returns whether the network computes a standard deviation of each output.
+  [[nodiscard]] bool has_deviations() const;
+
   /// The numbers of values that a sample has.
   [[nodiscard]] std::int64_t inputs() const;
   [[nodiscard]] std::int64_t outputs() const;
@@ -122,6 +135,7 @@ class Model {
  private:
   struct Parts;
   explicit Model(std::unique_ptr<Parts> parts);
+  void run(const Execution& exec, const ConstArray& x, const Array& y, const Array* deviations, Units units);
   std::unique_ptr<Parts> parts_;
 };
 

@@ -24,12 +24,24 @@ inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt,    M
   return names[static_cast<std::size_t>(type)];
 }
 
-enum class LossType { cross_entropy, mse, l1, huber, relative_l2, binary_cross_entropy, relative_h1 };
+/// `gaussian`: the negative log likelihood of a normal distribution whose mean and log variance the network
+/// computes (Nix and Weigend 1994, doi 10.1109/ICNN.1994.374138).
+enum class LossType {
+  cross_entropy,
+  mse,
+  l1,
+  huber,
+  relative_l2,
+  binary_cross_entropy,
+  relative_h1,
+  gaussian
+};
 
 /// Returns the name that decks use.
 [[nodiscard]] constexpr std::string_view name_of(LossType loss) {
-  constexpr std::string_view names[] = {"cross_entropy",        "mse",        "l1", "huber", "relative_l2",
-                                        "binary_cross_entropy", "relative_h1"};
+  constexpr std::string_view names[] = {"cross_entropy", "mse",         "l1",
+                                        "huber",         "relative_l2", "binary_cross_entropy",
+                                        "relative_h1",   "gaussian"};
   return names[static_cast<int>(loss)];
 }
 
@@ -40,6 +52,12 @@ enum class LossType { cross_entropy, mse, l1, huber, relative_l2, binary_cross_e
 /// Returns whether the loss is of targets that may be any numbers.
 [[nodiscard]] constexpr bool is_of_numbers(LossType loss) {
   return loss != LossType::cross_entropy && loss != LossType::binary_cross_entropy;
+}
+
+/// Returns the numbers that the last layer computes for each target: of "gaussian" two, at each point first
+/// the means of all channels, then their log variances.
+[[nodiscard]] constexpr std::int64_t outputs_per_target(LossType loss) {
+  return loss == LossType::gaussian ? 2 : 1;
 }
 
 /// What a relative norm is taken of: all channels of a sample together, or each channel, whose mean counts.

@@ -145,11 +145,11 @@ class OnlineTrainer {
   [[nodiscard]] std::int64_t max_samples() const;
 
   /// Trains one step with this rank's samples: inputs [samples, model.inputs] and targets [samples,
-  /// model.outputs] for model.loss = "mse", or labels [samples] for "cross_entropy". Each rank may pass a
-  /// different number of samples, including none. The gradient is that of the mean loss over the samples of
-  /// all ranks. Kernels on execution instances other than the default one must have finished writing the
-  /// views; the views may be reused when the call returns. The first layer reads the views directly, or a
-  /// copy in its type. A step allocates no memory.
+  /// model.outputs] for model.loss = "mse" and other losses of targets, or labels [samples] for
+  /// "cross_entropy". Each rank may pass a different number of samples, including none. The gradient is that
+  /// of the mean loss over the samples of all ranks. Kernels on execution instances other than the default
+  /// one must have finished writing the views; the views may be reused when the call returns. The first layer
+  /// reads the views directly, or a copy in its type. A step allocates no memory.
   ///
   /// Throws Error on all ranks. The code is bad_input if a rank's views do not fit, or have a single sample
   /// for batch normalisation of a vector; nothing has changed then, and further steps may follow. The code

@@ -14,14 +14,15 @@
 namespace mylos {
 
 /// A measure of evaluations other than loss and accuracy: for classes, top-5 accuracy and the confusion
-/// matrix; for regression targets, R2, and of fields relative norms of the error in the targets' units.
-enum class Measure { top5, confusion, r2, relative_l2, relative_h1 };
+/// matrix; for regression targets, R2, of fields relative norms of the error in the targets' units, and of
+/// predicted distributions (model.loss = "gaussian") the continuous ranked probability score.
+enum class Measure { top5, confusion, r2, relative_l2, relative_h1, crps };
 
-inline constexpr Measure all_measures[] = {Measure::top5, Measure::confusion, Measure::r2,
-                                           Measure::relative_l2, Measure::relative_h1};
+inline constexpr Measure all_measures[] = {Measure::top5,        Measure::confusion,   Measure::r2,
+                                           Measure::relative_l2, Measure::relative_h1, Measure::crps};
 
 [[nodiscard]] constexpr const char* name_of(Measure measure) {
-  constexpr const char* names[] = {"top5", "confusion", "r2", "relative_l2", "relative_h1"};
+  constexpr const char* names[] = {"top5", "confusion", "r2", "relative_l2", "relative_h1", "crps"};
   return names[static_cast<int>(measure)];
 }
 
@@ -36,6 +37,7 @@ inline constexpr Measure all_measures[] = {Measure::top5, Measure::confusion, Me
 
 /// Returns whether the measure applies to outputs that are trained with this loss.
 [[nodiscard]] constexpr bool is_measured_of(Measure measure, LossType loss) {
+  if (measure == Measure::crps) return loss == LossType::gaussian;
   return is_of_classes(measure) ? loss == LossType::cross_entropy : is_of_numbers(loss);
 }
 

@@ -5,10 +5,9 @@
 namespace mylos {
 
 TargetShape target_shape(const Chain& chain) {
-  TargetShape shape;
-  const std::int64_t outputs = chain.outputs();
+  TargetShape shape{.has_deviations = chain.has_deviations()};
   if (!chain.grids.empty() && chain.grids.back().points() > 1) shape.points = chain.grids.back().points();
-  shape.channels = outputs / shape.points;
+  shape.channels = chain.outputs() / shape.points;
   return shape;
 }
 
