@@ -33,7 +33,8 @@ PredictionShape shape_of(const TrainedModel& trained) {
           .names = of_classes ? trained.network.class_names : trained.network.target_names,
           .names_path = of_classes ? "/class_names" : "/target_names",
           .unnamed = of_classes ? "class" : "target",
-          .checkpoint = trained.network.path};
+          .checkpoint = trained.network.path,
+          .parts = {}};
 }
 
 /// What rank 0 writes.
@@ -49,14 +50,14 @@ class Predictions {
     const ArrayOptions& options = trained.network.deck.options.data.arrays;
     const auto arrays = trained.network.data->arrays(DataPart::train);
     if (arrays != nullptr && !is_table(path) && has_layout_of_predictions(*arrays, options))
-      return make_array_predictions(path, *arrays, options, trained.network.path);
+      return make_array_predictions(path, *arrays, options, trained.network.path, {});
     return make_prediction_file(path, shape_of(trained));
   }
 
   void write(const Share& samples, std::span<float> values) {
     interpret_outputs(loss_, outputs_, trained_.network.normalizer, values);
     nonfinite_.count(samples.first, values, outputs_);
-    file_->write(samples, values);
+    file_->write({PredictionPart::mean}, samples, values);
   }
 
   [[nodiscard]] const NonFinite& nonfinite() const { return nonfinite_; }
