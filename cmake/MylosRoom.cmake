@@ -79,11 +79,14 @@ function(mylos_precompile target owner)
 endfunction()
 
 # nvcc sends its own generated code through the host compiler, which would be blamed on us: no -Wconversion, no -Werror there.
-# Nor with hipcc, whose Clang is newer than those that the warnings were chosen for.
+# hipcc's Clang is newer than those that -Wshadow and -Wconversion were tried with.
 function(mylos_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)  # of Kokkos' loops
+  if(NOT Mylos_HAVE_CUDA)
+    target_compile_options(${target} PRIVATE $<$<BOOL:${Mylos_ENABLE_WERROR}>:-Werror>)
+  endif()
   if(NOT Mylos_HAVE_CUDA AND NOT Mylos_HAVE_HIP)
-    target_compile_options(${target} PRIVATE -Wshadow -Wconversion $<$<BOOL:${Mylos_ENABLE_WERROR}>:-Werror>)
+    target_compile_options(${target} PRIVATE -Wshadow -Wconversion)
   endif()
 endfunction()
 
