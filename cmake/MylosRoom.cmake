@@ -33,7 +33,7 @@ if(Mylos_EMULATE_DEVICE)
 elseif(Mylos_HAVE_CUDA)
   list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/cuda_device")  # base/device/hardware_math.hpp and wave.hpp
 elseif(Mylos_HAVE_HIP)
-  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/hip_device")  # hardware_math.hpp and wave.hpp
+  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/hip_device")  # base/device/hardware_math.hpp
 elseif(Mylos_HAVE_SYCL)
   list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/sycl_device")  # base/device/team_scratch.hpp
 endif()
