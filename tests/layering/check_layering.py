@@ -45,7 +45,7 @@ DEVICE_FILES = {
     "devices": "base", "events": "base", "recorder": "base", "memory": "io", "energy": "io",
     "products": "kernels", "collectives": "comm", "mpi": "comm", "nccl_interface": "comm", "nccl_connection": "comm",
 }
-VENDORS = {"cuda", "hip", "nccl", "none"}
+VENDORS = {"cuda", "hip", "sycl", "nccl", "none"}
 
 # These read the options of every room, those above included; options.hpp files are plain structs.
 MAY_SEE_ALL_OPTIONS = {"config", "checkpoint", "data"}
