@@ -24,7 +24,8 @@ namespace mylos {
 struct TrainedNetwork {
   std::string path;  // of the checkpoint file
   std::int64_t step = 0;
-  Deck deck;  // of the run; the sizes of the model are set
+  Deck deck;               // of the run; the sizes of the model are set
+  std::string trained_on;  // the identity of the training data
   Normalizer normalizer;
   std::optional<Vocabulary> vocabulary;             // of a network of tokens
   std::optional<ConformalCalibration> calibration;  // of a model file that `mylos calibrate` wrote

@@ -5,22 +5,26 @@
 namespace mylos {
 
 TargetShape target_shape(const Chain& chain) {
-  TargetShape shape;
-  const std::int64_t outputs = chain.outputs();
+  TargetShape shape{.has_deviations = chain.has_deviations()};
   if (!chain.grids.empty() && chain.grids.back().points() > 1) shape.points = chain.grids.back().points();
-  shape.channels = outputs / shape.points;
+  shape.channels = chain.outputs() / shape.points;
   return shape;
 }
 
 JudgedRows judge_rows(const TargetShape& shape, const ColumnScaling& scaling, std::span<const float> outputs,
-                      std::span<const float> targets) {
+                      std::span<const float> deviations, std::span<const float> targets) {
   JudgedRows rows{.shape = shape, .errors = {}, .deviations = {}};
   const auto row = static_cast<std::size_t>(shape.row());
+  const auto in_units_of_targets = [&](double value, std::size_t i) {
+    return scaling.identity() ? value : value / scaling.scale[i % row];
+  };
   rows.errors.reserve(targets.size());
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    const double error = static_cast<double>(outputs[i]) - static_cast<double>(targets[i]);
-    rows.errors.push_back(scaling.identity() ? error : error / scaling.scale[i % row]);
-  }
+  rows.deviations.reserve(deviations.size());
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    rows.errors.push_back(
+        in_units_of_targets(static_cast<double>(outputs[i]) - static_cast<double>(targets[i]), i));
+  for (std::size_t i = 0; i < deviations.size(); ++i)
+    rows.deviations.push_back(in_units_of_targets(deviations[i], i));
   return rows;
 }
 

@@ -26,9 +26,10 @@ struct JudgedRows {
   std::vector<double> deviations;  // predicted standard deviations; empty if the network predicts none
 };
 
-/// Returns rows of a regression from `outputs` of the network and the normalised `targets` of the same
-/// samples.
+/// Returns rows of a regression from what the network computed, in the units of training, and the targets of
+/// the same samples in these units. `deviations`: empty if the network predicts none.
 [[nodiscard]] JudgedRows judge_rows(const TargetShape& shape, const ColumnScaling& scaling,
-                                    std::span<const float> outputs, std::span<const float> targets);
+                                    std::span<const float> outputs, std::span<const float> deviations,
+                                    std::span<const float> targets);
 
 }  // namespace mylos
