@@ -87,7 +87,7 @@ class Compilers:
     def fortran(self, source, folder, compiler="gfortran"):
         program = folder / pathlib.Path(source).stem
         module = self.include / "mylos/fortran"
-        names = ("mylos_c", "mylos_errors", "mylos_arrays", "mylos_models", "mylos_trainers", "mylos")
+        names = ("mylos_c", "mylos_errors", "mylos_arrays", "mylos_models", "mylos_ensembles", "mylos_trainers", "mylos")
         line = [compiler, "-std=f2018", "-Wall", "-Wextra", "-Werror", "-O1", f"-J{folder}"]
         run([*line, "-c", *(module / f"{name}.f90" for name in names)], folder)
         # The programs compare bits, call functions in conditions, and pass an array that is not allocated.
