@@ -91,7 +91,7 @@ def check_kills(command, source):
 
 def check_stop(command):
     """A signal, and the file `stop`, end all members with checkpoints; the same command continues them."""
-    line = ["sweep", "deck.toml", *COMMON, *KEYS, "run.epochs=100000", "run.evaluate_every=1000000", "checkpoint.every=0"]
+    line = ["sweep", "deck.toml", *COMMON, *KEYS, "run.epochs=100000", "run.evaluate_every=1000000"]
     for how in ("signal", "file"):
         folder = f"stopped-{how}"
         sweep = command.start(*line, "--out", folder, ranks=2)
@@ -119,8 +119,8 @@ def check_stop(command):
 
 def check_failures(command):
     """A member that diverges, one whose data are missing, and one that does not fit are rows; the others are trained."""
-    command.must("sweep", "deck.toml", *COMMON, "optimizer.lr=1e-2,1e30", "optimizer.type=sgd", "run.epochs=20",
-                 "precision.compute=fp32", "--out", "diverges")
+    command.must("sweep", "deck.toml", *COMMON, "optimizer.lr=1e-2,1000", "optimizer.type=sgd", "run.epochs=20",
+                 "precision.compute=fp16", "--out", "diverges")
     good, bad = rows_of(command, "diverges")
     assert (good["state"], bad["state"]) == ("done", "diverged"), (good, bad)
     assert bad["value"] == "" and "diverged" in bad["cause"], bad
@@ -201,7 +201,7 @@ def check_bad_input(command):
     refuse("bad-argument", "run.folder", words=["run.folder=a,b"])
     refuse("wrong-rank-count", "--ranks-per-trial 3", words=[*KEYS, "--ranks-per-trial", 3])
     refuse("bad-argument", "--first-steps 1000", words=[*KEYS, "--halving", "--first-steps", 1000])
-    command.must_refuse(["sweep", "deck.toml", *COMMON, "optimizer.lr=1e-3,1e-1", "--out", "grid-1"], "restart-mismatch", "grid-1/sweep.json")
+    command.must_refuse(["sweep", "deck.toml", *COMMON, "optimizer.lr=1e-3,1e-1", "--out", "halving"], "restart-mismatch", "halving/sweep.json")
     print("bad input is refused", flush=True)
 
 
