@@ -43,6 +43,7 @@ struct InferenceBytes {
   std::size_t workspace = 0;   // activations of a piece of samples, and its inputs and outputs where these
                                // are scaled, cast or copied to a device
 
+  /// Returns the sum.
   [[nodiscard]] std::size_t total() const { return weights + statistics + workspace; }
 };
 
@@ -50,7 +51,7 @@ struct InferenceBytes {
 enum class Units : std::uint8_t {
   data,     // those of the training data, as in `mylos predict`: inputs are scaled as in training, outputs
             // are targets in their own units, or probabilities of a cross-entropy
-  network,  // what the network reads and writes: scaled values, logits
+  network,  // what the network reads and writes: scaled values (of model.loss = "gaussian" the means), logits
 };
 
 /// How a model is loaded.
@@ -62,6 +63,7 @@ struct LoadOptions {
   std::vector<std::int64_t> shape = {};
 };
 
+/// A trained network that computes outputs; the head of this file says how.
 class Model {
  public:
   /// Loads the file. Throws Error: bad_input if there is no such file, if it is damaged, of another format
@@ -70,7 +72,9 @@ class Model {
   /// `options.shape`; the message names the layer.
   explicit Model(const std::string& path, const LoadOptions& options = {});
   ~Model();
+  /// A model that was moved from may only be destroyed or assigned to.
   Model(Model&&) noexcept;
+  /// As the constructor that moves.
   Model& operator=(Model&&) noexcept;
 
   /// Returns what a model of this file takes. Takes none of it. Throws as the constructor, apart from
@@ -99,16 +103,33 @@ class Model {
   /// The same for arrays that are described at run time.
   void infer(const Execution& exec, const ConstArray& x, const Array& y, Units units = Units::data);
 
+  /// Computes the outputs and the standard deviation of each, in the same units: data or scaled. Of networks
+  /// with deviations alone (model.loss = "gaussian"). `deviations` has a shape like `y`, and overlaps neither
+  /// other array. Throws as infer(), and Error (bad_input) if the network has no deviations.
+  template <ArrayView Inputs, ArrayView Outputs, ArrayView Deviations>
+  void infer_with_deviations(const Execution& exec, const Inputs& x, const Outputs& y,
+                             const Deviations& deviations, Units units = Units::data) {
+    infer_with_deviations(exec, const_array_of(x), array_of(y), array_of(deviations), units);
+  }
+  void infer_with_deviations(const Execution& exec, const ConstArray& x, const Array& y,
+                             const Array& deviations, Units units = Units::data);
+  /// Returns whether the network computes a standard deviation of each output.
+  [[nodiscard]] bool has_deviations() const;
+
   /// The numbers of values that a sample has.
   [[nodiscard]] std::int64_t inputs() const;
+  /// The same of the outputs.
   [[nodiscard]] std::int64_t outputs() const;
   /// The dimensions of a sample: {inputs()} of a vector, points and channels of a grid.
   [[nodiscard]] const std::vector<std::int64_t>& input_shape() const;
+  /// The same of the outputs.
   [[nodiscard]] const std::vector<std::int64_t>& output_shape() const;
   /// The names of inputs and targets, or of their channels on a grid, and of classes, as the training data
   /// had them; empty if they had none.
   [[nodiscard]] const std::vector<std::string>& input_names() const;
+  /// The same of the targets.
   [[nodiscard]] const std::vector<std::string>& target_names() const;
+  /// The same of the classes.
   [[nodiscard]] const std::vector<std::string>& class_names() const;
   /// The training step of the weights.
   [[nodiscard]] std::int64_t step() const;
@@ -122,6 +143,7 @@ class Model {
  private:
   struct Parts;
   explicit Model(std::unique_ptr<Parts> parts);
+  void run(const Execution& exec, const ConstArray& x, const Array& y, const Array* deviations, Units units);
   std::unique_ptr<Parts> parts_;
 };
 

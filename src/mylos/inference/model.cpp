@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "mylos/base/device/parallel_region.hpp"
@@ -142,12 +143,21 @@ struct Model::Parts {
     const StoredNetwork& network = shared->network;
     return {"y", "outputs", network.output_shape, network.target_names, chain().outputs()};
   }
+  [[nodiscard]] SampleFormat deviations() const {
+    SampleFormat format = outputs();
+    format.name = "deviations";
+    return format;
+  }
 
-  void infer(const Execution& exec, const ArraySamples& x, const ArraySamples& y, Units units);
+  /// `deviations`: null: they are not computed.
+  void infer(const Execution& exec, const ArraySamples& x, const ArraySamples& y,
+             const ArraySamples* deviations, Units units);
   [[nodiscard]] ConstTensor read_piece(const Execution& exec, const ArraySamples& x,
                                        const ScalingTable& scaling, std::int64_t first, std::int64_t count);
   void write_piece(const Execution& exec, const ConstTensor& found, Units units, const ArraySamples& y,
                    std::int64_t first);
+  void write_values(const Execution& exec, const ConstTensor& found, const ScalingTable& scaling,
+                    const ArraySamples& y, std::int64_t first);
   void write_probabilities(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
                            std::int64_t first);
   void copy_to_host(const Execution& exec, const Tensor& floats);
@@ -220,7 +230,11 @@ void Model::Parts::write_probabilities(const Execution& exec, const ConstTensor&
 void Model::Parts::write_piece(const Execution& exec, const ConstTensor& found, Units units,
                                const ArraySamples& y, std::int64_t first) {
   if (units == Units::data && has_probabilities(chain())) return write_probabilities(exec, found, y, first);
-  const ScalingTable scaling = units == Units::data ? shared->scaling.targets() : ScalingTable{};
+  write_values(exec, found, units == Units::data ? shared->scaling.targets() : ScalingTable{}, y, first);
+}
+
+void Model::Parts::write_values(const Execution& exec, const ConstTensor& found, const ScalingTable& scaling,
+                                const ArraySamples& y, std::int64_t first) {
   if (memory_is_host || y.on_device) return write_samples(exec, found, scaling, y, first);
   const Tensor floats = tensors.outputs.row_range(0, found.rows());
   write_samples(exec, found, scaling, array_of_rows(floats), 0);
@@ -228,12 +242,21 @@ void Model::Parts::write_piece(const Execution& exec, const ConstTensor& found, 
   write_on_host(staging.data(), found.rows(), chain().outputs(), y, first);
 }
 
-void Model::Parts::infer(const Execution& exec, const ArraySamples& x, const ArraySamples& y, Units units) {
+void Model::Parts::infer(const Execution& exec, const ArraySamples& x, const ArraySamples& y,
+                         const ArraySamples* deviations, Units units) {
   const ScalingTable scaling = units == Units::data ? shared->scaling.inputs() : ScalingTable{};
   infer_in_pieces(
       {exec, *engines, pass}, x.count, shared->piece,
       [&](std::int64_t first, std::int64_t count) { return read_piece(exec, x, scaling, first, count); },
-      [&](std::int64_t first, const ConstTensor& found) { write_piece(exec, found, units, y, first); });
+      [&](std::int64_t first, const ConstTensor& found) {
+        write_piece(exec, found, units, y, first);
+        if (deviations == nullptr) return;
+        const StepContext step{.exec = exec, .engines = *engines, .training = false};
+        if (!memory_is_host && !deviations->on_device) exec.fence("staging");  // y has left the host's memory
+        write_values(exec, pass.head_deviations(step, 0, found.rows()),
+                     units == Units::data ? shared->scaling.deviations() : ScalingTable{}, *deviations,
+                     first);
+      });
 }
 
 Model::Model(const std::string& path, const LoadOptions& options) {
@@ -287,6 +310,21 @@ Model Model::clone() const {
 }
 
 void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Units units) {
+  run(exec, x, y, nullptr, units);
+}
+
+void Model::infer_with_deviations(const Execution& exec, const ConstArray& x, const Array& y,
+                                  const Array& deviations, Units units) {
+  if (!has_deviations()) {
+    fail_input(ErrorId::bad_call,
+               "{} has no standard deviations: its model.loss is \"{}\"; \"gaussian\" computes them",
+               parts_->shared->network.path, name_of(parts_->chain().loss()));
+  }
+  run(exec, x, y, &deviations, units);
+}
+
+void Model::run(const Execution& exec, const ConstArray& x, const Array& y, const Array* deviations,
+                Units units) {
   const int level = parallel_level();
   if (level > 1) {
     fail_run(
@@ -297,8 +335,17 @@ void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Un
   ArraySamples in = samples_of(x, parts_->inputs());
   ArraySamples out = samples_of(y, parts_->outputs());
   match_samples(in, out);
+  std::optional<ArraySamples> of_deviations;
+  if (deviations != nullptr) {
+    of_deviations = samples_of(*deviations, parts_->deviations());
+    ArraySamples means = out;
+    ArraySamples beside = *of_deviations;
+    match_samples(means, beside, "y", "deviations");  // for its checks
+    match_samples(in, *of_deviations, "x", "deviations");
+  }
+  const ArraySamples* const spread = of_deviations ? &*of_deviations : nullptr;
   if (in.count == 0) return;
-  if constexpr (!memory_is_host) return parts_->infer(exec, in, out, units);
+  if constexpr (!memory_is_host) return parts_->infer(exec, in, out, spread, units);
   const Execution& on = level == 0 ? exec : parts_->alone;
   const int threads = threads_of(on);
   if (threads > max_workers()) {
@@ -306,7 +353,11 @@ void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Un
                threads, max_workers());
   }
   const ThreadLimit limit(threads);
-  parts_->infer(on, in, out, units);
+  parts_->infer(on, in, out, spread, units);
+}
+
+bool Model::has_deviations() const {
+  return parts_->chain().has_deviations();
 }
 
 std::int64_t Model::inputs() const {

@@ -161,24 +161,24 @@ ArraySamples samples_of(const Array& array, const SampleFormat& format) {
       ConstArray{array.data, array.type, array.rank, array.extents, array.strides, array.on_device}, format);
 }
 
-void match_samples(ArraySamples& x, ArraySamples& y) {
+void match_samples(ArraySamples& x, ArraySamples& y, const char* x_name, const char* y_name) {
   const StridedIndex& in = x.leading;
   const StridedIndex& out = y.leading;
   if (in.rank != out.rank || !std::equal(in.extent, in.extent + in.rank, out.extent)) {
     fail_input(ErrorId::bad_call,
-               "x has [{}] samples and y [{}]; the dimensions before those of a sample must agree",
-               fmt::join(in.extent, in.extent + in.rank, ", "),
+               "{} has [{}] samples and {} [{}]; the dimensions before those of a sample must agree", x_name,
+               fmt::join(in.extent, in.extent + in.rank, ", "), y_name,
                fmt::join(out.extent, out.extent + out.rank, ", "));
   }
   if (x.count == 0) return;
   const Addresses written(y);
   if (written.repeats())
-    fail_input(ErrorId::bad_call, "the strides of y give several of its elements the same address");
+    fail_input(ErrorId::bad_call, "the strides of {} give several of its elements the same address", y_name);
   if (x.on_device == y.on_device) {
     const Addresses read(x);
     const std::int64_t distance = static_cast<std::byte*>(y.data) - static_cast<std::byte*>(x.data);
     if (may_overlap(read.dimensions(), read.element(), written.dimensions(), written.element(), distance))
-      fail_input(ErrorId::bad_call, "x and y overlap in memory");
+      fail_input(ErrorId::bad_call, "{} and {} overlap in memory", x_name, y_name);
   }
   std::array<std::size_t, max_array_rank> order{};
   const auto is_outer = [&](std::size_t a, std::size_t b) { return in.stride[a] > in.stride[b]; };

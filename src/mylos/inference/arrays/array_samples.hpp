@@ -70,8 +70,8 @@ struct SampleFormat {
 
 /// Orders the samples of both arrays in the same way, so that successive samples of `x` are near each other.
 /// Throws Error (bad_input) if the arrays have other samples, or if elements of `y` lie over elements of `x`
-/// or of `y`.
-void match_samples(ArraySamples& x, ArraySamples& y);
+/// or of `y`. The names are those of the arguments, for messages.
+void match_samples(ArraySamples& x, ArraySamples& y, const char* x_name = "x", const char* y_name = "y");
 
 /// Returns the columns of a matrix of floats as an array.
 [[nodiscard]] ArraySamples array_of_rows(const Tensor& rows);

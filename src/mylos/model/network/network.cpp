@@ -122,10 +122,11 @@ class NetworkBuilder {
       refuse(ErrorId::bad_layer, "has an output that no layer reads: no later layer has it as 'skip_from'");
     }
     const Signature& last = chain_.blocks.back()->signature();
-    if (model_.outputs != 0 && last.outputs != model_.outputs) {
+    const std::int64_t outputs = last.outputs / outputs_per_target(model_.loss);
+    if (model_.outputs != 0 && outputs != model_.outputs) {
       fail_input(ErrorId::bad_layer,
                  "the network's last layer, '{}', has {} outputs per sample, but the data has {} {}; {}",
-                 name_, last.outputs, model_.outputs,
+                 name_, outputs, model_.outputs,
                  model_.loss == LossType::cross_entropy ? "classes" : "targets", how_to_give_outputs());
     }
     append_residual(chain_, model_, places_.at(input_name).sample(), last_.sample());
@@ -320,6 +321,44 @@ class NetworkBuilder {
   std::map<std::size_t, std::string> left_;  // boundaries that branches left and no layer has read yet
 };
 
+/// Returns whether a layer gives each channel of its input to the channel of its output with that number.
+bool keeps_channels(const LayerOptions& layer) {
+  switch (layer.kind) {
+    case LayerKind::max_pool:
+    case LayerKind::average_pool:
+    case LayerKind::global_pool:
+    case LayerKind::upsample:
+    case LayerKind::pad:
+    case LayerKind::crop:
+    case LayerKind::activation:
+      return layer.norm == NormType::none;
+    default:
+      return false;
+  }
+}
+
+/// Returns the layer that computes the outputs; those after it only pass them on.
+std::size_t output_layer(const std::vector<LayerOptions>& layers) {
+  std::size_t i = layers.size() - 1;
+  while (i > 0 && keeps_channels(layers[i])) --i;
+  const LayerOptions& layer = layers[i];
+  const bool computes_outputs =
+      layer.kind == LayerKind::dense || layer.kind == LayerKind::conv || layer.kind == LayerKind::spectral;
+  if (computes_outputs && layer.norm == NormType::none) return i;
+  fail_input(ErrorId::bad_layer,
+             "model.layers: layer '{}' cannot give the means and log variances of model.loss = \"gaussian\", "
+             "twice its outputs; end the network with a layer of kind \"dense\", \"conv\" or \"spectral\" "
+             "without 'norm'",
+             layer_name(layers, i));
+}
+
+/// Returns the layer with the numbers that the loss reads for its outputs.
+LayerOptions with_outputs_of_targets(LayerOptions layer, const ModelOptions& model) {
+  const std::int64_t outputs = layer.outputs > 0 ? layer.outputs : model.outputs;
+  layer.outputs = checked_product(outputs, outputs_per_target(model.loss), "model.outputs");
+  return layer;
+}
+
 }  // namespace
 
 Chain make_network(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
@@ -327,11 +366,16 @@ Chain make_network(const ModelOptions& model, const PrecisionOptions& precision,
   if (model.chain.empty())
     fail_input(ErrorId::missing_key, "model.type = \"chain\" needs at least one [[model.layers]]");
   NetworkBuilder builder(model, precision, seed, accumulates, input_gradients);
+  const std::optional<std::size_t> output =
+      outputs_per_target(model.loss) > 1 ? std::optional(output_layer(model.chain)) : std::nullopt;
   for (std::size_t i = 0; i < model.chain.size(); ++i) {
     const LayerOptions& layer = model.chain[i];
     const std::string name = layer_name(model.chain, i);
-    for (std::int64_t copy = 1; copy <= layer.repeat; ++copy)
-      builder.add(layer, layer.repeat == 1 ? name : fmt::format("{}.{}", name, copy));
+    for (std::int64_t copy = 1; copy <= layer.repeat; ++copy) {
+      const bool is_output = i == output && copy == layer.repeat;
+      builder.add(is_output ? with_outputs_of_targets(layer, model) : layer,
+                  layer.repeat == 1 ? name : fmt::format("{}.{}", name, copy));
+    }
   }
   return builder.finish();
 }
