@@ -130,6 +130,15 @@ struct ExportArguments {
 };
 ExitCode export_command(const ExportArguments& arguments);
 
+struct CalibrateArguments {
+  NamedCheckpoint run;
+  std::string split = "validation";  // or "test"
+  std::string data;                  // a file in place of the split; "" = none
+  double coverage = 0.9;
+  std::string output;  // the model file; "" = calibrated.h5 in the run's folder
+};
+ExitCode calibrate_command(const CalibrateArguments& arguments);
+
 struct InitArguments {
   std::string deck;
   std::string output;                  // the checkpoint

@@ -58,6 +58,7 @@ struct CommandLine {
   ConvertArguments convert;
   DataArguments data;
   ExportArguments exported;
+  CalibrateArguments calibrate;
   InitArguments init;
   CheckPrecisionArguments precision;
   BenchArguments bench;
@@ -244,6 +245,7 @@ int main(int argument_count, char** arguments) {
   add_convert(app, line.convert, line.command);
   add_data(app, line.data, line.command);
   add_export(app, line.exported, line.command);
+  add_calibrate(app, line.calibrate, line.command);
   add_init(app, line.init, line.command);
   add_precision(app, line.precision, line.command);
   add_bench(app, line.bench, line.command);

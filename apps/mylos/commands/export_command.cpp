@@ -2,19 +2,17 @@
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "commands/model_output.hpp"
 #include "commands/output_name.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
-#include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/data/run/data_paths.hpp"
 #include "mylos/inference/model_file.hpp"
 #include "mylos/interchange/onnx/onnx_file.hpp"
 #include "mylos/interchange/onnx/onnx_network.hpp"
-#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos::app {
 namespace {
@@ -58,14 +56,8 @@ void require_replaceable(const CheckpointReader& checkpoint, const std::string& 
         "MODEL.onnx",
         printable(output));
   }
-  if (!has_onnx_name(output)) require_hdf5_name(output);
-  require_file_output(output, "model's", "model.h5");
-  require_other_file(checkpoint.path(), output);
-  if (kind_of_file(output) == FileKind::checkpoint)
-    fail_input(ErrorId::already_exists,
-               "{}: is a checkpoint, which a model file cannot replace; name another file", output);
-  const Options options = read_stored_deck(checkpoint.header().deck, checkpoint.path()).options;
-  require_other_than_data(options.data, output);
+  require_model_output(checkpoint.path(),
+                       read_stored_deck(checkpoint.header().deck, checkpoint.path()).options.data, output);
 }
 
 /// "of step 500", or "of step 500, average of weights,"

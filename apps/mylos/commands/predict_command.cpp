@@ -22,8 +22,10 @@
 namespace mylos::app {
 namespace {
 
-PredictionParts parts_of(const Chain& chain) {
-  return {.has_deviation = chain.has_deviations(), .coverage = {}};
+PredictionParts parts_of(const TrainedModel& trained) {
+  PredictionParts parts{.has_deviation = trained.model->chain().has_deviations(), .coverage = {}};
+  if (trained.network.calibration) parts.coverage = trained.network.calibration->coverage;
+  return parts;
 }
 
 PredictionShape shape_of(const TrainedModel& trained) {
@@ -39,7 +41,7 @@ PredictionShape shape_of(const TrainedModel& trained) {
           .names_path = of_classes ? "/class_names" : "/target_names",
           .unnamed = of_classes ? "class" : "target",
           .checkpoint = trained.network.path,
-          .parts = parts_of(chain)};
+          .parts = parts_of(trained)};
 }
 
 /// What rank 0 writes.
@@ -55,8 +57,7 @@ class Predictions {
     const ArrayOptions& options = trained.network.deck.options.data.arrays;
     const auto arrays = trained.network.data->arrays(DataPart::train);
     if (arrays != nullptr && !is_table(path) && has_layout_of_predictions(*arrays, options))
-      return make_array_predictions(path, *arrays, options, trained.network.path,
-                                    parts_of(trained.model->chain()));
+      return make_array_predictions(path, *arrays, options, trained.network.path, parts_of(trained));
     return make_prediction_file(path, shape_of(trained));
   }
 
@@ -65,6 +66,7 @@ class Predictions {
     interpret_deviations(trained_.network.normalizer, deviations);
     file_->write({PredictionPart::mean}, samples, values);
     if (!deviations.empty()) file_->write({PredictionPart::standard_deviation}, samples, deviations);
+    if (trained_.network.calibration) write_bounds(samples, values, deviations);
     // An output counts once, whether it or its deviation is not finite.
     for (std::size_t i = 0; i < deviations.size(); ++i)
       if (!std::isfinite(deviations[i])) values[i] = deviations[i];
@@ -75,11 +77,20 @@ class Predictions {
   [[nodiscard]] PredictionFile& file() { return *file_; }
 
  private:
+  void write_bounds(const Share& samples, std::span<const float> values, std::span<const float> deviations) {
+    lower_.resize(values.size());
+    upper_.resize(values.size());
+    trained_.network.calibration->bounds(values, deviations, lower_, upper_);
+    file_->write({PredictionPart::lower}, samples, lower_);
+    file_->write({PredictionPart::upper}, samples, upper_);
+  }
+
   const TrainedModel& trained_;
   LossType loss_;
   std::int64_t outputs_;
   std::unique_ptr<PredictionFile> file_;
   NonFinite nonfinite_;
+  std::vector<float> lower_, upper_;
 };
 
 /// Returns "12 of 200 outputs, in 6 of 100 rows, are inf or NaN, ..."

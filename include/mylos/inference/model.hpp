@@ -43,6 +43,7 @@ struct InferenceBytes {
   std::size_t workspace = 0;   // activations of a piece of samples, and its inputs and outputs where these
                                // are scaled, cast or copied to a device
 
+  /// Returns the sum.
   [[nodiscard]] std::size_t total() const { return weights + statistics + workspace; }
 };
 
@@ -62,6 +63,7 @@ struct LoadOptions {
   std::vector<std::int64_t> shape = {};
 };
 
+/// A trained network that computes outputs; the head of this file says how.
 class Model {
  public:
   /// Loads the file. Throws Error: bad_input if there is no such file, if it is damaged, of another format
@@ -70,7 +72,9 @@ class Model {
   /// `options.shape`; the message names the layer.
   explicit Model(const std::string& path, const LoadOptions& options = {});
   ~Model();
+  /// A model that was moved from may only be destroyed or assigned to.
   Model(Model&&) noexcept;
+  /// As the constructor that moves.
   Model& operator=(Model&&) noexcept;
 
   /// Returns what a model of this file takes. Takes none of it. Throws as the constructor, apart from
@@ -114,14 +118,18 @@ class Model {
 
   /// The numbers of values that a sample has.
   [[nodiscard]] std::int64_t inputs() const;
+  /// The same of the outputs.
   [[nodiscard]] std::int64_t outputs() const;
   /// The dimensions of a sample: {inputs()} of a vector, points and channels of a grid.
   [[nodiscard]] const std::vector<std::int64_t>& input_shape() const;
+  /// The same of the outputs.
   [[nodiscard]] const std::vector<std::int64_t>& output_shape() const;
   /// The names of inputs and targets, or of their channels on a grid, and of classes, as the training data
   /// had them; empty if they had none.
   [[nodiscard]] const std::vector<std::string>& input_names() const;
+  /// The same of the targets.
   [[nodiscard]] const std::vector<std::string>& target_names() const;
+  /// The same of the classes.
   [[nodiscard]] const std::vector<std::string>& class_names() const;
   /// The training step of the weights.
   [[nodiscard]] std::int64_t step() const;

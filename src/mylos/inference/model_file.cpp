@@ -202,6 +202,8 @@ WrittenModel write_model_file(const CheckpointReader& checkpoint, const std::str
   add_point_weights(state, weights);
   add_names(state, checkpoint);
   add_provenance(state, checkpoint, network, average);
+  std::optional<ConformalCalibration> calibration = options.calibration;
+  if (calibration) add_calibration(state, *calibration);
   complete(header, state, WritingGroup(nullptr));
 
   LaidOutFile file(path, header, state);

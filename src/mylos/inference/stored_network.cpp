@@ -12,6 +12,7 @@
 #include "mylos/data/files/column_names.hpp"
 #include "mylos/inference/grids/other_grid.hpp"
 #include "mylos/inference/network_state.hpp"
+#include "mylos/inference/uncertainty/judged_rows.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
@@ -168,12 +169,15 @@ StoredNetwork read_stored_network(const CheckpointReader& reader, NetworkKinds k
   });
   network.normalizer = read_normalizer(reader);
   network.vocabulary = read_vocabulary(reader);
+  network.calibration = read_calibration(reader);
   run_on_all(reader.ranks(), [&] {
     network.input_names = stored_names(reader, "/samples/input_names");
     network.target_names = stored_names(reader, "/samples/target_names");
     network.class_names = stored_names(reader, "/samples/class_names");
     make_stored_chain(reader, network);
     require_data_fits(network);
+    if (network.calibration)
+      require_calibration_fits(*network.calibration, target_shape(network.chain), network.path);
   });
   return network;
 }

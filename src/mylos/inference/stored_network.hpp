@@ -14,6 +14,7 @@
 #include "mylos/config/options.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/files/vocabulary.hpp"
+#include "mylos/inference/uncertainty/calibration.hpp"
 #include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
@@ -30,6 +31,7 @@ struct StoredNetwork {
   std::vector<std::string> input_names;  // of columns, or of a grid's channels; empty: not known
   std::vector<std::string> target_names;
   std::vector<std::string> class_names;
+  std::optional<ConformalCalibration> calibration;  // of a model file that `mylos calibrate` wrote
 };
 
 enum class NetworkKinds { numbers, numbers_and_tokens };

@@ -12,6 +12,7 @@
 #include "mylos/inference/network_state.hpp"
 #include "mylos/inference/stored_network.hpp"
 #include "mylos/inference/trained_samples.hpp"
+#include "mylos/inference/uncertainty/judged_rows.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/model/chain/key_value_cache.hpp"
 #include "mylos/model/network/make_chain.hpp"
@@ -173,8 +174,11 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
   network.path = reader.path();
   network.step = reader.header().step;
   network.deck = read_stored_deck(reader.header().deck, network.path);
-  network.normalizer = read_normalizer(reader);
-  network.vocabulary = read_vocabulary(reader);
+  StoredData stored = read_stored_data(reader);
+  network.trained_on = std::move(stored.identity);
+  network.normalizer = std::move(stored.normalizer);
+  network.vocabulary = std::move(stored.vocabulary);
+  network.calibration = read_calibration(reader);
   const std::shared_ptr<const PointWeights> weights = stored_point_weights(reader);
   Options& options = network.deck.options;
   if (options.model.vocabulary == 0 && network.vocabulary)
@@ -217,6 +221,7 @@ std::unique_ptr<InferenceModel> load_model(RankGroup& ranks, const CheckpointRea
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
   if (options.model.type == ModelType::chain)
     require_columns(network.path, "targets", network.normalizer.targets, chain.outputs());
+  if (network.calibration) require_calibration_fits(*network.calibration, target_shape(chain), network.path);
   const bool has_data = network.data != nullptr;  // else it continues a text, token by token
   const std::int64_t samples =
       samples_per_piece(chain, engines, has_data ? network.data->samples(DataPart::train) : 1);

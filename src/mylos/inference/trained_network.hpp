@@ -17,15 +17,18 @@
 #include "mylos/data/files/vocabulary.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/inference/inference_model.hpp"
+#include "mylos/inference/uncertainty/calibration.hpp"
 
 namespace mylos {
 
 struct TrainedNetwork {
   std::string path;  // of the checkpoint file
   std::int64_t step = 0;
-  Deck deck;  // of the run; the sizes of the model are set
+  Deck deck;               // of the run; the sizes of the model are set
+  std::string trained_on;  // the identity of the training data
   Normalizer normalizer;
-  std::optional<Vocabulary> vocabulary;  // of a network of tokens
+  std::optional<Vocabulary> vocabulary;             // of a network of tokens
+  std::optional<ConformalCalibration> calibration;  // of a model file that `mylos calibrate` wrote
   // Those of the data, in the network's order, else those of the training data, where either has them.
   std::vector<std::string> class_names;
   std::vector<std::string> input_names;
