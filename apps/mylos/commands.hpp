@@ -127,6 +127,7 @@ struct ExportArguments {
   std::string output;      // the model file; ONNX if its name ends in .onnx
   std::string type;        // of the weights: "fp32", "bf16", "fp16"; "" = the run's, of ONNX fp32
   std::int64_t opset = 0;  // of ONNX; 0 = the default
+  bool input_statistics = false;
 };
 ExitCode export_command(const ExportArguments& arguments);
 

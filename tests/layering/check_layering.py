@@ -33,7 +33,7 @@ TOPICS = {
     "data": "files arrays feed tokens prepare run",
     "config": "schema keys deck",
     "checkpoint": "file write",
-    "inference": "arrays grids uncertainty . rollout",
+    "inference": "arrays grids uncertainty . library rollout",
     "interchange": ". onnx",
     "train": "step history evaluation health plan start adapt online run",
     "apps": "commands.hpp launch options tables report commands main.cpp",
