@@ -137,6 +137,7 @@ struct CalibrateArguments {
   std::string data;                  // a file in place of the split; "" = none
   double coverage = 0.9;
   std::string output;  // the model file; "" = calibrated.h5 in the run's folder
+  bool input_statistics = false;
 };
 ExitCode calibrate_command(const CalibrateArguments& arguments);
 
