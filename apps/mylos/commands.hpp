@@ -143,8 +143,19 @@ struct ExportArguments {
   std::string output;      // the model file; ONNX if its name ends in .onnx
   std::string type;        // of the weights: "fp32", "bf16", "fp16"; "" = the run's, of ONNX fp32
   std::int64_t opset = 0;  // of ONNX; 0 = the default
+  bool input_statistics = false;
 };
 ExitCode export_command(const ExportArguments& arguments);
+
+struct CalibrateArguments {
+  NamedCheckpoint run;
+  std::string split = "validation";  // or "test"
+  std::string data;                  // a file in place of the split; "" = none
+  double coverage = 0.9;
+  std::string output;  // the model file; "" = calibrated.h5 in the run's folder
+  bool input_statistics = false;
+};
+ExitCode calibrate_command(const CalibrateArguments& arguments);
 
 struct InitArguments {
   std::string deck;

@@ -59,6 +59,7 @@ struct CommandLine {
   ConvertArguments convert;
   DataArguments data;
   ExportArguments exported;
+  CalibrateArguments calibrate;
   InitArguments init;
   CheckPrecisionArguments precision;
   BenchArguments bench;
@@ -147,9 +148,10 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   evaluate
       ->add_option("--metrics", line.evaluate.metrics,
                    "Further metrics, a,b: top5 and confusion (the matrix) of classes; r2, relative_l2 and "
-                   "relative_h1 of targets, the latter two in their units")
+                   "relative_h1 of targets, the latter two in their units; crps, likewise, of networks with "
+                   "model.loss = \"gaussian\"")
       ->delimiter(',')
-      ->check(CLI::IsMember({"top5", "confusion", "r2", "relative_l2", "relative_h1"}));
+      ->check(CLI::IsMember({"top5", "confusion", "r2", "relative_l2", "relative_h1", "crps"}));
   evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
 
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
@@ -245,6 +247,7 @@ int main(int argument_count, char** arguments) {
   add_convert(app, line.convert, line.command);
   add_data(app, line.data, line.command);
   add_export(app, line.exported, line.command);
+  add_calibrate(app, line.calibrate, line.command);
   add_init(app, line.init, line.command);
   add_precision(app, line.precision, line.command);
   add_bench(app, line.bench, line.command);

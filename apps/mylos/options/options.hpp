@@ -14,6 +14,7 @@ namespace mylos::app {
 using Command = std::function<ExitCode()>;
 
 void add_advise(CLI::App& app, AdviseArguments& arguments, Command& command);
+void add_calibrate(CLI::App& app, CalibrateArguments& arguments, Command& command);
 void add_convert(CLI::App& app, ConvertArguments& arguments, Command& command);
 void add_data(CLI::App& app, DataArguments& arguments, Command& command);
 void add_export(CLI::App& app, ExportArguments& arguments, Command& command);
