@@ -19,8 +19,8 @@ constexpr std::size_t max_sweep_bytes = std::size_t{8} << 20;  // a deck in it h
 constexpr std::size_t max_swept_keys = 64;
 constexpr std::size_t max_values = 1000;
 constexpr std::size_t max_rungs = 64;
-constexpr std::size_t max_members = 10'000;
-constexpr std::size_t max_text_bytes = 500;
+constexpr std::size_t max_sweep_members = 10'000;
+constexpr std::size_t max_cell_bytes = 500;
 
 constexpr std::array<std::pair<const char*, StoredState>, 7> states{
     {{"waiting", StoredState::waiting},
@@ -45,7 +45,7 @@ std::int64_t whole_member(const ordered_json& document, const char* key) {
 /// Nothing if the entry is not as `mylos sweep` writes it.
 std::optional<StoredKey> key_of(const ordered_json& entry) {
   StoredKey key{.name = text_member(entry, "key")};
-  if (key.name.empty() || key.name.size() > max_text_bytes) return std::nullopt;
+  if (key.name.empty() || key.name.size() > max_cell_bytes) return std::nullopt;
   key.is_range = text_member(entry, "kind") == "range";
   if (key.is_range) {
     key.low = number_member(entry, "low", 0);
@@ -58,7 +58,7 @@ std::optional<StoredKey> key_of(const ordered_json& entry) {
   for (const ordered_json& value : entry["values"]) {
     if (key.values.size() == max_values) break;
     key.values.push_back(
-        (value.is_string() ? value.get<std::string>() : value.dump()).substr(0, max_text_bytes));
+        (value.is_string() ? value.get<std::string>() : value.dump()).substr(0, max_cell_bytes));
   }
   return key;
 }
@@ -88,15 +88,15 @@ void read_description(const std::string& folder, StoredSweep& sweep, ordered_jso
   }
   if (text_member(document, "format") != "mylos-sweep" || number_member(document, "version", 0) != 1)
     notes.push_back("sweep.json: is not \"mylos-sweep\", version 1: shown as far as it is understood");
-  sweep.name = text_member(document, "name").substr(0, max_text_bytes);
+  sweep.name = text_member(document, "name").substr(0, max_cell_bytes);
   sweep.deck = text_member(document, "deck");
-  sweep.metric = text_member(document, "metric").substr(0, max_text_bytes);
+  sweep.metric = text_member(document, "metric").substr(0, max_cell_bytes);
   sweep.higher_is_better = text_member(document, "better") == "higher";
-  sweep.strategy = text_member(document, "strategy").substr(0, max_text_bytes);
+  sweep.strategy = text_member(document, "strategy").substr(0, max_cell_bytes);
   sweep.trials = whole_member(document, "trials");
   sweep.ranks_per_trial = whole_member(document, "ranks_per_trial");
   sweep.seed = whole_member(document, "seed");
-  sweep.budget = text_member(document, "budget").substr(0, max_text_bytes);
+  sweep.budget = text_member(document, "budget").substr(0, max_cell_bytes);
   read_keys(document, sweep, notes);
   if (!document.contains("rungs") || !document["rungs"].is_array()) return;
   for (const ordered_json& rung : document["rungs"])
@@ -119,7 +119,7 @@ std::optional<StoredMember> member_of(CsvRows::Row row) {
   const auto number = step_of(row[0]);
   const auto value = number_or_nothing(row[4]);
   const auto seconds = number_or_nothing(row[6]);
-  if (!number || row[1].empty() || row[1].size() > max_text_bytes || !value || !seconds) return std::nullopt;
+  if (!number || row[1].empty() || row[1].size() > max_cell_bytes || !value || !seconds) return std::nullopt;
   StoredMember member{.number = *number, .state = state_of(row[1]), .state_name = std::string(row[1])};
   for (const std::size_t column : {2U, 3U, 5U, 7U})
     if (!row[column].empty() && !step_of(row[column])) return std::nullopt;
@@ -129,9 +129,9 @@ std::optional<StoredMember> member_of(CsvRows::Row row) {
   member.best_step = count_of(row[5]);
   if (std::isfinite(*seconds)) member.seconds = *seconds;
   member.ranks = count_of(row[7]);
-  member.cause = std::string(row[8].substr(0, max_text_bytes));
+  member.cause = std::string(row[8].substr(0, max_cell_bytes));
   for (const std::string_view text : row.subspan(known_columns().size()))
-    member.values.emplace_back(text.substr(0, max_text_bytes));
+    member.values.emplace_back(text.substr(0, max_cell_bytes));
   return member;
 }
 
@@ -142,7 +142,7 @@ void read_members(const std::string& folder, StoredSweep& sweep, ordered_json& n
   CsvRows rows(columns, [&](CsvRows::Row row) {
     std::optional<StoredMember> member = member_of(row);
     if (!member) return false;
-    if (sweep.members.size() == max_members)
+    if (sweep.members.size() == max_sweep_members)
       ++beyond;
     else
       sweep.members.push_back(std::move(*member));
@@ -159,8 +159,8 @@ void read_members(const std::string& folder, StoredSweep& sweep, ordered_json& n
         fmt::format("sweep.csv: {} damaged row{} left out", rows.damaged(), rows.damaged() == 1 ? "" : "s"));
   if (rows.ends_within_row()) notes.push_back("sweep.csv: ends within a row, which was left out");
   if (beyond > 0)
-    notes.push_back(fmt::format("sweep.csv: only the first {} of {} members are read", max_members,
-                                max_members + static_cast<std::size_t>(beyond)));
+    notes.push_back(fmt::format("sweep.csv: only the first {} of {} members are read", max_sweep_members,
+                                max_sweep_members + static_cast<std::size_t>(beyond)));
   std::stable_sort(
       sweep.members.begin(), sweep.members.end(),
       [](const StoredMember& one, const StoredMember& other) { return one.number < other.number; });

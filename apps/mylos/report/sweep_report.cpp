@@ -22,7 +22,7 @@ constexpr std::size_t max_curves = 128;           // more lines hide each other
 constexpr std::size_t max_curve_points = 12'800;  // of all curves together
 constexpr std::size_t max_points_of_curve = 400;
 constexpr std::size_t best_members = 5;  // whose decks are compared
-constexpr std::size_t max_deck_bytes = std::size_t{1} << 20;
+constexpr std::size_t max_member_deck_bytes = std::size_t{1} << 20;
 constexpr std::size_t max_differences = 200;
 
 /// The last rung is the end of a run.
@@ -185,7 +185,7 @@ ordered_json importance_json(const StoredSweep& sweep, const MeasuredCurves& mea
 
 /// The keys of a member's deck that differ from the base deck, except its folder.
 ordered_json differences_of(const std::string& folder, const DeckLines& base) {
-  const SmallFile file = read_small_file(folder + "/resolved.toml", max_deck_bytes);
+  const SmallFile file = read_small_file(folder + "/resolved.toml", max_member_deck_bytes);
   if (file.text.empty()) return nullptr;
   const DeckLines own(file.text);
   const auto find = [](const DeckLines& deck, const std::string& key) {
