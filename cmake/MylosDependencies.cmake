@@ -74,33 +74,31 @@ if(NOT Mylos_HOST_ARCH MATCHES "^(NATIVE|PORTABLE)$" AND NOT "NONE${Kokkos_ARCH}
   message(FATAL_ERROR "Mylos_HOST_ARCH is ${Mylos_HOST_ARCH}, but the Kokkos in ${Kokkos_DIR} was built for \"${Kokkos_ARCH}\". "
                       "Run scripts/setup --arch=${Mylos_HOST_ARCH}, or point CMAKE_PREFIX_PATH at a Kokkos built for it.")
 endif()
-if(Mylos_ENABLE_CUDA STREQUAL "AUTO")
-  set(Mylos_HAVE_CUDA ${Kokkos_ENABLE_CUDA})
-elseif(Mylos_ENABLE_CUDA AND NOT Kokkos_ENABLE_CUDA)
-  message(FATAL_ERROR "Mylos_ENABLE_CUDA is ON, but the Kokkos in ${Kokkos_DIR} was built without CUDA. "
-                      "Run scripts/setup --cuda, or point CMAKE_PREFIX_PATH at a Kokkos that has it.")
-elseif(NOT Mylos_ENABLE_CUDA AND Kokkos_ENABLE_CUDA)
-  message(FATAL_ERROR "Mylos_ENABLE_CUDA is OFF, but the Kokkos in ${Kokkos_DIR} was built for CUDA. "
-                      "Run scripts/setup, or point CMAKE_PREFIX_PATH at a Kokkos for hosts.")
-else()
-  set(Mylos_HAVE_CUDA ${Mylos_ENABLE_CUDA})
-endif()
-if(Mylos_ENABLE_HIP STREQUAL "AUTO")
-  set(Mylos_HAVE_HIP ${Kokkos_ENABLE_HIP})
-elseif(Mylos_ENABLE_HIP AND NOT Kokkos_ENABLE_HIP)
-  message(FATAL_ERROR "Mylos_ENABLE_HIP is ON, but the Kokkos in ${Kokkos_DIR} was built without HIP. "
-                      "Run scripts/setup --hip, or point CMAKE_PREFIX_PATH at a Kokkos that has it.")
-elseif(NOT Mylos_ENABLE_HIP AND Kokkos_ENABLE_HIP)
-  message(FATAL_ERROR "Mylos_ENABLE_HIP is OFF, but the Kokkos in ${Kokkos_DIR} was built for HIP. "
-                      "Run scripts/setup, or point CMAKE_PREFIX_PATH at a Kokkos for hosts.")
-else()
-  set(Mylos_HAVE_HIP ${Mylos_ENABLE_HIP})
-endif()
+# mylos_backend(CUDA HINT): Mylos_ENABLE_CUDA (ON, OFF, AUTO: as this Kokkos) becomes Mylos_HAVE_CUDA. HINT: how to get a Kokkos
+# that has it.
+function(mylos_backend name hint)
+  if(Mylos_ENABLE_${name} STREQUAL "AUTO")
+    set(Mylos_HAVE_${name} ${Kokkos_ENABLE_${name}} PARENT_SCOPE)
+  elseif(Mylos_ENABLE_${name} AND NOT Kokkos_ENABLE_${name})
+    message(FATAL_ERROR "Mylos_ENABLE_${name} is ON, but the Kokkos in ${Kokkos_DIR} was built without ${name}. "
+                        "${hint}, or point CMAKE_PREFIX_PATH at a Kokkos that has it.")
+  elseif(NOT Mylos_ENABLE_${name} AND Kokkos_ENABLE_${name})
+    message(FATAL_ERROR "Mylos_ENABLE_${name} is OFF, but the Kokkos in ${Kokkos_DIR} was built for ${name}. "
+                        "Run scripts/setup, or point CMAKE_PREFIX_PATH at a Kokkos for hosts.")
+  else()
+    set(Mylos_HAVE_${name} ${Mylos_ENABLE_${name}} PARENT_SCOPE)
+  endif()
+endfunction()
+mylos_backend(CUDA "Run scripts/setup --cuda")
+mylos_backend(HIP "Run scripts/setup --hip")
+mylos_backend(SYCL "Build Kokkos with -DKokkos_ENABLE_SYCL=ON (docs/gpu-intel.md)")
 set(Mylos_VENDOR none)  # the folder of src/mylos/device
 if(Mylos_HAVE_CUDA)
   set(Mylos_VENDOR cuda)
 elseif(Mylos_HAVE_HIP)
   set(Mylos_VENDOR hip)
+elseif(Mylos_HAVE_SYCL)
+  set(Mylos_VENDOR sycl)
 endif()
 set(Mylos_HAVE_DEVICE OFF)  # the default execution space is not the host, or is taken for a device
 if(Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP OR Kokkos_ENABLE_SYCL OR Mylos_EMULATE_DEVICE)

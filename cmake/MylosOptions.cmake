@@ -3,6 +3,7 @@ set(Mylos_ENABLE_CUDA AUTO CACHE STRING "Run on NVIDIA devices (ON, OFF, AUTO: a
 set(Mylos_CUDA_ARCH HOPPER90 CACHE STRING "Kokkos' name of the NVIDIA architecture that scripts/setup built for")
 set(Mylos_ENABLE_HIP AUTO CACHE STRING "Run on AMD devices (ON, OFF, AUTO: as the Kokkos that is found)")
 set(Mylos_HIP_ARCH AMD_GFX90A CACHE STRING "Kokkos' name of the AMD architecture that scripts/setup built for")
+set(Mylos_ENABLE_SYCL AUTO CACHE STRING "Run on Intel devices, never compiled so far (ON, OFF, AUTO: as the Kokkos that is found)")
 set(Mylos_HOST_ARCH NATIVE CACHE STRING "What scripts/setup built for (its --arch): NATIVE, PORTABLE or Kokkos' name of a processor")
 string(COMPARE EQUAL "${Mylos_HOST_ARCH}" PORTABLE Mylos_PORTABLE)  # MylosPortable.cmake says what that is
 set(Mylos_ENABLE_ONEDNN AUTO CACHE STRING "oneDNN products on hosts (ON, OFF, AUTO)")

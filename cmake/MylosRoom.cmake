@@ -14,21 +14,28 @@ function(mylos_add_room name)
   endif()
 endfunction()
 # mylos_device_sources(TARGET VENDOR NAMES ...): the files of src/mylos/device/VENDOR that define what a room declares. VENDOR:
-# cuda, hip, or none where a build does not have the vendor's library.
+# cuda, hip, sycl, or none where a build does not have the vendor's library. Those that are not there are the ones of none.
 function(mylos_device_sources target vendor)
-  list(TRANSFORM ARGN PREPEND "${PROJECT_SOURCE_DIR}/src/mylos/device/${vendor}/" OUTPUT_VARIABLE sources)
-  list(TRANSFORM sources APPEND ".cpp")
-  target_sources(${target} PRIVATE ${sources})
+  foreach(name IN LISTS ARGN)
+    set(source "${PROJECT_SOURCE_DIR}/src/mylos/device/${vendor}/${name}.cpp")
+    if(NOT EXISTS "${source}")
+      set(source "${PROJECT_SOURCE_DIR}/src/mylos/device/none/${name}.cpp")
+    endif()
+    target_sources(${target} PRIVATE "${source}")
+  endforeach()
 endfunction()
 
 # What users include, and what is ours.
 set(mylos_include_folders "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
 if(Mylos_EMULATE_DEVICE)
-  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/emulated_device")  # base/device/emulation.hpp
+  # base/device/emulation.hpp and team_scratch.hpp
+  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/emulated_device")
 elseif(Mylos_HAVE_CUDA)
   list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/cuda_device")  # base/device/hardware_math.hpp and wave.hpp
 elseif(Mylos_HAVE_HIP)
-  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/hip_device")
+  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/hip_device")  # base/device/hardware_math.hpp
+elseif(Mylos_HAVE_SYCL)
+  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/sycl_device")  # base/device/team_scratch.hpp
 endif()
 if(Mylos_HAVE_HIP OR Mylos_EMULATED_LANES EQUAL 64)
   list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/wide_waves")  # base/device/lanes.hpp
@@ -79,11 +86,17 @@ function(mylos_precompile target owner)
 endfunction()
 
 # nvcc sends its own generated code through the host compiler, which would be blamed on us: no -Wconversion, no -Werror there.
-# Nor with hipcc, whose Clang is newer than those that the warnings were chosen for.
+# hipcc's Clang is newer than those that -Wshadow and -Wconversion were tried with, and in builds for devices some functions
+# serve hosts alone.
 function(mylos_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)  # of Kokkos' loops
-  if(NOT Mylos_HAVE_CUDA AND NOT Mylos_HAVE_HIP)
-    target_compile_options(${target} PRIVATE -Wshadow -Wconversion $<$<BOOL:${Mylos_ENABLE_WERROR}>:-Werror>)
+  if(NOT Mylos_HAVE_CUDA)
+    target_compile_options(${target} PRIVATE $<$<BOOL:${Mylos_ENABLE_WERROR}>:-Werror>)
+  endif()
+  if(Mylos_HAVE_HIP)
+    target_compile_options(${target} PRIVATE -Wno-unneeded-internal-declaration -Wno-unused-function)
+  elseif(NOT Mylos_HAVE_CUDA)
+    target_compile_options(${target} PRIVATE -Wshadow -Wconversion)
   endif()
 endfunction()
 

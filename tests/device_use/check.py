@@ -231,11 +231,15 @@ def judged_failure(bench):
     return wrong
 
 
-def judged_sharing(bench):
+SHARED = {"device": "ranks 0 and 1 share a device", "gpu": "instances (MIG) of one GPU"}
+
+
+def judged_sharing(bench, ways=tuple(SHARED)):
     """What is wrong with two ranks on one device, or on MIG instances of one GPU: NCCL is refused, MPI works."""
     bench.write_deck("fashion_mlp", 2)
     wrong = []
-    for shared, words in (("device", "ranks 0 and 1 share a device"), ("gpu", "instances (MIG) of one GPU")):
+    for shared in ways:
+        words = SHARED[shared]
         for backend, code in (("auto", 2), ("mpi", 0)):
             settings = [f"communication.backend={backend}", f"run.folder=runs/{shared}-{backend}"]
             result = bench.run(["train", "deck.toml", *settings], ranks=2, MYLOS_DEVICE_USE_SHARED=shared)

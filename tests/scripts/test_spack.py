@@ -16,13 +16,14 @@ import types
 # The newest versions in the repository spack-packages, read on 2026-11-26 in a copy of 2026-07-01 (commit 1e8cf05).
 PACKAGES_OF_SPACK = {
     "cli11": "2.6.1", "cmake": "4.3.3", "cuda": "13.3.0", "fmt": "12.1.0", "googletest": "1.17.0", "hdf5": "2.1.0",
-    "highway": "1.2.0", "kokkos": "5.1.1", "kokkos-kernels": "5.1.1", "libdeflate": "1.25", "libjpeg-turbo": "3.1.3",
+    "highway": "1.2.0", "hip": "7.2.3", "hipblaslt": "7.2.3", "kokkos": "5.1.1", "kokkos-kernels": "5.1.1", "libdeflate": "1.25", "libjpeg-turbo": "3.1.3",
     "libpng": "1.6.58", "nccl": "2.29.7", "ninja": "1.13.2", "nlohmann-json": "3.12.0", "onednn": "3.0",
-    "random123": "1.14.0", "tomlplusplus": "3.4.0", "xxhash": "0.8.3",
+    "random123": "1.14.0", "rccl": "7.2.3", "tomlplusplus": "3.4.0", "xxhash": "0.8.3",
 }
 WITHOUT_VERSION = {"c", "cxx", "mpi", "zlib-api"}  # virtual: many packages provide them
 
-SPECS = ["mylos@0.1.0 target=x86_64", "mylos@0.1.0 ~portable target=x86_64_v3", "mylos@0.1.0 +cuda cuda_arch=90 target=x86_64_v3"]
+SPECS = ["mylos@0.1.0 target=x86_64", "mylos@0.1.0 ~portable target=x86_64_v3", "mylos@0.1.0 +cuda cuda_arch=90 target=x86_64_v3",
+         "mylos@0.1.0 +rocm amdgpu_target=gfx90a target=x86_64_v3"]
 
 
 class Recipe:
@@ -36,11 +37,12 @@ class Recipe:
         package.variant = lambda name, **options: self.variants.update({name: options})
         for name in ("license", "generator", "conflicts", "requires"):
             setattr(package, name, lambda *words, **options: None)
-        bases = {"cmake": "CMakePackage", "cuda": "CudaPackage"}
+        bases = {"cmake": "CMakePackage", "cuda": "CudaPackage", "rocm": "ROCmPackage"}
+        architectures = {"cuda_arch_values": ("80", "90"), "amdgpu_targets": ("gfx90a", "gfx942")}
         modules = {"spack": types.ModuleType("spack"), "spack.package": package}
         for name, base in bases.items():
             modules[f"spack_repo.builtin.build_systems.{name}"] = types.SimpleNamespace(
-                **{base: type(base, (), {"cuda_arch_values": ("80", "90")})})
+                **{base: type(base, (), architectures)})
         modules["spack_repo.builtin.packages.highway.package"] = types.SimpleNamespace(Highway=type("Highway", (), {}))
         for name in list(modules):
             while name := name.rpartition(".")[0]:
@@ -56,9 +58,13 @@ class Built:
     """What cmake_args() asks of a package that is built, with every variant that `having` has."""
 
     run_tests = True
+    hipcc = "hipcc"
 
     def __init__(self, having):
         self.having, self.spec = having, self
+
+    def __getitem__(self, dependency):
+        return self
 
     def satisfies(self, variant):
         return variant.removeprefix("+") in self.having
@@ -97,9 +103,15 @@ def check_mylos(recipe, repository):
     for name in ("kokkos", "nccl"):  # else their recipes refuse, or Spack leaves them out
         assert any(spec.startswith(f"{name} ") and "cuda_arch=90" in spec and "cuda_arch=90" in when
                    for spec, when in recipe.needs), name
+    for name in ("kokkos", "hipblaslt", "rccl"):
+        assert any(spec.startswith(f"{name} ") and "amdgpu_target=gfx90a" in spec and "amdgpu_target=gfx90a" in when
+                   for spec, when in recipe.needs), name
     options = (repository / "cmake/MylosOptions.cmake").read_text()
-    for having in ({"portable", "onednn"}, {"cuda", "nccl", "kokkos_kernels"}):
-        for name, _ in recipe.package.cmake_args(Built(having)):
+    for having in ({"portable", "onednn"}, {"cuda", "nccl", "kokkos_kernels"}, {"rocm", "rccl"}):
+        given = dict(recipe.package.cmake_args(Built(having)))
+        assert given.pop("CMAKE_CXX_COMPILER", "") == ("hipcc" if "rocm" in having else ""), given
+        assert [given["Mylos_ENABLE_HIP"], given["Mylos_ENABLE_RCCL"]] == ["rocm" in having] * 2, given
+        for name in given:
             assert re.search(rf"^(set|option)\({name} ", options, re.M), f"{name} is no option of the build"
 
 
@@ -110,7 +122,11 @@ def concretise(repository):
             result = subprocess.run(["spack", "-C", scope, "spec", *spec.split()], text=True, stdout=subprocess.PIPE,
                                     stderr=subprocess.STDOUT)
             assert result.returncode == 0, f"{spec}\n{result.stdout}"
-            wanted = ["nccl@", "kokkos@"] if "+cuda" in spec else ["highway@1.3.0", "kokkos@", "onednn@"]
+            wanted = ["highway@1.3.0", "kokkos@", "onednn@"]
+            if "+cuda" in spec:
+                wanted = ["nccl@", "kokkos@"]
+            elif "+rocm" in spec:
+                wanted = ["rccl@", "hipblaslt@", "kokkos@"]
             missing = [package for package in wanted if f"^{package}" not in result.stdout]
             assert not missing, f"{spec}: {missing} missing\n{result.stdout}"
 

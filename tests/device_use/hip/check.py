@@ -49,13 +49,22 @@ def refusals(bench):
     return len(wrong)
 
 
+def sharing(bench):
+    """What is wrong with two ranks on one device: RCCL is refused, MPI works."""
+    wrong = device_use.judged_sharing(bench, ["device"])
+    print(f"  {'MLP of Fashion-MNIST, ranks share a device':46} {'FAILED' if wrong else 'ok'}")
+    for line in wrong:
+        print(f"    {line}")
+    return len(wrong)
+
+
 def main():
     mylos, stand_ins, needs, repository = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
     with tempfile.TemporaryDirectory() as folder:
         bench = device_use.Bench(mylos, stand_ins / "libmylos_hip_use.so", needs, repository, pathlib.Path(folder),
                                  enter=[repository / "scripts/in-hip-toolchain"], mpirun="mpirun.openmpi")
         failed = device_use.failed_cases(bench, CASES, "--launches" in sys.argv)
-        return 1 if failed + refusals(bench) else 0
+        return 1 if failed + refusals(bench) + sharing(bench) else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-// The device, another one for each rank: what a half of an AMD Instinct MI250X says of itself (its figures:
-// data sheet; "AMD Instinct MI200" Instruction Set Architecture), and calls that CUDA's runtime has in
-// another form.
+// The device, another one for each rank unless $MYLOS_DEVICE_USE_SHARED is set: what a half of an AMD
+// Instinct MI250X says of itself (its figures: data sheet; "AMD Instinct MI200" Instruction Set
+// Architecture), and calls that CUDA's runtime has in another form.
 #include <hip/hip_runtime_api.h>
 
 #include <algorithm>
@@ -48,7 +48,8 @@ hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_tR0600* properties, int) {
   const char* const architecture = std::getenv("MYLOS_DEVICE_USE_ARCHITECTURE");
   std::strcpy(properties->gcnArchName, architecture == nullptr ? "gfx90a:sramecc+:xnack-" : architecture);
   std::memcpy(properties->uuid.bytes, "device-use test", 16);
-  if (const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK"); rank != nullptr)
+  const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  if (rank != nullptr && std::getenv("MYLOS_DEVICE_USE_SHARED") == nullptr)
     properties->uuid.bytes[15] = static_cast<char>(properties->pciBusID = std::atoi(rank));
   properties->major = 9;
   properties->minor = 0;

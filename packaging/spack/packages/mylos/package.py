@@ -8,11 +8,12 @@ from spack.package import *
 try:
     from spack_repo.builtin.build_systems.cmake import CMakePackage
     from spack_repo.builtin.build_systems.cuda import CudaPackage
+    from spack_repo.builtin.build_systems.rocm import ROCmPackage
 except ImportError:
     pass
 
 
-class Mylos(CMakePackage, CudaPackage):
+class Mylos(CMakePackage, CudaPackage, ROCmPackage):
     """Mixed-precision neural-network training on Kokkos and MPI, with HDF5 in and HDF5 out."""
 
     # The clone that this recipe lies in, at its last commit. A recipe that was copied elsewhere names its clone here.
@@ -22,9 +23,10 @@ class Mylos(CMakePackage, CudaPackage):
 
     version("0.1.0")
 
-    variant("portable", default=True, description="One build for every x86-64 node", when="~cuda target=x86_64:")
-    variant("onednn", default=True, description="Fast products on hosts", when="~cuda")
+    variant("portable", default=True, description="One build for every x86-64 node", when="~cuda ~rocm target=x86_64:")
+    variant("onednn", default=True, description="Fast products on hosts", when="~cuda ~rocm")
     variant("nccl", default=True, description="NCCL between NVIDIA devices", when="+cuda")
+    variant("rccl", default=True, description="RCCL between AMD devices", when="+rocm")
     variant("kokkos_kernels", default=False, description="Products by Kokkos Kernels, on any backend")
 
     depends_on("c", type="build")
@@ -41,9 +43,10 @@ class Mylos(CMakePackage, CudaPackage):
     depends_on("kokkos +shared", when="+portable")
     requires("target=x86_64", when="+portable", msg="mylos +portable is for any processor: target=x86_64")
     depends_on("kokkos ~cuda", when="~cuda")
+    depends_on("kokkos ~rocm", when="~rocm")
     depends_on("kokkos-kernels@5.0:", when="+kokkos_kernels")
     depends_on("onednn@2.6: cpu_runtime=omp", when="+onednn")
-    depends_on("highway@1.3:", when="~cuda")
+    depends_on("highway@1.3:", when="~cuda ~rocm")
     depends_on("fmt@9:")
     depends_on("tomlplusplus@3.3:")
     depends_on("cli11@2.3:")
@@ -63,21 +66,36 @@ class Mylos(CMakePackage, CudaPackage):
         depends_on(f"kokkos +cuda +wrapper cuda_arch={arch}", when=f"+cuda cuda_arch={arch}")
         depends_on(f"nccl cuda_arch={arch}", when=f"+nccl cuda_arch={arch}")
 
+    depends_on("hip@6.2:", when="+rocm")
+    depends_on("hipblaslt@6.2:", when="+rocm")
+    depends_on("rccl@6.2:", when="+rccl")
+    conflicts("+rocm", when="+cuda", msg="mylos is for devices of one vendor, as Kokkos is")
+    for arch in ROCmPackage.amdgpu_targets:
+        depends_on(f"kokkos +rocm amdgpu_target={arch}", when=f"+rocm amdgpu_target={arch}")
+        depends_on(f"hipblaslt amdgpu_target={arch}", when=f"+rocm amdgpu_target={arch}")
+        depends_on(f"rccl amdgpu_target={arch}", when=f"+rccl amdgpu_target={arch}")
+
     conflicts("%gcc@:11", msg="C++20 of GCC 12 or later")
     conflicts("%clang@:13", msg="C++20 of Clang 14 or later")
 
     def cmake_args(self):
         processor = "PORTABLE" if self.spec.satisfies("+portable") else "NATIVE"
-        return [
+        args = [
             self.define("Mylos_HOST_ARCH", processor),
             self.define_from_variant("Mylos_ENABLE_CUDA", "cuda"),
+            self.define_from_variant("Mylos_ENABLE_HIP", "rocm"),
             self.define("Mylos_ENABLE_CUBLASLT", self.spec.satisfies("+cuda")),
+            self.define("Mylos_ENABLE_HIPBLASLT", self.spec.satisfies("+rocm")),
             self.define("Mylos_ENABLE_IMAGES", True),
             self.define("Mylos_ENABLE_LIBDEFLATE", True),
             self.define("Mylos_ENABLE_ONNX", False),  # its protobuf would be one more for a site to agree on
             self.define("Mylos_ENABLE_NCCL", self.spec.satisfies("+nccl")),
+            self.define("Mylos_ENABLE_RCCL", self.spec.satisfies("+rccl")),
             self.define("Mylos_ENABLE_ONEDNN", self.spec.satisfies("+onednn")),
             self.define_from_variant("Mylos_ENABLE_KOKKOSKERNELS", "kokkos_kernels"),
             self.define("Mylos_ENABLE_TESTS", self.run_tests),
             self.define("Mylos_ENABLE_PERF", False),
         ]
+        if self.spec.satisfies("+rocm"):
+            args.append(self.define("CMAKE_CXX_COMPILER", self.spec["hip"].hipcc))
+        return args

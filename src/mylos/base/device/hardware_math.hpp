@@ -9,8 +9,8 @@
 
 namespace mylos::hardware {
 
-/// The largest relative error of both functions where the result is a normal number. A result below 2^-126
-/// may be 0.
+/// The largest relative error of both functions where the argument and the result are normal numbers. An
+/// argument and a result below 2^-126 may be taken for 0.
 inline constexpr float max_error = 0x1p-22f;
 
 /// Returns 2^x.

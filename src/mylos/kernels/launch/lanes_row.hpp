@@ -2,6 +2,7 @@
 // threads of the team process other rows. For device kernels only.
 #pragma once
 
+#include "mylos/base/device/team_scratch.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
@@ -57,9 +58,7 @@ class LanesTeam {
 /// Returns the threads of a team, each with `scratch_floats` floats of scratch memory; 0 if those of one
 /// thread do not fit.
 inline int threads_of_lanes(std::int64_t scratch_floats) {
-  // Every device has 48 KiB by default; Kokkos uses some of them.
-  constexpr std::int64_t max_bytes = emulates_device ? 16 << 10 : 47 << 10;
-  const std::int64_t fit = max_bytes / launch::smaller(max_bytes + 1, scratch_floats * 4);
+  const std::int64_t fit = team_scratch_bytes / launch::smaller(team_scratch_bytes + 1, scratch_floats * 4);
   return static_cast<int>(launch::smaller(8, fit));
 }
 
