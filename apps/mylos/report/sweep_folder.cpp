@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "csv_rows.hpp"
+#include "known_document.hpp"
 #include "run_folder.hpp"
 #include "run_table.hpp"
 
@@ -16,6 +17,7 @@ namespace mylos::app {
 namespace {
 
 constexpr std::size_t max_sweep_bytes = std::size_t{8} << 20;  // a deck in it has 1 MiB at most
+constexpr KnownDocument known_sweep{"sweep.json", "mylos-sweep", 1, max_sweep_bytes};
 constexpr std::size_t max_swept_keys = 64;
 constexpr std::size_t max_values = 1000;
 constexpr std::size_t max_rungs = 64;
@@ -77,17 +79,10 @@ void read_keys(const ordered_json& document, StoredSweep& sweep, ordered_json& n
 }
 
 void read_description(const std::string& folder, StoredSweep& sweep, ordered_json& notes) {
-  SmallFile file = read_small_file(folder + "/sweep.json", max_sweep_bytes);
-  if (!file.exists) file.problem = "is missing";
-  const ordered_json document =
-      file.problem.empty() ? ordered_json::parse(file.text, nullptr, false) : ordered_json();
-  if (file.problem.empty() && !document.is_object()) file.problem = "is not whole, or no JSON";
-  if (!file.problem.empty()) {
-    notes.push_back(fmt::format("sweep.json: {}: the keys of the members are not known", file.problem));
-    return;
-  }
-  if (text_member(document, "format") != "mylos-sweep" || number_member(document, "version", 0) != 1)
-    notes.push_back("sweep.json: is not \"mylos-sweep\", version 1: shown as far as it is understood");
+  if (!std::filesystem::exists(folder + "/sweep.json"))
+    notes.push_back("sweep.json: is missing: the keys of the members are not known");
+  const ordered_json document = read_object(folder, known_sweep, notes);
+  if (!document.is_object()) return;
   sweep.name = text_member(document, "name").substr(0, max_cell_bytes);
   sweep.deck = text_member(document, "deck");
   sweep.metric = text_member(document, "metric").substr(0, max_cell_bytes);
