@@ -66,7 +66,10 @@ std::optional<StoredKey> key_of(const ordered_json& entry) {
 }
 
 void read_keys(const ordered_json& document, StoredSweep& sweep, ordered_json& notes) {
-  if (!document.contains("keys") || !document["keys"].is_array()) return;
+  if (!document.contains("keys") || !document["keys"].is_array()) {
+    notes.push_back("sweep.json: has no list of keys");
+    return;
+  }
   std::int64_t skipped = 0;
   for (const ordered_json& entry : document["keys"]) {
     std::optional<StoredKey> key = key_of(entry);
@@ -79,7 +82,8 @@ void read_keys(const ordered_json& document, StoredSweep& sweep, ordered_json& n
 }
 
 void read_description(const std::string& folder, StoredSweep& sweep, ordered_json& notes) {
-  if (!std::filesystem::exists(folder + "/sweep.json"))
+  std::error_code failure;
+  if (!std::filesystem::exists(folder + "/sweep.json", failure))
     notes.push_back("sweep.json: is missing: the keys of the members are not known");
   const ordered_json document = read_object(folder, known_sweep, notes);
   if (!document.is_object()) return;
