@@ -236,7 +236,7 @@ def check_fields(command):
 def check_uncertainty(command):
     """uncertainty.json, as `mylos eval` writes it; half or hostile ones are notes."""
     coverage = [[0.9, 0.85], [0.1, 0.2], [0.5, 0.5]]
-    document = {"split": "test", "samples": 100, "coverage": coverage, "calibration_error": 0.05, "sharpness": 1.25, "crps": 0.5}
+    document = {"split": "test", "step": 7, "samples": 100, "coverage": coverage, "calibration_error": 0.05, "sharpness": 1.25, "crps": 0.5}
     history = HEADER + "1,0,2.5,1,1,1,0,1,10,0,1\n"
     make_run(command, "sure", history, uncertainty_json=json.dumps(document))
     run, = report(command, "sure")["runs"]
@@ -244,7 +244,7 @@ def check_uncertainty(command):
     for i, change in enumerate(({"coverage": []}, {"coverage": [[0.5]]}, {"coverage": [[0.5, 1.5]]}, {"coverage": [[0.5, None]]}, {"coverage": 3})):
         make_run(command, f"unsure{i}", history, uncertainty_json=json.dumps({**document, **change}))
         run, = report(command, f"unsure{i}")["runs"]
-        assert run["uncertainty"] is None and run["notes"] == ["uncertainty.json: is not whole, or no coverages: left out"], (change, run["notes"])
+        assert run["uncertainty"] is None and run["notes"] == ["uncertainty.json: has no coverages: left out"], (change, run["notes"])
 
 
 def check_advice(command):

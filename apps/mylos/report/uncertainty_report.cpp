@@ -1,16 +1,13 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "run_folder.hpp"
+#include "known_document.hpp"
 #include "run_parts.hpp"
 
 namespace mylos::app {
 namespace {
 
-constexpr std::size_t max_uncertainty_bytes = std::size_t{1} << 20;
+constexpr KnownDocument known_uncertainty{"uncertainty.json", "mylos-uncertainty", 1, std::size_t{1} << 20};
 constexpr std::size_t max_coverages = 1000;
-constexpr std::size_t max_split_bytes = 200;
 
 bool is_fraction(const ordered_json& value) {
   return value.is_number() && value.get<double>() >= 0 && value.get<double>() <= 1;
@@ -28,26 +25,23 @@ bool is_uncertainty(const ordered_json& document) {
 }  // namespace
 
 ordered_json uncertainty_of(const std::string& folder, ordered_json& notes) {
-  SmallFile file = read_small_file(folder + "/uncertainty.json", max_uncertainty_bytes);
-  if (!file.exists) return nullptr;
-  if (file.problem.empty()) {
-    const ordered_json document = ordered_json::parse(file.text, nullptr, false);
-    if (is_uncertainty(document)) {
-      ordered_json found{{"split", text_member(document, "split").substr(0, max_split_bytes)}};
-      for (const char* name : {"step", "samples", "calibration_error", "sharpness", "crps"})
-        if (document.contains(name) && document[name].is_number())
-          found[name] = short_number(document[name].get<double>());
-      ordered_json coverage = document["coverage"];
-      std::sort(coverage.begin(), coverage.end(), [](const ordered_json& one, const ordered_json& other) {
-        return one[0].get<double>() < other[0].get<double>();
-      });
-      found["coverage"] = std::move(coverage);
-      return found;
-    }
-    file.problem = "is not whole, or no coverages";
+  const ordered_json document = read_object(folder, known_uncertainty, notes);
+  if (!document.is_object()) return nullptr;
+  if (!is_uncertainty(document)) {
+    notes.push_back("uncertainty.json: has no coverages: left out");
+    return nullptr;
   }
-  notes.push_back(fmt::format("uncertainty.json: {}: left out", file.problem));
-  return nullptr;
+  ordered_json found{{"split", text_member(document, "split").substr(0, max_shown_bytes)}};
+  for (const char* name :
+       {"step", "samples", "calibration_error", "miscalibration_area", "sharpness", "crps"})
+    if (document.contains(name) && document[name].is_number())
+      found[name] = short_number(document[name].get<double>());
+  ordered_json coverage = document["coverage"];
+  std::sort(coverage.begin(), coverage.end(), [](const ordered_json& one, const ordered_json& other) {
+    return one[0].get<double>() < other[0].get<double>();
+  });
+  found["coverage"] = std::move(coverage);
+  return found;
 }
 
 }  // namespace mylos::app

@@ -10,11 +10,11 @@ function reliabilityCard(uncertainty, of, i) {
   const side = farthest[1] < farthest[0] ? "too narrow" : "too wide";
   const words = farthest[0] === farthest[1] ? "Observed and nominal coverage are equal."
     : `The largest deviation: ${percent(farthest[1])} of the targets lie in the intervals of ${percent(farthest[0])}, which are ${side}.`;
-  const of_data = `${uncertainty.split ? ` of ${uncertainty.split}` : ""}${uncertainty.samples ? ` (${plural(uncertainty.samples, "sample")})` : ""}`;
-  const figures = [["calibration error", "calibration_error"], ["sharpness", "sharpness"], ["CRPS", "crps"]].filter(([, name]) => uncertainty[name] !== undefined && uncertainty[name] !== null)
+  const ofData = `${uncertainty.split ? ` of ${uncertainty.split}` : ""}${uncertainty.samples ? ` (${plural(uncertainty.samples, "sample")})` : ""}`;
+  const figures = [["calibration error", "calibration_error"], ["miscalibration area", "miscalibration_area"], ["sharpness", "sharpness"], ["CRPS", "crps"]].filter(([, name]) => uncertainty[name] !== undefined && uncertainty[name] !== null)
     .map(([title, name]) => element("li", {}, `${title} ${number(uncertainty[name])}`));
   return card({
-    id: `reliability-${i}`, title: `Reliability of the uncertainty${of}`, summary: `Coverage of prediction intervals${of_data}. ${words}`,
+    id: `reliability-${i}`, title: `Reliability of the uncertainty${of}`, summary: `Coverage of prediction intervals${ofData}${uncertainty.step ? `, after step ${whole(uncertainty.step)}` : ""}. ${words}`,
     legend: element("ul", { class: "legend" }, figures), draw: (width) => drawReliability(width, coverage),
     table: () => table({ columns: [{ title: "nominal", number: true }, { title: "observed", number: true }], rows: coverage.map((pair) => ({ cells: pair.map(percent) })), tall: true, label: "Coverage" }),
   }).figure;
