@@ -17,9 +17,9 @@ struct SweepMetric {
 [[nodiscard]] SweepMetric metric_of(const std::string& name);
 
 struct MemberCurve {
-  StepCurves curve;              // one curve
-  std::optional<double> at_end;  // the last value up to `end`
-  std::int64_t damaged = 0;      // rows
+  StepCurves curve;                   // one curve
+  std::optional<double> at_end = {};  // the last value up to `end`
+  std::int64_t damaged = 0;           // rows
 };
 
 /// Reads the evaluations of a member. `end`: of the first rung, in steps or in seconds of training; 0: none.
