@@ -48,6 +48,7 @@ void add_weights(CLI::App& command, NamedCheckpoint& checkpoint) {
 /// All options of the command line.
 struct CommandLine {
   TrainArguments train;
+  SweepArguments sweep;
   PlanArguments plan;
   AdviseArguments advise;
   EvaluateArguments evaluate;
@@ -236,6 +237,7 @@ int main(int argument_count, char** arguments) {
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text);
   add_train(app, line);
+  add_sweep(app, line.sweep, line.stop, line.command);
   add_plan(app, line);
   add_advise(app, line.advise, line.command);
   add_use_of_checkpoints(app, line);
@@ -263,7 +265,7 @@ int main(int argument_count, char** arguments) {
     return end.value_or(ExitCode::done);
   };
   const auto run = [&] {
-    if (!line.saves_its_work) signals.release();
+    if (!line.saves_its_work && !app.got_subcommand("sweep")) signals.release();
     return line.command();
   };
   if (was_launched()) {
