@@ -37,6 +37,7 @@ std::size_t ScalingArrays::memory_bytes(const Normalizer& normalizer) {
     pieces.take<double>(static_cast<std::int64_t>(scaling->shift.size()));
     pieces.take<double>(static_cast<std::int64_t>(scaling->scale.size()));
   }
+  pieces.take<double>(static_cast<std::int64_t>(normalizer.targets.shift.size()));  // of deviations
   return pieces.bytes();
 }
 
