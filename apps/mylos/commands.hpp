@@ -45,6 +45,9 @@ struct SweepArguments {
   std::int64_t seed = 1;
 };
 ExitCode sweep_command(const SweepArguments& arguments, const StopSources& stop);
+/// Prints `count` decks of a sweep's folder, the best first. Each begins with a comment of its value and
+/// member, is complete, and has a folder of its own (run.folder).
+ExitCode print_best_decks(const std::string& folder, std::int64_t count);
 
 struct PlanArguments {
   std::string deck;
