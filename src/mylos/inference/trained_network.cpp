@@ -160,6 +160,19 @@ std::unique_ptr<EvaluationPass> TrainedNetwork::pass_over(DataPart part, const I
                                            .counts_outside = true});
 }
 
+std::unique_ptr<EvaluationPass> TrainedNetwork::pass_over(DataPart part, const Share& only,
+                                                          const InferenceModel& model,
+                                                          const RankGroup& ranks) const {
+  return data->pass_over(part, normalizer,
+                         EvaluationOptions{.type = model.chain().input_type(),
+                                           .max_samples = model.samples(),
+                                           .rank = ranks.rank(),
+                                           .ranks = ranks.size(),
+                                           .whole_batches = true,
+                                           .counts_outside = true,
+                                           .only = only});
+}
+
 void choose_whole_file(DataOptions& data, const DataFiles& files) {
   data.train = files;
   data.test.clear();
@@ -216,7 +229,7 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
 
 std::unique_ptr<InferenceModel> load_model(RankGroup& ranks, const CheckpointReader& reader,
                                            const TrainedNetwork& network, const Engines& engines,
-                                           bool average) {
+                                           bool average, std::int64_t piece) {
   const Options& options = network.deck.options;
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
   if (options.model.type == ModelType::chain)
@@ -224,7 +237,8 @@ std::unique_ptr<InferenceModel> load_model(RankGroup& ranks, const CheckpointRea
   if (network.calibration) require_calibration_fits(*network.calibration, target_shape(chain), network.path);
   const bool has_data = network.data != nullptr;  // else it continues a text, token by token
   const std::int64_t samples =
-      samples_per_piece(chain, engines, has_data ? network.data->samples(DataPart::train) : 1);
+      piece > 0 ? piece
+                : samples_per_piece(chain, engines, has_data ? network.data->samples(DataPart::train) : 1);
   run_on_all(ranks, [&] {
     require_memory(network.path, InferenceModel::memory(chain, engines, samples).total(),
                    has_data ? 0 : KeyValueCache::memory_bytes(options.model, chain));

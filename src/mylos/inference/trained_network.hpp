@@ -41,6 +41,11 @@ struct TrainedNetwork {
   /// Returns a pass over this rank's part of the data.
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const InferenceModel& model,
                                                           const RankGroup& ranks) const;
+  /// The same over samples [first, first + count) of that part alone, in batches that are the same for every
+  /// number of ranks.
+  [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Share& only,
+                                                          const InferenceModel& model,
+                                                          const RankGroup& ranks) const;
   /// The tokens that there are; 0 where the network reads none.
   [[nodiscard]] std::int64_t known_classes() const { return vocabulary ? vocabulary->size() : 0; }
 };
@@ -57,11 +62,12 @@ struct NetworkData {
                                                   const NetworkData& data);
 
 /// All ranks. Returns the network with the weights of its checkpoint, or their moving average, for pieces of
-/// samples_per_piece(). Throws Error on all ranks: does_not_fit where a rank has less memory free than the
-/// model takes, and as InferenceModel::read() does.
+/// `piece` samples; 0: of samples_per_piece(). Throws Error on all ranks: does_not_fit where a rank has less
+/// memory free than the model takes, and as InferenceModel::read() does.
 [[nodiscard]] std::unique_ptr<InferenceModel> load_model(RankGroup& ranks, const CheckpointReader& reader,
                                                          const TrainedNetwork& network,
-                                                         const Engines& engines, bool average);
+                                                         const Engines& engines, bool average,
+                                                         std::int64_t piece = 0);
 
 /// Throws Error (does_not_fit) if a rank has less memory free than a network takes. `cache`: the bytes of
 /// keys and values, which the network does not count.
