@@ -33,6 +33,7 @@ constexpr std::int64_t max_counted = std::numeric_limits<std::int32_t>::max();
 /// All options of the command line.
 struct CommandLine {
   TrainArguments train;
+  SweepArguments sweep;
   PlanArguments plan;
   AdviseArguments advise;
   EvaluateArguments evaluate;
@@ -171,6 +172,7 @@ void add_manual(CLI::App& app, CommandLine& line) {
 /// True if the selected command computes no network and exchanges nothing with other ranks.
 bool does_without_mpi(const CLI::App& app) {
   constexpr std::array commands{"types", "check-precision", "info", "export", "report", "prepare", "manual"};
+  if (app.got_subcommand("sweep") && app.get_subcommand("sweep")->count("--best") > 0) return true;
   return std::any_of(commands.begin(), commands.end(),
                      [&](const char* command) { return app.got_subcommand(command); });
 }
@@ -194,6 +196,7 @@ int main(int argument_count, char** arguments) {
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text);
   add_train(app, line);
+  add_sweep(app, line.sweep, line.stop, line.command);
   add_plan(app, line);
   add_advise(app, line.advise, line.command);
   add_evaluate(app, line.evaluate, line.command);
@@ -223,7 +226,7 @@ int main(int argument_count, char** arguments) {
     return end.value_or(ExitCode::done);
   };
   const auto run = [&] {
-    if (!line.saves_its_work) signals.release();
+    if (!line.saves_its_work && !app.got_subcommand("sweep")) signals.release();
     return line.command();
   };
   if (was_launched()) {

@@ -194,6 +194,76 @@ int32_t mylos_model_infer(mylos_model* model, const mylos_const_array* x, const 
 /* NULL is allowed. */
 int32_t mylos_model_destroy(mylos_model* model);
 
+/* ---- How sure a model is ---- */
+
+/* The bits of a flag. A sample that is not finite has all that were asked for. */
+typedef enum mylos_input_flag {
+  MYLOS_OUTSIDE_RANGE = 1, /* an input is outside of its range in training */
+  MYLOS_FAR = 2,           /* the Mahalanobis distance is above the limit */
+  MYLOS_NOT_FINITE = 4     /* an input is inf or NaN */
+} mylos_input_flag;
+
+typedef struct mylos_input_check {
+  int32_t no_range;    /* 1: ranges are not compared */
+  int32_t no_distance; /* 1: distances are not computed */
+  double limit;        /* distances above it are far; 0: the quantile 0.999 of the training samples' */
+} mylos_input_check;
+
+/* What the file of a model knows. */
+typedef struct mylos_trust_info {
+  int32_t has_range;      /* of the training inputs */
+  int32_t has_distance;   /* statistics of them: `mylos export --input-statistics`, `mylos calibrate` */
+  int32_t has_deviations; /* the network predicts standard deviations */
+  int32_t reserved;       /* 0 */
+  double coverage;        /* of the intervals; 0: no calibration (`mylos calibrate`) */
+  int64_t samples;        /* whose distances were measured; 0: none */
+  double distances[3];    /* their quantiles 0.99 and 0.999, and the largest */
+} mylos_trust_info;
+int32_t mylos_model_get_trust(const mylos_model* model, mylos_trust_info* info);
+
+/* Says of each sample of x whether it is like those of the training: sets flags[i] to 0 or a sum of
+ * mylos_input_flag. The flags of the samples follow each other, the last of the dimensions before those of a
+ * sample fastest, in the memory in which x lies. `distances`: an array of those dimensions, or NULL. `check`
+ * may be NULL. What mylos_model_infer() says of memory and errors holds here too. MYLOS_BAD_INPUT
+ * ("missing-dataset") if the file does not know what is to be compared. */
+int32_t mylos_model_check_inputs(mylos_model* model, const mylos_const_array* x,
+                                 const mylos_input_check* check, uint8_t* flags,
+                                 const mylos_array* distances);
+/* Computes outputs as mylos_model_infer() in data units does, with their standard deviations and the bounds
+ * of their intervals. Each of the last three may be NULL, but not all. MYLOS_BAD_INPUT ("missing-dataset")
+ * where the model has none. */
+int32_t mylos_model_infer_uncertain(mylos_model* model, const mylos_const_array* x, const mylos_array* mean,
+                                    const mylos_array* deviation, const mylos_array* lower,
+                                    const mylos_array* upper);
+
+/* Several models of the same inputs and outputs, and how far they agree. */
+typedef struct mylos_ensemble mylos_ensemble;
+/* Loads `count` files, two or more, each with `options`, which may be NULL. MYLOS_BAD_INPUT
+ * ("model-mismatch") if their inputs, outputs or names differ. */
+int32_t mylos_ensemble_open(int32_t abi, const char* const* paths, int32_t count,
+                            const mylos_load_options* options, mylos_ensemble** ensemble);
+static inline int32_t mylos_ensemble_load(const char* const* paths, int32_t count,
+                                          mylos_ensemble** ensemble) {
+  return mylos_ensemble_open(MYLOS_ABI_VERSION, paths, count, NULL, ensemble);
+}
+/* What the ensemble of these files would take. */
+int32_t mylos_ensemble_memory_of(const char* const* paths, int32_t count, const mylos_load_options* options,
+                                 mylos_bytes* bytes);
+/* An ensemble that shares the weights, for another thread. */
+int32_t mylos_ensemble_clone(const mylos_ensemble* ensemble, mylos_ensemble** clone);
+/* Of its first member; `bytes` of all. */
+int32_t mylos_ensemble_get_info(const mylos_ensemble* ensemble, mylos_model_info* info);
+/* Mean and standard deviation (n - 1) of the members' outputs, each an array like y of mylos_model_infer().
+ */
+int32_t mylos_ensemble_infer(mylos_ensemble* ensemble, const mylos_const_array* x, const mylos_array* mean,
+                             const mylos_array* deviation, int32_t units);
+/* Flags by the statistics of member `member`, from 0. */
+int32_t mylos_ensemble_check_inputs(mylos_ensemble* ensemble, int32_t member, const mylos_const_array* x,
+                                    const mylos_input_check* check, uint8_t* flags,
+                                    const mylos_array* distances);
+/* NULL is allowed. */
+int32_t mylos_ensemble_destroy(mylos_ensemble* ensemble);
+
 /* ---- Trainers: a network that the program trains. All need MPI. ---- */
 
 /* A network that the program trains: a handle that mylos_trainer_create() and its like make. */

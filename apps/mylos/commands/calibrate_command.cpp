@@ -1,5 +1,5 @@
-// mylos calibrate RUN [--split validation|test] [--data FILE] [--coverage 0.9] [--out MODEL.h5] [--best]
-// [--average]: measures conformal intervals and writes a model file with them.
+// mylos calibrate RUN [--split validation|test] [--data FILE] [--coverage 0.9] [--out MODEL.h5]
+// [--input-statistics] [--best] [--average]: measures conformal intervals and writes a model file with them.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include "commands/data_split.hpp"
 #include "commands/model_output.hpp"
 #include "commands/trained_model.hpp"
+#include "commands/training_inputs.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
@@ -174,13 +175,14 @@ ExitCode calibrate_command(const CalibrateArguments& arguments) {
       .split = arguments.data.empty() ? arguments.split : "data",
       .score = shape.has_deviations ? ConformalScore::scaled : ConformalScore::absolute,
       .quantiles = scores.quantiles(ranks, arguments.coverage)};
+  ModelFileOptions options{.weights = arguments.run.average ? StoredWeights::average : StoredWeights::current,
+                           .calibration = calibration};
+  if (arguments.input_statistics)
+    options.inputs = measure_training_inputs(CheckpointReader(ranks, network.path));
   run_on_all(ranks, [&] {
     if (ranks.rank() != 0) return;
     RankGroup alone;
-    const CheckpointReader checkpoint(alone, network.path);
-    write_model_file(checkpoint, output,
-                     {.weights = arguments.run.average ? StoredWeights::average : StoredWeights::current,
-                      .calibration = calibration});
+    write_model_file(CheckpointReader(alone, network.path), output, options);
   });
   const Output lines = standard_output(ranks.rank());
   for (const std::string& note : network.notes) lines.line(note);
@@ -189,6 +191,7 @@ ExitCode calibrate_command(const CalibrateArguments& arguments) {
       "{}: model of step {}{} with intervals of coverage {}, {} scores of {} samples of {}", output,
       network.step, arguments.run.average ? ", average of weights," : "", calibration.coverage,
       name_of(calibration.score), calibration.samples, network.data->path()));
+  if (options.inputs) lines.line(describe_inputs(*options.inputs, network.input_names));
   lines.line(text_of(calibration, network.target_names, shape.points > 1 ? "channel" : "target"));
   return ExitCode::done;
 }

@@ -2,16 +2,13 @@
 // mean of several predictions, and how well their standard deviation holds.
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "commands.hpp"
 #include "commands/data_split.hpp"
+#include "commands/stated_uncertainty.hpp"
 #include "commands/uncertain_model.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/trained_samples.hpp"
-#include "mylos/inference/uncertainty/judged_rows.hpp"
-#include "mylos/inference/uncertainty/uncertainty_measures.hpp"
 #include "mylos/train/evaluation/mean_evaluation.hpp"
 #include "tables/measure_lines.hpp"
 #include "tables/uncertainty_report.hpp"
@@ -35,22 +32,15 @@ ExitCode evaluate_members(const EvaluateArguments& arguments) {
   const std::vector<Measure> measures = measures_of(arguments.metrics);
   run_on_all(communicator.ranks(), [&] { require_measured(network.path, measures, model.chain); });
   TargetShape shape = target_shape(model.chain);
-  shape.has_deviations = true;
-  std::optional<UncertaintyMeasures> uncertainty;
-  if (is_of_numbers(model.chain.loss())) uncertainty.emplace(true, std::nullopt);
+  shape.has_deviations = is_of_numbers(model.chain.loss());
+  StatedUncertainty uncertainty(shape, network, false);
   const auto observe = [&](const UncertainBatch& batch) {
-    if (uncertainty)
-      uncertainty->add(
-          judge_rows(shape, network.normalizer.targets, batch.mean, batch.deviation, batch.targets));
+    if (uncertainty.any()) uncertainty.add(batch.mean, batch.deviation, batch.targets);
   };
   const Evaluation result = evaluate_mean(
       Quiesced::without_trainer(communicator, *trained.execution), *trained.execution, *trained.engines,
       communicator, network.deck.options, *model.pass, measures, network.normalizer.targets, observe);
-  UncertaintyResult sure;
-  if (uncertainty) {
-    uncertainty->add_up(communicator.ranks());
-    sure = uncertainty->result();
-  }
+  const UncertaintyResult sure = uncertainty.result(communicator.ranks());
   const std::string outside =
       describe_outside(communicator.ranks(), network, model.pass->outside_range(), part);
   const Output output = standard_output(communicator.rank());

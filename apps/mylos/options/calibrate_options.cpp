@@ -26,6 +26,8 @@ void add_calibrate(CLI::App& app, CalibrateArguments& arguments, Command& comman
       ->capture_default_str();
   calibrate->add_option("--out", arguments.output,
                         "The model file to write (default: calibrated.h5 in the run's folder)");
+  calibrate->add_flag("--input-statistics", arguments.input_statistics,
+                      "Also store mean and covariance of the training inputs, as `mylos export` does");
   calibrate->add_flag("--best", arguments.run.best, best_meaning);
   calibrate->add_flag("--average", arguments.run.average, "The weights' moving average (optimizer.average)");
   calibrate->footer("predict writes the bounds of a calibrated model; eval measures them.");

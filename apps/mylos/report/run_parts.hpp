@@ -27,6 +27,10 @@ namespace mylos::app {
 /// targets.json: {step, targets, parts: {part: [R2]}}, with the same rules.
 [[nodiscard]] ordered_json targets_of(const std::string& folder, ordered_json& notes);
 
+/// uncertainty.json, of `mylos eval`: {split, samples, calibration_error, sharpness, crps, coverage:
+/// [[nominal, observed], ...]}, by nominal coverage.
+[[nodiscard]] ordered_json uncertainty_of(const std::string& folder, ordered_json& notes);
+
 /// samples.json: {step, parts: {PART: [picture, ...]}}, fields of a few samples (field_files.hpp).
 [[nodiscard]] ordered_json samples_of(const std::string& folder, ordered_json& notes);
 
@@ -46,6 +50,11 @@ namespace mylos::app {
 /// plan.json: {ranks, parameters, budget_bytes, rank_bytes, parts: [{name, bytes}], blocks,
 /// recomputed_blocks}.
 [[nodiscard]] ordered_json plan_of(const std::string& folder, ordered_json& notes);
+
+/// advice.json, what `mylos advise --json` printed for the deck: {ranks, batch, steps, rounds, computed_by,
+/// trials: [{compute, recompute, obstacle} or {compute, recompute, median_step_s, ...}], compute, recompute,
+/// verdict, reasons}.
+[[nodiscard]] ordered_json advice_of(const std::string& folder, ordered_json& notes);
 
 /// The numbers and texts of summary.json; {} if there is none.
 [[nodiscard]] ordered_json summary_of(const std::string& folder, ordered_json& notes);

@@ -86,11 +86,13 @@ RunReport report_of(const std::string& folder, const ReportBounds& bounds) {
   document["evaluations"] = evaluations_of(folder, runs_on, bounds.points, notes);
   document["confusion"] = confusion_of(folder, notes);
   document["targets"] = targets_of(folder, notes);
+  document["uncertainty"] = uncertainty_of(folder, notes);
   document["samples"] = samples_of(folder, notes);
   document["rollouts"] = rollouts_of(folder, notes);
   document["health"] = health_of(folder, runs_on, bounds.cells, notes);
   document["events"] = std::move(events);
   document["plan"] = plan_of(folder, notes);
+  document["advice"] = advice_of(folder, notes);
   document["summary"] = summary;
   const std::string in_effect = deck_in_effect(folder, deck.file.text, notes);
   document["layers"] = in_effect.empty() ? ordered_json() : layers_of(in_effect, notes);

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/inference/array_view.hpp"
+#include "mylos/inference/input_check.hpp"
 
 namespace mylos {
 
@@ -43,7 +45,6 @@ struct InferenceBytes {
   std::size_t workspace = 0;   // activations of a piece of samples, and its inputs and outputs where these
                                // are scaled, cast or copied to a device
 
-  /// Returns the sum.
   [[nodiscard]] std::size_t total() const { return weights + statistics + workspace; }
 };
 
@@ -51,7 +52,7 @@ struct InferenceBytes {
 enum class Units : std::uint8_t {
   data,     // those of the training data, as in `mylos predict`: inputs are scaled as in training, outputs
             // are targets in their own units, or probabilities of a cross-entropy
-  network,  // what the network reads and writes: scaled values (of model.loss = "gaussian" the means), logits
+  network,  // what the network reads and writes: scaled values (of "gaussian" the means), logits
 };
 
 /// How a model is loaded.
@@ -63,7 +64,15 @@ struct LoadOptions {
   std::vector<std::int64_t> shape = {};
 };
 
-/// A trained network that computes outputs; the head of this file says how.
+/// Outputs and how uncertain they are: arrays like `y` of Model::infer(). Those without a value are not
+/// computed.
+struct UncertainArrays {
+  Array mean = {};
+  std::optional<Array> deviation = std::nullopt;
+  std::optional<Array> lower = std::nullopt;
+  std::optional<Array> upper = std::nullopt;
+};
+
 class Model {
  public:
   /// Loads the file. Throws Error: bad_input if there is no such file, if it is damaged, of another format
@@ -72,9 +81,7 @@ class Model {
   /// `options.shape`; the message names the layer.
   explicit Model(const std::string& path, const LoadOptions& options = {});
   ~Model();
-  /// A model that was moved from may only be destroyed or assigned to.
   Model(Model&&) noexcept;
-  /// As the constructor that moves.
   Model& operator=(Model&&) noexcept;
 
   /// Returns what a model of this file takes. Takes none of it. Throws as the constructor, apart from
@@ -103,33 +110,67 @@ class Model {
   /// The same for arrays that are described at run time.
   void infer(const Execution& exec, const ConstArray& x, const Array& y, Units units = Units::data);
 
-  /// Computes the outputs and the standard deviation of each, in the same units: data or scaled. Of networks
-  /// with deviations alone (model.loss = "gaussian"). `deviations` has a shape like `y`, and overlaps neither
-  /// other array. Throws as infer(), and Error (bad_input) if the network has no deviations.
-  template <ArrayView Inputs, ArrayView Outputs, ArrayView Deviations>
-  void infer_with_deviations(const Execution& exec, const Inputs& x, const Outputs& y,
-                             const Deviations& deviations, Units units = Units::data) {
-    infer_with_deviations(exec, const_array_of(x), array_of(y), array_of(deviations), units);
+  /// Computes outputs in data units with their standard deviations, of networks that predict them
+  /// (model.loss = "gaussian"), and with the bounds of intervals, of files that `mylos calibrate` wrote: the
+  /// target of a sample like those of the calibration lies in its interval with the probability coverage().
+  /// Deviations and bounds are floats as `mylos predict` writes them. Otherwise as infer(); all arrays have
+  /// samples of outputs, and none may overlap another.
+  ///
+  /// Throws Error as infer() does, and bad_input: missing_dataset where the network predicts no deviations,
+  /// or the file has no calibration, and `y` asks for them.
+  void infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y);
+  template <ArrayView Inputs, ArrayView Outputs>
+  void infer_deviation(const Execution& exec, const Inputs& x, const Outputs& y, const Outputs& deviation) {
+    infer_uncertain(exec, const_array_of(x), {.mean = array_of(y), .deviation = array_of(deviation)});
   }
-  void infer_with_deviations(const Execution& exec, const ConstArray& x, const Array& y,
-                             const Array& deviations, Units units = Units::data);
-  /// Returns whether the network computes a standard deviation of each output.
+  template <ArrayView Inputs, ArrayView Outputs>
+  void infer_bounds(const Execution& exec, const Inputs& x, const Outputs& y, const Outputs& lower,
+                    const Outputs& upper) {
+    infer_uncertain(exec, const_array_of(x),
+                    {.mean = array_of(y), .lower = array_of(lower), .upper = array_of(upper)});
+  }
+  /// Returns whether the network predicts standard deviations.
   [[nodiscard]] bool has_deviations() const;
+  /// Returns the probability of the intervals; 0: the file has no calibration.
+  [[nodiscard]] double coverage() const;
+
+  /// Says of each sample of `x` whether it is like those of the training (input_check.hpp). Inputs are in
+  /// data units. `flags`: a Kokkos view of std::uint8_t with the dimensions of `x` before those of a sample,
+  /// or of one element for one sample; each becomes 0 or a sum of the bits of input_flag. `distances`: a view
+  /// of the same dimensions and of an element type of infer(); each becomes the Mahalanobis distance, rounded
+  /// once, and infinity for a sample that is not finite.
+  ///
+  /// Memory, `exec`, threads and allocation as in infer(). The views must not overlap.
+  ///
+  /// Throws Error with nothing written. bad_input: as infer(); missing_dataset if the file does not know the
+  /// range, or has no statistics for distances, and `check` asks for it.
+  template <ArrayView Inputs, ArrayView Flags>
+  void check_inputs(const Execution& exec, const Inputs& x, const Flags& flags,
+                    const InputCheck& check = {}) {
+    check_inputs(exec, const_array_of(x), flag_array_of(flags), nullptr, check);
+  }
+  template <ArrayView Inputs, ArrayView Flags, ArrayView Distances>
+  void check_inputs(const Execution& exec, const Inputs& x, const Flags& flags, const Distances& distances,
+                    const InputCheck& check = {}) {
+    const Array far = array_of(distances);
+    check_inputs(exec, const_array_of(x), flag_array_of(flags), &far, check);
+  }
+  /// The same for arrays that are described at run time. `distances`: null if they are not wanted.
+  void check_inputs(const Execution& exec, const ConstArray& x, const FlagArray& flags,
+                    const Array* distances = nullptr, const InputCheck& check = {});
+  /// The statistics of the training inputs, as far as the file has them. Clones share them.
+  [[nodiscard]] const InputStatistics& input_statistics() const;
 
   /// The numbers of values that a sample has.
   [[nodiscard]] std::int64_t inputs() const;
-  /// The same of the outputs.
   [[nodiscard]] std::int64_t outputs() const;
   /// The dimensions of a sample: {inputs()} of a vector, points and channels of a grid.
   [[nodiscard]] const std::vector<std::int64_t>& input_shape() const;
-  /// The same of the outputs.
   [[nodiscard]] const std::vector<std::int64_t>& output_shape() const;
   /// The names of inputs and targets, or of their channels on a grid, and of classes, as the training data
   /// had them; empty if they had none.
   [[nodiscard]] const std::vector<std::string>& input_names() const;
-  /// The same of the targets.
   [[nodiscard]] const std::vector<std::string>& target_names() const;
-  /// The same of the classes.
   [[nodiscard]] const std::vector<std::string>& class_names() const;
   /// The training step of the weights.
   [[nodiscard]] std::int64_t step() const;
@@ -140,10 +181,11 @@ class Model {
   /// The memory that this model uses. Clones share weights and statistics.
   [[nodiscard]] InferenceBytes bytes() const;
 
+  struct Parts;  // of the implementation
+
  private:
-  struct Parts;
+  friend class Ensemble;
   explicit Model(std::unique_ptr<Parts> parts);
-  void run(const Execution& exec, const ConstArray& x, const Array& y, const Array* deviations, Units units);
   std::unique_ptr<Parts> parts_;
 };
 

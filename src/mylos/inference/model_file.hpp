@@ -9,6 +9,7 @@
 //   /data, /input_range, /vocabulary     as in the checkpoint (network_state.hpp)
 //   /samples/{grid, ...names}            likewise
 //   /calibration                         of `mylos calibrate` (uncertainty/calibration.hpp)
+//   /inputs                              where asked for: of inputs (uncertainty/stored_inputs.hpp)
 //   /provenance/{run, checkpoint, weights, compute, code_version, created}   of the checkpoint
 //   /deck                                of the run, with all sizes and the exported type
 #pragma once
@@ -20,6 +21,7 @@
 #include "mylos/base/dtype.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/weight_file.hpp"
+#include "mylos/inference/input_check.hpp"
 #include "mylos/inference/uncertainty/calibration.hpp"
 
 namespace mylos {
@@ -27,6 +29,7 @@ namespace mylos {
 struct ModelFileOptions {
   std::optional<DType> type = std::nullopt;  // replaces the deck's precision.compute; its rules stay
   StoredWeights weights = StoredWeights::current;
+  std::optional<InputStatistics> inputs = std::nullopt;  // for distances of inputs: measure_inputs()
   std::optional<ConformalCalibration> calibration = std::nullopt;  // without `type`: of the run's outputs
 };
 

@@ -38,6 +38,7 @@ function lossSection(runs) {
   return [
     chart || nothing("loss", "No step has been written to history.csv yet."),
     ...measured,
+    ...reliabilityCards(runs),
     ...targetCards(runs),
     ...confusionCards(runs),
     runs.every((run) => run.evaluations === null)
@@ -108,6 +109,15 @@ function healthSection(runs) {
   const drawn = maps.filter((map) => map);
   return drawn.length > 0 ? drawn
     : [nothing("health", "No numbers of single parameters. `health.every = 50` writes their norms every 50 steps.")];
+}
+
+// Of one run the memory of its process and its device in one drawing, of several one drawing for each.
+function memoryCurves(runs) {
+  const measured = [["host_bytes", "process, resident"], ["host_peak_bytes", "its maximum so far"], ["device_bytes", "device, in use by all"]];
+  if (runs.length > 1)
+    return measured.map(([name, label]) => lineChart({ id: `memory-${name}`, title: `Memory of rank 0: ${label}`, lines: linesOf(runs, name), format: bytes }));
+  return [lineChart({ id: "memory-steps", title: "Memory of rank 0", wide: true, low: true, format: bytes,
+    lines: measured.map(([name, label], look) => ({ label, look, curve: curveOf(runs[0], name) })) })];
 }
 
 function ratesSection(runs) {

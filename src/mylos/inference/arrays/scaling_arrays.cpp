@@ -5,7 +5,16 @@
 namespace mylos {
 namespace {
 
-const double* copied(const std::vector<double>& values, Pieces& pieces) {
+ScalingTable copied(const ColumnScaling& scaling, Pieces& pieces) {
+  if (scaling.identity()) return {};
+  const double* const shift = copied_for_kernels(scaling.shift, pieces);
+  return {shift, copied_for_kernels(scaling.scale, pieces)};
+}
+
+}  // namespace
+
+const double* copied_for_kernels(const std::vector<double>& values, Pieces& pieces) {
+  if (values.empty()) return nullptr;
   auto* const to = pieces.take<double>(static_cast<std::int64_t>(values.size()));
   Kokkos::deep_copy(
       Kokkos::View<double*, Device, Kokkos::MemoryUnmanaged>(to, values.size()),
@@ -13,21 +22,10 @@ const double* copied(const std::vector<double>& values, Pieces& pieces) {
   return to;
 }
 
-ScalingTable copied(const ColumnScaling& scaling, Pieces& pieces) {
-  if (scaling.identity()) return {};
-  const double* const shift = copied(scaling.shift, pieces);
-  return {shift, copied(scaling.scale, pieces)};
-}
-
-}  // namespace
-
 ScalingArrays::ScalingArrays(const Normalizer& normalizer) : arena_("scaling", memory_bytes(normalizer)) {
   Pieces pieces(arena_.data());
   inputs_ = copied(normalizer.inputs, pieces);
   targets_ = copied(normalizer.targets, pieces);
-  if (normalizer.targets.identity()) return;
-  const std::vector<double> no_shift(normalizer.targets.shift.size());
-  deviations_ = {copied(no_shift, pieces), targets_.scale};
 }
 
 std::size_t ScalingArrays::memory_bytes(const Normalizer& normalizer) {
@@ -36,7 +34,6 @@ std::size_t ScalingArrays::memory_bytes(const Normalizer& normalizer) {
     pieces.take<double>(static_cast<std::int64_t>(scaling->shift.size()));
     pieces.take<double>(static_cast<std::int64_t>(scaling->scale.size()));
   }
-  pieces.take<double>(static_cast<std::int64_t>(normalizer.targets.shift.size()));  // of deviations
   return pieces.bytes();
 }
 

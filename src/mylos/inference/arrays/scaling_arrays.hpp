@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/pieces.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/inference/arrays/sample_transfer.hpp"
 
 namespace mylos {
+
+/// Returns a copy of the values in the next piece, which kernels read; null if there are none.
+[[nodiscard]] const double* copied_for_kernels(const std::vector<double>& values, Pieces& pieces);
 
 class ScalingArrays {
  public:
@@ -18,14 +23,11 @@ class ScalingArrays {
   /// Without pointers where values are not scaled.
   [[nodiscard]] const ScalingTable& inputs() const { return inputs_; }
   [[nodiscard]] const ScalingTable& targets() const { return targets_; }
-  /// Of standard deviations of targets: their scales without shifts.
-  [[nodiscard]] const ScalingTable& deviations() const { return deviations_; }
 
  private:
   Arena arena_;
   ScalingTable inputs_;
   ScalingTable targets_;
-  ScalingTable deviations_;
 };
 
 }  // namespace mylos
