@@ -41,6 +41,7 @@ struct SweepArguments {
   std::int64_t first_seconds = 0;
   int factor = 3;
   std::string budget = "steps";  // or "time"
+  std::int64_t best = 0;         // decks to print; 0 = train. `deck` is then the sweep's folder
   std::int64_t seed = 1;
 };
 ExitCode sweep_command(const SweepArguments& arguments, const StopSources& stop);

@@ -214,6 +214,7 @@ void add_manual(CLI::App& app, CommandLine& line) {
 /// True if the selected command computes no network and exchanges nothing with other ranks.
 bool does_without_mpi(const CLI::App& app) {
   constexpr std::array commands{"types", "check-precision", "info", "export", "report", "prepare", "manual"};
+  if (app.got_subcommand("sweep") && app.get_subcommand("sweep")->count("--best") > 0) return true;
   return std::any_of(commands.begin(), commands.end(),
                      [&](const char* command) { return app.got_subcommand(command); });
 }
