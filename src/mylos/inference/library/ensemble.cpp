@@ -11,6 +11,7 @@
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
+
 /// Of the outputs so far, their mean and the sum of squared distances from it (B. P. Welford, Technometrics
 /// 4, 1962), and the sum of the variances that members predict.
 struct OutputMoments {
