@@ -29,6 +29,22 @@ struct TrainArguments {
 };
 ExitCode train_command(const TrainArguments& arguments, const StopSources& stop);
 
+struct SweepArguments {
+  std::string deck;
+  std::vector<std::string> words;  // key=values
+  std::string output;              // "" = runs/NAME-sweep
+  std::int64_t trials = 0;         // 0 = the grid
+  int ranks_per_trial = 1;
+  std::string metric;  // "" = the first that is measured
+  bool halving = false;
+  std::int64_t first_steps = 0;  // 0 = by the deck's steps
+  std::int64_t first_seconds = 0;
+  int factor = 3;
+  std::string budget = "steps";  // or "time"
+  std::int64_t seed = 1;
+};
+ExitCode sweep_command(const SweepArguments& arguments, const StopSources& stop);
+
 struct PlanArguments {
   std::string deck;
   std::vector<std::string> overrides;  // key=value
@@ -127,8 +143,19 @@ struct ExportArguments {
   std::string output;      // the model file; ONNX if its name ends in .onnx
   std::string type;        // of the weights: "fp32", "bf16", "fp16"; "" = the run's, of ONNX fp32
   std::int64_t opset = 0;  // of ONNX; 0 = the default
+  bool input_statistics = false;
 };
 ExitCode export_command(const ExportArguments& arguments);
+
+struct CalibrateArguments {
+  NamedCheckpoint run;
+  std::string split = "validation";  // or "test"
+  std::string data;                  // a file in place of the split; "" = none
+  double coverage = 0.9;
+  std::string output;  // the model file; "" = calibrated.h5 in the run's folder
+  bool input_statistics = false;
+};
+ExitCode calibrate_command(const CalibrateArguments& arguments);
 
 struct InitArguments {
   std::string deck;

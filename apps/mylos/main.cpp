@@ -48,6 +48,7 @@ void add_weights(CLI::App& command, NamedCheckpoint& checkpoint) {
 /// All options of the command line.
 struct CommandLine {
   TrainArguments train;
+  SweepArguments sweep;
   PlanArguments plan;
   AdviseArguments advise;
   EvaluateArguments evaluate;
@@ -58,6 +59,7 @@ struct CommandLine {
   ConvertArguments convert;
   DataArguments data;
   ExportArguments exported;
+  CalibrateArguments calibrate;
   InitArguments init;
   CheckPrecisionArguments precision;
   BenchArguments bench;
@@ -146,9 +148,10 @@ void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
   evaluate
       ->add_option("--metrics", line.evaluate.metrics,
                    "Further metrics, a,b: top5 and confusion (the matrix) of classes; r2, relative_l2 and "
-                   "relative_h1 of targets, the latter two in their units")
+                   "relative_h1 of targets, the latter two in their units; crps, likewise, of networks with "
+                   "model.loss = \"gaussian\"")
       ->delimiter(',')
-      ->check(CLI::IsMember({"top5", "confusion", "r2", "relative_l2", "relative_h1"}));
+      ->check(CLI::IsMember({"top5", "confusion", "r2", "relative_l2", "relative_h1", "crps"}));
   evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
 
   CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
@@ -234,6 +237,7 @@ int main(int argument_count, char** arguments) {
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text);
   add_train(app, line);
+  add_sweep(app, line.sweep, line.stop, line.command);
   add_plan(app, line);
   add_advise(app, line.advise, line.command);
   add_use_of_checkpoints(app, line);
@@ -243,6 +247,7 @@ int main(int argument_count, char** arguments) {
   add_convert(app, line.convert, line.command);
   add_data(app, line.data, line.command);
   add_export(app, line.exported, line.command);
+  add_calibrate(app, line.calibrate, line.command);
   add_init(app, line.init, line.command);
   add_precision(app, line.precision, line.command);
   add_bench(app, line.bench, line.command);
@@ -260,7 +265,7 @@ int main(int argument_count, char** arguments) {
     return end.value_or(ExitCode::done);
   };
   const auto run = [&] {
-    if (!line.saves_its_work) signals.release();
+    if (!line.saves_its_work && !app.got_subcommand("sweep")) signals.release();
     return line.command();
   };
   if (was_launched()) {

@@ -48,6 +48,7 @@ typedef enum mylos_status {
   MYLOS_DIVERGED = 4      /* a trainer's gradients were not finite too many times */
 } mylos_status;
 
+/* The type of an array's elements. */
 typedef enum mylos_type {
   MYLOS_FP32 = 0, /* float */
   MYLOS_FP64 = 1, /* double */
@@ -55,21 +56,23 @@ typedef enum mylos_type {
   MYLOS_BF16 = 3  /* bfloat16, 2 bytes */
 } mylos_type;
 
+/* In which units inputs are read and outputs written. */
 typedef enum mylos_units {
   MYLOS_DATA_UNITS = 0,   /* those of the training data, as in `mylos predict` */
   MYLOS_NETWORK_UNITS = 1 /* what the network reads and writes: scaled values, logits */
 } mylos_units;
 
+/* The largest number of dimensions of an array. */
 #define MYLOS_MAX_RANK 5
 
 /* Elements in memory that the caller owns. The element of indices i is at data + sum of i[d] * strides[d]
  * elements. The last dimensions are a sample: [features], or [height, width, channels] of a grid, also
  * flattened to one; those before number the samples. Strides are at least 1. */
 typedef struct mylos_array {
-  void* data;
-  int32_t type; /* mylos_type */
-  int32_t rank; /* 1 to MYLOS_MAX_RANK; the entries of extents and strides that count */
-  int64_t extents[MYLOS_MAX_RANK];
+  void* data;                      /* of the element whose indices are 0 */
+  int32_t type;                    /* mylos_type */
+  int32_t rank;                    /* 1 to MYLOS_MAX_RANK; the entries of extents and strides that count */
+  int64_t extents[MYLOS_MAX_RANK]; /* of each dimension */
   int64_t strides[MYLOS_MAX_RANK]; /* in elements; not used where the extent is 0 or 1 */
   int32_t on_device;               /* 0: memory of the host; 1: of the device, in a build for devices */
   int32_t reserved;                /* 0 */
@@ -77,30 +80,33 @@ typedef struct mylos_array {
 
 /* The same, read only. */
 typedef struct mylos_const_array {
-  const void* data;
-  int32_t type;
-  int32_t rank;
-  int64_t extents[MYLOS_MAX_RANK];
-  int64_t strides[MYLOS_MAX_RANK];
-  int32_t on_device;
-  int32_t reserved;
+  const void* data;                /* all members as of mylos_array */
+  int32_t type;                    /* mylos_type */
+  int32_t rank;                    /* 1 to MYLOS_MAX_RANK */
+  int64_t extents[MYLOS_MAX_RANK]; /* of each dimension */
+  int64_t strides[MYLOS_MAX_RANK]; /* in elements */
+  int32_t on_device;               /* 0 or 1 */
+  int32_t reserved;                /* 0 */
 } mylos_const_array;
 
 /* ---- The library ---- */
 
+/* The MYLOS_ABI_VERSION that the library was built with. */
 int32_t mylos_abi_version(void);
 /* "0.1.0 (commit 1a2b3c4)" */
 const char* mylos_version(void);
 
-/* The message and the cause of the last call that failed on this thread; "" if none has. The text is valid
+/* The message of the last call that failed on this thread; "" if none has. The text is valid
  * until the next failing call of the thread. */
 const char* mylos_last_error(void);
+/* The cause alone, by its name in docs/errors.md: "no-such-file". Valid as long as the message. */
 const char* mylos_last_error_id(void);
 
 /* Starts Kokkos, if no call has yet, with this number of threads. 0, and a first call without this one:
  * OMP_NUM_THREADS if it is set, else 1 if MPI is running, else the processor's. The program's own OpenMP
  * regions keep their number of threads. Fails with MYLOS_BAD_INPUT if Kokkos runs with another number. */
 int32_t mylos_initialize_abi(int32_t abi, int32_t threads);
+/* The same for this header's version: call this one. */
 static inline int32_t mylos_initialize(int32_t threads) {
   return mylos_initialize_abi(MYLOS_ABI_VERSION, threads);
 }
@@ -112,52 +118,61 @@ int32_t mylos_finalize(void);
 
 /* ---- Models ---- */
 
+/* A trained network: a handle that mylos_model_load() and mylos_model_clone() make. */
 typedef struct mylos_model mylos_model;
 
+/* How a model is loaded; all 0 is the default. */
 typedef struct mylos_load_options {
   int32_t average;     /* 1: the moving average of the weights */
   int32_t reserved;    /* 0 */
   int64_t max_samples; /* that are computed at a time, which bounds the workspace; 0: chosen by their size */
 } mylos_load_options;
 
+/* The memory of a model. */
 typedef struct mylos_bytes {
   int64_t weights;    /* shared by clones */
   int64_t statistics; /* of normalisation layers, scaling, constants; shared by clones */
-  int64_t workspace;
+  int64_t workspace;  /* of each clone: activations of the samples that are computed at a time */
 } mylos_bytes;
 
+/* What a model is. */
 typedef struct mylos_model_info {
-  int64_t inputs; /* values of a sample */
-  int64_t outputs;
-  int32_t input_rank; /* 1: a vector; more: points of a grid, then channels */
-  int32_t output_rank;
-  int64_t input_shape[MYLOS_MAX_RANK];
-  int64_t output_shape[MYLOS_MAX_RANK];
-  int64_t step;              /* training step of the weights */
-  int64_t samples_per_piece; /* that are computed at a time */
-  int64_t input_names;       /* numbers of names, 0 if the training data had none */
-  int64_t target_names;
-  int64_t class_names;
-  int32_t type; /* mylos_type that the first layer computes in */
-  int32_t reserved;
-  mylos_bytes bytes;
+  int64_t inputs;                       /* values of a sample */
+  int64_t outputs;                      /* likewise */
+  int32_t input_rank;                   /* 1: a vector; more: points of a grid, then channels */
+  int32_t output_rank;                  /* likewise */
+  int64_t input_shape[MYLOS_MAX_RANK];  /* the extents of a sample; the first input_rank count */
+  int64_t output_shape[MYLOS_MAX_RANK]; /* likewise */
+  int64_t step;                         /* training step of the weights */
+  int64_t samples_per_piece;            /* that are computed at a time */
+  int64_t input_names;                  /* numbers of names, 0 if the training data had none */
+  int64_t target_names;                 /* likewise */
+  int64_t class_names;                  /* likewise */
+  int32_t type;                         /* mylos_type that the first layer computes in */
+  int32_t reserved;                     /* 0 */
+  mylos_bytes bytes;                    /* that it takes */
 } mylos_model_info;
 
+/* Which names mylos_model_name() gives. */
 typedef enum mylos_names { MYLOS_INPUT_NAMES = 0, MYLOS_TARGET_NAMES = 1, MYLOS_CLASS_NAMES = 2 } mylos_names;
 
 /* Loads a model file or a checkpoint. `options` may be NULL. */
-int32_t mylos_model_open(int32_t abi, const char* path, const mylos_load_options* options, mylos_model** model);
+int32_t mylos_model_open(int32_t abi, const char* path, const mylos_load_options* options,
+                         mylos_model** model);
+/* Loads with the default options. */
 static inline int32_t mylos_model_load(const char* path, mylos_model** model) {
   return mylos_model_open(MYLOS_ABI_VERSION, path, NULL, model);
 }
+/* Loads with these options. */
 static inline int32_t mylos_model_load_with(const char* path, const mylos_load_options* options,
                                             mylos_model** model) {
   return mylos_model_open(MYLOS_ABI_VERSION, path, options, model);
 }
 /* The same for samples on another grid than that of the training: `shape` has `rank` numbers, the extents and
  * then the channels. Fails with MYLOS_BAD_INPUT if a layer has weights for each point of its grid. */
-int32_t mylos_model_open_on_grid(int32_t abi, const char* path, const mylos_load_options* options, int32_t rank,
-                                 const int64_t* shape, mylos_model** model);
+int32_t mylos_model_open_on_grid(int32_t abi, const char* path, const mylos_load_options* options,
+                                 int32_t rank, const int64_t* shape, mylos_model** model);
+/* The same for this header's version: call this one. */
 static inline int32_t mylos_model_load_on_grid(const char* path, const mylos_load_options* options,
                                                int32_t rank, const int64_t* shape, mylos_model** model) {
   return mylos_model_open_on_grid(MYLOS_ABI_VERSION, path, options, rank, shape, model);
@@ -166,6 +181,7 @@ static inline int32_t mylos_model_load_on_grid(const char* path, const mylos_loa
 int32_t mylos_model_memory_of(const char* path, const mylos_load_options* options, mylos_bytes* bytes);
 /* A model that shares the weights, for another thread. */
 int32_t mylos_model_clone(const mylos_model* model, mylos_model** clone);
+/* Fills `info`. */
 int32_t mylos_model_get_info(const mylos_model* model, mylos_model_info* info);
 /* The name at `index`, from 0; it is valid until the model is destroyed. NULL if there is none, or after an
  * error, which mylos_last_error() then has. */
@@ -173,36 +189,110 @@ const char* mylos_model_name(const mylos_model* model, int32_t names, int64_t in
 /* Computes y from x, of any number of samples. The result is complete when the call returns. Doubles are
  * rounded to float once on entry; inf and NaN are computed with like other numbers. x and y may not overlap.
  * After the first call of a size, nothing is allocated. After an error, y is unchanged. */
-int32_t mylos_model_infer(mylos_model* model, const mylos_const_array* x, const mylos_array* y, int32_t units);
+int32_t mylos_model_infer(mylos_model* model, const mylos_const_array* x, const mylos_array* y,
+                          int32_t units);
 /* NULL is allowed. */
 int32_t mylos_model_destroy(mylos_model* model);
 
+/* ---- How sure a model is ---- */
+
+/* The bits of a flag. A sample that is not finite has all that were asked for. */
+typedef enum mylos_input_flag {
+  MYLOS_OUTSIDE_RANGE = 1, /* an input is outside of its range in training */
+  MYLOS_FAR = 2,           /* the Mahalanobis distance is above the limit */
+  MYLOS_NOT_FINITE = 4     /* an input is inf or NaN */
+} mylos_input_flag;
+
+typedef struct mylos_input_check {
+  int32_t no_range;    /* 1: ranges are not compared */
+  int32_t no_distance; /* 1: distances are not computed */
+  double limit;        /* distances above it are far; 0: the quantile 0.999 of the training samples' */
+} mylos_input_check;
+
+/* What the file of a model knows. */
+typedef struct mylos_trust_info {
+  int32_t has_range;      /* of the training inputs */
+  int32_t has_distance;   /* statistics of them: `mylos export --input-statistics`, `mylos calibrate` */
+  int32_t has_deviations; /* the network predicts standard deviations */
+  int32_t reserved;       /* 0 */
+  double coverage;        /* of the intervals; 0: no calibration (`mylos calibrate`) */
+  int64_t samples;        /* whose distances were measured; 0: none */
+  double distances[3];    /* their quantiles 0.99 and 0.999, and the largest */
+} mylos_trust_info;
+int32_t mylos_model_get_trust(const mylos_model* model, mylos_trust_info* info);
+
+/* Says of each sample of x whether it is like those of the training: sets flags[i] to 0 or a sum of
+ * mylos_input_flag. The flags of the samples follow each other, the last of the dimensions before those of a
+ * sample fastest, in the memory in which x lies. `distances`: an array of those dimensions, or NULL. `check`
+ * may be NULL. What mylos_model_infer() says of memory and errors holds here too. MYLOS_BAD_INPUT
+ * ("missing-dataset") if the file does not know what is to be compared. */
+int32_t mylos_model_check_inputs(mylos_model* model, const mylos_const_array* x,
+                                 const mylos_input_check* check, uint8_t* flags,
+                                 const mylos_array* distances);
+/* Computes outputs as mylos_model_infer() in data units does, with their standard deviations and the bounds
+ * of their intervals. Each of the last three may be NULL, but not all. MYLOS_BAD_INPUT ("missing-dataset")
+ * where the model has none. */
+int32_t mylos_model_infer_uncertain(mylos_model* model, const mylos_const_array* x, const mylos_array* mean,
+                                    const mylos_array* deviation, const mylos_array* lower,
+                                    const mylos_array* upper);
+
+/* Several models of the same inputs and outputs, and how far they agree. */
+typedef struct mylos_ensemble mylos_ensemble;
+/* Loads `count` files, two or more, each with `options`, which may be NULL. MYLOS_BAD_INPUT
+ * ("model-mismatch") if their inputs, outputs or names differ. */
+int32_t mylos_ensemble_open(int32_t abi, const char* const* paths, int32_t count,
+                            const mylos_load_options* options, mylos_ensemble** ensemble);
+static inline int32_t mylos_ensemble_load(const char* const* paths, int32_t count,
+                                          mylos_ensemble** ensemble) {
+  return mylos_ensemble_open(MYLOS_ABI_VERSION, paths, count, NULL, ensemble);
+}
+/* What the ensemble of these files would take. */
+int32_t mylos_ensemble_memory_of(const char* const* paths, int32_t count, const mylos_load_options* options,
+                                 mylos_bytes* bytes);
+/* An ensemble that shares the weights, for another thread. */
+int32_t mylos_ensemble_clone(const mylos_ensemble* ensemble, mylos_ensemble** clone);
+/* Of its first member; `bytes` of all. */
+int32_t mylos_ensemble_get_info(const mylos_ensemble* ensemble, mylos_model_info* info);
+/* Mean and standard deviation (n - 1) of the members' outputs, each an array like y of mylos_model_infer().
+ */
+int32_t mylos_ensemble_infer(mylos_ensemble* ensemble, const mylos_const_array* x, const mylos_array* mean,
+                             const mylos_array* deviation, int32_t units);
+/* Flags by the statistics of member `member`, from 0. */
+int32_t mylos_ensemble_check_inputs(mylos_ensemble* ensemble, int32_t member, const mylos_const_array* x,
+                                    const mylos_input_check* check, uint8_t* flags,
+                                    const mylos_array* distances);
+/* NULL is allowed. */
+int32_t mylos_ensemble_destroy(mylos_ensemble* ensemble);
+
 /* ---- Trainers: a network that the program trains. All need MPI. ---- */
 
+/* A network that the program trains: a handle that mylos_trainer_create() and its like make. */
 typedef struct mylos_trainer mylos_trainer;
 
+/* What a trainer trains. */
 typedef struct mylos_trainer_info {
-  int64_t inputs; /* values of a sample */
-  int64_t outputs;
+  int64_t inputs;      /* values of a sample */
+  int64_t outputs;     /* likewise */
   int64_t max_samples; /* of a rank in a step */
   int64_t parameters;  /* weight matrices and vectors */
 } mylos_trainer_info;
 
+/* What a program with its own loss or log asks for; all 0 is the default. The same on all ranks. */
 typedef struct mylos_trainer_options {
   int32_t input_gradients; /* 1: backward() can compute dL/dx */
-  int32_t mean_loss;       /* 1: L is the mean over all samples, and apply() divides by their number; 0: a sum */
+  int32_t mean_loss; /* 1: L is the mean over all samples, and apply() divides by their number; 0: a sum */
   void (*message)(const char* text, void* context); /* receives the allocated sizes on rank 0; or NULL */
-  void* context;
+  void* context;                                    /* passed on to `message` */
 } mylos_trainer_options;
 
 /* The result of a step, the same on all ranks. */
 typedef struct mylos_step_report {
-  uint64_t step;   /* its number, from 1, including skipped steps */
-  int64_t samples; /* of all ranks */
-  double loss;     /* mean over these samples, before the update */
-  double gradient_norm;
-  double lr;
-  double loss_scale;
+  uint64_t step;         /* its number, from 1, including skipped steps */
+  int64_t samples;       /* of all ranks */
+  double loss;           /* mean over these samples, before the update */
+  double gradient_norm;  /* of all ranks, before clipping */
+  double lr;             /* of this step */
+  double loss_scale;     /* with which it was computed */
   int32_t overflow_rank; /* rank whose gradients were not finite, which skips the step; -1: none */
   int32_t updated;       /* 0: weights are unchanged */
 } mylos_step_report;
@@ -212,68 +302,84 @@ typedef struct mylos_step_report {
  * gives it, and is duplicated. The deck is a file, or its text. `options` may be NULL. */
 int32_t mylos_trainer_open(int32_t abi, const char* deck, int32_t deck_is_text, int32_t communicator,
                            const mylos_trainer_options* options, mylos_trainer** trainer);
+/* Creates a trainer by a deck's file; the communicator as Fortran has it. */
 static inline int32_t mylos_trainer_create_f(const char* deck_file, int32_t communicator,
                                              const mylos_trainer_options* options, mylos_trainer** trainer) {
   return mylos_trainer_open(MYLOS_ABI_VERSION, deck_file, 0, communicator, options, trainer);
 }
+/* Creates a trainer by a deck's text; the communicator as Fortran has it. */
 static inline int32_t mylos_trainer_create_text_f(const char* deck, int32_t communicator,
-                                                  const mylos_trainer_options* options, mylos_trainer** trainer) {
+                                                  const mylos_trainer_options* options,
+                                                  mylos_trainer** trainer) {
   return mylos_trainer_open(MYLOS_ABI_VERSION, deck, 1, communicator, options, trainer);
 }
 #ifdef MPI_VERSION /* mpi.h was included before this header */
+/* Creates a trainer by a deck's file. */
 static inline int32_t mylos_trainer_create(const char* deck_file, MPI_Comm communicator,
                                            const mylos_trainer_options* options, mylos_trainer** trainer) {
   return mylos_trainer_create_f(deck_file, (int32_t)MPI_Comm_c2f(communicator), options, trainer);
 }
+/* Creates a trainer by a deck's text. */
 static inline int32_t mylos_trainer_create_text(const char* deck, MPI_Comm communicator,
-                                                const mylos_trainer_options* options, mylos_trainer** trainer) {
+                                                const mylos_trainer_options* options,
+                                                mylos_trainer** trainer) {
   return mylos_trainer_create_text_f(deck, (int32_t)MPI_Comm_c2f(communicator), options, trainer);
 }
 #endif
+/* Fills `info`. */
 int32_t mylos_trainer_get_info(const mylos_trainer* trainer, mylos_trainer_info* info);
 /* Trains one step with this rank's samples: x [samples, inputs] and targets [samples, outputs], of any type
  * and strides; zero samples are allowed. `report` may be NULL. */
-int32_t mylos_trainer_step(mylos_trainer* trainer, const mylos_const_array* x, const mylos_const_array* targets,
-                           mylos_step_report* report);
+int32_t mylos_trainer_step(mylos_trainer* trainer, const mylos_const_array* x,
+                           const mylos_const_array* targets, mylos_step_report* report);
 /* The same with a class of each of the x->extents[0] samples, for model.loss = "cross_entropy". */
 int32_t mylos_trainer_step_labels(mylos_trainer* trainer, const mylos_const_array* x, const int32_t* labels,
                                   mylos_step_report* report);
 /* Own losses and loops: the three parts of a step. forward() runs this rank's samples and writes the outputs
  * (of a classifier, logits) to y; backward() adds the gradients that follow from dy = dL/dy, unscaled, and
  * writes dL/dx to dx unless that is NULL; apply() sums the gradients of all ranks and updates or skips. Any
- * number of pairs of the first two on each rank, then one apply() on all. x stays unchanged until backward(). */
+ * number of pairs of the first two on each rank, then one apply() on all. x stays unchanged until backward().
+ */
 int32_t mylos_trainer_forward(mylos_trainer* trainer, const mylos_const_array* x, const mylos_array* y);
+/* See mylos_trainer_forward(). */
 int32_t mylos_trainer_backward(mylos_trainer* trainer, const mylos_const_array* dy, const mylos_array* dx);
+/* What apply() is given by a program; all 0 is the default. */
 typedef struct mylos_apply_options {
   int32_t has_lr;   /* 1: lr is the learning rate of this step; 0: that of the deck's schedule */
   int32_t has_loss; /* 1: loss is this rank's part of L, which is only reported */
-  double lr;
-  double loss;
+  double lr;        /* at least 0, the same on all ranks */
+  double loss;      /* see has_loss */
 } mylos_apply_options;
 /* `options` and `report` may be NULL. */
-int32_t mylos_trainer_apply(mylos_trainer* trainer, const mylos_apply_options* options, mylos_step_report* report);
+int32_t mylos_trainer_apply(mylos_trainer* trainer, const mylos_apply_options* options,
+                            mylos_step_report* report);
 
 /* Weights, as in a checkpoint: row by row, in float. */
 typedef struct mylos_parameter {
   const char* name; /* "head/weight"; valid until the trainer is destroyed */
   int64_t rows;     /* 1 of a vector */
-  int64_t columns;
+  int64_t columns;  /* values of a row */
 } mylos_parameter;
+/* Describes the parameter at `index`, from 0 to mylos_trainer_info's parameters - 1. */
 int32_t mylos_trainer_get_parameter(const mylos_trainer* trainer, int64_t index, mylos_parameter* parameter);
-/* `count`: rows * columns. Every rank receives all values; those of rank 0 are written. */
+/* Copies a parameter to `values`. `count`: rows * columns. Every rank receives all values. */
 int32_t mylos_trainer_read_parameter(mylos_trainer* trainer, const char* name, float* values, int64_t count);
-int32_t mylos_trainer_write_parameter(mylos_trainer* trainer, const char* name, const float* values, int64_t count);
+/* Replaces a parameter by the values of rank 0, which must be finite. */
+int32_t mylos_trainer_write_parameter(mylos_trainer* trainer, const char* name, const float* values,
+                                      int64_t count);
 
 /* Predictions of the network as it is; any rank, at any time. */
 int32_t mylos_trainer_infer(mylos_trainer* trainer, const mylos_const_array* x, const mylos_array* y);
-/* Writes a checkpoint, which mylos_model_load() reads too; resumes from one. */
+/* Writes a checkpoint, which mylos_model_load() reads too. */
 int32_t mylos_trainer_save(mylos_trainer* trainer, const char* path);
+/* Resumes from a checkpoint of such a network, on any number of ranks. */
 int32_t mylos_trainer_load(mylos_trainer* trainer, const char* path);
 /* NULL is allowed. */
 int32_t mylos_trainer_destroy(mylos_trainer* trainer);
 
 /* ---- Arrays of contiguous rows, a sample each ---- */
 
+/* An array of samples * values elements of this mylos_type, to be written. */
 static inline mylos_array mylos_write_rows(void* data, int32_t type, int64_t samples, int64_t values) {
   mylos_array array = {NULL, 0, 0, {0}, {0}, 0, 0};
   array.data = data;
@@ -285,7 +391,9 @@ static inline mylos_array mylos_write_rows(void* data, int32_t type, int64_t sam
   array.strides[1] = 1;
   return array;
 }
-static inline mylos_const_array mylos_read_rows(const void* data, int32_t type, int64_t samples, int64_t values) {
+/* The same, to be read. */
+static inline mylos_const_array mylos_read_rows(const void* data, int32_t type, int64_t samples,
+                                                int64_t values) {
   mylos_const_array array = {NULL, 0, 0, {0}, {0}, 0, 0};
   array.data = data;
   array.type = type;
@@ -296,15 +404,19 @@ static inline mylos_const_array mylos_read_rows(const void* data, int32_t type, 
   array.strides[1] = 1;
   return array;
 }
+/* The same of floats, to be written. */
 static inline mylos_array mylos_write_f32(float* data, int64_t samples, int64_t values) {
   return mylos_write_rows(data, MYLOS_FP32, samples, values);
 }
+/* The same of doubles, to be written. */
 static inline mylos_array mylos_write_f64(double* data, int64_t samples, int64_t values) {
   return mylos_write_rows(data, MYLOS_FP64, samples, values);
 }
+/* The same of floats, to be read. */
 static inline mylos_const_array mylos_read_f32(const float* data, int64_t samples, int64_t values) {
   return mylos_read_rows(data, MYLOS_FP32, samples, values);
 }
+/* The same of doubles, to be read. */
 static inline mylos_const_array mylos_read_f64(const double* data, int64_t samples, int64_t values) {
   return mylos_read_rows(data, MYLOS_FP64, samples, values);
 }

@@ -14,6 +14,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/inference/ensemble.hpp"
 #include "mylos/inference/model.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/precision/conversion_safety.hpp"

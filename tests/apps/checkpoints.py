@@ -16,6 +16,7 @@ GROUPS = ["model", "optimizer", "scaler", "schedule", "data", "random", "history
 # Wall clock: the only thing that may differ.
 TIMES = {"/history/" + name for name in ("samples_per_s", "tokens_per_s", "model_flops_per_s", "model_flop_utilisation",
                                          "communication_s", "data_wait_s", "elapsed_s",
+                                         "host_bytes", "host_peak_bytes", "device_bytes",
                                          "evaluations/elapsed_s")}
 
 

@@ -57,16 +57,20 @@ def check_numbers(command, python):
         command.must("predict", run, f"{name}-data.h5", "predicted.h5")
         with h5py.File(command.folder / "predicted.h5") as file:
             expected = file["outputs"][()]
+            deviations = file["standard_deviation"][()] if "standard_deviation" in file else None
         for options, tolerance in (([], TOLERANCE), (["--opset", "21"], TOLERANCE), (["--type", "fp16"], HALF_TOLERANCE)):
             command.must("export", run, model, *options)
             if python is None:
                 continue
             found = runtime_outputs(command, python, model, inputs)
-            assert list(found["ports"]) == ["inputs", "outputs"], found["ports"]
+            assert list(found["ports"]) == ["inputs", "outputs", *(["standard_deviation"] if name.startswith("sure") else [])], found["ports"]
             metadata = dict(zip(found["keys"], found["values"]))
             assert metadata["mylos.run"] == name and metadata["mylos.step"] == "6", metadata
             assert metadata["mylos.digest"].encode() in last_checkpoint(command, run).read_bytes()[:512], metadata
             require_close(f"{name} {' '.join(options)}", found, expected, tolerance)
+            if name.startswith("sure"):
+                beside = {key.removeprefix("standard_deviation-"): value for key, value in found.items() if "standard_deviation-" in key}
+                require_close(f"{name}, deviations {' '.join(options)}", beside, deviations, tolerance)
 
 
 def check_tokens(command, python, program):

@@ -42,6 +42,9 @@ def check_done(command):
     assert "last" not in curves and "least" not in curves["loss"], "each step is a point of its own"
     for row, loss in zip(rows, curves["loss"]["mean"]):
         assert math.isclose(float(row.split(",")[2]), loss, rel_tol=1e-5), (row, loss)
+    for row, resident in zip(rows, curves["host_bytes"]["mean"]):
+        assert math.isclose(float(row.split(",")[-3]), resident, rel_tol=1e-5), (row, resident)
+    assert "host_peak_bytes" in curves and "device_bytes" not in curves, "without a device there is no curve of it"
     plan = json.loads((command.folder / "done/plan.json").read_text())
     assert math.isclose(sum(part["bytes"] for part in run["plan"]["parts"]), plan["rank_bytes"], rel_tol=0.01)
     types = {layer["name"]: layer["compute"] for layer in run["layers"]}
@@ -230,6 +233,33 @@ def check_fields(command):
         assert run["rollouts"] == [] and "x.rollout.json: is not whole, or no rollout: left out" in run["notes"], (change, run["notes"])
 
 
+def check_advice(command):
+    """What `mylos advise --json` printed, in a run's folder; damaged or hostile it is a note, or shown as far as it goes."""
+    printed = command.must("advise", "deck.toml", "--steps", "4", "--rounds", "1", "--json", "--out", "advised.toml").stdout
+    (command.folder / "done/advice.json").write_text(printed, encoding="utf-8")
+    told, (run,) = json.loads(printed), report(command, "done")["runs"]
+    shown = run["advice"]
+    assert run["notes"] == [] and shown["verdict"] == told["advice"]["verdict"] and shown["reasons"] == told["advice"]["reasons"], shown
+    assert (shown["compute"], shown["steps"], shown["ranks"], shown["batch"]) == (told["advice"]["compute"], 4, 1, 48), shown
+    assert len(shown["trials"]) == len(told["trials"]) >= 3, shown["trials"]
+    for one, measured in zip(shown["trials"], told["trials"]):
+        assert one["compute"] == measured["compute"] and one["recompute"] == measured["recompute"]
+        for key in ("median_step_s", "rank_bytes", "largest_micro_batch"):
+            assert math.isclose(one[key], measured[key], rel_tol=1e-5), (key, one, measured)
+    hostile = {"format": "mylos-advice", "version": 1, "trials": [3, {"compute": "</script>" * 100, "obstacle": "x" * 1000}, {}] * 50,
+               "advice": {"verdict": 7, "reasons": ["r" * 9000] * 99}}
+    (command.folder / "done/advice.json").write_text(json.dumps(hostile), encoding="utf-8")
+    run, = report(command, "done")["runs"]
+    assert len(run["advice"]["trials"]) <= 64 and len(json.dumps(run["advice"])) < 100_000 and run["advice"]["verdict"] == "", run["advice"]
+    for text in ("[1]", "{", '"advice"'):
+        (command.folder / "done/advice.json").write_text(text, encoding="utf-8")
+        run, = report(command, "done")["runs"]
+        assert run["advice"] is None and run["notes"] == ["advice.json: is not whole, or no JSON: left out"], (text, run["notes"])
+    (command.folder / "done/advice.json").write_text('{"advice": 3}', encoding="utf-8")
+    report(command, "done")
+    (command.folder / "done/advice.json").unlink()
+
+
 def check_pipes(command):
     """No page waits for a reader; "-" is standard output."""
     os.mkfifo(command.folder / "pipe")
@@ -258,7 +288,7 @@ def main():
         command = Command(sys.argv[1], folder)
         prepare(command)
         for check in (check_done, check_several, check_running_and_crashed, check_stopped_and_checkpoint, check_told_ends, check_long,
-                      check_hostile, check_fields, check_pipes, check_refusals):
+                      check_hostile, check_fields, check_advice, check_pipes, check_refusals):
             check(command)
             print(check.__name__, flush=True)
 

@@ -21,13 +21,15 @@ def main():
         prepare(command)
         for name, compute in (("one", "bf16"), ("other", "fp16")):
             command.must("train", "deck.toml", f"run.folder={name}", f"precision.compute={compute}")
+        advice = command.must("advise", "deck.toml", "--steps", "4", "--rounds", "1", "--json", "--out", "advised.toml").stdout
+        (command.folder / "one/advice.json").write_text(advice, encoding="utf-8")
         command.must("report", "one")
         command.must("report", "one", "other", "--out", "both.html")
         check_long(command)
         check_hostile(command)
         check_fields(command)
-        for expected, pages in ((f"{CURVES},share,parts,time,memory", ["one/report.html"]),
-                                (f"{CURVES},share,parts-compute_s,parts-communication_s,parts-data_wait_s,time,memory", ["both.html"]),
+        for expected, pages in ((f"{CURVES},share,parts,time,memory,memory-steps", ["one/report.html"]),
+                                (f"{CURVES},share,parts-compute_s,parts-communication_s,parts-data_wait_s,time,memory,memory-host_bytes,memory-host_peak_bytes", ["both.html"]),
                                 ("loss,rollout-0-0-nrmse,rollout-0-0-spectrum,rollout-0-0-picture-0,samples-0-test-0,samples-0-test-1", ["fields/report.html"]),
                                 (f"{CURVES},health-0,ratio-0,parts", ["long/report.html"]), ("loss", ["hostile/report.html", "old/report.html"])):
             line = [sources / "scripts/check-report", "--expect", expected, *(command.folder / page for page in pages)]

@@ -33,7 +33,7 @@ class Draw {
                one_of<Activation>(6),
                one_of<NormType>(2),
                fraction(),
-               one_of<LossType>(7),
+               one_of<LossType>(8),
                integer(0, 1 << 28),
                integer(0, 1 << 28),
                integer(0, 1) == 0,

@@ -9,6 +9,7 @@
 #include "model/small_gpt.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/inference/network_state.hpp"
+#include "mylos/inference/uncertainty/stored_inputs.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
 namespace mylos::test {
@@ -99,6 +100,7 @@ struct StoredBeside {
   std::string deck = {};
   Normalizer normalizer = {};
   const ParameterStore* average = nullptr;
+  std::optional<InputStatistics> inputs = std::nullopt;
 };
 
 /// All ranks. Writes a checkpoint of step 3.
@@ -120,6 +122,8 @@ inline void write_network(RankGroup& ranks, const std::string& path, const Train
   }
   add_buffers(state, model.buffers());
   add_data_fields(state, {position, epoch, identity, normalizer, vocabulary, vocabulary_size});
+  InputStatistics inputs = beside.inputs.value_or(InputStatistics{});
+  add_input_statistics(state, inputs);
   write_checkpoint_file(ranks, path, header, state);
 }
 

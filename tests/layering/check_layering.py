@@ -16,7 +16,7 @@ FLOORS = [
     ["config", "checkpoint"],
     ["inference"],
     ["train"],
-    ["interchange"],
+    ["interchange", "sweep"],
     ["api"],
     ["apps"],
 ]
@@ -33,9 +33,10 @@ TOPICS = {
     "data": "files arrays feed tokens prepare run",
     "config": "schema keys deck",
     "checkpoint": "file write",
-    "inference": "arrays grids . rollout",
+    "inference": "arrays grids uncertainty . library ensemble rollout",
     "interchange": ". onnx",
     "train": "step history evaluation health plan start adapt online run",
+    "sweep": "space schedule state run",
     "apps": "commands.hpp launch options tables report commands main.cpp",
 }
 
@@ -62,8 +63,8 @@ WRAPPED = {
     r"cuda.*\.h": r"device/cuda/.*",
     r"cublasLt\.h": r"device/cuda/products/.*cublaslt.*",
     r"cudnn.*\.h": r"device/cuda/products/.*cudnn.*",
-    r"nlohmann/.*": r"train/\w+/(stored_plan|plan_document|run_summary|run_events|amendments|result_files|field_files)\.cpp|io/safetensors/.*|interchange/gpt2_config\.cpp|"
-                    r"apps/mylos/tables/(advise|precision)_json\.cpp|apps/mylos/report/.*",
+    r"nlohmann/.*": r"train/\w+/(stored_plan|plan_document|run_summary|run_events|amendments|result_files|field_files|uncertainty_file)\.cpp|io/safetensors/.*|interchange/gpt2_config\.cpp|"
+                    r"sweep/state/(member_result|sweep_description)\.cpp|apps/mylos/tables/(advise|precision)_json\.cpp|apps/mylos/report/.*",
     r"png\.h": r"data/prepare/image_png\.cpp",
     r"turbojpeg\.h": r"data/prepare/image_jpeg\.cpp",
     r"(onnx|google/protobuf)/.*": r"interchange/onnx/onnx_file\.cpp",

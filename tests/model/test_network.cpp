@@ -164,6 +164,51 @@ TEST(Network, ThatIsResidualGivesTheSameBitsWhateverIsComputedAgain) {
   }
 }
 
+ModelOptions sure(const std::vector<LayerOptions>& layers, std::int64_t outputs) {
+  ModelOptions model = model_on({4, 6, 2}, outputs, layers);
+  model.loss = LossType::gaussian;
+  return model;
+}
+
+TEST(Network, WithDeviationsComputesMeansAndLogVariances) {
+  const LayerOptions bounded{.kind = LayerKind::activation, .name = "last", .activation = Activation::tanh};
+  const Chain field =
+      make_network(sure({conv("first", 4, {3}), conv("head", 2, {3}), bounded}, 48), {}, 1, false);
+  EXPECT_TRUE(field.has_deviations());
+  EXPECT_EQ(field.signature(0).outputs, 24 * 4);
+  EXPECT_EQ(field.signature(1).outputs, 24 * 4);
+  EXPECT_EQ(field.grids.back().channels, 4);
+  EXPECT_EQ(field.output_grid().channels, 2);
+  EXPECT_EQ(field.outputs(), 48);
+  LayerOptions repeated{.kind = LayerKind::dense};
+  repeated.outputs = 5;
+  repeated.repeat = 2;
+  const Chain vector = make_network(sure({repeated}, 5), {}, 1, false);
+  EXPECT_EQ(vector.signature(0).outputs, 5);
+  EXPECT_EQ(vector.signature(1).outputs, 10);
+  EXPECT_EQ(vector.outputs(), 5);
+}
+
+TEST(Network, WithDeviationsGivesTheSameBitsWhateverIsComputedAgain) {
+  constexpr std::int64_t samples = 5;
+  const Arena memory("input and targets", 8192);
+  const Tensor input = memory.tensor(0, DType::fp32, samples, 48);
+  const Tensor targets = memory.tensor(4096, DType::fp32, samples, 48);
+  test::set_values(input, test::drawn_values(samples * 48, 1));
+  test::set_values(targets, test::drawn_values(samples * 48, 2));
+  LayerOptions first = conv("first", 4, {3});
+  first.activation = Activation::gelu;
+  for (const DType type : {DType::fp32, DType::bf16, DType::fp16}) {
+    const auto chain = [&] {
+      PrecisionOptions precision;
+      precision.compute = type;
+      precision.rules = {{"first", DType::fp32}};
+      return make_network(sure({first, conv("head", 2, {3})}, 48), precision, 3, true);
+    };
+    test::RecomputeTest({chain, samples, input, {.targets = targets.as<float>()}}).expect_equal_bits();
+  }
+}
+
 std::string refused(const ModelOptions& model) {
   try {
     (void)make_network(model, {}, 1, false);
@@ -201,6 +246,13 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
          "'a', has 128 outputs per sample, but the data has 3 classes");
   expect(model_on({4, 4, 1}, 3, {{.kind = LayerKind::norm}, dense}), ErrorId::missing_key,
          "layer 'norm1' needs a 'norm'");
+  expect(sure({conv("a", 2, {3}), {.kind = LayerKind::add, .name = "b", .skip_from = "input"}}, 48),
+         ErrorId::bad_layer, "layer 'b' cannot give the means and log variances");
+  expect(sure({conv("a", 3, {3})}, 48), ErrorId::bad_layer,
+         "'a', has 72 outputs per sample, but the data has 48 targets");
+  ModelOptions residual = sure({conv("a", 2, {3})}, 48);
+  residual.residual = true;
+  expect(residual, ErrorId::keys_conflict, "model.residual");
   LayerOptions first = conv("a", 8, {3});
   first.norm = NormType::layernorm;
   expect(model_on({4, 4, 1}, 3, {first, conv("a.norm", 8, {3}), dense}), ErrorId::duplicate_key,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "model/guarded_block.hpp"
 #include "model/reference_mlp.hpp"
@@ -105,9 +106,25 @@ class ModelTest : public testing::Test {
     return x;
   }
   [[nodiscard]] double reference_loss() const {
-    return model->chain().loss() == LossType::cross_entropy
-               ? test::cross_entropy(reference_output(), labels)
-               : test::squared_error(reference_output(), targets, 4);
+    switch (model->chain().loss()) {
+      case LossType::cross_entropy:
+        return test::cross_entropy(reference_output(), labels);
+      case LossType::gaussian:
+        return gaussian_likelihood_of(reference_output());
+      default:
+        return test::squared_error(reference_output(), targets, 4);
+    }
+  }
+  /// Of rows of 4 means and 4 log variances.
+  [[nodiscard]] double gaussian_likelihood_of(const Numbers& outputs) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const std::size_t mean = i / 4 * 8 + i % 4;
+      const double variance = std::exp(outputs[mean + 4]);
+      const double error = static_cast<double>(targets[i]) - outputs[mean];
+      sum += (std::log(2 * std::numbers::pi * variance) + error * error / variance) / 2;
+    }
+    return sum / 4;
   }
 
   [[nodiscard]] StepContext context(std::uint64_t first = first_sample, bool training = true) {
@@ -118,7 +135,7 @@ class ModelTest : public testing::Test {
             .training = training};
   }
   [[nodiscard]] Truth truth(std::int64_t first_row = 0) const {
-    if (model->chain().loss() == LossType::mse) {
+    if (model->chain().loss() != LossType::cross_entropy) {
       return {.targets = reinterpret_cast<const float*>(targets_arena.data()) + first_row * 4};
     }
     return {.labels = reinterpret_cast<const std::int32_t*>(labels_arena.data()) + first_row};
@@ -179,11 +196,11 @@ TEST_F(ModelTest, FloatGradientsAgreeWithDifferencesWithinTheirRoundings) {
        {Activation::none, Activation::gelu, Activation::tanh, Activation::silu}) {
     for (const NormType norm : {NormType::none, NormType::layernorm}) {
       for (const double dropout : {0.0, 0.25}) {
-        for (const LossType loss : {LossType::cross_entropy, LossType::mse}) {
+        for (const LossType loss : {LossType::cross_entropy, LossType::mse, LossType::gaussian}) {
           build({.activation = activation, .norm = norm, .dropout = dropout, .loss = loss});
           run_step();
           expect_gradients(float_error, float_error);
-          EXPECT_NEAR(sums.get().loss, reference_loss(), float_error * reference_loss());
+          EXPECT_NEAR(sums.get().loss, reference_loss(), float_error * std::abs(reference_loss()));
         }
       }
     }
@@ -215,7 +232,7 @@ constexpr double roundings = 4 * 2 + 2;
 
 TEST_F(ModelTest, SixteenBitGradientsStayWithinTheirRoundings) {
   for (const NormType norm : {NormType::none, NormType::layernorm}) {
-    for (const LossType loss : {LossType::cross_entropy, LossType::mse}) {
+    for (const LossType loss : {LossType::cross_entropy, LossType::mse, LossType::gaussian}) {
       build({.norm = norm, .dropout = 0.25, .loss = loss, .compute = DType::bf16});
       run_step();
       expect_gradients(roundings * unit_roundoff<bfloat16>, roundings * unit_roundoff<bfloat16>);

@@ -71,9 +71,9 @@ TEST_F(EvaluationLogFile, HasALineForEachPartWithEveryBit) {
   take(log, evaluation(5, 0.1 + 0.2));
   if (ranks.rank() != 0) return;
   EXPECT_EQ(lines(),
-            (std::vector<std::string>{"step,epoch,part,loss,accuracy,top5,r2,rollout,relative_l2,relative_h1",
-                                      "5,0.5,train,0.6000000000000001,,,,,,",
-                                      "5,0.5,validation,0.30000000000000004,0.1,,,,,"}));
+            (std::vector<std::string>{
+                "step,epoch,part,loss,accuracy,top5,r2,rollout,relative_l2,relative_h1,crps",
+                "5,0.5,train,0.6000000000000001,,,,,,,", "5,0.5,validation,0.30000000000000004,0.1,,,,,,"}));
 }
 
 TEST_F(EvaluationLogFile, WithABestFromTheFutureIsRefused) {

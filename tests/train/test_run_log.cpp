@@ -160,6 +160,28 @@ TEST(RunLog, TellsSpeedsOfTheStepsSinceTheRowsBefore) {
   EXPECT_NEAR(3 * row.data_wait_s, clock.parts().data_s - before.data_s, 1e-12);
 }
 
+TEST(RunLog, HasTheMemoryAtTheLogPoint) {
+  SmallRun run(small_options(DType::fp32));
+  RunLog log({}, "", "", 10);
+  const RunPosition position{.epochs = {.length = 64, .batch = 32}, .total = 10};
+  RunClock clock;
+  run.step();
+  log.write_rows(*run.trainer, 1, position, clock);
+  constexpr std::int64_t more = 64 << 20;
+  {
+    std::vector<char> taken(more, 'x');  // written, so that it is resident
+    run.step();
+    log.write_rows(*run.trainer, 2, position, clock);
+  }
+  run.step();
+  log.write_rows(*run.trainer, 3, position, clock);
+  const auto& rows = log.history().tail();
+  EXPECT_GE(rows[1].host_bytes, rows[0].host_bytes + more / 2);
+  EXPECT_LE(rows[2].host_bytes, rows[1].host_bytes - more / 2);
+  EXPECT_GE(rows[2].host_peak_bytes, rows[1].host_bytes - more / 16);
+  EXPECT_EQ(rows[0].device_bytes > 0, !memory_is_host);
+}
+
 TEST(RunLog, SaysOnceThatThePeakIsNotKnownAndNoShareOfItFromThenOn) {
   SmallRun run(small_options(DType::fp32));
   Said said;

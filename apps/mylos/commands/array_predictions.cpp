@@ -23,8 +23,9 @@ std::int64_t trajectories_of(const ArrayStore& store) {
 class ArrayPredictions final : public PredictionFile {
  public:
   ArrayPredictions(const std::string& path, const ArrayStore& store, const ArrayOptions& options,
-                   const std::string& checkpoint)
+                   const std::string& checkpoint, const PredictionParts& parts)
       : store_(store),
+        parts_(parts),
         adds_newest_(options.targets_are == TargetsAre::difference),
         points_(options.points_are_samples ? points_of(store, options) : 1) {
     const std::int64_t trajectories = trajectories_of(store);
@@ -34,20 +35,28 @@ class ArrayPredictions final : public PredictionFile {
                          .members = {},
                          .is_one_start = true,
                          .levels = {},
-                         .checkpoint = checkpoint};
+                         .checkpoint = checkpoint,
+                         .parts = {}};
+    for (const PredictionArray& array : parts_.arrays()) {
+      if (array.part == PredictionPart::mean) continue;
+      const bool is_bound = array.part == PredictionPart::lower || array.part == PredictionPart::upper;
+      shape.parts.push_back({array_suffix(array), is_bound ? parts_.coverage : std::nullopt});
+    }
     for (std::int64_t i = 0; i < trajectories; ++i) shape.members.push_back(i);
     for (std::int64_t i = 0; i < windows_; ++i)
       shape.levels.push_back(options.history - 1 + options.ahead + i * options.every);
     file_ = std::make_unique<FieldFile>(path, store, shape);
   }
 
-  void write(const Share& samples, std::span<const float> values) override {
+  void write(const PredictionArray& array, const Share& samples, std::span<const float> values) override {
+    const std::size_t part = parts_.index_of(array);
+    const bool is_deviation = array.part == PredictionPart::standard_deviation;
     const std::size_t width = values.size() / static_cast<std::size_t>(samples.count);
     for (std::int64_t i = 0; i < samples.count; ++i) {
       std::vector<float> sample(values.begin() + i * static_cast<std::ptrdiff_t>(width),
                                 values.begin() + (i + 1) * static_cast<std::ptrdiff_t>(width));
-      if (adds_newest_) add_newest(samples.first + i, sample);
-      put(samples.first + i, sample);
+      if (adds_newest_ && !is_deviation) add_newest(samples.first + i, sample);
+      put(part, samples.first + i, sample);
     }
   }
   void close() override { file_->close(); }
@@ -79,28 +88,29 @@ class ArrayPredictions final : public PredictionFile {
     }
   }
 
-  void put(std::int64_t sample, const std::vector<float>& values) {
+  void put(std::size_t part, std::int64_t sample, const std::vector<float>& values) {
     const std::int64_t window = sample / points_;
     if (points_ == 1) {
-      file_->write(window / windows_, window % windows_, values);
+      file_->write(window / windows_, window % windows_, values, part);
       return;
     }
-    Incomplete& field = incomplete_[window];
+    Incomplete& field = incomplete_[{part, window}];
     field.values.resize(static_cast<std::size_t>(points_) * values.size());
     std::copy(values.begin(), values.end(),
               field.values.begin() + sample % points_ * static_cast<std::ptrdiff_t>(values.size()));
     if (++field.points < points_) return;
-    file_->write(window / windows_, window % windows_, field.values);
-    incomplete_.erase(window);
+    file_->write(window / windows_, window % windows_, field.values, part);
+    incomplete_.erase({part, window});
   }
 
   const ArrayStore& store_;
+  PredictionParts parts_;
   bool adds_newest_;
   std::int64_t points_;       // that are samples; 1: samples are fields
   std::int64_t windows_ = 1;  // of a trajectory
   LevelLayout layout_;
-  std::vector<float> inputs_;  // of a sample
-  std::map<std::int64_t, Incomplete> incomplete_;
+  std::vector<float> inputs_;                                              // of a sample
+  std::map<std::pair<std::size_t, std::int64_t>, Incomplete> incomplete_;  // by part and window
   std::unique_ptr<FieldFile> file_;
 };
 
@@ -116,8 +126,9 @@ bool has_layout_of_predictions(const ArrayStore& store, const ArrayOptions& opti
 
 std::unique_ptr<PredictionFile> make_array_predictions(const std::string& path, const ArrayStore& store,
                                                        const ArrayOptions& options,
-                                                       const std::string& checkpoint) {
-  return std::make_unique<ArrayPredictions>(path, store, options, checkpoint);
+                                                       const std::string& checkpoint,
+                                                       const PredictionParts& parts) {
+  return std::make_unique<ArrayPredictions>(path, store, options, checkpoint, parts);
 }
 
 }  // namespace mylos::app

@@ -1,20 +1,21 @@
 // mylos export RUN MODEL.h5|MODEL.onnx [--type fp32|bf16|fp16] [--opset N] [--best] [--average]
+// [--input-statistics]
 #include <fmt/format.h>
 
 #include "commands.hpp"
+#include "commands/model_output.hpp"
 #include "commands/output_name.hpp"
 #include "commands/trained_model.hpp"
+#include "commands/training_inputs.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
-#include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/config/deck.hpp"
-#include "mylos/data/run/data_paths.hpp"
 #include "mylos/inference/model_file.hpp"
+#include "mylos/inference/stored_network.hpp"
 #include "mylos/interchange/onnx/onnx_file.hpp"
 #include "mylos/interchange/onnx/onnx_network.hpp"
-#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos::app {
 namespace {
@@ -35,6 +36,10 @@ void require_options_apply(const ExportArguments& arguments) {
                  printable(arguments.output));
     return;
   }
+  if (arguments.input_statistics)
+    fail_input(ErrorId::arguments_conflict,
+               "{}: --input-statistics is for model files; name the output MODEL.h5, or leave it out",
+               printable(arguments.output));
   require_onnx();
   if (arguments.type == name_of(DType::bf16))
     fail_input(ErrorId::arguments_conflict,
@@ -58,14 +63,8 @@ void require_replaceable(const CheckpointReader& checkpoint, const std::string& 
         "MODEL.onnx",
         printable(output));
   }
-  if (!has_onnx_name(output)) require_hdf5_name(output);
-  require_file_output(output, "model's", "model.h5");
-  require_other_file(checkpoint.path(), output);
-  if (kind_of_file(output) == FileKind::checkpoint)
-    fail_input(ErrorId::already_exists,
-               "{}: is a checkpoint, which a model file cannot replace; name another file", output);
-  const Options options = read_stored_deck(checkpoint.header().deck, checkpoint.path()).options;
-  require_other_than_data(options.data, output);
+  require_model_output(checkpoint.path(),
+                       read_stored_deck(checkpoint.header().deck, checkpoint.path()).options.data, output);
 }
 
 /// "of step 500", or "of step 500, average of weights,"
@@ -88,12 +87,15 @@ void export_onnx(const CheckpointReader& checkpoint, const ExportArguments& argu
 
 void export_model_file(const CheckpointReader& checkpoint, const ExportArguments& arguments,
                        StoredWeights weights) {
-  const WrittenModel written = write_model_file(checkpoint, arguments.output,
-                                                {.type = exported_type(arguments.type), .weights = weights});
+  ModelFileOptions options{.type = exported_type(arguments.type), .weights = weights};
+  if (arguments.input_statistics) options.inputs = measure_training_inputs(checkpoint);
+  const WrittenModel written = write_model_file(checkpoint, arguments.output, options);
   standard_output(0).line(fmt::format("{}: model {} in {}, {} weights ({}), from {}", arguments.output,
                                       origin_of(checkpoint, arguments.run.average), name_of(written.type),
                                       written.weights, format_bytes(written.weight_bytes),
                                       checkpoint.path()));
+  if (options.inputs)
+    standard_output(0).line(describe_inputs(*options.inputs, read_stored_network(checkpoint).input_names));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // the user allows them. Of arrays as they lie in a file the outputs are written in its layout.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 
@@ -21,6 +22,12 @@
 namespace mylos::app {
 namespace {
 
+PredictionParts parts_of(const TrainedModel& trained) {
+  PredictionParts parts{.has_deviation = trained.model->chain().has_deviations(), .coverage = {}};
+  if (trained.network.calibration) parts.coverage = trained.network.calibration->coverage;
+  return parts;
+}
+
 PredictionShape shape_of(const TrainedModel& trained) {
   const Chain& chain = trained.model->chain();
   const bool of_classes = chain.loss() == LossType::cross_entropy;
@@ -33,7 +40,8 @@ PredictionShape shape_of(const TrainedModel& trained) {
           .names = of_classes ? trained.network.class_names : trained.network.target_names,
           .names_path = of_classes ? "/class_names" : "/target_names",
           .unnamed = of_classes ? "class" : "target",
-          .checkpoint = trained.network.path};
+          .checkpoint = trained.network.path,
+          .parts = parts_of(trained)};
 }
 
 /// What rank 0 writes.
@@ -49,25 +57,40 @@ class Predictions {
     const ArrayOptions& options = trained.network.deck.options.data.arrays;
     const auto arrays = trained.network.data->arrays(DataPart::train);
     if (arrays != nullptr && !is_table(path) && has_layout_of_predictions(*arrays, options))
-      return make_array_predictions(path, *arrays, options, trained.network.path);
+      return make_array_predictions(path, *arrays, options, trained.network.path, parts_of(trained));
     return make_prediction_file(path, shape_of(trained));
   }
 
-  void write(const Share& samples, std::span<float> values) {
+  void write(const Share& samples, std::span<float> values, std::span<float> deviations) {
     interpret_outputs(loss_, outputs_, trained_.network.normalizer, values);
+    interpret_deviations(trained_.network.normalizer, deviations);
+    file_->write({PredictionPart::mean}, samples, values);
+    if (!deviations.empty()) file_->write({PredictionPart::standard_deviation}, samples, deviations);
+    if (trained_.network.calibration) write_bounds(samples, values, deviations);
+    // An output counts once, whether it or its deviation is not finite.
+    for (std::size_t i = 0; i < deviations.size(); ++i)
+      if (!std::isfinite(deviations[i])) values[i] = deviations[i];
     nonfinite_.count(samples.first, values, outputs_);
-    file_->write(samples, values);
   }
 
   [[nodiscard]] const NonFinite& nonfinite() const { return nonfinite_; }
   [[nodiscard]] PredictionFile& file() { return *file_; }
 
  private:
+  void write_bounds(const Share& samples, std::span<const float> values, std::span<const float> deviations) {
+    lower_.resize(values.size());
+    upper_.resize(values.size());
+    trained_.network.calibration->bounds(values, deviations, lower_, upper_);
+    file_->write({PredictionPart::lower}, samples, lower_);
+    file_->write({PredictionPart::upper}, samples, upper_);
+  }
+
   const TrainedModel& trained_;
   LossType loss_;
   std::int64_t outputs_;
   std::unique_ptr<PredictionFile> file_;
   NonFinite nonfinite_;
+  std::vector<float> lower_, upper_;
 };
 
 /// Returns "12 of 200 outputs, in 6 of 100 rows, are inf or NaN, ..."
@@ -109,8 +132,10 @@ ExitCode predict_command(const PredictArguments& arguments) {
   std::optional<Predictions> predictions;
   on_rank_0([&] { predictions.emplace(*trained, arguments.output); });
   const auto pass = trained->pass_over(DataPart::train);
-  predict(trained->context(), ranks, *pass,
-          [&](const Share& samples, std::span<float> values) { predictions->write(samples, values); });
+  predict_distributions(trained->context(), ranks, *pass,
+                        [&](const Share& samples, std::span<float> values, std::span<float> deviations) {
+                          predictions->write(samples, values, deviations);
+                        });
   NonFinite nonfinite;
   if (predictions) nonfinite = predictions->nonfinite();
   ranks.broadcast(&nonfinite, sizeof nonfinite, 0);

@@ -7,14 +7,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <set>
 #include <utility>
 
 #include "commands/output_name.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/column_names.hpp"
 #include "mylos/data/files/file_with_room.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
+#include "mylos/io/hdf5/hdf5_axes.hpp"
 
 namespace mylos::app {
 namespace {
@@ -22,35 +26,59 @@ namespace {
 class Hdf5Predictions final : public PredictionFile {
  public:
   Hdf5Predictions(const std::string& path, const PredictionShape& shape)
-      : outputs_(shape.outputs),
+      : samples_(shape.samples),
+        outputs_(shape.outputs),
+        parts_(shape.parts),
         pending_(path),
-        file_(
-            create_with_room(pending_, shape.samples * outputs_ * static_cast<std::int64_t>(sizeof(float)))),
-        result_(file_.create_dataset("/outputs", DType::fp32, {shape.samples, outputs_})) {
-    file_.write_attribute("/outputs", "meaning", shape.meaning);
+        file_(create_with_room(pending_, samples_ * outputs_ * static_cast<std::int64_t>(sizeof(float)) *
+                                             static_cast<std::int64_t>(parts_.arrays().size()))) {
+    add("/outputs", {samples_, outputs_}, shape.meaning);
     file_.write_attribute("/", "checkpoint", shape.checkpoint);
+    if (parts_.has_deviation)
+      add("/standard_deviation", {samples_, outputs_}, "standard deviation of /outputs");
+    if (parts_.coverage) {
+      add("/lower", {samples_, outputs_}, "lower end of an interval for each output");
+      add("/upper", {samples_, outputs_}, "upper end of an interval for each output");
+      for (const char* name : {"/lower", "/upper"})
+        hdf5::write_number_attribute(file_, name, "coverage", *parts_.coverage);
+    }
+    if (parts_.members > 0) add("/members", {parts_.members, samples_, outputs_}, shape.meaning);
     if (!shape.names.empty()) write_names(file_, shape.names_path, shape.names);
     keep_room(file_);
   }
-  void write(const Share& samples, std::span<const float> values) override {
-    result_.write(samples.first * outputs_, samples.count * outputs_, values.data());
+  void write(const PredictionArray& array, const Share& samples, std::span<const float> values) override {
+    const std::int64_t first = array.member * samples_ + samples.first;
+    datasets_[parts_.index_of({array.part, 0})].write(first * outputs_, samples.count * outputs_,
+                                                      values.data());
   }
   void close() override { file_.close(); }
   void publish() override { pending_.publish(); }
 
  private:
+  /// Datasets come in the order of PredictionParts; the members are one.
+  void add(const char* name, const std::vector<std::int64_t>& dims, const std::string& meaning) {
+    datasets_.push_back(file_.create_dataset(name, DType::fp32, dims));
+    file_.write_attribute(name, "meaning", meaning);
+  }
+
+  std::int64_t samples_;
   std::int64_t outputs_;
+  PredictionParts parts_;
   PendingFile pending_;
   hdf5::File file_;
-  hdf5::Dataset result_;
+  std::vector<hdf5::Dataset> datasets_;
 };
 
-/// Rows come in any order: until the last one is there, each number has the room of the longest, filled up
-/// with spaces.
+/// Numbers come in any order: until the last one is there, each has the room of the longest, filled up with
+/// spaces.
 class CsvPredictions final : public PredictionFile {
  public:
   CsvPredictions(const std::string& path, const PredictionShape& shape)
-      : outputs_(shape.outputs), pending_(path), header_(header_of(shape)) {
+      : outputs_(shape.outputs),
+        parts_(shape.parts),
+        arrays_(static_cast<std::int64_t>(parts_.arrays().size())),
+        pending_(path),
+        header_(header_of(path, shape)) {
     bytes_ = static_cast<std::int64_t>(header_.size()) + shape.samples * row_bytes();
     reserve_space(pending_.temporary(), bytes_);
     descriptor_ = ::open(pending_.temporary().c_str(), O_RDWR | O_CLOEXEC);
@@ -63,26 +91,24 @@ class CsvPredictions final : public PredictionFile {
   CsvPredictions(const CsvPredictions&) = delete;
   CsvPredictions& operator=(const CsvPredictions&) = delete;
 
-  void write(const Share& samples, std::span<const float> values) override {
-    std::string rows;
-    rows.reserve(values.size() * cell_bytes);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const bool ends_row = (i + 1) % static_cast<std::size_t>(outputs_) == 0;
-      rows += fmt::format("{:<{}}{}", fmt::format("{}", values[i]), cell_bytes - 1, ends_row ? '\n' : ',');
+  void write(const PredictionArray& array, const Share& samples, std::span<const float> values) override {
+    const auto first = static_cast<std::int64_t>(parts_.index_of(array));
+    const std::int64_t rows_at_once = std::max<std::int64_t>(1, piece_bytes / row_bytes());
+    for (std::int64_t row = 0; row < samples.count; row += rows_at_once) {
+      const std::int64_t count = std::min(rows_at_once, samples.count - row);
+      write_rows(first, samples.first + row,
+                 values.subspan(static_cast<std::size_t>(row * outputs_),
+                                static_cast<std::size_t>(count * outputs_)));
     }
-    put(rows, static_cast<std::int64_t>(header_.size()) + samples.first * row_bytes());
   }
 
   /// Takes the spaces out, front to back: what is written lies before what is still to be read.
   void close() override {
-    std::string piece(std::size_t{1} << 20, '\0');
     auto end = static_cast<std::int64_t>(header_.size());
     for (std::int64_t first = end; first < bytes_;) {
-      const ssize_t count = ::pread(descriptor_, piece.data(), piece.size(), first);
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) refuse("read");
-      first += count;
-      std::string text = piece.substr(0, static_cast<std::size_t>(count));
+      std::string text(static_cast<std::size_t>(std::min(bytes_ - first, piece_bytes)), '\0');
+      get(text, first);
+      first += static_cast<std::int64_t>(text.size());
       text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
       put(text, end);
       end += static_cast<std::int64_t>(text.size());
@@ -93,23 +119,48 @@ class CsvPredictions final : public PredictionFile {
   void publish() override { pending_.publish(); }
 
  private:
-  static constexpr std::size_t cell_bytes = 20;  // "-1234567900000000" and what separates it from the next
+  static constexpr std::int64_t cell_bytes = 20;  // "-1234567900000000" and what separates it from the next
+  static constexpr std::int64_t piece_bytes = std::int64_t{1} << 20;
 
-  [[nodiscard]] std::int64_t row_bytes() const { return outputs_ * static_cast<std::int64_t>(cell_bytes); }
+  [[nodiscard]] std::int64_t row_bytes() const { return outputs_ * arrays_ * cell_bytes; }
 
+  /// Writes the column `first` of each target's columns in the rows from `first_row` on.
+  void write_rows(std::int64_t first, std::int64_t first_row, std::span<const float> values) {
+    const std::int64_t place = static_cast<std::int64_t>(header_.size()) + first_row * row_bytes();
+    std::string rows(
+        values.size() / static_cast<std::size_t>(outputs_) * static_cast<std::size_t>(row_bytes()), ' ');
+    if (arrays_ > 1) get(rows, place);  // the cells of the other columns
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::int64_t column = static_cast<std::int64_t>(i) % outputs_ * arrays_ + first;
+      const std::int64_t row = static_cast<std::int64_t>(i) / outputs_;
+      const char end = column + 1 == outputs_ * arrays_ ? '\n' : ',';
+      fmt::format_to(rows.data() + row * row_bytes() + column * cell_bytes, "{:<{}}{}",
+                     fmt::format("{}", values[i]), cell_bytes - 1, end);
+    }
+    put(rows, place);
+  }
   static std::string quoted(const std::string& name) {
     if (name.find_first_of(",;\"\t\r ") == std::string::npos) return name;
     std::string text = "\"";
     for (const char each : name) text += each == '"' ? "\"\"" : std::string(1, each);
     return text + '"';
   }
-  static std::string header_of(const PredictionShape& shape) {
+  /// The columns of a target stand side by side.
+  static std::string header_of(const std::string& path, const PredictionShape& shape) {
     const bool has_names = static_cast<std::int64_t>(shape.names.size()) == shape.outputs;
     std::string line;
+    std::set<std::string> names;
     for (std::int64_t i = 0; i < shape.outputs; ++i) {
-      if (i > 0) line += ',';
-      line += has_names ? quoted(shape.names[static_cast<std::size_t>(i)])
-                        : fmt::format("{}_{}", shape.unnamed, i);
+      const std::string target =
+          has_names ? shape.names[static_cast<std::size_t>(i)] : fmt::format("{}_{}", shape.unnamed, i);
+      for (const PredictionArray& array : shape.parts.arrays()) {
+        const std::string name = target + column_suffix(array);
+        if (!names.insert(name).second && array.part != PredictionPart::mean) {
+          fail_input(ErrorId::bad_names, "{}: two columns would be called '{}'; name an HDF5 file, {}", path,
+                     printable(name), std::filesystem::path(path).replace_extension(".h5").string());
+        }
+        line += (line.empty() ? "" : ",") + quoted(name);
+      }
     }
     return line + '\n';
   }
@@ -127,7 +178,20 @@ class CsvPredictions final : public PredictionFile {
     }
   }
 
+  /// Reads as many bytes as `text` has.
+  void get(std::string& text, std::int64_t place) const {
+    for (std::size_t done = 0; done < text.size();) {
+      const ssize_t count = ::pread(descriptor_, text.data() + done, text.size() - done,
+                                    place + static_cast<std::int64_t>(done));
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) refuse("read");
+      done += static_cast<std::size_t>(count);
+    }
+  }
+
   std::int64_t outputs_;
+  PredictionParts parts_;
+  std::int64_t arrays_;  // columns of a target
   PendingFile pending_;
   std::string header_;
   std::int64_t bytes_ = 0;

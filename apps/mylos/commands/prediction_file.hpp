@@ -1,4 +1,8 @@
 // Where predictions go: HDF5, or CSV where the file is called .csv.
+//
+// HDF5 has /outputs [samples, outputs], on request /standard_deviation, /lower and /upper of the same shape,
+// and /members [members, samples, outputs]. A table has the columns NAME, NAME_sd, NAME_lower, NAME_upper and
+// NAME_member_0, ... of each target.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "commands/prediction_parts.hpp"
 #include "mylos/data/feed/share.hpp"
 
 namespace mylos::app {
@@ -20,6 +25,7 @@ struct PredictionShape {
   std::string names_path;          // of them in HDF5, "/target_names"
   std::string unnamed;             // in CSV: "output" for columns output_0, output_1 ...
   std::string checkpoint;
+  PredictionParts parts = {};
 };
 
 /// Appears as a whole, or not at all. Throws Error (failed) where the disk has no room, before anything is
@@ -27,16 +33,16 @@ struct PredictionShape {
 class PredictionFile {
  public:
   virtual ~PredictionFile() = default;
-  /// Rows of the samples, in any order.
-  virtual void write(const Share& samples, std::span<const float> values) = 0;
-  /// After the last row.
+  /// Rows of the samples in one of the file's arrays, in any order.
+  virtual void write(const PredictionArray& array, const Share& samples, std::span<const float> values) = 0;
+  /// After the last row of every array.
   virtual void close() = 0;
   /// Waits for the disk, without HDF5 or MPI.
   virtual void publish() = 0;
 };
 
 /// As the name says: a line of names and a line for each sample in a file called .csv, else HDF5. Throws
-/// Error (bad_input) of require_hdf5_name().
+/// Error (bad_input) of require_hdf5_name(), and where two columns of a table would have one name.
 [[nodiscard]] std::unique_ptr<PredictionFile> make_prediction_file(const std::string& path,
                                                                    const PredictionShape& shape);
 

@@ -135,7 +135,8 @@ class Levels {
                          .members = {},
                          .is_one_start = true,
                          .levels = {},
-                         .checkpoint = network.path};
+                         .checkpoint = network.path,
+                         .parts = {}};
     for (std::int64_t member = 0; member < data_.members(); ++member) {
       const RolloutMember& one = data_.member(member);
       shape.members.push_back(one.trajectory);

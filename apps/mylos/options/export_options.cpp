@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "launch/usage.hpp"
+#include "mylos/inference/input_check.hpp"
 #include "mylos/interchange/onnx/onnx_builder.hpp"
 #include "options/options.hpp"
 
@@ -25,6 +26,11 @@ void add_export(CLI::App& app, ExportArguments& arguments, Command& command) {
                    fmt::format("ONNX: the version of its operators, {} to {} (default: {})", min_onnx_opset,
                                max_onnx_opset, default_onnx_opset))
       ->check(integer_from(min_onnx_opset, max_onnx_opset));
+  exported->add_flag(
+      "--input-statistics", arguments.input_statistics,
+      fmt::format("MODEL.h5: read the training data, and store mean and covariance of the inputs (at "
+                  "most {}), by which programs recognise inputs far from them",
+                  max_distance_inputs));
   exported->add_flag("--best", arguments.run.best, best_meaning);
   exported->add_flag("--average", arguments.run.average, "The weights' moving average (optimizer.average)");
   exported->footer(

@@ -14,12 +14,14 @@ namespace mylos::app {
 using Command = std::function<ExitCode()>;
 
 void add_advise(CLI::App& app, AdviseArguments& arguments, Command& command);
+void add_calibrate(CLI::App& app, CalibrateArguments& arguments, Command& command);
 void add_convert(CLI::App& app, ConvertArguments& arguments, Command& command);
 void add_data(CLI::App& app, DataArguments& arguments, Command& command);
 void add_export(CLI::App& app, ExportArguments& arguments, Command& command);
 void add_init(CLI::App& app, InitArguments& arguments, Command& command);
 void add_report(CLI::App& app, ReportArguments& arguments, Command& command);
 void add_rollout(CLI::App& app, RolloutArguments& arguments, Command& command);
+void add_sweep(CLI::App& app, SweepArguments& arguments, const StopSources& stop, Command& command);
 /// Adds `types` and `check-precision`.
 void add_precision(CLI::App& app, CheckPrecisionArguments& arguments, Command& command);
 

@@ -35,6 +35,9 @@ enum Column : std::size_t {
   communication_s,
   data_wait_s,
   elapsed_s,
+  host_bytes,
+  host_peak_bytes,
+  device_bytes,
   columns
 };
 const std::vector<std::string>& column_names() {
@@ -50,16 +53,28 @@ const std::vector<std::string>& column_names() {
                                               "model_flop_utilisation",
                                               "communication_s",
                                               "data_wait_s",
-                                              "elapsed_s"};
+                                              "elapsed_s",
+                                              "host_bytes",
+                                              "host_peak_bytes",
+                                              "device_bytes"};
   return names;
 }
 
 /// The columns that are drawn.
 const std::vector<std::string>& curve_names() {
-  static const std::vector<std::string> names{
-      "loss",          "lr",           "gradient_norm",          "scale",
-      "samples_per_s", "tokens_per_s", "model_flop_utilisation", "communication_s",
-      "data_wait_s",   "compute_s"};
+  static const std::vector<std::string> names{"loss",
+                                              "lr",
+                                              "gradient_norm",
+                                              "scale",
+                                              "samples_per_s",
+                                              "tokens_per_s",
+                                              "model_flop_utilisation",
+                                              "communication_s",
+                                              "data_wait_s",
+                                              "compute_s",
+                                              "host_bytes",
+                                              "host_peak_bytes",
+                                              "device_bytes"};
   return names;
 }
 
@@ -119,7 +134,10 @@ class History {
         values[utilisation] > 0 ? values[utilisation] : missing,
         values[communication_s],
         values[data_wait_s],
-        batch_ > 0 && values[samples_per_s] > 0 ? std::fmax(0.0, compute) : missing};
+        batch_ > 0 && values[samples_per_s] > 0 ? std::fmax(0.0, compute) : missing,
+        values[host_bytes] > 0 ? values[host_bytes] : missing,
+        values[host_peak_bytes] > 0 ? values[host_peak_bytes] : missing,
+        values[device_bytes] > 0 ? values[device_bytes] : missing};
     curves_.add(at, curve_values);
     return true;
   }

@@ -1,58 +1,23 @@
 #include "run_parts.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
 
-#include "run_folder.hpp"
+#include "known_document.hpp"
 
 namespace mylos::app {
 namespace {
 
-// Larger files are not from Mylos; these limits bound the memory of reading.
+// These limits bound the memory of reading.
 constexpr std::size_t max_plan_bytes = std::size_t{4} << 20;
 constexpr std::size_t max_summary_bytes = std::size_t{64} << 10;
 constexpr std::size_t max_memory_parts = 64;
-constexpr std::size_t max_part_name_bytes = 200;
 
-/// A JSON document of a run, as this version knows it.
-struct KnownDocument {
-  const char* file;
-  const char* format;
-  double version;
-  std::size_t max_bytes;
-};
 constexpr KnownDocument known_plan{"plan.json", "mylos-plan", 1, max_plan_bytes};
 constexpr KnownDocument known_summary{"summary.json", "mylos-summary", 1, max_summary_bytes};
 
-/// Members with the names of this version are shown, from any version.
-void note_other_version(const ordered_json& document, const KnownDocument& known, ordered_json& notes) {
-  const std::string format = text_member(document, "format");
-  const double version = number_member(document, "version", known.version);
-  if (format.empty() || (format == known.format && version == known.version)) return;
-  notes.push_back(
-      fmt::format("{}: is \"{}\", version {}, and this program knows \"{}\", version {}: shown as far as it "
-                  "is understood",
-                  known.file, format.substr(0, max_part_name_bytes), version, known.format, known.version));
-}
-
-/// Null and a note if it is not a JSON object.
-ordered_json read_object(const std::string& folder, const KnownDocument& known, ordered_json& notes) {
-  SmallFile file = read_small_file(folder + "/" + known.file, known.max_bytes);
-  if (!file.exists) return nullptr;
-  if (file.problem.empty()) {
-    ordered_json document = ordered_json::parse(file.text, nullptr, false);
-    if (document.is_object()) {
-      note_other_version(document, known, notes);
-      return document;
-    }
-    file.problem = "is not whole, or no JSON";
-  }
-  notes.push_back(fmt::format("{}: {}: left out", known.file, file.problem));
-  return nullptr;
-}
-
 void add_part(ordered_json& parts, const std::string& name, double bytes) {
   if (bytes > 0 && parts.size() < max_memory_parts)
-    parts.push_back({{"name", name.substr(0, max_part_name_bytes)}, {"bytes", bytes}});
+    parts.push_back({{"name", name.substr(0, max_shown_bytes)}, {"bytes", bytes}});
 }
 
 /// The operations that a plan executes more than once.

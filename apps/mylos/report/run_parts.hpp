@@ -47,6 +47,11 @@ namespace mylos::app {
 /// recomputed_blocks}.
 [[nodiscard]] ordered_json plan_of(const std::string& folder, ordered_json& notes);
 
+/// advice.json, what `mylos advise --json` printed for the deck: {ranks, batch, steps, rounds, computed_by,
+/// trials: [{compute, recompute, obstacle} or {compute, recompute, median_step_s, ...}], compute, recompute,
+/// verdict, reasons}.
+[[nodiscard]] ordered_json advice_of(const std::string& folder, ordered_json& notes);
+
 /// The numbers and texts of summary.json; {} if there is none.
 [[nodiscard]] ordered_json summary_of(const std::string& folder, ordered_json& notes);
 

@@ -91,6 +91,7 @@ RunReport report_of(const std::string& folder, const ReportBounds& bounds) {
   document["health"] = health_of(folder, runs_on, bounds.cells, notes);
   document["events"] = std::move(events);
   document["plan"] = plan_of(folder, notes);
+  document["advice"] = advice_of(folder, notes);
   document["summary"] = summary;
   const std::string in_effect = deck_in_effect(folder, deck.file.text, notes);
   document["layers"] = in_effect.empty() ? ordered_json() : layers_of(in_effect, notes);

@@ -9,8 +9,10 @@
 
 namespace mylos {
 
+/// Of half.
 template <>
 inline constexpr DType dtype_of<half> = DType::fp16;
+/// Of bfloat16.
 template <>
 inline constexpr DType dtype_of<bfloat16> = DType::bf16;
 

@@ -10,21 +10,23 @@
 
 namespace mylos {
 
+/// The widths of a floating-point number's parts.
 struct FloatLayout {
-  int exponent_bits;
+  int exponent_bits;  // of the biased exponent
   int fraction_bits;  // as stored, without the implicit leading 1
 };
 
+/// What follows from a layout.
 struct FloatLimits {
-  FloatLayout layout;
-  int bits;
-  int binary_digits;   ///< of a normal number, with the implicit leading 1
-  int decimal_digits;  ///< decimal numbers of this many digits survive a round trip
-  int min_exponent;    ///< of normal numbers; the smallest is 1 × 2^min_exponent
-  int max_exponent;    ///< of the largest number
-  double largest;
-  double smallest_normal;
-  double smallest_subnormal;
+  FloatLayout layout;         // of which these are the limits
+  int bits;                   // of a number, with its sign
+  int binary_digits;          ///< of a normal number, with the implicit leading 1
+  int decimal_digits;         ///< decimal numbers of this many digits survive a round trip
+  int min_exponent;           ///< of normal numbers; the smallest is 1 × 2^min_exponent
+  int max_exponent;           ///< of the largest number
+  double largest;             // finite number
+  double smallest_normal;     // positive number with all digits
+  double smallest_subnormal;  // positive number
   double epsilon;  ///< distance from 1 to the next number; the relative rounding error is at most half of it
 };
 
@@ -36,6 +38,7 @@ struct FloatLimits {
   return power;
 }
 
+/// Returns the limits of a layout of at most double's widths.
 [[nodiscard]] constexpr FloatLimits limits_of(FloatLayout layout) {
   const int max_exponent = (1 << (layout.exponent_bits - 1)) - 1;
   const int min_exponent = 1 - max_exponent;

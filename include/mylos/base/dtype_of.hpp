@@ -8,11 +8,13 @@
 
 namespace mylos {
 
+/// A type as a value, for dispatch().
 template <class T>
 struct TypeTag {
-  using type = T;
+  using type = T;  // the type
 };
 
+/// T is one of the types.
 template <class T, class... Types>
 concept OneOf = (std::is_same_v<T, Types> || ...);
 
@@ -32,6 +34,7 @@ template <OneOf<float, double, std::int32_t, std::int64_t, std::uint8_t, std::ui
 }
 }  // namespace detail
 
+/// The DType of T: float, double, an integer of 32 or 64 bits, or an unsigned one of 8 or 16 bits.
 template <class T>
 inline constexpr DType dtype_of = detail::arithmetic_dtype<T>();
 

@@ -26,6 +26,7 @@ enum class ExitCode : int {
 /// The exception that reports every failure. The message says what is wrong, where, and what would be right.
 class Error : public std::runtime_error {
  public:
+  /// `message` without the id's name, which what() appends.
   Error(ExitCode code, ErrorId id, std::string_view message);
 
   /// `exception` itself if it is an Error; otherwise an Error of code `failed` with its text: out-of-memory
@@ -38,7 +39,9 @@ class Error : public std::runtime_error {
   /// The same cause, reported with more context: `message` replaces message().
   [[nodiscard]] Error with(std::string_view message) const { return {code_, id_, message}; }
 
+  /// Returns whose fault it is, as the command's exit code.
   [[nodiscard]] ExitCode code() const noexcept { return code_; }
+  /// Returns the cause, by which programs distinguish errors (docs/errors.md).
   [[nodiscard]] ErrorId id() const noexcept { return id_; }
   /// what() is this and the id's name: "deck.toml:3: unknown key 'run.step' [unknown-key]".
   [[nodiscard]] std::string_view message() const noexcept { return {what(), length_}; }

@@ -14,6 +14,7 @@ namespace mylos {
 
 namespace float16 {
 
+/// Returns the bits of the nearest half.
 KOKKOS_INLINE_FUNCTION std::uint16_t half_bits(float value) {
   const auto bits = Kokkos::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits & 0x80000000u;
@@ -30,6 +31,7 @@ KOKKOS_INLINE_FUNCTION std::uint16_t half_bits(float value) {
   return static_cast<std::uint16_t>(result | (sign >> 16));
 }
 
+/// Returns the float of a half's bits; exact.
 KOKKOS_INLINE_FUNCTION float float_from_half_bits(std::uint16_t value) {
   const std::uint32_t wide = value;
   const std::uint32_t shifted = (wide & 0x7fffu) << 13;
@@ -43,6 +45,7 @@ KOKKOS_INLINE_FUNCTION float float_from_half_bits(std::uint16_t value) {
   return Kokkos::bit_cast<float>(result | ((wide & 0x8000u) << 16));
 }
 
+/// Returns the bits of the nearest bfloat16.
 KOKKOS_INLINE_FUNCTION std::uint16_t bfloat16_bits(float value) {
   const auto bits = Kokkos::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
@@ -50,6 +53,7 @@ KOKKOS_INLINE_FUNCTION std::uint16_t bfloat16_bits(float value) {
   return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
 }
 
+/// Returns the float of a bfloat16's bits; exact.
 KOKKOS_INLINE_FUNCTION float float_from_bfloat16_bits(std::uint16_t value) {
   return Kokkos::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
 }
@@ -62,9 +66,11 @@ KOKKOS_INLINE_FUNCTION float to_float(half value) {
   return Kokkos::Experimental::cast_from_half<float>(value);
 }
 #else
+/// IEEE binary16, where Kokkos has no type of 16 bits.
 struct half {
-  std::uint16_t bits;
+  std::uint16_t bits;  // sign, 5 bits of exponent, 10 of fraction
 };
+/// Returns the value; exact.
 KOKKOS_INLINE_FUNCTION float to_float(half value) {
   return float16::float_from_half_bits(value.bits);
 }
@@ -76,14 +82,17 @@ KOKKOS_INLINE_FUNCTION float to_float(bfloat16 value) {
   return Kokkos::Experimental::cast_from_bhalf<float>(value);
 }
 #else
+/// The upper half of a float, where Kokkos has no such type.
 struct bfloat16 {
-  std::uint16_t bits;
+  std::uint16_t bits;  // sign, 8 bits of exponent, 7 of fraction
 };
+/// Returns the value; exact.
 KOKKOS_INLINE_FUNCTION float to_float(bfloat16 value) {
   return float16::float_from_bfloat16_bits(value.bits);
 }
 #endif
 
+/// Returns the value.
 KOKKOS_INLINE_FUNCTION float to_float(float value) {
   return value;
 }
@@ -94,11 +103,13 @@ static_assert(sizeof(half) == 2 && sizeof(bfloat16) == 2, "16-bit types must tak
 template <class T>
 KOKKOS_INLINE_FUNCTION T from_float(float value);
 
+/// Returns the value.
 template <>
 KOKKOS_INLINE_FUNCTION float from_float<float>(float value) {
   return value;
 }
 
+/// Rounds to half.
 template <>
 KOKKOS_INLINE_FUNCTION half from_float<half>(float value) {
 #if defined(KOKKOS_HALF_T_IS_FLOAT) && !KOKKOS_HALF_T_IS_FLOAT
@@ -108,6 +119,7 @@ KOKKOS_INLINE_FUNCTION half from_float<half>(float value) {
 #endif
 }
 
+/// Rounds to bfloat16.
 template <>
 KOKKOS_INLINE_FUNCTION bfloat16 from_float<bfloat16>(float value) {
 #if defined(KOKKOS_BHALF_T_IS_FLOAT) && !KOKKOS_BHALF_T_IS_FLOAT
@@ -120,10 +132,13 @@ KOKKOS_INLINE_FUNCTION bfloat16 from_float<bfloat16>(float value) {
 /// Unit roundoff u: rounding to T has a relative error of at most u (normal range).
 template <class T>
 inline constexpr double unit_roundoff = 0;
+/// Of float.
 template <>
 inline constexpr double unit_roundoff<float> = 5.9604644775390625e-08;  // 2^-24
+/// Of half.
 template <>
 inline constexpr double unit_roundoff<half> = 4.8828125e-04;  // 2^-11
+/// Of bfloat16.
 template <>
 inline constexpr double unit_roundoff<bfloat16> = 3.90625e-03;  // 2^-8
 

@@ -27,10 +27,13 @@ enum class Instructions {
 /// Returns the sets that both this build and this processor support, the fastest last. At least one.
 [[nodiscard]] std::vector<Instructions> available_instructions();
 
+/// Returns whether both this build and this processor support the set.
 [[nodiscard]] bool is_available(Instructions instructions);
 
+/// Returns the fastest available set.
 [[nodiscard]] Instructions best_instructions();
 
+/// Returns the set that vector code uses now.
 [[nodiscard]] Instructions instructions_in_use();
 
 /// Selects the instruction set of all vector code. Must not be called while a kernel runs. Existing GEMM

@@ -23,12 +23,16 @@ class BasicTensor {
   using Element = std::conditional_t<std::is_const_v<Void>, const T, T>;
 
  public:
+  /// A Kokkos view of the elements, [rows, columns].
   template <class T>
   using MatrixView = Kokkos::View<T**, Kokkos::LayoutRight, Device, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  /// A Kokkos view of the elements, one behind the other.
   template <class T>
   using FlatView = Kokkos::View<T*, Kokkos::LayoutRight, Device, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
+  /// An empty tensor: no memory.
   BasicTensor() = default;
+  /// `data`: device memory of rows * columns elements, which must outlive the tensor.
   BasicTensor(Void* data, DType type, std::int64_t rows, std::int64_t columns)
       : data_(data), type_(type), rows_(rows), columns_(columns) {}
   /// Converts a Tensor to a ConstTensor.
@@ -37,12 +41,19 @@ class BasicTensor {
   BasicTensor(const BasicTensor<Other>& other)  // NOLINT: converts
       : BasicTensor(other.data(), other.type(), other.rows(), other.columns()) {}
 
+  /// Returns the element type.
   [[nodiscard]] DType type() const { return type_; }
+  /// Returns the number of rows.
   [[nodiscard]] std::int64_t rows() const { return rows_; }
+  /// Returns the elements of a row.
   [[nodiscard]] std::int64_t columns() const { return columns_; }
+  /// Returns the number of elements.
   [[nodiscard]] std::int64_t size() const { return rows_ * columns_; }
+  /// Returns the bytes of all elements.
   [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(size()) * size_of(type_); }
+  /// Returns whether the tensor has no memory.
   [[nodiscard]] bool empty() const { return data_ == nullptr; }
+  /// Returns the first element's address.
   [[nodiscard]] Void* data() const { return data_; }
 
   /// Returns the elements. Throws Error if the tensor has another element type.
@@ -53,11 +64,13 @@ class BasicTensor {
     }
     return static_cast<Element<T>*>(data_);
   }
+  /// Returns the elements as a view [rows, columns]. Throws as as().
   template <class T>
   [[nodiscard]] MatrixView<Element<T>> matrix() const {
     return MatrixView<Element<T>>(as<T>(), static_cast<std::size_t>(rows_),
                                   static_cast<std::size_t>(columns_));
   }
+  /// Returns the elements as a view of one dimension. Throws as as().
   template <class T>
   [[nodiscard]] FlatView<Element<T>> flat() const {
     return FlatView<Element<T>>(as<T>(), static_cast<std::size_t>(size()));
@@ -83,7 +96,9 @@ class BasicTensor {
   std::int64_t columns_ = 0;
 };
 
+/// A matrix that may be written.
 using Tensor = BasicTensor<void>;
+/// A matrix that is only read.
 using ConstTensor = BasicTensor<const void>;
 
 }  // namespace mylos

@@ -13,11 +13,12 @@ inline constexpr std::array<std::string_view, 2> communication_backends{"mpi", "
 /// The type in which ranks exchange gradients. automatic: bfloat16 as bfloat16, half and float as float.
 enum class ReduceType { automatic, compute, fp32 };
 
+/// [communication]: the same on all ranks.
 struct CommunicationOptions {
-  std::string backend = "auto";   // or one of communication_backends
-  std::int64_t bucket_bytes = 0;  // 0 = auto: see make_parameter_layout()
-  ReduceType reduce_type = ReduceType::automatic;
-  double timeout_s = 300;
+  std::string backend = "auto";                    // or one of communication_backends
+  std::int64_t bucket_bytes = 0;                   // 0 = auto: see make_parameter_layout()
+  ReduceType reduce_type = ReduceType::automatic;  // of gradients on their way; they are summed in float
+  double timeout_s = 300;                          // seconds that a rank waits for the others before all end
 
   bool operator==(const CommunicationOptions&) const = default;
 };

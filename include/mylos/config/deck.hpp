@@ -15,8 +15,9 @@
 
 namespace mylos {
 
+/// A deck that was read.
 struct Deck {
-  Options options;
+  Options options;       // with every default filled in
   std::string resolved;  // TOML that gives the same options when it is read
   Places places = {};    // of the keys that the deck gives
 };

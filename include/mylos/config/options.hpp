@@ -13,20 +13,21 @@
 
 namespace mylos {
 
+/// A deck's sections. A program may fill them without a deck; the trainer checks them then.
 struct Options {
-  RunOptions run;
-  InitialOptions initial;
-  DataOptions data;
-  ModelOptions model;
-  RolloutOptions rollout;
-  PrecisionOptions precision;
-  MemoryOptions memory;
-  OptimizerOptions optimizer;
-  ScheduleOptions schedule;
-  CommunicationOptions communication;
-  CheckpointOptions checkpoint;
-  KernelOptions kernels;
-  HealthOptions health;
+  RunOptions run;                      // [run]
+  InitialOptions initial;              // [initial]
+  DataOptions data;                    // [data]
+  ModelOptions model;                  // [model]
+  RolloutOptions rollout;              // [rollout]
+  PrecisionOptions precision;          // [precision]
+  MemoryOptions memory;                // [memory]
+  OptimizerOptions optimizer;          // [optimizer]
+  ScheduleOptions schedule;            // [schedule]
+  CommunicationOptions communication;  // [communication]
+  CheckpointOptions checkpoint;        // [checkpoint]
+  KernelOptions kernels;               // [kernels]
+  HealthOptions health;                // [health]
 
   bool operator==(const Options&) const = default;
 };

@@ -17,7 +17,9 @@ namespace mylos {
 
 /// The axes with a meaning; all others are axes of the grid.
 inline constexpr std::string_view sample_axis = "sample";
+/// Levels in time, which windows take.
 inline constexpr std::string_view time_axis = "time";
+/// Values at a point.
 inline constexpr std::string_view channel_axis = "channel";
 
 /// Returns whether points of a sample's grid lie along the axis.
@@ -27,40 +29,42 @@ inline constexpr std::string_view channel_axis = "channel";
 
 /// The axes of one array, in the file's order: {"time", "y", "x"}.
 struct ArrayAxes {
-  std::string array;
-  std::vector<std::string> axes;
+  std::string array;              // its path in the files: "/u"
+  std::vector<std::string> axes;  // "sample", "time", "channel", or any name of an axis of the grid
   bool operator==(const ArrayAxes&) const = default;
 };
 
 /// A part of an axis, with the meaning of Python's slices: negative numbers count from the end, and parts
 /// outside the axis are cut off. `step` is at least 1.
 struct AxisSlice {
-  std::string axis;
-  std::optional<std::int64_t> begin = std::nullopt;
-  std::optional<std::int64_t> end = std::nullopt;
-  std::int64_t step = 1;
+  std::string axis;                                  // its name in `axes`
+  std::optional<std::int64_t> begin = std::nullopt;  // the first index; none: 0
+  std::optional<std::int64_t> end = std::nullopt;    // behind the last index; none: the length
+  std::int64_t step = 1;                             // between two indices
   bool operator==(const AxisSlice&) const = default;
 };
 
 /// state: the values of the later level; difference: that minus the values of the newest level of the inputs.
 enum class TargetsAre { state, difference };
 
+/// [data.arrays]: which arrays of a file are inputs and targets, and what a sample is.
 struct ArrayOptions {
   std::vector<std::string> inputs;          // paths of arrays in the files: "/u"; empty: no [data.arrays]
   std::vector<std::string> targets;         // likewise; empty: inputs alone
   std::vector<std::string> constants = {};  // arrays without the axis time: joined to every sample
   /// Of every array that `axes_of` does not name. Constants lack its axes "sample" and "time".
   std::vector<std::string> axes = {};
-  std::vector<ArrayAxes> axes_of = {};
-  std::int64_t history = 1;  // levels in time of the inputs
-  std::int64_t ahead = 1;    // levels from the newest one of the inputs to the targets
-  std::int64_t every = 1;    // levels from the beginning of a window to that of the next
-  std::vector<AxisSlice> slice = {};
-  TargetsAre targets_are = TargetsAre::state;
-  bool points_are_samples = false;            // each point of the grid is a sample
-  std::optional<double> fill = std::nullopt;  // data.fill: replaces NaN and fill values; nothing: an error
-  std::string statistics = {};                // data.statistics: a file that keeps them; empty: none
+  std::vector<ArrayAxes> axes_of = {};         // of arrays with other axes
+  std::int64_t history = 1;                    // levels in time of the inputs
+  std::int64_t ahead = 1;                      // levels from the newest one of the inputs to the targets
+  std::int64_t every = 1;                      // levels from the beginning of a window to that of the next
+  std::vector<AxisSlice> slice = {};           // of every array that has the axis
+  TargetsAre targets_are = TargetsAre::state;  // what the network learns
+  bool points_are_samples = false;             // each point of the grid is a sample
+  std::optional<double> fill = std::nullopt;   // data.fill: replaces NaN and fill values; nothing: an error
+  std::string statistics = {};                 // data.statistics: a file that keeps them; empty: none
 
+  /// Returns whether the deck has [data.arrays].
   [[nodiscard]] bool given() const { return !inputs.empty(); }
   /// Returns the axes of an array, in the file's order; empty if none are given.
   [[nodiscard]] std::vector<std::string> axes_for(std::string_view array) const {

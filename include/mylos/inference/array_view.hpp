@@ -23,26 +23,27 @@ enum class ElementType : std::uint8_t { fp32, fp64, fp16, bf16 };
 /// The number of extents that an array may have is 1 to this.
 inline constexpr int max_array_rank = 5;
 
+/// An entry per dimension; those behind the rank do not count.
 using ArrayExtents = std::array<std::int64_t, max_array_rank>;
 
 /// Elements that are only read. The element of indices i is at data + sum of i[d] · strides[d] elements.
 struct ConstArray {
-  const void* data = nullptr;
-  ElementType type = ElementType::fp32;
-  int rank = 0;
-  ArrayExtents extents{};  // the first `rank` count
-  ArrayExtents strides{};  // in elements; of a dimension of extent 0 or 1 it is not used
-  bool on_device = false;  // true: memory that the host cannot read, in a build for devices
+  const void* data = nullptr;            // of the element whose indices are 0
+  ElementType type = ElementType::fp32;  // of each element
+  int rank = 0;                          // dimensions, 1 to max_array_rank
+  ArrayExtents extents{};                // the first `rank` count
+  ArrayExtents strides{};                // in elements; of a dimension of extent 0 or 1 it is not used
+  bool on_device = false;                // true: memory that the host cannot read, in a build for devices
 };
 
 /// Elements that are written.
 struct Array {
-  void* data = nullptr;
-  ElementType type = ElementType::fp32;
-  int rank = 0;
-  ArrayExtents extents{};
-  ArrayExtents strides{};
-  bool on_device = false;
+  void* data = nullptr;                  // as of ConstArray, and so the other members
+  ElementType type = ElementType::fp32;  // of each element
+  int rank = 0;                          // dimensions
+  ArrayExtents extents{};                // the first `rank` count
+  ArrayExtents strides{};                // in elements, at least 1
+  bool on_device = false;                // memory that the host cannot read
 };
 
 namespace detail {

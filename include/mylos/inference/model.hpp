@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/inference/array_view.hpp"
+#include "mylos/inference/input_check.hpp"
 
 namespace mylos {
 
@@ -50,7 +52,7 @@ struct InferenceBytes {
 enum class Units : std::uint8_t {
   data,     // those of the training data, as in `mylos predict`: inputs are scaled as in training, outputs
             // are targets in their own units, or probabilities of a cross-entropy
-  network,  // what the network reads and writes: scaled values, logits
+  network,  // what the network reads and writes: scaled values (of "gaussian" the means), logits
 };
 
 /// How a model is loaded.
@@ -60,6 +62,15 @@ struct LoadOptions {
   /// The shape of a sample on another grid than that of the training: extents, then channels. Empty: that of
   /// the training. Layers with weights for each point of a grid (dense) have only that one.
   std::vector<std::int64_t> shape = {};
+};
+
+/// Outputs and how uncertain they are: arrays like `y` of Model::infer(). Those without a value are not
+/// computed.
+struct UncertainArrays {
+  Array mean = {};
+  std::optional<Array> deviation = std::nullopt;
+  std::optional<Array> lower = std::nullopt;
+  std::optional<Array> upper = std::nullopt;
 };
 
 class Model {
@@ -99,6 +110,57 @@ class Model {
   /// The same for arrays that are described at run time.
   void infer(const Execution& exec, const ConstArray& x, const Array& y, Units units = Units::data);
 
+  /// Computes outputs in data units with their standard deviations, of networks that predict them
+  /// (model.loss = "gaussian"), and with the bounds of intervals, of files that `mylos calibrate` wrote: the
+  /// target of a sample like those of the calibration lies in its interval with the probability coverage().
+  /// Deviations and bounds are floats as `mylos predict` writes them. Otherwise as infer(); all arrays have
+  /// samples of outputs, and none may overlap another.
+  ///
+  /// Throws Error as infer() does, and bad_input: missing_dataset where the network predicts no deviations,
+  /// or the file has no calibration, and `y` asks for them.
+  void infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y);
+  template <ArrayView Inputs, ArrayView Outputs>
+  void infer_deviation(const Execution& exec, const Inputs& x, const Outputs& y, const Outputs& deviation) {
+    infer_uncertain(exec, const_array_of(x), {.mean = array_of(y), .deviation = array_of(deviation)});
+  }
+  template <ArrayView Inputs, ArrayView Outputs>
+  void infer_bounds(const Execution& exec, const Inputs& x, const Outputs& y, const Outputs& lower,
+                    const Outputs& upper) {
+    infer_uncertain(exec, const_array_of(x),
+                    {.mean = array_of(y), .lower = array_of(lower), .upper = array_of(upper)});
+  }
+  /// Returns whether the network predicts standard deviations.
+  [[nodiscard]] bool has_deviations() const;
+  /// Returns the probability of the intervals; 0: the file has no calibration.
+  [[nodiscard]] double coverage() const;
+
+  /// Says of each sample of `x` whether it is like those of the training (input_check.hpp). Inputs are in
+  /// data units. `flags`: a Kokkos view of std::uint8_t with the dimensions of `x` before those of a sample,
+  /// or of one element for one sample; each becomes 0 or a sum of the bits of input_flag. `distances`: a view
+  /// of the same dimensions and of an element type of infer(); each becomes the Mahalanobis distance, rounded
+  /// once, and infinity for a sample that is not finite.
+  ///
+  /// Memory, `exec`, threads and allocation as in infer(). The views must not overlap.
+  ///
+  /// Throws Error with nothing written. bad_input: as infer(); missing_dataset if the file does not know the
+  /// range, or has no statistics for distances, and `check` asks for it.
+  template <ArrayView Inputs, ArrayView Flags>
+  void check_inputs(const Execution& exec, const Inputs& x, const Flags& flags,
+                    const InputCheck& check = {}) {
+    check_inputs(exec, const_array_of(x), flag_array_of(flags), nullptr, check);
+  }
+  template <ArrayView Inputs, ArrayView Flags, ArrayView Distances>
+  void check_inputs(const Execution& exec, const Inputs& x, const Flags& flags, const Distances& distances,
+                    const InputCheck& check = {}) {
+    const Array far = array_of(distances);
+    check_inputs(exec, const_array_of(x), flag_array_of(flags), &far, check);
+  }
+  /// The same for arrays that are described at run time. `distances`: null if they are not wanted.
+  void check_inputs(const Execution& exec, const ConstArray& x, const FlagArray& flags,
+                    const Array* distances = nullptr, const InputCheck& check = {});
+  /// The statistics of the training inputs, as far as the file has them. Clones share them.
+  [[nodiscard]] const InputStatistics& input_statistics() const;
+
   /// The numbers of values that a sample has.
   [[nodiscard]] std::int64_t inputs() const;
   [[nodiscard]] std::int64_t outputs() const;
@@ -119,8 +181,10 @@ class Model {
   /// The memory that this model uses. Clones share weights and statistics.
   [[nodiscard]] InferenceBytes bytes() const;
 
+  struct Parts;  // of the implementation
+
  private:
-  struct Parts;
+  friend class Ensemble;
   explicit Model(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

@@ -15,7 +15,13 @@ namespace mylos {
 struct GemmChoice {
   std::string_view name;  // of static storage
 
-  static const GemmChoice automatic, measure, onednn, tiles, cublaslt, hipblaslt, kokkos;
+  static const GemmChoice automatic;  // by the table
+  static const GemmChoice measure;    // by measuring
+  static const GemmChoice onednn;     // hosts: oneDNN
+  static const GemmChoice tiles;      // hosts: Mylos' own
+  static const GemmChoice cublaslt;   // NVIDIA devices
+  static const GemmChoice hipblaslt;  // AMD devices
+  static const GemmChoice kokkos;     // Kokkos Kernels, on any
 
   bool operator==(const GemmChoice&) const = default;
 };
@@ -35,13 +41,15 @@ inline constexpr GemmChoice gemm_engines[] = {GemmChoice::onednn, GemmChoice::ti
 /// less memory and may be faster, but the same operands may give different bits each time.
 enum class AttentionSums { fixed_order, any_order };
 
+/// The function of a layer's outputs; gelu_tanh is GPT-2's approximation of gelu.
 enum class Activation { none, relu, gelu, gelu_tanh, tanh, silu };
 
+/// [kernels]: what computes a step.
 struct KernelOptions {
-  GemmChoice gemm = GemmChoice::automatic;
+  GemmChoice gemm = GemmChoice::automatic;        // of matrix products
   std::optional<Instructions> instructions = {};  // none: the set in use, by default the processor's best
-  AttentionSums attention_sums = AttentionSums::fixed_order;
-  bool graphs = true;  // devices: capture steps as graphs
+  AttentionSums attention_sums = AttentionSums::fixed_order;  // of attention by a library
+  bool graphs = true;                                         // devices: capture steps as graphs
 
   bool operator==(const KernelOptions&) const = default;
 };

@@ -10,13 +10,16 @@
 
 namespace mylos {
 
+/// The normalisation after a layer.
 enum class NormType { none, layernorm, rmsnorm, groupnorm, batchnorm };  // the last two: chains only
 
+/// Returns the name that decks use.
 [[nodiscard]] constexpr std::string_view name_of(NormType type) {
   constexpr std::string_view names[] = {"none", "layernorm", "rmsnorm", "groupnorm", "batchnorm"};
   return names[static_cast<std::size_t>(type)];
 }
 
+/// What a layer computes; docs/networks.md and docs/deck.md describe each kind.
 enum class LayerKind {
   dense,
   conv,
@@ -38,6 +41,7 @@ enum class LayerKind {
 /// The values of points outside the grid.
 enum class Padding { zero, periodic, reflect };
 
+/// Returns the name that decks use.
 [[nodiscard]] constexpr std::string_view name_of(LayerKind kind) {
   constexpr std::string_view names[] = {
       "dense",      "conv", "spectral", "max_pool", "average_pool", "global_pool", "upsample", "norm",
@@ -56,26 +60,26 @@ enum class Between { nearest, linear };
 
 /// The options of one layer. A layer applies its kind's operation, then `norm`, `activation` and `dropout`.
 struct LayerOptions {
-  LayerKind kind = LayerKind::dense;
-  std::string name = {};     // empty: the kind and the layer's number, counted from 1: "conv2"
+  LayerKind kind = LayerKind::dense;  // what the layer computes
+  std::string name = {};              // empty: the kind and the layer's number, counted from 1: "conv2"
   std::int64_t outputs = 0;  // dense: units, 0: the number that the data require; conv, spectral: channels
   bool bias = true;          // dense, conv, spectral
   PerAxis kernel = {};       // conv: default 1; pools: windows, default 2
   PerAxis stride = {};       // conv: default 1; pools: default `kernel`
   PerAxis padding = {};      // points on both sides; conv: default (kernel - 1) · dilation / 2; pools: 0
   PerAxis dilation = {};     // conv: default 1
-  Padding edges = Padding::zero;
-  std::int64_t groups = 1;  // conv
-  bool transposed = false;  // conv
-  PerAxis factor = {};      // upsample: default 2
-  PerAxis modes = {};       // spectral: one number per axis, or one for all
-  Between between = Between::nearest;
-  NormType norm = NormType::none;
+  Padding edges = Padding::zero;               // conv: the values of points outside the grid
+  std::int64_t groups = 1;                     // conv
+  bool transposed = false;                     // conv
+  PerAxis factor = {};                         // upsample: default 2
+  PerAxis modes = {};                          // spectral: one number per axis, or one for all
+  Between between = Between::nearest;          // upsample
+  NormType norm = NormType::none;              // of the result
   std::int64_t norm_groups = 8;                // groupnorm
   NormOver norm_over = NormOver::micro_batch;  // batchnorm
   double norm_momentum = 0.1;                  // batchnorm: weight of the new value in the running statistics
-  Activation activation = Activation::none;
-  double dropout = 0;
+  Activation activation = Activation::none;    // behind the norm
+  double dropout = 0;                          // probability in [0, 1)
   std::string skip_from = {};       // add, concat, branch: the layer to read; "input": the network's input
   bool gated = false;               // add: a trained factor for each channel of the layer to read
   std::vector<double> margin = {};  // pad: points at both ends per point of the grid, by axis; one: of all

@@ -15,21 +15,36 @@ namespace mylos {
 
 /// The last four are short forms of a chain (short_forms.hpp).
 enum class ModelType { mlp, gpt, chain, cnn, resnet, unet, fno };
+/// Every type.
 inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt,    ModelType::chain,
                                             ModelType::cnn, ModelType::resnet, ModelType::unet,
                                             ModelType::fno};
 
+/// Returns the name that decks use.
 [[nodiscard]] constexpr std::string_view name_of(ModelType type) {
   constexpr std::string_view names[] = {"mlp", "gpt", "chain", "cnn", "resnet", "unet", "fno"};
   return names[static_cast<std::size_t>(type)];
 }
 
-enum class LossType { cross_entropy, mse, l1, huber, relative_l2, binary_cross_entropy, relative_h1 };
+/// What training minimises; docs/formulas.md has the formulas.
+/// `gaussian`: the negative log likelihood of a normal distribution whose mean and log variance the network
+/// computes (Nix and Weigend 1994, doi 10.1109/ICNN.1994.374138).
+enum class LossType {
+  cross_entropy,
+  mse,
+  l1,
+  huber,
+  relative_l2,
+  binary_cross_entropy,
+  relative_h1,
+  gaussian
+};
 
 /// Returns the name that decks use.
 [[nodiscard]] constexpr std::string_view name_of(LossType loss) {
-  constexpr std::string_view names[] = {"cross_entropy",        "mse",        "l1", "huber", "relative_l2",
-                                        "binary_cross_entropy", "relative_h1"};
+  constexpr std::string_view names[] = {"cross_entropy", "mse",         "l1",
+                                        "huber",         "relative_l2", "binary_cross_entropy",
+                                        "relative_h1",   "gaussian"};
   return names[static_cast<int>(loss)];
 }
 
@@ -42,10 +57,18 @@ enum class LossType { cross_entropy, mse, l1, huber, relative_l2, binary_cross_e
   return loss != LossType::cross_entropy && loss != LossType::binary_cross_entropy;
 }
 
+/// Returns the numbers that the last layer computes for each target: of "gaussian" two, at each point first
+/// the means of all channels, then their log variances.
+[[nodiscard]] constexpr std::int64_t outputs_per_target(LossType loss) {
+  return loss == LossType::gaussian ? 2 : 1;
+}
+
 /// What a relative norm is taken of: all channels of a sample together, or each channel, whose mean counts.
 enum class LossPer { sample, channel };
 
+/// How a gpt knows where a token is: a trained vector per position, or rotations of queries and keys.
 enum class PositionType { learned, rotary };
+/// The hidden layer of a gpt's block: two matrices and gelu, or three and a gate.
 enum class FeedForwardType { gelu, swiglu };
 
 /// The distribution of initial values (initial_values.hpp).
@@ -62,12 +85,12 @@ enum class Initializer {
 
 /// A rule for the initial values of the parameters whose names match.
 struct InitialRule {
-  std::vector<std::string> match = {};  // "conv1/weight", with '*' for any characters
-  Initializer kind = Initializer::xavier_uniform;
-  std::optional<double> gain = {};  // xavier, he, orthogonal; none: 1, for he sqrt(2)
-  double std = 0;                   // normal
-  double bound = 0;                 // uniform
-  double value = 0;                 // constant
+  std::vector<std::string> match = {};             // "conv1/weight", with '*' for any characters
+  Initializer kind = Initializer::xavier_uniform;  // the distribution
+  std::optional<double> gain = {};                 // xavier, he, orthogonal; none: 1, for he sqrt(2)
+  double std = 0;                                  // normal
+  double bound = 0;                                // uniform
+  double value = 0;                                // constant
 
   bool operator==(const InitialRule&) const = default;
 };
@@ -79,34 +102,35 @@ struct PointWeights {
   std::vector<float> values;          // at least 0, of mean 1
 };
 
+/// [model]: the network and its loss. Which members count follows from `type`.
 struct ModelOptions {
-  ModelType type = ModelType::mlp;
-  std::vector<std::int64_t> hidden;  // widths of the hidden layers, input side first; may be empty
-  Activation activation = Activation::relu;
-  NormType norm = NormType::none;  // mlp: after each hidden layer; gpt: none selects layernorm
-  double dropout = 0;              // probability in [0, 1)
-  LossType loss = LossType::cross_entropy;
-  std::int64_t inputs = 0;   // features per sample; 0 = from the data
-  std::int64_t outputs = 0;  // classes or targets per sample; 0 = from the data
-  bool residual = false;     // adds the input to the output (residual_output.hpp); not for gpt
+  ModelType type = ModelType::mlp;           // the kind of network
+  std::vector<std::int64_t> hidden;          // widths of the hidden layers, input side first; may be empty
+  Activation activation = Activation::relu;  // of hidden layers
+  NormType norm = NormType::none;            // mlp: after each hidden layer; gpt: none selects layernorm
+  double dropout = 0;                        // probability in [0, 1)
+  LossType loss = LossType::cross_entropy;   // what training minimises
+  std::int64_t inputs = 0;                   // features per sample; 0 = from the data
+  std::int64_t outputs = 0;                  // classes or targets per sample; 0 = from the data
+  bool residual = false;  // adds the input to the output (residual_output.hpp); not for gpt
 
   // gpt
-  std::int64_t layers = 0;
-  std::int64_t heads = 0;       // must divide the width
-  std::int64_t width = 0;       // fno: channels between lifting and projection
-  std::int64_t context = 0;     // tokens per sample
-  std::int64_t vocabulary = 0;  // 0 = from the data; may be larger than the data's
-  PositionType positions = PositionType::learned;
-  bool tied = true;  // the head's weights are the token embedding
-  FeedForwardType feed_forward = FeedForwardType::gelu;
-  bool bias = true;  // of linear layers and of layer normalisation
+  std::int64_t layers = 0;                               // blocks of attention and feed-forward
+  std::int64_t heads = 0;                                // must divide the width
+  std::int64_t width = 0;                                // fno: channels between lifting and projection
+  std::int64_t context = 0;                              // tokens per sample
+  std::int64_t vocabulary = 0;                           // 0 = from the data; may be larger than the data's
+  PositionType positions = PositionType::learned;        // how the network knows them
+  bool tied = true;                                      // the head's weights are the token embedding
+  FeedForwardType feed_forward = FeedForwardType::gelu;  // the other half of a block
+  bool bias = true;                                      // of linear layers and of layer normalisation
 
   // cnn, resnet, unet
   std::vector<std::int64_t> channels = {};  // per stage or level
-  std::int64_t blocks = 2;  // residual blocks per stage, convolutions per level; fno: Fourier blocks
-  std::int64_t kernel = 3;  // points along each axis
-  Padding edges = Padding::zero;
-  std::int64_t fields = 1;  // unet, fno: channels of the output
+  std::int64_t blocks = 2;        // residual blocks per stage, convolutions per level; fno: Fourier blocks
+  std::int64_t kernel = 3;        // points along each axis
+  Padding edges = Padding::zero;  // the values of points outside the grid
+  std::int64_t fields = 1;        // unet, fno: channels of the output
 
   // fno
   PerAxis modes = {};                // wave numbers of the spectral layers
@@ -117,7 +141,7 @@ struct ModelOptions {
   bool coordinates = true;           // appends the points' positions to the input
 
   // chain
-  std::vector<LayerOptions> chain = {};
+  std::vector<LayerOptions> chain = {};  // in their order
   std::vector<std::int64_t> shape = {};  // of a sample: 1 to 3 extents, then channels; empty: a vector
 
   std::vector<InitialRule> initialize = {};  // the last matching rule applies

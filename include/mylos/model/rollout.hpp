@@ -20,34 +20,36 @@ struct FeedbackChannel {
 /// The channels of samples of several steps, channels last at each of `points` points. A row of inputs begins
 /// with the first input's channels; a row of targets holds the output channels of step 1, 2, … `steps`.
 struct FeedbackMap {
-  std::int64_t points = 1;
+  std::int64_t points = 1;                   // of the grid; 1: a vector
   std::int64_t steps = 1;                    // groups in a row of targets
   std::int64_t row_channels = 0;             // of a row of inputs
   std::int64_t output_channels = 0;          // of a step
   std::vector<FeedbackChannel> inputs = {};  // of each channel of the network's input
 
+  /// Returns the channels of the network's input.
   [[nodiscard]] std::int64_t input_channels() const { return static_cast<std::int64_t>(inputs.size()); }
   bool operator==(const FeedbackMap&) const = default;
 };
 
 /// Of an input channel that takes an output: next = scale · output + offset, in normalised units.
 struct FeedbackScaling {
-  float scale = 1;
-  float offset = 0;
+  float scale = 1;   // of the output
+  float offset = 0;  // added to it
 };
 
 /// Which steps the loss counts. weights: those of RolloutOptions::weights.
 enum class RolloutLoss { mean, last, weights };
 
+/// [rollout]: how many applications a step trains, and what of them counts.
 struct RolloutOptions {
   std::int64_t steps = 1;  // applications of the network
   std::int64_t grow_every =
       0;  // training steps after which there is one more, from 1 on; 0: all from the start
-  RolloutLoss loss = RolloutLoss::mean;
-  std::vector<double> weights = {};  // one per application
-  bool detach = false;               // no gradient passes from an input to the output that it was made of
-  double noise = 0;                  // standard deviation, in normalised units
-  FeedbackMap feedback = {};         // set from the data
+  RolloutLoss loss = RolloutLoss::mean;  // which applications count
+  std::vector<double> weights = {};      // one per application
+  bool detach = false;                   // no gradient passes from an input to the output that it was made of
+  double noise = 0;                      // standard deviation, in normalised units
+  FeedbackMap feedback = {};             // set from the data
 
   /// Returns whether training differs from that without the section.
   [[nodiscard]] bool any() const { return steps > 1 || noise > 0; }

@@ -10,12 +10,14 @@
 
 namespace mylos {
 
+/// The rule of an update; docs/formulas.md has the formulas.
 enum class OptimizerType { sgd, adam, adamw, lion, lamb };
 
 /// What is sharded over ranks, so that each rank stores and updates one slice: nothing, masters and moments
 /// (ZeRO-1, Rajbhandari, Rasley, Ruwase, He, arXiv 1910.02054), or gradients too (ZeRO-2).
 enum class Shard { none, state, gradients };
 
+/// Returns the name that decks use.
 [[nodiscard]] constexpr std::string_view name_of(Shard shard) {
   return shard == Shard::none ? "none" : shard == Shard::state ? "state" : "gradients";
 }
@@ -30,16 +32,17 @@ struct ParameterGroup {
   bool operator==(const ParameterGroup&) const = default;
 };
 
+/// [optimizer]: the update of master weights.
 struct OptimizerOptions {
-  OptimizerType type = OptimizerType::adamw;
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  double weight_decay = 0.01;  // added to the gradient by sgd and adam, decoupled in the others
-  double momentum = 0.9;       // sgd
-  double clip_norm = 0;        // global gradient norm after unscaling; 0 = off
-  Shard shard = Shard::none;
+  OptimizerType type = OptimizerType::adamw;  // the rule
+  double lr = 1e-3;                           // learning rate, the peak of the schedule
+  double beta1 = 0.9;                         // decay of the first moment; not of sgd
+  double beta2 = 0.999;                       // decay of the second moment; of lion, of its moment
+  double epsilon = 1e-8;                      // added to the root of the second moment
+  double weight_decay = 0.01;               // added to the gradient by sgd and adam, decoupled in the others
+  double momentum = 0.9;                    // sgd
+  double clip_norm = 0;                     // global gradient norm after unscaling; 0 = off
+  Shard shard = Shard::none;                // what is divided among the ranks
   bool nesterov = false;                    // sgd
   double average = 0;                       // decay of a moving average of the masters; 0 = none
   std::vector<ParameterGroup> groups = {};  // if several match, the last one applies
@@ -52,6 +55,7 @@ struct OptimizerOptions {
   bool operator==(const OptimizerOptions&) const = default;
 };
 
+/// The course of the learning rate; docs/formulas.md has the formulas. wsd: warm-up, stable, decay.
 enum class ScheduleType {
   constant,
   step,
@@ -71,19 +75,19 @@ inline constexpr std::size_t max_milestones = 16;
 /// A learning-rate schedule. It counts updates (steps that were not skipped). The formulas are in
 /// schedule.hpp.
 struct ScheduleOptions {
-  ScheduleType type = ScheduleType::constant;
-  std::int64_t warmup = 0;                 // updates of linear warm-up from 0
-  std::int64_t steps = 0;                  // updates until final_lr is reached; 0 = the run's length
-  double final_lr = 0;                     // linear, polynomial, cosine, cosine_restarts, one_cycle, wsd
-  std::int64_t step_size = 0;              // step, exponential: updates between reductions
-  double factor = 0.1;                     // step, multistep, exponential: lr is multiplied by this
-  std::vector<std::int64_t> milestones{};  // multistep: ascending, in updates of the run
-  double power = 1;                        // polynomial, wsd
-  double rise_share = 0.3;                 // one_cycle: fraction of the updates in which lr rises
-  double start_factor = 0.04;              // one_cycle: initial lr as a fraction of lr
-  std::int64_t period = 0;                 // cosine_restarts: updates of the first cycle
-  std::int64_t growth = 1;                 // cosine_restarts: length of each cycle relative to the one before
-  double decay_share = 0.1;                // wsd: fraction of the updates, at the end, in which lr falls
+  ScheduleType type = ScheduleType::constant;  // the course after the warm-up
+  std::int64_t warmup = 0;                     // updates of linear warm-up from 0
+  std::int64_t steps = 0;                      // updates until final_lr is reached; 0 = the run's length
+  double final_lr = 0;                         // linear, polynomial, cosine, cosine_restarts, one_cycle, wsd
+  std::int64_t step_size = 0;                  // step, exponential: updates between reductions
+  double factor = 0.1;                         // step, multistep, exponential: lr is multiplied by this
+  std::vector<std::int64_t> milestones{};      // multistep: ascending, in updates of the run
+  double power = 1;                            // polynomial, wsd
+  double rise_share = 0.3;                     // one_cycle: fraction of the updates in which lr rises
+  double start_factor = 0.04;                  // one_cycle: initial lr as a fraction of lr
+  std::int64_t period = 0;                     // cosine_restarts: updates of the first cycle
+  std::int64_t growth = 1;   // cosine_restarts: length of each cycle relative to the one before
+  double decay_share = 0.1;  // wsd: fraction of the updates, at the end, in which lr falls
 
   bool operator==(const ScheduleOptions&) const = default;
 };

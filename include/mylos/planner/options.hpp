@@ -6,6 +6,7 @@
 
 namespace mylos {
 
+/// What the forward pass keeps for the backward pass.
 enum class RecomputeMode {
   automatic,  // the fastest list of operations that fits the budget
   none,       // every block keeps all
@@ -17,23 +18,26 @@ enum class RecomputeMode {
 /// What becomes of a run that does not fit its budget.
 enum class OutOfMemory { refuse, shrink };  // shrink: its micro-batch
 
+/// The times of blocks by which a plan is chosen: measured if a choice depends on them, always measured,
+/// or computed from operations and bytes.
 enum class TimesSource { automatic, measure, model };
 
 /// Blocks first … last, inclusive, counted from 0, of which only the first one's input is kept.
 struct BlockGroup {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
+  std::int64_t first = 0;  // whose input is kept
+  std::int64_t last = 0;   // not before `first`
 
   bool operator==(const BlockGroup&) const = default;
 };
 
+/// [memory]: the budget of a rank, and how it is kept.
 struct MemoryOptions {
-  std::int64_t budget_bytes = 0;  // per rank, everything included; 0 = auto
-  RecomputeMode recompute = RecomputeMode::automatic;
-  std::int64_t every = 0;          // RecomputeMode::every
-  std::vector<BlockGroup> groups;  // RecomputeMode::groups
-  TimesSource times = TimesSource::automatic;
-  OutOfMemory on_oom = OutOfMemory::refuse;
+  std::int64_t budget_bytes = 0;                       // per rank, everything included; 0 = auto
+  RecomputeMode recompute = RecomputeMode::automatic;  // what is computed again
+  std::int64_t every = 0;                              // RecomputeMode::every
+  std::vector<BlockGroup> groups;                      // RecomputeMode::groups
+  TimesSource times = TimesSource::automatic;          // of blocks
+  OutOfMemory on_oom = OutOfMemory::refuse;            // if the smallest plan is too large
 
   bool operator==(const MemoryOptions&) const = default;
 };

@@ -28,6 +28,7 @@
 
 namespace mylos {
 
+/// A loss scale that all ranks agree on, for a program with its own gradients.
 class GradientScaler {
  public:
   /// `options` as in [precision.scaler]; mode automatic means dynamic. `ranks`: whose overflows are agreed
@@ -38,7 +39,9 @@ class GradientScaler {
   /// For this process alone; MPI need not be running.
   explicit GradientScaler(const ScalerOptions& options = {});
   ~GradientScaler();
+  /// A scaler that was moved from may only be destroyed or assigned to.
   GradientScaler(GradientScaler&&) noexcept;
+  /// As the constructor that moves.
   GradientScaler& operator=(GradientScaler&&) noexcept;
 
   /// Returns the factor of the loss of the current step.
@@ -67,6 +70,7 @@ class GradientScaler {
 
   /// Returns the lowest rank that overflowed in the last step that update() ended, or -1.
   [[nodiscard]] int overflow_rank() const;
+  /// Returns the statistics since the beginning, or since set_state(). The same on all ranks.
   [[nodiscard]] ScalerStatistics statistics() const;
   /// The complete state, for a program's own restart file.
   [[nodiscard]] const ScalerState& state() const;

@@ -19,18 +19,19 @@ namespace mylos {
 /// The effect of a step on the scale.
 enum class ScaleEvent : std::int32_t { unchanged, increased, decreased, tolerated };
 
+/// What a scaler remembers from step to step; a checkpoint has all of it.
 struct ScalerState {
-  float scale = 1;
-  std::int64_t good_steps = 0;       // since the last overflow or growth
-  std::int64_t hysteresis_left = 1;  // overflows until the scale backs off
-  std::int64_t skipped_in_a_row = 0;
-  std::int64_t steps = 0;
-  std::int64_t overflows = 0;
-  std::int64_t increases = 0;
-  std::int64_t decreases = 0;
-  std::int64_t tolerated = 0;
+  float scale = 1;                    // factor of the loss of the next step
+  std::int64_t good_steps = 0;        // since the last overflow or growth
+  std::int64_t hysteresis_left = 1;   // overflows until the scale backs off
+  std::int64_t skipped_in_a_row = 0;  // that no lower scale cures
+  std::int64_t steps = 0;             // skipped ones included
+  std::int64_t overflows = 0;         // steps that were skipped
+  std::int64_t increases = 0;         // of the scale
+  std::int64_t decreases = 0;         // of the scale
+  std::int64_t tolerated = 0;         // overflows that left the scale as it was, although it could fall
   // Statistics. Checkpoints of earlier builds do not contain the members below.
-  RecentOverflows recent;
+  RecentOverflows recent;          // of the last 1,000 steps
   std::int64_t since_backoff = 0;  // steps since the scale was last lowered
   std::int64_t applied = 0;        // steps that updated weights
   double norm_sum = 0;             // of their gradients, before clipping
@@ -45,17 +46,17 @@ struct ScalerState {
 
 /// The scaler's parameters as kernels read them.
 struct ScalerRule {
-  bool dynamic = false;
-  bool refill_on_good_step = false;
-  float growth_factor = 2;
-  float backoff_factor = 0.5f;
-  float min_scale = 1;
-  float max_scale = 16777216;
-  std::int64_t growth_interval = 2000;
-  std::int64_t hysteresis = 1;
-  std::int64_t max_consecutive_skips = 20;
-  std::int64_t backoff_window = 0;     // steps; 0: by hysteresis
-  std::int64_t backoff_overflows = 2;  // overflows within the window that lower the scale
+  bool dynamic = false;                     // false: the scale never changes
+  bool refill_on_good_step = false;         // as ScalerOptions::hysteresis_refill
+  float growth_factor = 2;                  // these as in ScalerOptions
+  float backoff_factor = 0.5f;              // likewise
+  float min_scale = 1;                      // likewise
+  float max_scale = 16777216;               // likewise
+  std::int64_t growth_interval = 2000;      // likewise
+  std::int64_t hysteresis = 1;              // likewise
+  std::int64_t max_consecutive_skips = 20;  // likewise
+  std::int64_t backoff_window = 0;          // steps; 0: by hysteresis
+  std::int64_t backoff_overflows = 2;       // overflows within the window that lower the scale
 
   /// Advances the state by one step. `overflow` is the agreed flag: true if the step was skipped.
   KOKKOS_INLINE_FUNCTION ScaleEvent advance(ScalerState& state, bool overflow) const {
@@ -122,6 +123,7 @@ struct ScalerRule {
 
 /// Return the rule and the initial state for the deck's options; `mode` must not be automatic.
 [[nodiscard]] ScalerRule scaler_rule(const ScalerOptions& options, ScalerMode mode);
+/// Returns the state before the first step.
 [[nodiscard]] ScalerState initial_scaler_state(const ScalerOptions& options, ScalerMode mode);
 
 /// Returns whether some sequence of steps can produce this state. Checks a state read from a file.

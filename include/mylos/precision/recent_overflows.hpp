@@ -6,13 +6,14 @@
 
 namespace mylos {
 
+/// The overflows of the last steps.
 struct RecentOverflows {
-  static constexpr std::int64_t length = 1000;
-  static constexpr std::int64_t words = 16;
+  static constexpr std::int64_t length = 1000;  // steps that are kept
+  static constexpr std::int64_t words = 16;     // of 64 bits for them
 
-  std::uint64_t bits[words] = {};
-  std::uint64_t noted = 0;     // steps since the ring was empty
-  std::int64_t overflows = 0;  // among steps()
+  std::uint64_t bits[words] = {};  // step i: bit i modulo 64 of word i / 64, i modulo `length`
+  std::uint64_t noted = 0;         // steps since the ring was empty
+  std::int64_t overflows = 0;      // among steps()
 
   /// Returns the number of steps recorded in the ring.
   [[nodiscard]] constexpr std::int64_t steps() const {

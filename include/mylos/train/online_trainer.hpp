@@ -48,10 +48,10 @@ struct StepReport {
   std::int64_t samples = 0;  // of all ranks
   double loss = 0;           // mean over these samples, before the update; of apply(): see ApplyOptions::loss
   double gradient_norm = 0;  // of this loss, before clipping
-  double lr = 0;
-  double loss_scale = 1;   // with which the step was computed
-  int overflow_rank = -1;  // rank whose gradients were not finite; -1: none. An overflow skips the step
-  bool updated = false;    // false: weights are unchanged, after an overflow or if no rank had samples
+  double lr = 0;             // of this step, whether or not it updated
+  double loss_scale = 1;     // with which the step was computed
+  int overflow_rank = -1;    // rank whose gradients were not finite; -1: none. An overflow skips the step
+  bool updated = false;      // false: weights are unchanged, after an overflow or if no rank had samples
 };
 
 /// The loss L of which the program passes the derivative dL/dy to backward(). N: the samples of all ranks
@@ -66,7 +66,7 @@ struct OnlineOptions {
   /// backward() can compute dL/dx. Takes memory for the gradient of max_samples() samples' inputs, and the
   /// time of the first layer's product.
   bool input_gradients = false;
-  LossReduction reduction = LossReduction::sum;
+  LossReduction reduction = LossReduction::sum;  // what backward()'s dL/dy is of
 };
 
 /// The arguments of apply() that are not the same in every program. The learning rate must be the same on all
@@ -83,7 +83,9 @@ class NetworkParameter {
   /// Returns "head/weight": the path under /model in a checkpoint.
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::int64_t rows() const { return rows_; }  // 1 for vectors
+  /// Returns the values of a row.
   [[nodiscard]] std::int64_t columns() const { return columns_; }
+  /// Returns the number of values.
   [[nodiscard]] std::int64_t size() const { return rows_ * columns_; }
 
   /// Copies the parameter to `values`, a contiguous view of size() floats of any rank, in host or device
@@ -125,6 +127,7 @@ class NetworkParameter {
   std::int64_t columns_;
 };
 
+/// A network that a program trains; the head of this file says who calls what.
 class OnlineTrainer {
  public:
   /// Allocates all memory and draws the initial weights. `message` receives the allocated sizes on rank 0.
@@ -137,7 +140,9 @@ class OnlineTrainer {
   OnlineTrainer(const Options& options, MPI_Comm ranks, const OnlineOptions& own,
                 const std::function<void(const std::string&)>& message = {});
   ~OnlineTrainer();
+  /// A trainer that was moved from may only be destroyed or assigned to.
   OnlineTrainer(OnlineTrainer&&) noexcept;
+  /// As the constructor that moves.
   OnlineTrainer& operator=(OnlineTrainer&&) noexcept;
 
   /// Returns the maximum number of samples that a rank may pass to a step: data.micro_batch or, if that is
@@ -145,17 +150,18 @@ class OnlineTrainer {
   [[nodiscard]] std::int64_t max_samples() const;
 
   /// Trains one step with this rank's samples: inputs [samples, model.inputs] and targets [samples,
-  /// model.outputs] for model.loss = "mse", or labels [samples] for "cross_entropy". Each rank may pass a
-  /// different number of samples, including none. The gradient is that of the mean loss over the samples of
-  /// all ranks. Kernels on execution instances other than the default one must have finished writing the
-  /// views; the views may be reused when the call returns. The first layer reads the views directly, or a
-  /// copy in its type. A step allocates no memory.
+  /// model.outputs] for model.loss = "mse" and other losses of targets, or labels [samples] for
+  /// "cross_entropy". Each rank may pass a different number of samples, including none. The gradient is that
+  /// of the mean loss over the samples of all ranks. Kernels on execution instances other than the default
+  /// one must have finished writing the views; the views may be reused when the call returns. The first layer
+  /// reads the views directly, or a copy in its type. A step allocates no memory.
   ///
   /// Throws Error on all ranks. The code is bad_input if a rank's views do not fit, or have a single sample
   /// for batch normalisation of a vector; nothing has changed then, and further steps may follow. The code
   /// is diverged if precision.scaler.max_consecutive_skips consecutive steps were not finite and no lower
   /// loss scale helps; training can then only resume from a checkpoint, by load().
   StepReport step(const SampleRows<const float>& inputs, const SampleRows<const float>& targets);
+  /// The same with a class of each sample.
   StepReport step(const SampleRows<const float>& inputs, const SampleValues<const std::int32_t>& labels);
 
   /// Own losses and loops: forward(), backward() and apply() are the three parts of step(). model.loss is not
@@ -187,6 +193,7 @@ class OnlineTrainer {
   /// precision.gradient = "fp32" to add up many passes in 16-bit types. optimizer.shard = "gradients" allows
   /// one pass in a step.
   void backward(const SampleRows<const float>& dy);
+  /// The same, which also writes dL/dx.
   void backward(const SampleRows<const float>& dy, const SampleRows<float>& dx);
   /// Ends the step on all ranks as step() does: sums the gradients of all ranks, agrees on overflow and norm,
   /// clips, and updates or skips. If no rank has called backward(), no weights are updated.
@@ -201,6 +208,7 @@ class OnlineTrainer {
   /// Returns the parameters of all layers, and the one of a name ("head/weight"); they are valid as long as
   /// the trainer. Throws Error (bad_input, unknown_name), on the calling rank, that lists the names.
   [[nodiscard]] std::vector<NetworkParameter> parameters();
+  /// The one of this name.
   [[nodiscard]] NetworkParameter parameter(const std::string& name);
 
   /// Returns statistics of the loss scale and of overflows in all steps so far, including those before a

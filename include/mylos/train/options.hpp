@@ -14,17 +14,21 @@
 namespace mylos {
 
 /// A measure of evaluations other than loss and accuracy: for classes, top-5 accuracy and the confusion
-/// matrix; for regression targets, R2, and of fields relative norms of the error in the targets' units.
-enum class Measure { top5, confusion, r2, relative_l2, relative_h1 };
+/// matrix; for regression targets, R2, of fields relative norms of the error in the targets' units, and of
+/// predicted distributions (model.loss = "gaussian") the continuous ranked probability score.
+enum class Measure { top5, confusion, r2, relative_l2, relative_h1, crps };
 
-inline constexpr Measure all_measures[] = {Measure::top5, Measure::confusion, Measure::r2,
-                                           Measure::relative_l2, Measure::relative_h1};
+/// Every measure.
+inline constexpr Measure all_measures[] = {Measure::top5,        Measure::confusion,   Measure::r2,
+                                           Measure::relative_l2, Measure::relative_h1, Measure::crps};
 
+/// Returns the name that decks use.
 [[nodiscard]] constexpr const char* name_of(Measure measure) {
-  constexpr const char* names[] = {"top5", "confusion", "r2", "relative_l2", "relative_h1"};
+  constexpr const char* names[] = {"top5", "confusion", "r2", "relative_l2", "relative_h1", "crps"};
   return names[static_cast<int>(measure)];
 }
 
+/// Returns whether the list has the measure.
 [[nodiscard]] inline bool has_measure(std::span<const Measure> measures, Measure measure) {
   return std::find(measures.begin(), measures.end(), measure) != measures.end();
 }
@@ -36,9 +40,11 @@ inline constexpr Measure all_measures[] = {Measure::top5, Measure::confusion, Me
 
 /// Returns whether the measure applies to outputs that are trained with this loss.
 [[nodiscard]] constexpr bool is_measured_of(Measure measure, LossType loss) {
+  if (measure == Measure::crps) return loss == LossType::gaussian;
   return is_of_classes(measure) ? loss == LossType::cross_entropy : is_of_numbers(loss);
 }
 
+/// The largest N of "rolloutN".
 inline constexpr std::int64_t max_rollout_steps = 100'000;
 
 /// Returns the steps N of the metric "rolloutN": "rollout20" has 20. 0: `word` is not such a metric.
@@ -54,12 +60,13 @@ inline constexpr std::int64_t max_rollout_steps = 100'000;
   return steps;
 }
 
+/// [run]: the length of a run, where it writes, and what it reports.
 struct RunOptions {
-  std::string name = "run";
-  std::string folder;  // "runs/<name>" if the deck has none
-  std::uint64_t seed = 1;
-  std::int64_t epochs = 0;  // exactly one of epochs and steps is > 0
-  std::int64_t steps = 0;
+  std::string name = "run";           // of the run, in messages and reports
+  std::string folder;                 // "runs/<name>" if the deck has none
+  std::uint64_t seed = 1;             // of all random numbers
+  std::int64_t epochs = 0;            // exactly one of epochs and steps is > 0
+  std::int64_t steps = 0;             // skipped ones included
   int threads = 0;                    // per rank; 0 = cores this rank may use / ranks that share them
   std::int64_t evaluate_every = 0;    // steps; 0 = each epoch
   std::int64_t log_every = 10;        // steps
@@ -87,12 +94,12 @@ enum class MissingWeights { refuse, draw };
 
 /// The selection and the names of weights that are loaded from run.initial (initial_weights.hpp).
 struct InitialOptions {
-  std::vector<std::string> include = {"*"};  // patterns of parameter names
-  std::vector<std::string> exclude = {};     // exceptions from these
-  MissingWeights missing = MissingWeights::refuse;
-  std::vector<RenameRule> rename = {};   // if several match, the last one applies
-  bool average = false;                  // load the moving average of a checkpoint's weights
-  std::vector<std::string> ignore = {};  // keys or patterns in which the file's deck may differ
+  std::vector<std::string> include = {"*"};         // patterns of parameter names
+  std::vector<std::string> exclude = {};            // exceptions from these
+  MissingWeights missing = MissingWeights::refuse;  // what becomes of parameters that the file lacks
+  std::vector<RenameRule> rename = {};              // if several match, the last one applies
+  bool average = false;                             // load the moving average of a checkpoint's weights
+  std::vector<std::string> ignore = {};             // keys or patterns in which the file's deck may differ
 
   bool operator==(const InitialOptions&) const = default;
 };
@@ -103,18 +110,18 @@ enum class OnDivergence { stop, rewind };
 /// Thresholds of warnings about a run's health (docs/health.md), where 0 disables a warning, and the
 /// reaction to a divergence.
 struct HealthOptions {
-  std::int64_t every = 0;            // steps between inspections of all parameters; 0 = none
-  std::vector<std::string> ignore;   // names or patterns of layers without warnings
-  double vanishing_norm = 1e-7;      // gradient norm below which gradients vanish
-  double exploding_norm = 1e4;       // gradient norm above which gradients explode
-  double high_norm = 10;             // warning if exceeded for 100 steps without clipping
-  double skipped_share = 0.05;       // fraction of the last 200 steps
-  double loss_factor = 10;           // times the recent minimum loss
-  double loss_deviations = 12;       // from the recent median loss, in robust standard deviations
-  double least_update_ratio = 1e-6;  // update of a weight matrix relative to its norm
-  double largest_update_ratio = 0.3;
-  double dead_share = 0.75;  // fraction of the units of a bias
-  OnDivergence on_divergence = OnDivergence::stop;
+  std::int64_t every = 0;             // steps between inspections of all parameters; 0 = none
+  std::vector<std::string> ignore;    // names or patterns of layers without warnings
+  double vanishing_norm = 1e-7;       // gradient norm below which gradients vanish
+  double exploding_norm = 1e4;        // gradient norm above which gradients explode
+  double high_norm = 10;              // warning if exceeded for 100 steps without clipping
+  double skipped_share = 0.05;        // fraction of the last 200 steps
+  double loss_factor = 10;            // times the recent minimum loss
+  double loss_deviations = 12;        // from the recent median loss, in robust standard deviations
+  double least_update_ratio = 1e-6;   // update of a weight matrix relative to its norm
+  double largest_update_ratio = 0.3;  // likewise
+  double dead_share = 0.75;           // fraction of the units of a bias
+  OnDivergence on_divergence = OnDivergence::stop;  // what a run does then
   // Options of "rewind".
   std::int64_t rewinds = 3;             // maximum, over all starts of the run
   bool rewind_on_loss = true;           // a loss jump counts as a divergence

@@ -8,6 +8,7 @@
 
 #include "mylos/api/arrays.hpp"
 #include "mylos/api/library.hpp"
+#include "mylos/inference/ensemble.hpp"
 #include "mylos/inference/model.hpp"
 #include "mylos/mylos.h"
 #include "mylos/train/online_trainer.hpp"
@@ -22,6 +23,18 @@ struct mylos_model final : mylos::api::Handle {
 
   std::optional<mylos::Model> model;
   std::optional<mylos::Execution> execution{std::in_place};  // made outside of parallel regions
+};
+
+struct mylos_ensemble final : mylos::api::Handle {
+  explicit mylos_ensemble(mylos::Ensemble loaded) : ensemble(std::move(loaded)) {}
+  void close() noexcept override {
+    ensemble.reset();
+    execution.reset();
+  }
+  [[nodiscard]] bool of_mpi() const noexcept override { return false; }
+
+  std::optional<mylos::Ensemble> ensemble;
+  std::optional<mylos::Execution> execution{std::in_place};
 };
 
 struct mylos_trainer final : mylos::api::Handle {

@@ -1,7 +1,5 @@
 // mylos_initialize() to mylos_model_destroy() of mylos.h.
-#include <algorithm>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -9,8 +7,8 @@
 #include "mylos/api/handles.hpp"
 #include "mylos/api/last_error.hpp"
 #include "mylos/api/library.hpp"
+#include "mylos/api/model_values.hpp"
 #include "mylos/api/same_abi.hpp"
-#include "mylos/base/dtype.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/inference/model.hpp"
@@ -19,16 +17,6 @@
 namespace mylos::api {
 namespace {
 
-LoadOptions load_options_of(const mylos_load_options* given) {
-  LoadOptions options;
-  if (given == nullptr) return options;
-  if (given->max_samples < 0)
-    fail_input(ErrorId::bad_call, "max_samples is {}; it is 0 (automatic) or more", given->max_samples);
-  options.average = given->average != 0;
-  options.max_samples = given->max_samples;
-  return options;
-}
-
 std::vector<std::int64_t> shape_of(std::int32_t rank, const std::int64_t* shape) {
   require_pointer(shape, "mylos_model_load_on_grid", "the shape");
   if (rank < 2 || rank > MYLOS_MAX_RANK) {
@@ -36,39 +24,6 @@ std::vector<std::int64_t> shape_of(std::int32_t rank, const std::int64_t* shape)
                "mylos_model_load_on_grid: rank is {}; a grid has 1 to 3 extents and channels", rank);
   }
   return {shape, shape + rank};
-}
-
-mylos_bytes bytes_of(const InferenceBytes& bytes) {
-  return {static_cast<std::int64_t>(bytes.weights), static_cast<std::int64_t>(bytes.statistics),
-          static_cast<std::int64_t>(bytes.workspace)};
-}
-
-std::int32_t type_of(DType type) {
-  if (type == DType::fp16) return MYLOS_FP16;
-  return type == DType::bf16 ? MYLOS_BF16 : MYLOS_FP32;
-}
-
-std::int32_t copy_shape(const std::vector<std::int64_t>& from, std::span<std::int64_t> to) {
-  if (from.size() > to.size())
-    fail_run(ErrorId::internal, "a sample of {} dimensions; the C interface has {}", from.size(), to.size());
-  std::copy(from.begin(), from.end(), to.begin());
-  return static_cast<std::int32_t>(from.size());
-}
-
-mylos_model_info info_of(const Model& model) {
-  mylos_model_info info{};
-  info.inputs = model.inputs();
-  info.outputs = model.outputs();
-  info.input_rank = copy_shape(model.input_shape(), info.input_shape);
-  info.output_rank = copy_shape(model.output_shape(), info.output_shape);
-  info.step = model.step();
-  info.samples_per_piece = model.samples_per_piece();
-  info.input_names = static_cast<std::int64_t>(model.input_names().size());
-  info.target_names = static_cast<std::int64_t>(model.target_names().size());
-  info.class_names = static_cast<std::int64_t>(model.class_names().size());
-  info.type = type_of(model.type());
-  info.bytes = bytes_of(model.bytes());
-  return info;
 }
 
 const std::vector<std::string>& names_of(const Model& model, std::int32_t names) {
@@ -82,12 +37,6 @@ const std::vector<std::string>& names_of(const Model& model, std::int32_t names)
     default:
       fail_input(ErrorId::bad_call, "mylos_model_name: {} is no mylos_names", names);
   }
-}
-
-Units units_of(std::int32_t units) {
-  if (units == MYLOS_DATA_UNITS) return Units::data;
-  if (units == MYLOS_NETWORK_UNITS) return Units::network;
-  fail_input(ErrorId::bad_call, "mylos_model_infer: {} is no mylos_units", units);
 }
 
 /// Opens the model with the options that `options` returns.
@@ -197,7 +146,7 @@ std::int32_t mylos_model_infer(mylos_model* model, const mylos_const_array* x, c
     const mylos::ConstArray inputs = elements_of(x, "x");
     const mylos::Array outputs = elements_of(y, "y");
     const OwnThreads threads;
-    handle.model->infer(*handle.execution, inputs, outputs, units_of(units));
+    handle.model->infer(*handle.execution, inputs, outputs, units_of(units, "mylos_model_infer"));
   });
 }
 

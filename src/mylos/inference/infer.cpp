@@ -88,4 +88,11 @@ void copy_outputs(const StepContext& context, const ForwardPass& model, const Te
   Kokkos::deep_copy(Kokkos::View<float*, Kokkos::HostSpace>(to.data(), to.size()), floats.flat<float>());
 }
 
+void copy_deviations(const StepContext& context, const ForwardPass& model, std::int64_t samples,
+                     std::span<float> to) {
+  const ConstTensor deviations = model.head_deviations(context, 0, samples);
+  context.exec.fence("deviations");
+  Kokkos::deep_copy(HostFloats<float>(to.data(), to.size()), deviations.flat<float>());
+}
+
 }  // namespace mylos

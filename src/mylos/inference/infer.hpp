@@ -74,5 +74,9 @@ bool run_next_batch(const InferenceContext& context, const Staging& staging, Eva
 /// Converts the outputs of the last forward() in `floats` (device memory) and copies them to the host.
 void copy_outputs(const StepContext& context, const ForwardPass& model, const Tensor& floats,
                   std::vector<float>& to);
+/// Copies the standard deviations of these outputs, in the units of training, to the host. Requires
+/// has_deviations() of the chain.
+void copy_deviations(const StepContext& context, const ForwardPass& model, std::int64_t samples,
+                     std::span<float> to);
 
 }  // namespace mylos

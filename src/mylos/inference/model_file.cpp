@@ -17,6 +17,7 @@
 #include "mylos/config/keys/sizes.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/inference/stored_network.hpp"
+#include "mylos/inference/uncertainty/stored_inputs.hpp"
 #include "mylos/io/files/digest.hpp"
 #include "mylos/io/files/raw_file.hpp"
 #include "mylos/model/network/make_chain.hpp"
@@ -200,8 +201,12 @@ WrittenModel write_model_file(const CheckpointReader& checkpoint, const std::str
   for (const CopiedArray& array : arrays) state.arrays.push_back(array.target);
   add_data_fields(state, data.fields());
   add_point_weights(state, weights);
+  InputStatistics inputs = options.inputs.value_or(InputStatistics{});
+  add_input_statistics(state, inputs);
   add_names(state, checkpoint);
   add_provenance(state, checkpoint, network, average);
+  std::optional<ConformalCalibration> calibration = options.calibration;
+  if (calibration) add_calibration(state, *calibration);
   complete(header, state, WritingGroup(nullptr));
 
   LaidOutFile file(path, header, state);

@@ -1,6 +1,6 @@
 // Model files: what inference needs of a checkpoint, in one file, with the weights in the type that the
-// network computes in. `mylos export` writes them. CheckpointReader, read_stored_network() and
-// InferenceModel::read() read them, as they read checkpoints.
+// network computes in. `mylos export` and `mylos calibrate` write them. CheckpointReader,
+// read_stored_network() and InferenceModel::read() read them, as they read checkpoints.
 //
 // The file has the structure of a checkpoint (checkpoint/write/writer.hpp) with the format "mylos-model":
 //
@@ -8,6 +8,8 @@
 //   /buffers/<layer>/<name>              statistics of normalisation layers
 //   /data, /input_range, /vocabulary     as in the checkpoint (network_state.hpp)
 //   /samples/{grid, ...names}            likewise
+//   /calibration                         of `mylos calibrate` (uncertainty/calibration.hpp)
+//   /inputs                              where asked for: of inputs (uncertainty/stored_inputs.hpp)
 //   /provenance/{run, checkpoint, weights, compute, code_version, created}   of the checkpoint
 //   /deck                                of the run, with all sizes and the exported type
 #pragma once
@@ -19,12 +21,16 @@
 #include "mylos/base/dtype.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/weight_file.hpp"
+#include "mylos/inference/input_check.hpp"
+#include "mylos/inference/uncertainty/calibration.hpp"
 
 namespace mylos {
 
 struct ModelFileOptions {
   std::optional<DType> type = std::nullopt;  // replaces the deck's precision.compute; its rules stay
   StoredWeights weights = StoredWeights::current;
+  std::optional<InputStatistics> inputs = std::nullopt;  // for distances of inputs: measure_inputs()
+  std::optional<ConformalCalibration> calibration = std::nullopt;  // without `type`: of the run's outputs
 };
 
 struct WrittenModel {

@@ -18,10 +18,9 @@ void softmax(std::span<float> row) {
   for (float& value : row) value /= sum;
 }
 
-}  // namespace
-
-void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
-             const ConsumeOutputs& consume) {
+/// Outputs of a batch, and after them their deviations, travel as one array.
+void predict_all(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass, bool has_deviations,
+                 const ConsumeDistributions& consume) {
   const Chain& chain = context.model.chain();
   const Arena memory("predictions", float_output_bytes(chain, context.model.samples()));
   const Staging staging(chain, context.model.samples());
@@ -37,6 +36,10 @@ void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& 
                        share = {batch.first_sample, batch.samples};
                        copy_outputs(step, context.model,
                                     memory.tensor(0, DType::fp32, batch.samples, chain.outputs()), own);
+                       if (!has_deviations) return;
+                       const std::size_t numbers = own.size();
+                       own.resize(2 * numbers);
+                       copy_deviations(step, context.model, batch.samples, std::span(own).subspan(numbers));
                      });
     });
     ranks.all_gather(&share, shares.data(), sizeof share);
@@ -45,13 +48,30 @@ void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& 
       const Share& part = shares[static_cast<std::size_t>(rank)];
       if (part.count == 0) continue;
       std::vector<float>& values = rank == ranks.rank() ? own : others;
-      values.resize(static_cast<std::size_t>(part.count * chain.outputs()));
+      const auto numbers = static_cast<std::size_t>(part.count * chain.outputs());
+      values.resize(has_deviations ? 2 * numbers : numbers);
       broadcast_large(ranks, std::as_writable_bytes(std::span(values)), rank);
       run_on_all(ranks, [&] {
-        if (ranks.rank() == 0) consume(part, values);
+        if (ranks.rank() == 0)
+          consume(part, std::span(values).first(numbers), std::span(values).subspan(numbers));
       });
     }
   }
+}
+
+}  // namespace
+
+void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
+             const ConsumeOutputs& consume) {
+  predict_all(context, ranks, pass, false,
+              [&](const Share& samples, std::span<float> outputs, std::span<float> /*deviations*/) {
+                consume(samples, outputs);
+              });
+}
+
+void predict_distributions(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
+                           const ConsumeDistributions& consume) {
+  predict_all(context, ranks, pass, context.model.chain().has_deviations(), consume);
 }
 
 void interpret_outputs(LossType loss, std::int64_t width, const Normalizer& normalizer,
@@ -66,6 +86,10 @@ void interpret_outputs(LossType loss, std::int64_t width, const Normalizer& norm
   } else {
     normalizer.undo_targets(values);
   }
+}
+
+void interpret_deviations(const Normalizer& normalizer, std::span<float> values) {
+  normalizer.undo_deviations(values);
 }
 
 void NonFinite::count(std::int64_t first, std::span<const float> values, std::int64_t width) {

@@ -14,16 +14,26 @@ namespace mylos {
 
 /// Receives the outputs [samples, outputs] of these samples, on the host.
 using ConsumeOutputs = std::function<void(const Share& samples, std::span<float> outputs)>;
+/// Receives also their standard deviations [samples, outputs], in the units of training; empty of a network
+/// without deviations.
+using ConsumeDistributions =
+    std::function<void(const Share& samples, std::span<float> outputs, std::span<float> deviations)>;
 
 /// All ranks call it, each with a pass over its part. Rank 0 consumes the outputs of all of them batch by
 /// batch, in no order across ranks. Throws Error on all ranks.
 void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
              const ConsumeOutputs& consume);
+/// The same with deviations.
+void predict_distributions(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
+                           const ConsumeDistributions& consume);
 
 /// Turns the outputs [rows, width] of a network into what its user reads, in place: probabilities for
 /// cross-entropies, else targets in their own units. inf and NaN stay what they are.
 void interpret_outputs(LossType loss, std::int64_t width, const Normalizer& normalizer,
                        std::span<float> values);
+
+/// Turns standard deviations [rows, outputs] from the units of training to those of the targets, in place.
+void interpret_deviations(const Normalizer& normalizer, std::span<float> values);
 
 /// Counts outputs that are inf or NaN.
 struct NonFinite {

@@ -12,6 +12,7 @@
 #include "mylos/data/files/column_names.hpp"
 #include "mylos/inference/grids/other_grid.hpp"
 #include "mylos/inference/network_state.hpp"
+#include "mylos/inference/uncertainty/judged_rows.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
@@ -37,10 +38,10 @@ std::int64_t vector_inputs(const CheckpointReader& reader, const StoredNetwork& 
 }
 
 std::int64_t stored_outputs(const CheckpointReader& reader, const ModelOptions& model) {
-  if (model.type == ModelType::mlp) return layer_width(reader, "head", 0);
+  if (model.type == ModelType::mlp) return stored_targets(reader, model, "head");
   const std::size_t last = model.chain.size() - 1;
   if (!takes_outputs_of_data(model.chain, last)) return 0;  // the last layer has them
-  return layer_width(reader, copy_name(model.chain, last, model.chain[last].repeat), 0);
+  return stored_targets(reader, model, copy_name(model.chain, last, model.chain[last].repeat));
 }
 
 /// Sets the sizes that the deck may leave to the data.
@@ -89,7 +90,7 @@ void require_data_fits(const StoredNetwork& network) {
 /// Returns the dimensions of a sample's outputs.
 std::vector<std::int64_t> output_shape_of(const Chain& chain, std::size_t axes) {
   if (chain.grids.empty() || chain.grids.back().points() == 1) return {chain.outputs()};
-  const GridShape& grid = chain.grids.back();
+  const GridShape grid = chain.output_grid();
   std::vector<std::int64_t> shape(grid.extent.end() - static_cast<std::ptrdiff_t>(axes), grid.extent.end());
   shape.push_back(grid.channels);
   return shape;
@@ -103,6 +104,16 @@ std::int64_t layer_width(const CheckpointReader& reader, const std::string& laye
   if (dims.size() != 2 || dims[0] == 0 || dims[1] == 0)  // an empty one may claim any height
     fail_input(ErrorId::bad_dataset, "{}: {} is not a matrix [outputs, inputs]", reader.path(), path);
   return dims[dimension];
+}
+
+std::int64_t stored_targets(const CheckpointReader& reader, const ModelOptions& model,
+                            const std::string& layer) {
+  const std::int64_t width = layer_width(reader, layer, 0);
+  const std::int64_t of_target = outputs_per_target(model.loss);
+  if (width % of_target == 0) return width / of_target;
+  fail_input(ErrorId::bad_dataset,
+             "{}: layer '{}' has {} outputs, but model.loss = \"{}\" needs {} for each target", reader.path(),
+             layer, width, name_of(model.loss), of_target);
 }
 
 std::vector<std::string> stored_names(const CheckpointReader& reader, const std::string& path) {
@@ -158,12 +169,15 @@ StoredNetwork read_stored_network(const CheckpointReader& reader, NetworkKinds k
   });
   network.normalizer = read_normalizer(reader);
   network.vocabulary = read_vocabulary(reader);
+  network.calibration = read_calibration(reader);
   run_on_all(reader.ranks(), [&] {
     network.input_names = stored_names(reader, "/samples/input_names");
     network.target_names = stored_names(reader, "/samples/target_names");
     network.class_names = stored_names(reader, "/samples/class_names");
     make_stored_chain(reader, network);
     require_data_fits(network);
+    if (network.calibration)
+      require_calibration_fits(*network.calibration, target_shape(network.chain), network.path);
   });
   return network;
 }

@@ -14,6 +14,7 @@
 #include "mylos/config/options.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/files/vocabulary.hpp"
+#include "mylos/inference/uncertainty/calibration.hpp"
 #include "mylos/model/chain/chain.hpp"
 
 namespace mylos {
@@ -30,6 +31,7 @@ struct StoredNetwork {
   std::vector<std::string> input_names;  // of columns, or of a grid's channels; empty: not known
   std::vector<std::string> target_names;
   std::vector<std::string> class_names;
+  std::optional<ConformalCalibration> calibration;  // of a model file that `mylos calibrate` wrote
 };
 
 enum class NetworkKinds { numbers, numbers_and_tokens };
@@ -49,6 +51,10 @@ void move_to_grid(StoredNetwork& network, const std::vector<std::int64_t>& shape
 
 /// Returns the shape of the training samples on a grid, as the file states it; empty if it does not.
 [[nodiscard]] std::vector<std::int64_t> stored_grid(const CheckpointReader& reader);
+/// Returns the targets of a network whose last layer is dense and has this name. Throws Error (bad_input) as
+/// layer_width(), and if the loss needs several outputs for each target, which these are not.
+[[nodiscard]] std::int64_t stored_targets(const CheckpointReader& reader, const ModelOptions& model,
+                                          const std::string& layer);
 /// Returns one of the dimensions of a layer's weights, [outputs, inputs]. Throws Error (bad_input) if they
 /// are no matrix.
 [[nodiscard]] std::int64_t layer_width(const CheckpointReader& reader, const std::string& layer,

@@ -12,6 +12,7 @@
 #include "mylos/inference/network_state.hpp"
 #include "mylos/inference/stored_network.hpp"
 #include "mylos/inference/trained_samples.hpp"
+#include "mylos/inference/uncertainty/judged_rows.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/model/chain/key_value_cache.hpp"
 #include "mylos/model/network/make_chain.hpp"
@@ -60,7 +61,7 @@ void require_columns(const std::string& path, const std::string& of, const Colum
 void complete_widths(const CheckpointReader& reader, TrainedNetwork& trained) {
   ModelOptions& model = trained.deck.options.model;
   const std::int64_t inputs = layer_width(reader, model.hidden.empty() ? "head" : "hidden1", 1);
-  const std::int64_t outputs = layer_width(reader, "head", 0);
+  const std::int64_t outputs = stored_targets(reader, model, "head");
   model.inputs = model.outputs = 0;
   trained.data->complete(model);
   if (model.inputs != inputs) {
@@ -124,7 +125,7 @@ void complete_chain(const CheckpointReader& reader, TrainedNetwork& trained) {
   if (takes_outputs_of_data(model.chain, last)) {
     const std::int64_t copies = model.chain[last].repeat;
     const std::string name = layer_name(model.chain, last);
-    trained_on = layer_width(reader, copies == 1 ? name : fmt::format("{}.{}", name, copies), 0);
+    trained_on = stored_targets(reader, model, copies == 1 ? name : fmt::format("{}.{}", name, copies));
   }
   if (model.outputs != 0 && trained_on != 0 && model.outputs != trained_on) {
     fail_input(ErrorId::data_mismatch, "{}: has {} {}, but {} was trained on {}", trained.data->path(),
@@ -159,6 +160,19 @@ std::unique_ptr<EvaluationPass> TrainedNetwork::pass_over(DataPart part, const I
                                            .counts_outside = true});
 }
 
+std::unique_ptr<EvaluationPass> TrainedNetwork::pass_over(DataPart part, const Share& only,
+                                                          const InferenceModel& model,
+                                                          const RankGroup& ranks) const {
+  return data->pass_over(part, normalizer,
+                         EvaluationOptions{.type = model.chain().input_type(),
+                                           .max_samples = model.samples(),
+                                           .rank = ranks.rank(),
+                                           .ranks = ranks.size(),
+                                           .whole_batches = true,
+                                           .counts_outside = true,
+                                           .only = only});
+}
+
 void choose_whole_file(DataOptions& data, const DataFiles& files) {
   data.train = files;
   data.test.clear();
@@ -173,8 +187,11 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
   network.path = reader.path();
   network.step = reader.header().step;
   network.deck = read_stored_deck(reader.header().deck, network.path);
-  network.normalizer = read_normalizer(reader);
-  network.vocabulary = read_vocabulary(reader);
+  StoredData stored = read_stored_data(reader);
+  network.trained_on = std::move(stored.identity);
+  network.normalizer = std::move(stored.normalizer);
+  network.vocabulary = std::move(stored.vocabulary);
+  network.calibration = read_calibration(reader);
   const std::shared_ptr<const PointWeights> weights = stored_point_weights(reader);
   Options& options = network.deck.options;
   if (options.model.vocabulary == 0 && network.vocabulary)
@@ -212,14 +229,16 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
 
 std::unique_ptr<InferenceModel> load_model(RankGroup& ranks, const CheckpointReader& reader,
                                            const TrainedNetwork& network, const Engines& engines,
-                                           bool average) {
+                                           bool average, std::int64_t piece) {
   const Options& options = network.deck.options;
   Chain chain = make_chain(options.model, options.precision, options.run.seed, false);
   if (options.model.type == ModelType::chain)
     require_columns(network.path, "targets", network.normalizer.targets, chain.outputs());
+  if (network.calibration) require_calibration_fits(*network.calibration, target_shape(chain), network.path);
   const bool has_data = network.data != nullptr;  // else it continues a text, token by token
   const std::int64_t samples =
-      samples_per_piece(chain, engines, has_data ? network.data->samples(DataPart::train) : 1);
+      piece > 0 ? piece
+                : samples_per_piece(chain, engines, has_data ? network.data->samples(DataPart::train) : 1);
   run_on_all(ranks, [&] {
     require_memory(network.path, InferenceModel::memory(chain, engines, samples).total(),
                    has_data ? 0 : KeyValueCache::memory_bytes(options.model, chain));

@@ -17,15 +17,18 @@
 #include "mylos/data/files/vocabulary.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/inference/inference_model.hpp"
+#include "mylos/inference/uncertainty/calibration.hpp"
 
 namespace mylos {
 
 struct TrainedNetwork {
   std::string path;  // of the checkpoint file
   std::int64_t step = 0;
-  Deck deck;  // of the run; the sizes of the model are set
+  Deck deck;               // of the run; the sizes of the model are set
+  std::string trained_on;  // the identity of the training data
   Normalizer normalizer;
-  std::optional<Vocabulary> vocabulary;  // of a network of tokens
+  std::optional<Vocabulary> vocabulary;             // of a network of tokens
+  std::optional<ConformalCalibration> calibration;  // of a model file that `mylos calibrate` wrote
   // Those of the data, in the network's order, else those of the training data, where either has them.
   std::vector<std::string> class_names;
   std::vector<std::string> input_names;
@@ -37,6 +40,11 @@ struct TrainedNetwork {
 
   /// Returns a pass over this rank's part of the data.
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const InferenceModel& model,
+                                                          const RankGroup& ranks) const;
+  /// The same over samples [first, first + count) of that part alone, in batches that are the same for every
+  /// number of ranks.
+  [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Share& only,
+                                                          const InferenceModel& model,
                                                           const RankGroup& ranks) const;
   /// The tokens that there are; 0 where the network reads none.
   [[nodiscard]] std::int64_t known_classes() const { return vocabulary ? vocabulary->size() : 0; }
@@ -54,11 +62,12 @@ struct NetworkData {
                                                   const NetworkData& data);
 
 /// All ranks. Returns the network with the weights of its checkpoint, or their moving average, for pieces of
-/// samples_per_piece(). Throws Error on all ranks: does_not_fit where a rank has less memory free than the
-/// model takes, and as InferenceModel::read() does.
+/// `piece` samples; 0: of samples_per_piece(). Throws Error on all ranks: does_not_fit where a rank has less
+/// memory free than the model takes, and as InferenceModel::read() does.
 [[nodiscard]] std::unique_ptr<InferenceModel> load_model(RankGroup& ranks, const CheckpointReader& reader,
                                                          const TrainedNetwork& network,
-                                                         const Engines& engines, bool average);
+                                                         const Engines& engines, bool average,
+                                                         std::int64_t piece = 0);
 
 /// Throws Error (does_not_fit) if a rank has less memory free than a network takes. `cache`: the bytes of
 /// keys and values, which the network does not count.

@@ -74,7 +74,11 @@ std::string names_of_inputs(const CheckpointReader& reader, const TrainedNetwork
 
 std::string describe_outside(RankGroup& ranks, const TrainedNetwork& trained, const EvaluationPass& pass,
                              DataPart part) {
-  const OutsideRange own = pass.outside_range();
+  return describe_outside(ranks, trained, pass.outside_range(), part);
+}
+
+std::string describe_outside(RankGroup& ranks, const TrainedNetwork& trained, const OutsideRange& own,
+                             DataPart part) {
   std::vector<OutsideRange> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(&own, all.data(), sizeof own);
   OutsideRange found;

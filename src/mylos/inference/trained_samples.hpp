@@ -22,5 +22,8 @@ void match_samples(const CheckpointReader& reader, const DataOptions& written, T
 /// "" where all lie within, or the range is not known.
 [[nodiscard]] std::string describe_outside(RankGroup& ranks, const TrainedNetwork& trained,
                                            const EvaluationPass& pass, DataPart part);
+/// The same of what this rank's passes have counted.
+[[nodiscard]] std::string describe_outside(RankGroup& ranks, const TrainedNetwork& trained,
+                                           const OutsideRange& own, DataPart part);
 
 }  // namespace mylos

@@ -42,6 +42,11 @@ std::int64_t rows_of(const WeightFile& file, const std::string& parameter) {
   return 0;
 }
 
+/// Returns the targets of a network whose last layer this is.
+std::int64_t targets_of(const WeightFile& file, const ModelOptions& model, const std::string& last) {
+  return rows_of(file, last + "/weight") / outputs_per_target(model.loss);
+}
+
 bool works_on_grids(const LayerOptions& layer) {
   return layer.kind != LayerKind::dense && layer.kind != LayerKind::norm &&
          layer.kind != LayerKind::activation && layer.kind != LayerKind::add &&
@@ -75,14 +80,14 @@ ExportLayout layout_of(const WeightFile& file) {
     last = layer_name(model.chain, index);
     if (copies > 1) last += fmt::format(".{}", copies);
     model.outputs = 0;  // the last layer's outputs, unless they are the data's
-    if (takes_outputs_of_data(model.chain, index)) model.outputs = rows_of(file, last + "/weight");
+    if (takes_outputs_of_data(model.chain, index)) model.outputs = targets_of(file, model, last);
   } else {
-    model.outputs = rows_of(file, last + "/weight");
+    model.outputs = targets_of(file, model, last);
   }
   const Chain chain = make_chain(model, options.precision, options.run.seed, false);
   layout.parameters = channels_first_parameters(model, chain);
   if (!chain.grids.empty() && chain.grids.back().points() > 1)
-    layout.targets = channels_first_sample(shape_of(chain.grids.back(), model.shape.size() - 1));
+    layout.targets = channels_first_sample(shape_of(chain.output_grid(), model.shape.size() - 1));
   return layout;
 }
 

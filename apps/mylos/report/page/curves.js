@@ -33,7 +33,7 @@ function lossSection(runs) {
   const lines = linesOf(runs, "loss").map((line) => (runs.length > 1 ? line : { ...line, label: "training, step by step" }));
   const parts = evaluationLines(runs, "loss", runs.length);
   const chart = lineChart({ id: "loss", title: "Loss", wide: true, log: "auto", lines: lines.concat(parts), marks: withinSteps(runs, eventMarks(runs)) });
-  const measured = [["accuracy", "Accuracy", percent], ["top5", "Top-5 accuracy", percent], ["r2", "R\u00b2, mean over targets", number], ["rollout", "nRMSE of rollouts, mean over their steps", number], ["relative_l2", "Relative L2 error", number], ["relative_h1", "Relative H1 error", number]]
+  const measured = [["accuracy", "Accuracy", percent], ["top5", "Top-5 accuracy", percent], ["r2", "R\u00b2, mean over targets", number], ["rollout", "nRMSE of rollouts, mean over their steps", number], ["relative_l2", "Relative L2 error", number], ["relative_h1", "Relative H1 error", number], ["crps", "CRPS, in the units of the targets", number]]
     .map(([id, title, format]) => lineChart({ id, title, wide: true, low: true, lines: evaluationLines(runs, id, 0), format }));
   return [
     chart || nothing("loss", "No step has been written to history.csv yet."),
@@ -108,6 +108,15 @@ function healthSection(runs) {
   const drawn = maps.filter((map) => map);
   return drawn.length > 0 ? drawn
     : [nothing("health", "No numbers of single parameters. `health.every = 50` writes their norms every 50 steps.")];
+}
+
+// Of one run the memory of its process and its device in one drawing, of several one drawing for each.
+function memoryCurves(runs) {
+  const measured = [["host_bytes", "process, resident"], ["host_peak_bytes", "its maximum so far"], ["device_bytes", "device, in use by all"]];
+  if (runs.length > 1)
+    return measured.map(([name, label]) => lineChart({ id: `memory-${name}`, title: `Memory of rank 0: ${label}`, lines: linesOf(runs, name), format: bytes }));
+  return [lineChart({ id: "memory-steps", title: "Memory of rank 0", wide: true, low: true, format: bytes,
+    lines: measured.map(([name, label], look) => ({ label, look, curve: curveOf(runs[0], name) })) })];
 }
 
 function ratesSection(runs) {

@@ -18,7 +18,7 @@ function showReport(report) {
     section("optimization", "Learning rate, scale and gradients", ...optimizationSection(runs)),
     section("health", "Parameters", ...healthSection(runs)),
     section("speed", "Speed and time", ...ratesSection(runs), timeChart(runs)),
-    section("memory", "Memory and types", memoryChart(runs), typesCard(runs)),
+    section("memory", "Memory and types", memoryChart(runs), ...memoryCurves(runs), typesCard(runs), ...adviceCards(runs)),
     section("events", "What happened", eventsCard(runs)),
     section("deck", runs.length > 1 ? "Decks" : "Deck", deckCard(runs)),
   ];

@@ -48,6 +48,30 @@ function typesCard(runs) {
     rows.length <= 12 ? list : element("details", { id: "types-table" }, element("summary", {}, `All ${rows.length} layers`), list));
 }
 
+// What `mylos advise` measured; only runs whose folder has it.
+function adviceCards(runs) {
+  return runs.filter((run) => run.advice).map((run) => {
+    const { advice } = run;
+    const hasTokens = advice.trials.some((trial) => trial.tokens_per_s > 0);
+    const hasJoules = advice.trials.some((trial) => Number.isFinite(trial.step_joules));
+    const milliseconds = (value) => (Number.isFinite(value) ? `${number(1000 * value, 3)} ms` : "\u2013");
+    const size = (value) => (Number.isFinite(value) ? bytes(value) : "\u2013");
+    const count = (value) => (Number.isFinite(value) ? whole(value) : "\u2013");
+    const rows = advice.trials.map((trial) => ({
+      differs: trial.compute === advice.compute && trial.recompute === advice.recompute,
+      cells: [typeNames[trial.compute] || trial.compute, trial.recompute, ...(trial.obstacle ? [trial.obstacle, ...Array(hasJoules ? 7 : 6).fill("\u2013")]
+        : [milliseconds(trial.median_step_s), count(hasTokens ? trial.tokens_per_s : trial.samples_per_s), ...(hasJoules ? [number(trial.step_joules, 3)] : []),
+          size(trial.rank_bytes), size(trial.activation_bytes), count(trial.largest_micro_batch), percent(trial.loss_gap), count(trial.skipped)])] }));
+    const columns = [{ title: "type" }, { title: "recomputation" }, ...["step", hasTokens ? "tokens/s" : "samples/s", ...(hasJoules ? ["joules/step"] : []),
+      "a rank takes", "of that activations", "largest micro-batch", "loss gap", "skipped"].map((title) => ({ title, number: true }))];
+    const conditions = `${plural(advice.steps, "step")} of ${whole(advice.batch)} samples on ${plural(advice.ranks, "rank")}, ${plural(advice.rounds, "round")}${advice.computed_by ? `, ${advice.computed_by}` : ""}`;
+    return element("div", { class: "card wide", id: runs.length > 1 ? `advice-${run.label}` : "advice" },
+      element("h3", {}, `Types compared by mylos advise${runs.length > 1 ? `, ${run.label}` : ""}`),
+      element("p", { class: "summary" }, `${advice.verdict ? `${advice.verdict}. ` : ""}${conditions}. ${(advice.reasons || []).join(" ")}`),
+      table({ columns, rows, label: "Types compared" }));
+  });
+}
+
 function eventsCard(runs) {
   const known = runs.filter((run) => run.events);
   if (known.length === 0) return nothing("events", "No events.jsonl: the run warned of nothing, returned to no checkpoint and adapted nothing."

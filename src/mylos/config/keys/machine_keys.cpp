@@ -36,9 +36,10 @@ void add_communication_keys(Schema& schema) {
 /// The name of a metric: words, and "test.rolloutN" with any number of steps.
 ValueType<std::string> metric_type() {
   Words<std::string> words;
-  for (const char* word : {"", "train.loss", "validation.loss", "validation.accuracy", "validation.top5",
-                           "validation.r2", "validation.relative_l2", "validation.relative_h1", "test.loss",
-                           "test.accuracy", "test.top5", "test.r2", "test.relative_l2", "test.relative_h1"})
+  for (const char* word :
+       {"", "train.loss", "validation.loss", "validation.accuracy", "validation.top5", "validation.r2",
+        "validation.relative_l2", "validation.relative_h1", "validation.crps", "test.loss", "test.accuracy",
+        "test.top5", "test.r2", "test.relative_l2", "test.relative_h1", "test.crps"})
     words.emplace_back(word, word);
   ValueType<std::string> type = word_type(std::move(words));
   const auto read = type.read;
@@ -68,12 +69,11 @@ void add_checkpoint_keys(Schema& schema) {
                "Number of newest checkpoints that are kept. 0: all.");
   keys.integer("keep_every", &CheckpointOptions::keep_every, {0, max_count}, "steps",
                "Checkpoints whose step is a multiple of this number are never deleted. 0: none.");
-  keys.add(
-      "keep_best", &CheckpointOptions::keep_best, metric_type(),
-      "A checkpoint is written when an evaluation is better by this metric than all earlier ones. "
-      "`checkpoints/best` names it, and it is kept until there is a better one. train.loss: the mean "
-      "over the steps since the previous evaluation. top5, r2, relative_l2, relative_h1 and rolloutN must "
-      "be in `run.metrics`. \"\": no best checkpoint.");
+  keys.add("keep_best", &CheckpointOptions::keep_best, metric_type(),
+           "A checkpoint is written when an evaluation is better by this metric than all earlier ones. "
+           "`checkpoints/best` names it, and it is kept until there is a better one. train.loss: the mean "
+           "over the steps since the previous evaluation. top5, r2, relative_l2, relative_h1, crps and "
+           "rolloutN must be in `run.metrics`. \"\": no best checkpoint.");
   keys.boolean("background", &CheckpointOptions::background,
                "Writes checkpoints asynchronously from a copy of the state, if memory.budget has room for "
                "it: training continues while rank 0 writes the state and each rank its shards "

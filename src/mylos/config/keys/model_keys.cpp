@@ -172,11 +172,14 @@ void add_model_keys(Schema& schema) {
   keys.choice(
       "loss", &ModelOptions::loss,
       names_of({LossType::cross_entropy, LossType::mse, LossType::l1, LossType::huber, LossType::relative_l2,
-                LossType::relative_h1, LossType::binary_cross_entropy}),
+                LossType::relative_h1, LossType::gaussian, LossType::binary_cross_entropy}),
       "All but gpt: the loss to minimise, a mean over samples. For classes: cross_entropy. For targets: mse "
       "(mean squared error), l1 (mean absolute error), huber (quadratic up to `huber_delta`, linear beyond), "
       "relative_l2 (the error's norm divided by the targets'), relative_h1 (the same with norms that include "
-      "the derivatives of fields), and binary_cross_entropy, whose targets are "
+      "the derivatives of fields), gaussian (the negative log likelihood of a normal distribution, whose "
+      "mean "
+      "and log variance the network computes for each target: `docs/uncertainty.md`), and "
+      "binary_cross_entropy, whose targets are "
       "probabilities from 0 to 1 and whose outputs are logits.");
   keys.choice("loss_per", &ModelOptions::loss_per,
               Words<LossPer>{{"sample", LossPer::sample}, {"channel", LossPer::channel}},
@@ -206,7 +209,8 @@ void add_model_keys(Schema& schema) {
   keys.boolean("residual", &ModelOptions::residual,
                "All but gpt: adds the network's input to its output, so that the network learns the change "
                "from one state of a field to the next. Both must have the same shape. They are added in "
-               "float, in normalised units (`docs/networks.md`).");
+               "float, in normalised units (`docs/networks.md`). Not with model.loss = \"gaussian\", whose "
+               "last layer computes log variances too.");
   add_short_form_keys(keys);
   add_operator_keys(keys);
   add_transformer_keys(keys);

@@ -124,15 +124,18 @@ void add_run_keys(Schema& schema) {
                "Interval between evaluations of the validation data and the test data. 0: after each epoch.");
   Key& metrics = keys.add(
       "metrics",
-      "list of words from \"top5\", \"confusion\", \"r2\", \"relative_l2\", \"relative_h1\" and \"rolloutN\" "
-      "(N steps: \"rollout20\")",
+      "list of words from \"top5\", \"confusion\", \"r2\", \"relative_l2\", \"relative_h1\", \"crps\" and "
+      "\"rolloutN\" (N steps: \"rollout20\")",
       "a ",
       "Metrics of evaluations besides loss and accuracy (`docs/metrics.md`). For model.loss = "
       "\"cross_entropy\": top5, the fraction of samples whose label is among the five largest outputs, "
       "and confusion, the number of samples of each class that were predicted as each class "
       "(`confusion.json`). For a regression: r2, 1 - squared errors / squared deviations, the mean over "
       "targets; relative_l2 and relative_h1, the norms of a sample's error divided by that of its targets, "
-      "as the losses of these names but in the units of the targets. For [data.arrays]: rolloutN, the nRMSE "
+      "as the losses of these names but in the units of the targets. For model.loss = \"gaussian\": crps, "
+      "the "
+      "continuous ranked probability score in the units of the targets. For [data.arrays]: rolloutN, the "
+      "nRMSE "
       "of rollouts of N steps from the test data, the mean over the steps.");
   metrics.read = read_metrics;
   metrics.write = write_metrics;

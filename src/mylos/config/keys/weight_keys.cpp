@@ -7,11 +7,13 @@ namespace mylos {
 namespace {
 
 Condition with_losses_of_numbers() {
-  return {"losses of targets (model.loss = \"mse\", \"l1\", \"huber\", \"relative_l2\" or \"relative_h1\")",
-          {"model.loss"},
-          [](const Options& options) {
-            return options.model.type != ModelType::gpt && is_of_numbers(options.model.loss);
-          }};
+  return {
+      "losses of targets (model.loss = \"mse\", \"l1\", \"huber\", \"relative_l2\", \"relative_h1\" or "
+      "\"gaussian\")",
+      {"model.loss"},
+      [](const Options& options) {
+        return options.model.type != ModelType::gpt && is_of_numbers(options.model.loss);
+      }};
 }
 
 }  // namespace
@@ -19,7 +21,8 @@ Condition with_losses_of_numbers() {
 void add_weight_keys(Schema& schema) {
   Keys keys(
       schema, "data.weights",
-      "Weights of the grid's points in the loss and in the metrics relative_l2 and relative_h1: cell areas, "
+      "Weights of the grid's points in the loss and in the metrics relative_l2, relative_h1 and crps: cell "
+      "areas, "
       "weights by latitude, or a mask of 1 and 0, whose points of weight 0 do not count. The array has one "
       "number for each point of the grid of the network's outputs, at least 0. The numbers are divided by "
       "their mean. Checkpoints hold them, and a restart with others is refused.",

@@ -37,8 +37,9 @@ class Checks : DeckMistakes {
       fail(ErrorId::not_measured, {"run.metrics", "model.loss"},
            fmt::format("\"{}\" of 'run.metrics' is measured of {}, and 'model.loss' is \"{}\"",
                        name_of(measure),
-                       is_of_classes(measure) ? "classes (model.loss = \"cross_entropy\")"
-                                              : "the targets of a regression",
+                       is_of_classes(measure)     ? "classes (model.loss = \"cross_entropy\")"
+                       : measure == Measure::crps ? "predicted deviations (model.loss = \"gaussian\")"
+                                                  : "the targets of a regression",
                        name_of(loss)));
     }
     rollouts();
@@ -215,6 +216,11 @@ class Checks : DeckMistakes {
       fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise", "model.loss"},
            "[rollout] needs a network that computes the next state of its input: 'model.loss' = \"mse\", "
            "\"l1\", \"huber\", \"relative_l2\" or \"relative_h1\"");
+    }
+    if (loss == LossType::gaussian) {
+      fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise", "model.loss"},
+           "[rollout] trains on states that the network computed, and 'model.loss' = \"gaussian\" computes "
+           "their distributions; use \"mse\", \"l1\", \"huber\", \"relative_l2\" or \"relative_h1\"");
     }
     if (options_.data.augment.any()) {
       fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise", "data.augment"},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "mylos/base/dtype.hpp"
 #include "mylos/data/feed/batch.hpp"
@@ -17,10 +18,17 @@ struct EvaluationOptions {
   int ranks = 1;
   /// The same batches for every number of ranks: only the last batch may have fewer samples.
   bool whole_batches = false;
-  bool counts_outside = false;  // counts inputs outside the range of the training data
+  bool counts_outside = false;     // counts inputs outside the range of the training data
+  std::optional<Share> only = {};  // these samples alone; nothing: all
 
   /// Returns this rank's part of `total` samples.
   [[nodiscard]] Share share(std::int64_t total) const {
+    if (only) {
+      EvaluationOptions all = *this;
+      all.only.reset();
+      const Share part = all.share(only->count);
+      return {only->first + part.first, part.count};
+    }
     if (!whole_batches) return share_of(total, rank, ranks);
     const Share batches = share_of((total + max_samples - 1) / max_samples, rank, ranks);
     const std::int64_t first = std::min(total, batches.first * max_samples);

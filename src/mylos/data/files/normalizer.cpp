@@ -128,6 +128,13 @@ void Normalizer::undo_targets(std::span<float> predictions) const {
   }
 }
 
+void Normalizer::undo_deviations(std::span<float> deviations) const {
+  const std::size_t columns = targets.scale.size();
+  if (columns == 0) return;
+  for (std::size_t i = 0; i < deviations.size(); ++i)
+    deviations[i] = static_cast<float>(static_cast<double>(deviations[i]) / targets.scale[i % columns]);
+}
+
 bool InputRange::known() const {
   const auto are_finite = [](const std::vector<double>& values) {
     return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });

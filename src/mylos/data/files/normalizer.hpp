@@ -65,6 +65,8 @@ struct Normalizer {
 
   /// Converts predictions [rows, outputs] to the targets' units, in place.
   void undo_targets(std::span<float> predictions) const;
+  /// Converts standard deviations of predictions likewise, which the shift does not change.
+  void undo_deviations(std::span<float> deviations) const;
   friend bool operator==(const Normalizer&, const Normalizer&) = default;
 };
 

@@ -57,6 +57,10 @@ void require_valid(const ConstArray& array, const SampleFormat& format) {
     fail_input(ErrorId::bad_call, "{} lies in device memory, which this build does not use", format.name);
 }
 
+std::int64_t bytes_of(ElementType type) {
+  return type == ElementType::fp64 ? 8 : type == ElementType::fp32 ? 4 : 2;
+}
+
 /// A dimension for the comparison of addresses.
 struct Reach {
   std::int64_t extent;
@@ -72,7 +76,7 @@ std::int64_t span_of(std::span<const Reach> dimensions, std::int64_t element) {
 /// All dimensions of an array of more than one element, the largest stride first.
 class Addresses {
  public:
-  explicit Addresses(const ArraySamples& samples) : element_(element_bytes(samples.type)) {
+  explicit Addresses(const ArraySamples& samples) : element_(samples.element_bytes) {
     for (const StridedIndex* index : {&samples.leading, &samples.value}) {
       for (int d = 0; d < index->rank; ++d) {
         if (index->extent[d] > 1) all_[size_++] = {index->extent[d], index->stride[d] * element_};
@@ -94,10 +98,6 @@ class Addresses {
   }
 
  private:
-  static std::int64_t element_bytes(ElementType type) {
-    return type == ElementType::fp64 ? 8 : type == ElementType::fp32 ? 4 : 2;
-  }
-
   std::int64_t element_;
   Reach all_[2 * max_array_rank] = {};
   int size_ = 0;
@@ -136,8 +136,10 @@ ArraySamples samples_of(const ConstArray& array, const SampleFormat& format) {
   require_valid(array, format);
   const int first = array.rank - dimensions_of_sample(array, format);
   ArraySamples samples;
+  samples.name = format.name;
   samples.data = const_cast<void*>(array.data);
   samples.type = array.type;
+  samples.element_bytes = bytes_of(array.type);
   samples.on_device = array.on_device;
   samples.count = 1;
   for (int d = 0; d < array.rank; ++d) {
@@ -161,25 +163,49 @@ ArraySamples samples_of(const Array& array, const SampleFormat& format) {
       ConstArray{array.data, array.type, array.rank, array.extents, array.strides, array.on_device}, format);
 }
 
+ArraySamples numbers_of(const Array& array, const char* name) {
+  if (array.rank >= max_array_rank)
+    fail_input(ErrorId::bad_call, "{} has {} dimensions; x has fewer besides those of a sample", name,
+               array.rank);
+  static const std::vector<std::int64_t> shape{1};
+  static const std::vector<std::string> no_names;
+  Array of_ones = array;  // samples of one value
+  if (array.rank >= 1) {
+    const auto last = static_cast<std::size_t>(of_ones.rank++);
+    of_ones.extents[last] = of_ones.strides[last] = 1;
+  }
+  return samples_of(of_ones, {name, "numbers", shape, no_names, 1});
+}
+
+ArraySamples numbers_of(const FlagArray& array, const char* name) {
+  ArraySamples samples = numbers_of(
+      Array{array.data, ElementType::fp32, array.rank, array.extents, array.strides, array.on_device}, name);
+  samples.element_bytes = 1;
+  return samples;
+}
+
+void require_apart(const ArraySamples& x, const ArraySamples& y) {
+  if (x.count == 0 || x.on_device != y.on_device) return;
+  const Addresses read(x);
+  const Addresses written(y);
+  const std::int64_t distance = static_cast<std::byte*>(y.data) - static_cast<std::byte*>(x.data);
+  if (may_overlap(read.dimensions(), read.element(), written.dimensions(), written.element(), distance))
+    fail_input(ErrorId::bad_call, "{} and {} overlap in memory", x.name, y.name);
+}
+
 void match_samples(ArraySamples& x, ArraySamples& y) {
   const StridedIndex& in = x.leading;
   const StridedIndex& out = y.leading;
   if (in.rank != out.rank || !std::equal(in.extent, in.extent + in.rank, out.extent)) {
     fail_input(ErrorId::bad_call,
-               "x has [{}] samples and y [{}]; the dimensions before those of a sample must agree",
-               fmt::join(in.extent, in.extent + in.rank, ", "),
+               "{} has [{}] samples and {} [{}]; the dimensions before those of a sample must agree", x.name,
+               fmt::join(in.extent, in.extent + in.rank, ", "), y.name,
                fmt::join(out.extent, out.extent + out.rank, ", "));
   }
   if (x.count == 0) return;
-  const Addresses written(y);
-  if (written.repeats())
-    fail_input(ErrorId::bad_call, "the strides of y give several of its elements the same address");
-  if (x.on_device == y.on_device) {
-    const Addresses read(x);
-    const std::int64_t distance = static_cast<std::byte*>(y.data) - static_cast<std::byte*>(x.data);
-    if (may_overlap(read.dimensions(), read.element(), written.dimensions(), written.element(), distance))
-      fail_input(ErrorId::bad_call, "x and y overlap in memory");
-  }
+  if (Addresses(y).repeats())
+    fail_input(ErrorId::bad_call, "the strides of {} give several of its elements the same address", y.name);
+  require_apart(x, y);
   std::array<std::size_t, max_array_rank> order{};
   const auto is_outer = [&](std::size_t a, std::size_t b) { return in.stride[a] > in.stride[b]; };
   for (std::size_t d = 0; d < static_cast<std::size_t>(in.rank);

@@ -11,6 +11,7 @@
 
 #include "mylos/base/tensor.hpp"
 #include "mylos/inference/array_view.hpp"
+#include "mylos/inference/input_check.hpp"
 
 namespace mylos {
 
@@ -39,8 +40,10 @@ struct StridedIndex {
 };
 
 struct ArraySamples {
-  void* data = nullptr;  // of a ConstArray too, which is only read
-  ElementType type = ElementType::fp32;
+  const char* name = "";                 // of the argument, for messages
+  void* data = nullptr;                  // of a ConstArray too, which is only read
+  ElementType type = ElementType::fp32;  // not of flags
+  std::int64_t element_bytes = sizeof(float);
   bool on_device = false;
   std::int64_t count = 0;
   StridedIndex sample;  // numbers samples
@@ -67,11 +70,16 @@ struct SampleFormat {
 /// one flat dimension of its size, and for a rank, strides or an address that are not valid.
 [[nodiscard]] ArraySamples samples_of(const ConstArray& array, const SampleFormat& format);
 [[nodiscard]] ArraySamples samples_of(const Array& array, const SampleFormat& format);
+/// The same for arrays whose elements are samples: a number of each, or its flags. `name`: of the argument.
+[[nodiscard]] ArraySamples numbers_of(const Array& array, const char* name);
+[[nodiscard]] ArraySamples numbers_of(const FlagArray& array, const char* name);
 
 /// Orders the samples of both arrays in the same way, so that successive samples of `x` are near each other.
 /// Throws Error (bad_input) if the arrays have other samples, or if elements of `y` lie over elements of `x`
 /// or of `y`.
 void match_samples(ArraySamples& x, ArraySamples& y);
+/// Throws Error (bad_input) if elements of `y` lie over elements of `x`.
+void require_apart(const ArraySamples& x, const ArraySamples& y);
 
 /// Returns the columns of a matrix of floats as an array.
 [[nodiscard]] ArraySamples array_of_rows(const Tensor& rows);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/dispatch.hpp"
+#include "mylos/inference/arrays/element_types.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
@@ -12,39 +13,6 @@ namespace {
 constexpr std::int64_t block_rows = 16;
 /// Up to this number of values the calling thread moves them itself: a kernel would take longer to start.
 constexpr std::int64_t max_values_of_caller = 16384;
-
-/// Calls function(TypeTag<T>{}) with the C++ type of an element type.
-template <class Function>
-void dispatch_element(ElementType type, Function&& function) {
-  switch (type) {
-    case ElementType::fp32:
-      return function(TypeTag<float>{});
-    case ElementType::fp64:
-      return function(TypeTag<double>{});
-    case ElementType::fp16:
-      return function(TypeTag<half>{});
-    case ElementType::bf16:
-      return function(TypeTag<bfloat16>{});
-  }
-}
-
-template <class From>
-KOKKOS_FORCEINLINE_FUNCTION float entering(From value) {
-  if constexpr (std::is_same_v<From, double>) {
-    return static_cast<float>(value);
-  } else {
-    return to_float(value);
-  }
-}
-
-template <class To>
-KOKKOS_FORCEINLINE_FUNCTION To leaving(float value) {
-  if constexpr (std::is_same_v<To, double>) {
-    return static_cast<double>(value);
-  } else {
-    return from_float<To>(value);
-  }
-}
 
 /// Values from an array to rows of T.
 template <class Element, class T>

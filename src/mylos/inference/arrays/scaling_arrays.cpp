@@ -5,21 +5,22 @@
 namespace mylos {
 namespace {
 
-const double* copied(const std::vector<double>& values, Pieces& pieces) {
+ScalingTable copied(const ColumnScaling& scaling, Pieces& pieces) {
+  if (scaling.identity()) return {};
+  const double* const shift = copied_for_kernels(scaling.shift, pieces);
+  return {shift, copied_for_kernels(scaling.scale, pieces)};
+}
+
+}  // namespace
+
+const double* copied_for_kernels(const std::vector<double>& values, Pieces& pieces) {
+  if (values.empty()) return nullptr;
   auto* const to = pieces.take<double>(static_cast<std::int64_t>(values.size()));
   Kokkos::deep_copy(
       Kokkos::View<double*, Device, Kokkos::MemoryUnmanaged>(to, values.size()),
       Kokkos::View<const double*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(values.data(), values.size()));
   return to;
 }
-
-ScalingTable copied(const ColumnScaling& scaling, Pieces& pieces) {
-  if (scaling.identity()) return {};
-  const double* const shift = copied(scaling.shift, pieces);
-  return {shift, copied(scaling.scale, pieces)};
-}
-
-}  // namespace
 
 ScalingArrays::ScalingArrays(const Normalizer& normalizer) : arena_("scaling", memory_bytes(normalizer)) {
   Pieces pieces(arena_.data());

@@ -2,12 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/pieces.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/inference/arrays/sample_transfer.hpp"
 
 namespace mylos {
+
+/// Returns a copy of the values in the next piece, which kernels read; null if there are none.
+[[nodiscard]] const double* copied_for_kernels(const std::vector<double>& values, Pieces& pieces);
 
 class ScalingArrays {
  public:

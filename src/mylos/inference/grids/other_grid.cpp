@@ -103,7 +103,7 @@ Normalizer normalizer_on_grid(const NetworkOnGrid& trained, const Chain& other, 
   Normalizer normalizer = before;
   normalizer.inputs = scaling_on_grid(before.inputs, channels, other.inputs(), "inputs", grids);
   if (other.outputs() != trained.chain.outputs()) {
-    const std::int64_t of_targets = other.grids.back().channels;
+    const std::int64_t of_targets = other.output_grid().channels;
     normalizer.targets = scaling_on_grid(before.targets, of_targets, other.outputs(), "targets", grids);
   }
   if (static_cast<std::int64_t>(before.input_range.minimum.size()) != channels) normalizer.input_range = {};

@@ -60,19 +60,24 @@ struct FieldFile::State {
         if (axis.axis == channel_axis) outputs_ += axis.extent - 1;
       }
       ++outputs_;
-      bytes += numbers * 8;
+      bytes += numbers * 8 * static_cast<std::int64_t>(1 + shape.parts.size());
     }
     set_grid(like.coordinates(0, like.options().inputs.front()));
     file_.emplace(create_with_room(pending_, bytes));
     hdf5::copy_attributes(source_, "/", *file_, "/");
     file_->write_attribute("/", "checkpoint", shape.checkpoint);
     std::int64_t channel = 0;
-    for (const ArrayCoordinates& array : arrays) channel = add(array, channel);
+    for (const ArrayCoordinates& array : arrays) channel = add(array, channel, {});
+    for (const FieldPart& part : shape.parts) {
+      channel = 0;
+      for (const ArrayCoordinates& array : arrays) channel = add(array, channel, part);
+    }
     keep_room(*file_);
   }
 
-  void write(std::int64_t member, std::int64_t level, std::span<const float> field) {
-    for (Target& target : targets_) {
+  void write(std::int64_t member, std::int64_t level, std::span<const float> field, std::size_t part) {
+    const std::size_t arrays = shape_.arrays.size();
+    for (Target& target : std::span(targets_).subspan(part * arrays, arrays)) {
       if (target.member_axis) target.box[*target.member_axis].begin = member;
       if (target.time_axis) target.box[*target.time_axis].begin = level;
       gather(target, field);
@@ -117,8 +122,13 @@ struct FieldFile::State {
     return found == grid_.end() ? 0 : found->second;
   }
 
-  /// Creates an array and its coordinates. Returns the first channel of the next one.
-  std::int64_t add(const ArrayCoordinates& array, std::int64_t channel) {
+  /// Creates an array, or a part of it, and its coordinates. Returns the first channel of the next one.
+  std::int64_t add(const ArrayCoordinates& array, std::int64_t channel, const FieldPart& part) {
+    const std::string path = array.path + part.suffix;
+    if (file_->exists(path)) {
+      fail_input(ErrorId::bad_names, "{}: predictions have an array {} beside {}, but there is one already",
+                 source_.path(), path, array.path);
+    }
     Target target{channel, {}, {}, {}, {}, {}, {}};
     std::vector<std::int64_t> dims;
     std::vector<std::string> scales;
@@ -151,9 +161,10 @@ struct FieldFile::State {
     std::int64_t numbers = 1;
     for (const hdf5::AxisRange& range : target.box) numbers *= range.count;
     target.values.resize(static_cast<std::size_t>(numbers));
-    target.dataset = file_->create_dataset(array.path, type_of_output(array.facts.type), dims);
-    hdf5::copy_attributes(source_, array.path, *file_, array.path, packing);
-    hdf5::attach_scales(*file_, array.path, scales);
+    target.dataset = file_->create_dataset(path, type_of_output(array.facts.type), dims);
+    hdf5::copy_attributes(source_, array.path, *file_, path, packing);
+    if (part.coverage) hdf5::write_number_attribute(*file_, path, "coverage", *part.coverage);
+    hdf5::attach_scales(*file_, path, scales);
     targets_.push_back(std::move(target));
     return channel + channels;
   }
@@ -208,8 +219,9 @@ FieldFile::FieldFile(const std::string& path, const ArrayStore& like, const Fiel
 
 FieldFile::~FieldFile() = default;
 
-void FieldFile::write(std::int64_t member, std::int64_t level, std::span<const float> field) {
-  state_->write(member, level, field);
+void FieldFile::write(std::int64_t member, std::int64_t level, std::span<const float> field,
+                      std::size_t part) {
+  state_->write(member, level, field, part);
 }
 
 void FieldFile::close() {

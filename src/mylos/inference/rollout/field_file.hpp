@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,27 +20,36 @@
 
 namespace mylos {
 
+/// A further array of the file for each array that the network predicts, which has its layout.
+struct FieldPart {
+  std::string suffix;              // of its name: "_lower"
+  std::optional<double> coverage;  // its attribute of this name
+};
+
 struct FieldFileShape {
   std::vector<std::string> arrays;    // in the order of the network's outputs
   std::vector<std::int64_t> members;  // the place of each along the axis "sample" of the data, after slicing
   bool is_one_start = true;           // all members begin at the same level, so that the levels have times
   std::vector<std::int64_t> levels;   // the place of each along the axis "time" of the data, from 0
   std::string checkpoint;             // by which the fields were predicted
+  std::vector<FieldPart> parts = {};  // besides the predictions themselves
 };
 
 class FieldFile {
  public:
   /// Creates the temporary file of `path`, with room on the disk for all levels. `like`: a store of the data,
   /// whose first file gives the layout. Arrays without an axis "sample" get an axis "member" in front where
-  /// there are several members. Throws Error: failed where the disk has no room.
+  /// there are several members. Throws Error: bad_input where a part has the name of another array, failed
+  /// where the disk has no room.
   FieldFile(const std::string& path, const ArrayStore& like, const FieldFileShape& shape);
   ~FieldFile();
   FieldFile(const FieldFile&) = delete;
   FieldFile& operator=(const FieldFile&) = delete;
 
   /// Writes the field [points, outputs] of a member and a level, counted from 0, in any order. The channels
-  /// of the arrays follow each other. To be called for each member and level.
-  void write(std::int64_t member, std::int64_t level, std::span<const float> field);
+  /// of the arrays follow each other. To be called for each member, level and part: 0 are the predictions,
+  /// then come the parts of the shape.
+  void write(std::int64_t member, std::int64_t level, std::span<const float> field, std::size_t part = 0);
   /// After the last field.
   void close();
   /// Waits for the disk and gives the file its name, without HDF5 or MPI.

@@ -46,6 +46,8 @@ const char* meaning_of(const StoredNetwork& network) {
   if (network.options.model.type == ModelType::gpt) return "logits of the next token";
   if (network.chain.loss() == LossType::cross_entropy) return "probability of each class";
   if (network.chain.loss() == LossType::binary_cross_entropy) return "probability of each target";
+  if (network.chain.has_deviations())
+    return "targets in their own units; standard_deviation: the standard deviation of each";
   return "targets in their own units";
 }
 
@@ -79,9 +81,26 @@ void add_numbers(OnnxBuilder& builder, const StoredNetwork& network, const ReadO
   x = onnx_scaled(builder, network.normalizer.inputs, std::move(x), network.path);
   x = x.cast(onnx_type_of(network.chain.input_type()), builder);
   OnnxBoundary y = onnx_blocks(builder, network.chain, read, std::move(x)).cast(OnnxType::float32, builder);
-  y = interpreted(builder, network, std::move(y));
   const OnnxLayout layout = network.output_shape.size() > 1 ? OnnxLayout::points : OnnxLayout::rows;
-  add_output(builder, y.in(layout, builder), port_of("outputs", OnnxType::float32, network.output_shape));
+  if (!network.chain.has_deviations()) {
+    y = interpreted(builder, network, std::move(y));
+    add_output(builder, y.in(layout, builder), port_of("outputs", OnnxType::float32, network.output_shape));
+    return;
+  }
+  GridShape of_outputs = y.grid();
+  of_outputs.channels /= 2;
+  const std::string& both = y.in(OnnxLayout::points, builder);  // means and log variances
+  const auto channels = static_cast<std::int64_t>(y.axes() + 1);
+  const auto half = [&](std::int64_t first) {
+    return OnnxBoundary(of_outputs, y.axes(), OnnxType::float32, OnnxLayout::points,
+                        builder.slice(both, channels, first, first + of_outputs.channels));
+  };
+  OnnxBoundary means = interpreted(builder, network, half(0));
+  add_output(builder, means.in(layout, builder), port_of("outputs", OnnxType::float32, network.output_shape));
+  OnnxBoundary deviations =
+      onnx_deviations(builder, network.normalizer.targets, half(of_outputs.channels), network.path);
+  add_output(builder, deviations.in(layout, builder),
+             port_of("standard_deviation", OnnxType::float32, network.output_shape));
 }
 
 void add_tokens(OnnxBuilder& builder, const StoredNetwork& network, const ReadOnnxWeight& read) {

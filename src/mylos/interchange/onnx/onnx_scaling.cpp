@@ -58,6 +58,13 @@ std::vector<float> remainders(const std::vector<double>& values) {
   return rest;
 }
 
+/// Returns the deviations of the targets, by which training divided them.
+std::vector<float> deviations_of(const ColumnScaling& scaling) {
+  std::vector<float> deviations;
+  for (const double scale : scaling.scale) deviations.push_back(static_cast<float>(1 / scale));
+  return deviations;
+}
+
 bool has_nonzero(const std::vector<float>& values) {
   return std::any_of(values.begin(), values.end(), [](float value) { return value != 0; });
 }
@@ -83,13 +90,26 @@ OnnxBoundary onnx_unscaled(OnnxBuilder& graph, const ColumnScaling& scaling, Onn
   if (scaling.identity()) return y;
   graph.begin_layer("unscaled_outputs");
   const ScalingNumbers numbers(graph, y, path);
-  std::vector<float> deviations;
-  for (const double scale : scaling.scale) deviations.push_back(static_cast<float>(1 / scale));
   const OnnxLayout layout = OnnxLayout::points;
-  const std::string product = graph.node("Mul", {y.in(layout, graph), numbers.add("deviation", deviations)});
+  const std::string product =
+      graph.node("Mul", {y.in(layout, graph), numbers.add("deviation", deviations_of(scaling))});
   const std::string value = graph.node("Add", {product, numbers.add("shift", floats(scaling.shift))});
   graph.begin_layer("");
   return y.with(OnnxType::float32, layout, value);
+}
+
+OnnxBoundary onnx_deviations(OnnxBuilder& graph, const ColumnScaling& scaling, OnnxBoundary s,
+                             const std::string& path) {
+  graph.begin_layer("standard_deviation");
+  const OnnxLayout layout = OnnxLayout::points;
+  const std::string half = graph.node("Mul", {s.in(layout, graph), graph.scalar(0.5f, OnnxType::float32)});
+  std::string value = graph.node("Exp", {half});
+  if (!scaling.identity()) {
+    const ScalingNumbers numbers(graph, s, path);
+    value = graph.node("Mul", {value, numbers.add("deviation", deviations_of(scaling))});
+  }
+  graph.begin_layer("");
+  return s.with(OnnxType::float32, layout, value);
 }
 
 }  // namespace mylos

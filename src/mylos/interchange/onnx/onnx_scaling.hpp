@@ -16,5 +16,9 @@ namespace mylos {
 /// Returns the boundary in the targets' units.
 [[nodiscard]] OnnxBoundary onnx_unscaled(OnnxBuilder& graph, const ColumnScaling& scaling, OnnxBoundary y,
                                          const std::string& path);
+/// Returns the standard deviations, in the targets' units, of log variances s in those of training: e^(s / 2)
+/// times the scale of the target.
+[[nodiscard]] OnnxBoundary onnx_deviations(OnnxBuilder& graph, const ColumnScaling& scaling, OnnxBoundary s,
+                                           const std::string& path);
 
 }  // namespace mylos

@@ -155,4 +155,13 @@ void copy_attributes(const File& from, const std::string& path, File& to, const 
   if (copy.failed) fail_to_write(to, to_path, "of the data");
 }
 
+void write_number_attribute(File& file, const std::string& path, const char* name, double value) {
+  const LibraryScope scope;
+  const Handle object = open_object(file.state(), path);
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle made(H5Acreate2(object.id(), name, H5T_IEEE_F64LE, space.id(), H5P_DEFAULT, H5P_DEFAULT),
+                    H5Aclose);
+  if (!made.ok() || H5Awrite(made.id(), H5T_NATIVE_DOUBLE, &value) < 0) fail_to_write(file, path, name);
+}
+
 }  // namespace mylos::hdf5

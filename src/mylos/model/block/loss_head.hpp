@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/block/block.hpp"
 #include "mylos/model/options.hpp"
@@ -18,7 +19,7 @@ namespace mylos {
 /// The targets of the loss; one of the two is set (device memory).
 struct Truth {
   const std::int32_t* labels = nullptr;  // [rows], cross_entropy
-  const float* targets = nullptr;        // [rows, outputs], mse
+  const float* targets = nullptr;        // [rows, outputs], of numbers
   std::int64_t classes = 0;              // cross_entropy: outputs from here on are padding; 0: no padding
 };
 
@@ -87,10 +88,16 @@ class LossHead {
   /// Adds the losses of all rows to `sums` and writes the gradients.
   virtual void evaluate_and_seed(const StepContext& context, const LossMemory& memory, const Truth& truth,
                                  const LossGradients& gradients, LossSums* sums) const = 0;
-  /// Returns logits or predictions [rows, outputs] for the rows of memory.input; they may lie in the
-  /// workspace. Throws Error if the rows exceed what the workspace holds.
+  /// Returns logits or predictions (of "gaussian" the means) [rows, outputs] for the rows of memory.input;
+  /// they may lie in the workspace. Throws Error if the rows exceed what the workspace holds.
   [[nodiscard]] virtual ConstTensor outputs_of(const StepContext& context,
                                                const LossMemory& memory) const = 0;
+  /// Returns the standard deviations of these outputs, in the units of training, floats [rows, outputs] in
+  /// the workspace, where they leave the outputs. Only of Chain::has_deviations(); else throws Error.
+  [[nodiscard]] virtual ConstTensor deviations_of(const StepContext& /*context*/,
+                                                  const LossMemory& /*memory*/) const {
+    fail_run(ErrorId::internal, "the loss \"{}\" has no standard deviations", name_of(loss()));
+  }
 };
 
 }  // namespace mylos

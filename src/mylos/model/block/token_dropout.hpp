@@ -10,7 +10,7 @@ namespace mylos {
 /// `length`: tokens per sample; 1 if rows are samples.
 [[nodiscard]] inline Dropout token_dropout(const StepContext& context, const RandomStream& stream,
                                            double probability, std::int64_t length) {
-  if (!context.training || probability == 0) return {};
+  if ((!context.training && !context.drops) || probability == 0) return {};
   return {stream, static_cast<float>(probability), context.step,
           context.first_sample * static_cast<std::uint64_t>(length)};
 }

@@ -27,6 +27,12 @@ bool Chain::computes_in(DType type) const {
   return head->signature().compute_type == type;
 }
 
+GridShape Chain::output_grid() const {
+  GridShape grid = grids.back();
+  grid.channels /= outputs_per_target(loss());
+  return grid;
+}
+
 Skips Chain::all_skips() const {
   std::vector<std::size_t> sources;
   for (std::size_t block = 0; block < blocks.size(); ++block) sources.push_back(skip_of(block));

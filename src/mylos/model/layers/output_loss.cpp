@@ -2,13 +2,31 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/launch/reduce.hpp"
+#include "mylos/kernels/pointwise/gaussian_loss.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
 #include "mylos/model/block/row_sums.hpp"
 
 namespace mylos {
 
-OutputLoss::OutputLoss(const ModelOptions& model, std::int64_t outputs, DType type, const SampleShape& output)
-    : OutputLoss(model.loss, outputs, type) {
+/// What the loss needs besides its input; the last two of "gaussian" alone.
+struct OutputLoss::Workspace {
+  Workspace(const OutputLoss& loss, std::int64_t count, std::byte* memory)
+      : pieces(memory), rows(pieces, count) {
+    if (loss.norm_) norm = pieces.take<float>(loss.norm_->workspace_numbers(count));
+    if (outputs_per_target(loss.loss_) == 1) return;
+    means = pieces.take_tensor(loss.signature_.output_type, count, loss.signature_.outputs);
+    deviations = pieces.take_tensor(DType::fp32, count, loss.signature_.outputs);
+  }
+
+  Pieces pieces;
+  RowSums rows;
+  float* norm = nullptr;
+  Tensor means, deviations;
+};
+
+OutputLoss::OutputLoss(const ModelOptions& model, std::int64_t inputs, DType type, const SampleShape& input)
+    : OutputLoss(model.loss, inputs, type) {
+  const std::int64_t outputs = signature_.outputs;
   huber_delta_ = static_cast<float>(model.huber_delta);
   label_smoothing_ = static_cast<float>(model.label_smoothing);
   class_weights_.assign(model.class_weights.begin(), model.class_weights.end());
@@ -16,6 +34,8 @@ OutputLoss::OutputLoss(const ModelOptions& model, std::int64_t outputs, DType ty
     fail_input(ErrorId::bad_value, "model.class_weights has {} weights, but there are {} classes",
                class_weights_.size(), outputs);
   }
+  SampleShape output = input;
+  output.grid.channels /= outputs_per_target(loss_);
   if (is_of_numbers(loss_)) set_field(model, output);
 }
 
@@ -44,14 +64,10 @@ void OutputLoss::set_field(const ModelOptions& model, const SampleShape& output)
 }
 
 LossCost OutputLoss::cost(const Engines&, std::int64_t rows) const {
-  Pieces pieces(nullptr);
-  const RowSums sums(pieces, rows);
-  double flops_of_number = 8;
-  if (norm_) {
-    pieces.take<float>(norm_->workspace_numbers(rows));
-    flops_of_number += norm_->flops_of_derivatives();
-  }
-  return {pieces.bytes(),
+  const Workspace workspace(*this, rows, nullptr);
+  double flops_of_number = loss_ == LossType::gaussian ? 50 : 8;  // with two exponentials
+  if (norm_) flops_of_number += norm_->flops_of_derivatives();
+  return {workspace.pieces.bytes(),
           flops_of_number * static_cast<double>(rows) * static_cast<double>(signature_.outputs)};
 }
 
@@ -62,13 +78,17 @@ void OutputLoss::evaluate(const StepContext& context, const LossMemory& memory, 
 
 void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory& memory, const Truth& truth,
                                    const LossGradients& gradients, LossSums* sums) const {
-  Pieces pieces(memory.workspace);
-  const RowSums rows(pieces, memory.input.rows());
+  const Workspace workspace(*this, memory.input.rows(), memory.workspace);
+  const RowSums& rows = workspace.rows;
+  const LossArrays arrays{memory.input,    truth.targets,           gradients.input,
+                          gradients.scale, gradients.inverse_count, rows.loss};
+  if (loss_ == LossType::gaussian) {
+    gaussian_likelihood(context.exec, points(memory.constants), arrays);
+    rows.add_to(context.exec, loss_, sums);
+    return;
+  }
   if (norm_) {
-    evaluate_field(
-        context.exec, *norm_, memory.constants,
-        {memory.input, truth.targets, gradients.input, gradients.scale, gradients.inverse_count, rows.loss},
-        pieces.take<float>(norm_->workspace_numbers(memory.input.rows())));
+    evaluate_field(context.exec, *norm_, memory.constants, arrays, workspace.norm);
     rows.add_to(context.exec, loss_, sums);
     return;
   }
@@ -98,7 +118,8 @@ void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory&
       of_targets(mean_binary_cross_entropy);
       break;
     case LossType::relative_h1:
-      fail_run(ErrorId::internal, "relative_h1 without a grid");
+    case LossType::gaussian:
+      fail_run(ErrorId::internal, "the loss \"{}\" of a vector", name_of(loss_));
   }
   rows.add_to(context.exec, loss_, sums);
 }
@@ -120,13 +141,31 @@ void OutputLoss::evaluate_field(const Execution& exec, const FieldNorm& norm, co
                                   workspace);
     case LossType::cross_entropy:
     case LossType::binary_cross_entropy:
+    case LossType::gaussian:
       break;
   }
   fail_run(ErrorId::internal, "the loss \"{}\" is not one of fields", name_of(loss_));
 }
 
-ConstTensor OutputLoss::outputs_of(const StepContext&, const LossMemory& memory) const {
-  return memory.input;
+/// Returns the points and channels of the outputs; a vector is one point.
+FieldPoints OutputLoss::points(const float* constants) const {
+  if (norm_) return norm_->points(constants);
+  if (field_) return {.points = field_->grid.points(), .channels = field_->grid.channels};
+  return {.channels = signature_.outputs};
+}
+
+ConstTensor OutputLoss::outputs_of(const StepContext& context, const LossMemory& memory) const {
+  if (loss_ != LossType::gaussian) return memory.input;
+  const Workspace workspace(*this, memory.input.rows(), memory.workspace);
+  gaussian_means(context.exec, points(memory.constants), memory.input, workspace.means);
+  return workspace.means;
+}
+
+ConstTensor OutputLoss::deviations_of(const StepContext& context, const LossMemory& memory) const {
+  if (loss_ != LossType::gaussian) return LossHead::deviations_of(context, memory);
+  const Workspace workspace(*this, memory.input.rows(), memory.workspace);
+  gaussian_deviations(context.exec, points(memory.constants), memory.input, workspace.deviations);
+  return workspace.deviations;
 }
 
 }  // namespace mylos

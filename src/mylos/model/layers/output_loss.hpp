@@ -4,6 +4,9 @@
 // micro-batch to the next, and the loss would depend on how a batch is split.
 //
 // Outputs on a grid may have weights of points, norms by channel and derivatives (field_norm.hpp).
+//
+// The loss "gaussian" reads twice as many numbers as it has outputs: means and log variances
+// (gaussian_loss.hpp). Its outputs are the means.
 #pragma once
 
 #include <vector>
@@ -16,16 +19,16 @@ namespace mylos {
 
 class OutputLoss final : public LossHead {
  public:
-  /// `type`: of the output that it reads, which has the shape `output`. Throws Error (bad_input) unless
+  /// `inputs`: the numbers that it reads, of this type and the shape `input`. Throws Error (bad_input) unless
   /// class_weights has one entry per output, under the conditions of FieldNorm, and if the loss is one of
   /// fields but the outputs do not lie on a grid.
-  OutputLoss(const ModelOptions& model, std::int64_t outputs, DType type, const SampleShape& output = {});
-  OutputLoss(LossType loss, std::int64_t outputs, DType type)
+  OutputLoss(const ModelOptions& model, std::int64_t inputs, DType type, const SampleShape& input = {});
+  OutputLoss(LossType loss, std::int64_t inputs, DType type)
       : loss_(loss),
         signature_{.name = "loss",
                    .kind = "loss",
-                   .inputs = outputs,
-                   .outputs = outputs,
+                   .inputs = inputs,
+                   .outputs = inputs / outputs_per_target(loss),
                    .input_type = type,
                    .output_type = type,
                    .compute_type = type} {}
@@ -43,9 +46,14 @@ class OutputLoss final : public LossHead {
   void evaluate_and_seed(const StepContext& context, const LossMemory& memory, const Truth& truth,
                          const LossGradients& gradients, LossSums* sums) const override;
   [[nodiscard]] ConstTensor outputs_of(const StepContext& context, const LossMemory& memory) const override;
+  [[nodiscard]] ConstTensor deviations_of(const StepContext& context,
+                                          const LossMemory& memory) const override;
 
  private:
+  struct Workspace;
+
   void set_field(const ModelOptions& model, const SampleShape& output);
+  [[nodiscard]] FieldPoints points(const float* constants) const;
   void evaluate_field(const Execution& exec, const FieldNorm& norm, const float* constants,
                       const LossArrays& arrays, float* workspace) const;
 

@@ -41,6 +41,12 @@ std::optional<DType> type_of_residual_input(const ModelOptions& model, const Pre
 void append_residual(Chain& chain, const ModelOptions& model, const SampleShape& input,
                      const SampleShape& output) {
   if (!model.residual) return;
+  if (model.loss == LossType::gaussian) {
+    fail_input(
+        ErrorId::keys_conflict,
+        "model.residual adds the network's input to its output, and with model.loss = \"gaussian\" half "
+        "of that are log variances; leave model.residual out");
+  }
   require_same_shape(input, output);
   for (const auto& block : chain.blocks) {
     if (block->signature().name == residual_layer) {

@@ -80,6 +80,13 @@ ConstTensor ForwardPass::head_outputs(const StepContext& context, std::int64_t f
   return chain_.head->outputs_of(context, memory);
 }
 
+ConstTensor ForwardPass::head_deviations(const StepContext& context, std::int64_t first,
+                                         std::int64_t count) const {
+  LossMemory memory = head_memory();
+  memory.input = output_.row_range(first, count);
+  return chain_.head->deviations_of(context, memory);
+}
+
 void ForwardPass::loss(const StepContext& context, const Truth& truth, LossSums* sums) const {
   const Region region("loss");
   chain_.head->evaluate(context, head_memory(), truth, sums);

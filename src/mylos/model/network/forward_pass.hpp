@@ -42,6 +42,10 @@ class ForwardPass {
   /// Returns the head's outputs (logits, predictions) for rows [first, first + count) of the last forward().
   [[nodiscard]] ConstTensor head_outputs(const StepContext& context, std::int64_t first,
                                          std::int64_t count) const;
+  /// Returns the standard deviations of these outputs, floats in the units of training, which leave the
+  /// outputs. Requires has_deviations() of the chain.
+  [[nodiscard]] ConstTensor head_deviations(const StepContext& context, std::int64_t first,
+                                            std::int64_t count) const;
   /// Adds the loss of the last forward() to `sums`.
   void loss(const StepContext& context, const Truth& truth, LossSums* sums) const;
 

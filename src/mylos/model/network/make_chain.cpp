@@ -1,5 +1,7 @@
 #include "mylos/model/network/make_chain.hpp"
 
+#include <algorithm>
+
 #include "mylos/model/chain/short_forms.hpp"
 #include "mylos/model/network/gpt.hpp"
 #include "mylos/model/network/mlp.hpp"
@@ -23,6 +25,11 @@ Chain make_chain(const ModelOptions& model, const PrecisionOptions& precision, s
       break;
   }
   return make_mlp(model, precision, seed, accumulates, input_gradients);
+}
+
+bool has_dropout(const ModelOptions& model) {
+  return model.dropout > 0 || std::any_of(model.chain.begin(), model.chain.end(),
+                                          [](const LayerOptions& layer) { return layer.dropout > 0; });
 }
 
 }  // namespace mylos

@@ -11,4 +11,7 @@ namespace mylos {
 [[nodiscard]] Chain make_chain(const ModelOptions& model, const PrecisionOptions& precision,
                                std::uint64_t seed, bool accumulates, bool input_gradients = false);
 
+/// Returns whether a layer of the network has dropout.
+[[nodiscard]] bool has_dropout(const ModelOptions& model);
+
 }  // namespace mylos

@@ -42,11 +42,6 @@ void require_no_statistics(const Chain& chain) {
   }
 }
 
-bool has_dropout(const ModelOptions& model) {
-  return model.dropout > 0 || std::any_of(model.chain.begin(), model.chain.end(),
-                                          [](const LayerOptions& layer) { return layer.dropout > 0; });
-}
-
 /// Returns the seed of the dropout of a copy; that of copy 0 is the run's.
 std::uint64_t seed_of_copy(std::uint64_t seed, std::int64_t copy) {
   return seed + 0x9e3779b97f4a7c15ull * static_cast<std::uint64_t>(copy);

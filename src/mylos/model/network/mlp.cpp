@@ -78,7 +78,7 @@ Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std
     builder.add_dense(fmt::format("hidden{}", i + 1), model.hidden[i], model.activation, model.dropout);
     if (model.norm != NormType::none) builder.add_norm(fmt::format("norm{}", i + 1), model.norm);
   }
-  builder.add_dense("head", model.outputs, Activation::none, 0);
+  builder.add_dense("head", model.outputs * outputs_per_target(model.loss), Activation::none, 0);
   return builder.finish(model);
 }
 

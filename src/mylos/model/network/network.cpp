@@ -16,6 +16,7 @@
 #include "mylos/model/layers/output_loss.hpp"
 #include "mylos/model/layers/residual_output.hpp"
 #include "mylos/model/network/layer_blocks.hpp"
+#include "mylos/model/network/output_layer.hpp"
 
 namespace mylos {
 namespace {
@@ -122,10 +123,11 @@ class NetworkBuilder {
       refuse(ErrorId::bad_layer, "has an output that no layer reads: no later layer has it as 'skip_from'");
     }
     const Signature& last = chain_.blocks.back()->signature();
-    if (model_.outputs != 0 && last.outputs != model_.outputs) {
+    const std::int64_t outputs = last.outputs / outputs_per_target(model_.loss);
+    if (model_.outputs != 0 && outputs != model_.outputs) {
       fail_input(ErrorId::bad_layer,
                  "the network's last layer, '{}', has {} outputs per sample, but the data has {} {}; {}",
-                 name_, last.outputs, model_.outputs,
+                 name_, outputs, model_.outputs,
                  model_.loss == LossType::cross_entropy ? "classes" : "targets", how_to_give_outputs());
     }
     append_residual(chain_, model_, places_.at(input_name).sample(), last_.sample());
@@ -327,11 +329,16 @@ Chain make_network(const ModelOptions& model, const PrecisionOptions& precision,
   if (model.chain.empty())
     fail_input(ErrorId::missing_key, "model.type = \"chain\" needs at least one [[model.layers]]");
   NetworkBuilder builder(model, precision, seed, accumulates, input_gradients);
+  const std::optional<std::size_t> output =
+      outputs_per_target(model.loss) > 1 ? std::optional(output_layer(model.chain)) : std::nullopt;
   for (std::size_t i = 0; i < model.chain.size(); ++i) {
     const LayerOptions& layer = model.chain[i];
     const std::string name = layer_name(model.chain, i);
-    for (std::int64_t copy = 1; copy <= layer.repeat; ++copy)
-      builder.add(layer, layer.repeat == 1 ? name : fmt::format("{}.{}", name, copy));
+    for (std::int64_t copy = 1; copy <= layer.repeat; ++copy) {
+      const bool is_output = i == output && copy == layer.repeat;
+      builder.add(is_output ? with_outputs_of_targets(layer, model) : layer,
+                  layer.repeat == 1 ? name : fmt::format("{}.{}", name, copy));
+    }
   }
   return builder.finish();
 }

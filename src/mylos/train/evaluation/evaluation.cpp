@@ -9,6 +9,7 @@
 #include "mylos/base/numbers/exact_sum.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/infer.hpp"
+#include "mylos/train/evaluation/crps.hpp"
 #include "mylos/train/evaluation/field_measures.hpp"
 
 namespace mylos {
@@ -61,6 +62,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
   RankGroup& ranks = communicator.ranks();
   std::optional<Measures> measures;
   std::optional<FieldMeasures> fields;
+  std::optional<CrpsMeasure> crps;
   communicator.synchronize(context.exec);
   run_on_all(ranks, [&] {
     for (const Measure measure : wanted) {
@@ -69,21 +71,25 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
     }
     measures.emplace(wanted, chain.outputs());
     if (has_field_measure(wanted)) fields.emplace(wanted, chain, targets);
-    const bool reads_outputs = measures->any() || fields;
+    if (has_measure(wanted, Measure::crps)) crps.emplace(chain, targets);
+    const bool reads_outputs = measures->any() || fields || crps;
     const Kokkos::View<LossSums, Device> batch_sums("batch sums");
     const Kokkos::View<JudgedSums, Device> sums("evaluation sums");
     const Staging staging(chain, context.model.samples());
     const Arena floats("outputs as floats",
                        reads_outputs ? float_output_bytes(chain, context.model.samples()) : 0);
-    std::vector<float> outputs;
+    std::vector<float> outputs, deviations;
     const auto judge = [&](const StepContext& step, const MicroBatch& staged, const Batch& batch) {
       if (reads_outputs) {
         copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, chain.outputs()),
                      outputs);
         measures->add(outputs, batch);
-        if (fields) {
-          const auto numbers = static_cast<std::size_t>(batch.samples * chain.outputs());
-          fields->add({outputs.data(), numbers}, {batch.targets, numbers});
+        const auto numbers = static_cast<std::size_t>(batch.samples * chain.outputs());
+        if (fields) fields->add({outputs.data(), numbers}, {batch.targets, numbers});
+        if (crps) {
+          deviations.resize(numbers);
+          copy_deviations(step, context.model, batch.samples, deviations);
+          crps->add(outputs, deviations, {batch.targets, numbers});
         }
       }
       if (observe) observe(step, batch);
@@ -104,6 +110,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
   ranks.all_gather(&own, all.data(), sizeof(own));
   measures->add_up(ranks);
   if (fields) fields->add_up(ranks);
+  if (crps) crps->add_up(ranks);
   Evaluation result{.judged = judged_by(chain),
                     .classes = (*std::move(measures)).take_classes(),
                     .targets = (*std::move(measures)).take_targets()};
@@ -112,6 +119,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
     if (measure == Measure::r2) result.r2 = result.targets->mean_r2();
     if (measure == Measure::relative_l2) result.relative_l2 = fields->relative_l2();
     if (measure == Measure::relative_h1) result.relative_h1 = fields->relative_h1();
+    if (measure == Measure::crps) result.crps = crps->value();
   }
   JudgedSums total;
   for (const Part& part : all) {
@@ -129,11 +137,11 @@ std::string describe(const Evaluation& evaluation) {
   switch (evaluation.judged) {
     case Judged::targets:
       return fmt::format(
-          "loss {:.6g}{}{}{} ({} samples)", evaluation.loss,
+          "loss {:.6g}{}{}{}{} ({} samples)", evaluation.loss,
           evaluation.r2 ? ", " + describe_r2(*evaluation.targets) : "",
           evaluation.relative_l2 ? fmt::format(", relative L2 {:.6g}", *evaluation.relative_l2) : "",
           evaluation.relative_h1 ? fmt::format(", relative H1 {:.6g}", *evaluation.relative_h1) : "",
-          evaluation.count);
+          evaluation.crps ? fmt::format(", CRPS {:.6g}", *evaluation.crps) : "", evaluation.count);
     case Judged::tokens:
       return fmt::format("loss {:.4f}, perplexity {:.2f}, accuracy {:.4f} ({} tokens)", evaluation.loss,
                          evaluation.perplexity(), evaluation.accuracy, evaluation.count);

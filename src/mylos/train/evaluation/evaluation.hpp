@@ -28,6 +28,7 @@ struct Evaluation {
   std::optional<double> r2 = {};           // TargetMeasures::mean_r2()
   std::optional<double> relative_l2 = {};  // of fields, in the units of the targets (FieldMeasures)
   std::optional<double> relative_h1 = {};
+  std::optional<double> crps = {};  // in the units of the targets (CrpsMeasure)
   std::optional<ClassMeasures> classes = {};
   std::optional<TargetMeasures> targets = {};
 
@@ -50,7 +51,7 @@ using ObserveBatch = std::function<void(const StepContext&, const Batch&)>;
                                            std::span<const Measure> measures = {});
 
 /// Returns "loss 0.3312, accuracy 0.8947 (10000 samples)"; without accuracy for a regression, with perplexity
-/// for tokens, and with top-5 accuracy, R2 and relative norms where they were measured.
+/// for tokens, and with top-5 accuracy, R2, relative norms and CRPS where they were measured.
 [[nodiscard]] std::string describe(const Evaluation& evaluation);
 
 }  // namespace mylos

@@ -23,7 +23,8 @@ struct EvaluationRow {
   std::optional<double> rollout = {};      // nRMSE of rollouts, the mean over their steps; likewise
   std::optional<double> relative_l2 = {};  // of fields, in the units of the targets; likewise
   std::optional<double> relative_h1 = {};
-  double elapsed_s = 0;  // since the run first started, including restarts
+  std::optional<double> crps = {};  // of predicted distributions, in the units of the targets; likewise
+  double elapsed_s = 0;             // since the run first started, including restarts
 };
 
 struct EvaluationTable {
@@ -45,6 +46,7 @@ struct EvaluationTable {
     column("rollout", added, "{}", [](auto& row) { return &row.rollout; });
     column("relative_l2", added, "{}", [](auto& row) { return &row.relative_l2; });
     column("relative_h1", added, "{}", [](auto& row) { return &row.relative_h1; });
+    column("crps", added, "{}", [](auto& row) { return &row.crps; });
     column("elapsed_s", clock, "{:.3f}", [](auto& row) { return &row.elapsed_s; });
   }
 

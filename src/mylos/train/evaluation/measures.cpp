@@ -157,7 +157,9 @@ std::string describe_r2(const TargetMeasures& measures) {
 }
 std::string why_not_measured(Measure measure, LossType loss, bool of_tokens) {
   if (of_tokens) return "it is of labelled samples, and these are tokens";
-  return is_measured_of(measure, loss) ? "" : fmt::format("its model.loss is \"{}\"", name_of(loss));
+  if (is_measured_of(measure, loss)) return "";
+  return fmt::format("its model.loss is \"{}\"{}", name_of(loss),
+                     measure == Measure::crps ? ", which predicts no deviations; \"gaussian\" does" : "");
 }
 
 void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, const std::string& place) {
@@ -204,7 +206,8 @@ std::size_t Measures::memory_bytes(std::span<const Measure> wanted, std::int64_t
                                    std::int64_t samples) {
   if (wanted.empty()) return 0;
   const auto count = static_cast<std::size_t>(outputs);
-  std::size_t bytes = static_cast<std::size_t>(samples) * count * sizeof(float);
+  const std::size_t values_of_output = has_measure(wanted, Measure::crps) ? 2 : 1;  // with the deviations
+  std::size_t bytes = values_of_output * static_cast<std::size_t>(samples) * count * sizeof(float);
   if (has_measure(wanted, Measure::confusion)) bytes += matrix_bytes(outputs);
   if (has_measure(wanted, Measure::r2)) bytes += count * TargetMeasures::bytes_of_target;
   if (has_field_measure(wanted)) bytes += FieldMeasures::memory_bytes(outputs);

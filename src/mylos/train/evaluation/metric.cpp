@@ -21,6 +21,8 @@ const char* name_of(Quantity quantity) {
       return "relative_l2";
     case Quantity::relative_h1:
       return "relative_h1";
+    case Quantity::crps:
+      return "crps";
     case Quantity::rollout:
       break;
   }
@@ -65,6 +67,8 @@ std::optional<double> value_in(std::span<const EvaluationRow> rows, const Metric
         return row.relative_l2;
       case Quantity::relative_h1:
         return row.relative_h1;
+      case Quantity::crps:
+        return row.crps;
     }
   }
   return std::nullopt;
@@ -87,6 +91,7 @@ std::vector<Metric> measured_metrics(const Options& options, const EvaluationDat
       if (measure == Measure::r2) metrics.push_back({part, Quantity::r2});
       if (measure == Measure::relative_l2) metrics.push_back({part, Quantity::relative_l2});
       if (measure == Measure::relative_h1) metrics.push_back({part, Quantity::relative_h1});
+      if (measure == Measure::crps) metrics.push_back({part, Quantity::crps});
     }
     if (part == DataPart::test && options.run.rollout_steps > 0)
       metrics.push_back({part, Quantity::rollout, options.run.rollout_steps});

@@ -13,7 +13,7 @@
 
 namespace mylos {
 
-enum class Quantity { loss, accuracy, top5, r2, rollout, relative_l2, relative_h1 };
+enum class Quantity { loss, accuracy, top5, r2, rollout, relative_l2, relative_h1, crps };
 
 struct Metric {
   DataPart part = DataPart::train;

@@ -19,7 +19,7 @@ constexpr std::int64_t max_channels = 3;
 bool SamplePictures::are_of(const Chain& chain) {
   return chain.loss() != LossType::cross_entropy && chain.loss() != LossType::binary_cross_entropy &&
          !chain.grids.empty() && chain.grids.back().points() > 1 &&
-         chain.grids.back().points() * chain.grids.back().channels == chain.outputs();
+         chain.output_grid().columns() == chain.outputs();
 }
 
 SamplePictures::SamplePictures(const Chain& chain, std::uint64_t seed, std::int64_t samples,
@@ -27,7 +27,7 @@ SamplePictures::SamplePictures(const Chain& chain, std::uint64_t seed, std::int6
     : normalizer_(normalizer),
       names_(std::move(names)),
       extents_(chain.grids.back().extent.begin(), chain.grids.back().extent.end()),
-      channels_(chain.grids.back().channels),
+      channels_(chain.output_grid().channels),
       outputs_(chain.outputs()) {
   while (extents_.front() == 1) extents_.erase(extents_.begin());  // axes that the grid does not have
   for (const std::int64_t sample : chosen_by_seed(seed, samples, max_samples))

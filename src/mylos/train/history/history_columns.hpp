@@ -17,6 +17,11 @@ struct HistoryRow {
   double communication_s = 0;  // per step, on rank 0
   double data_wait_s = 0;      // likewise
   double elapsed_s = 0;        // since the run first started, including restarts
+  // Of rank 0 at the log point; those of devices by all processes and libraries, 0 where memory is the
+  // host's.
+  std::int64_t host_bytes = 0;
+  std::int64_t host_peak_bytes = 0;
+  std::int64_t device_bytes = 0;
 };
 
 struct HistoryTable {
@@ -48,6 +53,9 @@ struct HistoryTable {
     column("communication_s", clock, "{:.4g}", [](auto& row) { return &row.communication_s; });
     column("data_wait_s", clock, "{:.4g}", [](auto& row) { return &row.data_wait_s; });
     column("elapsed_s", clock, "{:.3f}", [](auto& row) { return &row.elapsed_s; });
+    column("host_bytes", clock, "{}", [](auto& row) { return &row.host_bytes; });
+    column("host_peak_bytes", clock, "{}", [](auto& row) { return &row.host_peak_bytes; });
+    column("device_bytes", clock, "{}", [](auto& row) { return &row.device_bytes; });
   }
 
   /// Converts a value for history.csv. A rank + 1 becomes a flag: whether there was such a rank.

@@ -29,6 +29,12 @@ void OnlineTrainer::Parts::forward(const SampleRows<const float>& x, const Sampl
   const auto samples = static_cast<std::int64_t>(x.extent(0));
   agree_on_call(OnlineCall::forward, samples);
   check_arguments([&] {
+    if (chain.has_deviations()) {
+      fail_input(
+          ErrorId::bad_call,
+          "forward() with model.loss = \"gaussian\", whose last layer computes means and log variances "
+          "for step() alone; a loss of your own reads any number of outputs with model.loss = \"mse\"");
+    }
     if (samples > max_samples) {
       fail_input(
           ErrorId::bad_call,

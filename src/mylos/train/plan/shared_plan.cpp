@@ -13,8 +13,16 @@
 
 namespace mylos {
 
+NodeShare share_of_node(RankGroup& ranks) {
+  const RunPlace place{ranks.ranks_on_node(), static_cast<std::size_t>(resident_memory())};
+  const int on_device = ranks_on_device(devices_of_ranks(ranks), ranks.rank());
+  const std::size_t bytes = memory_budget({}, place, place.ranks_on_node);
+  ranks.barrier();  // no rank takes memory before all have measured
+  return {place.ranks_on_node, bytes / static_cast<std::size_t>(memory_is_host ? 1 : std::max(1, on_device))};
+}
+
 MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks,
-                             const RunData* data) {
+                             const RunData* data, const std::optional<NodeShare>& share) {
   if (!memory_is_host) run_on_all(ranks, [&] { run_first_products(engines.gemm); });
   struct Own {
     std::size_t process_bytes;
@@ -22,12 +30,17 @@ MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGr
   };
   MemoryProblem problem{.network = std::move(network),
                         .engines = engines,
-                        .place = {ranks.ranks_on_node(), static_cast<std::size_t>(resident_memory())},
+                        .place = {share ? share->ranks_on_node : ranks.ranks_on_node(),
+                                  static_cast<std::size_t>(resident_memory())},
                         .data = data,
                         .rates = fixed_rates(),
                         .starts = true};
-  const Own own{problem.place.process_bytes,
-                memory_budget(problem.options().memory, problem.place, problem.place.ranks_on_node)};
+  Own own{problem.place.process_bytes,
+          memory_budget(problem.options().memory, problem.place, problem.place.ranks_on_node)};
+  if (share) {
+    const bool is_given = problem.options().memory.budget_bytes > 0;
+    own.budget = is_given ? std::min(own.budget, share->budget_bytes) : share->budget_bytes;
+  }
   std::vector<Own> all(static_cast<std::size_t>(ranks.size()), own);
   ranks.all_gather(&own, all.data(), sizeof(own));
   problem.budget = own.budget;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "mylos/comm/ranks/rank_group.hpp"
@@ -9,11 +10,21 @@
 
 namespace mylos {
 
+/// The part of a node's memory that ranks of a run may use while ranks of other runs use the rest.
+struct NodeShare {
+  int ranks_on_node = 1;         // of all these runs
+  std::size_t budget_bytes = 0;  // of a rank; measured before any of the runs took memory
+};
+
+/// Returns the share of this rank in a sweep's nodes, whose runs have `ranks` ranks together. All of them
+/// call it, before they take memory.
+[[nodiscard]] NodeShare share_of_node(RankGroup& ranks);
+
 /// Returns the problem of all ranks: the largest process and the smallest budget. On a device, GEMM libraries
-/// first take the memory that they allocate at first use. All ranks must call it.
-/// `engines` and `data` must outlive the result; `data` may be null.
+/// first take the memory that they allocate at first use. All ranks must call it. `share`: where other runs
+/// use the same nodes. `engines` and `data` must outlive the result; `data` may be null.
 [[nodiscard]] MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGroup& ranks,
-                                           const RunData* data);
+                                           const RunData* data, const std::optional<NodeShare>& share = {});
 
 /// Returns the plan that the deck requests, with measured engines and times if they are requested. Called on
 /// one rank. `line` receives messages about measurements. `known`: engines that were measured

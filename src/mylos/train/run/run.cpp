@@ -79,7 +79,8 @@ void Run::after_step() {
 }
 
 void Run::evaluate_if_due() {
-  if (segment_is_over() || !evaluations_.due(context_.position)) return;
+  const bool is_asked = context_.position.is_at_stop() || (context_.request.evaluates_at_stop && finished());
+  if (segment_is_over() || !(is_asked || evaluations_.due(context_.position))) return;
   const Quiesced quiet = context_.quiesce();
   const bool is_best = evaluations_.evaluate(quiet, context_);
   const bool keeps_best = !context_.options().checkpoint.keep_best.empty();

@@ -49,6 +49,7 @@ class Run {
   /// Writes the last checkpoint, the summary and summary.json. Returns ExitCode::requeue if the run is
   /// neither at its end nor stopped early.
   ExitCode finish();
+  [[nodiscard]] const RunPosition& position() const { return context_.position; }
   /// Called before an error ends the run: writes the rows of the steps since the last log point, if possible.
   void keep_history() { records_.keep(context_); }
 

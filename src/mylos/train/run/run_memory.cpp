@@ -124,7 +124,8 @@ MemoryPlan RunStart::choose_plan(MemoryProblem& problem, ProductEngines& before)
 }
 
 void RunStart::plan_memory() {
-  MemoryProblem problem = shared_problem(parts.network, *parts.engines, ranks(), data.get());
+  MemoryProblem problem =
+      shared_problem(parts.network, *parts.engines, ranks(), data.get(), request.node_share);
   if (place_before_trials_) {
     problem.place = *place_before_trials_;
     problem.budget = budget_before_trials_;

@@ -140,7 +140,7 @@ void open_batches(RunContext& run, const Normalizer& normalizer) {
                                .micro_batch = run.options().data.micro_batch,
                                .rank = ranks.rank(),
                                .ranks = ranks.size(),
-                               .ranks_on_node = ranks.ranks_on_node(),
+                               .ranks_on_node = run.assembly.memory.statement.place.ranks_on_node,
                                .first_position = run.position.samples()};
   run_on_all(ranks, [&] {
     if (run.assembly.network.rollout)

@@ -1,10 +1,10 @@
 // Construction of a Trainer, and the host's access to its device state.
-#include <algorithm>
 #include <utility>
 
 #include "mylos/base/device/timed.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/kernels/launch/launch.hpp"
+#include "mylos/model/network/make_chain.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/train/step/trainer.hpp"
 
@@ -36,10 +36,7 @@ StepRule make_rule(const Options& options, const Chain& chain, const BatchMean& 
 
 /// Whether the offset of a micro-batch in the global batch is a key of random numbers.
 bool has_random_numbers(const Options& options) {
-  const ModelOptions& model = options.model;
-  if (options.rollout.noise > 0) return true;
-  const auto drops = [](const LayerOptions& layer) { return layer.dropout > 0; };
-  return model.dropout > 0 || std::any_of(model.chain.begin(), model.chain.end(), drops);
+  return options.rollout.noise > 0 || has_dropout(options.model);
 }
 
 /// Gradients of frozen parameters count neither in the norm for clipping nor as overflows.

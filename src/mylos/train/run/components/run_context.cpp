@@ -14,7 +14,10 @@ RunContext::RunContext(RunStart& start)
       lock(std::move(start.lock)),
       data(std::move(start.data)),
       assembly(std::move(start.parts)),
-      position{.epochs = data->epochs(), .total = start.steps, .max_of_start = start.request.stop_after},
+      position{.epochs = data->epochs(),
+               .total = start.steps,
+               .max_of_start = start.request.stop_after,
+               .stop_at = start.request.stop_at},
       log(start.request.output, file_of_first_rank("history.csv"), file_of_first_rank("events.jsonl"),
           position.total) {}
 

@@ -73,6 +73,7 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
     row.r2 = found.r2;
     row.relative_l2 = found.relative_l2;
     row.relative_h1 = found.relative_h1;
+    row.crps = found.crps;
     if (has_measure(measures_, Measure::confusion)) part.confusion = std::move(found.classes);
     if (found.targets && found.targets->targets() <= max_targets_of_file) part.r2 = found.targets->r2();
   }

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "mylos/io/system/system_memory.hpp"
+
 namespace mylos {
 
 void RunLog::write_rows(const Trainer& trainer, std::int64_t last, const RunPosition& position,
@@ -17,7 +19,10 @@ void RunLog::write_rows(const Trainer& trainer, std::int64_t last, const RunPosi
       .speed = speed_of_new_rows(last, samples, written_time_.training_s() - before.training_s()),
       .communication_s = (written_time_.communication_s - before.communication_s) / steps,
       .data_wait_s = (written_time_.data_s - before.data_s) / steps,
-      .elapsed_s = clock.elapsed_s()};
+      .elapsed_s = clock.elapsed_s(),
+      .host_bytes = resident_memory(),
+      .host_peak_bytes = peak_resident_memory(),
+      .device_bytes = used_device_memory().value_or(0)};
   std::vector<HistoryRow> rows;
   for (const StepRecord& record :
        trainer.read_records(static_cast<std::uint64_t>(written_), static_cast<std::uint64_t>(last))) {

@@ -1,0 +1,199 @@
+// mylos calibrate RUN [--split validation|test] [--data FILE] [--coverage 0.9] [--out MODEL.h5]
+// [--input-statistics] [--best] [--average]: measures conformal intervals and writes a model file with them.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "commands.hpp"
+#include "commands/data_split.hpp"
+#include "commands/model_output.hpp"
+#include "commands/trained_model.hpp"
+#include "commands/training_inputs.hpp"
+#include "launch/standard_output.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/base/errors/units.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/data/run/agreed_data.hpp"
+#include "mylos/inference/infer.hpp"
+#include "mylos/inference/model_file.hpp"
+#include "mylos/inference/trained_samples.hpp"
+#include "mylos/inference/uncertainty/conformal_scores.hpp"
+#include "mylos/io/system/system_memory.hpp"
+
+namespace mylos::app {
+namespace {
+
+void require_arguments(const CalibrateArguments& arguments) {
+  if (!(arguments.coverage > 0 && arguments.coverage < 1))
+    fail_input(ErrorId::bad_argument, "--coverage is {}; it is a number between 0 and 1, such as 0.9",
+               arguments.coverage);
+  if (arguments.split == name_of(DataPart::train)) {
+    fail_input(ErrorId::bad_argument,
+               "--split train: the errors of samples that the network was trained on are too small for "
+               "intervals; give --split validation, --split test or --data FILE");
+  }
+}
+
+std::string output_of(const CalibrateArguments& arguments) {
+  if (!arguments.output.empty()) return arguments.output;
+  std::error_code failure;
+  if (!std::filesystem::is_directory(arguments.run.path, failure))
+    fail_input(ErrorId::missing_argument, "{}: is no run's folder; name the model file by --out MODEL.h5",
+               arguments.run.path);
+  return (std::filesystem::path(arguments.run.path) / "calibrated.h5").string();
+}
+
+/// Throws Error (bad_input) for networks that have no such intervals, and for outputs that cannot be written.
+void check(const TrainedNetwork& network, const std::string& output) {
+  const ModelOptions& model = network.deck.options.model;
+  if (network.vocabulary || model.type == ModelType::gpt)
+    fail_input(ErrorId::not_measured, "{} is a network of tokens; intervals are of regressions",
+               network.path);
+  if (!is_of_numbers(model.loss)) {
+    fail_input(ErrorId::not_measured,
+               "{}: model.loss = \"{}\" gives probabilities; intervals are of regressions", network.path,
+               name_of(model.loss));
+  }
+  if (kind_of_file(network.path) == FileKind::model) {
+    fail_input(ErrorId::weights_only,
+               "{}: is a model file; calibrate the run or the checkpoint that it was exported from",
+               network.path);
+  }
+  require_model_output(network.path, network.deck.options.data, output);
+}
+
+/// Throws Error (bad_input) where the samples are among those of the training, or are too few.
+void require_held_out(const TrainedNetwork& network, const CalibrateArguments& arguments, DataPart part,
+                      RankGroup& ranks) {
+  const std::string identity = agreed_identity(*network.data, network.deck.options.data, ranks);
+  const bool is_same = identity == network.trained_on;
+  if (part == DataPart::validation && !is_same) {
+    fail_input(ErrorId::data_mismatch,
+               "{}: is not what the run was trained on, so that its validation samples may be others; give "
+               "--data FILE with samples that the run has not seen",
+               network.data->path());
+  }
+  if (part != DataPart::validation && is_same) {
+    fail_input(ErrorId::data_mismatch,
+               "{}: has the samples that the network was trained on, whose errors are too small for "
+               "intervals; give others",
+               network.data->path());
+  }
+  const std::int64_t samples = network.data->samples(part);
+  const std::int64_t needed = min_calibration_samples(arguments.coverage);
+  if (samples < needed) {
+    fail_input(ErrorId::too_little_data,
+               "{}: has {} samples to calibrate on; a coverage of {} needs at least {}: "
+               "coverage / (1 - coverage), rounded up",
+               network.data->path(), samples, arguments.coverage, needed);
+  }
+}
+
+/// All ranks. Returns the scores of this rank's samples.
+ConformalScores scores_of(const TrainedModel& trained, EvaluationPass& pass) {
+  const Chain& chain = trained.model->chain();
+  const TargetShape shape = target_shape(chain);
+  const std::int64_t samples = pass.share().count;
+  RankGroup& ranks = trained.communicator->ranks();
+  run_on_all(ranks, [&] {
+    const std::size_t bytes = ConformalScores::memory_bytes(shape.channels, samples);
+    const auto available = static_cast<std::size_t>(available_host_memory());
+    if (bytes > available)
+      throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+                  fmt::format("the scores of {} samples take {} of memory, but {} are available; use more "
+                              "ranks or fewer samples",
+                              samples, format_bytes(static_cast<std::int64_t>(bytes)),
+                              format_bytes(static_cast<std::int64_t>(available))));
+  });
+  ConformalScores scores(shape.has_deviations ? ConformalScore::scaled : ConformalScore::absolute,
+                         shape.channels, samples);
+  run_on_all(ranks, [&] {
+    const InferenceContext context = trained.context();
+    const Arena floats("outputs as floats", float_output_bytes(chain, trained.model->samples()));
+    const Staging staging(chain, trained.model->samples());
+    std::vector<float> outputs, deviations;
+    const auto take = [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
+      copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, chain.outputs()),
+                   outputs);
+      const auto numbers = static_cast<std::size_t>(batch.samples * shape.row());
+      if (shape.has_deviations) {
+        deviations.resize(numbers);
+        copy_deviations(step, context.model, batch.samples, deviations);
+      }
+      scores.add(judge_rows(shape, trained.network.normalizer.targets, outputs, deviations,
+                            {batch.targets, numbers}));
+    };
+    pass.rewind();
+    while (run_next_batch(context, staging, pass, take)) {
+    }
+  });
+  return scores;
+}
+
+/// Returns one line per target or channel.
+std::string text_of(const ConformalCalibration& calibration, const std::vector<std::string>& names,
+                    const char* unnamed) {
+  constexpr std::size_t max_listed = 20;
+  const std::vector<double>& quantiles = calibration.quantiles;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(quantiles.size(), max_listed); ++i) {
+    const std::string name =
+        names.size() == quantiles.size() ? printable(names[i]) : fmt::format("{} {}", unnamed, i);
+    const char* unit = calibration.score == ConformalScore::scaled ? " standard deviations" : "";
+    text += fmt::format("{}{}: +- {:.6g}{}", i == 0 ? "" : "\n", name, quantiles[i], unit);
+  }
+  if (quantiles.size() > max_listed) text += fmt::format("\nand {} more", quantiles.size() - max_listed);
+  return text;
+}
+
+}  // namespace
+
+ExitCode calibrate_command(const CalibrateArguments& arguments) {
+  require_arguments(arguments);
+  const DataSplit split{arguments.split, arguments.data};
+  const std::string output = output_of(arguments);
+  const auto trained = open_trained_model(
+      arguments.run, {.choose = [&](DataOptions& data) { choose_split(data, split, arguments.run.path); },
+                      .check = [&](const TrainedNetwork& network) { check(network, output); }});
+  const TrainedNetwork& network = trained->network;
+  RankGroup& ranks = trained->communicator->ranks();
+  const DataPart part = part_of(split);
+  require_part(*network.data, part);
+  require_held_out(network, arguments, part, ranks);
+  const auto pass = trained->pass_over(part);
+  ConformalScores scores = scores_of(*trained, *pass);
+  const std::string outside = describe_outside(ranks, network, *pass, part);
+  if (const std::int64_t count = scores.not_finite(ranks); count > 0) {
+    fail_run(ErrorId::not_finite, "{}: {} scores of the {} samples are inf or NaN, and so have no intervals",
+             network.data->path(), count, network.data->samples(part));
+  }
+  const TargetShape shape = target_shape(trained->model->chain());
+  const ConformalCalibration calibration{
+      .coverage = arguments.coverage,
+      .samples = network.data->samples(part),
+      .split = arguments.data.empty() ? arguments.split : "data",
+      .score = shape.has_deviations ? ConformalScore::scaled : ConformalScore::absolute,
+      .quantiles = scores.quantiles(ranks, arguments.coverage)};
+  ModelFileOptions options{.weights = arguments.run.average ? StoredWeights::average : StoredWeights::current,
+                           .calibration = calibration};
+  if (arguments.input_statistics)
+    options.inputs = measure_training_inputs(CheckpointReader(ranks, network.path));
+  run_on_all(ranks, [&] {
+    if (ranks.rank() != 0) return;
+    RankGroup alone;
+    write_model_file(CheckpointReader(alone, network.path), output, options);
+  });
+  const Output lines = standard_output(ranks.rank());
+  for (const std::string& note : network.notes) lines.line(note);
+  if (!outside.empty()) lines.line(outside);
+  lines.line(fmt::format(
+      "{}: model of step {}{} with intervals of coverage {}, {} scores of {} samples of {}", output,
+      network.step, arguments.run.average ? ", average of weights," : "", calibration.coverage,
+      name_of(calibration.score), calibration.samples, network.data->path()));
+  if (options.inputs) lines.line(describe_inputs(*options.inputs, network.input_names));
+  lines.line(text_of(calibration, network.target_names, shape.points > 1 ? "channel" : "target"));
+  return ExitCode::done;
+}
+
+}  // namespace mylos::app

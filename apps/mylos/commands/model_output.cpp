@@ -1,0 +1,21 @@
+#include "commands/model_output.hpp"
+
+#include "commands/output_name.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/checkpoint/file/user_block.hpp"
+#include "mylos/data/run/data_paths.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
+
+namespace mylos::app {
+
+void require_model_output(const std::string& checkpoint, const DataOptions& data, const std::string& output) {
+  if (!has_onnx_name(output)) require_hdf5_name(output);
+  require_file_output(output, "model's", "model.h5");
+  require_other_file(checkpoint, output);
+  if (kind_of_file(output) == FileKind::checkpoint)
+    fail_input(ErrorId::already_exists,
+               "{}: is a checkpoint, which a model file cannot replace; name another file", output);
+  require_other_than_data(data, output);
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,82 @@
+#include "commands/training_inputs.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "launch/runtime.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/config/deck.hpp"
+#include "mylos/inference/stored_network.hpp"
+#include "mylos/inference/trained_network.hpp"
+#include "mylos/inference/uncertainty/measured_inputs.hpp"
+
+namespace mylos::app {
+namespace {
+
+void require_vectors(const StoredNetwork& network) {
+  if (network.input_shape.size() == 1) return;
+  fail_input(
+      ErrorId::not_measured,
+      "{}: its samples lie on a grid [{}]; distances are of vectors, and the range of each channel is in "
+      "every model file",
+      network.path, fmt::join(network.input_shape, ", "));
+}
+
+void require_same_data(const CheckpointReader& checkpoint, const RunData& data) {
+  if (data.identity(DataPart::train) == checkpoint.text("/data/identity")) return;
+  fail_input(
+      ErrorId::data_mismatch,
+      "{}: is not the file that {} was trained on: its contents differ, so that its inputs say nothing of "
+      "the network",
+      data.path(), checkpoint.path());
+}
+
+}  // namespace
+
+InputStatistics measure_training_inputs(const CheckpointReader& checkpoint) {
+  std::unique_ptr<KokkosRuntime> kokkos;  // arrays are read into its memory
+  if (!Kokkos::is_initialized()) {
+    kokkos = std::make_unique<KokkosRuntime>(
+        read_stored_deck(checkpoint.header().deck, checkpoint.path()).options.run.threads);
+  }
+  const StoredNetwork stored = read_stored_network(checkpoint);
+  run_on_all(checkpoint.ranks(), [&] { require_vectors(stored); });
+  const NetworkData data{
+      .choose =
+          [&](DataOptions& options) {
+            if (options.train.empty())
+              fail_input(ErrorId::missing_argument,
+                         "{}: its deck names no data.train, whose inputs were to be read", checkpoint.path());
+            options.test.clear();
+          },
+      .check = [&](const TrainedNetwork& network) { require_same_data(checkpoint, *network.data); },
+      .answers = Answers::optional};
+  const TrainedNetwork network = open_trained_network(checkpoint.ranks(), checkpoint, data);
+  return measure_inputs(checkpoint.ranks(), *network.data, stored.chain.inputs(), network.data->path());
+}
+
+std::string describe_inputs(const InputStatistics& statistics, const std::vector<std::string>& names) {
+  std::vector<std::string> constant;
+  for (std::size_t i = 0; i < statistics.deviation.size(); ++i) {
+    if (statistics.deviation[i] > 0) continue;
+    constant.push_back(i < names.size() ? printable(names[i]) : fmt::format("input {}", i));
+  }
+  constexpr std::size_t max_listed = 10;
+  const std::size_t others = constant.size() > max_listed ? constant.size() - max_listed : 0;
+  if (others > 0) constant.resize(max_listed);
+  return fmt::format(
+      "statistics of {} inputs of {} training samples, whose distances are at most {:.6g}, those of 99.9 % "
+      "at "
+      "most {:.6g}{}{}{}",
+      statistics.mean.size(), statistics.samples, statistics.distances[2], statistics.distances[1],
+      statistics.ridge > 0 ? "; inputs follow from others: a ridge is added to their correlations" : "",
+      constant.empty() ? ""
+                       : fmt::format("; constant, and judged by their range: {}", fmt::join(constant, ", ")),
+      others > 0 ? fmt::format(" and {} others", others) : "");
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,37 @@
+#include "launch/usage.hpp"
+#include "options/options.hpp"
+
+namespace mylos::app {
+
+void add_calibrate(CLI::App& app, CalibrateArguments& arguments, Command& command) {
+  CLI::App* calibrate = app.add_subcommand(
+      "calibrate",
+      "Measure intervals of a regression on held-out samples, and write them with its model file");
+  calibrate
+      ->add_option(
+          "run", arguments.run.path,
+          "Run's folder or its checkpoints folder (the newest valid checkpoint), or a checkpoint file")
+      ->required();
+  CLI::Option* data =
+      calibrate->add_option("--data", arguments.data, "Dataset file of samples that the run has not seen");
+  calibrate
+      ->add_option("--split", arguments.split,
+                   "Without --data: the part of the deck's data, validation or test")
+      ->excludes(data)
+      ->check(CLI::IsMember({"validation", "test", "train"}))
+      ->capture_default_str();
+  calibrate
+      ->add_option("--coverage", arguments.coverage,
+                   "The probability with which an interval is to hold the target, between 0 and 1")
+      ->capture_default_str();
+  calibrate->add_option("--out", arguments.output,
+                        "The model file to write (default: calibrated.h5 in the run's folder)");
+  calibrate->add_flag("--input-statistics", arguments.input_statistics,
+                      "Also store mean and covariance of the training inputs, as `mylos export` does");
+  calibrate->add_flag("--best", arguments.run.best, best_meaning);
+  calibrate->add_flag("--average", arguments.run.average, "The weights' moving average (optimizer.average)");
+  calibrate->footer("predict writes the bounds of a calibrated model; eval measures them.");
+  calibrate->callback([&] { command = [&] { return calibrate_command(arguments); }; });
+}
+
+}  // namespace mylos::app

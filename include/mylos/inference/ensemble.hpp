@@ -1,0 +1,66 @@
+// Ensemble: several networks of the same task in one program, and how far they agree.
+//
+//   mylos::Ensemble ensemble({"seed1.h5", "seed2.h5", "seed3.h5"});
+//   ensemble.infer(exec, x, mean, deviation);     // views as Model::infer() writes them
+//
+// Members are files as Model opens them, trained from other seeds or on other parts of the data. Each scales
+// inputs and outputs as in its own training. In an ensemble of n, mean and standard deviation of an output
+// are those of the members' outputs, the deviation with n - 1; both are computed in double and rounded to
+// float once. A large deviation says that the data did not determine the output.
+//
+// What model.hpp says of arrays, memory, threads and errors holds here too.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mylos/inference/model.hpp"
+
+namespace mylos {
+
+class Ensemble {
+ public:
+  /// Loads the files, two or more. Throws Error as Model does, does_not_fit before memory is taken of any;
+  /// and bad_input: bad_call for fewer files or a file that is named twice, model_mismatch where members
+  /// differ in the shapes or the names of inputs, targets or classes, or in the kind of their outputs. The
+  /// message says which members differ, and in what.
+  explicit Ensemble(const std::vector<std::string>& paths, const LoadOptions& options = {});
+  ~Ensemble();
+  Ensemble(Ensemble&&) noexcept;
+  Ensemble& operator=(Ensemble&&) noexcept;
+
+  /// Returns what an ensemble of these files takes: the sum of its members, and workspace for their outputs.
+  [[nodiscard]] static InferenceBytes memory_of(const std::vector<std::string>& paths,
+                                                const LoadOptions& options = {});
+
+  /// Returns an ensemble that shares the weights and has a workspace of its own, for another thread.
+  [[nodiscard]] Ensemble clone() const;
+
+  /// Computes mean and standard deviation of the members' outputs; both views have the shape that
+  /// Model::infer() writes. Units::network is for members that scale in the same way.
+  template <ArrayView Inputs, ArrayView Means, ArrayView Deviations>
+  void infer(const Execution& exec, const Inputs& x, const Means& mean, const Deviations& deviation,
+             Units units = Units::data) {
+    infer(exec, const_array_of(x), array_of(mean), array_of(deviation), units);
+  }
+  /// The same for arrays that are described at run time.
+  void infer(const Execution& exec, const ConstArray& x, const Array& mean, const Array& deviation,
+             Units units = Units::data);
+
+  /// The number of members.
+  [[nodiscard]] std::size_t size() const;
+  /// A member, in the order of the files: for its shapes and names, its own outputs, and check_inputs(). Used
+  /// by the ensemble's thread.
+  [[nodiscard]] Model& member(std::size_t index);
+  [[nodiscard]] const Model& member(std::size_t index) const;
+  [[nodiscard]] InferenceBytes bytes() const;
+
+ private:
+  struct Parts;
+  explicit Ensemble(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace mylos

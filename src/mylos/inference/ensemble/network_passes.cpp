@@ -1,0 +1,97 @@
+#include "mylos/inference/ensemble/network_passes.hpp"
+
+#include <numeric>
+
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/inference/infer.hpp"
+#include "mylos/inference/ensemble/member_outputs.hpp"
+#include "mylos/inference/ensemble/member_sums.hpp"
+
+namespace mylos {
+namespace {
+
+/// The number of each pass, in the memory of the network: the random numbers' step.
+Kokkos::View<std::uint64_t*, Device> pass_numbers(std::int64_t count) {
+  const Kokkos::View<std::uint64_t*, Device> numbers("passes", static_cast<std::size_t>(count));
+  std::vector<std::uint64_t> own(static_cast<std::size_t>(count));
+  std::iota(own.begin(), own.end(), std::uint64_t{0});
+  Kokkos::deep_copy(numbers, Kokkos::View<const std::uint64_t*, Kokkos::HostSpace>(own.data(), own.size()));
+  return numbers;
+}
+
+}  // namespace
+
+NetworkPasses::NetworkPasses(const InferenceContext& context, RankGroup& ranks, const TrainedNetwork& network,
+                             const InferenceModel& model, DataPart part, const DropoutPasses& passes)
+    : context_(context), ranks_(ranks), network_(network), model_(model), part_(part), passes_(passes) {}
+
+std::int64_t NetworkPasses::width() const {
+  return member_width(model_.chain());
+}
+
+bool NetworkPasses::has_deviation() const {
+  return passes_.count > 1 || predicts_variances(model_.chain());
+}
+
+void NetworkPasses::run(const ConsumeUncertain& consume, const ConsumeMember& consume_member) {
+  const Chain& chain = model_.chain();
+  const std::int64_t total = network_.data->samples(part_);
+  const bool has_variances = predicts_variances(chain);
+  const Arena memory("predictions", float_output_bytes(chain, model_.samples()));
+  const Staging staging(chain, model_.samples());
+  const auto numbers = pass_numbers(passes_.count);
+  const auto pass = network_.pass_over(part_, {0, total}, model_, ranks_);
+  MemberSums sums;
+  UncertainBatch batch;
+  std::vector<float> outputs;
+  MemberOutputs member;
+  MicroBatch staged;
+  const auto run_pass = [&](std::int64_t number) {
+    member = {};
+    if (batch.samples.count == 0) return;
+    const StepContext step{.exec = context_.exec,
+                           .engines = context_.engines,
+                           .step = numbers.data() + number,
+                           .first_sample = staged.first_sample,
+                           .training = false,
+                           .drops = passes_.drops};
+    context_.model.forward(step, staged.inputs);
+    copy_outputs(step, context_.model, memory.tensor(0, DType::fp32, batch.samples.count, chain.outputs()),
+                 outputs);
+    read_outputs(chain, outputs, member);
+    sums.add(number, 0, member.values, member.variances);
+  };
+  const std::int64_t rounds = rounds_of(total, model_.samples(), ranks_.size());
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    batch = {};
+    run_on_all(ranks_, [&] {
+      const Batch* const read = pass->next();
+      if (read == nullptr) return;
+      staged = staging.stage(context_.exec, *read);
+      if constexpr (!memory_is_host) context_.exec.fence("staged batch");  // the pass fills its buffer again
+      batch.samples = {read->first_sample, read->samples};
+      take_answers(*read, width(), batch.targets, batch.labels);
+      sums.start(static_cast<std::size_t>(read->samples * width()), has_variances);
+    });
+    if (consume_member) {
+      for (std::int64_t number = 0; number < passes_.count; ++number) {
+        run_on_all(ranks_, [&] { run_pass(number); });
+        consume_member(number, batch.samples, member.values);
+      }
+    } else {
+      run_on_all(ranks_, [&] {
+        for (std::int64_t number = 0; number < passes_.count; ++number) run_pass(number);
+      });
+    }
+    batch.mean.resize(static_cast<std::size_t>(batch.samples.count * width()));
+    sums.mean(0, batch.mean);
+    if (has_deviation()) {
+      batch.deviation.resize(batch.mean.size());
+      sums.deviation(passes_.count, 0, batch.deviation);
+    }
+    consume(batch);
+  }
+  outside_ = pass->outside_range();
+}
+
+}  // namespace mylos

@@ -1,0 +1,235 @@
+#include "mylos/inference/ensemble.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "mylos/base/error.hpp"
+#include "mylos/data/files/column_names.hpp"
+#include "mylos/inference/library/model_parts.hpp"
+#include "mylos/kernels/launch/launch.hpp"
+
+namespace mylos {
+namespace {
+
+/// Mean and sum of squared distances from it, of the outputs so far (B. P. Welford, Technometrics 4, 1962).
+struct OutputMoments {
+  double* mean;
+  double* squares;
+};
+
+struct EnsembleTensors {
+  EnsembleTensors(std::int64_t samples, std::int64_t outputs, void* memory) : pieces(memory) {
+    values = pieces.take_tensor(DType::fp32, samples, outputs);
+    moments.mean = pieces.take<double>(samples * outputs);
+    moments.squares = pieces.take<double>(samples * outputs);
+  }
+
+  Pieces pieces;
+  Tensor values;  // of a member; then those of the ensemble
+  OutputMoments moments;
+};
+
+void add_member(const Execution& exec, const Tensor& values, std::size_t before,
+                const OutputMoments& moments) {
+  const float* const value = values.as<float>();
+  const double count = static_cast<double>(before) + 1;
+  for_each_element(
+      exec, "add_member", values.size(), KOKKOS_LAMBDA(std::int64_t i) {
+        const auto x = static_cast<double>(value[i]);
+        const double mean = before == 0 ? 0 : moments.mean[i];
+        const double next = mean + (x - mean) / count;
+        moments.squares[i] = (before == 0 ? 0 : moments.squares[i]) + (x - mean) * (x - next);
+        moments.mean[i] = next;
+      });
+}
+
+void write_mean(const Execution& exec, const OutputMoments& moments, const Tensor& values) {
+  auto* const value = values.as<float>();
+  for_each_element(
+      exec, "ensemble_mean", values.size(),
+      KOKKOS_LAMBDA(std::int64_t i) { value[i] = static_cast<float>(moments.mean[i]); });
+}
+
+void write_deviation(const Execution& exec, const OutputMoments& moments, std::size_t members,
+                     const Tensor& values) {
+  auto* const value = values.as<float>();
+  const double divisor = static_cast<double>(members) - 1;
+  for_each_element(
+      exec, "ensemble_sd", values.size(), KOKKOS_LAMBDA(std::int64_t i) {
+        value[i] = static_cast<float>(Kokkos::sqrt(moments.squares[i] / divisor));
+      });
+}
+
+void require_members(const std::vector<std::string>& paths) {
+  if (paths.size() < 2) {
+    fail_input(ErrorId::bad_call, "an ensemble of {} file{}; a standard deviation needs two or more",
+               paths.size(), paths.size() == 1 ? "" : "s");
+  }
+  for (auto path = paths.begin(); path != paths.end(); ++path) {
+    if (std::find(paths.begin(), path, *path) != path)
+      fail_input(ErrorId::bad_call, "{}: is named twice in an ensemble, which would count it twice", *path);
+  }
+}
+
+/// A network's property by which members are compared, as text.
+struct Property {
+  const char* name;
+  std::string (*of)(const StoredNetwork&);
+};
+
+std::string shape_text_of(const std::vector<std::int64_t>& shape) {
+  return fmt::format("[{}]", fmt::join(shape, ", "));
+}
+std::string names_text_of(const std::vector<std::string>& names) {
+  return names.empty() ? "none" : list_of_names(names);
+}
+std::string outputs_text_of(const StoredNetwork& network) {
+  const LossType loss = network.chain.loss();
+  const bool has_probabilities = loss == LossType::cross_entropy || loss == LossType::binary_cross_entropy;
+  return has_probabilities ? "probabilities" : "targets";
+}
+
+constexpr Property properties[] = {
+    {"the shape of its inputs", [](const StoredNetwork& each) { return shape_text_of(each.input_shape); }},
+    {"the shape of its outputs", [](const StoredNetwork& each) { return shape_text_of(each.output_shape); }},
+    {"what it computes", outputs_text_of},
+    {"the names of its inputs", [](const StoredNetwork& each) { return names_text_of(each.input_names); }},
+    {"the names of its targets", [](const StoredNetwork& each) { return names_text_of(each.target_names); }},
+    {"the names of its classes", [](const StoredNetwork& each) { return names_text_of(each.class_names); }},
+};
+
+void require_same_task(const StoredNetwork& first, const StoredNetwork& other) {
+  for (const Property& property : properties) {
+    const std::string wanted = property.of(first);
+    const std::string given = property.of(other);
+    if (given == wanted) continue;
+    fail_input(ErrorId::model_mismatch, "{}: cannot be in an ensemble with {}: {}: {}, there {}", other.path,
+               first.path, property.name, given, wanted);
+  }
+}
+
+}  // namespace
+
+struct Ensemble::Parts {
+  explicit Parts(std::vector<Model> its_members)
+      : members(std::move(its_members)),
+        piece(smallest_piece(members)),
+        memory("ensemble", EnsembleTensors(piece, members.front().outputs(), nullptr).pieces.bytes()),
+        tensors(piece, members.front().outputs(), memory.data()) {}
+
+  static std::int64_t smallest_piece(const std::vector<Model>& members) {
+    std::int64_t piece = members.front().samples_per_piece();
+    for (const Model& member : members) piece = std::min(piece, member.samples_per_piece());
+    return piece;
+  }
+
+  std::vector<Model> members;
+  std::int64_t piece;  // in samples
+  Arena memory;
+  EnsembleTensors tensors;
+};
+
+Ensemble::Ensemble(const std::vector<std::string>& paths, const LoadOptions& options) {
+  require_kokkos("Ensemble");
+  require_members(paths);
+  require_free_memory(paths.front(), memory_of(paths, options).total());
+  std::vector<Model> members;
+  for (const std::string& path : paths) {
+    members.emplace_back(path, options);
+    require_same_task(members.front().parts_->network(), members.back().parts_->network());
+  }
+  parts_ = std::make_unique<Parts>(std::move(members));
+}
+
+Ensemble::Ensemble(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Ensemble::~Ensemble() = default;
+Ensemble::Ensemble(Ensemble&&) noexcept = default;
+Ensemble& Ensemble::operator=(Ensemble&&) noexcept = default;
+
+InferenceBytes Ensemble::memory_of(const std::vector<std::string>& paths, const LoadOptions& options) {
+  require_kokkos("Ensemble::memory_of");
+  require_members(paths);
+  InferenceBytes bytes;
+  std::int64_t piece = 0;
+  std::int64_t outputs = 0;
+  for (const std::string& path : paths) {
+    const ModelPlan plan(path, options);
+    bytes.weights += plan.bytes.weights;
+    bytes.statistics += plan.bytes.statistics;
+    bytes.workspace += plan.bytes.workspace;
+    piece = piece == 0 ? plan.piece : std::min(piece, plan.piece);
+    outputs = std::max(outputs, plan.opened.network.chain.outputs());
+  }
+  bytes.workspace += EnsembleTensors(piece, outputs, nullptr).pieces.bytes();
+  return bytes;
+}
+
+InferenceBytes Ensemble::bytes() const {
+  InferenceBytes bytes;
+  for (const Model& member : parts_->members) {
+    const InferenceBytes part = member.bytes();
+    bytes.weights += part.weights;
+    bytes.statistics += part.statistics;
+    bytes.workspace += part.workspace;
+  }
+  bytes.workspace += parts_->memory.bytes();
+  return bytes;
+}
+
+Ensemble Ensemble::clone() const {
+  std::vector<Model> members;
+  for (const Model& member : parts_->members) members.push_back(member.clone());
+  return Ensemble(std::make_unique<Parts>(std::move(members)));
+}
+
+void Ensemble::infer(const Execution& exec, const ConstArray& x, const Array& mean, const Array& deviation,
+                     Units units) {
+  Model::Parts& first = *parts_->members.front().parts_;
+  const CallOfThread call(exec, first.alone, "Ensemble::infer");
+  if (units == Units::network) {
+    for (const Model& member : parts_->members) {
+      if (member.parts_->network().normalizer == first.network().normalizer) continue;
+      fail_input(
+          ErrorId::bad_call,
+          "{} and {} were scaled in other ways, so that their outputs in Units::network cannot be averaged",
+          first.network().path, member.parts_->network().path);
+    }
+  }
+  ArraySamples in = samples_of(x, first.inputs());
+  ArraySamples means = samples_of(mean, first.outputs("mean"));
+  ArraySamples deviations = samples_of(deviation, first.outputs("deviation"));
+  match_samples(in, means);
+  match_samples(in, deviations);
+  require_apart(means, deviations);
+  for (std::int64_t from = 0; from < in.count; from += parts_->piece) {
+    const std::int64_t count = std::min(parts_->piece, in.count - from);
+    const Tensor values = parts_->tensors.values.row_range(0, count);
+    ArraySamples rows = array_of_rows(values);
+    rows.on_device = !memory_is_host;
+    const OutputMoments& moments = parts_->tensors.moments;
+    for (std::size_t i = 0; i < parts_->members.size(); ++i) {
+      parts_->members[i].parts_->infer(call.on(), in, from, count, rows, 0, units);
+      add_member(call.on(), values, i, moments);
+    }
+    write_mean(call.on(), moments, values);
+    first.write_floats(call.on(), values, means, from);
+    write_deviation(call.on(), moments, parts_->members.size(), values);
+    first.write_floats(call.on(), values, deviations, from);
+  }
+}
+
+std::size_t Ensemble::size() const {
+  return parts_->members.size();
+}
+Model& Ensemble::member(std::size_t index) {
+  if (index >= size())
+    fail_input(ErrorId::bad_call, "member {} of an ensemble of {}, counted from 0", index, size());
+  return parts_->members[index];
+}
+const Model& Ensemble::member(std::size_t index) const {
+  return const_cast<Ensemble*>(this)->member(index);
+}
+
+}  // namespace mylos

@@ -1,0 +1,193 @@
+#include "mylos/inference/model.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "mylos/base/error.hpp"
+#include "mylos/inference/library/model_parts.hpp"
+#include "mylos/kernels/convert.hpp"
+
+namespace mylos {
+namespace {
+
+/// Throws Error unless the file has what a check compares.
+void require_known(const Model::Parts& parts, bool wants_distances, const InputCheck& check) {
+  const InputStatistics& known = parts.shared->opened.inputs.statistics;
+  const std::string& path = parts.network().path;
+  if (!(check.limit >= 0))
+    fail_input(ErrorId::bad_call, "check_inputs: the limit of distances is {}; it is positive, or 0",
+               check.limit);
+  if (!check.distance && (wants_distances || check.limit > 0))
+    fail_input(ErrorId::bad_call, "check_inputs: InputCheck::distance is false, but {}",
+               wants_distances ? "distances are to be written" : "a limit of distances is given");
+  if (check.range && !known.has_range()) {
+    fail_input(
+        ErrorId::missing_dataset,
+        "{}: does not know the range of its training inputs (/input_range), which earlier builds did not "
+        "store and images of bytes have not; set InputCheck::range to false",
+        path);
+  }
+  if (check.distance && !known.has_distance()) {
+    const std::int64_t inputs = parts.chain().inputs();
+    fail_input(
+        ErrorId::missing_dataset, "{}: has no statistics for distances of inputs (/inputs); {}", path,
+        inputs > max_distance_inputs || parts.network().input_shape.size() > 1
+            ? "they are of vectors alone: set InputCheck::distance to false"
+            : "write it by `mylos export RUN MODEL.h5 --input-statistics`, or set InputCheck::distance "
+              "to false");
+  }
+}
+
+/// Throws Error unless the file has what is to be written.
+void require_uncertainty(const Model::Parts& parts, const UncertainArrays& wanted) {
+  const std::string& path = parts.network().path;
+  if (!wanted.deviation && !wanted.lower && !wanted.upper)
+    fail_input(ErrorId::bad_call,
+               "infer_uncertain: neither deviations nor bounds are asked for; use infer()");
+  if (wanted.deviation && !parts.chain().has_deviations()) {
+    fail_input(ErrorId::missing_dataset,
+               "{}: predicts no standard deviations, as networks of model.loss = \"gaussian\" do", path);
+  }
+  if ((wanted.lower || wanted.upper) && !parts.network().calibration) {
+    fail_input(ErrorId::missing_dataset,
+               "{}: has no calibration, by which bounds are computed (/calibration); `mylos calibrate RUN` "
+               "writes a model file with one",
+               path);
+  }
+}
+
+}  // namespace
+
+Model::Model(const std::string& path, const LoadOptions& options) {
+  require_kokkos("Model");
+  ModelPlan plan(path, options);
+  require_free_memory(path, plan.bytes.total());
+  auto shared = std::make_shared<SharedNetwork>(std::move(plan.opened), *plan.engines, plan.piece);
+  parts_ = std::make_unique<Parts>(shared, std::move(plan.engines));
+  read_network(plan.reader, options.average, shared->weights, parts_->buffers);
+  const Execution exec;
+  shared->packed.pack(exec, parts_->engines->gemm());
+  exec.fence("packed");
+}
+
+Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Model::~Model() = default;
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+
+InferenceBytes Model::memory_of(const std::string& path, const LoadOptions& options) {
+  require_kokkos("Model::memory_of");
+  return ModelPlan(path, options).bytes;
+}
+
+Model Model::clone() const {
+  require_kokkos("Model::clone");
+  const SharedNetwork& shared = *parts_->shared;
+  const StoredNetwork& network = parts_->network();
+  std::unique_ptr<EngineSet> engines = make_engines(usable_here(network.options.kernels));
+  if (instructions_in_use() != shared.instructions) {
+    fail_run(ErrorId::bad_call,
+             "{} was loaded when kernels used {}, and they use {} now; load it again instead of cloning it",
+             network.path, name_of(shared.instructions), name_of(instructions_in_use()));
+  }
+  const InferenceBytes bytes = Parts::bytes_of(shared.opened, *engines, shared.piece);
+  require_free_memory(network.path, bytes.workspace + bytes.statistics);
+  auto parts = std::make_unique<Parts>(parts_->shared, std::move(engines));
+  const Execution exec;
+  const auto& from = parts_->buffers.state();
+  const auto& to = parts->buffers.state();
+  for (std::size_t i = 0; i < to.size(); ++i) convert(exec, from[i].values, to[i].values);
+  exec.fence("clone");
+  return Model(std::move(parts));
+}
+
+void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Units units) {
+  const CallOfThread call(exec, parts_->alone, "Model::infer");
+  ArraySamples in = samples_of(x, parts_->inputs());
+  ArraySamples out = samples_of(y, parts_->outputs());
+  match_samples(in, out);
+  parts_->infer(call.on(), in, 0, in.count, out, 0, units);
+}
+
+void Model::infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y) {
+  const CallOfThread call(exec, parts_->alone, "Model::infer_uncertain");
+  require_uncertainty(*parts_, y);
+  constexpr std::size_t count = 4;
+  const Array* const given[count] = {&y.mean, y.deviation ? &*y.deviation : nullptr,
+                                     y.lower ? &*y.lower : nullptr, y.upper ? &*y.upper : nullptr};
+  const char* const names[count] = {"mean", "deviation", "lower", "upper"};
+  ArraySamples in = samples_of(x, parts_->inputs());
+  ArraySamples out[count];
+  for (std::size_t i = 0; i < count; ++i) {
+    if (given[i] == nullptr) continue;
+    out[i] = samples_of(*given[i], parts_->outputs(names[i]));
+    match_samples(in, out[i]);
+    for (std::size_t before = 0; before < i; ++before) {
+      if (given[before] != nullptr) require_apart(out[before], out[i]);
+    }
+  }
+  const auto wanted = [&](std::size_t i) { return given[i] == nullptr ? nullptr : &out[i]; };
+  parts_->infer_uncertain(call.on(), in, out[0], {wanted(1), wanted(2), wanted(3)});
+}
+
+bool Model::has_deviations() const {
+  return parts_->chain().has_deviations();
+}
+double Model::coverage() const {
+  const auto& calibration = parts_->network().calibration;
+  return calibration ? calibration->coverage : 0;
+}
+
+void Model::check_inputs(const Execution& exec, const ConstArray& x, const FlagArray& flags,
+                         const Array* distances, const InputCheck& check) {
+  const CallOfThread call(exec, parts_->alone, "Model::check_inputs");
+  require_known(*parts_, distances != nullptr, check);
+  ArraySamples in = samples_of(x, parts_->inputs());
+  ArraySamples out = numbers_of(flags, "flags");
+  match_samples(in, out);
+  if (distances == nullptr) return parts_->check(call.on(), in, out, nullptr, check);
+  ArraySamples far = numbers_of(*distances, "distances");
+  match_samples(in, far);
+  require_apart(out, far);
+  parts_->check(call.on(), in, out, &far, check);
+}
+
+const InputStatistics& Model::input_statistics() const {
+  return parts_->shared->opened.inputs.statistics;
+}
+
+std::int64_t Model::inputs() const {
+  return parts_->chain().inputs();
+}
+std::int64_t Model::outputs() const {
+  return parts_->chain().outputs();
+}
+const std::vector<std::int64_t>& Model::input_shape() const {
+  return parts_->network().input_shape;
+}
+const std::vector<std::int64_t>& Model::output_shape() const {
+  return parts_->network().output_shape;
+}
+const std::vector<std::string>& Model::input_names() const {
+  return parts_->network().input_names;
+}
+const std::vector<std::string>& Model::target_names() const {
+  return parts_->network().target_names;
+}
+const std::vector<std::string>& Model::class_names() const {
+  return parts_->network().class_names;
+}
+std::int64_t Model::step() const {
+  return parts_->network().step;
+}
+DType Model::type() const {
+  return parts_->chain().signature(0).compute_type;
+}
+std::int64_t Model::samples_per_piece() const {
+  return parts_->shared->piece;
+}
+InferenceBytes Model::bytes() const {
+  return Parts::bytes_of(parts_->shared->opened, *parts_->engines, parts_->shared->piece);
+}
+
+}  // namespace mylos

@@ -1,0 +1,303 @@
+#include "mylos/inference/library/model_parts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "mylos/base/errors/units.hpp"
+#include "mylos/inference/infer.hpp"
+#include "mylos/inference/predict.hpp"
+#include "mylos/io/system/system_memory.hpp"
+#include "mylos/kernels/convert.hpp"
+#include "mylos/kernels/launch/work_stealing.hpp"
+
+namespace mylos {
+namespace {
+
+/// The rows of the caller's memory that the network reads in place start here, as in an arena.
+constexpr std::uintptr_t in_place_alignment = 64;
+
+bool has_probabilities(const Chain& chain) {
+  return chain.loss() == LossType::cross_entropy || chain.loss() == LossType::binary_cross_entropy;
+}
+
+bool has_uncertainty(const StoredNetwork& network) {
+  return network.calibration.has_value() || network.chain.has_deviations();
+}
+
+/// The host memory through which arrays of the host go to a device and back, in floats.
+std::size_t staging_values(const Chain& chain, std::int64_t samples) {
+  return memory_is_host ? 0 : static_cast<std::size_t>(samples * std::max(chain.inputs(), chain.outputs()));
+}
+
+StagedFloats make_staging(std::size_t values) {  // an empty view would allocate its header
+  return values == 0 ? StagedFloats() : StagedFloats("staged samples", values);
+}
+
+StagedFloats staged_part(const StagedFloats& staging, const Tensor& floats) {
+  return StagedFloats(staging, std::pair<std::size_t, std::size_t>(0, floats.size()));
+}
+
+}  // namespace
+
+void require_kokkos(const char* call) {
+  if (!Kokkos::is_initialized())
+    fail_run(ErrorId::bad_call, "{} was called before Kokkos was initialised", call);
+  require_outside_parallel_region(call);
+}
+
+void require_free_memory(const std::string& path, std::size_t bytes) {
+  const auto available = static_cast<std::size_t>(free_device_memory().value_or(available_host_memory()));
+  if (bytes <= available) return;
+  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+              fmt::format("{}: the model takes {} of memory, but {} are available", path,
+                          format_bytes(static_cast<std::int64_t>(bytes)),
+                          format_bytes(static_cast<std::int64_t>(available))));
+}
+
+CallOfThread::CallOfThread(const Execution& exec, const Execution& alone, const char* call)
+    : on_(parallel_level() == 0 || !memory_is_host ? exec : alone) {
+  const int level = parallel_level();
+  if (level > 1) {
+    fail_run(ErrorId::bad_call,
+             "{} was called inside nested OpenMP parallel regions (level {}); one level is possible", call,
+             level);
+  }
+  if constexpr (!memory_is_host) return;
+  const int threads = threads_of(on_);
+  if (threads > max_workers()) {
+    fail_input(ErrorId::bad_call, "the execution instance has {} threads, but Kokkos was initialised with {}",
+               threads, max_workers());
+  }
+  limit_.emplace(threads);
+}
+
+ModelPlan::ModelPlan(const std::string& path, const LoadOptions& options)
+    : reader(ranks, path, ReadableKinds::all) {
+  opened.network = read_stored_network(reader);
+  move_to_grid(opened.network, options.shape);
+  opened.inputs =
+      read_input_statistics(reader, opened.network.normalizer.input_range, opened.network.input_shape);
+  engines = make_engines(usable_here(opened.network.options.kernels));
+  if (options.max_samples < 0)
+    fail_input(ErrorId::bad_call, "max_samples is {}; it is positive, or 0", options.max_samples);
+  const std::int64_t limit =
+      options.max_samples > 0 ? options.max_samples : std::numeric_limits<std::int64_t>::max();
+  piece = samples_per_piece(opened.network.chain, *engines, limit);
+  bytes = Model::Parts::bytes_of(opened, *engines, piece);
+}
+
+PieceTensors::PieceTensors(const OpenedNetwork& opened, std::int64_t samples, void* memory) : pieces(memory) {
+  const Chain& chain = opened.network.chain;
+  inputs = pieces.take_tensor(chain.input_type(), samples, chain.inputs());
+  if (has_probabilities(chain) || !memory_is_host)
+    outputs = pieces.take_tensor(DType::fp32, samples, chain.outputs());
+  if (!memory_is_host) staged_inputs = pieces.take_tensor(DType::fp32, samples, chain.inputs());
+  if (opened.inputs.statistics.has_distance()) distances = pieces.take_tensor(DType::fp32, samples, 1);
+  if (has_uncertainty(opened.network)) {
+    for (Tensor* tensor : {&means, &deviations, &bounds})
+      *tensor = pieces.take_tensor(DType::fp32, samples, chain.outputs());
+  }
+  flags = memory_is_host ? nullptr : pieces.take<std::uint8_t>(samples);
+}
+
+SharedNetwork::SharedNetwork(OpenedNetwork from, const Engines& engines, std::int64_t samples)
+    : opened(std::move(from)),
+      piece(samples),
+      weights(opened.network.chain),
+      packed(opened.network.chain, engines, weights.of_stages()),
+      scaling(opened.network.normalizer),
+      input_tables(opened.inputs, opened.network.chain.inputs()),
+      bound_tables(opened.network.calibration) {}
+
+Model::Parts::Parts(std::shared_ptr<const SharedNetwork> with, std::unique_ptr<EngineSet> its_engines)
+    : shared(std::move(with)),
+      engines(std::move(its_engines)),
+      buffers(chain()),
+      layout(inference_layout(chain(), *engines, shared->piece)),
+      activations("activations", layout.bytes),
+      memory("samples", PieceTensors(shared->opened, shared->piece, nullptr).pieces.bytes()),
+      tensors(shared->opened, shared->piece, memory.data()),
+      staging(make_staging(staging_values(chain(), shared->piece))),
+      pass(chain(), shared->packed.of_stages(), buffers, shared->piece, layout, activations) {}
+
+InferenceBytes Model::Parts::bytes_of(const OpenedNetwork& opened, const Engines& engines,
+                                      std::int64_t samples) {
+  const Chain& chain = opened.network.chain;
+  return {.weights = ComputeWeights::memory_bytes(chain),
+          .statistics =
+              BufferStore::memory_bytes(chain) + ScalingArrays::memory_bytes(opened.network.normalizer) +
+              PackedWeights::memory_bytes(chain, engines) + InputTables::memory_bytes(opened.inputs),
+          .workspace = inference_layout(chain, engines, samples).bytes +
+                       PieceTensors(opened, samples, nullptr).pieces.bytes() +
+                       staging_values(chain, samples) * sizeof(float)};
+}
+
+SampleFormat Model::Parts::inputs() const {
+  return {"x", "inputs", network().input_shape, network().input_names, chain().inputs()};
+}
+
+SampleFormat Model::Parts::outputs(const char* name) const {
+  return {name, "outputs", network().output_shape, network().target_names, chain().outputs()};
+}
+
+/// Copies samples of the host's memory, from `first` on, to a device.
+void Model::Parts::stage_inputs(const Execution& exec, const ArraySamples& x, std::int64_t first,
+                                const Tensor& staged) {
+  if constexpr (!memory_is_host) {
+    exec.fence("staging");  // the last piece has left the host's memory
+    read_on_host(x, first, staged.rows(), staged.columns(), staging.data());
+    Kokkos::deep_copy(exec, staged.flat<float>(), staged_part(staging, staged));
+  }
+}
+
+ConstTensor Model::Parts::read_piece(const Execution& exec, const ArraySamples& x,
+                                     const ScalingTable& scaling, std::int64_t first, std::int64_t count) {
+  const std::int64_t columns = chain().inputs();
+  const Tensor inputs = tensors.inputs.row_range(0, count);
+  if (!memory_is_host && !x.on_device) {
+    const Tensor staged = tensors.staged_inputs.row_range(0, count);
+    stage_inputs(exec, x, first, staged);
+    read_samples(exec, array_of_rows(staged), 0, scaling, inputs);
+    return inputs;
+  }
+  const bool as_they_are = x.type == ElementType::fp32 && inputs.type() == DType::fp32 &&
+                           scaling.shift == nullptr && x.is_contiguous(columns);
+  const auto* const rows =
+      static_cast<const std::byte*>(x.data) + first * columns * std::int64_t{sizeof(float)};
+  if (as_they_are && reinterpret_cast<std::uintptr_t>(rows) % in_place_alignment == 0)
+    return ConstTensor(rows, DType::fp32, count, columns);
+  read_samples(exec, x, first, scaling, inputs);
+  return inputs;
+}
+
+/// Waits until `floats` lie in the host's memory: where they are, or in staging.
+void Model::Parts::copy_to_host(const Execution& exec, const Tensor& floats) {
+  if constexpr (!memory_is_host) {
+    Kokkos::deep_copy(exec, staged_part(staging, floats), floats.flat<float>());
+    exec.fence("outputs");
+  }
+}
+
+void Model::Parts::write_floats(const Execution& exec, const Tensor& floats, const ArraySamples& y,
+                                std::int64_t first) {
+  if (memory_is_host || y.on_device) return write_samples(exec, floats, {}, y, first);
+  copy_to_host(exec, floats);
+  write_on_host(staging.data(), floats.rows(), floats.columns(), y, first);
+}
+
+void Model::Parts::write_probabilities(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
+                                       std::int64_t first) {
+  const Tensor floats = tensors.outputs.row_range(0, found.rows());
+  convert(exec, found, floats);
+  copy_to_host(exec, floats);
+  float* const values = memory_is_host ? floats.as<float>() : staging.data();
+  interpret_outputs(chain().loss(), chain().outputs(), network().normalizer,
+                    {values, static_cast<std::size_t>(floats.size())});
+  if (memory_is_host || !y.on_device) {
+    write_on_host(values, found.rows(), chain().outputs(), y, first);
+    return;
+  }
+  if constexpr (!memory_is_host) {
+    Kokkos::deep_copy(exec, floats.flat<float>(), staged_part(staging, floats));
+    write_samples(exec, floats, {}, y, first);
+  }
+}
+
+void Model::Parts::write_piece(const Execution& exec, const ConstTensor& found, Units units,
+                               const ArraySamples& y, std::int64_t first) {
+  if (units == Units::data && has_probabilities(chain())) return write_probabilities(exec, found, y, first);
+  const ScalingTable scaling = units == Units::data ? shared->scaling.targets() : ScalingTable{};
+  if (memory_is_host || y.on_device) return write_samples(exec, found, scaling, y, first);
+  const Tensor floats = tensors.outputs.row_range(0, found.rows());
+  write_samples(exec, found, scaling, array_of_rows(floats), 0);
+  write_floats(exec, floats, y, first);
+}
+
+void Model::Parts::infer(const Execution& exec, const ArraySamples& x, std::int64_t first, std::int64_t count,
+                         const ArraySamples& y, std::int64_t to, Units units) {
+  const ScalingTable scaling = units == Units::data ? shared->scaling.inputs() : ScalingTable{};
+  infer_in_pieces(
+      {exec, *engines, pass}, count, shared->piece,
+      [&](std::int64_t from, std::int64_t samples) {
+        return read_piece(exec, x, scaling, first + from, samples);
+      },
+      [&](std::int64_t from, const ConstTensor& found) { write_piece(exec, found, units, y, to + from); });
+}
+
+/// Means pass through floats, whatever the array, as do deviations and bounds.
+void Model::Parts::write_uncertain(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
+                                   const UncertainSamples& more, std::int64_t first) {
+  const std::int64_t rows = found.rows();
+  const Tensor means = tensors.means.row_range(0, rows);
+  const Tensor deviations = tensors.deviations.row_range(0, rows);
+  const Tensor bounds = tensors.bounds.row_range(0, rows);
+  write_samples(exec, found, shared->scaling.targets(), array_of_rows(means), 0);
+  write_floats(exec, means, y, first);
+  if (chain().has_deviations()) {
+    const StepContext step{.exec = exec, .engines = *engines, .training = false};
+    unscale_deviations(exec, pass.head_deviations(step, 0, rows), shared->scaling.targets(), deviations);
+  }
+  if (more.deviation != nullptr) write_floats(exec, deviations, *more.deviation, first);
+  for (const auto& [side, to] :
+       {std::pair{BoundTables::Side::lower, more.lower}, std::pair{BoundTables::Side::upper, more.upper}}) {
+    if (to == nullptr) continue;
+    shared->bound_tables.write(exec, side, means, deviations, bounds);
+    write_floats(exec, bounds, *to, first);
+  }
+}
+
+void Model::Parts::infer_uncertain(const Execution& exec, const ArraySamples& x, const ArraySamples& y,
+                                   const UncertainSamples& more) {
+  infer_in_pieces(
+      {exec, *engines, pass}, x.count, shared->piece,
+      [&](std::int64_t first, std::int64_t count) {
+        return read_piece(exec, x, shared->scaling.inputs(), first, count);
+      },
+      [&](std::int64_t first, const ConstTensor& found) { write_uncertain(exec, found, y, more, first); });
+}
+
+void Model::Parts::check(const Execution& exec, const ArraySamples& x, const ArraySamples& flags,
+                         const ArraySamples* distances, const InputCheck& check) {
+  InputTable table = shared->input_tables.table();
+  if (!check.range) table.minimum = table.maximum = nullptr;
+  if (!check.distance) table.mean = nullptr;
+  const double limit =
+      check.limit > 0 ? check.limit : shared->opened.inputs.statistics.distances[default_limit];
+  for (std::int64_t first = 0; first < x.count; first += shared->piece) {
+    const std::int64_t count = std::min(shared->piece, x.count - first);
+    const bool is_staged = !memory_is_host && !x.on_device;
+    const Tensor staged = is_staged ? tensors.staged_inputs.row_range(0, count) : Tensor();
+    if (is_staged) stage_inputs(exec, x, first, staged);
+    const bool writes_in_place = memory_is_host || flags.on_device;
+    FlagTarget target{tensors.flags, 0, {}};
+    if (writes_in_place)
+      target = {static_cast<std::uint8_t*>(flags.data), first, flags.sample};
+    else
+      target.sample.append(count, 1);
+    const Tensor found = distances == nullptr ? Tensor() : tensors.distances.row_range(0, count);
+    flag_samples(exec, is_staged ? array_of_rows(staged) : x, is_staged ? 0 : first, count, table, limit,
+                 target, distances == nullptr ? nullptr : found.as<float>());
+    if (!writes_in_place) copy_flags(exec, count, flags, first);
+    if (distances != nullptr) write_floats(exec, found, *distances, first);
+  }
+}
+
+/// Copies the flags of a piece from the device to the host's memory.
+void Model::Parts::copy_flags(const Execution& exec, std::int64_t count, const ArraySamples& to,
+                              std::int64_t first) {
+  if constexpr (!memory_is_host) {
+    using Bytes = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
+    auto* const host = reinterpret_cast<std::uint8_t*>(staging.data());
+    const auto size = static_cast<std::size_t>(count);
+    Kokkos::deep_copy(exec, Kokkos::View<std::uint8_t*, Kokkos::SharedHostPinnedSpace, Bytes>(host, size),
+                      Kokkos::View<const std::uint8_t*, Memory, Bytes>(tensors.flags, size));
+    exec.fence("flags");
+    for (std::int64_t i = 0; i < count; ++i)
+      static_cast<std::uint8_t*>(to.data)[to.sample.offset(first + i)] = host[i];
+  }
+}
+
+}  // namespace mylos

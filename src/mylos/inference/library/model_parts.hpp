@@ -1,0 +1,154 @@
+// Model::Parts: what one Model shares with its clones, and what it alone uses; the work of its calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/parallel_region.hpp"
+#include "mylos/base/device/pieces.hpp"
+#include "mylos/base/instructions.hpp"
+#include "mylos/inference/arrays/array_samples.hpp"
+#include "mylos/inference/arrays/sample_transfer.hpp"
+#include "mylos/inference/arrays/scaling_arrays.hpp"
+#include "mylos/inference/compute_weights.hpp"
+#include "mylos/inference/inference_model.hpp"
+#include "mylos/inference/library/uncertain_outputs.hpp"
+#include "mylos/inference/model.hpp"
+#include "mylos/inference/packed_weights.hpp"
+#include "mylos/inference/stored_network.hpp"
+#include "mylos/inference/uncertainty/input_flags.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
+
+namespace mylos {
+
+/// Host memory through which arrays of the host go to a device and back. Empty in builds for hosts.
+using StagedFloats = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
+
+/// What the file says of a network and of the inputs that it was trained on.
+struct OpenedNetwork {
+  StoredNetwork network;
+  KnownInputs inputs;
+};
+
+/// The inputs and outputs of a piece.
+struct PieceTensors {
+  PieceTensors(const OpenedNetwork& opened, std::int64_t samples, void* memory);
+
+  Pieces pieces;
+  Tensor inputs, outputs;  // as the network reads them; as floats
+  Tensor staged_inputs;    // of an array in the host's memory
+  Tensor distances;        // of inputs, where the file has statistics for them
+  // In data units, where the file has a calibration or the network predicts deviations.
+  Tensor means, deviations, bounds;
+  std::uint8_t* flags;  // of an array in the host's memory, on a device
+};
+
+/// What clones share. Nothing changes it after the weights have been read.
+struct SharedNetwork {
+  SharedNetwork(OpenedNetwork from, const Engines& engines, std::int64_t samples);
+
+  OpenedNetwork opened;
+  std::int64_t piece;  // in samples
+  ComputeWeights weights;
+  PackedWeights packed;
+  Instructions instructions = instructions_in_use();  // whose order the packed weights have
+  ScalingArrays scaling;
+  InputTables input_tables;
+  BoundTables bound_tables;
+};
+
+/// Where standard deviations and bounds of outputs go. Null: not wanted.
+struct UncertainSamples {
+  const ArraySamples* deviation = nullptr;
+  const ArraySamples* lower = nullptr;
+  const ArraySamples* upper = nullptr;
+};
+
+/// The place in InputStatistics::distances of the limit that InputCheck leaves to the file.
+inline constexpr std::size_t default_limit = 1;
+
+struct Model::Parts {
+  Parts(std::shared_ptr<const SharedNetwork> with, std::unique_ptr<EngineSet> its_engines);
+  /// Returns what such an object and what it shares allocate.
+  [[nodiscard]] static InferenceBytes bytes_of(const OpenedNetwork& opened, const Engines& engines,
+                                               std::int64_t samples);
+
+  [[nodiscard]] const StoredNetwork& network() const { return shared->opened.network; }
+  [[nodiscard]] const Chain& chain() const { return network().chain; }
+  [[nodiscard]] SampleFormat inputs() const;
+  [[nodiscard]] SampleFormat outputs(const char* name = "y") const;
+
+  /// Computes samples [first, first + count) of `x`, and writes them to `y` from sample `to` on.
+  void infer(const Execution& exec, const ArraySamples& x, std::int64_t first, std::int64_t count,
+             const ArraySamples& y, std::int64_t to, Units units);
+  /// Computes all samples in data units, with what `more` asks for and the file has.
+  void infer_uncertain(const Execution& exec, const ArraySamples& x, const ArraySamples& y,
+                       const UncertainSamples& more);
+  /// Flags all samples. `distances`: null if they are not wanted.
+  void check(const Execution& exec, const ArraySamples& x, const ArraySamples& flags,
+             const ArraySamples* distances, const InputCheck& check);
+
+  std::shared_ptr<const SharedNetwork> shared;
+  std::unique_ptr<EngineSet> engines;
+  BufferStore buffers;  // kernels write into some of them
+  EvaluationLayout layout;
+  Arena activations;
+  Arena memory;
+  PieceTensors tensors;
+  StagedFloats staging;
+  ForwardPass pass;
+  Execution alone = single_thread_instance();
+  /// Writes rows of floats, where kernels run, to any array, from sample `first` on.
+  void write_floats(const Execution& exec, const Tensor& floats, const ArraySamples& y, std::int64_t first);
+
+ private:
+  [[nodiscard]] ConstTensor read_piece(const Execution& exec, const ArraySamples& x,
+                                       const ScalingTable& scaling, std::int64_t first, std::int64_t count);
+  void stage_inputs(const Execution& exec, const ArraySamples& x, std::int64_t first, const Tensor& staged);
+  void write_piece(const Execution& exec, const ConstTensor& found, Units units, const ArraySamples& y,
+                   std::int64_t first);
+  void write_uncertain(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
+                       const UncertainSamples& more, std::int64_t first);
+  void write_probabilities(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
+                           std::int64_t first);
+  void copy_to_host(const Execution& exec, const Tensor& floats);
+  void copy_flags(const Execution& exec, std::int64_t count, const ArraySamples& to, std::int64_t first);
+};
+
+/// A file, opened by this process alone, and what a model of it takes.
+struct ModelPlan {
+  /// Takes no memory of the model. Throws Error (bad_input).
+  ModelPlan(const std::string& path, const LoadOptions& options);
+
+  RankGroup ranks;
+  CheckpointReader reader;
+  OpenedNetwork opened;
+  std::unique_ptr<EngineSet> engines;
+  std::int64_t piece = 0;  // in samples
+  InferenceBytes bytes;
+};
+
+/// The calling thread's way to run: on `exec`, or alone inside a parallel region. Holds the number of
+/// threads.
+class CallOfThread {
+ public:
+  /// `call`: "Model::infer". Throws Error (bad_call) in nested regions, and for an instance of more threads
+  /// than Kokkos has.
+  CallOfThread(const Execution& exec, const Execution& alone, const char* call);
+  [[nodiscard]] const Execution& on() const { return on_; }
+
+ private:
+  const Execution& on_;
+  std::optional<ThreadLimit> limit_;
+};
+
+/// Throws Error (bad_call) unless Kokkos runs and the caller is outside of parallel regions.
+void require_kokkos(const char* call);
+/// Throws Error (does_not_fit) if less memory is free.
+void require_free_memory(const std::string& path, std::size_t bytes);
+
+}  // namespace mylos

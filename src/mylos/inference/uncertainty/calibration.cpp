@@ -1,0 +1,114 @@
+#include "mylos/inference/uncertainty/calibration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/text.hpp"
+
+namespace mylos {
+namespace {
+
+constexpr const char* calibration_group = "/calibration";
+constexpr const char* quantiles_path = "/calibration/quantiles";
+
+[[noreturn]] void refuse_calibration(const std::string& path, const std::string& why) {
+  fail_input(ErrorId::damaged, "{}: {}: {}; write it again by `mylos calibrate`", path, calibration_group,
+             why);
+}
+
+void require_valid(const ConformalCalibration& calibration, const std::string& path) {
+  const double coverage = calibration.coverage;
+  if (!(coverage > 0 && coverage < 1))
+    refuse_calibration(path, fmt::format("coverage is {}, not between 0 and 1", coverage));
+  const std::int64_t needed = min_calibration_samples(coverage);
+  if (calibration.samples < needed) {
+    refuse_calibration(path, fmt::format("coverage {} of {} samples, where it needs {}", coverage,
+                                         calibration.samples, needed));
+  }
+  for (const double quantile : calibration.quantiles) {
+    if (std::isfinite(quantile) && quantile >= 0) continue;
+    refuse_calibration(path, fmt::format("quantiles has {}, which is no width", quantile));
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(ConformalScore score) {
+  return score == ConformalScore::scaled ? "scaled" : "absolute";
+}
+
+void ConformalCalibration::bounds(std::span<const float> means, std::span<const float> deviations,
+                                  std::span<float> lower, std::span<float> upper) const {
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    const double mean = means[i];
+    const double half = half_width(i, deviations.empty() ? 0.0 : deviations[i]);
+    lower[i] = static_cast<float>(mean - half);
+    upper[i] = static_cast<float>(mean + half);
+  }
+}
+
+std::int64_t quantile_rank(std::int64_t samples, double coverage) {
+  // The coverage is off its decimal number by half an epsilon at most, and the product by another half.
+  constexpr double rounding = 2 * std::numeric_limits<double>::epsilon();
+  const double product = (static_cast<double>(samples) + 1) * coverage;
+  return static_cast<std::int64_t>(std::ceil(product * (1 - rounding)));
+}
+
+std::int64_t min_calibration_samples(double coverage) {
+  const double least = coverage / (1 - coverage);
+  // 1 - coverage has lost digits: begin a little below.
+  auto samples = static_cast<std::int64_t>(std::max(1.0, std::floor(least * (1 - 1e-9)) - 1));
+  while (quantile_rank(samples, coverage) > samples) ++samples;
+  return samples;
+}
+
+void add_calibration(CheckpointState& state, ConformalCalibration& calibration) {
+  const auto path = [](const char* name) { return fmt::format("{}/{}", calibration_group, name); };
+  state.add_scalar(path("coverage"), calibration.coverage);
+  state.add_scalar(path("samples"), calibration.samples);
+  state.add_host(quantiles_path, calibration.quantiles.data(),
+                 {static_cast<std::int64_t>(calibration.quantiles.size())});
+  state.add_text(path("split"), calibration.split);
+  state.add_text(path("score"), std::string(name_of(calibration.score)));
+}
+
+std::optional<ConformalCalibration> read_calibration(const CheckpointReader& reader) {
+  if (!reader.exists(calibration_group)) return std::nullopt;
+  ConformalCalibration calibration;
+  if (reader.exists(quantiles_path))
+    calibration.quantiles.resize(static_cast<std::size_t>(reader.length(quantiles_path)));
+  CheckpointState state;
+  add_calibration(state, calibration);
+  reader.read(state);
+  calibration.split = std::move(state.texts.front().text);
+  const std::string& score = state.texts.back().text;
+  if (score == name_of(ConformalScore::scaled)) {
+    calibration.score = ConformalScore::scaled;
+  } else if (score != name_of(ConformalScore::absolute)) {
+    refuse_calibration(reader.path(),
+                       fmt::format("score is \"{}\", not \"absolute\" or \"scaled\"", printable(score)));
+  }
+  require_valid(calibration, reader.path());
+  return calibration;
+}
+
+void require_calibration_fits(const ConformalCalibration& calibration, const TargetShape& shape,
+                              const std::string& path) {
+  const auto count = static_cast<std::int64_t>(calibration.quantiles.size());
+  if (count != shape.channels) {
+    refuse_calibration(path, fmt::format("{} quantiles, where the network has {} {}", count, shape.channels,
+                                         shape.channels == 1 ? "target" : "targets or channels"));
+  }
+  if (calibration.score == ConformalScore::scaled && !shape.has_deviations) {
+    refuse_calibration(path,
+                       "its scores are scaled by a predicted standard deviation, and the network "
+                       "predicts none");
+  }
+}
+
+}  // namespace mylos

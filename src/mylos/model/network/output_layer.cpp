@@ -1,0 +1,47 @@
+#include "mylos/model/network/output_layer.hpp"
+
+#include "mylos/base/error.hpp"
+#include "mylos/kernels/grid/grid_shape.hpp"
+
+namespace mylos {
+namespace {
+
+/// Returns whether a layer gives each channel of its input to the channel of its output with that number.
+bool keeps_channels(const LayerOptions& layer) {
+  switch (layer.kind) {
+    case LayerKind::max_pool:
+    case LayerKind::average_pool:
+    case LayerKind::global_pool:
+    case LayerKind::upsample:
+    case LayerKind::pad:
+    case LayerKind::crop:
+    case LayerKind::activation:
+      return layer.norm == NormType::none;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::size_t output_layer(const std::vector<LayerOptions>& layers) {
+  std::size_t i = layers.size() - 1;
+  while (i > 0 && keeps_channels(layers[i])) --i;
+  const LayerOptions& layer = layers[i];
+  const bool computes_outputs =
+      layer.kind == LayerKind::dense || layer.kind == LayerKind::conv || layer.kind == LayerKind::spectral;
+  if (computes_outputs && layer.norm == NormType::none) return i;
+  fail_input(ErrorId::bad_layer,
+             "model.layers: layer '{}' cannot give the means and log variances of model.loss = \"gaussian\", "
+             "twice its outputs; end the network with a layer of kind \"dense\", \"conv\" or \"spectral\" "
+             "without 'norm'",
+             layer_name(layers, i));
+}
+
+LayerOptions with_outputs_of_targets(LayerOptions layer, const ModelOptions& model) {
+  const std::int64_t outputs = layer.outputs > 0 ? layer.outputs : model.outputs;
+  layer.outputs = checked_product(outputs, outputs_per_target(model.loss), "model.outputs");
+  return layer;
+}
+
+}  // namespace mylos

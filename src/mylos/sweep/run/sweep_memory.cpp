@@ -1,0 +1,98 @@
+#include "mylos/sweep/run/sweep_memory.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "mylos/base/errors/units.hpp"
+#include "mylos/data/run/run_data.hpp"
+#include "mylos/io/system/system_memory.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/sweep/state/sweep_table.hpp"
+#include "mylos/train/plan/memory_plan.hpp"
+
+namespace mylos {
+namespace {
+
+/// The options without those that change no byte of a run.
+Options sizes_of(Options options) {
+  options.run.name.clear();
+  options.run.folder.clear();
+  options.run.seed = 0;
+  options.optimizer.lr = 0;
+  options.schedule = {};
+  options.health = {};
+  return options;
+}
+
+/// What members of the same sizes need.
+class MemberMemory {
+ public:
+  MemberMemory(const Deck& deck, const NodeShare& share, int ranks)
+      : data_(open_run_data(deck.options, Answers::needed, deck.places)),
+        engines_(make_engines(deck.options.kernels)),
+        problem_{.network = network_of(deck.options, *data_, ranks),
+                 .engines = *engines_,
+                 .place = {share.ranks_on_node, static_cast<std::size_t>(resident_memory())},
+                 .data = data_.get(),
+                 .rates = fixed_rates(),
+                 .starts = true} {}
+
+  [[nodiscard]] bool fits(std::size_t bytes_of_rank) {
+    const auto given = static_cast<std::size_t>(problem_.options().memory.budget_bytes);
+    problem_.budget = given > 0 ? std::min(given, bytes_of_rank) : bytes_of_rank;
+    return fits_budget(problem_);
+  }
+
+ private:
+  static NetworkPlan network_of(Options options, const RunData& data, int ranks) {
+    complete(options, data);
+    return plan_network(std::move(options), 0, ranks);
+  }
+
+  std::unique_ptr<RunData> data_;
+  std::unique_ptr<EngineSet> engines_;
+  MemoryProblem problem_;
+};
+
+}  // namespace
+
+int groups_that_fit(int groups, std::size_t bytes, const std::function<bool(std::size_t)>& is_enough) {
+  while (groups > 0 && !is_enough(bytes / static_cast<std::size_t>(groups))) --groups;
+  return groups;
+}
+
+void require_members_fit(const Sweep& sweep, const NodeShare& share) {
+  const int ranks = sweep.description().ranks_per_trial;
+  const int groups = std::max(1, share.ranks_on_node / ranks);
+  if (!memory_is_host || groups == 1) return;
+  const std::size_t of_node =
+      share.budget_bytes * static_cast<std::size_t>(share.ranks_on_node / ranks);  // per rank of a group
+  std::vector<Options> seen;
+  int least = groups;
+  std::size_t largest = 0;
+  for (std::size_t member = 0; member < sweep.members(); ++member) {
+    const Deck deck = sweep.deck_of(member);
+    Options sizes = sizes_of(deck.options);
+    if (std::find(seen.begin(), seen.end(), sizes) != seen.end()) continue;
+    seen.push_back(std::move(sizes));
+    try {
+      MemberMemory memory(deck, share, ranks);
+      const int fit = groups_that_fit(groups, of_node, [&](std::size_t bytes) { return memory.fits(bytes); });
+      if (fit == 0 || fit >= least) continue;
+      least = fit;
+      largest = member;
+    } catch (const Error&) {  // its own start reports it
+      continue;
+    }
+  }
+  if (least == groups) return;
+  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+              fmt::format("the members do not fit the memory together: {} of them share a node and have {} "
+                          "per rank, and member "
+                          "{} ({}) needs more; {} fit{} at once: start {} rank{} on a node",
+                          groups, format_bytes(static_cast<std::int64_t>(share.budget_bytes)),
+                          member_name(largest), sweep.values_of(largest), least, least == 1 ? "s" : "",
+                          least * ranks, least * ranks == 1 ? "" : "s"));
+}
+
+}  // namespace mylos

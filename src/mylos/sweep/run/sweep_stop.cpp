@@ -1,0 +1,28 @@
+#include "mylos/sweep/run/sweep_stop.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+namespace mylos {
+
+std::string SweepStop::asked() {
+  if (!reason_.empty()) return reason_;
+  if (const std::string signal = signal_(); !signal.empty()) {
+    ask(signal);
+    return reason_;
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return "";
+  next_look_ = now + std::chrono::seconds(1);
+  std::error_code failure;
+  if (std::filesystem::exists(file_, failure)) reason_ = "the file " + file_;
+  return reason_;
+}
+
+void SweepStop::ask(const std::string& reason) {
+  reason_ = reason;
+  std::error_code failure;
+  if (!std::filesystem::exists(file_, failure)) std::ofstream(file_) << "asked to stop by " << reason << '\n';
+}
+
+}  // namespace mylos

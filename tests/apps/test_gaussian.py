@@ -1,0 +1,244 @@
+"""Networks that state their own error: what runs, `eval` and `predict` say of them is what the formulas say in NumPy; the same on any
+ranks and micro-batches, after restarts and exports.
+
+usage: test_gaussian.py MYLOS
+"""
+import csv
+import json
+import math
+import pathlib
+import re
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+from checkpoints import compare, last_checkpoint
+from small_problem import Command, layers
+
+DECK = """[run]
+peak_flops = 1e12
+name = "gaussian"
+steps = 60
+evaluate_every = 20
+metrics = ["crps", "r2"]
+[data]
+train = "{data}.h5"
+test = "{data}.h5"
+batch = 24
+normalize = "{normalize}"
+{more}
+[model]
+loss = "gaussian"
+{model}
+[precision]
+compute = "{compute}"
+[optimizer]
+lr = 1e-2
+[checkpoint]
+every = 20
+keep_last = 0
+keep_best = "test.crps"
+"""
+GRID = (6, 5)
+WEIGHTS = '[data.weights]\nfile = "areas.h5"\narray = "/area"'
+MLP = 'type = "mlp"\nhidden = [16]\nactivation = "gelu"'
+CHAIN = layers('conv outputs = 6; kernel = 3; edges = "periodic"; activation = "gelu"', 'conv outputs = 2; kernel = 3; edges = "periodic"')
+# Name: (data, normalisation, [data.weights], [model])
+CASES = {
+    "vector": ("numbers", "standard", "", MLP),
+    "plain": ("numbers", "none", "", MLP),
+    "field": ("fields", "channel", "", CHAIN),
+    "weighted": ("fields", "channel", WEIGHTS, CHAIN),
+    "unet": ("fields", "channel", "", 'type = "unet"\nchannels = [6]\nfields = 2'),
+    "fno": ("fields", "standard", "", 'type = "fno"\nmodes = [2, 3]\nwidth = 4\nblocks = 1\nfields = 2\npadding = 0.25'),
+    "flat": ("fields", "standard", "", layers('conv outputs = 2; kernel = 3', "dense")),
+}
+erf = numpy.vectorize(math.erf)
+
+
+def crps(p, sd, t):
+    """Of normal distributions: Gneiting and Raftery 2007, equation 21 and the one after it."""
+    z = (t - p) / sd
+    cumulative = 0.5 * (1 + erf(z / math.sqrt(2)))
+    density = numpy.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    return sd * (z * (2 * cumulative - 1) + 2 * density - 1 / math.sqrt(math.pi))
+
+
+def likelihood(p, sd, t):
+    return numpy.log(sd) + ((t - p) / sd) ** 2 / 2 + 0.5 * math.log(2 * math.pi)
+
+
+def write_data(command):
+    """The errors of the first target grow with |x|; those of the others are small."""
+    source = numpy.random.default_rng(1)
+    inputs = source.normal(size=(240, 5))
+    sums = inputs @ source.normal(size=(5, 3)) + source.normal(size=(240, 3)) * (0.05 + numpy.abs(inputs[:, :1]) * [1, 0.1, 0.1])
+    with h5py.File(command.folder / "numbers.h5", "w") as file:
+        file["inputs"] = inputs.astype("f4")
+        file["targets"] = (sums * [1, 30, 0.1] + [0, 100, 0]).astype("f4")
+        file["target_names"] = "first\nsecond\nthird"
+    fields = source.normal(size=(72, *GRID, 2))
+    moved = 0.7 * fields + 0.4 * numpy.roll(fields, 1, 1) + source.normal(size=fields.shape) * [0.1, 0.5]
+    with h5py.File(command.folder / "fields.h5", "w") as file:
+        file["inputs"] = fields.reshape(72, -1).astype("f4")
+        file["targets"] = (moved * [5, 0.2] + [1, 3]).reshape(72, -1).astype("f4")
+        file.attrs["shape"] = f"{GRID[0]} {GRID[1]} 2"
+    with h5py.File(command.folder / "areas.h5", "w") as file:
+        file["area"] = numpy.cos(numpy.linspace(-1.2, 1.2, GRID[0]))[:, None] * numpy.ones(GRID)
+
+
+def write_deck(command, case, compute="fp32"):
+    data, normalize, more, model = CASES[case]
+    text = DECK.format(data=data, normalize=normalize, more=more, model=model, compute=compute)
+    (command.folder / "deck.toml").write_text(text, encoding="utf-8")
+
+
+def rows_of(command, folder, part="test"):
+    with open(command.folder / folder / "evaluations.csv", newline="", encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if row["part"] == part]
+
+
+def predicted(command, run, data):
+    command.must("predict", run, f"{data}.h5", "out.h5")
+    with h5py.File(command.folder / "out.h5") as out, h5py.File(command.folder / f"{data}.h5") as file:
+        p, sd, t = out["outputs"][:], out["standard_deviation"][:], file["targets"][:]
+    assert p.shape == sd.shape == t.shape and p.dtype == sd.dtype, (p.shape, sd.shape, t.shape)
+    assert (sd > 0).all()
+    return p.astype("f8"), sd.astype("f8"), t.astype("f8")
+
+
+def weights_of(command, case):
+    if CASES[case][2] != WEIGHTS:
+        return 1.0
+    with h5py.File(command.folder / "areas.h5") as file:
+        area = file["area"][:]
+    return numpy.repeat((area / area.mean()).ravel(), 2)
+
+
+def check_values(command):
+    for case, (data, normalize, _, _) in CASES.items():
+        write_deck(command, case)
+        command.must("train", "deck.toml", f"run.folder={case}")
+        p, sd, t = predicted(command, case, data)
+        scale = 1.0
+        with h5py.File(last_checkpoint(command, case)) as file:
+            if normalize != "none":
+                scale = file["data/normalization/targets/scale"][:]
+        weights = weights_of(command, case)
+        expected = ((likelihood(p, sd, t) - numpy.log(1 / scale)) * weights).mean()
+        last = rows_of(command, case)[-1]
+        assert abs(float(last["loss"]) - expected) < 1e-4 * max(1, abs(expected)), f"{case}: {last}, numpy {expected}"
+        score = (crps(p, sd, t) * weights).mean()
+        assert abs(float(last["crps"]) - score) < 1e-5 * score, f"{case}: {last}, numpy {score}"
+        r2 = (1 - ((t - p) ** 2).sum(0) / ((t - t.mean(0)) ** 2).sum(0)).mean()
+        assert abs(float(last["r2"]) - r2) < 1e-4, f"{case}: {last}, numpy {r2}"
+        first = rows_of(command, case)[0]
+        assert float(last["loss"]) < float(first["loss"]) and float(last["crps"]) < float(first["crps"]), (case, first, last)
+        said = command.must("eval", case, "--metrics", "crps", ranks=2).stdout
+        assert f"CRPS {float(last['crps']):.6g}" in said, (said, last)
+        best = min(rows_of(command, case), key=lambda row: float(row["crps"]))
+        kept = json.loads((command.folder / case / "summary.json").read_text(encoding="utf-8"))["best"]
+        assert kept["metric"] == "test.crps" and kept["step"] == int(best["step"]), (kept, best)
+        print(f"{case}: loss {expected:.6g}, crps {score:.6g}, r2 {r2:.4f}", flush=True)
+
+
+def check_what_it_learns(command):
+    """Deviations follow those of the data."""
+    p, sd, t = predicted(command, "vector", "numbers")
+    with h5py.File(command.folder / "numbers.h5") as file:
+        size = numpy.abs(file["inputs"][:, 0])
+    assert numpy.corrcoef(sd[:, 0], size)[0, 1] > 0.5, numpy.corrcoef(sd[:, 0], size)
+    within = (numpy.abs(t - p) < sd).mean()
+    assert 0.5 < within < 0.85, within
+
+
+def check_table(command):
+    command.must("predict", "vector", "numbers.h5", "out.csv")
+    p, sd, _ = predicted(command, "vector", "numbers")
+    with open(command.folder / "out.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for i, name in enumerate(("first", "second", "third")):
+        assert numpy.allclose([float(row[name]) for row in rows], p[:, i], rtol=1e-6)
+        assert numpy.allclose([float(row[f"{name}_sd"]) for row in rows], sd[:, i], rtol=1e-6)
+
+
+def check_ranks_restarts_and_types(command):
+    for case in ("vector", "weighted"):
+        write_deck(command, case)
+        for ranks, micro_batch in ((1, 5), (2, 0), (3, 4), (4, 0)):
+            folder = f"{case}-{ranks}-{micro_batch}"
+            command.must("train", "deck.toml", f"run.folder={folder}", f"data.micro_batch={micro_batch}", "run.steps=20", ranks=ranks)
+            one, other = rows_of(command, case)[0], rows_of(command, folder)[0]
+            assert abs(float(one["crps"]) - float(other["crps"])) < 1e-3 * float(one["crps"]), (folder, one, other)
+        write_deck(command, case, "bf16")
+        for ranks in (1, 2, 4):
+            folder = f"{case}-same-{ranks}"
+            command.must("train", "deck.toml", f"run.folder={folder}", "data.micro_batch=6", "run.reproducible=true", ranks=ranks)
+            compare(last_checkpoint(command, f"{case}-same-1"), last_checkpoint(command, folder), folder)
+        scores = [[row["crps"] for row in rows_of(command, f"{case}-same-{ranks}")] for ranks in (1, 2, 4)]
+        assert scores[0] == scores[1] == scores[2], scores
+        command.must("train", "deck.toml", f"run.folder={case}-parts", "--stop-after", 20, ranks=2, code=85)
+        command.must("train", "deck.toml", f"run.folder={case}-parts", "--restart", "latest", ranks=2)
+        command.must("train", "deck.toml", f"run.folder={case}-whole", ranks=2)
+        compare(last_checkpoint(command, f"{case}-whole"), last_checkpoint(command, f"{case}-parts"), case)
+        command.must("train", "deck.toml", f"run.folder={case}-sharded", "optimizer.shard=state", ranks=2)
+        command.must("train", "deck.toml", f"run.folder={case}-again", "memory.recompute=all", ranks=2)
+        compare(last_checkpoint(command, f"{case}-whole"), last_checkpoint(command, f"{case}-again"), f"{case} recomputed")
+        command.must("train", "deck.toml", f"run.folder={case}-half", "precision.compute=fp16")
+        halves = [float(rows_of(command, f"{case}-{kind}")[-1]["crps"]) for kind in ("half", "whole", "sharded")]
+        assert max(halves) < 1.2 * min(halves), halves
+
+
+def check_exports(command):
+    for case in ("vector", "field"):
+        data = CASES[case][0]
+        p, sd, _ = predicted(command, case, data)
+        command.must("export", case, f"{case}-model.h5")
+        again = predicted(command, f"{case}-model.h5", data)
+        assert (p == again[0]).all() and (sd == again[1]).all(), case
+        command.must("predict", case, f"{data}.h5", "ranks.h5", ranks=3)
+        with h5py.File(command.folder / "ranks.h5") as out:
+            assert (out["outputs"][:] == p).all() and (out["standard_deviation"][:] == sd).all(), case
+
+
+def check_plan(command):
+    write_deck(command, "unet")
+    said = command.plan("deck.toml").stdout
+    assert re.search(r"head\s+conv\s.*4", said), said
+
+
+def check_refused(command):
+    def expect(error_id, part, *arguments):
+        command.must_refuse(["train", "deck.toml", "run.folder=refused", *arguments], error_id, *part)
+
+    write_deck(command, "vector")
+    expect("not-measured", ['"crps" of \'run.metrics\'', 'model.loss = "gaussian"', "'model.loss' is \"mse\""], "model.loss=mse")
+    expect("key-without-effect", ["'model.residual'", "model.loss"], "model.residual=true")
+    expect("keys-conflict", ["[rollout]", '"gaussian"'], "rollout.steps=2")
+    expect("not-measured", ['"test.relative_l2"', "run.metrics"], "checkpoint.keep_best=test.relative_l2")
+    command.must("train", "deck.toml", "run.folder=squares", "model.loss=mse", "run.metrics=['r2']", "checkpoint.keep_best=test.r2", "run.steps=20")
+    command.must_refuse(["eval", "squares", "--metrics", "crps"], "not-measured", "has no crps: ", "model.loss", "gaussian")
+    with h5py.File(command.folder / "classes.h5", "w") as file:
+        file["inputs"] = numpy.zeros((48, 5), "f4")
+        file["labels"] = (numpy.arange(48) % 3).astype("i4")
+        file.attrs["classes"] = 3
+    expect("data-mismatch", ["classes.h5", '"gaussian"', '"cross_entropy"'], "data.train=classes.h5", "data.test=classes.h5")
+    write_deck(command, "field")
+    text = (command.folder / "deck.toml").read_text(encoding="utf-8")
+    (command.folder / "deck.toml").write_text(text.replace("[precision]", '[[model.layers]]\nkind = "norm"\nnorm = "groupnorm"\nnorm_groups = 1\n[precision]'),
+                                              encoding="utf-8")
+    expect("bad-layer", ["layer 'norm3'", "means and log variances"])
+
+
+with tempfile.TemporaryDirectory() as directory:
+    mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
+    write_data(mylos)
+    check_values(mylos)
+    check_what_it_learns(mylos)
+    check_table(mylos)
+    check_exports(mylos)
+    check_plan(mylos)
+    check_refused(mylos)
+    check_ranks_restarts_and_types(mylos)

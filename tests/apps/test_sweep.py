@@ -1,0 +1,220 @@
+"""mylos sweep: members with the bits of `mylos train`, sweeps that are killed or asked to stop, halving, and bad input.
+
+usage: test_sweep.py MYLOS
+"""
+import csv
+import json
+import os
+import pathlib
+import random
+import signal
+import sys
+import tempfile
+import time
+
+from checkpoints import compare, last_checkpoint, rows_without_times
+from processes import finish, ranks_of, require_none_left, send, wait_until
+from small_problem import Command, prepare
+
+STOPPED = 85
+KEYS = ["optimizer.lr=1e-3,1e-2", "model.dropout=0,0.2"]
+COMMON = ["data.validation=100", "checkpoint.every=5", "run.threads=1"]
+FINAL = ("done", "diverged", "failed", "does_not_fit")
+
+
+def rows_of(command, folder):
+    with open(command.folder / folder / "sweep.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def alone(command, folder, ranks=1):
+    """Every member of this grid, each trained by `mylos train`."""
+    values = [(lr, dropout) for lr in ("1e-3", "1e-2") for dropout in ("0", "0.2")]
+    for number, (lr, dropout) in enumerate(values):
+        command.must("train", "deck.toml", *COMMON, f"optimizer.lr={lr}", f"model.dropout={dropout}", f"run.name=small-{number:04}",
+                     f"run.folder={folder}/{number:04}", ranks=ranks)
+
+
+def require_as_alone(command, folder, single):
+    for number, row in enumerate(rows_of(command, folder)):
+        member = f"{folder}/{row['folder']}"
+        assert row["state"] == "done" and row["folder"] == f"members/{number:04}", row
+        compare(last_checkpoint(command, f"{single}/{number:04}"), last_checkpoint(command, member), member)
+        for name in ("history.csv", "evaluations.csv"):
+            assert rows_without_times(command, member, name) == rows_without_times(command, f"{single}/{number:04}", name), (member, name)
+        losses = [(float(each["loss"]), int(each["step"])) for each in rows_without_times(command, member, "evaluations.csv")
+                  if each["part"] == "validation"]
+        best = min(losses, key=lambda each: each[0])
+        assert (float(row["value"]), int(row["best_step"])) == best, row
+        assert (command.folder / member / "log").stat().st_size > 0
+
+
+def check_grid(command):
+    """4 members over 1, 2 and 4 ranks, and 2 ranks for each of them: the same bits as alone."""
+    alone(command, "alone")
+    for ranks in (1, 2, 4):
+        folder = f"grid-{ranks}"
+        result = command.must("sweep", "deck.toml", *COMMON, *KEYS, "--out", folder, ranks=ranks)
+        assert "4 of 4 members ended" in result.stdout and result.stdout.count("member 0") == 4, result.stdout
+        require_as_alone(command, folder, "alone")
+    described = json.loads((command.folder / "grid-1/sweep.json").read_text())
+    assert (described["metric"], described["better"], described["strategy"], described["trials"]) == ("validation.loss", "lower", "grid", 4)
+    assert described["keys"][1] == {"key": "model.dropout", "kind": "list", "values": ["0", "0.2"]}
+    alone(command, "alone-2", ranks=2)
+    result = command.must("sweep", "deck.toml", *COMMON, *KEYS, "--out", "pairs", "--ranks-per-trial", 2, ranks=3)
+    assert "1 of the 3 ranks form no group of 2" in result.stdout, result.stdout
+    require_as_alone(command, "pairs", "alone-2")
+    # Once more: nothing is left to train.
+    before = last_checkpoint(command, "grid-1/members/0000").stat().st_mtime_ns
+    command.must("sweep", "deck.toml", *COMMON, *KEYS, "--out", "grid-1")
+    assert last_checkpoint(command, "grid-1/members/0000").stat().st_mtime_ns == before
+    print("grids on 1, 2, 4 ranks and pairs of ranks: every member as alone", flush=True)
+
+
+def check_kills(command, source):
+    for ranks in (1, 2, 4):
+        folder = f"killed-{ranks}"
+        line = ["sweep", "deck.toml", *COMMON, *KEYS, "--out", folder]
+        for kill in range(2):
+            sweep = command.start(*line, ranks=ranks)
+            histories = command.folder / folder / "members"
+            wait_until(lambda: sweep.poll() is not None or len(list(histories.glob("*/history.csv"))) > kill, "no member began")
+            time.sleep(source.uniform(0, 0.3))
+            send(signal.SIGKILL, ranks_of(command))
+            finish(sweep)
+            require_none_left(command)
+        command.must(*line, ranks=ranks)
+        require_as_alone(command, folder, "alone")
+        assert not list((command.folder / folder).glob("requeue"))
+    print("sweeps that were killed twice: every member as alone", flush=True)
+
+
+def check_stop(command):
+    """A signal, and the file `stop`, end all members with checkpoints; the same command continues them."""
+    line = ["sweep", "deck.toml", *COMMON, *KEYS, "run.epochs=100000", "run.evaluate_every=1000000", "checkpoint.every=0"]
+    for how in ("signal", "file"):
+        folder = f"stopped-{how}"
+        sweep = command.start(*line, "--out", folder, ranks=2)
+        members = command.folder / folder / "members"
+        wait_until(lambda: sweep.poll() is not None or len(list(members.glob("*/history.csv"))) == 2, "no members")
+        assert sweep.poll() is None, finish(sweep)
+        if how == "signal":
+            os.kill(sweep.pid, signal.SIGUSR1)
+        else:
+            (command.folder / folder / "stop").touch()
+        code, stdout, stderr = finish(sweep)
+        assert code == STOPPED, (code, stdout, stderr)
+        assert (command.folder / folder / "requeue").exists() and not (command.folder / folder / "stop").exists()
+        assert [row["state"] for row in rows_of(command, folder)] == ["waiting"] * 4, rows_of(command, folder)
+        for member in ("0000", "0001"):
+            assert last_checkpoint(command, f"{folder}/members/{member}").exists()
+    # Another sweep may not work there at the same time.
+    sweep = command.start(*line, "--out", "stopped-file", ranks=2)
+    wait_until(lambda: "restarted from" in (members / "0000/log").read_text() or sweep.poll() is not None, "no restart")
+    command.must_refuse([*line, "--out", "stopped-file"], "folder-in-use", "stopped-file")
+    os.kill(sweep.pid, signal.SIGUSR1)
+    assert finish(sweep)[0] == STOPPED
+    print("sweeps that were asked to stop continue", flush=True)
+
+
+def check_failures(command):
+    """A member that diverges, one whose data are missing, and one that does not fit are rows; the others are trained."""
+    command.must("sweep", "deck.toml", *COMMON, "optimizer.lr=1e-2,1e30", "optimizer.type=sgd", "optimizer.clip_norm=0",
+                 "precision.compute=fp32", "--out", "diverges", "precision.scaler.mode=off")
+    good, bad = rows_of(command, "diverges")
+    assert (good["state"], bad["state"]) == ("done", "diverged"), (good, bad)
+    assert bad["value"] == "" and "diverged" in bad["cause"], bad
+    command.must("sweep", "deck.toml", *COMMON, "data.train=train.h5,none.h5", "--out", "missing")
+    good, bad = rows_of(command, "missing")
+    assert (good["state"], bad["state"]) == ("done", "failed") and "none.h5" in bad["cause"], (good, bad)
+    command.must("sweep", "deck.toml", *COMMON, "memory.budget=\"1 GiB\",\"1 MiB\"", "--out", "tight")
+    good, bad = rows_of(command, "tight")
+    assert (good["state"], bad["state"]) == ("done", "does_not_fit"), (good, bad)
+    print("failed members are rows", flush=True)
+
+
+def check_halving(command):
+    """9 random trials, rungs of 4, 12 and 36 steps: 9, 3 and 1 members, and the best go on."""
+    line = ["sweep", "deck.toml", *COMMON, "run.steps=36", "optimizer.lr=1e-5:1e-1:log", "--trials", 9, "--seed", 3,
+            "--halving", "--first-steps", 4]
+    command.must(*line, "--out", "halving")
+    rows = rows_of(command, "halving")
+    described = json.loads((command.folder / "halving/sweep.json").read_text())
+    assert described["rungs"] == [4, 12, 36] and described["strategy"] == "halving", described
+    reached = [int(row["rung"]) for row in rows]
+    assert [sum(rung >= k for rung in reached) for k in range(3)] == [9, 3, 1], reached
+    assert [int(row["steps"]) for row in rows] == [described["rungs"][rung] for rung in reached]
+    at_rung = []
+    for row in rows:
+        values = {int(each["step"]): float(each["loss"]) for each in rows_without_times(command, f"halving/{row['folder']}", "evaluations.csv")
+                  if each["part"] == "validation"}
+        at_rung.append(values[4])
+    promoted = {i for i, rung in enumerate(reached) if rung > 0}
+    assert promoted == set(sorted(range(9), key=at_rung.__getitem__)[:3]), (promoted, at_rung)
+    # A promoted member has the weights of one that was never stopped.
+    best = reached.index(2)
+    command.must("train", "deck.toml", *COMMON, "run.steps=36", f"optimizer.lr={rows[best]['optimizer.lr']}", "run.folder=never-stopped")
+    ends = [last_checkpoint(command, folder) for folder in ("never-stopped", f"halving/{rows[best]['folder']}")]
+    compare_weights(*ends)
+    result = command.must(*line, "--out", "halving-2", ranks=2)
+    assert "done" in result.stdout
+    command.must("sweep", "deck.toml", *COMMON, "run.steps=1000000", "run.evaluate_every=1000000", "optimizer.lr=1e-3,1e-2", "--halving",
+                 "--factor", 2, "--budget", "time", "--first-seconds", 1, "--out", "by-time")
+    assert sorted(row["state"] for row in rows_of(command, "by-time")) == ["done", "stopped"], rows_of(command, "by-time")
+    print("halving promotes the best", flush=True)
+
+
+def compare_weights(one, other):
+    from checkpoints import weights_of
+    first, second = weights_of(one), weights_of(other)
+    assert first.keys() == second.keys() and all(first[name].tobytes() == second[name].tobytes() for name in first)
+
+
+def check_bad_input(command):
+    def refuse(error_id, *parts, words=(), code=2):
+        command.must_refuse(["sweep", "deck.toml", *COMMON, "--out", "refused", *words], error_id, *parts, code=code)
+        assert not (command.folder / "refused").exists(), words
+
+    refuse("unknown-key", "optimizer.ls", words=["optimizer.ls=1e-3,1e-2"])
+    refuse("bad-value", "optimizer.lr", words=["optimizer.lr="])
+    refuse("bad-value", "optimizer.lr=0:1:log", words=["optimizer.lr=0:1:log", "--trials", 3])
+    refuse("bad-argument", "5", "4", words=[*KEYS, "--trials", 5])
+    refuse("missing-argument", "--trials", words=["optimizer.lr=1e-3:1"])
+    refuse("missing-argument", "no key varies", words=["optimizer.lr=1e-3"])
+    refuse("not-measured", "validation.r2", "validation.loss, validation.accuracy", words=[*KEYS, "--metric", "validation.r2"])
+    refuse("bad-value", "model.dropout", "member 0001", words=["model.dropout=0.1,7"])
+    refuse("bad-argument", "run.folder", words=["run.folder=a,b"])
+    refuse("wrong-rank-count", "--ranks-per-trial 3", words=[*KEYS, "--ranks-per-trial", 3])
+    refuse("bad-argument", "--first-steps 1000", words=[*KEYS, "--halving", "--first-steps", 1000])
+    command.must_refuse(["sweep", "deck.toml", *COMMON, "optimizer.lr=1e-3,1e-1", "--out", "grid-1"], "restart-mismatch", "grid-1/sweep.json")
+    print("bad input is refused", flush=True)
+
+
+def check_memory(command):
+    """4 members that need four tenths of the memory of this machine each: two fit at once. Refused before anything is allocated."""
+    with open("/proc/meminfo", encoding="ascii") as file:
+        available = next(int(line.split()[1]) for line in file if line.startswith("MemAvailable")) * 1024
+    # Float masters and gradients and Adam's two moments: 16 bytes of each weight.
+    width = int((0.4 * 0.9 * available / 16) ** 0.5)
+    command.must_refuse(["sweep", "deck.toml", *COMMON, "precision.compute=fp32", f"model.hidden=[{width},{width}]",
+                         "optimizer.lr=1e-3,1e-2,2e-2,3e-2", "--out", "large"],
+                        "does-not-fit", "2 fit at once", code=3, ranks=4)
+    assert not (command.folder / "large").exists()
+    print("members that do not fit together are refused", flush=True)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Command(sys.argv[1], pathlib.Path(folder))
+        prepare(command)
+        check_grid(command)
+        check_kills(command, random.Random(5))
+        check_stop(command)
+        check_failures(command)
+        check_halving(command)
+        check_bad_input(command)
+        check_memory(command)
+
+
+if __name__ == "__main__":
+    main()
