@@ -12,6 +12,7 @@
 #include "mylos/base/device/seconds_since.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/train/start/shared_folder.hpp"
 
 namespace mylos {
 namespace {
@@ -98,6 +99,7 @@ std::unique_ptr<FolderLock> take_sweep_folder(const Sweep& sweep, RankGroup& all
     describe(sweep);
     Journal(sweep.folder(), sweep.members(), sweep.description().rungs.size()).begin();
   });
+  require_shared_folder(all, sweep.folder());
   return lock;
 }
 
