@@ -130,6 +130,8 @@ def check_failures(command):
     good, bad = rows_of(command, "diverges")
     assert (good["state"], bad["state"]) == ("done", "diverged"), (good, bad)
     assert bad["value"] == "" and "diverged" in bad["cause"], bad
+    command.must_refuse(["sweep", "deck.toml", *COMMON, "optimizer.lr=900,1000", "optimizer.type=sgd", "run.epochs=20",
+                         "precision.compute=fp16", "--out", "none-is-left"], "not-measured", "none of the 2 members", code=1)
     command.must("sweep", "deck.toml", *COMMON, "data.train=train.h5,none.h5", "--out", "missing")
     good, bad = rows_of(command, "missing")
     assert (good["state"], bad["state"]) == ("done", "failed") and "none.h5" in bad["cause"], (good, bad)
