@@ -102,6 +102,18 @@ def check_memory(summary):
     assert memory["host_peak_bytes"] <= memory["planned_bytes"] * 1.01 and memory["planned_bytes"] <= memory["budget_bytes"], memory
 
 
+def check_savings(command):
+    """Estimated by the plan of the same deck in float without recomputation: what `mylos plan` states of both."""
+    keys = {"fp32": ["precision.compute=fp32"], "bf16": ["precision.compute=bf16"],
+            "recomputed": ["precision.compute=fp16", "memory.recompute=all"]}
+    planned = {name: json.loads(command.plan("wide.toml", "--json", *own).stdout)["rank_bytes"] for name, own in keys.items()}
+    assert planned["bf16"] > planned["fp32"] + (8 << 20), "16-bit weights come beside the masters of a network of weights"
+    for name, own in keys.items():
+        summary, *_ = train(command, "wide.toml", f"saved-{name}", *own, "run.steps=2", "run.peak_flops=1e12")
+        saved = summary["memory"]["estimated_memory_savings"]
+        assert abs(saved - (planned["fp32"] - planned[name])) < 4 << 20, (name, saved, planned)  # processes differ in size
+
+
 def check_mlp(command, ranks):
     """784-2048-2048-10: three products of each layer but for the gradient of the data, and 8 of an output for the loss."""
     products = 2 * (784 * 2048 + 2048 * 2048 + 2048 * 10)
@@ -218,6 +230,7 @@ def main():
             check_mlp(command, ranks)
             check_gpt(command, ranks)
             check_rows_without_progress(command, ranks)
+        check_savings(command)
         check_evaluation_share(command)
         check_many_classes(command)
         check_no_summary_of_another_start(command)

@@ -1,7 +1,9 @@
-"""mylos report of the folder of a sweep: the page's structure, and its numbers against NumPy and the members' own files.
+"""mylos report and mylos sweep --best of the folder of a sweep: the page's structure, its numbers against NumPy and the members'
+own files, and decks that train the members again.
 
 usage: test_sweep_report.py MYLOS
 """
+import csv
 import fcntl
 import itertools
 import json
@@ -174,6 +176,36 @@ def check_large(command):
     assert (folder / "report.html").stat().st_size < 3 << 20
 
 
+def check_best(command, folder, members):
+    """The printed decks train the members again, in folders of their own."""
+    order = [int(i) for i in np.argsort([float(member["value"]) for member in members], kind="stable")]
+    printed = command.must("sweep", "--best", "3", "grid").stdout
+    heads = [line for line in printed.splitlines() if line.startswith("# ")]
+    assert len(heads) == 3, printed
+    for i, (head, member) in enumerate(zip(heads, order)):
+        row = members[member]
+        assert head.startswith(f"# {i + 1} of 3: test.loss = ") and f"member {member:04} of grid" in head, head
+        assert math.isclose(float(head.split(" = ")[1].split()[0]), float(row["value"])) and f"at step {row['best_step']}," in head, head
+        assert f"optimizer.lr = {row['optimizer.lr']}" in head, head
+    (command.folder / "best.toml").write_text(command.must("sweep", "grid", "--best", "1").stdout, encoding="utf-8")
+    command.must("train", "best.toml")
+    for name in ("evaluations.csv", "history.csv"):
+        again, first = (read_numbers(place / name) for place in (command.folder / f"runs/grid-member-{order[0]:04}", folder / f"members/{order[0]:04}"))
+        assert again == first, name
+    command.must_refuse(["sweep", "--best", "10", "grid"], "bad-argument", "--best 10", "of the 9 members of grid, 9 have a value of test.loss")
+    for arguments, refusal in ((["--best", "1", "."], ("wrong-format", ".: ", "sweep.json")), (["--best", "1", "nowhere"], ("no-such-folder", "nowhere: ")),
+                               (["--best", "1", "best.toml"], ("not-a-folder", "best.toml: ")), (["--best", "0", "grid"], ("bad-argument", "--best")),
+                               (["--best", "1", "grid", "optimizer.lr=1,2"], ("arguments-conflict", "--best")),
+                               (["--best", "1", "grid", "--trials", "3"], ("arguments-conflict", "--best")), (["deck.toml"], ("missing-argument", "keys"))):
+        command.must_refuse(["sweep", *arguments], *refusal)
+
+
+def read_numbers(file):
+    """The columns of a table that are not times or speeds."""
+    with open(file, encoding="utf-8") as lines:
+        return [{key: value for key, value in row.items() if not key.endswith(("_s", "_bytes", "utilisation"))} for row in csv.DictReader(lines)]
+
+
 def check_refusals(command):
     command.must_refuse(["report", "grid", "grid/members/0000"], "arguments-conflict", "grid: ", "a page shows one sweep")
     command.must_refuse(["report", "grid/members"], "wrong-format", "grid/members: ")
@@ -184,8 +216,7 @@ def main():
         command = Command(sys.argv[1], name)
         prepare(command)
         folder, members = grid(command)
-        check_grid(command, folder, members)
-        for check in (check_running_and_killed, check_halving):
+        for check in (check_grid, check_best, check_running_and_killed, check_halving):
             check(command, folder, members)
             print(check.__name__, flush=True)
         write_table(folder, KEYS, members)

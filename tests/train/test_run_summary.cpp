@@ -55,7 +55,8 @@ RunSummary sample_summary() {
           .checkpoints = "2 written",
           .memory_plan = "every block keeps all",
           .budget_bytes = 4096,
-          .planned_bytes = 2048};
+          .planned_bytes = 2048,
+          .float_bytes = 5000};
 }
 
 TEST(RunSummary, IsJsonWithTheseKeysAndUnits) {
@@ -79,7 +80,7 @@ TEST(RunSummary, IsJsonWithTheseKeysAndUnits) {
     "scaler": {"scale": 1024.0, "steps": 60, "overflows": 6, "overflow_rate": 0.1, "recent_steps": 40,
                "recent_overflows": 5, "recent_overflow_rate": 0.125, "increases": 1, "decreases": 4,
                "tolerated": 2, "mean_gradient_norm": 1.5},
-    "memory": {"budget_bytes": 4096, "planned_bytes": 2048, "host_bytes": 100, "host_peak_bytes": 200,
+    "memory": {"budget_bytes": 4096, "planned_bytes": 2048, "estimated_memory_savings": 2952, "host_bytes": 100, "host_peak_bytes": 200,
                "device_bytes": 300}})")
           .patch(json::parse(R"([{"op": "add", "path": "/threads_per_rank", "value": )" +
                              std::to_string(Kokkos::DefaultHostExecutionSpace().concurrency()) + "}]")));

@@ -1,9 +1,9 @@
-#include "commands/sweep_best.hpp"
-
+// mylos sweep --best N FOLDER: the decks of the best members of a sweep.
 #include <fmt/format.h>
 
 #include <filesystem>
 
+#include "commands.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
 #include "mylos/base/errors/text.hpp"

@@ -1,6 +1,5 @@
 #include <limits>
 
-#include "commands/sweep_best.hpp"
 #include "launch/usage.hpp"
 #include "options/options.hpp"
 

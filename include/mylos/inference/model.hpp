@@ -53,7 +53,7 @@ struct InferenceBytes {
 enum class Units : std::uint8_t {
   data,     // those of the training data, as in `mylos predict`: inputs are scaled as in training, outputs
             // are targets in their own units, or probabilities of a cross-entropy
-  network,  // what the network reads and writes: scaled values (of "gaussian" the means), logits
+  network,  // what the network reads and writes: scaled values (of model.loss = "gaussian" the means), logits
 };
 
 /// How a model is loaded.

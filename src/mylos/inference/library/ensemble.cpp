@@ -11,7 +11,6 @@
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
-namespace {
 
 /// Of the outputs so far, their mean and the sum of squared distances from it (B. P. Welford, Technometrics
 /// 4, 1962), and the sum of the variances that members predict.
@@ -37,6 +36,8 @@ struct EnsembleTensors {
   Tensor deviations;  // of a member
   OutputMoments moments{};
 };
+
+namespace {
 
 void add_member(const Execution& exec, const Tensor& values, std::size_t before,
                 const OutputMoments& moments) {

@@ -137,9 +137,9 @@ ExitCode leave_sweep_folder(const Sweep& sweep) {
   if (has_value || rows.empty()) return ExitCode::done;
   const auto failed =
       std::find_if(rows.begin(), rows.end(), [](const MemberRow& row) { return !row.cause.empty(); });
+  const std::string cause = failed == rows.end() ? "" : failed->cause.substr(0, failed->cause.rfind(" ["));
   fail_run(ErrorId::not_measured, "{}: none of the {} members has a value of {}{}", sweep.folder(),
-           rows.size(), sweep.description().metric,
-           failed == rows.end() ? "" : "; the first cause: " + failed->cause);
+           rows.size(), sweep.description().metric, cause.empty() ? "" : "; the first cause: " + cause);
 }
 
 }  // namespace mylos

@@ -17,6 +17,7 @@ struct Assembly {
   std::unique_ptr<EngineSet> engines;
   NetworkPlan network;
   MemoryPlan memory;
+  std::size_t float_bytes = 0;  // of a rank that computes in float and recomputes nothing; 0: not known
   std::unique_ptr<Trainer> trainer;
 };
 

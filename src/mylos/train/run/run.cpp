@@ -187,6 +187,7 @@ RunSummary Run::summarize(const RunMetrics& metrics) const {
       .memory_plan = describe(memory),
       .budget_bytes = static_cast<std::int64_t>(memory.budget),
       .planned_bytes = static_cast<std::int64_t>(memory.rank_bytes()),
+      .float_bytes = static_cast<std::int64_t>(context_.assembly.float_bytes),
   };
   if (const auto& rows = context_.log.history().tail(); !rows.empty()) summary.loss = rows.back().record.loss;
   for (const RunEvaluations::Part& part : evaluations_.parts())

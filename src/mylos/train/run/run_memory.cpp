@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "mylos/train/plan/float_bytes.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/product_choice.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
@@ -135,6 +136,7 @@ void RunStart::plan_memory() {
   parts.memory =
       share_plan(problem, ranks(), source,
                  {.choose = [&](MemoryProblem& own) { return choose_plan(own, before); }, .adopt = adopt});
+  if (ranks().rank() == 0 && !only_checks) parts.float_bytes = float_rank_bytes(problem);
   parts.network = std::move(problem.network);
   if (const std::string note = rounding_note(before, parts.memory.engines); !note.empty()) line(note);
   if (!options().run.reproducible) return;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/train/plan/memory_statement.hpp"
 
 namespace mylos {
 namespace {
@@ -76,6 +78,20 @@ std::string describe_memory(const RunSummary& summary) {
     return fmt::format("{} predicted per rank, {} taken on its device by all processes", planned,
                        format_bytes(metrics.device_bytes));
   }
+}
+
+/// Returns what 16 bits and recomputation save of a rank's memory, by the plans of both; nothing if the other
+/// is not known.
+std::optional<std::int64_t> saved_bytes(const RunSummary& summary) {
+  if (summary.float_bytes == 0) return std::nullopt;
+  return summary.float_bytes - summary.planned_bytes;
+}
+
+std::string describe_savings(const RunSummary& summary, std::int64_t saved) {
+  const std::string whole = format_bytes(summary.float_bytes);
+  return saved < 0
+             ? fmt::format("{} more than the {} of float without recomputation", format_bytes(-saved), whole)
+             : fmt::format("{} of the {} of float without recomputation", format_bytes(saved), whole);
 }
 
 /// Returns the seconds of a step.
@@ -160,6 +176,9 @@ std::string table_of(const RunSummary& summary) {
   row("memory plan", summary.memory_plan);
   row("memory budget", format_bytes(summary.budget_bytes) + " per rank");
   row(memory_is_host ? "peak memory per rank" : "device memory", describe_memory(summary));
+  if (const auto saved = saved_bytes(summary);
+      saved && std::abs(*saved) > static_cast<std::int64_t>(start_spread))
+    row("estimated savings", describe_savings(summary, *saved));
   row("run folder", summary.folder);
   return table;
 }
@@ -170,6 +189,7 @@ std::string document_of(const RunSummary& summary) {
   const auto pace = [&](const RunMetrics::Pace& one) -> ordered_json {
     return {{"rank", one.rank}, {"compute_s_per_step", pace_of(summary, one.compute_s)}};
   };
+  const std::optional<std::int64_t> saved = saved_bytes(summary);
   ordered_json document = {
       {"format", "mylos-summary"},
       {"version", 1},
@@ -195,6 +215,7 @@ std::string document_of(const RunSummary& summary) {
       {"memory",
        {{"budget_bytes", summary.budget_bytes},
         {"planned_bytes", summary.planned_bytes},
+        {"estimated_memory_savings", saved ? ordered_json(*saved) : ordered_json(nullptr)},
         {"host_bytes", metrics.host_bytes},
         {"host_peak_bytes", metrics.host_peak_bytes},
         {"device_bytes", metrics.device_bytes}}}};

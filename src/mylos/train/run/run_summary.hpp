@@ -43,6 +43,7 @@ struct RunSummary {
   std::string memory_plan;
   std::int64_t budget_bytes = 0;   // of a rank
   std::int64_t planned_bytes = 0;  // of a rank
+  std::int64_t float_bytes = 0;    // of a rank in float without recomputation; 0: not known
 };
 
 [[nodiscard]] std::string table_of(const RunSummary& summary);
