@@ -213,7 +213,7 @@ typedef struct mylos_input_check {
 /* What the file of a model knows. */
 typedef struct mylos_trust_info {
   int32_t has_range;      /* of the training inputs */
-  int32_t has_distance;   /* statistics of them: `mylos export --input-statistics`, `mylos calibrate` */
+  int32_t has_distance;   /* statistics of them: --input-statistics of `mylos export` or `calibrate` */
   int32_t has_deviations; /* the network predicts standard deviations */
   int32_t reserved;       /* 0 */
   double coverage;        /* of the intervals; 0: no calibration (`mylos calibrate`) */

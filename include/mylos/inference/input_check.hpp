@@ -10,8 +10,8 @@
 //   range     each input, or each channel of a grid, against its minimum and maximum in training
 //   distance  of Mahalanobis: d^2 = (x - mean)^T inverse_covariance (x - mean), which also sees inputs whose
 //             values are each within their range but were never together. Of networks whose samples are
-//             vectors of at most max_distance_inputs, in files that `mylos export --input-statistics` or
-//             `mylos calibrate` wrote
+//             vectors of at most max_distance_inputs, in files that `mylos export` or `mylos calibrate` wrote
+//             with --input-statistics
 //
 // Of n inputs with a normal distribution d^2 follows a chi-squared distribution of n degrees of freedom.
 // Inputs are seldom normal: the file has quantiles of the distances of the training samples themselves.
