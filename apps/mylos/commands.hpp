@@ -41,9 +41,13 @@ struct SweepArguments {
   std::int64_t first_seconds = 0;
   int factor = 3;
   std::string budget = "steps";  // or "time"
+  std::int64_t best = 0;         // decks to print; 0 = train. `deck` is then the sweep's folder
   std::int64_t seed = 1;
 };
 ExitCode sweep_command(const SweepArguments& arguments, const StopSources& stop);
+/// Prints `count` decks of a sweep's folder, the best first. Each begins with a comment of its value and
+/// member, is complete, and has a folder of its own (run.folder).
+ExitCode print_best_decks(const std::string& folder, std::int64_t count);
 
 struct PlanArguments {
   std::string deck;
@@ -81,21 +85,38 @@ struct NamedCheckpoint {
   bool average = false;  // the moving average of its weights in their place
 };
 
+/// Several predictions instead of one: networks of an ensemble, or dropout masks.
+struct MemberArguments {
+  bool ensemble = false;
+  std::vector<std::string> more;   // words of the command line after those that it always has
+  std::int64_t dropout_masks = 0;  // 0: no dropout
+  std::int64_t seed = -1;          // of the masks; -1: the run's
+
+  [[nodiscard]] bool any() const { return ensemble || dropout_masks > 0; }
+};
+
 struct EvaluateArguments {
   NamedCheckpoint checkpoint;
+  MemberArguments members;
   std::string data;                  // "" = the deck's
   std::string split = "test";        // "test", "train", "validation"
   std::vector<std::string> metrics;  // besides the loss: names of measures
 };
 ExitCode evaluate_command(const EvaluateArguments& arguments);
+/// Of the mean over several networks, or dropout masks.
+ExitCode evaluate_members(const EvaluateArguments& arguments);
 
 struct PredictArguments {
   NamedCheckpoint checkpoint;
   std::string input;
   std::string output;
   bool allow_nonfinite = false;  // write outputs that are inf or NaN
+  MemberArguments members;
+  bool writes_members = false;  // each, beside their mean
 };
 ExitCode predict_command(const PredictArguments& arguments);
+/// Of several networks, or dropout masks.
+ExitCode predict_members(const PredictArguments& arguments);
 
 struct RolloutArguments {
   NamedCheckpoint run;

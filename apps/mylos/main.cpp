@@ -30,21 +30,6 @@ using namespace mylos::app;  // NOLINT: this file is the command
 /// The range of numbers of steps, ranks and tokens.
 constexpr std::int64_t max_counted = std::numeric_limits<std::int32_t>::max();
 
-void add_checkpoint(CLI::App& command, NamedCheckpoint& checkpoint) {
-  command
-      .add_option(
-          "checkpoint", checkpoint.path,
-          "Checkpoint or model file, or a run's folder or its checkpoints folder (the newest valid one)")
-      ->required();
-  command.add_flag("--best", checkpoint.best, best_meaning);
-}
-
-/// Options of commands that compute with the weights.
-void add_weights(CLI::App& command, NamedCheckpoint& checkpoint) {
-  add_checkpoint(command, checkpoint);
-  command.add_flag("--average", checkpoint.average, "The weights' moving average (optimizer.average)");
-}
-
 /// All options of the command line.
 struct CommandLine {
   TrainArguments train;
@@ -137,34 +122,7 @@ void add_plan(CLI::App& app, CommandLine& line) {
   plan->callback([&line] { line.command = [&line] { return plan_command(line.plan); }; });
 }
 
-void add_use_of_checkpoints(CLI::App& app, CommandLine& line) {
-  CLI::App* evaluate = app.add_subcommand("eval", "Loss and accuracy of a checkpoint or model file");
-  add_weights(*evaluate, line.evaluate.checkpoint);
-  auto* data = evaluate->add_option("--data", line.evaluate.data, "Dataset file; all its samples");
-  evaluate->add_option("--split", line.evaluate.split, "Without --data: the part of the deck's data")
-      ->excludes(data)
-      ->check(CLI::IsMember({"test", "train", "validation"}))
-      ->capture_default_str();
-  evaluate
-      ->add_option("--metrics", line.evaluate.metrics,
-                   "Further metrics, a,b: top5 and confusion (the matrix) of classes; r2, relative_l2 and "
-                   "relative_h1 of targets, the latter two in their units; crps, likewise, of networks with "
-                   "model.loss = \"gaussian\"")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"top5", "confusion", "r2", "relative_l2", "relative_h1", "crps"}));
-  evaluate->callback([&line] { line.command = [&line] { return evaluate_command(line.evaluate); }; });
-
-  CLI::App* predict = app.add_subcommand("predict", "The network's outputs for every sample of a dataset");
-  add_weights(*predict, line.predict.checkpoint);
-  predict->add_option("input", line.predict.input, "Dataset file; only inputs are needed")->required();
-  predict
-      ->add_option("output", line.predict.output,
-                   "File for the outputs of each sample: HDF5 (/outputs), or CSV if its name ends in .csv")
-      ->required();
-  predict->add_flag("--allow-nonfinite", line.predict.allow_nonfinite,
-                    "Also write outputs that are inf or NaN; without it they end the command (exit code 1)");
-  predict->callback([&line] { line.command = [&line] { return predict_command(line.predict); }; });
-
+void add_info(CLI::App& app, CommandLine& line) {
   CLI::App* info = app.add_subcommand("info", "Describe a checkpoint or model file");
   add_checkpoint(*info, line.info);
   info->add_flag("--verify", line.verify,
@@ -214,6 +172,7 @@ void add_manual(CLI::App& app, CommandLine& line) {
 /// True if the selected command computes no network and exchanges nothing with other ranks.
 bool does_without_mpi(const CLI::App& app) {
   constexpr std::array commands{"types", "check-precision", "info", "export", "report", "prepare", "manual"};
+  if (app.got_subcommand("sweep") && app.get_subcommand("sweep")->count("--best") > 0) return true;
   return std::any_of(commands.begin(), commands.end(),
                      [&](const char* command) { return app.got_subcommand(command); });
 }
@@ -240,7 +199,9 @@ int main(int argument_count, char** arguments) {
   add_sweep(app, line.sweep, line.stop, line.command);
   add_plan(app, line);
   add_advise(app, line.advise, line.command);
-  add_use_of_checkpoints(app, line);
+  add_evaluate(app, line.evaluate, line.command);
+  add_predict(app, line.predict, line.command);
+  add_info(app, line);
   add_rollout(app, line.rollout, line.command);
   add_sample(app, line);
   add_prepare(app, line.prepare, line.command);

@@ -15,7 +15,7 @@ import numpy
 import uncertain_data
 from checkpoints import last_checkpoint, replace_signed
 from small_problem import DECK, Command, prepare
-from uncertain_data import write
+from uncertain_data import measured, measures_by_numpy, require_measures, write
 
 COVERAGES = ("0.9", "0.5", "0.8", "0.99")
 HELD_OUT = 200  # of the training samples: 0.25 of 800
@@ -115,6 +115,35 @@ def check_bounds(command, run):
     assert "calibration" in command.must("info", network).stdout
 
 
+def check_measures(command, run):
+    """What eval says of predicted deviations, on any number of ranks, and leaves in the folder of the run."""
+    found = predicted(command, run, "test.h5")
+    targets = targets_of(command, "test.h5")
+    expected = measures_by_numpy(found["outputs"].ravel(), found["standard_deviation"].ravel(), targets.ravel())
+    for ranks in (1, 2, 3, 4):
+        document, said = measured(command, run, ranks=ranks)
+        assert document["format"] == "mylos-uncertainty" and document["version"] == 1, document
+        assert document["split"] == "test" and document["samples"] == len(targets), document
+        require_measures(document, expected)
+        assert f"sharpness {expected['sharpness']:.3g}"[:13] in said, said
+        share = float(re.search(r"predicted standard deviations: .* ([0-9.]+) at 0.9,", said).group(1))
+        z = numpy.abs(found["outputs"] - targets) / found["standard_deviation"]
+        assert abs(share - (z <= 1.6448536269514722).mean()) < 1e-4 + 1 / targets.size, said
+    document, _ = measured(command, run, "--split", "validation")
+    assert document["split"] == "validation" and document["samples"] == HELD_OUT, document
+    path = command.folder / run / "uncertainty.json"
+    before = path.read_bytes()
+    command.must("eval", last_checkpoint(command, run.removeprefix("runs/")))  # of a file, nothing is left
+    assert path.read_bytes() == before
+    path.unlink()
+    path.mkdir()  # where it cannot be written, eval goes on
+    (path / "other").touch()
+    said = command.must("eval", run)
+    assert "uncertainty.json" in said.stderr and "calibration error" in said.stdout, said
+    (path / "other").unlink()
+    path.rmdir()
+
+
 def check_refusals(command, run):
     checkpoint = last_checkpoint(command, run.removeprefix("runs/"))
     before = sorted(path.name for path in command.folder.iterdir())
@@ -182,6 +211,11 @@ def main():
         check_bounds(command, "runs/mse")
         check_refusals(command, "runs/mse")
         check_damage(command, "runs/mse")
+        set_up(command, "gaussian")
+        check_quantiles(command, "runs/gaussian", "scaled")
+        check_ranks(command, "runs/gaussian")
+        check_bounds(command, "runs/gaussian")
+        check_measures(command, "runs/gaussian")
         check_classes(command)
 
 

@@ -233,6 +233,20 @@ def check_fields(command):
         assert run["rollouts"] == [] and "x.rollout.json: is not whole, or no rollout: left out" in run["notes"], (change, run["notes"])
 
 
+def check_uncertainty(command):
+    """uncertainty.json, as `mylos eval` writes it; half or hostile ones are notes."""
+    coverage = [[0.9, 0.85], [0.1, 0.2], [0.5, 0.5]]
+    document = {"split": "test", "step": 7, "samples": 100, "coverage": coverage, "calibration_error": 0.05, "sharpness": 1.25, "crps": 0.5}
+    history = HEADER + "1,0,2.5,1,1,1,0,1,10,0,1\n"
+    make_run(command, "sure", history, uncertainty_json=json.dumps(document))
+    run, = report(command, "sure")["runs"]
+    assert run["uncertainty"] == {**document, "coverage": sorted(coverage)} and run["notes"] == [], run["notes"]
+    for i, change in enumerate(({"coverage": []}, {"coverage": [[0.5]]}, {"coverage": [[0.5, 1.5]]}, {"coverage": [[0.5, None]]}, {"coverage": 3})):
+        make_run(command, f"unsure{i}", history, uncertainty_json=json.dumps({**document, **change}))
+        run, = report(command, f"unsure{i}")["runs"]
+        assert run["uncertainty"] is None and run["notes"] == ["uncertainty.json: has no coverages: left out"], (change, run["notes"])
+
+
 def check_advice(command):
     """What `mylos advise --json` printed, in a run's folder; damaged or hostile it is a note, or shown as far as it goes."""
     printed = command.must("advise", "deck.toml", "--steps", "4", "--rounds", "1", "--json", "--out", "advised.toml").stdout
@@ -288,7 +302,7 @@ def main():
         command = Command(sys.argv[1], folder)
         prepare(command)
         for check in (check_done, check_several, check_running_and_crashed, check_stopped_and_checkpoint, check_told_ends, check_long,
-                      check_hostile, check_fields, check_advice, check_pipes, check_refusals):
+                      check_hostile, check_fields, check_uncertainty, check_advice, check_pipes, check_refusals):
             check(command)
             print(check.__name__, flush=True)
 

@@ -140,6 +140,19 @@ TEST(CsvRows, CountsDamagedRowsAndLeavesTheHalfOneAtTheEnd) {
   EXPECT_TRUE(rows.ends_within_row());
 }
 
+TEST(CsvRows, ReadsQuotedFields) {
+  std::vector<std::string> seen;
+  CsvRows rows({"cause", "key,1", "end"}, [&](CsvRows::Row row) {
+    for (const auto field : row) seen.emplace_back(field);
+    return true;
+  });
+  rows.feed("cause,\"key,1\",end\n\"a, b\",\"[1, 2]\",3\n\"\"\"x\"\" and \"\"y\"\"\",\"\",\"\"\"\"\n");
+  EXPECT_EQ(seen, (std::vector<std::string>{"a, b", "[1, 2]", "3", "\"x\" and \"y\"", "", "\""}));
+  rows.feed("\"a,b,c\n\"a\"b,c,d\n\"\"\",b,c\na\"b,c,d\n");
+  EXPECT_EQ(rows.damaged(), 3) << "quotes that do not end, or that text follows";
+  EXPECT_EQ(seen[6], "a\"b") << "quotes within a field that is not quoted";
+}
+
 TEST(DeckLines, ReadsWhatARunEchoes) {
   const DeckLines deck(
       "# made by\n[run]\nname = \"a # b\"  # a comment\n\n[data]\nbatch = 256\nx = [1, 2]\nnonsense\n");

@@ -8,18 +8,18 @@ import os
 import pathlib
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 
-from checkpoints import compare, last_checkpoint, rows_without_times
+from checkpoints import compare, last_checkpoint, rows_without_times, weights_of
 from processes import finish, ranks_of, require_none_left, send, wait_until
 from small_problem import Command, prepare
 
 STOPPED = 85
 KEYS = ["optimizer.lr=1e-3,1e-2", "model.dropout=0,0.2"]
-COMMON = ["data.validation=100", "checkpoint.every=5", "run.threads=1"]
-FINAL = ("done", "diverged", "failed", "does_not_fit")
+COMMON = ["data.validation=0.2", "checkpoint.every=5", "run.threads=1"]
 
 
 def rows_of(command, folder):
@@ -55,7 +55,8 @@ def check_grid(command):
     for ranks in (1, 2, 4):
         folder = f"grid-{ranks}"
         result = command.must("sweep", "deck.toml", *COMMON, *KEYS, "--out", folder, ranks=ranks)
-        assert "4 of 4 members ended" in result.stdout and result.stdout.count("member 0") == 4, result.stdout
+        ended = [line for line in result.stdout.splitlines() if line.startswith("member 0")]
+        assert "4 of 4 members ended" in result.stdout and len(ended) == 4, result.stdout
         require_as_alone(command, folder, "alone")
     described = json.loads((command.folder / "grid-1/sweep.json").read_text())
     assert (described["metric"], described["better"], described["strategy"], described["trials"]) == ("validation.loss", "lower", "grid", 4)
@@ -81,7 +82,12 @@ def check_kills(command, source):
             wait_until(lambda: sweep.poll() is not None or len(list(histories.glob("*/history.csv"))) > kill, "no member began")
             time.sleep(source.uniform(0, 0.3))
             send(signal.SIGKILL, ranks_of(command))
-            finish(sweep)
+            try:
+                finish(sweep)
+            except subprocess.TimeoutExpired:  # Debian 12's launcher was seen to hang in its own clean-up
+                assert not ranks_of(command), "ranks are left, and the launcher waits"
+                sweep.kill()
+                sweep.communicate()
             require_none_left(command)
         command.must(*line, ranks=ranks)
         require_as_alone(command, folder, "alone")
@@ -91,7 +97,7 @@ def check_kills(command, source):
 
 def check_stop(command):
     """A signal, and the file `stop`, end all members with checkpoints; the same command continues them."""
-    line = ["sweep", "deck.toml", *COMMON, *KEYS, "run.epochs=100000", "run.evaluate_every=1000000", "checkpoint.every=0"]
+    line = ["sweep", "deck.toml", *COMMON, *KEYS, "run.epochs=100000", "run.evaluate_every=1000000"]
     for how in ("signal", "file"):
         folder = f"stopped-{how}"
         sweep = command.start(*line, "--out", folder, ranks=2)
@@ -119,11 +125,13 @@ def check_stop(command):
 
 def check_failures(command):
     """A member that diverges, one whose data are missing, and one that does not fit are rows; the others are trained."""
-    command.must("sweep", "deck.toml", *COMMON, "optimizer.lr=1e-2,1e30", "optimizer.type=sgd", "optimizer.clip_norm=0",
-                 "precision.compute=fp32", "--out", "diverges", "precision.scaler.mode=off")
+    command.must("sweep", "deck.toml", *COMMON, "optimizer.lr=1e-2,1000", "optimizer.type=sgd", "run.epochs=20",
+                 "precision.compute=fp16", "--out", "diverges")
     good, bad = rows_of(command, "diverges")
     assert (good["state"], bad["state"]) == ("done", "diverged"), (good, bad)
     assert bad["value"] == "" and "diverged" in bad["cause"], bad
+    command.must_refuse(["sweep", "deck.toml", *COMMON, "optimizer.lr=900,1000", "optimizer.type=sgd", "run.epochs=20",
+                         "precision.compute=fp16", "--out", "none-is-left"], "not-measured", "none of the 2 members", code=1)
     command.must("sweep", "deck.toml", *COMMON, "data.train=train.h5,none.h5", "--out", "missing")
     good, bad = rows_of(command, "missing")
     assert (good["state"], bad["state"]) == ("done", "failed") and "none.h5" in bad["cause"], (good, bad)
@@ -133,8 +141,29 @@ def check_failures(command):
     print("failed members are rows", flush=True)
 
 
+def asha(value, trials, rungs, factor):
+    """The members that reach each rung, one job at a time: algorithm 2 of arXiv 1810.05934."""
+    results, promoted = [{} for _ in range(rungs)], [set() for _ in range(rungs)]
+    started = 0
+    while True:
+        job = None
+        for rung in reversed(range(rungs - 1)):
+            best = sorted(results[rung], key=results[rung].get)[:len(results[rung]) // factor]
+            free = [member for member in best if member not in promoted[rung]]
+            if free:
+                promoted[rung].add(free[0])
+                job = (free[0], rung + 1)
+                break
+        if job is None and started < trials:
+            job = (started, 0)
+            started += 1
+        if job is None:
+            return [set(each) for each in results]
+        results[job[1]][job[0]] = value(*job)
+
+
 def check_halving(command):
-    """9 random trials, rungs of 4, 12 and 36 steps: 9, 3 and 1 members, and the best go on."""
+    """9 random trials with rungs of 4, 12 and 36 steps, on one rank: the jobs of the algorithm."""
     line = ["sweep", "deck.toml", *COMMON, "run.steps=36", "optimizer.lr=1e-5:1e-1:log", "--trials", 9, "--seed", 3,
             "--halving", "--first-steps", 4]
     command.must(*line, "--out", "halving")
@@ -142,32 +171,26 @@ def check_halving(command):
     described = json.loads((command.folder / "halving/sweep.json").read_text())
     assert described["rungs"] == [4, 12, 36] and described["strategy"] == "halving", described
     reached = [int(row["rung"]) for row in rows]
-    assert [sum(rung >= k for rung in reached) for k in range(3)] == [9, 3, 1], reached
     assert [int(row["steps"]) for row in rows] == [described["rungs"][rung] for rung in reached]
-    at_rung = []
-    for row in rows:
-        values = {int(each["step"]): float(each["loss"]) for each in rows_without_times(command, f"halving/{row['folder']}", "evaluations.csv")
-                  if each["part"] == "validation"}
-        at_rung.append(values[4])
-    promoted = {i for i, rung in enumerate(reached) if rung > 0}
-    assert promoted == set(sorted(range(9), key=at_rung.__getitem__)[:3]), (promoted, at_rung)
+
+    def value(member, rung):
+        evaluations = rows_without_times(command, f"halving/{rows[member]['folder']}", "evaluations.csv")
+        return next(float(each["loss"]) for each in evaluations
+                    if each["part"] == "validation" and int(each["step"]) == described["rungs"][rung])
+
+    expected = asha(value, 9, 3, 3)
+    assert [{i for i, last in enumerate(reached) if last >= rung} for rung in range(3)] == expected, (reached, expected)
     # A promoted member has the weights of one that was never stopped.
     best = reached.index(2)
     command.must("train", "deck.toml", *COMMON, "run.steps=36", f"optimizer.lr={rows[best]['optimizer.lr']}", "run.folder=never-stopped")
-    ends = [last_checkpoint(command, folder) for folder in ("never-stopped", f"halving/{rows[best]['folder']}")]
-    compare_weights(*ends)
-    result = command.must(*line, "--out", "halving-2", ranks=2)
-    assert "done" in result.stdout
+    first, second = (weights_of(last_checkpoint(command, folder)) for folder in ("never-stopped", f"halving/{rows[best]['folder']}"))
+    assert first.keys() == second.keys() and all(first[name].tobytes() == second[name].tobytes() for name in first)
+    command.must(*line, "--out", "halving-2", ranks=2)
+    assert "done" in {row["state"] for row in rows_of(command, "halving-2")}
     command.must("sweep", "deck.toml", *COMMON, "run.steps=1000000", "run.evaluate_every=1000000", "optimizer.lr=1e-3,1e-2", "--halving",
                  "--factor", 2, "--budget", "time", "--first-seconds", 1, "--out", "by-time")
     assert sorted(row["state"] for row in rows_of(command, "by-time")) == ["done", "stopped"], rows_of(command, "by-time")
     print("halving promotes the best", flush=True)
-
-
-def compare_weights(one, other):
-    from checkpoints import weights_of
-    first, second = weights_of(one), weights_of(other)
-    assert first.keys() == second.keys() and all(first[name].tobytes() == second[name].tobytes() for name in first)
 
 
 def check_bad_input(command):
@@ -186,7 +209,7 @@ def check_bad_input(command):
     refuse("bad-argument", "run.folder", words=["run.folder=a,b"])
     refuse("wrong-rank-count", "--ranks-per-trial 3", words=[*KEYS, "--ranks-per-trial", 3])
     refuse("bad-argument", "--first-steps 1000", words=[*KEYS, "--halving", "--first-steps", 1000])
-    command.must_refuse(["sweep", "deck.toml", *COMMON, "optimizer.lr=1e-3,1e-1", "--out", "grid-1"], "restart-mismatch", "grid-1/sweep.json")
+    command.must_refuse(["sweep", "deck.toml", *COMMON, "optimizer.lr=1e-3,1e-1", "--out", "halving"], "restart-mismatch", "halving/sweep.json")
     print("bad input is refused", flush=True)
 
 

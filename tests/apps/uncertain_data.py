@@ -1,4 +1,8 @@
 """Samples whose noise depends on the input, and decks of networks for them, for tests of uncertainties."""
+import json
+import math
+import statistics
+
 import h5py
 import numpy
 
@@ -39,3 +43,38 @@ def write(folder, name, samples, seed):
         file["targets"] = targets
         file["target_names"] = ["lift", "drag"]
     return targets.astype("f8")
+
+
+def measures_by_numpy(means, deviations, targets):
+    """What `mylos eval` reports, as uncertainty-toolbox 0.1.1 computes it with its defaults; all arguments of one dimension."""
+    normal = statistics.NormalDist()
+    levels = numpy.linspace(0, 1, 100)
+    ends = numpy.array([normal.inv_cdf(0.5 + level / 2) for level in levels[:-1]] + [math.inf])
+    z = numpy.abs(means - targets) / deviations
+    observed = numpy.array([(z <= end).mean() for end in ends])
+    difference = observed - levels
+    before, after = difference[:-1], difference[1:]
+    sizes = numpy.abs(before) + numpy.abs(after)
+    crossed = numpy.divide(before ** 2 + after ** 2, 2 * sizes, out=numpy.zeros_like(sizes), where=sizes > 0)
+    heights = numpy.where(before * after < 0, crossed, sizes / 2)
+    cumulative = numpy.array([normal.cdf(value) for value in z])
+    density = numpy.exp(-z ** 2 / 2) / math.sqrt(2 * math.pi)
+    crps = deviations * (z * (2 * cumulative - 1) + 2 * density - 1 / math.sqrt(math.pi))
+    return {"calibration_error": numpy.abs(difference).mean(), "rms_calibration_error": math.sqrt((difference ** 2).mean()),
+            "miscalibration_area": (heights * numpy.diff(levels)).sum(), "sharpness": math.sqrt((deviations ** 2).mean()),
+            "crps": crps.mean(), "coverage": numpy.stack([levels, observed], axis=1)}
+
+
+def require_measures(found, expected):
+    """`found`: an uncertainty.json."""
+    for name, value in expected.items():
+        # A target within rounding of the end of an interval may count on either side.
+        assert numpy.allclose(found[name], value, rtol=1e-6, atol=1e-6), (name, found[name], value)
+
+
+def measured(command, run, *arguments, ranks=1):
+    """What eval leaves in the folder of the run."""
+    path = command.folder / run / "uncertainty.json"
+    path.unlink(missing_ok=True)
+    said = command.must("eval", run, *arguments, ranks=ranks).stdout
+    return json.loads(path.read_text(encoding="utf-8")), said

@@ -87,7 +87,7 @@ class Compilers:
     def fortran(self, source, folder, compiler="gfortran"):
         program = folder / pathlib.Path(source).stem
         module = self.include / "mylos/fortran"
-        names = ("mylos_c", "mylos_errors", "mylos_arrays", "mylos_models", "mylos_trainers", "mylos")
+        names = ("mylos_c", "mylos_errors", "mylos_arrays", "mylos_models", "mylos_ensembles", "mylos_trainers", "mylos")
         line = [compiler, "-std=f2018", "-Wall", "-Wextra", "-Werror", "-O1", f"-J{folder}"]
         run([*line, "-c", *(module / f"{name}.f90" for name in names)], folder)
         # The programs compare bits, call functions in conditions, and pass an array that is not allocated.
@@ -133,3 +133,31 @@ def train_closure(mylos, folder, number_type):
     inputs.astype(numpy.float32).tofile(folder / "inputs.bin")
     outputs.astype(numpy.float32).tofile(folder / f"{number_type}.bin")
     return checkpoint, len(inputs)
+
+
+def train_ensemble(mylos, folder):
+    """Three networks of other seeds: a model file without statistics of inputs, the number of rows, and the model files. The
+    raw file expected.bin has what NumPy makes of them: flags, distances, mean and standard deviation of the outputs."""
+    checkpoint, rows = train_closure(mylos, folder, "fp32")
+    command = Command(mylos, folder)
+    models, outputs = [], []
+    for seed in range(3):
+        command.must("train", "deck.toml", f"run.folder=seed{seed}", f"run.seed={seed}")
+        models.append(f"seed{seed}.h5")
+        command.must("export", f"seed{seed}", models[-1], "--input-statistics")
+        command.must("predict", models[-1], "columns.h5", "outputs.h5")
+        with h5py.File(folder / "outputs.h5") as file:
+            outputs.append(file["outputs"][()].astype("f8"))
+    command.must("export", checkpoint, "without.h5")
+    inputs = numpy.fromfile(folder / "inputs.bin", "f4").reshape(rows, -1)
+    with h5py.File(folder / "closure.h5") as file:
+        training = file["inputs"][()]
+    mean = training.mean(axis=0, dtype="f8")
+    inverse = numpy.linalg.inv(numpy.cov(training.T.astype("f8")))
+    distances = [numpy.sqrt(numpy.einsum("ni,ij,nj->n", x - mean, inverse, x - mean)) for x in (inputs.astype("f8"), training)]
+    outside = ~((inputs >= training.min(axis=0)) & (inputs <= training.max(axis=0))).all(axis=1)
+    flags = outside * 1 + (distances[0] > numpy.quantile(distances[1], 0.999)) * 2
+    outputs = numpy.stack(outputs)
+    expected = [flags, distances[0], outputs.mean(axis=0).ravel(), outputs.std(axis=0, ddof=1).ravel()]
+    numpy.concatenate(expected).astype("f4").tofile(folder / "expected.bin")
+    return "without.h5", rows, models

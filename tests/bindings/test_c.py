@@ -1,12 +1,12 @@
 """The C interface: the bits of `mylos predict` by every kind of array, clones in threads, trainers on ranks, and refusals.
 
-usage: test_c.py MYLOS BUILD SOURCE CXX infer | refusals | threads | trainer RANKS
+usage: test_c.py MYLOS BUILD SOURCE CXX infer | refusals | threads | trust | trainer RANKS
 """
 import pathlib
 import sys
 import tempfile
 
-from programs import ONLINE_DECK, Compilers, on_ranks, run_silent, skip_without, train_closure
+from programs import ONLINE_DECK, Compilers, on_ranks, run_silent, skip_without, train_closure, train_ensemble
 
 
 def infer(mylos, compilers, folder):
@@ -14,6 +14,12 @@ def infer(mylos, compilers, folder):
     for number_type in ("fp32", "bf16", "fp16"):
         model, rows = train_closure(mylos, folder, number_type)
         run_silent([program, model, "inputs.bin", f"{number_type}.bin", rows], folder)
+
+
+def trust(mylos, compilers, folder):
+    without, rows, models = train_ensemble(mylos, folder)
+    program = compilers.c("trust.c", folder)
+    run_silent([program, "inputs.bin", "expected.bin", rows, without, *models], folder)
 
 
 def threads(mylos, compilers, folder):
@@ -38,7 +44,7 @@ def trainer(_, compilers, folder, ranks):
 
 def main(mylos, build, source, cxx, what, *arguments):
     with tempfile.TemporaryDirectory() as scratch:
-        cases = {"infer": infer, "threads": threads, "refusals": refusals, "trainer": trainer}
+        cases = {"infer": infer, "threads": threads, "trust": trust, "refusals": refusals, "trainer": trainer}
         cases[what](mylos, Compilers(build, source, cxx), pathlib.Path(scratch), *arguments)
     print(f"{what}: as it must be")
 

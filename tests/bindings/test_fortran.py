@@ -1,14 +1,14 @@
 """The Fortran module: the bits of `mylos predict` by arrays of both kinds, every rank and sections, trainers on ranks, and
 what a failure does. Skipped without a Fortran compiler.
 
-usage: test_fortran.py MYLOS BUILD SOURCE CXX infer | stops | trainer RANKS
+usage: test_fortran.py MYLOS BUILD SOURCE CXX infer | trust | stops | trainer RANKS
 """
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-from programs import ONLINE_DECK, Compilers, environment, on_ranks, run_silent, skip_without, train_closure
+from programs import ONLINE_DECK, Compilers, environment, on_ranks, run_silent, skip_without, train_closure, train_ensemble
 
 
 def infer(mylos, compilers, folder):
@@ -16,6 +16,11 @@ def infer(mylos, compilers, folder):
     for number_type in ("fp32", "bf16"):
         model, rows = train_closure(mylos, folder, number_type)
         run_silent([program, model, "inputs.bin", f"{number_type}.bin", rows], folder)
+
+
+def trust(mylos, compilers, folder):
+    without, rows, models = train_ensemble(mylos, folder)
+    run_silent([compilers.fortran("trust.f90", folder), "inputs.bin", "expected.bin", rows, without, *models], folder)
 
 
 def stops(_, compilers, folder):
@@ -35,7 +40,7 @@ def trainer(_, compilers, folder, ranks):
 def main(mylos, build, source, cxx, what, *arguments):
     skip_without("gfortran")
     with tempfile.TemporaryDirectory() as scratch:
-        cases = {"infer": infer, "stops": stops, "trainer": trainer}
+        cases = {"infer": infer, "trust": trust, "stops": stops, "trainer": trainer}
         cases[what](mylos, Compilers(build, source, cxx), pathlib.Path(scratch), *arguments)
     print(f"{what}: as it must be")
 

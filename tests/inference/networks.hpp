@@ -9,6 +9,7 @@
 #include "model/small_gpt.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/inference/network_state.hpp"
+#include "mylos/inference/uncertainty/calibration.hpp"
 #include "mylos/inference/uncertainty/stored_inputs.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
@@ -101,6 +102,7 @@ struct StoredBeside {
   Normalizer normalizer = {};
   const ParameterStore* average = nullptr;
   std::optional<InputStatistics> inputs = std::nullopt;
+  std::optional<ConformalCalibration> calibration = std::nullopt;
 };
 
 /// All ranks. Writes a checkpoint of step 3.
@@ -124,6 +126,8 @@ inline void write_network(RankGroup& ranks, const std::string& path, const Train
   add_data_fields(state, {position, epoch, identity, normalizer, vocabulary, vocabulary_size});
   InputStatistics inputs = beside.inputs.value_or(InputStatistics{});
   add_input_statistics(state, inputs);
+  std::optional<ConformalCalibration> calibration = beside.calibration;
+  if (calibration) add_calibration(state, *calibration);
   write_checkpoint_file(ranks, path, header, state);
 }
 

@@ -83,6 +83,42 @@ TEST_F(EnsembleTest, MeanAndDeviationAreThoseOfTheMembers) {
   }
 }
 
+TEST_F(EnsembleTest, MembersWithDeviationsAreAMixture) {
+  for (int i = 0; i < 3; ++i) {
+    Options options = test::vector_options(DType::fp32, LossType::gaussian);
+    options.model.hidden = {11 + 3 * i, 9};
+    const StoredModel stored(ranks, path(i), options, true);
+  }
+  Ensemble ensemble(paths(3), {.max_samples = 16});
+  EXPECT_EQ(ensemble.bytes().total(), Ensemble::memory_of(paths(3), {.max_samples = 16}).total());
+  StridedArray<double> x({40, 6}, {1, 0}, 1);
+  for (std::int64_t i = 0; i < x.size(); ++i) x.at(i) = std::sin(0.37 * static_cast<double>(i)) * 1.1;
+  StridedArray<float> mean({40, 4}, {1, 0}, 1);
+  StridedArray<float> deviation({40, 4}, {1, 0}, 1);
+  ensemble.infer(exec, x.const_array(), mean.array(), deviation.array());
+  std::vector<StridedArray<float>> means(3, mean);
+  std::vector<StridedArray<float>> deviations(3, mean);
+  for (std::size_t i = 0; i < 3; ++i) {
+    ensemble.member(i).infer_with_deviations(exec, x.const_array(), means[i].array(), deviations[i].array());
+  }
+  exec.fence();
+  for (std::int64_t i = 0; i < mean.size(); ++i) {
+    double first = 0;
+    double second = 0;
+    for (std::size_t member = 0; member < 3; ++member) {
+      const auto m = static_cast<double>(means[member].at(i));
+      const auto s = static_cast<double>(deviations[member].at(i));
+      first += m / 3;
+      second += (m * m + s * s) / 3;
+    }
+    EXPECT_NEAR(mean.at(i), first, 1e-6 * std::abs(first) + 1e-7);
+    EXPECT_NEAR(deviation.at(i), std::sqrt(second - first * first), 1e-5 * std::sqrt(second));
+  }
+  const StoredModel other(ranks, path(2), test::vector_options(DType::fp32), true);
+  EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {path(2), "standard deviations"},
+                            [&] { Ensemble mixed(paths(3)); }));
+}
+
 TEST_F(EnsembleTest, TakesTheMemoryThatIsStatedAndNoneInACall) {
   const auto stored = write(3, DType::fp32);
   const InferenceBytes stated = Ensemble::memory_of(paths(3), {.max_samples = 16});

@@ -108,11 +108,14 @@ class InputCheckTest : public testing::Test {
           flagged += flags[at] == 0 ? 0 : 1;
           const double expected = std::sqrt(square_of(row));
           EXPECT_NEAR(test::float_of(distances.at(i)), expected, expected * 1e-2) << i;
-          if (std::is_same_v<Out, float>)
+          if (std::is_same_v<Out, float>) {
             EXPECT_FLOAT_EQ(test::float_of(distances.at(i)), static_cast<float>(expected));
+          }
         }
         EXPECT_EQ(distances.written(), samples);
-        if (samples > 20) EXPECT_TRUE(flagged > 3 && flagged < samples) << flagged;
+        if (samples > 20) {
+          EXPECT_TRUE(flagged > 3 && flagged < samples) << flagged;
+        }
       }
     }
   }

@@ -1,4 +1,5 @@
-// mylos report RUN... [--out FILE] [--watch [SECONDS]]: one page about the runs in these folders.
+// mylos report RUN... [--out FILE] [--watch [SECONDS]]: one page about the runs in these folders, or about a
+// sweep.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +19,8 @@
 #include "report/report_page.hpp"
 #include "report/run_folder.hpp"
 #include "report/run_report.hpp"
+#include "report/sweep_folder.hpp"
+#include "report/sweep_report.hpp"
 
 namespace mylos::app {
 namespace {
@@ -68,7 +71,24 @@ struct Page {
   bool any_runs_on = false;
 };
 
+std::string page_text(std::int64_t reload_s, const char* contents, ordered_json document) {
+  return report_page({{"format", "mylos-report"},
+                      {"version", 1},
+                      {"code_version", code_version()},
+                      {"written", time_now()},
+                      {"reload_s", reload_s},
+                      {contents, std::move(document)}});
+}
+
+Page make_sweep_page(const std::string& folder, std::int64_t watch_s) {
+  SweepReport report = report_of_sweep(folder);
+  Page page{.any_runs_on = report.progress == RunProgress::running};
+  page.text = page_text(page.any_runs_on ? watch_s : 0, "sweep", std::move(report.document));
+  return page;
+}
+
 Page make_page(const std::vector<std::string>& folders, std::int64_t watch_s) {
+  if (is_sweep(folders.front())) return make_sweep_page(folders.front(), watch_s);
   const ReportBounds bounds = bounds_for(folders.size());
   ordered_json runs = ordered_json::array();
   Page page;
@@ -78,12 +98,7 @@ Page make_page(const std::vector<std::string>& folders, std::int64_t watch_s) {
     runs.push_back(std::move(report.document));
   }
   label(runs);
-  page.text = report_page({{"format", "mylos-report"},
-                           {"version", 1},
-                           {"code_version", code_version()},
-                           {"written", time_now()},
-                           {"reload_s", page.any_runs_on ? watch_s : 0},
-                           {"runs", std::move(runs)}});
+  page.text = page_text(page.any_runs_on ? watch_s : 0, "runs", std::move(runs));
   return page;
 }
 
@@ -96,6 +111,24 @@ ExitCode print_page(const std::vector<std::string>& folders, std::int64_t watch_
   return ExitCode::done;
 }
 
+/// A sweep, or runs.
+std::vector<std::string> open_folders(const std::vector<std::string>& paths) {
+  std::vector<std::string> folders;
+  for (const std::string& path : paths) {
+    if (!is_sweep(path)) {
+      folders.push_back(open_run_folder(path));
+      continue;
+    }
+    if (paths.size() > 1)
+      fail_input(ErrorId::arguments_conflict,
+                 "{}: is the folder of a sweep, and a page shows one sweep; name it alone, or the folders of "
+                 "members as runs",
+                 printable(path, 300));
+    folders.push_back(path);
+  }
+  return folders;
+}
+
 }  // namespace
 
 ExitCode report_command(const ReportArguments& arguments) {
@@ -104,8 +137,7 @@ ExitCode report_command(const ReportArguments& arguments) {
   if (arguments.runs.size() > max_runs)
     fail_input(ErrorId::extra_argument, "a page shows at most {} runs, and {} are given", max_runs,
                arguments.runs.size());
-  std::vector<std::string> folders;
-  for (const std::string& run : arguments.runs) folders.push_back(open_run_folder(run));
+  const std::vector<std::string> folders = open_folders(arguments.runs);
   if (arguments.output == "-") return print_page(folders, arguments.watch_s);
   std::string path = arguments.output;
   if (path.empty()) path = folders.size() == 1 ? folders.front() + "/report.html" : "report.html";

@@ -136,7 +136,8 @@ ExitCode sweep_command(const SweepArguments& arguments, const StopSources& stop)
       monitor->finish();
       print_best(*sweep, monitor->rows(), output);
       code = leave_sweep_folder(*sweep);
-      if (code == ExitCode::requeue) output.line("stopped before its end: the same command continues it");
+      if (code == ExitCode::requeue)
+        output.line(fmt::format("asked to stop by {}: the same command continues the sweep", asked.asked()));
     });
     all.broadcast(&code, sizeof code, 0);
     return code;

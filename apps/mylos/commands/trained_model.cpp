@@ -124,7 +124,8 @@ std::unique_ptr<StoredModel> open_stored_model(
   return stored;
 }
 
-std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoint, const NetworkData& data) {
+std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoint, const NetworkData& data,
+                                                 const OpenOptions& open) {
   auto trained = std::make_unique<TrainedModel>();
   const CommunicationOptions communication;
   RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
@@ -135,11 +136,13 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
       read_stored_deck(reader.header().deck, reader.path()).options.run.threads);
   trained->execution.emplace();
   trained->network = open_trained_network(ranks, reader, data);
+  if (open.seed) trained->network.deck.options.run.seed = *open.seed;
   const Options& options = trained->network.deck.options;
   trained->communicator = make_communicator(MPI_COMM_WORLD, communication);
   trained->engines = make_agreed_engines(usable_on_all(options.kernels, ranks), ranks);
   note_other_instructions(reader, ranks);
-  trained->model = load_model(ranks, reader, trained->network, *trained->engines, checkpoint.average);
+  if (open.loads_weights)
+    trained->model = load_model(ranks, reader, trained->network, *trained->engines, checkpoint.average);
   return trained;
 }
 

@@ -64,8 +64,14 @@ void require_average(const CheckpointReader& reader, const NamedCheckpoint& chec
     const NamedCheckpoint& checkpoint, const std::function<void(const StoredNetwork&)>& check,
     const std::function<std::vector<std::int64_t>(const StoredNetwork&)>& shape_of);
 
+struct OpenOptions {
+  bool loads_weights = true;               // false: TrainedModel::model is null
+  std::optional<std::uint64_t> seed = {};  // of dropout; nothing: the run's
+};
+
 /// All ranks. Starts Kokkos and opens the checkpoint with its data. Throws Error on all ranks.
 [[nodiscard]] std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoint,
-                                                               const NetworkData& data);
+                                                               const NetworkData& data,
+                                                               const OpenOptions& options = {});
 
 }  // namespace mylos::app

@@ -17,6 +17,11 @@ void add_advise(CLI::App& app, AdviseArguments& arguments, Command& command);
 void add_calibrate(CLI::App& app, CalibrateArguments& arguments, Command& command);
 void add_convert(CLI::App& app, ConvertArguments& arguments, Command& command);
 void add_data(CLI::App& app, DataArguments& arguments, Command& command);
+/// Adds the argument that names a checkpoint or model file, with --best; add_weights() also --average.
+void add_checkpoint(CLI::App& command, NamedCheckpoint& checkpoint);
+void add_weights(CLI::App& command, NamedCheckpoint& checkpoint);
+void add_evaluate(CLI::App& app, EvaluateArguments& arguments, Command& command);
+void add_predict(CLI::App& app, PredictArguments& arguments, Command& command);
 void add_export(CLI::App& app, ExportArguments& arguments, Command& command);
 void add_init(CLI::App& app, InitArguments& arguments, Command& command);
 void add_report(CLI::App& app, ReportArguments& arguments, Command& command);

@@ -11,10 +11,11 @@ constexpr std::int64_t longest_watch_s = 86400;
 }  // namespace
 
 void add_report(CLI::App& app, ReportArguments& arguments, Command& command) {
-  CLI::App* report = app.add_subcommand("report", "Write one HTML page about runs, which needs no network");
+  CLI::App* report =
+      app.add_subcommand("report", "Write one HTML page about runs or a sweep, which needs no network");
   report
       ->add_option("runs", arguments.runs,
-                   "Folders of complete, running or crashed runs; several are overlaid")
+                   "Folders of complete, running or crashed runs, which are overlaid; or of one sweep")
       ->required();
   report->add_option("--out", arguments.output,
                      "The page to write (default: report.html, in the folder of a single run, or the current "

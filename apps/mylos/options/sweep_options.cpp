@@ -12,13 +12,11 @@ constexpr std::int64_t max_counted = std::numeric_limits<std::int32_t>::max();
 
 void add_sweep(CLI::App& app, SweepArguments& arguments, const StopSources& stop, Command& command) {
   CLI::App* sweep = app.add_subcommand("sweep", "Train the network of a deck with many values of its keys");
-  sweep->add_option("deck", arguments.deck, "The deck (TOML)")->required();
-  sweep
-      ->add_option(
-          "keys", arguments.words,
-          "section.key=a,b,c: these values; section.key=low:high or low:high:log: numbers of a range; "
-          "section.key=value: overrides the deck for all members")
-      ->required();
+  sweep->add_option("deck", arguments.deck, "The deck (TOML); with --best the folder of a sweep")->required();
+  sweep->add_option(
+      "keys", arguments.words,
+      "section.key=a,b,c: these values; section.key=low:high or low:high:log: numbers of a range; "
+      "section.key=value: overrides the deck for all members");
   sweep->add_option("--out", arguments.output, "Folder of the sweep (default: runs/NAME-sweep)");
   CLI::Option* trials = sweep->add_option(
       "--trials", arguments.trials,
@@ -54,6 +52,11 @@ void add_sweep(CLI::App& app, SweepArguments& arguments, const StopSources& stop
       ->check(integer_from(0, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str()
       ->needs(trials);
+  CLI::Option* best = sweep->add_option(
+      "--best", arguments.best, "Train nothing; print the decks of the best N members of a sweep's folder");
+  best->check(integer_from(1, max_counted));
+  for (CLI::Option* other : sweep->get_options())
+    if (other != best && other->get_name() != "deck" && other != sweep->get_help_ptr()) best->excludes(other);
   sweep->footer(
       "Under mpirun the ranks are divided into groups of --ranks-per-trial, and each group trains one member "
       "after "
@@ -62,7 +65,13 @@ void add_sweep(CLI::App& app, SweepArguments& arguments, const StopSources& stop
       "SIGUSR1, SIGTERM, SIGINT or a file named `stop` in FOLDER: all members write a checkpoint, and the "
       "command ends "
       "with exit code 85. The same command continues a sweep that was stopped or killed.");
-  sweep->callback([&] { command = [&] { return sweep_command(arguments, stop); }; });
+  sweep->callback([&] {
+    if (arguments.best == 0 && arguments.words.empty()) throw CLI::RequiredError("keys");
+    command = [&] {
+      return arguments.best > 0 ? print_best_decks(arguments.deck, arguments.best)
+                                : sweep_command(arguments, stop);
+    };
+  });
 }
 
 }  // namespace mylos::app

@@ -9,6 +9,19 @@ namespace {
 constexpr std::size_t max_row_bytes = std::size_t{16} << 10;
 constexpr std::size_t max_fields = 256;
 
+/// Returns the end of a line's first field, which is quoted: the position of the comma, or the line's size.
+/// Nothing if its quotes do not end, or if text follows them.
+std::optional<std::size_t> end_of_quoted(std::string_view line) {
+  for (std::size_t i = 1; i < line.size(); ++i) {
+    if (line[i] != '"') continue;
+    const bool is_end = i + 1 == line.size() || line[i + 1] == ',';
+    if (is_end) return i + 1;
+    if (line[i + 1] != '"') return std::nullopt;
+    ++i;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<double> number_of(std::string_view text) {
@@ -26,13 +39,27 @@ CsvRows::CsvRows(std::vector<std::string> wanted, std::function<bool(Row)> take)
 bool CsvRows::split(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   fields_.clear();
+  unquoted_.clear();
   for (;;) {
-    const std::size_t comma = line.find(',');
-    fields_.push_back(line.substr(0, comma));
-    if (comma == std::string_view::npos) return true;
+    const bool is_quoted = line.starts_with('"');
+    const std::optional<std::size_t> end = is_quoted ? end_of_quoted(line) : line.find(',');
+    if (!end) return false;
+    fields_.push_back(is_quoted ? unquote(line.substr(0, *end)) : line.substr(0, *end));
+    if (*end >= line.size()) return true;
     if (fields_.size() == max_fields) return false;
-    line.remove_prefix(comma + 1);
+    line.remove_prefix(*end + 1);
   }
+}
+
+std::string_view CsvRows::unquote(std::string_view quoted) {
+  const std::string_view inner = quoted.substr(1, quoted.size() - 2);
+  if (inner.find('"') == std::string_view::npos) return inner;
+  std::string& text = unquoted_.emplace_back();
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    text += inner[i];
+    if (inner[i] == '"') ++i;  // the second one of a pair
+  }
+  return text;
 }
 
 void CsvRows::read_header() {

@@ -1,9 +1,10 @@
 // CsvRows: reads the rows of a CSV text, with columns matched by name. The text arrives in pieces of any
 // size. It may come from another version of Mylos, be incomplete, or be untrusted. At most one line is
-// stored.
+// stored. A field may be quoted (RFC 4180), without line breaks.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -42,13 +43,15 @@ class CsvRows {
  private:
   void end_line(std::string_view line);
   bool split(std::string_view line);
+  std::string_view unquote(std::string_view quoted);
   void read_header();
 
   std::vector<std::string> wanted_;
   std::function<bool(Row)> take_;
   BoundedLines lines_;
   std::vector<std::string_view> fields_;
-  std::size_t columns_ = 0;  // of the header; 0 before it
+  std::deque<std::string> unquoted_;  // fields with doubled quotes
+  std::size_t columns_ = 0;           // of the header; 0 before it
   std::vector<std::optional<std::size_t>> places_;
   std::vector<std::string_view> row_;
   std::int64_t rows_ = 0;

@@ -27,6 +27,10 @@ namespace mylos::app {
 /// targets.json: {step, targets, parts: {part: [R2]}}, with the same rules.
 [[nodiscard]] ordered_json targets_of(const std::string& folder, ordered_json& notes);
 
+/// uncertainty.json, of `mylos eval`: {split, samples, calibration_error, sharpness, crps, coverage:
+/// [[nominal, observed], ...]}, by nominal coverage.
+[[nodiscard]] ordered_json uncertainty_of(const std::string& folder, ordered_json& notes);
+
 /// samples.json: {step, parts: {PART: [picture, ...]}}, fields of a few samples (field_files.hpp).
 [[nodiscard]] ordered_json samples_of(const std::string& folder, ordered_json& notes);
 

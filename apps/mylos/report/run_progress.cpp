@@ -12,7 +12,13 @@
 namespace mylos::app {
 namespace {
 
-/// The process that works in the folder; "" if there is none, or if it cannot be detected.
+std::string newest_checkpoint(const std::string& folder) {
+  const auto files = list_checkpoints(folder);
+  return files.empty() ? "" : fmt::format("; its newest checkpoint is of step {}", files.back().step);
+}
+
+}  // namespace
+
 std::string worker_in(const std::string& folder) {
   FolderLock lock(folder);
   try {
@@ -21,13 +27,6 @@ std::string worker_in(const std::string& folder) {
   }
   return {};
 }
-
-std::string newest_checkpoint(const std::string& folder) {
-  const auto files = list_checkpoints(folder);
-  return files.empty() ? "" : fmt::format("; its newest checkpoint is of step {}", files.back().step);
-}
-
-}  // namespace
 
 RunProgressReport progress_of(const std::string& folder, const std::string& outcome) {
   using enum RunProgress;

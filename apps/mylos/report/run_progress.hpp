@@ -15,6 +15,9 @@ struct RunProgressReport {
   std::string text;  // for people: who works in it, or what to do next
 };
 
+/// Returns the process that works in the folder; "" if there is none, or if it cannot be detected.
+[[nodiscard]] std::string worker_in(const std::string& folder);
+
 /// `outcome`: from summary.json, "" if there is none.
 [[nodiscard]] RunProgressReport progress_of(const std::string& folder, const std::string& outcome);
 

@@ -86,6 +86,7 @@ RunReport report_of(const std::string& folder, const ReportBounds& bounds) {
   document["evaluations"] = evaluations_of(folder, runs_on, bounds.points, notes);
   document["confusion"] = confusion_of(folder, notes);
   document["targets"] = targets_of(folder, notes);
+  document["uncertainty"] = uncertainty_of(folder, notes);
   document["samples"] = samples_of(folder, notes);
   document["rollouts"] = rollouts_of(folder, notes);
   document["health"] = health_of(folder, runs_on, bounds.cells, notes);

@@ -16,7 +16,8 @@
 ! The module is compiled with the program, by the program's compiler (Fortran 2018), and links libmylos.so.
 module mylos
   use mylos_errors, only: mylos_error, mylos_initialize, mylos_finalize, mylos_version
-  use mylos_models, only: mylos_model
+  use mylos_ensembles, only: mylos_ensemble
+  use mylos_models, only: mylos_far, mylos_model, mylos_not_finite, mylos_outside_range
   use mylos_trainers, only: mylos_report, mylos_trainer
   implicit none
   public

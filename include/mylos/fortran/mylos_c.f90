@@ -42,6 +42,22 @@ module mylos_c
     integer(c_int64_t) :: bytes(3) = 0
   end type c_model_info
 
+  type, bind(c) :: c_input_check
+    integer(c_int32_t) :: no_range = 0
+    integer(c_int32_t) :: no_distance = 0
+    real(c_double) :: limit = 0
+  end type c_input_check
+
+  type, bind(c) :: c_trust_info
+    integer(c_int32_t) :: has_range = 0
+    integer(c_int32_t) :: has_distance = 0
+    integer(c_int32_t) :: has_deviations = 0
+    integer(c_int32_t) :: reserved = 0
+    real(c_double) :: coverage = 0
+    integer(c_int64_t) :: samples = 0
+    real(c_double) :: distances(3) = 0
+  end type c_trust_info
+
   type, bind(c) :: c_trainer_options
     integer(c_int32_t) :: input_gradients = 0
     integer(c_int32_t) :: mean_loss = 0
@@ -152,6 +168,63 @@ module mylos_c
       type(c_ptr), value :: model
       integer(c_int32_t) :: status
     end function c_model_destroy
+
+    function c_model_get_trust(model, info) bind(c, name="mylos_model_get_trust") result(status)
+      import :: c_int32_t, c_ptr, c_trust_info
+      type(c_ptr), value :: model
+      type(c_trust_info), intent(inout) :: info
+      integer(c_int32_t) :: status
+    end function c_model_get_trust
+    function c_model_check_inputs(model, x, check, flags, distances) &
+        bind(c, name="mylos_model_check_inputs") result(status)
+      import :: c_array, c_input_check, c_int32_t, c_ptr
+      type(c_ptr), value :: model
+      type(c_array), intent(in) :: x
+      type(c_input_check), intent(in) :: check
+      type(c_ptr), value :: flags, distances
+      integer(c_int32_t) :: status
+    end function c_model_check_inputs
+    function c_model_infer_uncertain(model, x, mean, deviation, lower, upper) &
+        bind(c, name="mylos_model_infer_uncertain") result(status)
+      import :: c_array, c_int32_t, c_ptr
+      type(c_ptr), value :: model
+      type(c_array), intent(in) :: x, mean
+      type(c_array), intent(in), optional :: deviation, lower, upper
+      integer(c_int32_t) :: status
+    end function c_model_infer_uncertain
+
+    function c_ensemble_open(abi, paths, count, options, ensemble) bind(c, name="mylos_ensemble_open") result(status)
+      import :: c_int32_t, c_load_options, c_ptr
+      integer(c_int32_t), value :: abi, count
+      type(c_ptr), intent(in) :: paths(*)
+      type(c_load_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: ensemble
+      integer(c_int32_t) :: status
+    end function c_ensemble_open
+    function c_ensemble_clone(ensemble, clone) bind(c, name="mylos_ensemble_clone") result(status)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: ensemble
+      type(c_ptr), intent(inout) :: clone
+      integer(c_int32_t) :: status
+    end function c_ensemble_clone
+    function c_ensemble_get_info(ensemble, info) bind(c, name="mylos_ensemble_get_info") result(status)
+      import :: c_int32_t, c_model_info, c_ptr
+      type(c_ptr), value :: ensemble
+      type(c_model_info), intent(inout) :: info
+      integer(c_int32_t) :: status
+    end function c_ensemble_get_info
+    function c_ensemble_infer(ensemble, x, mean, deviation, units) bind(c, name="mylos_ensemble_infer") result(status)
+      import :: c_array, c_int32_t, c_ptr
+      type(c_ptr), value :: ensemble
+      type(c_array), intent(in) :: x, mean, deviation
+      integer(c_int32_t), value :: units
+      integer(c_int32_t) :: status
+    end function c_ensemble_infer
+    function c_ensemble_destroy(ensemble) bind(c, name="mylos_ensemble_destroy") result(status)
+      import :: c_int32_t, c_ptr
+      type(c_ptr), value :: ensemble
+      integer(c_int32_t) :: status
+    end function c_ensemble_destroy
 
     function c_trainer_open(abi, deck, is_text, communicator, options, trainer) &
       bind(c, name="mylos_trainer_open") result(status)

@@ -1,13 +1,16 @@
 ! type(mylos_model): a trained network in a Fortran program.
 module mylos_models
-  use, intrinsic :: iso_c_binding, only: c_associated, c_int32_t, c_int64_t, c_null_char, c_null_ptr, c_ptr
-  use, intrinsic :: iso_fortran_env, only: real32, real64
+  use, intrinsic :: iso_c_binding, only: c_associated, c_int32_t, c_int64_t, c_loc, c_null_char, c_null_ptr, c_ptr
+  use, intrinsic :: iso_fortran_env, only: int8, real32, real64
   use mylos_arrays, only: described
   use mylos_c
   use mylos_errors, only: check, flag, mylos_error, text_of
   implicit none
   private
-  public :: mylos_model
+  public :: mylos_model, mylos_outside_range, mylos_far, mylos_not_finite
+
+  ! The bits of a flag of check(): iand(flags(i), mylos_far) /= 0.
+  integer(int8), parameter :: mylos_outside_range = 1_int8, mylos_far = 2_int8, mylos_not_finite = 4_int8
 
   ! A trained network. One thread at a time uses it: in a parallel region each thread has a clone, made outside
   ! of the region. Clone it instead of copying it by "=".
@@ -27,6 +30,12 @@ module mylos_models
     procedure :: class_name => model_class_name
     procedure, private :: infer_32_32, infer_32_64, infer_64_32, infer_64_64
     generic :: infer => infer_32_32, infer_32_64, infer_64_32, infer_64_64
+    procedure :: coverage => model_coverage  ! of the intervals; 0: the file has no calibration
+    procedure :: has_deviations => model_has_deviations
+    procedure, private :: bounds_32, bounds_64, deviations_32, deviations_64, check_32, check_64
+    generic :: infer_with_bounds => bounds_32, bounds_64
+    generic :: infer_with_deviations => deviations_32, deviations_64
+    generic :: check_inputs => check_32, check_64
     final :: model_final
   end type mylos_model
 
@@ -171,4 +180,111 @@ contains
     logical, intent(in), optional :: columns_first, raw
     call check(c_model_infer(self%handle, described(x, columns_first), described(y, columns_first), flag(raw)), error)
   end subroutine infer_64_64
+  ! infer_with_bounds(x, y, lower, upper, error, columns_first): of a file with a calibration. The targets of samples like
+  ! those of the calibration lie within with the probability coverage(). All arrays are of one kind.
+  ! infer_with_deviations(x, y, deviations, error, columns_first): of a network that computes standard deviations.
+  ! check_inputs(x, flags, error, columns_first, range, distance, limit): flags(i) is 0 where sample i is like those of the
+  ! training, otherwise a sum of mylos_outside_range, mylos_far and mylos_not_finite. Samples are numbered as they lie in x, its
+  ! second dimension fastest; with columns_first the last dimension before the features. `flags` is allocated for them.
+  ! range=.false., distance=.false.: not compared. `limit`: distances above it are far.
+
+  subroutine bounds_32(self, x, y, lower, upper, error, columns_first)
+    class(mylos_model), intent(in) :: self
+    real(real32), intent(in), target :: x(..)
+    real(real32), intent(inout), target :: y(..), lower(..), upper(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first
+    call check(c_model_infer_uncertain(self%handle, described(x, columns_first), described(y, columns_first), &
+                                       lower=described(lower, columns_first), upper=described(upper, columns_first)), error)
+  end subroutine bounds_32
+
+  subroutine deviations_32(self, x, y, deviations, error, columns_first)
+    class(mylos_model), intent(in) :: self
+    real(real32), intent(in), target :: x(..)
+    real(real32), intent(inout), target :: y(..), deviations(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first
+    call check(c_model_infer_uncertain(self%handle, described(x, columns_first), described(y, columns_first), &
+                                       deviation=described(deviations, columns_first)), error)
+  end subroutine deviations_32
+
+  subroutine check_32(self, x, flags, error, columns_first, range, distance, limit)
+    class(mylos_model), intent(in) :: self
+    real(real32), intent(in), target :: x(..)
+    integer(int8), allocatable, intent(inout), target :: flags(:)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, range, distance
+    real(real64), intent(in), optional :: limit
+    call check_array(self, described(x, columns_first), flags, error, range, distance, limit)
+  end subroutine check_32
+
+  subroutine bounds_64(self, x, y, lower, upper, error, columns_first)
+    class(mylos_model), intent(in) :: self
+    real(real64), intent(in), target :: x(..)
+    real(real64), intent(inout), target :: y(..), lower(..), upper(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first
+    call check(c_model_infer_uncertain(self%handle, described(x, columns_first), described(y, columns_first), &
+                                       lower=described(lower, columns_first), upper=described(upper, columns_first)), error)
+  end subroutine bounds_64
+
+  subroutine deviations_64(self, x, y, deviations, error, columns_first)
+    class(mylos_model), intent(in) :: self
+    real(real64), intent(in), target :: x(..)
+    real(real64), intent(inout), target :: y(..), deviations(..)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first
+    call check(c_model_infer_uncertain(self%handle, described(x, columns_first), described(y, columns_first), &
+                                       deviation=described(deviations, columns_first)), error)
+  end subroutine deviations_64
+
+  subroutine check_64(self, x, flags, error, columns_first, range, distance, limit)
+    class(mylos_model), intent(in) :: self
+    real(real64), intent(in), target :: x(..)
+    integer(int8), allocatable, intent(inout), target :: flags(:)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: columns_first, range, distance
+    real(real64), intent(in), optional :: limit
+    call check_array(self, described(x, columns_first), flags, error, range, distance, limit)
+  end subroutine check_64
+
+  subroutine check_array(self, x, flags, error, range, distance, limit)
+    class(mylos_model), intent(in) :: self
+    type(c_array), intent(in) :: x
+    integer(int8), allocatable, intent(inout), target :: flags(:)
+    type(mylos_error), intent(inout), optional :: error
+    logical, intent(in), optional :: range, distance
+    real(real64), intent(in), optional :: limit
+    type(c_input_check) :: options
+    integer :: samples
+    samples = int(product(x%extents(1:x%rank)) / max(1, self%inputs()))
+    if (allocated(flags)) then
+      if (size(flags) /= samples) deallocate (flags)
+    end if
+    if (.not. allocated(flags)) allocate (flags(samples))
+    if (present(range)) options%no_range = flag(.not. range)
+    if (present(distance)) options%no_distance = flag(.not. distance)
+    if (present(limit)) options%limit = limit
+    call check(c_model_check_inputs(self%handle, x, options, c_loc(flags), c_null_ptr), error)
+  end subroutine check_array
+
+  function trust_of(self) result(info)
+    class(mylos_model), intent(in) :: self
+    type(c_trust_info) :: info
+    if (c_model_get_trust(self%handle, info) /= 0) info = c_trust_info()
+  end function trust_of
+
+  real(real64) function model_coverage(self)
+    class(mylos_model), intent(in) :: self
+    type(c_trust_info) :: info
+    info = trust_of(self)
+    model_coverage = info%coverage
+  end function model_coverage
+
+  logical function model_has_deviations(self)
+    class(mylos_model), intent(in) :: self
+    type(c_trust_info) :: info
+    info = trust_of(self)
+    model_has_deviations = info%has_deviations /= 0
+  end function model_has_deviations
 end module mylos_models

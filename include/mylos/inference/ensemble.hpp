@@ -4,9 +4,11 @@
 //   ensemble.infer(exec, x, mean, deviation);     // views as Model::infer() writes them
 //
 // Members are files as Model opens them, trained from other seeds or on other parts of the data. Each scales
-// inputs and outputs as in its own training. In an ensemble of n, mean and standard deviation of an output
-// are those of the members' outputs, the deviation with n - 1; both are computed in double and rounded to
-// float once. A large deviation says that the data did not determine the output.
+// inputs and outputs as in its own training. With members that compute x_i, the mean is m = sum x_i / n and
+// the standard deviation sqrt(sum (x_i - m)^2 / (n - 1)). Members that compute a standard deviation s_i
+// themselves (model.loss = "gaussian") are a mixture of equal weights: sqrt(sum s_i^2 / n + sum (x_i - m)^2 /
+// n). Both are computed in double and rounded to float once. A large deviation says that the data did not
+// determine the output.
 //
 // What model.hpp says of arrays, memory, threads and errors holds here too.
 #pragma once

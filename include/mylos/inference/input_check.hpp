@@ -3,7 +3,7 @@
 //   Kokkos::View<std::uint8_t*> flags("flags", columns);
 //   model.check_inputs(exec, x, flags);        // 0: like the training samples
 //
-// A network answers any input, also one that is far from all that it has learned. A program looks at the
+// A network answers any input, also one that is far from all that it has learned. A program reads the
 // flags and computes such samples itself. Two measures are taken of the inputs in data units, as floats, as
 // infer() reads them:
 //

@@ -45,6 +45,7 @@ struct InferenceBytes {
   std::size_t workspace = 0;   // activations of a piece of samples, and its inputs and outputs where these
                                // are scaled, cast or copied to a device
 
+  /// Returns the sum.
   [[nodiscard]] std::size_t total() const { return weights + statistics + workspace; }
 };
 
@@ -52,7 +53,7 @@ struct InferenceBytes {
 enum class Units : std::uint8_t {
   data,     // those of the training data, as in `mylos predict`: inputs are scaled as in training, outputs
             // are targets in their own units, or probabilities of a cross-entropy
-  network,  // what the network reads and writes: scaled values (of "gaussian" the means), logits
+  network,  // what the network reads and writes: scaled values (of model.loss = "gaussian" the means), logits
 };
 
 /// How a model is loaded.
@@ -73,6 +74,7 @@ struct UncertainArrays {
   std::optional<Array> upper = std::nullopt;
 };
 
+/// A trained network that computes outputs; the head of this file says how.
 class Model {
  public:
   /// Loads the file. Throws Error: bad_input if there is no such file, if it is damaged, of another format
@@ -81,7 +83,9 @@ class Model {
   /// `options.shape`; the message names the layer.
   explicit Model(const std::string& path, const LoadOptions& options = {});
   ~Model();
+  /// A model that was moved from may only be destroyed or assigned to.
   Model(Model&&) noexcept;
+  /// As the constructor that moves.
   Model& operator=(Model&&) noexcept;
 
   /// Returns what a model of this file takes. Takes none of it. Throws as the constructor, apart from
@@ -110,27 +114,34 @@ class Model {
   /// The same for arrays that are described at run time.
   void infer(const Execution& exec, const ConstArray& x, const Array& y, Units units = Units::data);
 
-  /// Computes outputs in data units with their standard deviations, of networks that predict them
-  /// (model.loss = "gaussian"), and with the bounds of intervals, of files that `mylos calibrate` wrote: the
-  /// target of a sample like those of the calibration lies in its interval with the probability coverage().
-  /// Deviations and bounds are floats as `mylos predict` writes them. Otherwise as infer(); all arrays have
-  /// samples of outputs, and none may overlap another.
-  ///
-  /// Throws Error as infer() does, and bad_input: missing_dataset where the network predicts no deviations,
-  /// or the file has no calibration, and `y` asks for them.
-  void infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y);
-  template <ArrayView Inputs, ArrayView Outputs>
-  void infer_deviation(const Execution& exec, const Inputs& x, const Outputs& y, const Outputs& deviation) {
-    infer_uncertain(exec, const_array_of(x), {.mean = array_of(y), .deviation = array_of(deviation)});
+  /// Computes the outputs and the standard deviation of each, in the same units: data or scaled. Of networks
+  /// with deviations alone (model.loss = "gaussian"). `deviations` has a shape like `y`, and overlaps neither
+  /// other array. Throws as infer(), and Error (bad_input) if the network has no deviations.
+  template <ArrayView Inputs, ArrayView Outputs, ArrayView Deviations>
+  void infer_with_deviations(const Execution& exec, const Inputs& x, const Outputs& y,
+                             const Deviations& deviations, Units units = Units::data) {
+    infer_with_deviations(exec, const_array_of(x), array_of(y), array_of(deviations), units);
   }
-  template <ArrayView Inputs, ArrayView Outputs>
-  void infer_bounds(const Execution& exec, const Inputs& x, const Outputs& y, const Outputs& lower,
-                    const Outputs& upper) {
+  void infer_with_deviations(const Execution& exec, const ConstArray& x, const Array& y,
+                             const Array& deviations, Units units = Units::data);
+  /// Returns whether the network computes a standard deviation of each output.
+  [[nodiscard]] bool has_deviations() const;
+
+  /// Computes outputs in data units and the bounds of their intervals, of files that `mylos calibrate` wrote:
+  /// the target of a sample like those of the calibration lies in its interval with the probability
+  /// coverage(). Bounds have the bits that `mylos predict` writes. All arrays have the shape of `y`, and none
+  /// may overlap another. Otherwise as infer().
+  ///
+  /// Throws Error as infer() does, and bad_input: missing_dataset where the file has no calibration.
+  template <ArrayView Inputs, ArrayView Outputs, ArrayView Lower, ArrayView Upper>
+  void infer_with_bounds(const Execution& exec, const Inputs& x, const Outputs& y, const Lower& lower,
+                         const Upper& upper) {
     infer_uncertain(exec, const_array_of(x),
                     {.mean = array_of(y), .lower = array_of(lower), .upper = array_of(upper)});
   }
-  /// Returns whether the network predicts standard deviations.
-  [[nodiscard]] bool has_deviations() const;
+  /// Both, or any of them, of arrays that are described at run time. Throws Error (bad_call) if there are
+  /// none.
+  void infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y);
   /// Returns the probability of the intervals; 0: the file has no calibration.
   [[nodiscard]] double coverage() const;
 
@@ -163,14 +174,18 @@ class Model {
 
   /// The numbers of values that a sample has.
   [[nodiscard]] std::int64_t inputs() const;
+  /// The same of the outputs.
   [[nodiscard]] std::int64_t outputs() const;
   /// The dimensions of a sample: {inputs()} of a vector, points and channels of a grid.
   [[nodiscard]] const std::vector<std::int64_t>& input_shape() const;
+  /// The same of the outputs.
   [[nodiscard]] const std::vector<std::int64_t>& output_shape() const;
   /// The names of inputs and targets, or of their channels on a grid, and of classes, as the training data
   /// had them; empty if they had none.
   [[nodiscard]] const std::vector<std::string>& input_names() const;
+  /// The same of the targets.
   [[nodiscard]] const std::vector<std::string>& target_names() const;
+  /// The same of the classes.
   [[nodiscard]] const std::vector<std::string>& class_names() const;
   /// The training step of the weights.
   [[nodiscard]] std::int64_t step() const;
@@ -186,6 +201,8 @@ class Model {
  private:
   friend class Ensemble;
   explicit Model(std::unique_ptr<Parts> parts);
+  void run(const Execution& exec, const char* call, const ConstArray& x, const UncertainArrays& y,
+           Units units);
   std::unique_ptr<Parts> parts_;
 };
 

@@ -25,10 +25,8 @@ void predict_all(const InferenceContext& context, RankGroup& ranks, EvaluationPa
   const Arena memory("predictions", float_output_bytes(chain, context.model.samples()));
   const Staging staging(chain, context.model.samples());
   std::vector<float> own;
-  std::vector<float> others;
-  std::vector<Share> shares(static_cast<std::size_t>(ranks.size()));
   pass.rewind();
-  for (;;) {
+  for (bool has_more = true; has_more;) {
     Share share;
     run_on_all(ranks, [&] {
       run_next_batch(context, staging, pass,
@@ -42,24 +40,35 @@ void predict_all(const InferenceContext& context, RankGroup& ranks, EvaluationPa
                        copy_deviations(step, context.model, batch.samples, std::span(own).subspan(numbers));
                      });
     });
-    ranks.all_gather(&share, shares.data(), sizeof share);
-    if (std::all_of(shares.begin(), shares.end(), [](const Share& each) { return each.count == 0; })) return;
-    for (int rank = 0; rank < ranks.size(); ++rank) {
-      const Share& part = shares[static_cast<std::size_t>(rank)];
-      if (part.count == 0) continue;
-      std::vector<float>& values = rank == ranks.rank() ? own : others;
+    const std::int64_t width = has_deviations ? 2 * chain.outputs() : chain.outputs();
+    has_more = collect_on_first(ranks, share, own, width, [&](const Share& part, std::span<float> values) {
       const auto numbers = static_cast<std::size_t>(part.count * chain.outputs());
-      values.resize(has_deviations ? 2 * numbers : numbers);
-      broadcast_large(ranks, std::as_writable_bytes(std::span(values)), rank);
-      run_on_all(ranks, [&] {
-        if (ranks.rank() == 0)
-          consume(part, std::span(values).first(numbers), std::span(values).subspan(numbers));
-      });
-    }
+      consume(part, values.first(numbers), values.subspan(numbers));
+    });
   }
 }
 
 }  // namespace
+
+bool collect_on_first(RankGroup& ranks, const Share& share, std::vector<float>& own, std::int64_t width,
+                      const ConsumeOutputs& consume) {
+  std::vector<float> others;
+  std::vector<Share> shares(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(&share, shares.data(), sizeof share);
+  if (std::all_of(shares.begin(), shares.end(), [](const Share& each) { return each.count == 0; }))
+    return false;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    const Share& part = shares[static_cast<std::size_t>(rank)];
+    if (part.count == 0) continue;
+    std::vector<float>& values = rank == ranks.rank() ? own : others;
+    values.resize(static_cast<std::size_t>(part.count * width));
+    broadcast_large(ranks, std::as_writable_bytes(std::span(values)), rank);
+    run_on_all(ranks, [&] {
+      if (ranks.rank() == 0) consume(part, values);
+    });
+  }
+  return true;
+}
 
 void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
              const ConsumeOutputs& consume) {

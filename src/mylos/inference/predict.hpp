@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/feed/evaluation_pass.hpp"
@@ -26,6 +27,11 @@ void predict(const InferenceContext& context, RankGroup& ranks, EvaluationPass& 
 /// The same with deviations.
 void predict_distributions(const InferenceContext& context, RankGroup& ranks, EvaluationPass& pass,
                            const ConsumeDistributions& consume);
+
+/// All ranks. Rank 0 consumes each rank's values [samples, width], in the order of the ranks. Returns whether
+/// a rank had samples. Throws Error on all ranks.
+bool collect_on_first(RankGroup& ranks, const Share& share, std::vector<float>& own, std::int64_t width,
+                      const ConsumeOutputs& consume);
 
 /// Turns the outputs [rows, width] of a network into what its user reads, in place: probabilities for
 /// cross-entropies, else targets in their own units. inf and NaN stay what they are.

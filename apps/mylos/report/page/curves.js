@@ -38,6 +38,7 @@ function lossSection(runs) {
   return [
     chart || nothing("loss", "No step has been written to history.csv yet."),
     ...measured,
+    ...reliabilityCards(runs),
     ...targetCards(runs),
     ...confusionCards(runs),
     runs.every((run) => run.evaluations === null)

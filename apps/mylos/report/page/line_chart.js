@@ -1,9 +1,10 @@
 // Curves over steps. A point of a long run represents several steps: the line is their mean, the band behind it
-// shows the range from the smallest to the largest.
+// shows the range from the smallest to the largest. Quiet lines are thin, and neither in the legend nor in the value
+// line, unless all lines are quiet.
 
 const dashes = ["", "7 3", "2 3", "9 3 2 3", "5 5", "1 4"];
 
-function lineChart({ id, title, wide, low, lines, marks = [], format = number, unit = "", log = "never", base = 10, table: more, summary, axis = "step" }) {
+function lineChart({ id, title, wide, low, lines, marks = [], format = number, unit = "", log = "never", base = 10, table: more, summary, axis = "step", quietLabel }) {
   lines = lines.filter((line) => line.curve).map((line, i) => ({ look: i, ...line, points: pointsOf(line.curve) }));
   if (lines.length === 0) return null;
   const extent = extentOf(lines);
@@ -20,7 +21,7 @@ function lineChart({ id, title, wide, low, lines, marks = [], format = number, u
     id, title, wide, buttons: toggle || null,
     summary: summary || lines.slice(0, 4).map((line, i) => inWords(line, lines.length > 1, i > 0, say)).join(" "),
     legend: lines.length > 1 || lines.some((line) => line.points.some((point) => point.least < point.largest))
-      ? legendOf(lines) : null,
+      ? legendOf(lines, quietLabel) : null,
     draw: (width) => drawLines({ width, high: wide && !low, lines, marks, extent, logarithmic, base, format, say, axis }),
     table: () => tableOfLines(title, lines, more, say, axis),
   });
@@ -64,14 +65,23 @@ function inWords(line, named, short, say) {
     `least ${say(lowest.least)}, largest ${say(highest.largest)}.`;
 }
 
+function loudOf(lines) {
+  const loud = lines.filter((line) => !line.quiet);
+  return loud.length > 0 ? loud : lines;
+}
+
 function lookOf(line) {
   return { class: `curve s${line.look % 6}`, "stroke-dasharray": dashes[Math.floor(line.look) % dashes.length] || null };
 }
 
-function legendOf(lines) {
+function legendOf(all, quietLabel) {
+  const lines = loudOf(all);
   const banded = lines.some((line) => line.points.some((point) => point.least < point.largest));
   const entries = lines.map((line) => element("li", {},
     shape("svg", { width: 26, height: 10, "aria-hidden": "true" }, shape("path", { d: "M1 5H25", ...lookOf(line) })), line.label));
+  if (lines.length < all.length) {
+    entries.push(element("li", {}, shape("svg", { width: 26, height: 10, "aria-hidden": "true" }, shape("path", { d: "M1 5H25", class: "curve quiet" })), quietLabel));
+  }
   if (banded) {
     entries.push(element("li", { class: "soft" },
       shape("svg", { width: 26, height: 10, "aria-hidden": "true" }, shape("rect", { class: `band f${lines[0].look % 6}`, width: 26, height: 10 })),
@@ -101,9 +111,9 @@ function drawLines({ width, high, lines, marks, extent, logarithmic, base, forma
   for (const mark of marks) svg.append(drawMark(mark, x, y, top, bottom, lines));
   for (const line of lines) svg.append(...drawLine(line, x, y));
   const cursor = shape("line", { class: "cursor", y1: top, y2: bottom, visibility: "hidden" });
-  const dots = lines.map((line) => shape("circle", { class: `dots f${line.look % 6}`, r: 4, visibility: "hidden" }));
+  const dots = loudOf(lines).map((line) => shape("circle", { class: `dots f${line.look % 6}`, r: 4, visibility: "hidden" }));
   svg.append(cursor, ...dots);
-  return { svg, move: walker(lines, marks, x, y, cursor, dots, say, axis) };
+  return { svg, move: walker(loudOf(lines), marks, x, y, cursor, dots, say, axis) };
 }
 
 function drawLine(line, x, y) {
@@ -111,6 +121,7 @@ function drawLine(line, x, y) {
   const places = points.map((point) => x.place(point.at).toFixed(1));
   const height = (value) => y.place(value).toFixed(1);
   const path = points.map((point, i) => `${i === 0 || point.gap ? "M" : "L"}${places[i]} ${height(point.mean)}`).join("");
+  if (line.quiet) return [shape("path", { class: "curve quiet", d: path })];
   const drawn = [];
   if (points.some((point) => point.least < point.largest)) {
     const upper = points.map((point, i) => `${places[i]} ${height(point.largest)}`);
@@ -123,6 +134,7 @@ function drawLine(line, x, y) {
       drawn.push(shape("circle", { class: `dots f${line.look % 6}`, cx: places[i], cy: height(points[i].mean), r: 3 }));
     }
   }
+  if (line.star) drawn.push(shape("circle", { class: `ring s${line.look % 6}`, cx: x.place(line.star.at), cy: height(line.star.value), r: 6 }));
   return drawn;
 }
 

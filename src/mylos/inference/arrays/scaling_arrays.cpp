@@ -26,6 +26,9 @@ ScalingArrays::ScalingArrays(const Normalizer& normalizer) : arena_("scaling", m
   Pieces pieces(arena_.data());
   inputs_ = copied(normalizer.inputs, pieces);
   targets_ = copied(normalizer.targets, pieces);
+  if (normalizer.targets.identity()) return;
+  const std::vector<double> no_shift(normalizer.targets.shift.size());
+  deviations_ = {copied_for_kernels(no_shift, pieces), targets_.scale};
 }
 
 std::size_t ScalingArrays::memory_bytes(const Normalizer& normalizer) {
@@ -34,6 +37,7 @@ std::size_t ScalingArrays::memory_bytes(const Normalizer& normalizer) {
     pieces.take<double>(static_cast<std::int64_t>(scaling->shift.size()));
     pieces.take<double>(static_cast<std::int64_t>(scaling->scale.size()));
   }
+  pieces.take<double>(static_cast<std::int64_t>(normalizer.targets.shift.size()));  // of deviations
   return pieces.bytes();
 }
 

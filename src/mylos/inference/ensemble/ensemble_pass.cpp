@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/inference/infer.hpp"
 #include "mylos/inference/ensemble/ensemble_meaning.hpp"
 #include "mylos/inference/ensemble/member_outputs.hpp"
 #include "mylos/inference/ensemble/member_sums.hpp"
+#include "mylos/inference/infer.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
 namespace mylos {
@@ -74,12 +74,12 @@ EnsemblePass::EnsemblePass(const Execution& exec, const Engines& engines, RankGr
       piece_(samples_per_piece(chain_, engines_, first.data->samples(part))) {}
 
 std::int64_t EnsemblePass::width() const {
-  return member_width(chain_);
+  return chain_.outputs();
 }
 
 void EnsemblePass::run(const ConsumeUncertain& consume, const ConsumeMember& consume_member) {
   const std::int64_t total = first_.data->samples(part_);
-  const bool has_variances = predicts_variances(chain_);
+  const bool has_variances = chain_.has_deviations();
   const std::size_t of_number = MemberSums::bytes_of_number(has_variances) + sizeof(float);  // and its target
   const std::size_t of_piece = of_number * static_cast<std::size_t>(piece_ * width());
   const auto pieces = std::max<std::int64_t>(1, static_cast<std::int64_t>(sum_bytes_ / of_piece));
@@ -126,23 +126,21 @@ void EnsemblePass::run_member(std::int64_t number, Block& block, const ConsumeMe
   const Staging staging(model->chain(), piece_);
   const auto pass = network.pass_over(part_, block.all, *model, ranks_);
   const auto per_sample = static_cast<std::size_t>(width());
-  std::vector<float> outputs;
   MemberOutputs predicted;
   Share samples;
   const auto take = [&](const StepContext& step, const MicroBatch&, const Batch& batch) {
     samples = {batch.first_sample, batch.samples};
-    copy_outputs(step, context.model, memory.tensor(0, DType::fp32, batch.samples, model->chain().outputs()),
-                 outputs);
-    read_outputs(model->chain(), outputs, predicted);
+    read_predictions(step, context.model,
+                     memory.tensor(0, DType::fp32, batch.samples, model->chain().outputs()), predicted);
     if (number == 0) take_answers(batch, width(), block.targets, block.labels);
     const std::int64_t place = batch.first_sample - block.own.first;
     block.sums.add(number, static_cast<std::size_t>(place) * per_sample, predicted.values,
-                   predicted.variances);
+                   predicted.deviations);
   };
   if (number == 0) {
     block.own = pass->share();
     run_on_all(ranks_, [&] {
-      block.sums.start(static_cast<std::size_t>(block.own.count) * per_sample, predicts_variances(chain_));
+      block.sums.start(static_cast<std::size_t>(block.own.count) * per_sample, chain_.has_deviations());
     });
   }
   for (std::int64_t round = 0; round < block.rounds; ++round) {

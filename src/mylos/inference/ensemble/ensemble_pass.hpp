@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "mylos/comm/ranks/rank_group.hpp"
-#include "mylos/inference/trained_network.hpp"
 #include "mylos/inference/ensemble/uncertain_pass.hpp"
+#include "mylos/inference/trained_network.hpp"
 
 namespace mylos {
 

@@ -4,17 +4,15 @@
 
 namespace mylos {
 
-std::int64_t member_width(const Chain& chain) {
-  return chain.outputs();
-}
-
-bool predicts_variances(const Chain& /*chain*/) {
-  return false;
-}
-
-void read_outputs(const Chain& chain, std::vector<float>& outputs, MemberOutputs& to) {
-  interpret_outputs(chain.loss(), chain.outputs(), Normalizer{}, outputs);
-  to.values.swap(outputs);
+void read_predictions(const StepContext& step, const ForwardPass& model, const Tensor& floats,
+                      MemberOutputs& to) {
+  const Chain& chain = model.chain();
+  copy_outputs(step, model, floats, to.values);
+  if (chain.has_deviations()) {
+    to.deviations.resize(to.values.size());
+    copy_deviations(step, model, floats.rows(), to.deviations);
+  }
+  interpret_outputs(chain.loss(), chain.outputs(), Normalizer{}, to.values);
 }
 
 void take_answers(const Batch& batch, std::int64_t width, std::vector<float>& targets,

@@ -6,22 +6,19 @@
 
 #include "mylos/data/feed/batch.hpp"
 #include "mylos/inference/ensemble/uncertain_pass.hpp"
-#include "mylos/model/chain/chain.hpp"
+#include "mylos/inference/infer.hpp"
 
 namespace mylos {
 
-/// Predictions [samples, member_width()].
+/// Predictions [samples, chain.outputs()].
 struct MemberOutputs {
   std::vector<float> values;
-  std::vector<float> variances;  // empty: the network predicts none
+  std::vector<float> deviations;  // standard deviations; empty: the network computes none
 };
 
-/// Returns the number of predictions for a sample.
-[[nodiscard]] std::int64_t member_width(const Chain& chain);
-/// Returns whether the network predicts variances.
-[[nodiscard]] bool predicts_variances(const Chain& chain);
-/// Reads predictions out of outputs [samples, chain.outputs()], which it changes.
-void read_outputs(const Chain& chain, std::vector<float>& outputs, MemberOutputs& to);
+/// Reads the predictions of the last forward(). `floats`: device memory for the outputs of these samples.
+void read_predictions(const StepContext& step, const ForwardPass& model, const Tensor& floats,
+                      MemberOutputs& to);
 
 /// Appends the answers of a batch, where there are any. `width`: targets of a sample.
 void take_answers(const Batch& batch, std::int64_t width, std::vector<float>& targets,

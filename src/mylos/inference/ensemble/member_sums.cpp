@@ -12,7 +12,7 @@ void MemberSums::start(std::size_t numbers, bool has_variances) {
 }
 
 void MemberSums::add(std::int64_t member, std::size_t first, std::span<const float> values,
-                     std::span<const float> variances) {
+                     std::span<const float> deviations) {
   const double count = static_cast<double>(member) + 1;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double value = values[i];
@@ -21,8 +21,10 @@ void MemberSums::add(std::int64_t member, std::size_t first, std::span<const flo
     mean += difference / count;
     squares_[first + i] += difference * (value - mean);
   }
-  for (std::size_t i = 0; i < variances.size(); ++i)
-    variance_[first + i] += static_cast<double>(variances[i]);
+  for (std::size_t i = 0; i < deviations.size(); ++i) {
+    const double deviation = deviations[i];
+    variance_[first + i] += deviation * deviation;
+  }
 }
 
 void MemberSums::mean(std::size_t first, std::span<float> to) const {

@@ -18,9 +18,9 @@ class MemberSums {
   /// Begins with no members. `numbers`: of each.
   void start(std::size_t numbers, bool has_variances);
   /// Adds the numbers from `first` on of member `member`. Each is to be added once for every member, the
-  /// members in their order. `variances`: as many; none unless start() announced them.
+  /// members in their order. `deviations`: the roots of their variances; none unless start() announced them.
   void add(std::int64_t member, std::size_t first, std::span<const float> values,
-           std::span<const float> variances = {});
+           std::span<const float> deviations = {});
   /// Return the results for the numbers from `first` on; `members` have been added. The standard deviation of
   /// one member without a variance is 0.
   void mean(std::size_t first, std::span<float> to) const;

@@ -3,9 +3,9 @@
 #include <numeric>
 
 #include "mylos/comm/ranks/collective_error.hpp"
-#include "mylos/inference/infer.hpp"
 #include "mylos/inference/ensemble/member_outputs.hpp"
 #include "mylos/inference/ensemble/member_sums.hpp"
+#include "mylos/inference/infer.hpp"
 
 namespace mylos {
 namespace {
@@ -26,24 +26,23 @@ NetworkPasses::NetworkPasses(const InferenceContext& context, RankGroup& ranks, 
     : context_(context), ranks_(ranks), network_(network), model_(model), part_(part), passes_(passes) {}
 
 std::int64_t NetworkPasses::width() const {
-  return member_width(model_.chain());
+  return model_.chain().outputs();
 }
 
 bool NetworkPasses::has_deviation() const {
-  return passes_.count > 1 || predicts_variances(model_.chain());
+  return passes_.count > 1 || model_.chain().has_deviations();
 }
 
 void NetworkPasses::run(const ConsumeUncertain& consume, const ConsumeMember& consume_member) {
   const Chain& chain = model_.chain();
   const std::int64_t total = network_.data->samples(part_);
-  const bool has_variances = predicts_variances(chain);
+  const bool has_variances = chain.has_deviations();
   const Arena memory("predictions", float_output_bytes(chain, model_.samples()));
   const Staging staging(chain, model_.samples());
   const auto numbers = pass_numbers(passes_.count);
   const auto pass = network_.pass_over(part_, {0, total}, model_, ranks_);
   MemberSums sums;
   UncertainBatch batch;
-  std::vector<float> outputs;
   MemberOutputs member;
   MicroBatch staged;
   const auto run_pass = [&](std::int64_t number) {
@@ -56,10 +55,9 @@ void NetworkPasses::run(const ConsumeUncertain& consume, const ConsumeMember& co
                            .training = false,
                            .drops = passes_.drops};
     context_.model.forward(step, staged.inputs);
-    copy_outputs(step, context_.model, memory.tensor(0, DType::fp32, batch.samples.count, chain.outputs()),
-                 outputs);
-    read_outputs(chain, outputs, member);
-    sums.add(number, 0, member.values, member.variances);
+    read_predictions(step, context_.model,
+                     memory.tensor(0, DType::fp32, batch.samples.count, chain.outputs()), member);
+    sums.add(number, 0, member.values, member.deviations);
   };
   const std::int64_t rounds = rounds_of(total, model_.samples(), ranks_.size());
   for (std::int64_t round = 0; round < rounds; ++round) {

@@ -11,25 +11,33 @@
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
-namespace {
 
-/// Mean and sum of squared distances from it, of the outputs so far (B. P. Welford, Technometrics 4, 1962).
+/// Of the outputs so far, their mean and the sum of squared distances from it (B. P. Welford, Technometrics
+/// 4, 1962), and the sum of the variances that members predict.
 struct OutputMoments {
   double* mean;
   double* squares;
+  double* variances;  // null: members predict none
 };
 
 struct EnsembleTensors {
-  EnsembleTensors(std::int64_t samples, std::int64_t outputs, void* memory) : pieces(memory) {
+  EnsembleTensors(std::int64_t samples, const Chain& chain, void* memory) : pieces(memory) {
+    const std::int64_t outputs = chain.outputs();
     values = pieces.take_tensor(DType::fp32, samples, outputs);
     moments.mean = pieces.take<double>(samples * outputs);
     moments.squares = pieces.take<double>(samples * outputs);
+    if (!chain.has_deviations()) return;
+    deviations = pieces.take_tensor(DType::fp32, samples, outputs);
+    moments.variances = pieces.take<double>(samples * outputs);
   }
 
   Pieces pieces;
-  Tensor values;  // of a member; then those of the ensemble
-  OutputMoments moments;
+  Tensor values;      // of a member; then those of the ensemble
+  Tensor deviations;  // of a member
+  OutputMoments moments{};
 };
+
+namespace {
 
 void add_member(const Execution& exec, const Tensor& values, std::size_t before,
                 const OutputMoments& moments) {
@@ -45,6 +53,16 @@ void add_member(const Execution& exec, const Tensor& values, std::size_t before,
       });
 }
 
+void add_variances(const Execution& exec, const Tensor& deviations, std::size_t before,
+                   const OutputMoments& moments) {
+  const float* const deviation = deviations.as<float>();
+  for_each_element(
+      exec, "add_variances", deviations.size(), KOKKOS_LAMBDA(std::int64_t i) {
+        const auto value = static_cast<double>(deviation[i]);
+        moments.variances[i] = (before == 0 ? 0 : moments.variances[i]) + value * value;
+      });
+}
+
 void write_mean(const Execution& exec, const OutputMoments& moments, const Tensor& values) {
   auto* const value = values.as<float>();
   for_each_element(
@@ -55,11 +73,19 @@ void write_mean(const Execution& exec, const OutputMoments& moments, const Tenso
 void write_deviation(const Execution& exec, const OutputMoments& moments, std::size_t members,
                      const Tensor& values) {
   auto* const value = values.as<float>();
-  const double divisor = static_cast<double>(members) - 1;
+  const auto count = static_cast<double>(members);
+  const double divisor = moments.variances == nullptr ? count - 1 : count;
   for_each_element(
       exec, "ensemble_sd", values.size(), KOKKOS_LAMBDA(std::int64_t i) {
-        value[i] = static_cast<float>(Kokkos::sqrt(moments.squares[i] / divisor));
+        const double own = moments.variances == nullptr ? 0 : moments.variances[i] / count;
+        value[i] = static_cast<float>(Kokkos::sqrt(own + moments.squares[i] / divisor));
       });
+}
+
+ArraySamples rows_of_kernels(const Tensor& rows) {
+  ArraySamples array = array_of_rows(rows);
+  array.on_device = !memory_is_host;
+  return array;
 }
 
 void require_members(const std::vector<std::string>& paths) {
@@ -88,6 +114,7 @@ std::string names_text_of(const std::vector<std::string>& names) {
 std::string outputs_text_of(const StoredNetwork& network) {
   const LossType loss = network.chain.loss();
   const bool has_probabilities = loss == LossType::cross_entropy || loss == LossType::binary_cross_entropy;
+  if (network.chain.has_deviations()) return "targets and their standard deviations";
   return has_probabilities ? "probabilities" : "targets";
 }
 
@@ -116,9 +143,10 @@ struct Ensemble::Parts {
   explicit Parts(std::vector<Model> its_members)
       : members(std::move(its_members)),
         piece(smallest_piece(members)),
-        memory("ensemble", EnsembleTensors(piece, members.front().outputs(), nullptr).pieces.bytes()),
-        tensors(piece, members.front().outputs(), memory.data()) {}
+        memory("ensemble", EnsembleTensors(piece, chain(), nullptr).pieces.bytes()),
+        tensors(piece, chain(), memory.data()) {}
 
+  [[nodiscard]] const Chain& chain() const { return members.front().parts_->chain(); }
   static std::int64_t smallest_piece(const std::vector<Model>& members) {
     std::int64_t piece = members.front().samples_per_piece();
     for (const Model& member : members) piece = std::min(piece, member.samples_per_piece());
@@ -153,16 +181,16 @@ InferenceBytes Ensemble::memory_of(const std::vector<std::string>& paths, const 
   require_members(paths);
   InferenceBytes bytes;
   std::int64_t piece = 0;
-  std::int64_t outputs = 0;
+  std::size_t own = 0;
   for (const std::string& path : paths) {
     const ModelPlan plan(path, options);
     bytes.weights += plan.bytes.weights;
     bytes.statistics += plan.bytes.statistics;
     bytes.workspace += plan.bytes.workspace;
     piece = piece == 0 ? plan.piece : std::min(piece, plan.piece);
-    outputs = std::max(outputs, plan.opened.network.chain.outputs());
+    own = EnsembleTensors(piece, plan.opened.network.chain, nullptr).pieces.bytes();
   }
-  bytes.workspace += EnsembleTensors(piece, outputs, nullptr).pieces.bytes();
+  bytes.workspace += own;
   return bytes;
 }
 
@@ -206,12 +234,16 @@ void Ensemble::infer(const Execution& exec, const ConstArray& x, const Array& me
   for (std::int64_t from = 0; from < in.count; from += parts_->piece) {
     const std::int64_t count = std::min(parts_->piece, in.count - from);
     const Tensor values = parts_->tensors.values.row_range(0, count);
-    ArraySamples rows = array_of_rows(values);
-    rows.on_device = !memory_is_host;
+    const ArraySamples rows = rows_of_kernels(values);
+    const bool has_deviations = parts_->chain().has_deviations();
+    const Tensor deviation_rows = has_deviations ? parts_->tensors.deviations.row_range(0, count) : Tensor();
+    const ArraySamples spread = has_deviations ? rows_of_kernels(deviation_rows) : ArraySamples();
     const OutputMoments& moments = parts_->tensors.moments;
     for (std::size_t i = 0; i < parts_->members.size(); ++i) {
-      parts_->members[i].parts_->infer(call.on(), in, from, count, rows, 0, units);
+      parts_->members[i].parts_->infer(call.on(), in, from, count, rows, 0, units,
+                                       {.deviation = has_deviations ? &spread : nullptr});
       add_member(call.on(), values, i, moments);
+      if (has_deviations) add_variances(call.on(), deviation_rows, i, moments);
     }
     write_mean(call.on(), moments, values);
     first.write_floats(call.on(), values, means, from);

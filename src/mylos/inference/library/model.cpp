@@ -38,22 +38,24 @@ void require_known(const Model::Parts& parts, bool wants_distances, const InputC
   }
 }
 
+void require_deviations(const Model::Parts& parts) {
+  if (parts.chain().has_deviations()) return;
+  fail_input(ErrorId::bad_call,
+             "{} has no standard deviations: its model.loss is \"{}\"; \"gaussian\" computes them",
+             parts.network().path, name_of(parts.chain().loss()));
+}
+
 /// Throws Error unless the file has what is to be written.
 void require_uncertainty(const Model::Parts& parts, const UncertainArrays& wanted) {
-  const std::string& path = parts.network().path;
   if (!wanted.deviation && !wanted.lower && !wanted.upper)
     fail_input(ErrorId::bad_call,
                "infer_uncertain: neither deviations nor bounds are asked for; use infer()");
-  if (wanted.deviation && !parts.chain().has_deviations()) {
-    fail_input(ErrorId::missing_dataset,
-               "{}: predicts no standard deviations, as networks of model.loss = \"gaussian\" do", path);
-  }
-  if ((wanted.lower || wanted.upper) && !parts.network().calibration) {
-    fail_input(ErrorId::missing_dataset,
-               "{}: has no calibration, by which bounds are computed (/calibration); `mylos calibrate RUN` "
-               "writes a model file with one",
-               path);
-  }
+  if (wanted.deviation) require_deviations(parts);
+  if (parts.network().calibration || (!wanted.lower && !wanted.upper)) return;
+  fail_input(ErrorId::missing_dataset,
+             "{}: has no calibration, by which bounds are computed (/calibration); `mylos calibrate RUN` "
+             "writes a model file with one",
+             parts.network().path);
 }
 
 }  // namespace
@@ -102,20 +104,27 @@ Model Model::clone() const {
 }
 
 void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Units units) {
-  const CallOfThread call(exec, parts_->alone, "Model::infer");
-  ArraySamples in = samples_of(x, parts_->inputs());
-  ArraySamples out = samples_of(y, parts_->outputs());
-  match_samples(in, out);
-  parts_->infer(call.on(), in, 0, in.count, out, 0, units);
+  run(exec, "Model::infer", x, {.mean = y}, units);
+}
+
+void Model::infer_with_deviations(const Execution& exec, const ConstArray& x, const Array& y,
+                                  const Array& deviations, Units units) {
+  require_deviations(*parts_);
+  run(exec, "Model::infer_with_deviations", x, {.mean = y, .deviation = deviations}, units);
 }
 
 void Model::infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y) {
-  const CallOfThread call(exec, parts_->alone, "Model::infer_uncertain");
   require_uncertainty(*parts_, y);
+  run(exec, "Model::infer_uncertain", x, y, Units::data);
+}
+
+void Model::run(const Execution& exec, const char* call, const ConstArray& x, const UncertainArrays& y,
+                Units units) {
+  const CallOfThread thread(exec, parts_->alone, call);
   constexpr std::size_t count = 4;
-  const Array* const given[count] = {&y.mean, y.deviation ? &*y.deviation : nullptr,
-                                     y.lower ? &*y.lower : nullptr, y.upper ? &*y.upper : nullptr};
-  const char* const names[count] = {"mean", "deviation", "lower", "upper"};
+  const auto address = [](const std::optional<Array>& array) { return array ? &*array : nullptr; };
+  const Array* const given[count] = {&y.mean, address(y.deviation), address(y.lower), address(y.upper)};
+  const char* const names[count] = {"y", "deviations", "lower", "upper"};
   ArraySamples in = samples_of(x, parts_->inputs());
   ArraySamples out[count];
   for (std::size_t i = 0; i < count; ++i) {
@@ -127,7 +136,7 @@ void Model::infer_uncertain(const Execution& exec, const ConstArray& x, const Un
     }
   }
   const auto wanted = [&](std::size_t i) { return given[i] == nullptr ? nullptr : &out[i]; };
-  parts_->infer_uncertain(call.on(), in, out[0], {wanted(1), wanted(2), wanted(3)});
+  parts_->infer(thread.on(), in, 0, in.count, out[0], 0, units, {wanted(1), wanted(2), wanted(3)});
 }
 
 bool Model::has_deviations() const {

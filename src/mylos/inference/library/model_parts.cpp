@@ -23,10 +23,6 @@ bool has_probabilities(const Chain& chain) {
   return chain.loss() == LossType::cross_entropy || chain.loss() == LossType::binary_cross_entropy;
 }
 
-bool has_uncertainty(const StoredNetwork& network) {
-  return network.calibration.has_value() || network.chain.has_deviations();
-}
-
 /// The host memory through which arrays of the host go to a device and back, in floats.
 std::size_t staging_values(const Chain& chain, std::int64_t samples) {
   return memory_is_host ? 0 : static_cast<std::size_t>(samples * std::max(chain.inputs(), chain.outputs()));
@@ -96,9 +92,10 @@ PieceTensors::PieceTensors(const OpenedNetwork& opened, std::int64_t samples, vo
     outputs = pieces.take_tensor(DType::fp32, samples, chain.outputs());
   if (!memory_is_host) staged_inputs = pieces.take_tensor(DType::fp32, samples, chain.inputs());
   if (opened.inputs.statistics.has_distance()) distances = pieces.take_tensor(DType::fp32, samples, 1);
-  if (has_uncertainty(opened.network)) {
-    for (Tensor* tensor : {&means, &deviations, &bounds})
-      *tensor = pieces.take_tensor(DType::fp32, samples, chain.outputs());
+  if (opened.network.calibration) {
+    means = pieces.take_tensor(DType::fp32, samples, chain.outputs());
+    bounds = pieces.take_tensor(DType::fp32, samples, chain.outputs());
+    if (chain.has_deviations()) deviations = pieces.take_tensor(DType::fp32, samples, chain.outputs());
   }
   flags = memory_is_host ? nullptr : pieces.take<std::uint8_t>(samples);
 }
@@ -206,41 +203,20 @@ void Model::Parts::write_probabilities(const Execution& exec, const ConstTensor&
   }
 }
 
-void Model::Parts::write_piece(const Execution& exec, const ConstTensor& found, Units units,
-                               const ArraySamples& y, std::int64_t first) {
-  if (units == Units::data && has_probabilities(chain())) return write_probabilities(exec, found, y, first);
-  const ScalingTable scaling = units == Units::data ? shared->scaling.targets() : ScalingTable{};
+void Model::Parts::write_values(const Execution& exec, const ConstTensor& found, const ScalingTable& scaling,
+                                const ArraySamples& y, std::int64_t first) {
   if (memory_is_host || y.on_device) return write_samples(exec, found, scaling, y, first);
   const Tensor floats = tensors.outputs.row_range(0, found.rows());
   write_samples(exec, found, scaling, array_of_rows(floats), 0);
   write_floats(exec, floats, y, first);
 }
 
-void Model::Parts::infer(const Execution& exec, const ArraySamples& x, std::int64_t first, std::int64_t count,
-                         const ArraySamples& y, std::int64_t to, Units units) {
-  const ScalingTable scaling = units == Units::data ? shared->scaling.inputs() : ScalingTable{};
-  infer_in_pieces(
-      {exec, *engines, pass}, count, shared->piece,
-      [&](std::int64_t from, std::int64_t samples) {
-        return read_piece(exec, x, scaling, first + from, samples);
-      },
-      [&](std::int64_t from, const ConstTensor& found) { write_piece(exec, found, units, y, to + from); });
-}
-
-/// Means pass through floats, whatever the array, as do deviations and bounds.
-void Model::Parts::write_uncertain(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
-                                   const UncertainSamples& more, std::int64_t first) {
-  const std::int64_t rows = found.rows();
-  const Tensor means = tensors.means.row_range(0, rows);
-  const Tensor deviations = tensors.deviations.row_range(0, rows);
+/// The bounds of `means`, which are in data units.
+void Model::Parts::write_bounds(const Execution& exec, const Tensor& means, const UncertainSamples& more,
+                                std::int64_t first) {
+  const std::int64_t rows = means.rows();
+  const Tensor deviations = chain().has_deviations() ? tensors.deviations.row_range(0, rows) : Tensor();
   const Tensor bounds = tensors.bounds.row_range(0, rows);
-  write_samples(exec, found, shared->scaling.targets(), array_of_rows(means), 0);
-  write_floats(exec, means, y, first);
-  if (chain().has_deviations()) {
-    const StepContext step{.exec = exec, .engines = *engines, .training = false};
-    unscale_deviations(exec, pass.head_deviations(step, 0, rows), shared->scaling.targets(), deviations);
-  }
-  if (more.deviation != nullptr) write_floats(exec, deviations, *more.deviation, first);
   for (const auto& [side, to] :
        {std::pair{BoundTables::Side::lower, more.lower}, std::pair{BoundTables::Side::upper, more.upper}}) {
     if (to == nullptr) continue;
@@ -249,14 +225,41 @@ void Model::Parts::write_uncertain(const Execution& exec, const ConstTensor& fou
   }
 }
 
-void Model::Parts::infer_uncertain(const Execution& exec, const ArraySamples& x, const ArraySamples& y,
-                                   const UncertainSamples& more) {
+void Model::Parts::write_piece(const Execution& exec, const ConstTensor& found, Units units,
+                               const ArraySamples& y, const UncertainSamples& more, std::int64_t first) {
+  const bool in_data_units = units == Units::data;
+  const ScalingTable scaling = in_data_units ? shared->scaling.targets() : ScalingTable{};
+  if (in_data_units && has_probabilities(chain()))
+    write_probabilities(exec, found, y, first);
+  else
+    write_values(exec, found, scaling, y, first);
+  const bool has_bounds = more.lower != nullptr || more.upper != nullptr;
+  const Tensor means = has_bounds ? tensors.means.row_range(0, found.rows()) : Tensor();
+  if (has_bounds) write_samples(exec, found, scaling, array_of_rows(means), 0);
+  if (chain().has_deviations() && (has_bounds || more.deviation != nullptr)) {
+    const StepContext step{.exec = exec, .engines = *engines, .training = false};
+    const ConstTensor deviations = pass.head_deviations(step, 0, found.rows());
+    const ScalingTable of_deviations = in_data_units ? shared->scaling.deviations() : ScalingTable{};
+    if (more.deviation != nullptr) write_values(exec, deviations, of_deviations, *more.deviation, first);
+    if (has_bounds) {
+      write_samples(exec, deviations, of_deviations,
+                    array_of_rows(tensors.deviations.row_range(0, found.rows())), 0);
+    }
+  }
+  if (has_bounds) write_bounds(exec, means, more, first);
+}
+
+void Model::Parts::infer(const Execution& exec, const ArraySamples& x, std::int64_t first, std::int64_t count,
+                         const ArraySamples& y, std::int64_t to, Units units, const UncertainSamples& more) {
+  const ScalingTable scaling = units == Units::data ? shared->scaling.inputs() : ScalingTable{};
   infer_in_pieces(
-      {exec, *engines, pass}, x.count, shared->piece,
-      [&](std::int64_t first, std::int64_t count) {
-        return read_piece(exec, x, shared->scaling.inputs(), first, count);
+      {exec, *engines, pass}, count, shared->piece,
+      [&](std::int64_t from, std::int64_t samples) {
+        return read_piece(exec, x, scaling, first + from, samples);
       },
-      [&](std::int64_t first, const ConstTensor& found) { write_uncertain(exec, found, y, more, first); });
+      [&](std::int64_t from, const ConstTensor& found) {
+        write_piece(exec, found, units, y, more, to + from);
+      });
 }
 
 void Model::Parts::check(const Execution& exec, const ArraySamples& x, const ArraySamples& flags,

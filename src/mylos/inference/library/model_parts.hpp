@@ -16,7 +16,7 @@
 #include "mylos/inference/arrays/scaling_arrays.hpp"
 #include "mylos/inference/compute_weights.hpp"
 #include "mylos/inference/inference_model.hpp"
-#include "mylos/inference/library/uncertain_outputs.hpp"
+#include "mylos/inference/library/output_bounds.hpp"
 #include "mylos/inference/model.hpp"
 #include "mylos/inference/packed_weights.hpp"
 #include "mylos/inference/stored_network.hpp"
@@ -39,12 +39,11 @@ struct PieceTensors {
   PieceTensors(const OpenedNetwork& opened, std::int64_t samples, void* memory);
 
   Pieces pieces;
-  Tensor inputs, outputs;  // as the network reads them; as floats
-  Tensor staged_inputs;    // of an array in the host's memory
-  Tensor distances;        // of inputs, where the file has statistics for them
-  // In data units, where the file has a calibration or the network predicts deviations.
-  Tensor means, deviations, bounds;
-  std::uint8_t* flags;  // of an array in the host's memory, on a device
+  Tensor inputs, outputs;            // as the network reads them; as floats
+  Tensor staged_inputs;              // of an array in the host's memory
+  Tensor distances;                  // of inputs, where the file has statistics for them
+  Tensor means, deviations, bounds;  // in data units, where the file has a calibration
+  std::uint8_t* flags;               // of an array in the host's memory, on a device
 };
 
 /// What clones share. Nothing changes it after the weights have been read.
@@ -82,12 +81,10 @@ struct Model::Parts {
   [[nodiscard]] SampleFormat inputs() const;
   [[nodiscard]] SampleFormat outputs(const char* name = "y") const;
 
-  /// Computes samples [first, first + count) of `x`, and writes them to `y` from sample `to` on.
+  /// Computes samples [first, first + count) of `x`, and writes them to `y` and `more` from sample `to` on.
+  /// Bounds are in data units alone.
   void infer(const Execution& exec, const ArraySamples& x, std::int64_t first, std::int64_t count,
-             const ArraySamples& y, std::int64_t to, Units units);
-  /// Computes all samples in data units, with what `more` asks for and the file has.
-  void infer_uncertain(const Execution& exec, const ArraySamples& x, const ArraySamples& y,
-                       const UncertainSamples& more);
+             const ArraySamples& y, std::int64_t to, Units units, const UncertainSamples& more = {});
   /// Flags all samples. `distances`: null if they are not wanted.
   void check(const Execution& exec, const ArraySamples& x, const ArraySamples& flags,
              const ArraySamples* distances, const InputCheck& check);
@@ -110,9 +107,11 @@ struct Model::Parts {
                                        const ScalingTable& scaling, std::int64_t first, std::int64_t count);
   void stage_inputs(const Execution& exec, const ArraySamples& x, std::int64_t first, const Tensor& staged);
   void write_piece(const Execution& exec, const ConstTensor& found, Units units, const ArraySamples& y,
-                   std::int64_t first);
-  void write_uncertain(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
-                       const UncertainSamples& more, std::int64_t first);
+                   const UncertainSamples& more, std::int64_t first);
+  void write_values(const Execution& exec, const ConstTensor& found, const ScalingTable& scaling,
+                    const ArraySamples& y, std::int64_t first);
+  void write_bounds(const Execution& exec, const Tensor& means, const UncertainSamples& more,
+                    std::int64_t first);
   void write_probabilities(const Execution& exec, const ConstTensor& found, const ArraySamples& y,
                            std::int64_t first);
   void copy_to_host(const Execution& exec, const Tensor& floats);

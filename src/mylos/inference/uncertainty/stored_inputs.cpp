@@ -11,7 +11,7 @@
 namespace mylos {
 namespace {
 
-constexpr const char* group = "/inputs";
+constexpr const char* inputs_group = "/inputs";
 constexpr const char* mean_path = "/inputs/mean";
 
 void add_values(CheckpointState& state, InputStatistics& statistics) {
@@ -25,7 +25,7 @@ void add_values(CheckpointState& state, InputStatistics& statistics) {
 }
 
 [[noreturn]] void fail_damaged(const CheckpointReader& reader, const std::string& what) {
-  fail_input(ErrorId::damaged, "{}: {} {}", reader.path(), group, what);
+  fail_input(ErrorId::damaged, "{}: {} {}", reader.path(), inputs_group, what);
 }
 
 void require_numbers(const CheckpointReader& reader, const InputStatistics& statistics) {
@@ -77,7 +77,7 @@ KnownInputs read_input_statistics(const CheckpointReader& reader, const InputRan
     statistics.minimum = range.minimum;
     statistics.maximum = range.maximum;
   }
-  if (!reader.exists(group)) return known;
+  if (!reader.exists(inputs_group)) return known;
   run_on_all(reader.ranks(), [&] { make_room(reader, statistics, shape); });
   CheckpointState state;
   add_values(state, statistics);

@@ -329,8 +329,8 @@ Chain make_network(const ModelOptions& model, const PrecisionOptions& precision,
   if (model.chain.empty())
     fail_input(ErrorId::missing_key, "model.type = \"chain\" needs at least one [[model.layers]]");
   NetworkBuilder builder(model, precision, seed, accumulates, input_gradients);
-  const std::optional<std::size_t> output =
-      outputs_per_target(model.loss) > 1 ? std::optional(output_layer(model.chain)) : std::nullopt;
+  const std::size_t output =
+      outputs_per_target(model.loss) > 1 ? output_layer(model.chain) : model.chain.size();  // none is special
   for (std::size_t i = 0; i < model.chain.size(); ++i) {
     const LayerOptions& layer = model.chain[i];
     const std::string name = layer_name(model.chain, i);

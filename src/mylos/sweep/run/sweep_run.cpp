@@ -12,6 +12,7 @@
 #include "mylos/base/device/seconds_since.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
+#include "mylos/train/start/shared_folder.hpp"
 
 namespace mylos {
 namespace {
@@ -98,6 +99,7 @@ std::unique_ptr<FolderLock> take_sweep_folder(const Sweep& sweep, RankGroup& all
     describe(sweep);
     Journal(sweep.folder(), sweep.members(), sweep.description().rungs.size()).begin();
   });
+  require_shared_folder(all, sweep.folder());
   return lock;
 }
 
@@ -135,9 +137,9 @@ ExitCode leave_sweep_folder(const Sweep& sweep) {
   if (has_value || rows.empty()) return ExitCode::done;
   const auto failed =
       std::find_if(rows.begin(), rows.end(), [](const MemberRow& row) { return !row.cause.empty(); });
+  const std::string cause = failed == rows.end() ? "" : failed->cause.substr(0, failed->cause.rfind(" ["));
   fail_run(ErrorId::not_measured, "{}: none of the {} members has a value of {}{}", sweep.folder(),
-           rows.size(), sweep.description().metric,
-           failed == rows.end() ? "" : "; the first cause: " + failed->cause);
+           rows.size(), sweep.description().metric, cause.empty() ? "" : "; the first cause: " + cause);
 }
 
 }  // namespace mylos

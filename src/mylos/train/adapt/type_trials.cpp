@@ -196,8 +196,8 @@ std::vector<TrialResult> run_type_trials(const TrialSubject& subject,
   std::vector<Turn> turns;
   for (const TrialSetting& setting : settings) turns.push_back({.result = {.setting = setting}});
   // Measured once: the process grows with each trial, and all settings must have the same room.
-  const MemoryProblem start =
-      shared_problem(subject.network, subject.engines, subject.communicator.ranks(), &subject.data);
+  const MemoryProblem start = shared_problem(subject.network, subject.engines, subject.communicator.ranks(),
+                                             &subject.data, subject.share);
   for (int round = 0; round < limits.rounds; ++round) {
     for (Turn& turn : turns) visit(subject, start, limits, round, turn);
     std::reverse(turns.begin(), turns.end());

@@ -17,6 +17,7 @@
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/rates/product_rate.hpp"
+#include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/start/initial_weights.hpp"
 #include "mylos/train/step/network_plan.hpp"
 
@@ -78,8 +79,9 @@ struct TrialSubject {
   const Normalizer& normalizer;
   Communicator& communicator;
   Engines engines;
-  std::int64_t run_steps = 0;         // length of the learning-rate schedule
-  InitialWeights* initial = nullptr;  // initial weights of the run; null: drawn at random
+  std::int64_t run_steps = 0;           // length of the learning-rate schedule
+  InitialWeights* initial = nullptr;    // initial weights of the run; null: drawn at random
+  std::optional<NodeShare> share = {};  // where other runs use the same nodes
 };
 
 /// Runs the trials. All ranks must call it; results are the same on each, in the order of `settings`. A

@@ -6,37 +6,13 @@
 #include <optional>
 #include <vector>
 
-#include "mylos/base/numbers/exact_sum.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/train/evaluation/crps.hpp"
 #include "mylos/train/evaluation/field_measures.hpp"
+#include "mylos/train/evaluation/judged_sums.hpp"
 
 namespace mylos {
-namespace {
-
-/// Sums over batches and ranks. They are exact, so the result does not depend on which rank has which batch.
-struct JudgedSums {
-  ExactSum loss;
-  double not_finite = 0;  // sum of the losses that are not
-  std::int64_t correct = 0;
-};
-
-void move_into(const Execution& exec, LossSums* batch, JudgedSums* sums) {
-  Kokkos::parallel_for(
-      "add batch", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
-        if (Kokkos::isfinite(batch->loss)) {
-          sums->loss.add(batch->loss);
-        } else {
-          sums->not_finite += batch->loss;
-        }
-        sums->correct += batch->correct;
-        *batch = LossSums{};
-      });
-}
-
-}  // namespace
-
 Judged judged_by(const Chain& chain) {
   if (chain.loss() != LossType::cross_entropy) return Judged::targets;
   return chain.input_type() == DType::int32 ? Judged::tokens : Judged::classes;
@@ -54,10 +30,8 @@ std::size_t evaluation_bytes(const Chain& chain, std::int64_t samples, std::span
 Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, Communicator& communicator,
                     EvaluationPass& pass, std::span<const Measure> wanted, const ObserveBatch& observe,
                     const ColumnScaling& targets) {
-  struct Part {
-    JudgedSums sums;
-    std::int64_t rows = 0;
-  } own;
+  JudgedSums own;
+  std::int64_t rows = 0;
   const Chain& chain = context.model.chain();
   RankGroup& ranks = communicator.ranks();
   std::optional<Measures> measures;
@@ -97,17 +71,15 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
       truth.classes = context.classes;
       context.model.loss(step, truth, batch_sums.data());
       move_into(context.exec, batch_sums.data(), sums.data());
-      own.rows += batch.rows;
+      rows += batch.rows;
     };
     pass.rewind();
     while (run_next_batch(context, staging, pass, judge)) {
     }
     context.exec.fence("evaluation");
-    Kokkos::deep_copy(Kokkos::View<JudgedSums, Kokkos::HostSpace>(&own.sums), sums);
+    Kokkos::deep_copy(Kokkos::View<JudgedSums, Kokkos::HostSpace>(&own), sums);
   });
 
-  std::vector<Part> all(static_cast<std::size_t>(ranks.size()));
-  ranks.all_gather(&own, all.data(), sizeof(own));
   measures->add_up(ranks);
   if (fields) fields->add_up(ranks);
   if (crps) crps->add_up(ranks);
@@ -121,15 +93,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
     if (measure == Measure::relative_h1) result.relative_h1 = fields->relative_h1();
     if (measure == Measure::crps) result.crps = crps->value();
   }
-  JudgedSums total;
-  for (const Part& part : all) {
-    result.count += part.rows;
-    total.loss.add(part.sums.loss);
-    total.not_finite += part.sums.not_finite;
-    total.correct += part.sums.correct;
-  }
-  result.loss = (total.loss.value() + total.not_finite) / static_cast<double>(result.count);
-  result.accuracy = static_cast<double>(total.correct) / static_cast<double>(result.count);
+  set_judged(ranks, own, rows, result);
   return result;
 }
 

@@ -176,7 +176,8 @@ std::string table_of(const RunSummary& summary) {
   row("memory plan", summary.memory_plan);
   row("memory budget", format_bytes(summary.budget_bytes) + " per rank");
   row(memory_is_host ? "peak memory per rank" : "device memory", describe_memory(summary));
-  if (const auto saved = saved_bytes(summary); saved && std::abs(*saved) > static_cast<std::int64_t>(start_spread))
+  if (const auto saved = saved_bytes(summary);
+      saved && std::abs(*saved) > static_cast<std::int64_t>(start_spread))
     row("estimated savings", describe_savings(summary, *saved));
   row("run folder", summary.folder);
   return table;

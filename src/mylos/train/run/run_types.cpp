@@ -46,7 +46,8 @@ Amendment RunStart::try_types() {
   }
   line(fmt::format("precision.adapt: comparing {} by {} steps of each", fmt::join(names, ", "),
                    adaptation.steps));
-  const MemoryProblem before = shared_problem(parts.network, *parts.engines, ranks(), data.get());
+  const MemoryProblem before =
+      shared_problem(parts.network, *parts.engines, ranks(), data.get(), request.node_share);
   place_before_trials_ = before.place;
   budget_before_trials_ = before.budget;
   StopSources sources = request.stop;
@@ -61,7 +62,7 @@ Amendment RunStart::try_types() {
   };
   const std::vector<TrialResult> results = run_type_trials(
       {parts.network, *data, normalizer, *parts.communicator, *parts.engines, steps,
-       initial ? &*initial : nullptr},
+       initial ? &*initial : nullptr, request.node_share},
       settings, {.steps = adaptation.steps, .timed_steps = timed_steps, .rounds = rounds, .progress = go_on});
   const TypeChoice choice =
       choose_type(results, {.loss_gap = adaptation.loss_gap, .least_gain = adaptation.least_gain});

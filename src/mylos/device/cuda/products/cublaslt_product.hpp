@@ -23,17 +23,6 @@ inline bool can_multiply_by_gelu(const GemmProblem& problem) {
          problem.n % epilogue_columns == 0 && !problem.bias && !problem.accumulate && !problem.relu;
 }
 
-/// Returns the bytes of the new row sums, if old ones are added to. They follow the library's workspace.
-inline std::size_t row_sum_bytes(const GemmProblem& problem) {
-  return aligned_bytes(static_cast<std::size_t>(problem.m) * sizeof(float));
-}
-
-/// Returns true if the library can sum rows in dW = dyᵀ·x: its second operand is then dy, and k is the length
-/// of the sums.
-inline bool can_sum_rows(const GemmProblem& problem) {
-  return problem.transpose_a && !problem.transpose_b && !problem.bias;
-}
-
 /// Wraps the library's type, which is an unnamed struct: nvcc 13.0 fails on a vector of it.
 struct Algorithm {
   cublasLtMatmulAlgo_t value;
@@ -69,7 +58,7 @@ inline std::vector<std::string> algorithm_names(cublasLtHandle_t handle, const G
   return names;
 }
 
-/// Returns the address of row_sum_bytes().
+/// Returns the address of the new row sums, which follow the library's workspace.
 inline void* new_sums(void* workspace) {
   return static_cast<std::byte*>(workspace) + library_workspace_bytes;
 }
@@ -98,8 +87,8 @@ class Product {
       add_attempts(handle, execution, way, preferred, workspace);
   }
 
-  [[nodiscard]] bool is_for(const GemmBatch& batch, const ProductAlignments& alignments) const {
-    return batch_ == batch && alignments_ == alignments;
+  [[nodiscard]] bool is_for(const GemmBatch& batch, const GemmOperands& operands) const {
+    return batch_ == batch && alignments_ == alignments_of(batch, operands);
   }
 
   /// Runs the first way that the library does not refuse; the next run starts with that way. Returns `kokkos`

@@ -20,18 +20,6 @@ inline bool can_multiply_by_gelu(const GemmProblem& problem) {
          !problem.bias && !problem.accumulate && !problem.relu;
 }
 
-/// Returns the bytes of the new row sums, if old ones are added to. They follow the workspaces of the library
-/// and of trials.
-inline std::size_t row_sum_bytes(const GemmProblem& problem) {
-  return aligned_bytes(static_cast<std::size_t>(problem.m) * sizeof(float));
-}
-
-/// Returns true if the library can sum rows in dW = dyᵀ·x: its second operand is then dy, and k is the length
-/// of the sums.
-inline bool can_sum_rows(const GemmProblem& problem) {
-  return problem.transpose_a && !problem.transpose_b && !problem.bias;
-}
-
 using Algorithms = std::vector<hipblasLtMatmulAlgo_t>;
 
 /// Returns the algorithms, the best first according to the library; none if it does not support the GEMM.
@@ -65,7 +53,7 @@ inline std::vector<std::string> algorithm_names(hipblasLtHandle_t handle, const 
   return names;
 }
 
-/// Returns the address of row_sum_bytes().
+/// Returns the address of the new row sums, which follow the workspaces of the library and of trials.
 inline void* new_sums(void* workspace) {
   return static_cast<std::byte*>(workspace) + library_workspace_bytes + trial_bytes;
 }
@@ -75,7 +63,7 @@ class Product {
  public:
   /// `preferred`: the name of the algorithm that is tried first, if the library offers it for this batch.
   Product(hipblasLtHandle_t handle, const Execution& execution, const GemmBatch& batch,
-          const GemmOperands& operands, void* workspace, std::string_view preferred)
+          const GemmOperands& operands, void* workspace, std::string_view preferred, RowSums row_sums)
       : batch_(batch) {
     const GemmProblem& problem = batch.one;
     const LibraryProduct product = library_product(problem);
@@ -88,11 +76,13 @@ class Product {
     if (problem.row_sums)
       with_epilogue_ = describe_with(HIPBLASLT_EPILOGUE_BGRADB, product, problem.c, operands.row_sums);
     if (problem.gelu_derivative) with_epilogue_ = describe_with_gelu(product, problem, operands.gelu_input);
-    for (const ProductWay way : ways_of(problem, RowSums::separate))
+    for (const ProductWay way : ways_of(problem, row_sums))
       add_attempts(handle, execution, way, workspace, preferred);
   }
 
-  [[nodiscard]] bool is_for(const GemmBatch& batch) const { return batch_ == batch; }
+  [[nodiscard]] bool is_for(const GemmBatch& batch, const GemmOperands& /*operands*/) const {
+    return batch_ == batch;
+  }
 
   /// Runs the first way that the library does not refuse; the next run starts with that way. Returns `kokkos`
   /// if no way is left; then nothing was run.

@@ -79,7 +79,7 @@ void RunCheckpoints::after_step(RunContext& run, LastStep& /*step*/) {
   if (run.next) return;  // the next segment starts from an older checkpoint
   std::optional<CheckpointOutcome> outcome;
   if (piece_writer_ && piece_writer_->is_poll_due()) {
-    const Quiesced quiet = run.quiesce();
+    [[maybe_unused]] const Quiesced quiet = run.quiesce();
     outcome = piece_writer_->poll();
   }
   if (writer_) outcome = writer_->take();

@@ -1,4 +1,4 @@
-// Standard deviations and bounds of a piece of outputs, in data units, where kernels run.
+// The bounds of a piece of outputs, in data units, where kernels run.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/pieces.hpp"
-#include "mylos/inference/arrays/sample_transfer.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/inference/uncertainty/calibration.hpp"
 
 namespace mylos {
@@ -29,9 +29,5 @@ class BoundTables {
   std::int64_t count_ = 0;
   bool is_scaled_ = false;
 };
-
-/// Turns standard deviations of the units of training into those of the targets: deviation / scale.
-void unscale_deviations(const Execution& exec, const ConstTensor& from, const ScalingTable& targets,
-                        const Tensor& to);
 
 }  // namespace mylos

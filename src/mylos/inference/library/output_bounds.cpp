@@ -1,4 +1,4 @@
-#include "mylos/inference/library/uncertain_outputs.hpp"
+#include "mylos/inference/library/output_bounds.hpp"
 
 #include "mylos/inference/arrays/scaling_arrays.hpp"
 #include "mylos/kernels/launch/launch.hpp"
@@ -32,19 +32,6 @@ void BoundTables::write(const Execution& exec, Side side, const Tensor& means, c
       exec, "bounds", means.size(), KOKKOS_LAMBDA(std::int64_t i) {
         const double scale = deviation == nullptr ? 1 : static_cast<double>(deviation[i]);
         bound[i] = static_cast<float>(static_cast<double>(mean[i]) + sign * (quantiles[i % count] * scale));
-      });
-}
-
-void unscale_deviations(const Execution& exec, const ConstTensor& from, const ScalingTable& targets,
-                        const Tensor& to) {
-  const float* const deviation = from.as<float>();
-  const double* const scale = targets.scale;
-  const std::int64_t columns = from.columns();
-  auto* const result = to.as<float>();
-  for_each_element(
-      exec, "unscale_sd", from.size(), KOKKOS_LAMBDA(std::int64_t i) {
-        const auto value = static_cast<double>(deviation[i]);
-        result[i] = static_cast<float>(scale == nullptr ? value : value / scale[i % columns]);
       });
 }
 

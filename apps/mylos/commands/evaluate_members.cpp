@@ -1,0 +1,60 @@
+// mylos eval --ensemble CKPT CKPT ..., and mylos eval --mc-dropout N CKPT: the loss and the measures of the
+// mean of several predictions, and how well their standard deviation holds.
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "commands/data_split.hpp"
+#include "commands/stated_uncertainty.hpp"
+#include "commands/uncertain_model.hpp"
+#include "launch/standard_output.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/inference/trained_samples.hpp"
+#include "mylos/train/evaluation/mean_evaluation.hpp"
+#include "tables/measure_lines.hpp"
+#include "tables/uncertainty_report.hpp"
+
+namespace mylos::app {
+
+ExitCode evaluate_members(const EvaluateArguments& arguments) {
+  const DataSplit split{arguments.split, arguments.data};
+  const DataPart part = part_of(split);
+  const UncertainModel model = open_uncertain_model(
+      arguments.checkpoint, arguments.members.more, arguments.members,
+      {.choose = [&](DataOptions& data) { choose_split(data, split, arguments.checkpoint.path); },
+       .check =
+           [&](const TrainedNetwork& opened) {
+             if (opened.data) require_part(*opened.data, part);
+           }},
+      part);
+  const TrainedModel& trained = *model.trained;
+  const TrainedNetwork& network = trained.network;
+  Communicator& communicator = *trained.communicator;
+  const std::vector<Measure> measures = measures_of(arguments.metrics);
+  run_on_all(communicator.ranks(), [&] { require_measured(network.path, measures, model.chain); });
+  TargetShape shape = target_shape(model.chain);
+  shape.has_deviations = is_of_numbers(model.chain.loss());
+  StatedUncertainty uncertainty(shape, network, false);
+  const auto observe = [&](const UncertainBatch& batch) {
+    if (uncertainty.any()) uncertainty.add(batch.mean, batch.deviation, batch.targets);
+  };
+  const Evaluation result = evaluate_mean(
+      Quiesced::without_trainer(communicator, *trained.execution), *trained.execution, *trained.engines,
+      communicator, network.deck.options, *model.pass, measures, network.normalizer.targets, observe);
+  const UncertaintyResult sure = uncertainty.result(communicator.ranks());
+  const std::string outside =
+      describe_outside(communicator.ranks(), network, model.pass->outside_range(), part);
+  const Output output = standard_output(communicator.rank());
+  for (const std::string& note : network.notes) output.line(note);
+  output.line(fmt::format("{}{} on {}: mean: {}", model.name,
+                          arguments.checkpoint.average ? ", averages of weights," : "", network.data->path(),
+                          describe(Evaluation{.judged = result.judged,
+                                              .count = result.count,
+                                              .loss = result.loss,
+                                              .accuracy = result.accuracy})));
+  if (!outside.empty()) output.line(outside);
+  print_measures(output, arguments.metrics, result, network);
+  for (const std::string& line : uncertainty_lines(sure, network.target_names)) output.line(line);
+  return ExitCode::done;
+}
+
+}  // namespace mylos::app

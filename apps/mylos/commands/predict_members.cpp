@@ -1,0 +1,76 @@
+// mylos predict --ensemble CKPT CKPT ... IN OUT, and mylos predict --mc-dropout N CKPT IN OUT: writes mean
+// and standard deviation of the outputs of several networks, or of one with several dropout masks.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "commands.hpp"
+#include "commands/prediction_writer.hpp"
+#include "commands/uncertain_model.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/inference/trained_samples.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
+
+namespace mylos::app {
+namespace {
+
+/// Of an ensemble the last two words are input and output: returns the arguments with these in their places.
+PredictArguments in_places(PredictArguments arguments) {
+  if (!arguments.members.ensemble) return arguments;
+  std::vector<std::string>& more = arguments.members.more;
+  more.insert(more.begin(), {arguments.input, arguments.output});
+  arguments.output = more.back();
+  more.pop_back();
+  arguments.input = more.back();
+  more.pop_back();
+  return arguments;
+}
+
+}  // namespace
+
+ExitCode predict_members(const PredictArguments& given) {
+  const PredictArguments arguments = in_places(given);
+  const UncertainModel model = open_uncertain_model(
+      arguments.checkpoint, arguments.members.more, arguments.members,
+      {.choose = [&](DataOptions& data) { choose_whole_file(data, arguments.input); },
+       .check = [&](const TrainedNetwork& opened) { require_predictable(opened, arguments); },
+       .answers = Answers::optional},
+      DataPart::train);
+  const TrainedNetwork& network = model.trained->network;
+  RankGroup& ranks = model.trained->communicator->ranks();
+  const std::int64_t width = model.pass->width();
+  const PredictedNetwork predicted{
+      .network = network,
+      .chain = model.chain,
+      .checkpoint = arguments.members.ensemble ? model.name : network.path,
+      .parts = {.has_deviation = true,
+                .coverage = {},
+                .members = arguments.writes_members ? model.pass->members() : 0}};
+  std::optional<PredictionWriter> writer;
+  // Not by run_on_first: an HDF5 library for MPI may make MPI calls.
+  run_on_all(ranks, [&] {
+    if (ranks.rank() == 0) writer.emplace(predicted, arguments.output);
+  });
+  std::vector<float> rows;  // of each sample the mean, then the deviation
+  const auto take = [&](UncertainBatch& batch) {
+    rows.assign(batch.mean.begin(), batch.mean.end());
+    rows.insert(rows.end(), batch.deviation.begin(), batch.deviation.end());
+    collect_on_first(ranks, batch.samples, rows, 2 * width,
+                     [&](const Share& samples, std::span<float> values) {
+                       const std::size_t numbers = values.size() / 2;
+                       writer->write(samples, values.first(numbers), values.subspan(numbers));
+                     });
+  };
+  const auto take_member = [&](std::int64_t member, const Share& samples, std::vector<float>& values) {
+    collect_on_first(ranks, samples, values, width, [&](const Share& part, std::span<float> of_part) {
+      writer->write_member(member, part, of_part);
+    });
+  };
+  model.pass->run(take, arguments.writes_members ? ConsumeMember(take_member) : ConsumeMember());
+  finish_predictions(ranks, predicted, writer ? &*writer : nullptr, arguments,
+                     fmt::format("mean and standard deviation of {}", model.name),
+                     describe_outside(ranks, network, model.pass->outside_range(), DataPart::train));
+  return ExitCode::done;
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,120 @@
+#include "commands/prediction_writer.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "commands/array_predictions.hpp"
+#include "commands/output_name.hpp"
+#include "launch/standard_output.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/data/run/data_paths.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
+
+namespace mylos::app {
+namespace {
+
+PredictionShape shape_of(const PredictedNetwork& predicted) {
+  const bool of_classes = predicted.chain.loss() == LossType::cross_entropy;
+  const bool of_probabilities = predicted.chain.loss() == LossType::binary_cross_entropy;
+  return {.samples = predicted.network.data->samples(DataPart::train),
+          .outputs = predicted.chain.outputs(),
+          .meaning = of_classes         ? "probability of each class"
+                     : of_probabilities ? "probability of each target"
+                                        : "targets in their own units",
+          .names = of_classes ? predicted.network.class_names : predicted.network.target_names,
+          .names_path = of_classes ? "/class_names" : "/target_names",
+          .unnamed = of_classes ? "class" : "target",
+          .checkpoint = predicted.checkpoint,
+          .parts = predicted.parts};
+}
+
+std::unique_ptr<PredictionFile> file_for(const PredictedNetwork& predicted, const std::string& path) {
+  const ArrayOptions& options = predicted.network.deck.options.data.arrays;
+  const auto arrays = predicted.network.data->arrays(DataPart::train);
+  if (arrays != nullptr && !is_table(path) && has_layout_of_predictions(*arrays, options))
+    return make_array_predictions(path, *arrays, options, predicted.checkpoint, predicted.parts);
+  return make_prediction_file(path, shape_of(predicted));
+}
+
+/// Returns "12 of 200 outputs, in 6 of 100 rows, are inf or NaN, ..."
+std::string text_of(const NonFinite& found, const PredictedNetwork& predicted) {
+  const std::int64_t rows = predicted.network.data->samples(DataPart::train);
+  const bool half = predicted.network.deck.options.precision.compute == DType::fp16;
+  return fmt::format(
+      "{} of {} outputs, in {} of {} rows, are inf or NaN, the first in row {}, column {} (counted from 0){}",
+      found.outputs, rows * predicted.chain.outputs(), found.rows, rows, found.first_row, found.first_column,
+      half ? "; fp16, in which the network computes, ends at 65504: bf16 and fp32 go further" : "");
+}
+
+}  // namespace
+
+PredictionWriter::PredictionWriter(const PredictedNetwork& predicted, const std::string& path)
+    : predicted_(predicted), file_(file_for(predicted, path)) {}
+
+void PredictionWriter::undo_scaling(std::span<float> values) const {
+  if (is_of_numbers(predicted_.chain.loss())) predicted_.network.normalizer.undo_targets(values);
+}
+
+void PredictionWriter::write(const Share& samples, std::span<float> values, std::span<float> deviations) {
+  undo_scaling(values);
+  if (is_of_numbers(predicted_.chain.loss())) interpret_deviations(predicted_.network.normalizer, deviations);
+  file_->write({PredictionPart::mean}, samples, values);
+  if (!deviations.empty()) file_->write({PredictionPart::standard_deviation}, samples, deviations);
+  if (predicted_.calibration != nullptr) write_bounds(samples, values, deviations);
+  // An output counts once, whether it or its deviation is not finite.
+  for (std::size_t i = 0; i < deviations.size(); ++i)
+    if (!std::isfinite(deviations[i])) values[i] = deviations[i];
+  nonfinite_.count(samples.first, values, predicted_.chain.outputs());
+}
+
+void PredictionWriter::write_member(std::int64_t member, const Share& samples, std::span<float> values) {
+  undo_scaling(values);
+  file_->write({PredictionPart::member, member}, samples, values);
+}
+
+void PredictionWriter::write_bounds(const Share& samples, std::span<const float> values,
+                                    std::span<const float> deviations) {
+  lower_.resize(values.size());
+  upper_.resize(values.size());
+  predicted_.calibration->bounds(values, deviations, lower_, upper_);
+  file_->write({PredictionPart::lower}, samples, lower_);
+  file_->write({PredictionPart::upper}, samples, upper_);
+}
+
+void require_predictable(const TrainedNetwork& network, const PredictArguments& arguments) {
+  if (network.vocabulary) {
+    fail_input(
+        ErrorId::wrong_format,
+        "{} is a network of tokens; use `mylos sample` to generate text, or `mylos eval` to measure its loss",
+        network.path);
+  }
+  require_other_file(network.path, arguments.output);
+  require_other_than_data(network.deck.options.data, arguments.output);
+}
+
+void finish_predictions(RankGroup& ranks, const PredictedNetwork& predicted, PredictionWriter* writer,
+                        const PredictArguments& arguments, const std::string& described,
+                        const std::string& outside) {
+  NonFinite nonfinite;
+  if (writer != nullptr) nonfinite = writer->nonfinite();
+  ranks.broadcast(&nonfinite, sizeof nonfinite, 0);
+  if (nonfinite.outputs > 0 && !arguments.allow_nonfinite) {
+    fail_run(ErrorId::not_finite, "{}: is not written: {}; --allow-nonfinite writes them", arguments.output,
+             text_of(nonfinite, predicted));
+  }
+  // Not by run_on_first: an HDF5 library for MPI may make MPI calls.
+  run_on_all(ranks, [&] {
+    if (writer != nullptr) writer->file().close();
+  });
+  run_on_first(ranks, [&] { writer->file().publish(); });
+  const std::int64_t samples = predicted.network.data->samples(DataPart::train);
+  const Output output = standard_output(ranks.rank());
+  for (const std::string& note : predicted.network.notes) output.line(note);
+  if (!outside.empty()) output.line(outside);
+  output.line(fmt::format("{}: {} of {} samples, [{}, {}]", arguments.output, described, samples, samples,
+                          predicted.chain.outputs()));
+  if (nonfinite.outputs > 0) output.line(fmt::format("warning: {}", text_of(nonfinite, predicted)));
+}
+
+}  // namespace mylos::app

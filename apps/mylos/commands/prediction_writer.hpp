@@ -1,0 +1,59 @@
+// PredictionWriter: what rank 0 writes of predictions, in the units of the targets.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "commands/prediction_file.hpp"
+#include "mylos/inference/predict.hpp"
+#include "mylos/inference/trained_network.hpp"
+
+namespace mylos::app {
+
+/// What is predicted.
+struct PredictedNetwork {
+  const TrainedNetwork& network;  // with the data
+  const Chain& chain;
+  std::string checkpoint;  // by which, for the file
+  PredictionParts parts;
+  const ConformalCalibration* calibration = nullptr;  // whose bounds are written; null: none
+};
+
+class PredictionWriter {
+ public:
+  /// Creates the file of the predictions of all samples. What `predicted` refers to must outlive the object.
+  PredictionWriter(const PredictedNetwork& predicted, const std::string& path);
+
+  /// Takes what the network's outputs mean, in the units of training: outputs where they are numbers, else
+  /// probabilities. `deviations`: empty where there are none. Changes both.
+  void write(const Share& samples, std::span<float> values, std::span<float> deviations);
+  /// Likewise those of a member alone.
+  void write_member(std::int64_t member, const Share& samples, std::span<float> values);
+
+  [[nodiscard]] const NonFinite& nonfinite() const { return nonfinite_; }
+  [[nodiscard]] PredictionFile& file() { return *file_; }
+
+ private:
+  void write_bounds(const Share& samples, std::span<const float> values, std::span<const float> deviations);
+  void undo_scaling(std::span<float> values) const;
+
+  PredictedNetwork predicted_;
+  std::unique_ptr<PredictionFile> file_;
+  NonFinite nonfinite_;
+  std::vector<float> lower_, upper_;
+};
+
+/// Throws Error (bad_input) where `arguments` name an output that cannot be written, or a network of tokens.
+void require_predictable(const TrainedNetwork& network, const PredictArguments& arguments);
+
+/// All ranks. Completes the file of `writer`, which rank 0 has, and prints what was written; `described`: of
+/// what, "outputs". Throws Error on all ranks where numbers are inf or NaN, unless `arguments` allow them.
+/// `outside`: of describe_outside().
+void finish_predictions(RankGroup& ranks, const PredictedNetwork& predicted, PredictionWriter* writer,
+                        const PredictArguments& arguments, const std::string& described,
+                        const std::string& outside);
+
+}  // namespace mylos::app

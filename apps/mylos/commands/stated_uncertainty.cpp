@@ -1,0 +1,47 @@
+#include "commands/stated_uncertainty.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "launch/standard_output.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/train/evaluation/uncertainty_file.hpp"
+#include "tables/uncertainty_report.hpp"
+
+namespace mylos::app {
+
+StatedUncertainty::StatedUncertainty(const TargetShape& shape, const TrainedNetwork& network,
+                                     bool is_of_network)
+    : shape_(shape), network_(network) {
+  const auto calibration = is_of_network ? network.calibration : std::nullopt;
+  if (shape.has_deviations || calibration) measures_.emplace(shape.has_deviations, calibration);
+}
+
+void StatedUncertainty::add(std::span<const float> means, std::span<const float> deviations,
+                            std::span<const float> targets) {
+  if (measures_) measures_->add(judge_rows(shape_, network_.normalizer.targets, means, deviations, targets));
+}
+
+UncertaintyResult StatedUncertainty::result(RankGroup& ranks) {
+  if (!measures_) return {};
+  measures_->add_up(ranks);
+  return measures_->result();
+}
+
+void report_uncertainty(const UncertaintyResult& result, const TrainedNetwork& network,
+                        const EvaluateArguments& arguments, int rank) {
+  const Output output = standard_output(rank);
+  for (const std::string& line : uncertainty_lines(result, network.target_names)) output.line(line);
+  std::error_code failure;
+  const std::string& run = arguments.checkpoint.path;
+  if (rank != 0 || !result.deviations || !std::filesystem::is_directory(run, failure)) return;
+  try {
+    write_uncertainty_file(run_folder(run) + "/uncertainty.json", network.step,
+                           arguments.data.empty() ? arguments.split : arguments.data, result);
+  } catch (const Error& error) {
+    print_error(fmt::format("mylos: {}; the report of the run will lack it", error.message()));
+  }
+}
+
+}  // namespace mylos::app

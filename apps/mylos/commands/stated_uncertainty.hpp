@@ -1,0 +1,43 @@
+// What predictions state of their own errors, compared with these errors: what `mylos eval` measures besides
+// the loss.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "commands.hpp"
+#include "mylos/inference/trained_network.hpp"
+#include "mylos/inference/uncertainty/judged_rows.hpp"
+#include "mylos/inference/uncertainty/uncertainty_measures.hpp"
+#include "mylos/train/history/progress.hpp"
+
+namespace mylos::app {
+
+class StatedUncertainty {
+ public:
+  /// Of predictions of a regression `shape`, whose data are those of `network`, which must outlive the
+  /// object. Intervals are measured if the network is calibrated and `is_of_network`, not the mean of
+  /// several.
+  StatedUncertainty(const TargetShape& shape, const TrainedNetwork& network, bool is_of_network = true);
+
+  /// Returns whether there is anything to measure.
+  [[nodiscard]] bool any() const { return measures_.has_value(); }
+  [[nodiscard]] const TargetShape& shape() const { return shape_; }
+  /// Adds samples, in the units of training. `deviations`: empty where there are none.
+  void add(std::span<const float> means, std::span<const float> deviations, std::span<const float> targets);
+  /// All ranks. Returns the result over all of their samples.
+  [[nodiscard]] UncertaintyResult result(RankGroup& ranks);
+
+ private:
+  TargetShape shape_;
+  const TrainedNetwork& network_;
+  std::optional<UncertaintyMeasures> measures_;
+};
+
+/// On every rank: prints the result on rank 0, and leaves that of standard deviations as uncertainty.json in
+/// the run's folder, if the command line names a folder. An evaluation does not fail because of the file.
+void report_uncertainty(const UncertaintyResult& result, const TrainedNetwork& network,
+                        const EvaluateArguments& arguments, int rank);
+
+}  // namespace mylos::app

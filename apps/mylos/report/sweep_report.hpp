@@ -1,0 +1,19 @@
+// All data of one sweep for the page, collected from its folder and those of its members.
+#pragma once
+
+#include <string>
+
+#include "report_json.hpp"
+#include "run_progress.hpp"
+
+namespace mylos::app {
+
+struct SweepReport {
+  ordered_json document;
+  RunProgress progress = RunProgress::unfinished;
+};
+
+/// `folder`: of is_sweep(). The document's `notes` list damaged and missing files.
+[[nodiscard]] SweepReport report_of_sweep(const std::string& folder);
+
+}  // namespace mylos::app

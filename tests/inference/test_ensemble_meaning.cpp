@@ -1,0 +1,85 @@
+#include "mylos/inference/ensemble/ensemble_meaning.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+namespace {
+
+using testing::HasSubstr;
+
+MemberMeaning member(const std::string& path) {
+  MemberMeaning meaning;
+  meaning.path = path;
+  meaning.options.model.type = ModelType::mlp;
+  meaning.options.model.hidden = {24, 8};
+  meaning.options.model.loss = LossType::mse;
+  meaning.options.data.train = DataFiles("train.h5");
+  meaning.identity = "0123";
+  meaning.targets = {{1, 2}, {3, 4}};
+  meaning.input_names = {"a", "b"};
+  meaning.target_names = {"y", "z"};
+  return meaning;
+}
+
+void require_refused(const std::function<void(MemberMeaning&)>& change, ErrorId id, const std::string& text) {
+  MemberMeaning other = member("b.h5");
+  change(other);
+  try {
+    require_same_meaning(member("a.h5"), other);
+    ADD_FAILURE() << "no error; expected " << text;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
+    EXPECT_EQ(error.id(), id) << error.message();
+    EXPECT_THAT(error.message(), HasSubstr("b.h5"));
+    EXPECT_THAT(error.message(), HasSubstr(text));
+  }
+}
+
+TEST(EnsembleMeaning, MembersMayDifferInTheirTraining) {
+  MemberMeaning other = member("b.h5");
+  other.options.run.seed = 9;
+  other.options.optimizer.lr = 1;
+  other.options.model.dropout = 0.5;
+  other.options.precision.compute = DType::fp32;
+  other.options.data.batch = 7;
+  EXPECT_NO_THROW(require_same_meaning(member("a.h5"), other));
+}
+
+TEST(EnsembleMeaning, NamesThatOneFileLacksAreNotCompared) {
+  MemberMeaning other = member("b.h5");
+  other.input_names.clear();
+  other.target_names.clear();
+  EXPECT_NO_THROW(require_same_meaning(member("a.h5"), other));
+}
+
+TEST(EnsembleMeaning, TheMessageSaysWhichMemberDiffersInWhat) {
+  require_refused(
+      [](MemberMeaning& other) {
+        other.options.model.hidden = {24, 9};
+      },
+      ErrorId::model_mismatch, "model.hidden is [24, 9], not [24, 8]");
+  require_refused([](MemberMeaning& other) { other.options.model.loss = LossType::l1; },
+                  ErrorId::model_mismatch, "model.loss is \"l1\", not \"mse\"");
+  require_refused([](MemberMeaning& other) { other.input_names = {"b", "a"}; }, ErrorId::bad_names, "inputs");
+  require_refused(
+      [](MemberMeaning& other) {
+        other.target_names = {"y", "w"};
+      },
+      ErrorId::bad_names, "targets");
+}
+
+TEST(EnsembleMeaning, OtherDataAndScalingsAreRefused) {
+  require_refused([](MemberMeaning& other) { other.identity = "4567"; }, ErrorId::data_mismatch,
+                  "digest 4567, not train.h5 of digest 0123");
+  require_refused([](MemberMeaning& other) { other.targets = {}; }, ErrorId::data_mismatch, "not scaled");
+  require_refused([](MemberMeaning& other) { other.targets.scale[1] = 5; }, ErrorId::data_mismatch,
+                  "column 1 (counted from 0) are (2, 5), not (2, 4)");
+}
+
+}  // namespace
+}  // namespace mylos
