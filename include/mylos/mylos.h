@@ -203,6 +203,7 @@ typedef enum mylos_input_flag {
   MYLOS_NOT_FINITE = 4     /* an input is inf or NaN */
 } mylos_input_flag;
 
+/* What mylos_model_check_inputs() compares; all 0 is the default. */
 typedef struct mylos_input_check {
   int32_t no_range;    /* 1: ranges are not compared */
   int32_t no_distance; /* 1: distances are not computed */
@@ -219,6 +220,7 @@ typedef struct mylos_trust_info {
   int64_t samples;        /* whose distances were measured; 0: none */
   double distances[3];    /* their quantiles 0.99 and 0.999, and the largest */
 } mylos_trust_info;
+/* Fills `info`. */
 int32_t mylos_model_get_trust(const mylos_model* model, mylos_trust_info* info);
 
 /* Says of each sample of x whether it is like those of the training: sets flags[i] to 0 or a sum of
@@ -242,6 +244,7 @@ typedef struct mylos_ensemble mylos_ensemble;
  * ("model-mismatch") if their inputs, outputs or names differ. */
 int32_t mylos_ensemble_open(int32_t abi, const char* const* paths, int32_t count,
                             const mylos_load_options* options, mylos_ensemble** ensemble);
+/* The same for this header's version and the default options: call this one. */
 static inline int32_t mylos_ensemble_load(const char* const* paths, int32_t count,
                                           mylos_ensemble** ensemble) {
   return mylos_ensemble_open(MYLOS_ABI_VERSION, paths, count, NULL, ensemble);

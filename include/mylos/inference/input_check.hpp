@@ -41,11 +41,11 @@ inline constexpr std::int64_t max_distance_inputs = 1024;
 struct InputStatistics {
   /// Of each input, or of each channel of a grid. Empty: the file does not know them.
   std::vector<double> minimum;
-  std::vector<double> maximum;
+  std::vector<double> maximum;  // likewise
 
   /// What follows is of each input, and empty where the file has no statistics for distances.
   std::int64_t samples = 0;
-  std::vector<double> mean;
+  std::vector<double> mean;  // of each input
   /// The standard deviation, of n - 1; 0: the input is constant in training, up to rounding of float. Only
   /// its range judges such an input.
   std::vector<double> deviation;
@@ -60,27 +60,30 @@ struct InputStatistics {
   /// and the largest.
   std::array<double, 3> distances{};
 
+  /// Returns whether the file knows the range of the inputs.
   [[nodiscard]] bool has_range() const { return !minimum.empty(); }
+  /// Returns whether the file has the statistics for distances.
   [[nodiscard]] bool has_distance() const { return !mean.empty(); }
 };
 
+/// The ridge of InputStatistics, of correlations of 1.
 inline constexpr double input_ridge = 1e-6;
 
 /// What check_inputs() compares. That inputs are finite is always checked.
 struct InputCheck {
-  bool range = true;
-  bool distance = true;
-  double limit = 0;  // distances above it are far; 0: the quantile 0.999 of the file
+  bool range = true;     // each input against its range
+  bool distance = true;  // the Mahalanobis distance
+  double limit = 0;      // distances above it are far; 0: the quantile 0.999 of the file
 };
 
 /// Flags that are written, one byte for each sample: the dimensions of an array of inputs before those of a
 /// sample.
 struct FlagArray {
-  std::uint8_t* data = nullptr;
-  int rank = 0;
-  ArrayExtents extents{};  // the first `rank` count
-  ArrayExtents strides{};  // in bytes
-  bool on_device = false;
+  std::uint8_t* data = nullptr;  // of the first sample
+  int rank = 0;                  // dimensions, 1 to max_array_rank
+  ArrayExtents extents{};        // the first `rank` count
+  ArrayExtents strides{};        // in bytes
+  bool on_device = false;        // memory that the host cannot read
 };
 
 /// Returns the flags of a view of std::uint8_t, to be written.

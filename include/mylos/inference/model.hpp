@@ -68,10 +68,10 @@ struct LoadOptions {
 /// Outputs and how uncertain they are: arrays like `y` of Model::infer(). Those without a value are not
 /// computed.
 struct UncertainArrays {
-  Array mean = {};
-  std::optional<Array> deviation = std::nullopt;
-  std::optional<Array> lower = std::nullopt;
-  std::optional<Array> upper = std::nullopt;
+  Array mean = {};                                // the outputs
+  std::optional<Array> deviation = std::nullopt;  // standard deviations, of networks that compute them
+  std::optional<Array> lower = std::nullopt;      // lower bounds, of calibrated files
+  std::optional<Array> upper = std::nullopt;      // upper bounds, likewise
 };
 
 /// A trained network that computes outputs; the head of this file says how.
@@ -122,6 +122,7 @@ class Model {
                              const Deviations& deviations, Units units = Units::data) {
     infer_with_deviations(exec, const_array_of(x), array_of(y), array_of(deviations), units);
   }
+  /// The same for arrays that are described at run time.
   void infer_with_deviations(const Execution& exec, const ConstArray& x, const Array& y,
                              const Array& deviations, Units units = Units::data);
   /// Returns whether the network computes a standard deviation of each output.
@@ -160,6 +161,7 @@ class Model {
                     const InputCheck& check = {}) {
     check_inputs(exec, const_array_of(x), flag_array_of(flags), nullptr, check);
   }
+  /// The same, which also writes the distances.
   template <ArrayView Inputs, ArrayView Flags, ArrayView Distances>
   void check_inputs(const Execution& exec, const Inputs& x, const Flags& flags, const Distances& distances,
                     const InputCheck& check = {}) {
