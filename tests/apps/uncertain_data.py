@@ -33,7 +33,7 @@ def draw(samples, seed):
     x = random.uniform(-2, 2, (samples, 3))
     noise = (0.1 + 0.4 * numpy.abs(x[:, :1])) * random.normal(size=(samples, 2))
     y = numpy.stack([numpy.sin(x[:, 0]) + x[:, 1], x[:, 1] * x[:, 2]], axis=1) + noise
-    return x.astype("f4"), (y * [1, 300] + [5, -2000]).astype("f4")
+    return x.astype("f4"), (y * [1, 30] + [5, -20]).astype("f4")
 
 
 def write(folder, name, samples, seed):

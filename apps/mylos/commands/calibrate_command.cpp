@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "commands/data_split.hpp"
 #include "commands/model_output.hpp"
+#include "commands/output_name.hpp"
 #include "commands/trained_model.hpp"
 #include "commands/training_inputs.hpp"
 #include "launch/standard_output.hpp"
@@ -38,7 +39,7 @@ void require_arguments(const CalibrateArguments& arguments) {
 std::string output_of(const CalibrateArguments& arguments) {
   if (!arguments.output.empty()) return arguments.output;
   std::error_code failure;
-  if (!std::filesystem::is_directory(arguments.run.path, failure))
+  if (std::filesystem::is_regular_file(arguments.run.path, failure))
     fail_input(ErrorId::missing_argument, "{}: is no run's folder; name the model file by --out MODEL.h5",
                arguments.run.path);
   return (std::filesystem::path(arguments.run.path) / "calibrated.h5").string();
@@ -59,6 +60,12 @@ void check(const TrainedNetwork& network, const std::string& output) {
     fail_input(ErrorId::weights_only,
                "{}: is a model file; calibrate the run or the checkpoint that it was exported from",
                network.path);
+  }
+  if (has_onnx_name(output) || has_ending_after_onnx(output)) {
+    fail_input(ErrorId::bad_argument,
+               "{}: the output is a model file, HDF5, which has the intervals beside the network; name it "
+               "MODEL.h5",
+               printable(output));
   }
   require_model_output(network.path, network.deck.options.data, output);
 }
