@@ -77,13 +77,13 @@ double median_of(const std::vector<double>& sorted) {
   return (sorted[half - 1] + sorted[half]) / 2;
 }
 
-KeyGroup group_of(const StoredSweep& sweep, std::size_t key, std::size_t group,
+KeyGroup group_of(const StoredSweep& sweep, std::size_t key, std::size_t key_group,
                   const std::vector<RankedMember>& members, const std::vector<std::size_t>& groups) {
   KeyGroup made;
   std::vector<double> values;  // the best first
   double ranks = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    if (groups[i] != group) continue;
+    if (groups[i] != key_group) continue;
     values.push_back(members[i].value);
     ranks += members[i].rank;
     const std::string& text = sweep.members[members[i].member].values[key];
@@ -109,8 +109,8 @@ KeyImportance importance_of_key(const StoredSweep& sweep, std::size_t key,
       sweep.keys[key].is_range ? groups_of_range(sweep, key, members) : groups_of_list(sweep, key, members);
   const std::size_t most = sweep.keys[key].is_range ? max_quantiles : sweep.keys[key].values.size();
   KeyImportance importance;
-  for (std::size_t group = 0; group < most; ++group) {
-    KeyGroup made = group_of(sweep, key, group, members, groups);
+  for (std::size_t key_group = 0; key_group < most; ++key_group) {
+    KeyGroup made = group_of(sweep, key, key_group, members, groups);
     if (made.members > 0) importance.groups.push_back(std::move(made));
   }
   double count = 0;
@@ -126,8 +126,9 @@ KeyImportance importance_of_key(const StoredSweep& sweep, std::size_t key,
     if (groups[i] != no_group) total += (members[i].rank - mean) * (members[i].rank - mean);
   if (importance.groups.size() < 2 || !(total > 0)) return importance;
   double between = 0;
-  for (const KeyGroup& group : importance.groups)
-    between += static_cast<double>(group.members) * (group.mean_rank - mean) * (group.mean_rank - mean);
+  for (const KeyGroup& key_group : importance.groups)
+    between +=
+        static_cast<double>(key_group.members) * (key_group.mean_rank - mean) * (key_group.mean_rank - mean);
   importance.share = between / total;
   importance.chance = static_cast<double>(importance.groups.size() - 1) / (count - 1);
   return importance;

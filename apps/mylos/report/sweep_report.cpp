@@ -133,18 +133,18 @@ double group_value(double value) {
 
 ordered_json groups_json(const KeyImportance& importance, const StoredKey& key) {
   ordered_json groups = ordered_json::array();
-  for (const KeyGroup& group : importance.groups) {
+  for (const KeyGroup& key_group : importance.groups) {
     ordered_json one;
     if (key.is_range) {
-      one["low"] = short_number(group.low);
-      one["high"] = short_number(group.high);
+      one["low"] = short_number(key_group.low);
+      one["high"] = short_number(key_group.high);
     } else {
-      one["value"] = group.value;
+      one["value"] = key_group.value;
     }
-    one["members"] = group.members;
-    one["median"] = short_number(group_value(group.median));  // null: diverged
-    one["best"] = short_number(group_value(group.best));
-    one["mean_rank"] = short_number(group.mean_rank);
+    one["members"] = key_group.members;
+    one["median"] = short_number(group_value(key_group.median));  // null: diverged
+    one["best"] = short_number(group_value(key_group.best));
+    one["mean_rank"] = short_number(key_group.mean_rank);
     groups.push_back(std::move(one));
   }
   return groups;

@@ -1,13 +1,13 @@
 // Curves over steps. A point of a long run represents several steps: the line is their mean, the band behind it
 // shows the range from the smallest to the largest. Quiet lines are thin, and neither in the legend nor in the value
-// line, unless all lines are quiet.
+// line, unless all lines are quiet. Values above `limit` are drawn at the upper end.
 
 const dashes = ["", "7 3", "2 3", "9 3 2 3", "5 5", "1 4"];
 
-function lineChart({ id, title, wide, low, lines, marks = [], format = number, unit = "", log = "never", base = 10, table: more, summary, axis = "step", quietLabel }) {
+function lineChart({ id, title, wide, low, lines, marks = [], format = number, unit = "", log = "never", base = 10, table: more, summary, axis = "step", quietLabel, limit = Infinity }) {
   lines = lines.filter((line) => line.curve).map((line, i) => ({ look: i, ...line, points: pointsOf(line.curve) }));
   if (lines.length === 0) return null;
-  const extent = extentOf(lines);
+  const extent = extentOf(lines, limit);
   const mayLog = log !== "never" && extent.leastPositive > 0 && extent.largest > extent.leastPositive;
   let logarithmic = mayLog && (log === "always" || extent.typicalLargest / extent.leastPositive > 40);
   const say = (value) => format(value) + unit;
@@ -38,15 +38,15 @@ function pointsOf(curve) {
   return points;
 }
 
-function extentOf(lines) {
+function extentOf(lines, limit) {
   const extent = { first: Infinity, last: -Infinity, least: Infinity, largest: -Infinity, leastPositive: Infinity, typicalLargest: 0 };
   for (const line of lines) {
     for (const point of line.points) {
       extent.first = Math.min(extent.first, point.first);
       extent.last = Math.max(extent.last, point.last);
-      extent.least = Math.min(extent.least, point.least);
-      extent.largest = Math.max(extent.largest, point.largest);
-      extent.typicalLargest = Math.max(extent.typicalLargest, point.mean);
+      extent.least = Math.min(extent.least, point.least, limit);
+      extent.largest = Math.max(extent.largest, Math.min(limit, point.largest));
+      extent.typicalLargest = Math.max(extent.typicalLargest, Math.min(limit, point.mean));
       if (point.least > 0) extent.leastPositive = Math.min(extent.leastPositive, point.least);
     }
   }
@@ -119,7 +119,7 @@ function drawLines({ width, high, lines, marks, extent, logarithmic, base, forma
 function drawLine(line, x, y) {
   const { points } = line;
   const places = points.map((point) => x.place(point.at).toFixed(1));
-  const height = (value) => y.place(value).toFixed(1);
+  const height = (value) => y.place(Math.min(value, y.largest)).toFixed(1);
   const path = points.map((point, i) => `${i === 0 || point.gap ? "M" : "L"}${places[i]} ${height(point.mean)}`).join("");
   if (line.quiet) return [shape("path", { class: "curve quiet", d: path })];
   const drawn = [];

@@ -5,11 +5,12 @@ function bestDecks(sweep) {
   if (best.length === 0) return nothing("best", `No member has a value of ${metricName(sweep)} yet.`);
   const swept = sweep.keys.map((key) => key.key);
   const keys = [...swept, ...new Set(best.flatMap(({ differences }) => [...differences.keys()]).filter((key) => !swept.includes(key)))];
-  const cellOf = (key, { member, differences }) => {
+  const cellOf = (key, { member, differences, known }) => {
     const i = swept.indexOf(key);
     const found = differences.get(key);
     if (i >= 0 && member.values[i] !== "") return element("code", { title: member.values[i] }, keyText(sweep.keys[i], member.values[i]));
-    return found && found.own !== null ? element("code", {}, plainValue(found.own)) : "\u2013";
+    if (!found) return known ? baseOf(key) : "\u2013";
+    return found.own !== null ? element("code", {}, plainValue(found.own)) : "\u2013";
   };
   const baseOf = (key) => {
     const i = swept.indexOf(key);
