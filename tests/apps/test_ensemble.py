@@ -70,7 +70,8 @@ def set_up(command):
 def check_regression(command):
     own = numpy.array([predicted(command, run)[0]["outputs"] for run in runs("mse")])
     found, said = same_on_any_ranks(command, "--ensemble", "--members", *runs("mse"))
-    assert said == f"out.h5: mean and standard deviation of an ensemble of 3 networks of {SAMPLES} samples, [{SAMPLES}, 2]\n", said
+    words = "mean and standard deviation of an ensemble of 3 networks"
+    assert said == f"out.h5: {words} of {SAMPLES} samples, [{SAMPLES}, 2]\n", said
     spread = own.std(axis=(0, 1))
     assert numpy.abs(own[0] - own[1]).max() > 0.01  # they are three networks
     for name, expected in (("outputs", own.mean(axis=0)), ("standard_deviation", own.std(axis=0, ddof=1)), ("members", own)):
@@ -224,7 +225,8 @@ def check_arrays(command):
                 for path in ("u", "deep/v"):
                     values = numpy.array([one[path] for one in own])
                     assert numpy.allclose(file[path][:], values.mean(axis=0), atol=1e-5), (name, path)
-                    assert numpy.allclose(file[f"{path}_standard_deviation"][:], values.std(axis=0, ddof=1), atol=1e-5), (name, path)
+                    deviation = file[f"{path}_standard_deviation"][:]
+                    assert numpy.allclose(deviation, values.std(axis=0, ddof=1), atol=1e-5), (name, path)
                     for member in range(3):
                         assert numpy.allclose(file[f"{path}_member_{member}"][:], values[member], atol=1e-5), (name, path)
                 assert file["u_standard_deviation"].attrs["units"] == "m s-1"
