@@ -13,21 +13,26 @@ import sys
 
 COMPARISON = re.compile(r"^\s*(\[\[nodiscard\]\] )?bool operator==\(.*= default;\s*(//.*)?$")
 # A member or an enumerator, and the comment behind it; not a line of a function's body.
-MEMBER = re.compile(r"^(\s+(?!return\b|if\b|for\b|else\b|case\b|\}|//)[^/\"]*?(?:\"[^\"]*\"[^/\"]*?)*[,;\w}]\s+)//(?!/)(.*)$")
+MEMBER = re.compile(r"^((?:\s+|inline constexpr )(?!return\b|if\b|for\b|else\b|case\b|\}|//)[^/\"]*?(?:\"[^\"]*\"[^/\"]*?)*[,;\w}]\s+)//(?!/)(.*)$")
 C_TRAILING = re.compile(r"^(\s+(?!/|\*)[^/]*[,;\w]\s+)/\*(?!\*)(.*)$")
 
 
 def of_cpp(lines):
-    in_head = True
+    in_head, goes_on = True, False
     for line in lines:
+        behind, goes_on = goes_on, False
         if in_head and line.startswith("//"):
             yield f"///{line[2:]}"
+        elif behind and re.match(r"\s+//(?!/)", line):  # a comment behind a member that goes on in the next line
+            goes_on = True
+            yield line.replace("//", "///<", 1)
         elif line == "#pragma once":
             yield "/// @file"
             in_head = False
         elif COMPARISON.match(line):
             yield ""
         elif found := MEMBER.match(line):
+            goes_on = True
             yield f"{found.group(1)}///<{found.group(2)}"
         else:
             yield line

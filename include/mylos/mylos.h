@@ -203,6 +203,7 @@ typedef enum mylos_input_flag {
   MYLOS_NOT_FINITE = 4     /* an input is inf or NaN */
 } mylos_input_flag;
 
+/* What mylos_model_check_inputs() compares. */
 typedef struct mylos_input_check {
   int32_t no_range;    /* 1: ranges are not compared */
   int32_t no_distance; /* 1: distances are not computed */
@@ -212,13 +213,14 @@ typedef struct mylos_input_check {
 /* What the file of a model knows. */
 typedef struct mylos_trust_info {
   int32_t has_range;      /* of the training inputs */
-  int32_t has_distance;   /* statistics of them: `mylos export --input-statistics`, `mylos calibrate` */
+  int32_t has_distance;   /* statistics of them: --input-statistics of `mylos export` or `calibrate` */
   int32_t has_deviations; /* the network predicts standard deviations */
   int32_t reserved;       /* 0 */
   double coverage;        /* of the intervals; 0: no calibration (`mylos calibrate`) */
   int64_t samples;        /* whose distances were measured; 0: none */
   double distances[3];    /* their quantiles 0.99 and 0.999, and the largest */
 } mylos_trust_info;
+/* Writes it to `info`. */
 int32_t mylos_model_get_trust(const mylos_model* model, mylos_trust_info* info);
 
 /* Says of each sample of x whether it is like those of the training: sets flags[i] to 0 or a sum of
@@ -242,6 +244,7 @@ typedef struct mylos_ensemble mylos_ensemble;
  * ("model-mismatch") if their inputs, outputs or names differ. */
 int32_t mylos_ensemble_open(int32_t abi, const char* const* paths, int32_t count,
                             const mylos_load_options* options, mylos_ensemble** ensemble);
+/* The same without options. */
 static inline int32_t mylos_ensemble_load(const char* const* paths, int32_t count,
                                           mylos_ensemble** ensemble) {
   return mylos_ensemble_open(MYLOS_ABI_VERSION, paths, count, NULL, ensemble);

@@ -64,6 +64,12 @@ def rows_without_times(command, folder, name):
         return [{name: value for name, value in row.items() if f"/history/{name}" not in TIMES} for row in csv.DictReader(file)]
 
 
+def column_of(path, name):
+    """Of a file of rows, as numbers."""
+    with open(path, newline="", encoding="utf-8") as file:
+        return [float(row[name]) for row in csv.DictReader(file)]
+
+
 def last_checkpoint(command, folder):
     latest = (command.folder / folder / "checkpoints" / "latest").read_text().strip()
     return command.folder / folder / "checkpoints" / latest

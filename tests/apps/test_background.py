@@ -6,7 +6,7 @@ import re
 import sys
 import tempfile
 
-from checkpoints import compare
+from checkpoints import column_of, compare
 from small_problem import Command, prepare
 
 
@@ -50,7 +50,7 @@ def check_clock(command, ranks):
     steps = ["run.steps=4000", "run.evaluate_every=1000000", "run.log_every=100"]  # some tenths of a second
     result = command.must("train", "deck.toml", f"run.folder=clock-{ranks}", *steps, "checkpoint.every=0",
                           f"checkpoint.every_minutes={EVERY_S / 60}", ranks=ranks)
-    seconds = float((command.folder / f"clock-{ranks}" / "history.csv").read_text().splitlines()[-1].split(",")[-1])
+    seconds = column_of(command.folder / f"clock-{ranks}" / "history.csv", "elapsed_s")[-1]
     count = len(files(command, f"clock-{ranks}")) - 1  # and the last
     assert 1 <= count <= seconds / EVERY_S + 1, (count, seconds, result.stdout[-2000:])
     print(f"{ranks} ranks: {count} checkpoints by the clock in {seconds:.1f} s, one each {EVERY_S} s at most")

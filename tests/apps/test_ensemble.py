@@ -10,6 +10,7 @@ import tempfile
 import h5py
 import numpy
 
+import rollout_fields
 import uncertain_data
 from checkpoints import last_checkpoint
 from small_problem import DECK, Command, layers, prepare
@@ -69,7 +70,8 @@ def set_up(command):
 def check_regression(command):
     own = numpy.array([predicted(command, run)[0]["outputs"] for run in runs("mse")])
     found, said = same_on_any_ranks(command, "--ensemble", "--members", *runs("mse"))
-    assert said == f"out.h5: mean and standard deviation of an ensemble of 3 networks of {SAMPLES} samples, [{SAMPLES}, 2]\n", said
+    words = "mean and standard deviation of an ensemble of 3 networks"
+    assert said == f"out.h5: {words} of {SAMPLES} samples, [{SAMPLES}, 2]\n", said
     spread = own.std(axis=(0, 1))
     assert numpy.abs(own[0] - own[1]).max() > 0.01  # they are three networks
     for name, expected in (("outputs", own.mean(axis=0)), ("standard_deviation", own.std(axis=0, ddof=1)), ("members", own)):
@@ -204,6 +206,33 @@ def check_dropout_on_any_ranks(command):
     assert 0.8 < numpy.median(gaussian["standard_deviation"] / alone["standard_deviation"]) < 2
 
 
+def check_arrays(command):
+    """Each predicted array has others beside it, of its axes and units; differences are added to means and members alone."""
+    rollout_fields.write_fields(command.folder / "fields.h5")
+    for name, deck in (("fields", rollout_fields.FIELDS), ("points", rollout_fields.POINTS)):
+        text = deck.format(time=":", more='targets_are = "difference"')
+        (command.folder / f"{name}.toml").write_text(text, encoding="utf-8")
+        for i, run in enumerate(runs(name)):
+            command.must("train", f"{name}.toml", f"run.seed={i + 1}", f"run.folder={run}")
+        own = []
+        for run in runs(name):
+            command.must("predict", run, "fields.h5", "own.h5")
+            with h5py.File(command.folder / "own.h5") as file:
+                own.append({path: file[path][:].astype("f8") for path in ("u", "deep/v")})
+        for ranks in (1, 3):
+            command.must("predict", "--ensemble", "--members", *runs(name), "fields.h5", "out.nc.h5", ranks=ranks)
+            with h5py.File(command.folder / "out.nc.h5") as file:
+                for path in ("u", "deep/v"):
+                    values = numpy.array([one[path] for one in own])
+                    assert numpy.allclose(file[path][:], values.mean(axis=0), atol=1e-5), (name, path)
+                    deviation = file[f"{path}_standard_deviation"][:]
+                    assert numpy.allclose(deviation, values.std(axis=0, ddof=1), atol=1e-5), (name, path)
+                    for member in range(3):
+                        assert numpy.allclose(file[f"{path}_member_{member}"][:], values[member], atol=1e-5), (name, path)
+                assert file["u_standard_deviation"].attrs["units"] == "m s-1"
+                assert file["u_standard_deviation"].dims[0][0].name == "/time"
+
+
 def check_refusals(command):
     before = sorted(command.folder.rglob("*"))
     ends = ["test.h5", "no.h5"]
@@ -214,10 +243,10 @@ def check_refusals(command):
         refuse(["predict", "--ensemble", one, *ends], "missing-argument", "at least 2")
         refuse(["predict", "--ensemble", one, two, one, *ends], "arguments-conflict", "is given twice")
         refuse(["predict", one, two, *ends], "extra-argument", "--ensemble")
-        refuse(["predict", "--members", one, *ends], "missing-argument", "--ensemble")
+        refuse(["predict", "--members", one, *ends], "arguments-conflict", "--ensemble")
         refuse(["predict", "--mc-dropout", "1", one, *ends], "bad-argument")
         refuse(["predict", "--mc-dropout", "3", "--ensemble", one, two, *ends], "arguments-conflict")
-        refuse(["predict", "--seed", "3", one, *ends], "missing-argument", "--mc-dropout")
+        refuse(["predict", "--seed", "3", one, *ends], "arguments-conflict", "--mc-dropout")
         refuse(["predict", "--ensemble", one, "runs/gaussian0", *ends], "model-mismatch", "model.loss", "gaussian")
         refuse(["predict", "--ensemble", one, "runs/wide", *ends], "model-mismatch", "runs/wide", "model.hidden")
         refuse(["predict", "--ensemble", one, "runs/other", *ends], "data-mismatch", "runs/other", "other data")
@@ -237,6 +266,6 @@ def train_what_does_not_fit(command):
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     for check in (set_up, check_regression, check_table, check_mixture, check_eval_of_regression, check_dropout_on_any_ranks,
-                  train_what_does_not_fit, check_refusals, check_dropout_of_a_linear_layer, check_classes):
+                  train_what_does_not_fit, check_refusals, check_dropout_of_a_linear_layer, check_arrays, check_classes):
         check(mylos)
         print(check.__name__, "passed")

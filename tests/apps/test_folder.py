@@ -13,7 +13,7 @@ import h5py
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import checkpoint_block
-from checkpoints import replace_signed
+from checkpoints import column_of, replace_signed
 from processes import wait_until
 from refusal import require_refusal
 from small_problem import DECK, Command, environment, prepare, renew_digests
@@ -159,7 +159,7 @@ def check_elapsed_time(command):
     replace_signed(source, folder / "checkpoints" / STEP.format(20), {"/history/elapsed_s": times})
     result = command.must("train", "deck.toml", "run.folder=aged", "model.hidden=[8]", "--restart", "latest",
                           "--stop-after", "5", code=85)
-    elapsed = [float(line.split(",")[-1]) for line in (folder / "history.csv").read_text().splitlines()[1:]]
+    elapsed = column_of(folder / "history.csv", "elapsed_s")
     assert len(elapsed) == 25 and elapsed == sorted(elapsed) and elapsed[0] >= 7200, elapsed
     assert "of this start, 2:00:0" in result.stdout, result.stdout
 

@@ -92,7 +92,7 @@ static void refusals(mylos_model* model, mylos_model* without, const float* inpu
   refused(mylos_model_check_inputs(model, &x, NULL, NULL, NULL), "bad-call", "no flags");
   refused(mylos_model_check_inputs(NULL, &x, NULL, flags, NULL), "bad-call", "no model");
   refused(mylos_model_infer_uncertain(model, &x, &mean, NULL, &lower, NULL), "missing-dataset", "no calibration");
-  refused(mylos_model_infer_uncertain(model, &x, &mean, &lower, NULL, NULL), "bad-call", "no deviations");
+  refused(mylos_model_infer_uncertain(model, &x, &mean, &lower, NULL, NULL), "missing-dataset", "no deviations");
   refused(mylos_model_infer_uncertain(model, &x, &mean, NULL, NULL, NULL), "bad-call", "nothing to compute");
   require(mylos_model_get_trust(model, &info) == MYLOS_OK, "trust");
   require(info.has_range == 1 && info.has_distance == 1 && info.has_deviations == 0 && info.coverage == 0, "trust");

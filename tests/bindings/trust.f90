@@ -45,10 +45,10 @@ program trust
 
   call without%check_inputs(x, flags, error)
   call require(error%code == 2 .and. error%id == "missing-dataset", "no statistics")
-  call model%infer_with_bounds(x, mean, lower, deviation, error)
+  call model%infer_bounds(x, mean, lower, deviation, error)
   call require(error%code == 2 .and. error%id == "missing-dataset", "no calibration")
-  call model%infer_with_deviations(x, mean, deviation, error)
-  call require(error%code == 2 .and. error%id == "bad-call", "no deviations")
+  call model%infer_deviation(x, mean, deviation, error)
+  call require(error%code == 2 .and. error%id == "missing-dataset", "no deviations")
   call require(abs(model%coverage()) < tiny(1.0_real64) .and. .not. model%has_deviations(), "neither")
 
   do i = 1, 3

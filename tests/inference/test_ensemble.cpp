@@ -99,7 +99,8 @@ TEST_F(EnsembleTest, MembersWithDeviationsAreAMixture) {
   std::vector<StridedArray<float>> means(3, mean);
   std::vector<StridedArray<float>> deviations(3, mean);
   for (std::size_t i = 0; i < 3; ++i) {
-    ensemble.member(i).infer_with_deviations(exec, x.const_array(), means[i].array(), deviations[i].array());
+    ensemble.member(i).infer_uncertain(exec, x.const_array(),
+                                       {.mean = means[i].array(), .deviation = deviations[i].array()});
   }
   exec.fence();
   for (std::int64_t i = 0; i < mean.size(); ++i) {

@@ -87,7 +87,7 @@ TEST_F(ModelBounds, OfScaledScoresGrowWithTheDeviation) {
   model.infer_uncertain(
       exec, x.const_array(),
       {.mean = y.array(), .deviation = deviation.array(), .lower = lower.array(), .upper = upper.array()});
-  model.infer_with_deviations(exec, x.const_array(), mean.array(), alone.array());
+  model.infer_uncertain(exec, x.const_array(), {.mean = mean.array(), .deviation = alone.array()});
   exec.fence();
   const double quantiles[] = {0.5, 1, 0, 2.25};
   bool differs = false;
@@ -138,7 +138,7 @@ TEST_F(ModelBounds, RefuseWhatTheFileDoesNotHave) {
   EXPECT_EQ(model.coverage(), 0);
   EXPECT_TRUE(
       refused(ErrorId::missing_dataset, "mylos calibrate", {.mean = y.array(), .upper = other.array()}));
-  EXPECT_TRUE(refused(ErrorId::bad_call, "gaussian", {.mean = y.array(), .deviation = other.array()}));
+  EXPECT_TRUE(refused(ErrorId::missing_dataset, "gaussian", {.mean = y.array(), .deviation = other.array()}));
   EXPECT_TRUE(refused(ErrorId::bad_call, "neither", {.mean = y.array()}));
   write(LossType::mse, calibration(ConformalScore::absolute));
   Model calibrated(file);

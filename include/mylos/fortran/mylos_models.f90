@@ -33,8 +33,8 @@ module mylos_models
     procedure :: coverage => model_coverage  ! of the intervals; 0: the file has no calibration
     procedure :: has_deviations => model_has_deviations
     procedure, private :: bounds_32, bounds_64, deviations_32, deviations_64, check_32, check_64
-    generic :: infer_with_bounds => bounds_32, bounds_64
-    generic :: infer_with_deviations => deviations_32, deviations_64
+    generic :: infer_bounds => bounds_32, bounds_64
+    generic :: infer_deviation => deviations_32, deviations_64
     generic :: check_inputs => check_32, check_64
     final :: model_final
   end type mylos_model
@@ -180,9 +180,9 @@ contains
     logical, intent(in), optional :: columns_first, raw
     call check(c_model_infer(self%handle, described(x, columns_first), described(y, columns_first), flag(raw)), error)
   end subroutine infer_64_64
-  ! infer_with_bounds(x, y, lower, upper, error, columns_first): of a file with a calibration. The targets of samples like
+  ! infer_bounds(x, y, lower, upper, error, columns_first): of a file with a calibration. The targets of samples like
   ! those of the calibration lie within with the probability coverage(). All arrays are of one kind.
-  ! infer_with_deviations(x, y, deviations, error, columns_first): of a network that computes standard deviations.
+  ! infer_deviation(x, y, deviation, error, columns_first): of a network that computes standard deviations.
   ! check_inputs(x, flags, error, columns_first, range, distance, limit): flags(i) is 0 where sample i is like those of the
   ! training, otherwise a sum of mylos_outside_range, mylos_far and mylos_not_finite. Samples are numbered as they lie in x, its
   ! second dimension fastest; with columns_first the last dimension before the features. `flags` is allocated for them.
@@ -198,14 +198,14 @@ contains
                                        lower=described(lower, columns_first), upper=described(upper, columns_first)), error)
   end subroutine bounds_32
 
-  subroutine deviations_32(self, x, y, deviations, error, columns_first)
+  subroutine deviations_32(self, x, y, deviation, error, columns_first)
     class(mylos_model), intent(in) :: self
     real(real32), intent(in), target :: x(..)
-    real(real32), intent(inout), target :: y(..), deviations(..)
+    real(real32), intent(inout), target :: y(..), deviation(..)
     type(mylos_error), intent(inout), optional :: error
     logical, intent(in), optional :: columns_first
     call check(c_model_infer_uncertain(self%handle, described(x, columns_first), described(y, columns_first), &
-                                       deviation=described(deviations, columns_first)), error)
+                                       deviation=described(deviation, columns_first)), error)
   end subroutine deviations_32
 
   subroutine check_32(self, x, flags, error, columns_first, range, distance, limit)
@@ -228,14 +228,14 @@ contains
                                        lower=described(lower, columns_first), upper=described(upper, columns_first)), error)
   end subroutine bounds_64
 
-  subroutine deviations_64(self, x, y, deviations, error, columns_first)
+  subroutine deviations_64(self, x, y, deviation, error, columns_first)
     class(mylos_model), intent(in) :: self
     real(real64), intent(in), target :: x(..)
-    real(real64), intent(inout), target :: y(..), deviations(..)
+    real(real64), intent(inout), target :: y(..), deviation(..)
     type(mylos_error), intent(inout), optional :: error
     logical, intent(in), optional :: columns_first
     call check(c_model_infer_uncertain(self%handle, described(x, columns_first), described(y, columns_first), &
-                                       deviation=described(deviations, columns_first)), error)
+                                       deviation=described(deviation, columns_first)), error)
   end subroutine deviations_64
 
   subroutine check_64(self, x, flags, error, columns_first, range, distance, limit)

@@ -22,6 +22,7 @@
 
 namespace mylos {
 
+/// Several trained networks of the same task, and how far they agree; the head of this file says how.
 class Ensemble {
  public:
   /// Loads the files, two or more. Throws Error as Model does, does_not_fit before memory is taken of any;
@@ -30,7 +31,9 @@ class Ensemble {
   /// message says which members differ, and in what.
   explicit Ensemble(const std::vector<std::string>& paths, const LoadOptions& options = {});
   ~Ensemble();
+  /// An ensemble that was moved from may only be destroyed or assigned to.
   Ensemble(Ensemble&&) noexcept;
+  /// As the constructor that moves.
   Ensemble& operator=(Ensemble&&) noexcept;
 
   /// Returns what an ensemble of these files takes: the sum of its members, and workspace for their outputs.
@@ -56,7 +59,9 @@ class Ensemble {
   /// A member, in the order of the files: for its shapes and names, its own outputs, and check_inputs(). Used
   /// by the ensemble's thread.
   [[nodiscard]] Model& member(std::size_t index);
+  /// The same of an ensemble that is only read.
   [[nodiscard]] const Model& member(std::size_t index) const;
+  /// The memory that this ensemble uses. Clones share weights and statistics.
   [[nodiscard]] InferenceBytes bytes() const;
 
  private:

@@ -3,15 +3,15 @@
 //   Kokkos::View<std::uint8_t*> flags("flags", columns);
 //   model.check_inputs(exec, x, flags);        // 0: like the training samples
 //
-// A network answers any input, also one that is far from all that it has learned. A program reads the
-// flags and computes such samples itself. Two measures are taken of the inputs in data units, as floats, as
-// infer() reads them:
+// A network answers any input, also one that is far from all that it has learned. A program reads the flags
+// and computes such samples itself. Two measures are taken of the inputs in data units, as floats, as infer()
+// reads them:
 //
 //   range     each input, or each channel of a grid, against its minimum and maximum in training
 //   distance  of Mahalanobis: d^2 = (x - mean)^T inverse_covariance (x - mean), which also sees inputs whose
 //             values are each within their range but were never together. Of networks whose samples are
-//             vectors of at most max_distance_inputs, in files that `mylos export --input-statistics` or
-//             `mylos calibrate` wrote
+//             vectors of at most max_distance_inputs, in files that `mylos export` or `mylos calibrate` wrote
+//             with --input-statistics
 //
 // Of n inputs with a normal distribution d^2 follows a chi-squared distribution of n degrees of freedom.
 // Inputs are seldom normal: the file has quantiles of the distances of the training samples themselves.
@@ -28,9 +28,12 @@ namespace mylos {
 
 /// The bits of a flag. A sample that is not finite has all that were asked for.
 namespace input_flag {
-inline constexpr std::uint8_t outside_range = 1;  // an input is below the minimum or above the maximum
-inline constexpr std::uint8_t far = 2;            // the distance is above the limit
-inline constexpr std::uint8_t not_finite = 4;     // an input is inf or NaN
+/// An input is below the minimum or above the maximum.
+inline constexpr std::uint8_t outside_range = 1;
+/// The distance is above the limit.
+inline constexpr std::uint8_t far = 2;
+/// An input is inf or NaN.
+inline constexpr std::uint8_t not_finite = 4;
 }  // namespace input_flag
 
 /// Distances are of vectors of at most this number of inputs.
@@ -41,10 +44,12 @@ inline constexpr std::int64_t max_distance_inputs = 1024;
 struct InputStatistics {
   /// Of each input, or of each channel of a grid. Empty: the file does not know them.
   std::vector<double> minimum;
+  /// The same of the maxima.
   std::vector<double> maximum;
 
   /// What follows is of each input, and empty where the file has no statistics for distances.
   std::int64_t samples = 0;
+  /// The mean.
   std::vector<double> mean;
   /// The standard deviation, of n - 1; 0: the input is constant in training, up to rounding of float. Only
   /// its range judges such an input.
@@ -60,27 +65,30 @@ struct InputStatistics {
   /// and the largest.
   std::array<double, 3> distances{};
 
+  /// Returns whether ranges can be compared.
   [[nodiscard]] bool has_range() const { return !minimum.empty(); }
+  /// Returns whether distances can be computed.
   [[nodiscard]] bool has_distance() const { return !mean.empty(); }
 };
 
+/// The ridge of inputs of which one follows from others (InputStatistics::ridge).
 inline constexpr double input_ridge = 1e-6;
 
 /// What check_inputs() compares. That inputs are finite is always checked.
 struct InputCheck {
-  bool range = true;
-  bool distance = true;
-  double limit = 0;  // distances above it are far; 0: the quantile 0.999 of the file
+  bool range = true;     // ranges are compared
+  bool distance = true;  // distances are computed
+  double limit = 0;      // distances above it are far; 0: the quantile 0.999 of the file
 };
 
 /// Flags that are written, one byte for each sample: the dimensions of an array of inputs before those of a
 /// sample.
 struct FlagArray {
-  std::uint8_t* data = nullptr;
-  int rank = 0;
-  ArrayExtents extents{};  // the first `rank` count
-  ArrayExtents strides{};  // in bytes
-  bool on_device = false;
+  std::uint8_t* data = nullptr;  // of the first sample
+  int rank = 0;                  // 1 to max_array_rank - 1
+  ArrayExtents extents{};        // the first `rank` count
+  ArrayExtents strides{};        // in bytes
+  bool on_device = false;        // true: memory that the host cannot read, in a build for devices
 };
 
 /// Returns the flags of a view of std::uint8_t, to be written.

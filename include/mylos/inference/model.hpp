@@ -68,10 +68,10 @@ struct LoadOptions {
 /// Outputs and how uncertain they are: arrays like `y` of Model::infer(). Those without a value are not
 /// computed.
 struct UncertainArrays {
-  Array mean = {};
-  std::optional<Array> deviation = std::nullopt;
-  std::optional<Array> lower = std::nullopt;
-  std::optional<Array> upper = std::nullopt;
+  Array mean = {};                                // the outputs, as infer() writes them
+  std::optional<Array> deviation = std::nullopt;  // their standard deviations
+  std::optional<Array> lower = std::nullopt;      // the lower ends of their intervals
+  std::optional<Array> upper = std::nullopt;      // the upper ends
 };
 
 /// A trained network that computes outputs; the head of this file says how.
@@ -114,16 +114,16 @@ class Model {
   /// The same for arrays that are described at run time.
   void infer(const Execution& exec, const ConstArray& x, const Array& y, Units units = Units::data);
 
-  /// Computes the outputs and the standard deviation of each, in the same units: data or scaled. Of networks
-  /// with deviations alone (model.loss = "gaussian"). `deviations` has a shape like `y`, and overlaps neither
-  /// other array. Throws as infer(), and Error (bad_input) if the network has no deviations.
+  /// Computes outputs in data units and the standard deviation of each, of networks that compute them
+  /// (model.loss = "gaussian"). `deviation` has the shape of `y`, and overlaps neither other array. Otherwise
+  /// as infer().
+  ///
+  /// Throws Error as infer() does, and bad_input: missing_dataset where the network computes no deviations.
   template <ArrayView Inputs, ArrayView Outputs, ArrayView Deviations>
-  void infer_with_deviations(const Execution& exec, const Inputs& x, const Outputs& y,
-                             const Deviations& deviations, Units units = Units::data) {
-    infer_with_deviations(exec, const_array_of(x), array_of(y), array_of(deviations), units);
+  void infer_deviation(const Execution& exec, const Inputs& x, const Outputs& y,
+                       const Deviations& deviation) {
+    infer_uncertain(exec, const_array_of(x), {.mean = array_of(y), .deviation = array_of(deviation)});
   }
-  void infer_with_deviations(const Execution& exec, const ConstArray& x, const Array& y,
-                             const Array& deviations, Units units = Units::data);
   /// Returns whether the network computes a standard deviation of each output.
   [[nodiscard]] bool has_deviations() const;
 
@@ -134,8 +134,8 @@ class Model {
   ///
   /// Throws Error as infer() does, and bad_input: missing_dataset where the file has no calibration.
   template <ArrayView Inputs, ArrayView Outputs, ArrayView Lower, ArrayView Upper>
-  void infer_with_bounds(const Execution& exec, const Inputs& x, const Outputs& y, const Lower& lower,
-                         const Upper& upper) {
+  void infer_bounds(const Execution& exec, const Inputs& x, const Outputs& y, const Lower& lower,
+                    const Upper& upper) {
     infer_uncertain(exec, const_array_of(x),
                     {.mean = array_of(y), .lower = array_of(lower), .upper = array_of(upper)});
   }
@@ -160,6 +160,7 @@ class Model {
                     const InputCheck& check = {}) {
     check_inputs(exec, const_array_of(x), flag_array_of(flags), nullptr, check);
   }
+  /// The same with distances.
   template <ArrayView Inputs, ArrayView Flags, ArrayView Distances>
   void check_inputs(const Execution& exec, const Inputs& x, const Flags& flags, const Distances& distances,
                     const InputCheck& check = {}) {

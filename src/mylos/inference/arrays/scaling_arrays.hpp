@@ -23,11 +23,14 @@ class ScalingArrays {
   /// Without pointers where values are not scaled.
   [[nodiscard]] const ScalingTable& inputs() const { return inputs_; }
   [[nodiscard]] const ScalingTable& targets() const { return targets_; }
+  /// Of standard deviations of targets: their scales without shifts.
+  [[nodiscard]] const ScalingTable& deviations() const { return deviations_; }
 
  private:
   Arena arena_;
   ScalingTable inputs_;
   ScalingTable targets_;
+  ScalingTable deviations_;
 };
 
 }  // namespace mylos

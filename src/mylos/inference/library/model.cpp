@@ -40,8 +40,8 @@ void require_known(const Model::Parts& parts, bool wants_distances, const InputC
 
 void require_deviations(const Model::Parts& parts) {
   if (parts.chain().has_deviations()) return;
-  fail_input(ErrorId::bad_call,
-             "{} has no standard deviations: its model.loss is \"{}\"; \"gaussian\" computes them",
+  fail_input(ErrorId::missing_dataset,
+             "{}: has no standard deviations: its model.loss is \"{}\"; \"gaussian\" computes them",
              parts.network().path, name_of(parts.chain().loss()));
 }
 
@@ -107,12 +107,6 @@ void Model::infer(const Execution& exec, const ConstArray& x, const Array& y, Un
   run(exec, "Model::infer", x, {.mean = y}, units);
 }
 
-void Model::infer_with_deviations(const Execution& exec, const ConstArray& x, const Array& y,
-                                  const Array& deviations, Units units) {
-  require_deviations(*parts_);
-  run(exec, "Model::infer_with_deviations", x, {.mean = y, .deviation = deviations}, units);
-}
-
 void Model::infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y) {
   require_uncertainty(*parts_, y);
   run(exec, "Model::infer_uncertain", x, y, Units::data);
@@ -124,7 +118,7 @@ void Model::run(const Execution& exec, const char* call, const ConstArray& x, co
   constexpr std::size_t count = 4;
   const auto address = [](const std::optional<Array>& array) { return array ? &*array : nullptr; };
   const Array* const given[count] = {&y.mean, address(y.deviation), address(y.lower), address(y.upper)};
-  const char* const names[count] = {"y", "deviations", "lower", "upper"};
+  const char* const names[count] = {"y", "deviation", "lower", "upper"};
   ArraySamples in = samples_of(x, parts_->inputs());
   ArraySamples out[count];
   for (std::size_t i = 0; i < count; ++i) {
