@@ -271,6 +271,7 @@ std::span<const ErrorTopic> error_topics() {
 std::string error_manual() {
   std::string page =
       "# Errors\n\n"
+      "With this page you find the cause and the cure of an error by its name.\n\n"
       "Every refusal ends with the name of its cause in brackets. The message says what is wrong and where; "
       "this page\n"
       "explains each cause and its cure. Names stay the same between versions, the messages may change: "
