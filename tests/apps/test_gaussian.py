@@ -206,7 +206,7 @@ def check_exports(command):
 def check_plan(command):
     write_deck(command, "unet")
     said = command.plan("deck.toml").stdout
-    assert re.search(r"head\s+conv\s.*4", said), said
+    assert re.search(r"\bhead\b.*\bconv\b.*\b6 x 5 x 4\b", said), said
 
 
 def check_refused(command):
