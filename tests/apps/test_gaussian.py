@@ -51,7 +51,7 @@ CASES = {
     "plain": ("numbers", "none", "", MLP),
     "field": ("fields", "channel", "", CHAIN),
     "weighted": ("fields", "channel", WEIGHTS, CHAIN),
-    "unet": ("fields", "channel", "", 'type = "unet"\nchannels = [6]\nfields = 2'),
+    "unet": ("fields", "channel", "", 'type = "unet"\nchannels = [8]\nfields = 2'),
     "fno": ("fields", "standard", "", 'type = "fno"\nmodes = [2, 3]\nwidth = 4\nblocks = 1\nfields = 2\npadding = 0.25'),
     "flat": ("fields", "standard", "", layers('conv outputs = 2; kernel = 3', "dense")),
 }
