@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Do 16 bits pay on this machine? Writes the tables of docs/precision.md: memory, time and losses of float and mixed precision
+"""Do 16 bits pay on this machine? Writes the tables of docs/explanation/precision.md: memory, time and losses of float and mixed precision
 with and without recomputation; steps by type, network and batch; errors and rates of products; rates of conversions; costs
 of the loss scaler and of monitoring every parameter.
 
 Steps are interleaved, and ratios are formed within a round. Needs a build with benchmarks, and an idle machine for 15 to 25 minutes (two cores).
 
-  perf/precision_study.py [--bin build/host/bin] [--tables configurations steps ...] [--write docs/precision.md]
+  perf/precision_study.py [--bin build/host/bin] [--tables configurations steps ...] [--write docs/explanation/precision.md]
 """
 
 import argparse

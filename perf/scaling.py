@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """How training scales over ranks and threads: short runs of any deck, their plots, and a model that says what more ranks
-would give (docs/scaling.md).
+would give (docs/how-to/scaling.md).
 
   perf/scaling.py run inputs/gpt_shakespeare.toml --ranks 1,2,4 --threads 8 --weak 16 --strong 64 --launcher srun
   perf/scaling.py plot scaling.csv scaling.png

@@ -126,7 +126,7 @@ install_packages() {
   say "    folders of libraries that are in no standard place:  export CMAKE_PREFIX_PATH=FOLDER:FOLDER"
   say "  * Kokkos, Kokkos Kernels and Highway: built by this script, or a site's own through CMAKE_PREFIX_PATH;"
   say "    without a network, from the folder that scripts/collect-sources filled:  export MYLOS_SOURCES=FOLDER"
-  say "Then run scripts/setup again. docs/install.md has the whole list."
+  say "Then run scripts/setup again. docs/how-to/install.md has the whole list."
   say "FAILED: ${#needed_missing[@]} needed package(s) missing."
   exit 1
 }

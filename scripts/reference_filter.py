@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Doxygen's view of a public header: the comments that readers of the header see become its documentation.
 
-usage: reference_filter.py HEADER     (docs/Doxyfile names it as INPUT_FILTER; lines keep their numbers)
+usage: reference_filter.py HEADER     (docs/reference/Doxyfile names it as INPUT_FILTER; lines keep their numbers)
 
 * the comment at the head of a file describes the file;
 * a comment behind a member, an enumerator or a macro describes it; in the C header also a comment above a declaration;

@@ -8,10 +8,10 @@
  *   mylos_model_destroy(model);
  *
  * Link libmylos.so (pkg-config mylos, or Mylos::c of find_package(Mylos COMPONENTS C)). C99 and later, and
- * C++. docs/c.md is the manual.
+ * C++. docs/reference/c.md is the manual.
  *
  * Status: functions that return int32_t return a mylos_status. If it is not MYLOS_OK, mylos_last_error() has
- * the message and mylos_last_error_id() the cause of docs/errors.md ("no-such-file"), both of the calling
+ * the message and mylos_last_error_id() the cause of docs/reference/errors.md ("no-such-file"), both of the calling
  * thread. A failed call sets the handle that it would have made to NULL. The library prints nothing and never
  * ends the process.
  *
@@ -99,7 +99,7 @@ const char* mylos_version(void);
 /* The message of the last call that failed on this thread; "" if none has. The text is valid
  * until the next failing call of the thread. */
 const char* mylos_last_error(void);
-/* The cause alone, by its name in docs/errors.md: "no-such-file". Valid as long as the message. */
+/* The cause alone, by its name in docs/reference/errors.md: "no-such-file". Valid as long as the message. */
 const char* mylos_last_error_id(void);
 
 /* Starts Kokkos, if no call has yet, with this number of threads. 0, and a first call without this one:

@@ -7,7 +7,7 @@ from .report import Failure, Skipped
 
 DECK = "gpt2_124m"
 FULL = 0.985  # of the free memory, with the run's context already there
-RESERVE = 64 << 20  # what libraries may take besides the plan (docs/gpu.md)
+RESERVE = 64 << 20  # what libraries may take besides the plan (docs/explanation/gpu.md)
 MIB = 1 << 20
 TOLERANCE = 0.01
 

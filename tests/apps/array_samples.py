@@ -1,4 +1,4 @@
-"""What [data.arrays] makes of files, written with h5py and numpy alone: docs/data.md."""
+"""What [data.arrays] makes of files, written with h5py and numpy alone: docs/how-to/data.md."""
 import h5py
 import numpy
 

@@ -1,4 +1,4 @@
-"""Networks of [[model.layers]] in NumPy and double, from docs/deck.md and docs/formulas.md alone: which layers fit behind each
+"""Networks of [[model.layers]] in NumPy and double, from docs/reference/deck.md and docs/reference/formulas.md alone: which layers fit behind each
 other, their weights by the checkpoint's names, outputs, losses and the statistics of batch normalisation.
 
 Nothing here goes backward: gradients are compared with difference quotients of these losses.

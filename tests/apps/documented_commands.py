@@ -9,7 +9,7 @@ BEGINS = re.compile(r"^(?:[A-Z_]+=\S+ |export |for )*"
 
 
 def pages(repository):
-    return [repository / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((repository / "docs").glob("*.md"))
+    return [repository / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((repository / "docs").rglob("*.md"))
 
 
 def lines_of(page):

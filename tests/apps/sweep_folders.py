@@ -1,5 +1,5 @@
 """Folders of sweeps for tests of what reads them: members are short runs of the small problem, and the tables are written
-here, as docs/sweep.md describes them."""
+here, as docs/how-to/sweep.md describes them."""
 import csv
 import json
 import math

@@ -2,7 +2,7 @@
 files and decks. Evaluations, predictions and the losses after a restart are the numbers that the earlier build stored, up to the
 rounding of another processor; a model file predicts the bits of its checkpoint.
 
-The same checkpoints without the parts that builds before 2026-11-24 did not write (docs/formats.md), and with the keys without
+The same checkpoints without the parts that builds before 2026-11-24 did not write (docs/reference/formats.md), and with the keys without
 effect that their decks had, are read too.
 
 usage: test_earlier_files.py MYLOS

@@ -152,8 +152,8 @@ def check_pytorch_order(command, _):
 
 
 def check_documented_code(command, repository):
-    """The permutations of docs/initial.md make our order of PyTorch's."""
-    page = pathlib.Path(repository, "docs/initial.md").read_text(encoding="utf-8")
+    """The permutations of docs/how-to/initial.md make our order of PyTorch's."""
+    page = pathlib.Path(repository, "docs/how-to/initial.md").read_text(encoding="utf-8")
     code, = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
     documented = {}
     exec(code, documented)

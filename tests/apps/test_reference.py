@@ -1,4 +1,4 @@
-"""Random decks against a network, a backward pass and an update written in NumPy and double from docs/formulas.md alone.
+"""Random decks against a network, a backward pass and an update written in NumPy and double from docs/reference/formulas.md alone.
 
 usage: test_reference.py MYLOS [--full] [--seed N] [--decks N] [--deck K]
 

@@ -1,4 +1,4 @@
-"""The loss scale of random runs with random overflows, against the rules of docs/numerics.md: every step's scale, flag and
+"""The loss scale of random runs with random overflows, against the rules of docs/explanation/numerics.md: every step's scale, flag and
 count of updates, every checkpoint's /scaler with its statistics, over a restart, and the end of runs that diverge.
 
 usage: test_scaler.py MYLOS [--full] [--seed N] [--decks N] [--deck K]

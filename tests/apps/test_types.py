@@ -13,7 +13,7 @@ from small_problem import Command
 
 
 def table_of_docs(source):
-    text = (pathlib.Path(source) / "docs" / "numerics.md").read_text(encoding="utf-8")
+    text = (pathlib.Path(source) / "docs/explanation/numerics.md").read_text(encoding="utf-8")
     section = text.split("\n## Types\n")[1].split("\n## ")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")]
     return [row for row in rows if not row[0].startswith("---")]

@@ -27,10 +27,10 @@ TEST(ErrorTable, HasEachIdInOrderUnderItsName) {
 
 TEST(ErrorTable, IsThePageOfErrors) {
   std::ostringstream page;
-  page << std::ifstream(std::filesystem::path(MYLOS_SOURCE_DIR) / "docs/errors.md").rdbuf();
-  EXPECT_TRUE(page.str() == error_manual())
-      << "docs/errors.md is not what the table says. Write it anew: build/host/bin/mylos manual --errors > "
-         "docs/errors.md";
+  page << std::ifstream(std::filesystem::path(MYLOS_SOURCE_DIR) / "docs/reference/errors.md").rdbuf();
+  EXPECT_TRUE(page.str() == error_manual()) << "docs/reference/errors.md is not what the table says. Write "
+                                               "it anew: build/host/bin/mylos manual --errors > "
+                                               "docs/reference/errors.md";
 }
 
 TEST(Error, EndsWithItsName) {

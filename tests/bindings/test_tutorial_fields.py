@@ -16,7 +16,7 @@ def main(_mylos, build, source, _cxx, cmake):
         folder = pathlib.Path(scratch)
         run([cmake, "--install", build, "--prefix", folder / "prefix"], folder)
         (folder / "work").mkdir()
-        page = (pathlib.Path(source) / "docs/tutorial-fields.md").read_text(encoding="utf-8")
+        page = (pathlib.Path(source) / "docs/tutorials/fields.md").read_text(encoding="utf-8")
         script = script_of(page, folder / "prefix").replace("/where/its/sources/are", source)
         assert str(folder) in script and source in script and "cat > " in script, script
         output = run(["bash", "-c", script], folder / "work").stdout
@@ -24,7 +24,7 @@ def main(_mylos, build, source, _cxx, cmake):
         assert len(errors) == 2 and max(errors) < 1, output
         for name in ("sample.svg", "flow.html", "runs/rollout/report.html"):
             assert (folder / "work" / name).stat().st_size > 1000, name
-    print(f"tutorial-fields.md: as written; relative errors after 20 steps {errors}")
+    print(f"tutorials/fields.md: as written; relative errors after 20 steps {errors}")
 
 
 main(*sys.argv[1:])

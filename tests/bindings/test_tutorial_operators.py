@@ -16,7 +16,7 @@ def main(_mylos, build, source, _cxx, cmake):
         folder = pathlib.Path(scratch)
         run([cmake, "--install", build, "--prefix", folder / "prefix"], folder)
         (folder / "work").mkdir()
-        page = (pathlib.Path(source) / "docs/operators.md").read_text(encoding="utf-8")
+        page = (pathlib.Path(source) / "docs/tutorials/operators.md").read_text(encoding="utf-8")
         script = script_of(page, folder / "prefix").replace("/where/its/sources/are", source)
         assert str(folder) in script and source in script and "cat > " in script, script
         output = run(["bash", "-c", script], folder / "work").stdout

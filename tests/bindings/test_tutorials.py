@@ -33,7 +33,7 @@ def main(_mylos, build, source, cxx, cmake, page, *others):
         run([cmake, "--install", build, "--prefix", folder / "first"], folder)
         prefix = (folder / "first").rename(folder / "prefix")
         (folder / "work").mkdir()
-        script = script_of((pathlib.Path(source) / "docs" / page).read_text(encoding="utf-8"), prefix)
+        script = script_of((pathlib.Path(source) / "docs/tutorials" / page).read_text(encoding="utf-8"), prefix)
         assert str(prefix) in script and "cat > " in script, script
         variables = {"CXX": cxx, "CMAKE_PREFIX_PATH": ":".join(others)}
         output = run(["bash", "-c", script], folder / "work", variables=variables).stdout

@@ -20,9 +20,9 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 TEST(Manual, IsWhatTheSchemaSays) {
-  EXPECT_TRUE(text_of(source / "docs/deck.md") == deck_manual())
-      << "docs/deck.md is not what the schema says. Write it anew: build/host/bin/mylos manual > "
-         "docs/deck.md";
+  EXPECT_TRUE(text_of(source / "docs/reference/deck.md") == deck_manual())
+      << "docs/reference/deck.md is not what the schema says. Write it anew: build/host/bin/mylos manual > "
+         "docs/reference/deck.md";
 }
 
 TEST(Manual, NamesEveryKeyOnce) {

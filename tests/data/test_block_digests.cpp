@@ -8,7 +8,7 @@ namespace mylos::block_digests_test {
 
 using namespace testing_support;
 
-/// The rule of docs/data.md, applied by Python to every dataset: "inputs 11" if 11 blocks are correct.
+/// The rule of docs/how-to/data.md, applied by Python to every dataset: "inputs 11" if 11 blocks are correct.
 const std::string check_all =
     "import sys, zlib, h5py\n"
     "def check(name, digests):\n"

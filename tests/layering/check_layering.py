@@ -79,7 +79,7 @@ DECLARED_IN = {
 }
 
 # From a deck's shapes to its memory plan, or to the refusal: of these files each sees only those before it.
-# docs/architecture.md says what each answers.
+# docs/explanation/architecture.md says what each answers.
 MEMORY_WAY = """
 model/chain/chain_cost model/memory/schedule model/memory/lifetimes model/memory/transient_depths model/memory/placement
 planner/lists planner/stages planner/segments planner/min_memory planner/rotor planner/stage_groups

@@ -4,6 +4,7 @@ usage: check_links.py REPOSITORY
 
 * a link leads to a file, and to a heading or an id of it if it has a part behind '#';
 * every page of docs/ is at most two clicks from README.md;
+* a page of docs/ begins with what a reader has at its end;
 * files of the repository that a page names in a code span or in a command line (scripts/..., inputs/...) exist.
 """
 import pathlib
@@ -81,6 +82,14 @@ def is_pattern_of(repository, name):
     return any((repository / name).parent.glob(f"{pathlib.Path(name).name}*")) if (repository / name).parent.exists() else False
 
 
+def problems_of_opening(page):
+    """The paragraph below the title speaks of "this page"."""
+    title, _, rest = page.read_text(encoding="utf-8").partition("\n\n")
+    opening, _, _ = rest.partition("\n\n")
+    if not title.startswith("# ") or "this page" not in opening.lower():
+        yield "does not begin with what the reader has at the end of this page"
+
+
 def unreachable(pages, repository):
     reached = {repository / "README.md"}
     for _ in range(CLICKS):
@@ -95,6 +104,8 @@ def main():
     for page in pages:
         for problem in [*problems_of_links(page, repository), *problems_of_names(page, repository)]:
             problems.append(f"{page.relative_to(repository)}: {problem}")
+        if page.is_relative_to(repository / "docs"):
+            problems += [f"{page.relative_to(repository)}: {problem}" for problem in problems_of_opening(page)]
     problems += [f"{page.relative_to(repository)}: more than {CLICKS} clicks from README.md"
                  for page in unreachable(pages, repository)]
     print("\n".join(problems) or f"{len(pages)} pages: every link leads somewhere, every page is {CLICKS} clicks from README.md")

@@ -13,7 +13,7 @@ sys.path.insert(0, str(REPOSITORY / "perf"))
 import precision_study  # noqa: E402: the path is set first
 from precision_tables import configurations, page  # noqa: E402
 
-PAGE = REPOSITORY / "docs/precision.md"
+PAGE = REPOSITORY / "docs/explanation/precision.md"
 FILES = {"csv", "json", "jsonl", "h5", "md", "html", "toml"}  # what else is written as name.ending
 
 
@@ -48,9 +48,9 @@ def check_that_every_table_has_its_place(folder):
 
 
 def keys_of_the_manual():
-    """section.key of every row of docs/deck.md, which is `mylos manual` (a test of the deck's compares them)."""
+    """section.key of every row of docs/reference/deck.md, which is `mylos manual` (a test of the deck's compares them)."""
     keys, section = set(), ""
-    for line in (REPOSITORY / "docs/deck.md").read_text(encoding="utf-8").splitlines():
+    for line in (REPOSITORY / "docs/reference/deck.md").read_text(encoding="utf-8").splitlines():
         if found := re.fullmatch(r"## \[(.+)\]", line):
             section = found.group(1)
         elif found := re.match(r"\| `(\w+)` \|", line):

@@ -2,7 +2,7 @@
 
 usage: test_spack.py REPOSITORY
 Without a `spack` in PATH the recipes are read, and compared with the versions that Spack's packages had on the day below;
-with one, Spack also concretises the lines of docs/install.md.
+with one, Spack also concretises the lines of docs/how-to/install.md.
 """
 
 import pathlib

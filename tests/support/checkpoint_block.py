@@ -1,4 +1,4 @@
-"""The first 512 bytes of a checkpoint or model file, made with nothing but Python, as docs/checkpoint.md describes them."""
+"""The first 512 bytes of a checkpoint or model file, made with nothing but Python, as docs/reference/checkpoint.md describes them."""
 import struct
 import zlib
 

@@ -67,7 +67,7 @@ void require_no_other_file(const std::string& path) {
 constexpr std::size_t max_runs = 12;  // more curves are hard to distinguish
 
 struct Page {
-  std::string text;
+  std::string text = {};
   bool any_runs_on = false;
 };
 

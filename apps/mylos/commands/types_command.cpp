@@ -40,7 +40,7 @@ Row row(std::string name, int FloatLimits::*limit) {
   return row(std::move(name), [limit](DType type) { return fmt::format("{}", limits_of(type).*limit); });
 }
 
-/// The same on every machine, and in docs/numerics.md.
+/// The same on every machine, and in docs/explanation/numerics.md.
 std::vector<Row> rows_of_types() {
   return {
       row("type", [](DType type) { return std::string(name_of(type)); }),

@@ -41,7 +41,7 @@ class Error : public std::runtime_error {
 
   /// Returns whose fault it is, as the command's exit code.
   [[nodiscard]] ExitCode code() const noexcept { return code_; }
-  /// Returns the cause, by which programs distinguish errors (docs/errors.md).
+  /// Returns the cause, by which programs distinguish errors (docs/reference/errors.md).
   [[nodiscard]] ErrorId id() const noexcept { return id_; }
   /// what() is this and the id's name: "deck.toml:3: unknown key 'run.step' [unknown-key]".
   [[nodiscard]] std::string_view message() const noexcept { return {what(), length_}; }

@@ -1,4 +1,4 @@
-// The names of what can go wrong. docs/errors.md lists each with its cause and its cure.
+// The names of what can go wrong. docs/reference/errors.md lists each with its cause and its cure.
 #pragma once
 
 #include <string_view>

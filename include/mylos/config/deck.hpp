@@ -1,9 +1,9 @@
 // The deck: a run's description in TOML. It is read into options and written back with every default filled
 // in.
 //
-// The schema is closed (docs/deck.md lists it). Unknown or duplicate keys, values of a wrong type or out of
-// range, and contradicting keys throw Error with ExitCode::bad_input. The message starts with file:line, or
-// with "command line" for an override.
+// The schema is closed (docs/reference/deck.md lists it). Unknown or duplicate keys, values of a wrong type
+// or out of range, and contradicting keys throw Error with ExitCode::bad_input. The message starts with
+// file:line, or with "command line" for an override.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 !
 ! Every procedure has an optional argument `error`. With it the program continues, and error%code is not 0
 ! after a failure; without it a failure ends the program with the message and a nonzero exit code.
-! docs/fortran.md is the manual; mylos.h documents each call.
+! docs/reference/fortran.md is the manual; mylos.h documents each call.
 !
 ! The module is compiled with the program, by the program's compiler (Fortran 2018), and links libmylos.so.
 module mylos

@@ -9,7 +9,7 @@ module mylos_errors
 
   type :: mylos_error
     integer :: code = 0  ! 0, or an exit code of the mylos command: 2 is bad input
-    character(len=:), allocatable :: id  ! the cause, as docs/errors.md names it: "no-such-file"
+    character(len=:), allocatable :: id  ! the cause, as docs/reference/errors.md names it: "no-such-file"
     character(len=:), allocatable :: message
   end type mylos_error
 

@@ -19,7 +19,7 @@ enum class NormType { none, layernorm, rmsnorm, groupnorm, batchnorm };  // the 
   return names[static_cast<std::size_t>(type)];
 }
 
-/// What a layer computes; docs/networks.md and docs/deck.md describe each kind.
+/// What a layer computes; docs/how-to/networks.md and docs/reference/deck.md describe each kind.
 enum class LayerKind {
   dense,
   conv,

@@ -26,7 +26,7 @@ inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt,    M
   return names[static_cast<std::size_t>(type)];
 }
 
-/// What training minimises; docs/formulas.md has the formulas.
+/// What training minimises; docs/reference/formulas.md has the formulas.
 /// `gaussian`: the negative log likelihood of a normal distribution whose mean and log variance the network
 /// computes (Nix and Weigend 1994, doi 10.1109/ICNN.1994.374138).
 enum class LossType {

@@ -10,7 +10,7 @@
 
 namespace mylos {
 
-/// The rule of an update; docs/formulas.md has the formulas.
+/// The rule of an update; docs/reference/formulas.md has the formulas.
 enum class OptimizerType { sgd, adam, adamw, lion, lamb };
 
 /// What is sharded over ranks, so that each rank stores and updates one slice: nothing, masters and moments
@@ -55,7 +55,7 @@ struct OptimizerOptions {
   bool operator==(const OptimizerOptions&) const = default;
 };
 
-/// The course of the learning rate; docs/formulas.md has the formulas. wsd: warm-up, stable, decay.
+/// The course of the learning rate; docs/reference/formulas.md has the formulas. wsd: warm-up, stable, decay.
 enum class ScheduleType {
   constant,
   step,

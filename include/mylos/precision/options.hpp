@@ -54,7 +54,8 @@ enum class MasterWeights { fp32, none };
 /// The types that layers compute in.
 inline constexpr std::array<DType, 3> compute_types{DType::fp32, DType::bf16, DType::fp16};
 
-/// Options of a run with precision.adapt: the trials at its start, and later checks (docs/numerics.md).
+/// Options of a run with precision.adapt: the trials at its start, and later checks
+/// (docs/explanation/numerics.md).
 struct AdaptationOptions {
   std::vector<DType> types{compute_types.begin(), compute_types.end()};  // candidates for `compute`
   std::int64_t steps = 20;   // steps of a trial, whose losses are compared

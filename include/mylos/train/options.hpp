@@ -107,8 +107,8 @@ struct InitialOptions {
 /// The reaction of a run to a divergence: it stops, or returns to an earlier checkpoint.
 enum class OnDivergence { stop, rewind };
 
-/// Thresholds of warnings about a run's health (docs/health.md), where 0 disables a warning, and the
-/// reaction to a divergence.
+/// Thresholds of warnings about a run's health (docs/explanation/health.md), where 0 disables a warning, and
+/// the reaction to a divergence.
 struct HealthOptions {
   std::int64_t every = 0;             // steps between inspections of all parameters; 0 = none
   std::vector<std::string> ignore;    // names or patterns of layers without warnings

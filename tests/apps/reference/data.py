@@ -1,4 +1,4 @@
-"""Which samples a step takes, and in what form: docs/formulas.md."""
+"""Which samples a step takes, and in what form: docs/reference/formulas.md."""
 import math
 
 import numpy

@@ -1,4 +1,4 @@
-"""The transformer of docs/formulas.md: its weights by the checkpoint's names, its loss and gradients."""
+"""The transformer of docs/reference/formulas.md: its weights by the checkpoint's names, its loss and gradients."""
 import numpy
 
 from reference.layers import activation, attention, cross_entropy, linear, norm

@@ -1,4 +1,4 @@
-"""The parts of networks, forward and backward, in double, as docs/formulas.md gives them.
+"""The parts of networks, forward and backward, in double, as docs/reference/formulas.md gives them.
 
 Each function returns its output and a function from the output's gradient to the gradients of its arguments.
 """

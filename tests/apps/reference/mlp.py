@@ -1,4 +1,4 @@
-"""The multilayer perceptron of docs/formulas.md: its weights by the checkpoint's names, its loss and gradients."""
+"""The multilayer perceptron of docs/reference/formulas.md: its weights by the checkpoint's names, its loss and gradients."""
 import numpy
 
 from reference.layers import activation, cross_entropy, linear, norm, squared_error

@@ -1,4 +1,4 @@
-"""Schedule, clipping and updates of docs/formulas.md."""
+"""Schedule, clipping and updates of docs/reference/formulas.md."""
 import math
 
 import numpy

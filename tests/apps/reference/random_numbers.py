@@ -1,4 +1,4 @@
-"""Philox4x32-10 and what docs/formulas.md makes of it: streams, uniform and normal numbers, permutations."""
+"""Philox4x32-10 and what docs/reference/formulas.md makes of it: streams, uniform and normal numbers, permutations."""
 import numpy
 
 WORD, WIDE = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF

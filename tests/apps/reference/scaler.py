@@ -1,4 +1,4 @@
-"""The loss scaler by docs/numerics.md: a state machine that is fed with overflows."""
+"""The loss scaler by docs/explanation/numerics.md: a state machine that is fed with overflows."""
 import numpy
 
 PRESETS = {"standard": (65536.0, 2.0, 2000), "conservative": (32768.0, 1.5, 5000), "aggressive": (131072.0, 2.5, 1000)}

@@ -1,4 +1,4 @@
-"""Spack recipe. From a source tree: spack repo add packaging/spack && spack install mylos@0.1.0 (docs/install.md)."""
+"""Spack recipe. From a source tree: spack repo add packaging/spack && spack install mylos@0.1.0 (docs/how-to/install.md)."""
 
 import pathlib
 

@@ -179,7 +179,7 @@ constexpr std::array of_runs{
                "Restore what the message names, or begin another run in another folder."},
     ErrorEntry{ErrorId::model_mismatch, "model-mismatch", "The weights are those of another network.",
                "Change the model, or select, rename or exclude tensors under `[initial]` "
-               "([initial.md](initial.md))."},
+               "([initial.md](../how-to/initial.md))."},
     ErrorEntry{ErrorId::plan_mismatch, "plan-mismatch",
                "A stored memory plan is that of another network, micro-batch or machine, or is not a plan.",
                "Make a new plan with `mylos plan`."},
@@ -195,7 +195,8 @@ constexpr std::array of_runs{
         "Check the nodes of the ranks that the message names; resume with `--restart latest`."},
     ErrorEntry{ErrorId::diverged, "diverged",
                "The loss or the gradients are no longer finite, or the loss scale reached its minimum.",
-               "Lower the learning rate, or compute in bf16 or fp32; [health.md](health.md) shows how to "
+               "Lower the learning rate, or compute in bf16 or fp32; [health.md](../explanation/health.md) "
+               "shows how to "
                "find the layer."},
     ErrorEntry{ErrorId::stopped, "stopped",
                "The command was asked to stop before its end; a run has saved its state.",
@@ -215,17 +216,17 @@ constexpr std::array of_memory{
 constexpr std::array of_machine{
     ErrorEntry{ErrorId::no_device, "no-device", "This build is for devices, and the node shows none.",
                "Start it on a node with a device, or use a build for hosts."},
-    ErrorEntry{
-        ErrorId::device_too_old, "device-too-old",
-        "The device is of an older architecture than the build, or of another one (AMD).",
-        "Build for its architecture ([install.md](install.md)), if the CUDA toolkit still compiles for it."},
+    ErrorEntry{ErrorId::device_too_old, "device-too-old",
+               "The device is of an older architecture than the build, or of another one (AMD).",
+               "Build for its architecture ([install.md](../how-to/install.md)), if the CUDA toolkit still "
+               "compiles for it."},
     ErrorEntry{ErrorId::device_shared, "device-shared",
                "Several ranks share a device or a GPU (MIG) and cannot exchange over NCCL.",
                "Start one rank per device, or use `communication.backend = \"mpi\"`."},
     ErrorEntry{ErrorId::device_failed, "device-failed", "A call of the device's runtime failed.",
                "See the runtime's reason in the message; check the device with `scripts/gpu-check`."},
     ErrorEntry{ErrorId::not_in_build, "not-in-build", "The program was built without the library or feature.",
-               "Choose one that it has, or build with it ([install.md](install.md))."},
+               "Choose one that it has, or build with it ([install.md](../how-to/install.md))."},
     ErrorEntry{ErrorId::no_instructions, "no-instructions",
                "The processor, the build or oneDNN lacks instructions that the deck or the build asks for.",
                "Choose instructions that all nodes have, or what the message proposes, or build for this "
@@ -270,6 +271,7 @@ std::span<const ErrorTopic> error_topics() {
 std::string error_manual() {
   std::string page =
       "# Errors\n\n"
+      "With this page you find the cause and the cure of an error by its name.\n\n"
       "Every refusal ends with the name of its cause in brackets. The message says what is wrong and where; "
       "this page\n"
       "explains each cause and its cure. Names stay the same between versions, the messages may change: "

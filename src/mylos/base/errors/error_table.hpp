@@ -1,4 +1,4 @@
-// The table of all errors, from which docs/errors.md is generated.
+// The table of all errors, from which docs/reference/errors.md is generated.
 #pragma once
 
 #include <span>
@@ -24,7 +24,7 @@ struct ErrorTopic {
 /// All errors, in the order of ErrorId.
 [[nodiscard]] std::span<const ErrorTopic> error_topics();
 
-/// Returns docs/errors.md.
+/// Returns docs/reference/errors.md.
 [[nodiscard]] std::string error_manual();
 
 }  // namespace mylos

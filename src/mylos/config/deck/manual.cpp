@@ -9,6 +9,8 @@ namespace {
 
 constexpr const char* introduction = R"(# The deck
 
+With this page you can write a deck, and find every key, its type, its default and its meaning.
+
 A deck describes a run: the data, the network, the number types and the optimizer. It is a [TOML](https://toml.io) file.
 
 ```toml

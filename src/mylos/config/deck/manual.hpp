@@ -1,4 +1,5 @@
-// The manual of the deck, generated from the schema: the text of docs/deck.md and of the command's help.
+// The manual of the deck, generated from the schema: the text of docs/reference/deck.md and of the command's
+// help.
 #pragma once
 
 #include <string>

@@ -240,7 +240,7 @@ void add_array_keys(Schema& schema) {
   Keys keys(
       schema, "data.arrays",
       "How N-dimensional arrays in HDF5 or NetCDF-4 files become samples, without a conversion "
-      "(`docs/data.md`). data.train and data.test name such files, usually by patterns. A "
+      "(`docs/how-to/data.md`). data.train and data.test name such files, usually by patterns. A "
       "sample is a window in time: `history` levels of all `inputs`, joined as channels, and as targets the "
       "`targets` that are `ahead` levels later. Windows do not cross files, nor indices of the axis "
       "\"sample\".",

@@ -21,7 +21,8 @@ Condition with_checkpoints() {
 void add_health_keys(Schema& schema) {
   Keys keys(
       schema, "health",
-      "The quantities that a run monitors, and the thresholds of its warnings (`docs/health.md`).",
+      "The quantities that a run monitors, and the thresholds of its warnings "
+      "(`docs/explanation/health.md`).",
       [](auto& options) -> auto& { return options.health; });
   constexpr NumberRange threshold{0, true, 1e30, true};
   constexpr NumberRange part{0, true, 1, true};

@@ -31,7 +31,8 @@ void add_renames(Key& rename) {
 void add_initial_keys(Schema& schema) {
   Keys keys(
       schema, "initial",
-      "The weights that a run takes from the file `run.initial` before its first step (`docs/initial.md`).",
+      "The weights that a run takes from the file `run.initial` before its first step "
+      "(`docs/how-to/initial.md`).",
       [](auto& options) -> auto& { return options.initial; });
   const auto names = patterns_type("name or list of names, '*' for any characters");
   keys.add("include", &InitialOptions::include, names,

@@ -178,7 +178,7 @@ void add_model_keys(Schema& schema) {
       "relative_l2 (the error's norm divided by the targets'), relative_h1 (the same with norms that include "
       "the derivatives of fields), gaussian (the negative log likelihood of a normal distribution, whose "
       "mean "
-      "and log variance the network computes for each target: `docs/uncertainty.md`), and "
+      "and log variance the network computes for each target: `docs/how-to/uncertainty.md`), and "
       "binary_cross_entropy, whose targets are "
       "probabilities from 0 to 1 and whose outputs are logits.");
   keys.choice("loss_per", &ModelOptions::loss_per,
@@ -206,20 +206,22 @@ void add_model_keys(Schema& schema) {
                "All but gpt: 0: from the data. Needed where there is no data file.");
   keys.integer("outputs", &ModelOptions::outputs, {0, max_features}, "classes or targets per sample",
                "All but gpt: 0: from the data. Needed where there is no data file.");
-  keys.boolean("residual", &ModelOptions::residual,
-               "All but gpt: adds the network's input to its output, so that the network learns the change "
-               "from one state of a field to the next. Both must have the same shape. They are added in "
-               "float, in normalised units (`docs/networks.md`). Not with model.loss = \"gaussian\", whose "
-               "last layer computes log variances too.");
+  keys.boolean(
+      "residual", &ModelOptions::residual,
+      "All but gpt: adds the network's input to its output, so that the network learns the change "
+      "from one state of a field to the next. Both must have the same shape. They are added in "
+      "float, in normalised units (`docs/how-to/networks.md`). Not with model.loss = \"gaussian\", whose "
+      "last layer computes log variances too.");
   add_short_form_keys(keys);
   add_operator_keys(keys);
   add_transformer_keys(keys);
-  add_initialize_keys(keys.add(
-      "initialize", "", "",
-      "Distributions of initial values by parameter name: `[[model.initialize]]`, `match = "
-      "\"conv*/weight\"`, `kind = \"he_normal\"`, as below. The last matching table applies; other "
-      "parameters use their layer's default. `docs/formulas.md` has the formulas of both. The values "
-      "do not depend on the number of ranks."));
+  add_initialize_keys(
+      keys.add("initialize", "", "",
+               "Distributions of initial values by parameter name: `[[model.initialize]]`, `match = "
+               "\"conv*/weight\"`, `kind = \"he_normal\"`, as below. The last matching table applies; other "
+               "parameters use their layer's default. `docs/reference/formulas.md` has the formulas of both. "
+               "The values "
+               "do not depend on the number of ranks."));
   keys.limit_to_types(model_keys_of);
   keys.only_with({"activation", "norm"}, with_hidden_layers({ModelType::mlp}));
   keys.only_with({"dropout"}, with_hidden_layers({ModelType::mlp, ModelType::cnn}));

@@ -169,7 +169,8 @@ void add_precision_keys(Schema& schema) {
   keys.boolean(
       "adapt", &PrecisionOptions::adapt,
       "The run chooses `compute` by trials at its start. Later it changes types and the loss scale's growth "
-      "if gradients overflow. `[precision.adaptation]` has the settings, `docs/numerics.md` an explanation.");
+      "if gradients overflow. `[precision.adaptation]` has the settings, `docs/explanation/numerics.md` an "
+      "explanation.");
   Key& rules = keys.add(
       "rules",
       "table from layer name, pattern with '*' or layer kind to " + alternatives({"bf16", "fp16", "fp32"}),

@@ -105,7 +105,7 @@ void add_run_keys(Schema& schema) {
   keys.text("initial", &RunOptions::initial, is_path, "path (1 to 4096 bytes, no control characters)",
             "Checkpoint (a file) or safetensors file from which the run's weights are initialised, as set in "
             "[initial]. Only weights are taken; optimizer, loss scale and schedule start anew. A run that "
-            "resumes from its own checkpoint (--restart) ignores this key. `docs/initial.md`.");
+            "resumes from its own checkpoint (--restart) ignores this key. `docs/how-to/initial.md`.");
   keys.integer("seed", &RunOptions::seed, {0, max_seed}, "",
                "Key of all random numbers: initial weights, order of the samples, dropout.");
   keys.optional_integer("epochs", &RunOptions::epochs, {1, max_epochs}, "passes over the training data",
@@ -127,7 +127,7 @@ void add_run_keys(Schema& schema) {
       "list of words from \"top5\", \"confusion\", \"r2\", \"relative_l2\", \"relative_h1\", \"crps\" and "
       "\"rolloutN\" (N steps: \"rollout20\")",
       "a ",
-      "Metrics of evaluations besides loss and accuracy (`docs/metrics.md`). For model.loss = "
+      "Metrics of evaluations besides loss and accuracy (`docs/reference/metrics.md`). For model.loss = "
       "\"cross_entropy\": top5, the fraction of samples whose label is among the five largest outputs, "
       "and confusion, the number of samples of each class that were predicted as each class "
       "(`confusion.json`). For a regression: r2, 1 - squared errors / squared deviations, the mean over "
@@ -150,9 +150,10 @@ void add_run_keys(Schema& schema) {
            "Time limit of the job, from the start of the program. Before the limit the run writes a "
            "checkpoint and stops (exit code 85).")
       .takes_any_text = true;
-  keys.number("peak_flops", &RunOptions::peak_flops, {0, true, 1e21, true}, "FLOP/s of a rank",
-              "The peak rate to which the run's speed is compared (`docs/metrics.md`). 0: measured at the "
-              "start, with a GEMM that all ranks compute at the same time.");
+  keys.number(
+      "peak_flops", &RunOptions::peak_flops, {0, true, 1e21, true}, "FLOP/s of a rank",
+      "The peak rate to which the run's speed is compared (`docs/reference/metrics.md`). 0: measured at the "
+      "start, with a GEMM that all ranks compute at the same time.");
 }
 
 const std::vector<std::string>& data_keys_of(ModelType type) {

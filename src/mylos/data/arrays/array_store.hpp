@@ -1,8 +1,8 @@
 // ArrayStore: samples that are windows in time of N-dimensional arrays in HDF5 or NetCDF-4 files.
 //
-// docs/data.md says how arrays become samples; array_options.hpp has the options, rollout_layout.hpp the
-// channels of a sample. Samples are numbered file by file, in each file along the axis "sample", then along
-// time; with points_are_samples the points of a window follow each other. Values are read as stored,
+// docs/how-to/data.md says how arrays become samples; array_options.hpp has the options, rollout_layout.hpp
+// the channels of a sample. Samples are numbered file by file, in each file along the axis "sample", then
+// along time; with points_are_samples the points of a window follow each other. Values are read as stored,
 // converted in double and rounded to float32.
 //
 // Reading goes through a bounded cache of converted levels (level_cache.hpp), so that levels which several

@@ -2,7 +2,8 @@
 //
 // Input "inputs", float32 [batch, inputs] or [batch, extents, channels], in the data's units, as samples lie
 // in files; output "outputs", float32: targets in their own units, or probabilities. A GPT's are "tokens",
-// int64 [batch, tokens], and "logits", float32 [batch, tokens, vocabulary]. docs/onnx.md is the users' page.
+// int64 [batch, tokens], and "logits", float32 [batch, tokens, vocabulary]. docs/how-to/onnx.md is the users'
+// page.
 #pragma once
 
 #include "mylos/base/dtype.hpp"

@@ -124,8 +124,8 @@ class GemmEngine {
   [[nodiscard]] virtual bool sums_rows(const GemmProblem& /*problem*/) const { return false; }
 
   /// Returns true if `run` can multiply each sum, before rounding, by the derivative of GELU (tanh form,
-  /// formulas in docs/formulas.md) at the activation's input. This computes the gradient of that input
-  /// together with the layer's dx, without another pass. Only problems for which this is true may set
+  /// formulas in docs/reference/formulas.md) at the activation's input. This computes the gradient of that
+  /// input together with the layer's dx, without another pass. Only problems for which this is true may set
   /// `gelu_derivative`.
   [[nodiscard]] virtual bool multiplies_by_gelu(const GemmProblem& /*problem*/) const { return false; }
 

@@ -41,7 +41,7 @@ struct NamedAlgorithm {
 
 /// If several engines are measured against each other, one uses the library's best algorithm for each GEMM,
 /// the next the second best, and so on (`rank`). By default a separate pass sums rows: it takes the time of
-/// reading dy once, less than what the epilogues of GPT-2's GEMMs took (docs/gpu.md).
+/// reading dy once, less than what the epilogues of GPT-2's GEMMs took (docs/explanation/gpu.md).
 ///
 /// Library:
 ///   name, title                      "cublaslt", "cuBLASLt"

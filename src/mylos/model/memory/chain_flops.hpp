@@ -1,4 +1,5 @@
-// ChainFlops: the floating-point operations of a training step, as the blocks state them (docs/metrics.md).
+// ChainFlops: the floating-point operations of a training step, as the blocks state them
+// (docs/reference/metrics.md).
 #pragma once
 
 #include "mylos/model/chain/chain.hpp"

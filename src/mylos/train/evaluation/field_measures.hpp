@@ -1,8 +1,8 @@
 // FieldMeasures: relative norms of the errors of predicted fields, in the units of the targets.
 //
-// The norms are those of the losses relative_l2 and relative_h1 (docs/formulas.md), with the deck's weights
-// of points, model.loss_per and model.derivative, of values before normalisation. Results are means over
-// samples, in double, the same bits for any order of samples and any distribution over ranks.
+// The norms are those of the losses relative_l2 and relative_h1 (docs/reference/formulas.md), with the deck's
+// weights of points, model.loss_per and model.derivative, of values before normalisation. Results are means
+// over samples, in double, the same bits for any order of samples and any distribution over ranks.
 #pragma once
 
 #include <span>

@@ -1,5 +1,6 @@
 // Rewind: the changes that a diverged run makes to its deck when it resumes from a checkpoint before the
-// divergence (health.on_divergence = "rewind"). docs/health.md has the table of causes and changes.
+// divergence (health.on_divergence = "rewind"). docs/explanation/health.md has the table of causes and
+// changes.
 #pragma once
 
 #include <cstdint>

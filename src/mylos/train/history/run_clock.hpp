@@ -8,7 +8,7 @@
 
 namespace mylos {
 
-/// A rank's time by activity, in seconds. The parts add up to the elapsed time (docs/metrics.md).
+/// A rank's time by activity, in seconds. The parts add up to the elapsed time (docs/reference/metrics.md).
 struct TimeParts {
   double compute_s = 0;        // in steps, except the next two
   double communication_s = 0;  // in steps

@@ -1,5 +1,5 @@
 // RunSpeed: the speed of training over all ranks, absolute and as a fraction of the machine's peak
-// (docs/metrics.md).
+// (docs/reference/metrics.md).
 #pragma once
 
 #include <cstdint>

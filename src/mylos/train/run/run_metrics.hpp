@@ -1,4 +1,4 @@
-// RunMetrics: the use of time and memory by a start, over all its ranks (docs/metrics.md).
+// RunMetrics: the use of time and memory by a start, over all its ranks (docs/reference/metrics.md).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // RunSummary: the report at the end of a start: a table for people, summary.json for programs
-// (docs/metrics.md).
+// (docs/reference/metrics.md).
 #pragma once
 
 #include <cstdint>

@@ -33,12 +33,13 @@ void require_shape(const WeightFile& file, const WeightEntry& entry, const std::
   const WeightEntry own{path, std::move(dims)};
   if (entry.dims == own.dims) return;
   const bool has_kernel = entry.dims.size() > 2 && own.dims.size() == 2;
-  fail_input(
-      ErrorId::model_mismatch,
-      "{}: tensor '{}' is {}, but {} of this model is {}; change the model, or have it drawn: "
-      "initial.exclude = \"{}\"{}",
-      file.path(), printable(entry.name), entry.shape(), path, own.shape(), path,
-      has_kernel ? "; docs/initial.md shows how a convolution in PyTorch's order becomes one in ours" : "");
+  fail_input(ErrorId::model_mismatch,
+             "{}: tensor '{}' is {}, but {} of this model is {}; change the model, or have it drawn: "
+             "initial.exclude = \"{}\"{}",
+             file.path(), printable(entry.name), entry.shape(), path, own.shape(), path,
+             has_kernel
+                 ? "; docs/how-to/initial.md shows how a convolution in PyTorch's order becomes one in ours"
+                 : "");
 }
 
 /// Running statistics: not weights, but of them.
@@ -188,7 +189,7 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
       if (!file_.says_layout() && moved != on_grids.end() && moved->second.dims.size() == 2) {
         notes_.push_back(fmt::format(
             "{} reads a grid: its columns are taken by point, then channel; PyTorch's lie by channel, then "
-            "point (docs/initial.md)",
+            "point (docs/how-to/initial.md)",
             path));
       }
     }

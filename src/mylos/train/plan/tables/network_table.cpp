@@ -61,8 +61,8 @@ NetworkRow row_of(const Chain& chain, std::size_t stage, const Engines& engines,
   return row;
 }
 
-// Products compute about this number of operations in the time of one of an FFT's: docs/networks.md has the
-// measurement, of hosts.
+// Products compute about this number of operations in the time of one of an FFT's: docs/how-to/networks.md
+// has the measurement, of hosts.
 constexpr double products_per_fft_operation = 8;
 
 std::string extents_of(const Extents& extents) {
