@@ -130,7 +130,8 @@ TEST_F(EnsemblePassTest, MasksDependOnTheSeedThePassAndTheSampleAlone) {
   const auto known = masks(7, 3, 1024);
   for (const auto& [place, value] : masks(7, 2, 100)) {
     const auto found = known.find(place);  // batches of another size are divided otherwise over ranks
-    if (found != known.end()) EXPECT_NEAR(found->second, value, 1e-4 * (1 + std::abs(value)));
+    if (found == known.end()) continue;
+    EXPECT_NEAR(found->second, value, 1e-4 * (1 + std::abs(value)));
   }
   std::int64_t equal = 0;
   std::int64_t compared = 0;
