@@ -248,6 +248,9 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
          "layer 'norm1' needs a 'norm'");
   expect(sure({conv("a", 2, {3}), {.kind = LayerKind::add, .name = "b", .skip_from = "input"}}, 48),
          ErrorId::bad_layer, "layer 'b' cannot give the means and log variances");
+  LayerOptions grouped = conv("a", 2, {3});
+  grouped.groups = 2;
+  expect(sure({conv("b", 2, {3}), grouped}, 48), ErrorId::bad_layer, "without 'norm' and 'groups'");
   expect(sure({conv("a", 3, {3})}, 48), ErrorId::bad_layer,
          "'a', has 72 outputs per sample, but the data has 48 targets");
   ModelOptions residual = sure({conv("a", 2, {3})}, 48);

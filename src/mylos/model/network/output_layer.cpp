@@ -30,11 +30,11 @@ std::size_t output_layer(const std::vector<LayerOptions>& layers) {
   const LayerOptions& layer = layers[i];
   const bool computes_outputs =
       layer.kind == LayerKind::dense || layer.kind == LayerKind::conv || layer.kind == LayerKind::spectral;
-  if (computes_outputs && layer.norm == NormType::none) return i;
+  if (computes_outputs && layer.norm == NormType::none && layer.groups == 1) return i;
   fail_input(ErrorId::bad_layer,
              "model.layers: layer '{}' cannot give the means and log variances of model.loss = \"gaussian\", "
              "twice its outputs; end the network with a layer of kind \"dense\", \"conv\" or \"spectral\" "
-             "without 'norm'",
+             "without 'norm' and 'groups'",
              layer_name(layers, i));
 }
 
