@@ -5,6 +5,7 @@ usage: test_calibrate.py MYLOS
 """
 import fractions
 import math
+import pathlib
 import re
 import sys
 import tempfile
@@ -16,6 +17,9 @@ import uncertain_data
 from checkpoints import last_checkpoint, replace_signed
 from small_problem import DECK, Command, prepare
 from uncertain_data import measured, measures_by_numpy, require_measures, write
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import checkpoint_block
 
 COVERAGES = ("0.9", "0.5", "0.8", "0.99")
 HELD_OUT = 200  # of the training samples: 0.25 of 800
@@ -133,7 +137,7 @@ def check_measures(command, run):
     assert document["split"] == "validation" and document["samples"] == HELD_OUT, document
     path = command.folder / run / "uncertainty.json"
     before = path.read_bytes()
-    command.must("eval", last_checkpoint(command, run.removeprefix("runs/")))  # of a file, nothing is left
+    command.must("eval", last_checkpoint(command, run))  # of a file, nothing is left
     assert path.read_bytes() == before
     path.unlink()
     path.mkdir()  # where it cannot be written, eval goes on
@@ -145,7 +149,7 @@ def check_measures(command, run):
 
 
 def check_refusals(command, run):
-    checkpoint = last_checkpoint(command, run.removeprefix("runs/"))
+    checkpoint = last_checkpoint(command, run)
     before = sorted(path.name for path in command.folder.iterdir())
     to = ["--out", "x.h5"]
     for coverage in ("0", "1", "1.5", "-0.1", "nan"):
@@ -181,7 +185,6 @@ def check_classes(command):
 
 
 def check_damage(command, run):
-    import checkpoint_block
     source, path = command.folder / run / "calibrated.h5", command.folder / "hostile.h5"
     for datasets, expected in (({}, ""),
                                ({"coverage": numpy.float64(1)}, "damaged"), ({"coverage": numpy.float64("nan")}, "damaged"),
@@ -197,6 +200,7 @@ def check_damage(command, run):
                 command.must_refuse(arguments, expected, "calibration")
             else:
                 command.must(*arguments)
+    replace_signed(source, path, {}, checkpoint_block.MODEL)
     with h5py.File(path, "r+") as file:  # a right digest and a wrong CRC-32
         file["/calibration/quantiles"].attrs["crc32"] = numpy.int64(1)
     path.write_bytes(checkpoint_block.with_right_block(path.read_bytes(), checkpoint_block.MODEL))
