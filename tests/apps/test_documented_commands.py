@@ -112,6 +112,14 @@ def check_lines(command, repository):
         assert list(mistakes_of(line, known)), f"{line} passes"
 
 
+def check_page_of_commands(command, repository):
+    """docs/reference/commands.md has all of them, and no others."""
+    known = Known(command, repository)
+    named = set(re.findall(r"^\| `mylos ([a-z-]+)", (repository / "docs/reference/commands.md").read_text(encoding="utf-8"), re.M))
+    assert named == known.subcommands(), named ^ known.subcommands()
+    print(f"commands.md: {len(named)} commands")
+
+
 def write_tables(folder):
     numbers = random.Random(3)
     for name, rows, targets in (("flow.csv", 600, True), ("new.csv", 20, False)):
@@ -154,7 +162,11 @@ def main():
     repository = pathlib.Path(sys.argv[2]).resolve()
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
-        (run_readme if "--run" in sys.argv else check_lines)(command, repository)
+        if "--run" in sys.argv:
+            run_readme(command, repository)
+        else:
+            check_lines(command, repository)
+            check_page_of_commands(command, repository)
 
 
 if __name__ == "__main__":
