@@ -150,6 +150,8 @@ def run_readme(command, repository):
         extra += ["--trials", "2"] if own[0] == "sweep" else []
         extra += ["run.epochs=4", "run.peak_flops=1e12"] if "--restart" in own else []
         own = [word for word in own if word not in ("--trials", "16")] if own[0] == "sweep" else own
+        for seed, member in enumerate(own[2:4] if "--ensemble" in own else []):
+            command.must("train", "deck.toml", f"run.folder={member}", f"run.seed={seed}", "run.epochs=1", "run.peak_flops=1e12")
         command.must(*own, *extra, ranks=ranks)
         ran += 1
     for made in ("runs/surrogate/report.html", "predictions.h5", "surrogate.h5", "sample.svg", "deck.advised.toml"):
