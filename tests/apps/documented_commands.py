@@ -5,7 +5,7 @@ import shlex
 
 # A command line begins so; a launcher or a variable may precede `mylos`.
 BEGINS = re.compile(r"^(?:[A-Z_]+=\S+ |export |for )*"
-                    r"(mylos |mpirun |srun |flux run |DIR/|scripts/|perf/|\.ci/|cmake |ctest |cc |gfortran |spack |eb |apptainer |build/)")
+                    r"(mylos |mpirun |srun |flux run |DIR/|(?:\$SOURCES/)?scripts/|(?:\$SOURCES/)?perf/|\.ci/|cmake |ctest |cc |gfortran |spack |eb |apptainer |build/)")
 
 
 def pages(repository):
@@ -60,7 +60,7 @@ def of_mylos(command):
 
 def scripts_of(command):
     """The script of the repository that a command starts, and its words up to a command that the script starts."""
-    for place, word in enumerate(command):
+    for place, word in enumerate(word.removeprefix("$SOURCES/") for word in command):
         if re.match(r"(?:scripts|perf|\.ci)/[\w.-]+$", word):
             rest = command[place + 1:]
             return word, rest[:rest.index("--")] if "--" in rest else rest

@@ -112,6 +112,14 @@ def check_lines(command, repository):
         assert list(mistakes_of(line, known)), f"{line} passes"
 
 
+def check_page_of_commands(command, repository):
+    """docs/reference/commands.md has all of them, and no others."""
+    known = Known(command, repository)
+    named = set(re.findall(r"^\| `mylos ([a-z-]+)", (repository / "docs/reference/commands.md").read_text(encoding="utf-8"), re.M))
+    assert named == known.subcommands(), named ^ known.subcommands()
+    print(f"commands.md: {len(named)} commands")
+
+
 def write_tables(folder):
     numbers = random.Random(3)
     for name, rows, targets in (("flow.csv", 600, True), ("new.csv", 20, False)):
@@ -142,6 +150,8 @@ def run_readme(command, repository):
         extra += ["--trials", "2"] if own[0] == "sweep" else []
         extra += ["run.epochs=4", "run.peak_flops=1e12"] if "--restart" in own else []
         own = [word for word in own if word not in ("--trials", "16")] if own[0] == "sweep" else own
+        for seed, member in enumerate(own[2:4] if "--ensemble" in own else []):
+            command.must("train", "deck.toml", f"run.folder={member}", f"run.seed={seed}", "run.epochs=1", "run.peak_flops=1e12")
         command.must(*own, *extra, ranks=ranks)
         ran += 1
     for made in ("runs/surrogate/report.html", "predictions.h5", "surrogate.h5", "sample.svg", "deck.advised.toml"):
@@ -154,7 +164,11 @@ def main():
     repository = pathlib.Path(sys.argv[2]).resolve()
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
-        (run_readme if "--run" in sys.argv else check_lines)(command, repository)
+        if "--run" in sys.argv:
+            run_readme(command, repository)
+        else:
+            check_lines(command, repository)
+            check_page_of_commands(command, repository)
 
 
 if __name__ == "__main__":
