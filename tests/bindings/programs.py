@@ -107,9 +107,12 @@ def skip_without(*programs):
         sys.exit(SKIPPED)
 
 
-def write_table(path, rows, seed):
+def write_table(path, rows, seed, unusual=False):
+    """Writes rows of the closure. `unusual`: every seventh is unlike the others."""
     source = numpy.random.default_rng(seed)
     x = source.normal(2, 3, (rows, FEATURES)).astype(numpy.float32)
+    if unusual:
+        x[::7] *= 3
     y = numpy.stack([x[:, 0] * x[:, 1], numpy.sin(x[:, 2]), x[:, 3] - x[:, 4] + x[:, 5]], axis=1)
     names = [f"x{i}" for i in range(FEATURES)] + [f"y{i}" for i in range(OUTPUTS)]
     numpy.savetxt(path, numpy.concatenate([x, y], axis=1), delimiter=",", fmt="%.9g", header=",".join(names), comments="")
@@ -120,7 +123,7 @@ def train_closure(mylos, folder, number_type):
     command = Command(mylos, folder)
     targets = ",".join(f"y{i}" for i in range(OUTPUTS))
     for name, rows, seed in (("closure", 400, 1), ("columns", 150, 2)):
-        write_table(folder / f"{name}.csv", rows, seed)
+        write_table(folder / f"{name}.csv", rows, seed, unusual=name == "columns")
         command.must("prepare", "csv", f"{name}.csv", "--targets", targets, "--out", f"{name}.h5")
     (folder / "deck.toml").write_text(DECK.format(type=number_type), encoding="utf-8")
     command.must("train", "deck.toml", f"run.folder=runs/{number_type}")

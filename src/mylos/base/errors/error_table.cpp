@@ -108,9 +108,11 @@ constexpr std::array of_files{
     ErrorEntry{ErrorId::file_changed, "file-changed",
                "The file was changed while it was read, or since a digest of it was stored.",
                "Leave files of a run unchanged; prepare changed data anew."},
-    ErrorEntry{ErrorId::missing_dataset, "missing-dataset",
-               "The file lacks a dataset, tensor, group or attribute that is needed.",
-               "The message names it; `mylos prepare` writes complete files."},
+    ErrorEntry{
+        ErrorId::missing_dataset, "missing-dataset",
+        "The file lacks a dataset, tensor, group or attribute that is needed.",
+        "The message names it; `mylos prepare` writes complete files, and `mylos export --input-statistics` "
+        "or `mylos calibrate` what a program asks of a model."},
     ErrorEntry{ErrorId::bad_dataset, "bad-dataset",
                "A dataset, tensor or attribute has another type, shape or value than is needed, or excludes "
                "another.",
@@ -177,7 +179,8 @@ constexpr std::array of_runs{
                "The deck or the data are not those with which the run began, in something that a restart "
                "cannot change.",
                "Restore what the message names, or begin another run in another folder."},
-    ErrorEntry{ErrorId::model_mismatch, "model-mismatch", "The weights are those of another network.",
+    ErrorEntry{ErrorId::model_mismatch, "model-mismatch",
+               "The weights are those of another network, or networks of an ensemble differ.",
                "Change the model, or select, rename or exclude tensors under `[initial]` "
                "([initial.md](../how-to/initial.md))."},
     ErrorEntry{ErrorId::plan_mismatch, "plan-mismatch",
