@@ -105,7 +105,7 @@ TEST_F(EvaluationLogFile, ARestartCutsItBehindTheCheckpointAndGoesOnWithTheBest)
   take(log, evaluation(20, 0.01));
   EXPECT_EQ(log.best().step(), 20);
   if (ranks.rank() == 0) {
-    EXPECT_EQ(lines().back(), "20,0.5,validation,0.01,0.1,,,,,");
+    EXPECT_EQ(lines().back(), "20,0.5,validation,0.01,0.1,,,,,,");
   }
 }
 
@@ -124,7 +124,7 @@ TEST_F(EvaluationLogFile, WhatItLacksAtARestartComesFromTheCheckpoint) {
   EXPECT_THAT(said, testing::HasSubstr("1000 rows taken from the checkpoint"));
   EXPECT_THAT(said, testing::HasSubstr("rows of 200 earlier evaluated parts are missing"));
   EXPECT_EQ(lines().size(), 1001u);
-  EXPECT_EQ(lines()[1], "101,0.5,train,2,,,,,,");
+  EXPECT_EQ(lines()[1], "101,0.5,train,2,,,,,,,");
 }
 
 TEST_F(EvaluationLogFile, OfAnotherRunIsSetAside) {
@@ -144,7 +144,7 @@ TEST_F(EvaluationLogFile, OfAnotherRunIsSetAside) {
   const std::string said = restore(log, file, 5);
   if (ranks.rank() != 0) return;
   EXPECT_THAT(said, testing::HasSubstr("evaluations.csv is of another run: now "));
-  EXPECT_EQ(lines().back(), "5,0.5,validation,1,0.1,,,,,");
+  EXPECT_EQ(lines().back(), "5,0.5,validation,1,0.1,,,,,,");
 }
 
 TEST_F(EvaluationLogFile, BeginsWhereABuildKeptNoEvaluations) {
