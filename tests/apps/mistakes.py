@@ -25,7 +25,7 @@ RAW_DECKS = {
 }
 COMMANDS = {
     "trian deck.toml": ("unknown-command", "'trian'", "'train'"),
-    "": ("missing-argument", "train, plan, advise, eval, predict, info, rollout, sample, prepare, convert, data, export, init, types, "
+    "": ("missing-argument", "train, sweep, plan, advise, eval, predict, info, rollout, sample, prepare, convert, data, export, calibrate, init, types, "
          "check-precision, bench, report, manual"),
     "prepare zebra": ("unknown-command", "'zebra'", "idx, csv, images, fields, text, tokens, stamp"),
     "bench": ("missing-argument", "allreduce, gemm, checkpoint"),

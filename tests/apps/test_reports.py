@@ -18,7 +18,7 @@ import time
 
 import h5py
 
-from checkpoints import last_checkpoint
+from checkpoints import column_of, last_checkpoint
 from processes import finish, ranks_of, send, wait_until
 from small_problem import Command, environment, prepare
 
@@ -75,7 +75,7 @@ def steps_before_a_lost_rank(command, folder):
                         "data.batch=500", "model.hidden=[512, 512, 512]", ranks=2)
     history = command.folder / folder / "history.csv"
     wait_until(lambda: history.exists() and history.stat().st_size > 0, "the run does not begin")
-    time.sleep(LOG_EVERY / 3 * float(rows(command, folder)[LOG_EVERY - 1][-1]) / LOG_EVERY)  # a third of the way to the next
+    time.sleep(LOG_EVERY / 3 * column_of(history, "elapsed_s")[LOG_EVERY - 1] / LOG_EVERY)  # a third of the way to the next
     send(signal.SIGSTOP, ranks_of(command)[1:])
     code, stdout, stderr = finish(run)
     assert code == 1, (code, stdout, stderr)

@@ -8,6 +8,7 @@ import fcntl
 import itertools
 import json
 import math
+import re
 import shutil
 import sys
 import tempfile
@@ -180,7 +181,7 @@ def check_best(command, folder, members):
     """The printed decks train the members again, in folders of their own."""
     order = [int(i) for i in np.argsort([float(member["value"]) for member in members], kind="stable")]
     printed = command.must("sweep", "--best", "3", "grid").stdout
-    heads = [line for line in printed.splitlines() if line.startswith("# ")]
+    heads = [line for line in printed.splitlines() if re.match(r"# \d+ of 3: ", line)]
     assert len(heads) == 3, printed
     for i, (head, member) in enumerate(zip(heads, order)):
         row = members[member]

@@ -60,7 +60,9 @@ class InputCheckTest : public testing::Test {
     const InputStatistics known = known_statistics();
     const auto i = static_cast<std::size_t>(input);
     if (input == 5) return sample % 7 == 3 ? 4.5 : 4;
-    return known.mean[i] + known.deviation[i] * 2.2 * std::sin(1.7 * static_cast<double>(sample * 6 + input));
+    const double amplitude = 0.4 + 0.3 * static_cast<double>(sample % 7);
+    return known.mean[i] +
+           known.deviation[i] * amplitude * std::sin(1.7 * static_cast<double>(sample * 6 + input));
   }
   static std::uint8_t flag_of(const float* x, double limit) {
     const InputRange range = known_range();

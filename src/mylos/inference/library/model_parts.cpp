@@ -126,7 +126,8 @@ InferenceBytes Model::Parts::bytes_of(const OpenedNetwork& opened, const Engines
   return {.weights = ComputeWeights::memory_bytes(chain),
           .statistics =
               BufferStore::memory_bytes(chain) + ScalingArrays::memory_bytes(opened.network.normalizer) +
-              PackedWeights::memory_bytes(chain, engines) + InputTables::memory_bytes(opened.inputs),
+              PackedWeights::memory_bytes(chain, engines) + InputTables::memory_bytes(opened.inputs) +
+              BoundTables::memory_bytes(opened.network.calibration),
           .workspace = inference_layout(chain, engines, samples).bytes +
                        PieceTensors(opened, samples, nullptr).pieces.bytes() +
                        staging_values(chain, samples) * sizeof(float)};

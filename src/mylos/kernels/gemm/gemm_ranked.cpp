@@ -9,8 +9,8 @@ namespace {
 
 class RankedGemm final : public GemmEngine {
  public:
-  RankedGemm(std::string_view name, std::vector<std::unique_ptr<GemmEngine>> rivals)
-      : name_(name), engines_(std::move(rivals)) {}
+  RankedGemm(std::string name, std::vector<std::unique_ptr<GemmEngine>> rivals)
+      : name_(std::move(name)), engines_(std::move(rivals)) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string_view engine_of(const GemmProblem& problem) const override {
@@ -61,16 +61,16 @@ class RankedGemm final : public GemmEngine {
     return *engines_[chosen_.engine_of(problem).value_or(0)];
   }
 
-  std::string_view name_;
+  std::string name_;
   std::vector<std::unique_ptr<GemmEngine>> engines_;
   ChosenProducts chosen_;
 };
 
 }  // namespace
 
-std::unique_ptr<GemmEngine> make_ranked_gemm(std::string_view name,
+std::unique_ptr<GemmEngine> make_ranked_gemm(std::string name,
                                              std::vector<std::unique_ptr<GemmEngine>> rivals) {
-  return std::make_unique<RankedGemm>(name, std::move(rivals));
+  return std::make_unique<RankedGemm>(std::move(name), std::move(rivals));
 }
 
 }  // namespace mylos
