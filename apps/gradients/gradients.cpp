@@ -24,21 +24,7 @@ struct Series {
         count(samples * (ranks.rank + 1) / ranks.size - first),
         basis("basis", static_cast<std::size_t>(count), terms),
         targets("targets", static_cast<std::size_t>(count)),
-        slopes("dL/dp", static_cast<std::size_t>(count)) {
-    const auto from = first;
-    const auto functions = basis;
-    const auto values = targets;
-    Kokkos::parallel_for(
-        "samples", count, KOKKOS_LAMBDA(const int i) {
-          const double x = 6.283185307179586 * (from + i) / samples;
-          for (int k = 0; k < terms; ++k) {
-            const double phase = ((k + 1) / 2) * x;
-            functions(i, k) =
-                static_cast<float>(k % 2 == 0 && k > 0 ? Kokkos::sin(phase) : Kokkos::cos(phase));
-          }
-          values(i) = static_cast<float>(Kokkos::exp(Kokkos::sin(x)));
-        });
-  }
+        slopes("dL/dp", static_cast<std::size_t>(count)) {}
 
   int first;
   int count;
@@ -49,6 +35,19 @@ struct Series {
   Kokkos::View<mylos::half[terms]> gradient{"gradient"};  // of this rank's samples, times the loss scale
   Kokkos::View<float[terms]> unscaled{"unscaled"};        // of this rank's samples, then of all
 };
+
+void sample(const Series& series) {
+  Kokkos::parallel_for(
+      "sample", series.count, KOKKOS_LAMBDA(const int i) {
+        const double x = 6.283185307179586 * (series.first + i) / samples;
+        for (int k = 0; k < terms; ++k) {
+          const double phase = ((k + 1) / 2) * x;
+          const bool is_sine = k > 0 && k % 2 == 0;
+          series.basis(i, k) = static_cast<float>(is_sine ? Kokkos::sin(phase) : Kokkos::cos(phase));
+        }
+        series.targets(i) = static_cast<float>(Kokkos::exp(Kokkos::sin(x)));
+      });
+}
 
 KOKKOS_INLINE_FUNCTION float residual(const Series& series, int i) {
   float sum = -series.targets(i);
@@ -94,6 +93,7 @@ double error_of(const Series& series) {
 
 void fit(const Ranks& ranks, const char* name, const mylos::ScalerOptions& options) {
   const Series series(ranks);
+  sample(series);
   mylos::GradientScaler scaler(options, MPI_COMM_WORLD);
   for (int step = 0; step < steps; ++step) {
     differentiate(series, scaler.scale());

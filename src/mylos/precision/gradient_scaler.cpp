@@ -46,22 +46,6 @@ const ScalerOptions& checked(const ScalerOptions& options) {
   return options;
 }
 
-/// What each rank tells the others at the end of a step.
-struct EndOfStep {
-  std::int32_t overflow = 0;
-  std::uint32_t scale_bits = 0;
-};
-
-void require_equal_scales(const std::vector<EndOfStep>& ends) {
-  for (std::size_t rank = 1; rank < ends.size(); ++rank) {
-    if (ends[rank].scale_bits == ends[0].scale_bits) continue;
-    fail_input(ErrorId::bad_call,
-               "GradientScaler::update: the loss scale is {:g} on rank 0 and {:g} on rank {}; all ranks "
-               "construct the scaler with the same options and set the same state",
-               std::bit_cast<float>(ends[0].scale_bits), std::bit_cast<float>(ends[rank].scale_bits), rank);
-  }
-}
-
 MPI_Comm require_member(MPI_Comm ranks) {
   if (ranks == MPI_COMM_NULL)
     fail_input(ErrorId::bad_call, "a GradientScaler was given MPI_COMM_NULL: this rank does not train");
@@ -71,6 +55,12 @@ MPI_Comm require_member(MPI_Comm ranks) {
 }  // namespace
 
 struct GradientScaler::Parts {
+  /// What each rank contributes at the end of a step.
+  struct EndOfStep {
+    std::int32_t overflow = 0;
+    std::uint32_t scale_bits = 0;
+  };
+
   explicit Parts(const ScalerOptions& options) : Parts(options, 1) {}
   Parts(const ScalerOptions& options, MPI_Comm mpi, double timeout_s)
       : ranks(require_member(mpi), timeout_s),
@@ -83,6 +73,16 @@ struct GradientScaler::Parts {
   void upload_scale() {
     Kokkos::deep_copy(scale, state.scale);
     Kokkos::deep_copy(not_finite, 0);
+  }
+
+  void require_equal_scales() const {
+    for (std::size_t rank = 1; rank < ends.size(); ++rank) {
+      if (ends[rank].scale_bits == ends[0].scale_bits) continue;
+      fail_input(ErrorId::bad_call,
+                 "GradientScaler::update: the loss scale is {:g} on rank 0 and {:g} on rank {}; all ranks "
+                 "construct the scaler with the same options and set the same state",
+                 std::bit_cast<float>(ends[0].scale_bits), std::bit_cast<float>(ends[rank].scale_bits), rank);
+    }
   }
 
   Execution exec;
@@ -139,11 +139,11 @@ void GradientScaler::note_overflow() {
 bool GradientScaler::update() {
   require_outside_parallel_region("GradientScaler::update");
   Parts& parts = *parts_;
-  const EndOfStep own{parts.overflow ? 1 : 0, std::bit_cast<std::uint32_t>(parts.state.scale)};
+  const Parts::EndOfStep own{parts.overflow ? 1 : 0, std::bit_cast<std::uint32_t>(parts.state.scale)};
   parts.ranks.all_gather(&own, parts.ends.data(), sizeof(own));
-  require_equal_scales(parts.ends);
+  parts.require_equal_scales();
   const auto first = std::find_if(parts.ends.begin(), parts.ends.end(),
-                                  [](const EndOfStep& end) { return end.overflow != 0; });
+                                  [](const Parts::EndOfStep& end) { return end.overflow != 0; });
   const bool any = first != parts.ends.end();
   parts.overflow_rank = any ? static_cast<int>(first - parts.ends.begin()) : -1;
   parts.rule.advance(parts.state, any);

@@ -12,10 +12,9 @@ std::vector<RefusedName> refused_names_of_other_frameworks() {
       {{"backward", "backward_type", "backward_dtype", "backward_precision"},
        "a layer's backward pass computes in the type of its forward pass, because it reads the 16-bit "
        "weights "
-       "and activations of that pass: as floats they would have no more digits, and GEMMs would take float's "
-       "time. Sums of GEMMs and reductions are float in both passes. 'precision.rules' computes layers in "
-       "float "
-       "in both, and 'precision.gradient' = \"fp32\" sums and stores gradients as floats"},
+       "and activations of that pass: as floats they would have no more digits. Sums of GEMMs and reductions "
+       "are float in both passes. 'precision.rules' computes layers in float in both, and "
+       "'precision.gradient' = \"fp32\" stores and sums gradients as floats"},
       {{"keep_batchnorm_fp32", "batchnorm_fp32", "norm_fp32", "fp32_layernorm", "softmax_fp32",
         "attention_softmax_in_fp32", "loss_fp32"},
        "norms, softmax and losses are always computed in float, whatever 'precision.compute' is; there is "
@@ -25,16 +24,13 @@ std::vector<RefusedName> refused_names_of_other_frameworks() {
        "'precision.rules'"},
       {{"opt_level", "o1", "o2"},
        "there are no levels of optimisation; 'precision.compute' is the type of layers, 'precision.rules' "
-       "has "
-       "exceptions, and 'precision.masters' says whether weights have float masters"},
+       "has exceptions, and 'precision.masters' says whether weights have float masters"},
       {{"tf32", "allow_tf32", "float32_matmul_precision"},
        "fp32 is never rounded to TF32, so that a float run is a reference; 'precision.compute' = \"bf16\" is "
        "multiplied faster where the processor can, and has TF32's range"},
       {{"fp8", "fp8_recipe", "fp8_margin", "nvfp4", "mxfp8"},
-       "there are no types of 8 bits or fewer: few processors multiply them, and their scales per tensor "
-       "would "
-       "depend on a run's past; 'precision.compute' = \"bf16\" and 'precision.masters' = \"none\" save "
-       "memory"}};
+       "there are no types of 8 bits or fewer; 'precision.compute' = \"bf16\" and 'precision.masters' = "
+       "\"none\" save memory"}};
   std::vector<RefusedName> result;
   for (const auto& [names, reason] : table) {
     for (const std::string& name : names) result.push_back({name, reason});
