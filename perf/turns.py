@@ -10,6 +10,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The threads of a process that has finished its turn wait actively for some milliseconds before they sleep.
 REST_S = 0.05
+# Of the processors: if others use more, a turn waits, or counts as disturbed.
+BUSY_SHARE = 0.15
 # Variants of PyTorch that are slower in the first round by this factor than its best of the same type, or of all, are skipped.
 HOPELESS, HOPELESS_OF_ALL = 1.5, 4
 
@@ -100,7 +102,7 @@ class Quiet:
         time.sleep(REST_S)
         self.turns += 1
         end = time.monotonic() + self.patience_s
-        while (share := self.busy_share()) > 0.15:
+        while (share := self.busy_share()) > BUSY_SHARE:
             if time.monotonic() > end:
                 self.disturbed += 1
                 break
