@@ -56,10 +56,10 @@ def command_of(comparison, record, here, arguments):
 
 
 def reason_of(output):
-    """What ended a script: its last line that names an error, or else its last line."""
+    """What ended a script: its last line that names an error, or else its last two lines."""
     lines = [line.strip() for line in output.splitlines() if line.strip()] or ["it printed nothing"]
     named = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b.*:", line)]
-    return (named or lines)[-1]
+    return named[-1] if named else "; ".join(lines[-2:])
 
 
 def run(command, verbose):
