@@ -29,6 +29,7 @@ def compare(network, arguments, quiet):
         bars.pop(("bf16", ""), None)
     turns.print_against_peer(results, bars)
     mylos.close()
+    return results
 
 
 def main():
@@ -41,9 +42,9 @@ def main():
     arguments.floors = False  # they know no spectral layers
 
     quiet = turns.Quiet(arguments.patience)
-    for network in arguments.network:
-        compare(network, arguments, quiet)
+    results = {network: compare(network, arguments, quiet) for network in arguments.network}
     quiet.report()
+    turns.store(arguments.json, results, quiet)
 
 
 if __name__ == "__main__":
