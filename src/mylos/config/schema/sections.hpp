@@ -16,6 +16,7 @@ namespace mylos {
 
 /// Returns the names of other frameworks for the keys.
 [[nodiscard]] std::vector<OtherName> names_of_other_frameworks();
+[[nodiscard]] std::vector<OtherWord> words_of_other_frameworks();
 
 void add_run_keys(Schema& schema);
 void add_initial_keys(Schema& schema);
