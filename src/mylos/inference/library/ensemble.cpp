@@ -7,13 +7,13 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/data/files/column_names.hpp"
+#include "mylos/inference/ensemble/member_moments.hpp"
 #include "mylos/inference/library/model_parts.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 
-/// Of the outputs so far, their mean and the sum of squared distances from it (B. P. Welford, Technometrics
-/// 4, 1962), and the sum of the variances that members predict.
+/// The sums of member_moments.hpp over the members so far, for every output of a piece.
 struct OutputMoments {
   double* mean;
   double* squares;
@@ -45,11 +45,8 @@ void add_member(const Execution& exec, const Tensor& values, std::size_t before,
   const double count = static_cast<double>(before) + 1;
   for_each_element(
       exec, "add_member", values.size(), KOKKOS_LAMBDA(std::int64_t i) {
-        const auto x = static_cast<double>(value[i]);
-        const double mean = before == 0 ? 0 : moments.mean[i];
-        const double next = mean + (x - mean) / count;
-        moments.squares[i] = (before == 0 ? 0 : moments.squares[i]) + (x - mean) * (x - next);
-        moments.mean[i] = next;
+        if (before == 0) moments.mean[i] = moments.squares[i] = 0;
+        add_member_value(static_cast<double>(value[i]), count, moments.mean[i], moments.squares[i]);
       });
 }
 
@@ -58,8 +55,8 @@ void add_variances(const Execution& exec, const Tensor& deviations, std::size_t 
   const float* const deviation = deviations.as<float>();
   for_each_element(
       exec, "add_variances", deviations.size(), KOKKOS_LAMBDA(std::int64_t i) {
-        const auto value = static_cast<double>(deviation[i]);
-        moments.variances[i] = (before == 0 ? 0 : moments.variances[i]) + value * value;
+        if (before == 0) moments.variances[i] = 0;
+        add_member_variance(static_cast<double>(deviation[i]), moments.variances[i]);
       });
 }
 
@@ -74,11 +71,12 @@ void write_deviation(const Execution& exec, const OutputMoments& moments, std::s
                      const Tensor& values) {
   auto* const value = values.as<float>();
   const auto count = static_cast<double>(members);
-  const double divisor = moments.variances == nullptr ? count - 1 : count;
   for_each_element(
       exec, "ensemble_sd", values.size(), KOKKOS_LAMBDA(std::int64_t i) {
-        const double own = moments.variances == nullptr ? 0 : moments.variances[i] / count;
-        value[i] = static_cast<float>(Kokkos::sqrt(own + moments.squares[i] / divisor));
+        const double squares = moments.squares[i];
+        value[i] = static_cast<float>(moments.variances == nullptr
+                                          ? deviation_of_members(squares, count)
+                                          : deviation_of_mixture(squares, moments.variances[i], count));
       });
 }
 
