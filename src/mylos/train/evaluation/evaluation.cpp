@@ -10,7 +10,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/train/evaluation/judged_sums.hpp"
-#include "mylos/train/evaluation/wanted_measures.hpp"
+#include "mylos/train/evaluation/measures/wanted_measures.hpp"
 
 namespace mylos {
 Judged judged_by(const Chain& chain) {

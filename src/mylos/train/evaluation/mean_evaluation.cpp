@@ -11,7 +11,7 @@
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/evaluation/judged_sums.hpp"
-#include "mylos/train/evaluation/wanted_measures.hpp"
+#include "mylos/train/evaluation/measures/wanted_measures.hpp"
 
 namespace mylos {
 namespace {

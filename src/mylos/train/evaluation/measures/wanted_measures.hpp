@@ -5,9 +5,9 @@
 #include <optional>
 #include <span>
 
-#include "mylos/train/evaluation/crps.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
-#include "mylos/train/evaluation/field_measures.hpp"
+#include "mylos/train/evaluation/measures/crps.hpp"
+#include "mylos/train/evaluation/measures/field_measures.hpp"
 
 namespace mylos {
 

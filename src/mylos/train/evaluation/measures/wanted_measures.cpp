@@ -1,4 +1,4 @@
-#include "mylos/train/evaluation/wanted_measures.hpp"
+#include "mylos/train/evaluation/measures/wanted_measures.hpp"
 
 #include <utility>
 
