@@ -9,7 +9,7 @@ program ftorch_call
   use ftorch, only: torch_model, torch_tensor, torch_kCPU, torch_model_load, torch_model_forward, torch_tensor_from_array
   implicit none
 
-  integer, parameter :: least_calls = 4  ! call_bench's
+  integer, parameter :: min_calls = 4  ! call_bench's
   real(real64), parameter :: measurement_ms = 20
   type(torch_model) :: model
   type(torch_tensor) :: input(1), output(1)
@@ -75,7 +75,7 @@ contains
     do i = 1, count
       call system_clock(start)
       calls = 0
-      do while (calls < least_calls .or. milliseconds_since(start) < measurement_ms)
+      do while (calls < min_calls .or. milliseconds_since(start) < measurement_ms)
         call torch_model_forward(model, input, output)
         calls = calls + 1
       end do
