@@ -59,15 +59,22 @@ class Program:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env=environment(threads, arguments.instructions))
 
+    def ended(self):
+        """What says that the program is no longer there."""
+        return SystemExit(f"{self.process.args[0]} ended with code {self.process.wait()}")
+
     def line(self):
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self.process.args[0]} ended with code {self.process.wait()}")
+            raise self.ended()
         return line
 
     def ask(self, command):
         """The lines of the answer."""
-        print(command, file=self.process.stdin, flush=True)
+        try:
+            print(command, file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            raise self.ended() from None
         return list(iter(self.line, "\n"))
 
     def number(self, command):
