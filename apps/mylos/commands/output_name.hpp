@@ -12,6 +12,9 @@ namespace mylos::app {
 /// another kind of file.
 void require_hdf5_name(const std::string& path, const char* or_else = "");
 
+/// The same for files of arrays as solvers write them, which may be called .nc as well.
+void require_array_name(const std::string& path);
+
 /// Returns whether the name ends in ".onnx", in letters of any case.
 [[nodiscard]] bool has_onnx_name(const std::string& path);
 

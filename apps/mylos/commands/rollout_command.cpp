@@ -42,7 +42,7 @@ void check(const StoredNetwork& network, const RolloutArguments& arguments) {
                "{}: was not trained on arrays: its deck has no [data.arrays], which says what a level is",
                network.path);
   }
-  if (std::filesystem::path(arguments.output).extension() != ".nc") require_hdf5_name(arguments.output);
+  require_array_name(arguments.output);
   const OutputPaths paths = paths_beside(arguments.output);
   for (const std::string& output : {arguments.output, paths.errors, paths.spectrum, paths.document})
     for (const std::string& input : {arguments.start, arguments.truth, network.path})

@@ -115,7 +115,7 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, Command& command) {
       "A table of numbers, optionally with a header line; without --targets and --label, for predictions");
   csv->add_option("file", arguments.csv.file, "The table: .csv, .tsv or another text")->required();
   csv->add_option("--inputs", arguments.csv.inputs,
-                  "Columns that are inputs, a,b,c as for --targets; others are not looked at (default: all "
+                  "Columns that are inputs, a,b,c as for --targets; others are not read (default: all "
                   "that are neither target nor label)");
   auto* targets =
       csv->add_option("--targets", arguments.csv.targets,

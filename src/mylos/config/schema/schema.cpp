@@ -29,6 +29,7 @@ Schema build() {
   add_health_keys(result);
   result.other_names = names_of_other_frameworks();
   result.other_words = words_of_other_frameworks();
+  result.refused_names = refused_names_of_other_frameworks();
   return result;
 }
 
@@ -59,9 +60,9 @@ std::vector<std::string> section_names() {
   return names;
 }
 
-/// Lower case, with '_' between words.
-std::string in_our_spelling(std::string_view text) {
-  std::string result(text);
+/// Returns the path in lower case, with '_' between words.
+std::string normalized(std::string_view path) {
+  std::string result(path);
   for (char& c : result) c = c == '-' ? '_' : 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return result;
 }
@@ -69,7 +70,7 @@ std::string in_our_spelling(std::string_view text) {
 /// Returns the key that other frameworks call by this name: by the complete path or by its last part, in any
 /// letter case.
 std::optional<std::string> key_of_other_name(std::string_view path) {
-  const std::string wanted = in_our_spelling(path);
+  const std::string wanted = normalized(path);
   for (const std::string& name : {wanted, last_part(wanted)}) {
     for (const OtherName& other : schema().other_names) {
       if (other.name == name) return other.path;
@@ -95,7 +96,7 @@ std::optional<std::string> nearest_key(std::string_view path) {
 /// Returns the key's word that was probably meant: the one that other frameworks call so, otherwise the most
 /// similar one.
 std::optional<std::string> nearest_word(const Key& key, const std::string& given) {
-  const std::string wanted = in_our_spelling(given);
+  const std::string wanted = normalized(given);
   const auto is_ours = [&](const std::string& word) {
     return std::find(key.choices.begin(), key.choices.end(), word) != key.choices.end();
   };
@@ -185,6 +186,11 @@ std::string explain_unknown_key(std::string_view path) {
     return fmt::format("'{}' is a section, not a key; its keys are {}", shown,
                        comma_separated(keys_of(std::string(path))));
   }
+  const auto& refused = schema().refused_names;
+  const auto reason = std::find_if(
+      refused.begin(), refused.end(),
+      [name = last_part(normalized(path))](const RefusedName& other) { return other.name == name; });
+  if (reason != refused.end()) return fmt::format("unknown key '{}': {}", shown, reason->reason);
   if (const auto near = nearest_key(path)) {
     return fmt::format("unknown key '{}'; did you mean '{}'?", shown, *near);
   }

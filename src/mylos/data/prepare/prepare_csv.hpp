@@ -7,7 +7,7 @@
 // are refused unless the user says what they are. A column is given by its name or, if no column has that
 // name, by its number, counted from 1 (like cut and awk). The columns that are not answers are the inputs:
 // all of them if neither targets nor label are given, for predictions. With --inputs only the named ones are;
-// the cells of all others are not looked at, and may be text.
+// the cells of all others are not read, and may be text.
 //
 // A cell is missing if it is empty, NaN, NA, N/A or null, in any letter case. Rows with one are refused, or
 // left out.
