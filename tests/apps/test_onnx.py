@@ -97,7 +97,8 @@ def check_tokens(command, python, program):
     (command.folder / "few.bin").write_bytes(tokens[0, :5].tobytes())
     for checkpoint, file, part in ((last_checkpoint(command, name), "few.bin", "few.bin: has 5 tokens"),
                                    (last_checkpoint(command, "runs/mlp"), "tokens.bin", "is no GPT")):
-        refused = subprocess.run([program, checkpoint, file, "no.bin"], cwd=command.folder, env=environment(), capture_output=True, text=True, check=False)
+        refused = subprocess.run([program, checkpoint, file, "no.bin"], cwd=command.folder, env=environment(),
+                                 capture_output=True, text=True, check=False)
         assert refused.returncode == 1 and part in refused.stderr, (refused.returncode, refused.stderr)
 
 
