@@ -131,10 +131,6 @@ class File {
   /// Returns the members of a group, sorted by name.
   [[nodiscard]] std::vector<Child> children(const std::string& path) const;
 
-  /// Returns a text that lists what is where `missing` would be: in its group, or the nearest above that
-  /// exists.
-  [[nodiscard]] std::string around(const std::string& missing) const;
-
   /// Writes an attribute of the group or dataset at `path`; an existing value is replaced.
   void write_attribute(const std::string& path, const std::string& name, std::string_view value);
   void write_attribute(const std::string& path, const std::string& name, const char* value);

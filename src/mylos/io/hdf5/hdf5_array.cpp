@@ -235,7 +235,8 @@ void Array::State::check_storage(const std::string& where) {
 void Array::State::open() {
   const std::string where = fmt::format("{}: array {}", file.path(), path);
   if (!file.exists(path)) {
-    fail_input(ErrorId::missing_dataset, "{}: {} is missing; {}", file.path(), path, file.around(path));
+    fail_input(ErrorId::missing_dataset, "{}: {} is missing; {}", file.path(), path,
+               contents_around(file, path));
   }
   // HDF5 follows no links here: open_object() has checked the path.
   { const Handle object = open_object(*file.state_, path); }
