@@ -1,4 +1,4 @@
-/* What infer.c and trust.c share: the sizes of their network, the end of a failed test, arrays in raw files. */
+/* What infer.c and trust.c share: sizes of their network, the end of a failed test, arrays of raw files. */
 #ifndef MYLOS_TESTS_BINDINGS_SUPPORT_H
 #define MYLOS_TESTS_BINDINGS_SUPPORT_H
 
