@@ -35,6 +35,7 @@ def main():
     best = "bf16" if turns.has_16_bit_products(arguments) and "bf16" in arguments.types else "fp32"
     turns.print_against_peer(results, {pair: 1 / 1.1 for pair in (("fp32", "fp32"), (best, "")) if pair[0] in arguments.types})
     quiet.report()
+    turns.store(arguments.json, {arguments.network: results}, quiet)
     mylos.close()
 
 

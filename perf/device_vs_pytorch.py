@@ -19,6 +19,8 @@ import subprocess
 import tempfile
 import tomllib
 
+import turns
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PEER = ROOT / "perf/pytorch_device.py"
 
@@ -109,6 +111,7 @@ def main():
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--mylos", type=pathlib.Path, default=ROOT / "build/cuda/bin/mylos")
     parser.add_argument("--python", default="python3")
+    turns.add_json_option(parser)
     parser.add_argument("--set", nargs="+", default=[], help="overrides of the deck, for Mylos")
     arguments = parser.parse_args()
     model = tomllib.loads(arguments.deck.read_text())["model"]
@@ -127,6 +130,8 @@ def main():
     for name, found in rates.items():
         share = statistics.median(found) * operations_per_token(model) * 1e-12 / peak
         print(f"  {name:8} micro-batch {best[name]:3}   {statistics.median(found):12,.0f} tokens/s   {100 * share:5.1f} % of it")
+    times = {name: [1e6 / rate for rate in found] for name, found in rates.items()}
+    turns.store(arguments.json, {"device": times}, turns.Quiet(0), "µs")
     ratios = [ours / theirs for ours, theirs in zip(rates["Mylos"], rates["PyTorch"])]
     print(f"  Mylos / PyTorch   {statistics.median(ratios):.3f}   [{min(ratios):.3f} .. {max(ratios):.3f}]")
 

@@ -56,6 +56,7 @@ def compare_steps(arguments):
     turns.print_against_ours(results, TYPES, {"fp32": 1.15, "bf16": 1.15}, arguments)
     turns.print_against_peer(results, peer_bars(arguments))
     quiet.report()
+    turns.store(arguments.json, {arguments.shape: results}, quiet)
     mylos.close()
 
 
@@ -86,6 +87,7 @@ def compare_ranks(arguments):
     best = turns.best_of(results, arguments.types)
     turns.print_against_peer(results, {(best, ""): 1 / (1.3 if turns.has_16_bit_products(arguments) else 1.15)})
     quiet.report()
+    turns.store(arguments.json, {arguments.shape: results}, quiet)
     for program in several, one, peer:
         program.close()
 
@@ -160,6 +162,7 @@ def compare_runs(arguments):
         turns.print_ratio(f"bf16 / {fastest}", seconds["bf16"], seconds[fastest], 1 / 1.4)
         turns.print_ratio("bf16 / PyTorch nanogpt", seconds["bf16"], seconds["PyTorch nanogpt"], 1 / 2)
     quiet.report()
+    turns.store(arguments.json, {"run": seconds}, quiet, "s")
 
 
 def main():

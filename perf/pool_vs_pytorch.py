@@ -52,7 +52,7 @@ def main():
     pytorch = turns.Program([arguments.python, turns.ROOT / "perf/pytorch_pool.py", "--threads", str(arguments.threads),
                              *more], arguments)
     quiet = turns.Quiet(arguments.patience)
-    missed = []
+    missed, results = [], {}
     print(f"{'pool':44} {'ours, ms':>10} {'PyTorch, ms':>12}   PyTorch's time / ours [smallest .. largest]")
     for name in names(arguments):
         ours, theirs = [], []
@@ -60,6 +60,7 @@ def main():
             for times, program in [(ours, mylos), (theirs, pytorch)][:: 1 if index % 2 == 0 else -1]:
                 quiet.wait()
                 times.append(program.number(f"step {name} {arguments.steps}"))
+        results[name] = {"Mylos": ours, "PyTorch": theirs}
         values = turns.ratios(theirs, ours)
         ratio = statistics.median(values)
         print(f"{name:44} {statistics.median(ours):10.3f} {statistics.median(theirs):12.3f}   "
@@ -69,6 +70,7 @@ def main():
     mylos.close()
     pytorch.close()
     quiet.report()
+    turns.store(arguments.json, results, quiet)
     print(f"{len(missed)} below the bar of {BAR}")
     return 1 if missed else 0
 

@@ -60,6 +60,7 @@ def main():
             quiet)
         turns.print_ratio("fp16 with the loss scaler / without", pairs["fp16"], pairs["fp16-off"], 1.02)
     quiet.report()
+    turns.store(arguments.json, {arguments.network: results}, quiet)
     mylos.close()
 
 

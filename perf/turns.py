@@ -1,14 +1,18 @@
 """Interleaves programs: one computes while the others wait, and every ratio is formed within a round."""
 
+import json
 import os
 import pathlib
 import statistics
 import subprocess
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The threads of a process that has finished its turn wait actively for some milliseconds before they sleep.
 REST_S = 0.05
+# Of the processors: if others use more, a turn waits, or counts as disturbed.
+BUSY_SHARE = 0.15
 # Variants of PyTorch that are slower in the first round by this factor than its best of the same type, or of all, are skipped.
 HOPELESS, HOPELESS_OF_ALL = 1.5, 4
 
@@ -49,22 +53,32 @@ def held(arguments):
 
 
 class Program:
-    """A program that executes commands from its standard input."""
+    """A program that executes commands from its standard input. What it prints as errors and warnings is shown only if it fails."""
 
     def __init__(self, command, arguments, ranks=1):
         threads = max(1, arguments.threads // ranks)
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        self.errors = tempfile.TemporaryFile("w+", errors="replace")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
                                         env=environment(threads, arguments.instructions))
+
+    def ended(self):
+        """What says that the program is no longer there, after its own messages."""
+        code = self.process.wait()
+        self.errors.seek(0)
+        return SystemExit(f"{self.errors.read()}{self.process.args[0]} ended with code {code}")
 
     def line(self):
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self.process.args[0]} ended with code {self.process.wait()}")
+            raise self.ended()
         return line
 
     def ask(self, command):
         """The lines of the answer."""
-        print(command, file=self.process.stdin, flush=True)
+        try:
+            print(command, file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            raise self.ended() from None
         return list(iter(self.line, "\n"))
 
     def number(self, command):
@@ -73,6 +87,7 @@ class Program:
     def close(self):
         self.process.stdin.close()
         self.process.wait()
+        self.errors.close()
 
 
 class Quiet:
@@ -82,6 +97,7 @@ class Quiet:
         self.patience_s = patience_s
         self.turns = 0
         self.disturbed = 0
+        self.shares = []  # the busy fraction when each turn began: other programs', because ours wait
 
     @staticmethod
     def busy_share():
@@ -98,14 +114,23 @@ class Quiet:
         time.sleep(REST_S)
         self.turns += 1
         end = time.monotonic() + self.patience_s
-        while self.busy_share() > 0.15:
+        while (share := self.busy_share()) > BUSY_SHARE:
             if time.monotonic() > end:
                 self.disturbed += 1
-                return
+                break
+        self.shares.append(share)
 
     def report(self):
         print(f"\nLoad at the end {os.getloadavg()[0]:.1f}; "
               f"{self.disturbed} of {self.turns} turns began while others computed.")
+
+
+def store(path, subjects, quiet, unit="ms"):
+    """Writes what was measured for perf/compare.py, if `path` is not None. `subjects`: {subject: {job: [result of each round]}}."""
+    if path is not None:
+        record = {"unit": unit, "subjects": subjects, "turns": quiet.turns, "disturbed": quiet.disturbed,
+                  "others_percent": round(100 * statistics.mean(quiet.shares), 1) if quiet.shares else 0.0}
+        path.write_text(json.dumps(record, indent=1), encoding="utf-8")
 
 
 def in_turns(rounds, jobs, quiet, unit="ms"):
@@ -115,7 +140,7 @@ def in_turns(rounds, jobs, quiet, unit="ms"):
         for name in list(jobs)[:: 1 if index % 2 == 0 else -1]:
             quiet.wait()
             results[name].append(jobs[name]())
-        last = "  ".join(f"{name} {times[-1]:.1f}" for name, times in results.items())
+        last = "  ".join(f"{name} {times[-1]:.4g}" for name, times in results.items())
         print(f"round {index + 1}, {unit}: {last}", flush=True)
     return results
 
@@ -244,6 +269,10 @@ def print_against_ours(results, types, floor_bars, arguments):
             print_ratio(f"{name} / fp32", results[name], results["fp32"], 1.10)
 
 
+def add_json_option(parser):
+    parser.add_argument("--json", type=pathlib.Path, help="a file for the results of all rounds, as perf/compare.py reads them")
+
+
 def add_options(parser, bench, steps=10):
     """Adds the options that all comparisons share; `bench` is the name of our program."""
     parser.add_argument("--bench", type=pathlib.Path, default=ROOT / "build/host/bin" / bench)
@@ -251,13 +280,18 @@ def add_options(parser, bench, steps=10):
     parser.add_argument("--threads", type=int, default=2, help="total threads of all ranks of a program")
     parser.add_argument("--patience", type=float, default=5, help="seconds that a turn waits for an idle machine")
     parser.add_argument("--instructions", choices=INSTRUCTIONS, help="limit both sides to these instructions; default: the machine's")
+    add_json_option(parser)
     parser.set_defaults(ranks=1)
 
 
-def add_peer_options(parser):
+def add_python_option(parser):
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "mylos"
     cache = pathlib.Path(os.environ.get("MYLOS_CACHE", cache))
-    parser.add_argument("--python", type=pathlib.Path, default=cache / "peers/bin/python")
+    parser.add_argument("--python", type=pathlib.Path, default=cache / "peers/bin/python", help="of the peers; default: scripts/peers' own")
+
+
+def add_peer_options(parser):
+    add_python_option(parser)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-compile", action="store_true", help="omit torch.compile")
     parser.add_argument("--no-floors", dest="floors", action="store_false", help="omit the floors")

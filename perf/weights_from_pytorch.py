@@ -24,6 +24,7 @@ from torch import nn
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "tests/apps"))
 import safetensors_file
+import turns
 
 HEAD = """[run]
 name = "net"
@@ -295,17 +296,20 @@ def main():
     parser.add_argument("--networks", nargs="+", choices=networks(), default=list(networks()))
     parser.add_argument("--bar", type=float, default=1e-6)
     parser.add_argument("--tables", action="store_true", help="print what mylos convert says")
+    turns.add_json_option(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    failed = []
+    failed, errors = [], {}
     for name in arguments.networks:
         with tempfile.TemporaryDirectory() as folder:
             error, of_pytorch, said = compare(name, *networks()[name], arguments.build.resolve(), pathlib.Path(folder))
         if arguments.tables:
             print(said)
+        errors[name] = {"Mylos": [float(error)], "PyTorch": [float(of_pytorch)]}
         print(f"{name:12}  {error:.2e} of the largest output (PyTorch's own float: {of_pytorch:.2e})", flush=True)
         if not error <= arguments.bar:
             failed.append(name)
+    turns.store(arguments.json, errors, turns.Quiet(0), "of the largest output")
     sys.exit(f"above {arguments.bar:g}: {', '.join(failed)}" if failed else 0)
 
 

@@ -24,18 +24,25 @@ class Table:
         return "\n".join(lines)
 
 
+def first_of(pattern, path):
+    """The group of the first line of a file that matches, or "?"."""
+    found = re.search(pattern, pathlib.Path(path).read_text(), re.M)
+    return found.group(1).strip() if found else "?"
+
+
+def instruction_sets():
+    """Those of this processor on which the speed of vector code depends."""
+    flags = first_of(r"^flags\s*:(.*)$", "/proc/cpuinfo").split()
+    return [name for flag, name in (("avx2", "AVX2"), ("avx512f", "AVX-512"), ("avx512_bf16", "BF16"), ("amx_bf16", "AMX"))
+            if flag in flags]
+
+
 def machine(instructions, threads, root):
     """The description of the machine below every table."""
-    def first(pattern, path):
-        found = re.search(pattern, pathlib.Path(path).read_text(), re.M)
-        return found.group(1).strip() if found else "?"
-    flags = first(r"^flags\s*:(.*)$", "/proc/cpuinfo").split()
-    units = [name for flag, name in (("avx2", "AVX2"), ("avx512f", "AVX-512"), ("avx512_bf16", "BF16"), ("amx_bf16", "AMX"))
-             if flag in flags]
     commit = subprocess.run(["git", "-C", root, "describe", "--always", "--dirty"], capture_output=True, text=True,
                             check=False).stdout.strip()
     held = f", held to {instructions}" if instructions else ""
-    return (f"{first(r'^model name.*:(.*)$', '/proc/cpuinfo')} ({', '.join(units)}){held}, {threads} thread{'s' if threads > 1 else ''}; "
+    return (f"{first_of(r'^model name.*:(.*)$', '/proc/cpuinfo')} ({', '.join(instruction_sets())}){held}, {threads} thread{'s' if threads > 1 else ''}; "
             f"{datetime.date.today().isoformat()}, {commit or 'no commit'}")
 
 

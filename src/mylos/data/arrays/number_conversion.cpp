@@ -70,9 +70,11 @@ Result converted(const NumberConversion& by, double fill, Stored stored) {
   double value = number;
   if (by.is_scaled) value = number * by.scale + by.offset;
   if constexpr (Masked) {
-    const bool is_missing = (number != number) | (number == by.missing[0]) | (number == by.missing[1]) |
-                            (number == by.missing[2]) | (number == by.missing[3]);
-    value = is_missing ? fill : value;
+    // All comparisons, without branches: the loop vectorises.
+    const int is_missing = int{number != number} | int{number == by.missing[0]} |
+                           int{number == by.missing[1]} | int{number == by.missing[2]} |
+                           int{number == by.missing[3]};
+    value = is_missing != 0 ? fill : value;
   }
   return static_cast<Result>(value);
 }

@@ -1,0 +1,1 @@
+"""What perf/compare.py compares, with what, and its table."""
