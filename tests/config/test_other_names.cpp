@@ -1,4 +1,4 @@
-// Keys under their names in other frameworks.
+// Keys and their words under their names in other frameworks.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -60,6 +60,34 @@ TEST(OtherNames, LeadToKeysAndAreNoneThemselves) {
       EXPECT_NE(key.name, other.name) << "would hide " << key.path();
       EXPECT_NE(key.path(), other.name);
     }
+  }
+}
+
+TEST(UnknownWord, OfOtherFrameworksIsAnsweredWithOurs) {
+  const std::vector<std::vector<std::string>> meant{
+      {"model.loss = 'mae'", "l1"},           {"model.loss = 'rmse'", "mse"},
+      {"model.loss = 'smooth_l1'", "huber"},  {"model.loss = 'MSE'", "mse"},
+      {"model.activation = 'GELU'", "gelu"},  {"model.activation = 'swish'", "silu"},
+      {"precision.compute = 'half'", "fp16"}, {"precision.compute = 'bfloat16'", "bf16"},
+      {"optimizer.type = 'AdamW'", "adamw"},  {"data.normalize = 'z-score'", "standard"}};
+  for (const auto& words : meant) {
+    EXPECT_TRUE(test::says(message_of(words[0]), ErrorId::bad_value,
+                           {"deck.toml:1:", "; did you mean \"" + words[1] + "\"?"}));
+  }
+  for (const std::string none : {"fp64", "double", "float64"}) {
+    const std::string message = message_of("precision.compute = '" + none + "'");
+    EXPECT_TRUE(test::says(message, ErrorId::bad_value, {"\"fp32\"", none}));
+    EXPECT_EQ(message.find("did you mean"), std::string::npos) << message;
+  }
+}
+
+TEST(OtherWords, LeadToWordsOfAKey) {
+  std::set<std::string> ours;
+  for (const Key& key : schema().keys) ours.insert(key.choices.begin(), key.choices.end());
+  std::set<std::string> seen;
+  for (const OtherWord& other : schema().other_words) {
+    EXPECT_TRUE(other.word.empty() || ours.contains(other.word)) << other.word;
+    EXPECT_TRUE(seen.insert(other.name).second) << other.name << " leads to two words";
   }
 }
 

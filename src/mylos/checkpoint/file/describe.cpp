@@ -25,8 +25,19 @@ std::int64_t bytes_of(const hdf5::Dataset& dataset) {
   return dataset.size() * element_bytes(*dataset.type());
 }
 
+/// On one line: names in a list; of a longer text, such as the plan's list, only its size.
+std::string one_line(const std::string& text) {
+  constexpr std::size_t longest = 200;
+  if (text.size() > longest)
+    return fmt::format("text of {}", format_bytes(static_cast<std::int64_t>(text.size())));
+  std::istringstream lines(text);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) result += (result.empty() ? "" : ", ") + line;
+  return result;
+}
+
 std::string scalar_text(const hdf5::Dataset& dataset) {
-  if (dataset.is_text()) return dataset.read_text();
+  if (dataset.is_text()) return one_line(dataset.read_text());
   using enum DType;
   dataset.require({uint8, int32, int64, uint64, fp32, fp64}, 0, "a scalar");
   if (dataset.type() == fp32 || dataset.type() == fp64) {

@@ -1,4 +1,4 @@
-// The names of other frameworks for our keys, which a newcomer's deck may use.
+// The names of other frameworks for our keys and for their words, which a newcomer's deck may use.
 #include "mylos/config/schema/sections.hpp"
 
 namespace mylos {
@@ -98,6 +98,33 @@ std::vector<OtherName> names_of_other_frameworks() {
   std::vector<OtherName> result;
   for (const auto& [key, others] : table) {
     for (const std::string& other : others) result.push_back({other, key});
+  }
+  return result;
+}
+
+std::vector<OtherWord> words_of_other_frameworks() {
+  struct Words {
+    const char* word;
+    std::vector<std::string> others;
+  };
+  const std::vector<Words> table{
+      {"l1", {"mae", "l1_loss", "mean_absolute_error"}},
+      {"mse", {"l2", "rmse", "mse_loss", "mean_squared_error"}},
+      {"huber", {"smooth_l1", "huber_loss"}},
+      {"cross_entropy", {"ce", "nll", "crossentropy", "categorical_crossentropy"}},
+      {"binary_cross_entropy", {"bce", "bce_with_logits", "binary_crossentropy"}},
+      {"gaussian", {"gaussian_nll", "nll_gaussian"}},
+      {"bf16", {"bfloat16"}},
+      {"fp16", {"float16", "half"}},
+      {"fp32", {"float32", "float", "single"}},
+      {"", {"fp64", "float64", "double"}},  // nothing computes in it: no word is near
+      {"silu", {"swish"}},
+      {"none", {"linear", "identity"}},
+      {"standard", {"standardize", "zscore", "z_score"}},
+  };
+  std::vector<OtherWord> result;
+  for (const auto& [word, others] : table) {
+    for (const std::string& other : others) result.push_back({other, word});
   }
   return result;
 }

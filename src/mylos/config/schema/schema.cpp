@@ -28,6 +28,7 @@ Schema build() {
   add_machine_keys(result);
   add_health_keys(result);
   result.other_names = names_of_other_frameworks();
+  result.other_words = words_of_other_frameworks();
   result.refused_names = refused_names_of_other_frameworks();
   return result;
 }
@@ -92,11 +93,26 @@ std::optional<std::string> nearest_key(std::string_view path) {
   return *same_name;
 }
 
+/// Returns the key's word that was probably meant: the one that other frameworks call so, otherwise the most
+/// similar one.
+std::optional<std::string> nearest_word(const Key& key, const std::string& given) {
+  const std::string wanted = normalized(given);
+  const auto is_ours = [&](const std::string& word) {
+    return std::find(key.choices.begin(), key.choices.end(), word) != key.choices.end();
+  };
+  for (const OtherWord& other : schema().other_words) {
+    if (other.name != wanted) continue;
+    if (other.word.empty()) return std::nullopt;
+    if (is_ours(other.word)) return other.word;
+  }
+  return nearest(wanted, key.choices, 1 + wanted.size() / 4);
+}
+
 /// Returns `; did you mean "bf16"?` if the value is nearly one of the key's words.
 std::string meant_word(const Key& key, const Value& value) {
   const auto* word = std::get_if<std::string>(&value.held);
   if (word == nullptr) return "";
-  const auto near = nearest(*word, key.choices, 1 + word->size() / 4);
+  const auto near = nearest_word(key, *word);
   return near ? fmt::format("; did you mean \"{}\"?", *near) : "";
 }
 
@@ -154,6 +170,14 @@ const Section* Schema::find_section(std::string_view name) const {
   const auto found = std::find_if(sections.begin(), sections.end(),
                                   [&](const Section& section) { return section.name == name; });
   return found == sections.end() ? nullptr : &*found;
+}
+
+std::optional<std::string> key_called(std::string_view name) {
+  if (schema().find_key(name) != nullptr) return std::string(name);
+  for (const Key& key : schema().keys) {
+    if (key.name == name) return key.path();
+  }
+  return key_of_other_name(name);
 }
 
 std::string explain_unknown_key(std::string_view path) {

@@ -16,6 +16,8 @@ namespace mylos {
 
 /// Returns the names of other frameworks for the keys.
 [[nodiscard]] std::vector<OtherName> names_of_other_frameworks();
+/// Returns their words for the words of our keys.
+[[nodiscard]] std::vector<OtherWord> words_of_other_frameworks();
 /// Returns the keys of other frameworks that no key of ours replaces.
 [[nodiscard]] std::vector<RefusedName> refused_names_of_other_frameworks();
 
