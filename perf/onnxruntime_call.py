@@ -14,7 +14,7 @@ import time
 import numpy
 import onnxruntime
 
-MEASUREMENT_S, LEAST_CALLS = 0.02, 4  # call_bench's
+MEASUREMENT_S, MIN_CALLS = 0.02, 4  # call_bench's
 
 
 def session_of(model, threads):
@@ -55,7 +55,7 @@ class Calls:
 
 def milliseconds(call):
     start, calls = time.perf_counter(), 0
-    while calls < LEAST_CALLS or time.perf_counter() - start < MEASUREMENT_S:
+    while calls < MIN_CALLS or time.perf_counter() - start < MEASUREMENT_S:
         call()
         calls += 1
     return 1e3 * (time.perf_counter() - start) / calls

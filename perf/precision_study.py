@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Do 16 bits pay on this machine? Writes the tables of docs/explanation/precision.md: memory, time and losses of float and mixed precision
-with and without recomputation; steps by type, network and batch; errors and rates of products; rates of conversions; costs
+with and without recomputation; steps by type, network and batch, also of convolutional networks; errors and rates of products; rates of conversions; costs
 of the loss scaler and of monitoring every parameter.
 
 Steps are interleaved, and ratios are formed within a round. Needs a build with benchmarks, and an idle machine for 15 to 25 minutes (two cores).
@@ -17,9 +17,18 @@ from precision_tables import configurations, numbers, page, steps
 TABLES = {
     "configurations": configurations.table,
     "steps": steps.by_batch,
+    "convolutions": steps.convolutions,
     "products": lambda arguments, quiet: numbers.products(arguments),
     "conversions": lambda arguments, quiet: numbers.conversions(arguments),
     "costs": steps.costs,
+}
+PROGRAMS = {  # that a table needs
+    "configurations": ("mylos", "gpt_bench"),
+    "steps": ("step_bench", "gpt_bench"),
+    "convolutions": ("chain_bench",),
+    "products": ("product_error",),
+    "conversions": ("conversion_bench",),
+    "costs": ("step_bench", "gpt_bench"),
 }
 
 
@@ -36,7 +45,7 @@ def main():
     parser.add_argument("--patience", type=float, default=5, help="seconds that a turn waits for an idle machine")
     parser.add_argument("--instructions", choices=turns.INSTRUCTIONS, help="limit the programs to these instructions; default: the machine's")
     arguments = parser.parse_args()
-    for program in ("mylos", "gpt_bench", "step_bench", "product_error", "conversion_bench"):
+    for program in (program for table in arguments.tables for program in PROGRAMS[table]):
         if not (arguments.bin / program).exists():
             parser.error(f"{arguments.bin / program} does not exist: build with benchmarks, or say --bin")
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares the step of a Fourier neural operator, and of one spectral layer, with neuraloperator's best, in one interleaved run.
 
-  perf/spectral_vs_neuraloperator.py --python PYTHON [--network fno-64-12 ...] [--types fp32 bf16] [--rounds 5] [--threads 2]
+  perf/spectral_vs_neuraloperator.py [--python PYTHON] [--network fno-64-12 ...] [--types fp32 bf16] [--rounds 5] [--threads 2]
 
 The networks are chain_bench's: 32 channels, batch 16, 64 or 85 points along each axis, 12 modes; a step is forward, backward and
-AdamW. PYTHON is that of an environment with neuraloperator (perf/operators/README.md), which runs eager and compiled, in its own
+AdamW. PYTHON, by default that of scripts/peers, has neuraloperator, which runs eager and compiled, in its own
 types and with autocast. Ratios are formed within a round, and --instructions and --older are, as step_vs_pytorch.py says. Needs a
 build with benchmarks.
 """

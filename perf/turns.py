@@ -5,6 +5,7 @@ import os
 import pathlib
 import statistics
 import subprocess
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -52,22 +53,32 @@ def held(arguments):
 
 
 class Program:
-    """A program that executes commands from its standard input."""
+    """A program that executes commands from its standard input. What it prints as errors and warnings is shown only if it fails."""
 
     def __init__(self, command, arguments, ranks=1):
         threads = max(1, arguments.threads // ranks)
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        self.errors = tempfile.TemporaryFile("w+", errors="replace")
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
                                         env=environment(threads, arguments.instructions))
+
+    def ended(self):
+        """What says that the program is no longer there, after its own messages."""
+        code = self.process.wait()
+        self.errors.seek(0)
+        return SystemExit(f"{self.errors.read()}{self.process.args[0]} ended with code {code}")
 
     def line(self):
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self.process.args[0]} ended with code {self.process.wait()}")
+            raise self.ended()
         return line
 
     def ask(self, command):
         """The lines of the answer."""
-        print(command, file=self.process.stdin, flush=True)
+        try:
+            print(command, file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            raise self.ended() from None
         return list(iter(self.line, "\n"))
 
     def number(self, command):
@@ -76,6 +87,7 @@ class Program:
     def close(self):
         self.process.stdin.close()
         self.process.wait()
+        self.errors.close()
 
 
 class Quiet:

@@ -14,8 +14,8 @@ NAMED = {
 }
 
 
-def bound_of(name, max_bytes):
-    return max([max_bytes, *(size for part, size in NAMED.items() if part in name)])
+def bound_of(name, max_bytes, named=None):
+    return max([max_bytes, *(size for part, size in (NAMED if named is None else named).items() if part in name)])
 
 
 def main():

@@ -241,7 +241,7 @@ int32_t mylos_model_infer_uncertain(mylos_model* model, const mylos_const_array*
 /* Several models of the same inputs and outputs, and how far they agree. */
 typedef struct mylos_ensemble mylos_ensemble;
 /* Loads `count` files, two or more, each with `options`, which may be NULL. MYLOS_BAD_INPUT
- * ("model-mismatch") if their inputs, outputs or names differ. */
+ * if their inputs or outputs ("model-mismatch") or their names ("bad-names") differ. */
 int32_t mylos_ensemble_open(int32_t abi, const char* const* paths, int32_t count,
                             const mylos_load_options* options, mylos_ensemble** ensemble);
 /* The same without options. */

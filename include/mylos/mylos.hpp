@@ -19,4 +19,5 @@
 #include "mylos/kernels/convert.hpp"
 #include "mylos/precision/conversion_safety.hpp"
 #include "mylos/precision/gradient_scaler.hpp"
+#include "mylos/precision/scaler_presets.hpp"
 #include "mylos/train/online_trainer.hpp"

@@ -45,8 +45,8 @@ def ftorch_prefix(named):
 
 
 def ftorch_version(prefix):
-    for path in prefix.glob("lib*/cmake/FTorch/FTorchConfigVersion.cmake"):
-        if found := re.search(r'PACKAGE_VERSION "([^"]+)"', path.read_text(encoding="utf-8")):
+    for path in prefix.glob("lib*/pkgconfig/ftorch.pc"):
+        if found := re.search(r"^Version: *(\S+)", path.read_text(encoding="utf-8"), re.M):
             return found.group(1)
     return f"at {prefix}, which states no version"
 

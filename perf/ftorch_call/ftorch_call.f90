@@ -9,13 +9,13 @@ program ftorch_call
   use ftorch, only: torch_model, torch_tensor, torch_kCPU, torch_model_load, torch_model_forward, torch_tensor_from_array
   implicit none
 
-  integer, parameter :: least_calls = 4  ! call_bench's
+  integer, parameter :: min_calls = 4  ! call_bench's
   real(real64), parameter :: measurement_ms = 20
   type(torch_model) :: model
   type(torch_tensor) :: input(1), output(1)
-  real(real32), allocatable, target :: x(:, :), y(:, :)
+  real(real32), allocatable, target :: x(:), y(:)
   real(real32), pointer, contiguous :: x_rows(:, :), y_rows(:, :)
-  character(1024) :: command, rest
+  character(1024) :: command, line, rest
   integer :: features, outputs, samples, rows, count, status, bytes
 
   call get_command_argument(3, rest)
@@ -25,7 +25,7 @@ program ftorch_call
   call get_command_argument(2, rest)
   inquire (file=trim(rest), size=bytes)
   rows = bytes/(4*features)
-  allocate (x(features, rows), y(outputs, rows))
+  allocate (x(features*rows), y(outputs*rows))
   open (10, file=trim(rest), access="stream", form="unformatted", status="old")
   read (10) x
   close (10)
@@ -33,12 +33,14 @@ program ftorch_call
   call torch_model_load(model, trim(rest), torch_kCPU)
 
   do
-    read (*, *, iostat=status) command, samples, rest
+    read (*, "(a)", iostat=status) line
     if (status /= 0) exit
+    read (line, *) command, samples
+    rest = line(index(trim(line), " ", back=.true.) + 1:)  ! not list-directed, where a slash ends the input
     if (samples < 1 .or. samples > rows) error stop "ftorch_call: no such number of samples"
-    x_rows => x(:, 1:samples)
-    y_rows => y(:, 1:samples)
-    ! The last dimension first: [samples, features] in the order of the memory.
+    ! The last dimension is contiguous (layout [2, 1]), as PyTorch wants it.
+    x_rows(1:samples, 1:features) => x(1:samples*features)
+    y_rows(1:samples, 1:outputs) => y(1:samples*outputs)
     call torch_tensor_from_array(input(1), x_rows, [2, 1], torch_kCPU)
     call torch_tensor_from_array(output(1), y_rows, [2, 1], torch_kCPU)
     if (command == "step") then
@@ -47,7 +49,7 @@ program ftorch_call
     else
       call torch_model_forward(model, input, output)
       open (10, file=trim(rest), access="stream", form="unformatted", status="replace")
-      write (10) y_rows
+      write (10) y(1:samples*outputs)
       close (10)
       write (*, "()")
     end if
@@ -75,7 +77,7 @@ contains
     do i = 1, count
       call system_clock(start)
       calls = 0
-      do while (calls < least_calls .or. milliseconds_since(start) < measurement_ms)
+      do while (calls < min_calls .or. milliseconds_since(start) < measurement_ms)
         call torch_model_forward(model, input, output)
         calls = calls + 1
       end do

@@ -6,11 +6,16 @@ import turns
 from precision_tables import page
 
 TYPES = ("fp32", "bf16", "fp16")
+HEADER = ["network", "batch", "float", "bf16", "fp16", "bf16 is faster by", "fp16 by"]
 NETWORKS = {
     "MLP 784-2048-2048-10": ("step_bench", ["--network", "wide"], (64, 128, 256, 512)),
     "MLP 784-1024-1024-10": ("step_bench", ["--network", "fashion"], (64, 128, 256, 512)),
     "GPT 4 × 128, 64 characters": ("gpt_bench", ["small"], (64, 128, 256, 512)),
     "GPT 6 × 384, 256 characters": ("gpt_bench", ["medium"], (2, 4, 8)),
+}
+CONVOLUTIONS = {
+    "residual network, 21 convolutions, 28 × 28": ("chain_bench", ["residual"], (32, 128)),
+    "U-Net, 11 convolutions, 64 × 64": ("chain_bench", ["unet"], (4, 16)),
 }
 COSTS = {"MLP 784-2048-2048-10": ("step_bench", ["--network", "wide"]),
          "MLP 784-1024-1024-10": ("step_bench", ["--network", "fashion"]),
@@ -24,9 +29,10 @@ def program_of(arguments, bench, words):
     return turns.Program([arguments.bin / bench, *order], arguments)
 
 
-def by_batch(arguments, quiet):
+def times_of(networks, arguments, quiet):
+    """Rows of times and ratios by network and batch."""
     rows = []
-    for network, (bench, words, batches) in NETWORKS.items():
+    for network, (bench, words, batches) in networks.items():
         for batch in batches:
             print(f"{network}, batch {batch}")
             program = program_of(arguments, bench, words)
@@ -36,7 +42,15 @@ def by_batch(arguments, quiet):
             of = {kind: times[f"{kind}-batch-{batch}"] for kind in TYPES}
             rows.append([network, batch, *(f"{statistics.median(of[kind]):.2f} ms" for kind in TYPES),
                          *(page.ratio(of["fp32"], of[kind]) for kind in TYPES[1:])])
-    return page.Table("steps", ["network", "batch", "float", "bf16", "fp16", "bf16 is faster by", "fp16 by"], rows)
+    return rows
+
+
+def by_batch(arguments, quiet):
+    return page.Table("steps", HEADER, times_of(NETWORKS, arguments, quiet))
+
+
+def convolutions(arguments, quiet):
+    return page.Table("convolutions", HEADER, times_of(CONVOLUTIONS, arguments, quiet))
 
 
 def costs(arguments, quiet):

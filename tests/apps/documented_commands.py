@@ -4,7 +4,7 @@ import re
 import shlex
 
 # A command line begins so; a launcher or a variable may precede `mylos`.
-BEGINS = re.compile(r"^(?:[A-Z_]+=\S+ |export |for )*"
+BEGINS = re.compile(r"^(?:[A-Z_]+=\S+ |export |for \w+ in [^;]*; do )*"
                     r"(mylos |mpirun |srun |flux run |DIR/|(?:\$SOURCES/)?scripts/|(?:\$SOURCES/)?perf/|\.ci/|cmake |ctest |cc |gfortran |spack |eb |apptainer |build/)")
 
 

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
+#include <string>
 
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/config/deck.hpp"
@@ -36,6 +38,11 @@ void run(const char* checkpoint, const char* tokens_path, const char* out_path) 
   precision.compute = DType::fp32;
   const std::vector<std::int32_t> tokens = read_tokens(tokens_path);
   const auto rows = static_cast<std::int64_t>(tokens.size());
+  if (options.type != ModelType::gpt) throw std::runtime_error(std::string(checkpoint) + ": is no GPT");
+  if (rows == 0 || rows % options.context != 0) {
+    throw std::runtime_error(std::string(tokens_path) + ": has " + std::to_string(rows) +
+                             " tokens, not whole samples of " + std::to_string(options.context));
+  }
   const auto engines = make_engines({});
   TrainingModel model(make_gpt(options, precision, 1, false), *engines, rows / options.context, 1 << 20, 1,
                       Schedule{});

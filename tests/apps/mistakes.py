@@ -34,7 +34,14 @@ COMMANDS = {
     "bench gemm --shapes 512x784": ("bad-argument", "--shapes: '512x784'", "from 1 to 1048576", "512x784x2048"),
     "bench checkpoint none": ("no-such-folder", "none: ", HERE),
     "bench checkpoint . --size 0": ("bad-argument", "--size: '0'", "from 1 B to 64 TiB", '"64 KiB"'),
-    "train": ("missing-argument", "mylos train: deck"),
+    "train": ("missing-argument", "mylos train: deck is required: The deck (TOML)"),
+    "sweep deck.toml": ("missing-argument", "mylos sweep: keys is required: ", "section.key=a,b,c"),
+    "train deck.toml --epochs 3": ("unknown-option", "'--epochs'", "without dashes: run.epochs=VALUE"),
+    "train deck.toml --optimizer.lr=1e-3": ("unknown-option", "'--optimizer.lr=1e-3'", "without dashes: optimizer.lr=VALUE"),
+    "train deck.toml --batch-size 8": ("unknown-option", "'--batch-size'", "without dashes: data.batch=VALUE"),
+    "train deck.toml optimizer.lr = 1e-3": ("bad-argument", "command line: 'optimizer.lr'", "without spaces"),
+    "predict done test.h5 out.txt": ("bad-argument", "out.txt: ", "out.h5", ".csv for a table"),
+    "prepare csv train.csv --inputs a,,b --out no.h5": ("bad-argument", "--inputs: ", "empty name"),
     "train deck.toml --retsart latest": ("unknown-option", "'--retsart'", "'--restart'"),
     "train deck.toml --stop-after 0": ("bad-argument", "--stop-after: '0'", INTEGER),
     "train deck.toml --walltime=-00:30:00": ("bad-value", "command line: 'run.walltime'", '"HH:MM:SS"', '"-00:30:00"'),
@@ -64,6 +71,7 @@ COMMANDS = {
     "train none.toml": ("no-such-file", "none.toml: ", HERE, "`mylos manual`"),
     "train deck.toml --restart latest": ("no-checkpoint", "--restart latest: runs/small/checkpoints", "--restart auto"),
     "train deck.toml --restart none.h5": ("no-such-file", "none.h5: "),
+    "train deck.toml run.folder=done --restart lates": ("no-such-file", "--restart lates: ", '"latest"', "done"),
 }
 EMPTY = [  # words of the command line that are there and say nothing
     ("train", "deck.toml", "--restart", ""), ("train", "deck.toml", "--walltime", ""),
@@ -103,7 +111,7 @@ DATA = {  # the training data's name, and the refusal, which names the file too
 }
 OTHER_DATA = {
     "data.train=few.h5": ("too-little-data", "data.batch = 48", "10 training samples"),
-    "model.loss=mse": ("data-mismatch", "train.h5", 'model.loss = "mse"', '"cross_entropy"'),
+    "model.loss=mse": ("data-mismatch", "train.h5", 'model.loss = "mse"', 'set model.loss = "cross_entropy"'),
     "data.test=wide.h5": ("data-mismatch", "wide.h5: has 16 features", "train.h5 has 8"),
     "data.test=more-classes.h5": ("data-mismatch", "more-classes.h5: has 4 classes", "train.h5 has 3"),
     "data.test=nan.h5": (*DATA["nan"], "nan.h5: "),

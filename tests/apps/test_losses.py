@@ -247,7 +247,7 @@ def check_refused(command):
     expect("bad-value", "model.class_weights has 2 weights, but there are 3 classes", "model.class_weights=[1, 2]")
     expect("bad-value", "'model.class_weights' must be a list of numbers above 0", "model.class_weights=[1, 2, 0]")
     (command.folder / "deck.toml").write_text(DECK.format(model="", data="classes", compute="fp32"), encoding="utf-8")
-    expect("data-mismatch", "classes.h5 has class labels, which model.loss = \"relative_l2\" cannot learn; use \"cross_entropy\"",
+    expect("data-mismatch", "classes.h5 has class labels, which model.loss = \"relative_l2\" cannot learn; set model.loss = \"cross_entropy\"",
            "model.loss=relative_l2")
 
 

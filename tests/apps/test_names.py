@@ -208,7 +208,7 @@ def check_predictions_as_a_table(command):
     assert " " not in text and text.count("\n") == SAMPLES + 1
     command.must("predict", "runs/plain", "plain.h5", "plain.csv")
     assert (command.folder / "plain.csv").read_text().startswith("target_0,target_1\n")
-    for output, instead in (("p.tsv", "p.h5"), ("p.npy", "p.h5"), ("a.b.json", "a.b.h5")):
+    for output, instead in (("p.tsv", "p.h5"), ("p.onnx", "p.h5"), ("p.npy", "p.h5"), ("a.b.json", "a.b.h5")):
         command.must_refuse(["predict", "runs/cloud", "right.h5", output], "bad-argument", f"{output}: ", f"name it {instead}")
     command.must_refuse(["prepare", "csv", "right.csv", "--out", "again.csv"], "bad-argument", "again.csv: ", "name it again.h5")
     assert not list(command.folder.glob("*.tmp"))

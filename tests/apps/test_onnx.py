@@ -94,6 +94,12 @@ def check_tokens(command, python, program):
             found = runtime_outputs(command, python, f"{name}.onnx", tokens[:, :length].astype(numpy.int64))
             assert list(found["ports"]) == ["tokens", "logits"], found["ports"]
             require_close(f"{name}, {length} tokens {' '.join(options)}", found, logits[:, :length], tolerance)
+    (command.folder / "few.bin").write_bytes(tokens[0, :5].tobytes())
+    for checkpoint, file, part in ((last_checkpoint(command, name), "few.bin", "few.bin: has 5 tokens"),
+                                   (last_checkpoint(command, "runs/mlp"), "tokens.bin", "is no GPT")):
+        refused = subprocess.run([program, checkpoint, file, "no.bin"], cwd=command.folder, env=environment(),
+                                 capture_output=True, text=True, check=False)
+        assert refused.returncode == 1 and part in refused.stderr, (refused.returncode, refused.stderr)
 
 
 ARRAYS = """[run]

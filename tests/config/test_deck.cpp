@@ -246,6 +246,11 @@ TEST(ScalerPreset, SetsTheParametersOfTheDesign) {
   EXPECT_EQ(aggressive.initial_scale, 131072);
   EXPECT_EQ(aggressive.growth_interval, 1000);
   EXPECT_EQ(aggressive.growth_factor, 2.5);
+  for (const auto& [name, scale] : {std::pair{"small", 65536}, {"medium", 16384}, {"large", 4096}}) {
+    ScalerOptions expected;
+    expected.initial_scale = scale;
+    EXPECT_EQ(preset(name), expected) << name;
+  }
 }
 
 TEST(ScalerPreset, YieldsToTheKeysBesideItWhereverItStands) {

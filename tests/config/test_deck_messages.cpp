@@ -202,7 +202,8 @@ TEST(WrongWord, IsAnsweredWithTheWordsThatThereAre) {
       "\"constant\", \"step\", \"multistep\", \"exponential\", \"linear\", \"polynomial\", \"cosine\", "
       "\"cosine_restarts\", \"one_cycle\" or \"wsd\"",
       "the string \"cosin\"; did you mean \"cosine\"?");
-  expect_refused("precision.scaler.preset", "\"brave\"", "\"standard\", \"conservative\" or \"aggressive\"",
+  expect_refused("precision.scaler.preset", "\"brave\"",
+                 "\"standard\", \"conservative\", \"aggressive\", \"small\", \"medium\" or \"large\"",
                  "the string \"brave\"");
 }
 

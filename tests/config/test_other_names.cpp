@@ -1,4 +1,4 @@
-// Keys under their names in other frameworks.
+// Keys and their words under their names in other frameworks.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -10,26 +10,45 @@
 namespace mylos::testing::other_names_test {
 
 TEST(UnknownKey, OfOtherFrameworksIsAnsweredWithOurs) {
-  const std::vector<std::pair<std::string, std::string>> meant{{"optimizer.learning_rate", "optimizer.lr"},
-                                                               {"optimizer.learnrate", "optimizer.lr"},
-                                                               {"optimizer.mu", "optimizer.momentum"},
-                                                               {"optimizer.beta1", "optimizer.betas"},
-                                                               {"optimizer.eps", "optimizer.epsilon"},
-                                                               {"optimizer.grad-clip", "optimizer.clip_norm"},
-                                                               {"optimizer.name", "optimizer.type"},
-                                                               {"data.batch_size", "data.batch"},
-                                                               {"run.batch_size", "data.batch"},
-                                                               {"data.epochs", "run.epochs"},
-                                                               {"run.num_epochs", "run.epochs"},
-                                                               {"precision.dtype", "precision.compute"},
-                                                               {"model.dtype", "precision.compute"},
-                                                               {"model.n_embd", "model.width"},
-                                                               {"model.seq_len", "model.context"},
-                                                               {"schedule.Warmup_Steps", "schedule.warmup"}};
+  const std::vector<std::pair<std::string, std::string>> meant{
+      {"optimizer.learning_rate", "optimizer.lr"},
+      {"optimizer.learnrate", "optimizer.lr"},
+      {"optimizer.mu", "optimizer.momentum"},
+      {"optimizer.beta1", "optimizer.betas"},
+      {"optimizer.eps", "optimizer.epsilon"},
+      {"optimizer.grad-clip", "optimizer.clip_norm"},
+      {"optimizer.name", "optimizer.type"},
+      {"data.batch_size", "data.batch"},
+      {"run.batch_size", "data.batch"},
+      {"data.epochs", "run.epochs"},
+      {"run.num_epochs", "run.epochs"},
+      {"precision.dtype", "precision.compute"},
+      {"model.dtype", "precision.compute"},
+      {"precision.scaler.loss_scale_window", "precision.scaler.growth_interval"},
+      {"model.n_embd", "model.width"},
+      {"model.seq_len", "model.context"},
+      {"schedule.Warmup_Steps", "schedule.warmup"}};
   for (const auto& [given, ours] : meant) {
     EXPECT_TRUE(test::says(message_of(given + " = 1"), ErrorId::unknown_key,
                            {"deck.toml:1:", given, "'; did you mean '", ours}));
   }
+}
+
+TEST(UnknownKey, OfOtherFrameworksThatIsRefusedSaysWhyAndWhatToSet) {
+  EXPECT_TRUE(
+      test::says(message_of("precision.backward = 'fp32'"), ErrorId::unknown_key,
+                 {"deck.toml:1:", "'precision.backward': a layer's backward pass computes in the type",
+                  "'precision.rules'", "'precision.gradient' = \"fp32\""}));
+  EXPECT_TRUE(test::says(message_of("precision.Keep-Batchnorm-FP32 = true"), ErrorId::unknown_key,
+                         {"'precision.Keep-Batchnorm-FP32': norms", "always computed in float"}));
+}
+
+TEST(RefusedNames, AreNoKeysAndHaveNoCounterpart) {
+  std::set<std::string> taken;
+  for (const OtherName& other : schema().other_names) taken.insert(other.name);
+  for (const Key& key : schema().keys) taken.insert(key.name);
+  for (const RefusedName& refused : schema().refused_names)
+    EXPECT_TRUE(taken.insert(refused.name).second) << refused.name;
 }
 
 TEST(OtherNames, LeadToKeysAndAreNoneThemselves) {
@@ -41,6 +60,34 @@ TEST(OtherNames, LeadToKeysAndAreNoneThemselves) {
       EXPECT_NE(key.name, other.name) << "would hide " << key.path();
       EXPECT_NE(key.path(), other.name);
     }
+  }
+}
+
+TEST(UnknownWord, OfOtherFrameworksIsAnsweredWithOurs) {
+  const std::vector<std::vector<std::string>> meant{
+      {"model.loss = 'mae'", "l1"},           {"model.loss = 'rmse'", "mse"},
+      {"model.loss = 'smooth_l1'", "huber"},  {"model.loss = 'MSE'", "mse"},
+      {"model.activation = 'GELU'", "gelu"},  {"model.activation = 'swish'", "silu"},
+      {"precision.compute = 'half'", "fp16"}, {"precision.compute = 'bfloat16'", "bf16"},
+      {"optimizer.type = 'AdamW'", "adamw"},  {"data.normalize = 'z-score'", "standard"}};
+  for (const auto& words : meant) {
+    EXPECT_TRUE(test::says(message_of(words[0]), ErrorId::bad_value,
+                           {"deck.toml:1:", "; did you mean \"" + words[1] + "\"?"}));
+  }
+  for (const std::string none : {"fp64", "double", "float64"}) {
+    const std::string message = message_of("precision.compute = '" + none + "'");
+    EXPECT_TRUE(test::says(message, ErrorId::bad_value, {"\"fp32\"", none}));
+    EXPECT_EQ(message.find("did you mean"), std::string::npos) << message;
+  }
+}
+
+TEST(OtherWords, LeadToWordsOfAKey) {
+  std::set<std::string> ours;
+  for (const Key& key : schema().keys) ours.insert(key.choices.begin(), key.choices.end());
+  std::set<std::string> seen;
+  for (const OtherWord& other : schema().other_words) {
+    EXPECT_TRUE(other.word.empty() || ours.contains(other.word)) << other.word;
+    EXPECT_TRUE(seen.insert(other.name).second) << other.name << " leads to two words";
   }
 }
 

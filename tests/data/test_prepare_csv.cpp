@@ -49,6 +49,50 @@ TEST(PrepareCsv, WithoutTargetsAndLabelAllColumnsAreInputs) {
                          {"data.csv:3", "column 2", "'nan'"}));
 }
 
+TEST(PrepareCsv, NamedInputsLeaveTheOtherColumnsUnread) {
+  const TemporaryFolder folder;
+  PrepareCsv job = regression({"lift"});
+  job.inputs = {"angle, deg", "mach"};
+  const std::string text =
+      "mach,profile,\"angle, deg\",date,lift\n0.25,NACA 0012,3,2024-03-01,0.5\n0.75,,-4,,-0.5\n";
+  const auto dataset = prepared(folder, text, job);
+  EXPECT_EQ(inputs_of(dataset), (std::vector<float>{3, 0.25f, -4, 0.75f}));
+  EXPECT_EQ(dataset.input_names(), (std::vector<std::string>{"angle, deg", "mach"}));
+  EXPECT_EQ(notes(text, job),
+            (std::vector<std::string>{
+                "data.csv: line 1 names the columns: mach, profile, \"angle, deg\", date, lift",
+                "data.csv: not used: column 2 (profile), column 4 (date)"}));
+  EXPECT_TRUE(test::says(refusal(text, regression({"lift"})), ErrorId::bad_row,
+                         {"data.csv:2", "column 2 (profile)", "'NACA 0012'", "--inputs"}));
+  job.inputs = {"mach", "lift"};
+  EXPECT_TRUE(test::says(refusal(text, job), ErrorId::bad_argument, {"'lift'", "twice"}));
+  job.inputs = {"match"};
+  EXPECT_TRUE(test::says(refusal(text, job), ErrorId::unknown_column, {"'match'", "\"angle, deg\""}));
+}
+
+TEST(PrepareCsv, RowsWithAMissingNumberAreRefusedOrLeftOut) {
+  const TemporaryFolder folder;
+  const std::string text =
+      "x,p,note,y\n1,2,a,3\n4,,b,6\n7,8,,9\nNaN,1,c,1\n2,NA,d,2\n3,1,e,null\n10,11,f,12\n";
+  PrepareCsv job = regression({"y"});
+  job.inputs = {"x", "p"};
+  EXPECT_TRUE(test::says(refusal(text, job), ErrorId::bad_row, {"data.csv:3", "column 2", "--on-missing"}));
+  job.on_missing = OnMissing::skip;
+  const auto dataset = prepared(folder, text, job);
+  EXPECT_EQ(inputs_of(dataset), (std::vector<float>{1, 2, 7, 8, 10, 11}));
+  EXPECT_EQ(notes(text, job).back(), "data.csv: 4 of 7 rows left out: a number is missing");
+  EXPECT_EQ(notes("x,y\n1,2\n", regression({"y"})).size(), 1U);
+  EXPECT_TRUE(test::says(refusal("x,y\n1,\n,2\n",
+                                 [&] {
+                                   PrepareCsv all = regression({"y"});
+                                   all.on_missing = OnMissing::skip;
+                                   return all;
+                                 }()),
+                         ErrorId::too_little_data, {"each of its 2 rows"}));
+  job.on_missing = OnMissing::skip;  // a number that is no number is not a missing one
+  EXPECT_TRUE(test::says(refusal("x,p,note,y\n1,2,a,inf\n", job), ErrorId::not_finite, {"'inf'"}));
+}
+
 TEST(PrepareCsv, LongFilesEqualNumpysReading) {
   const TemporaryFolder folder;
   python(

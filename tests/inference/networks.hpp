@@ -103,6 +103,7 @@ struct StoredBeside {
   const ParameterStore* average = nullptr;
   std::optional<InputStatistics> inputs = std::nullopt;
   std::optional<ConformalCalibration> calibration = std::nullopt;
+  std::vector<StateText> texts = {};
 };
 
 /// All ranks. Writes a checkpoint of step 3.
@@ -128,6 +129,7 @@ inline void write_network(RankGroup& ranks, const std::string& path, const Train
   add_input_statistics(state, inputs);
   std::optional<ConformalCalibration> calibration = beside.calibration;
   if (calibration) add_calibration(state, *calibration);
+  state.texts.insert(state.texts.end(), beside.texts.begin(), beside.texts.end());
   write_checkpoint_file(ranks, path, header, state);
 }
 

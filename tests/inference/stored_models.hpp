@@ -58,7 +58,9 @@ inline ColumnScaling lively_scaling(std::int64_t columns, double shift, double s
 /// The file of a network, and the network as an InferenceModel.
 class StoredModel {
  public:
-  StoredModel(RankGroup& ranks, const std::string& path, Options options, bool is_scaled)
+  /// `texts`: what else the file says, as /samples/target_names.
+  StoredModel(RankGroup& ranks, const std::string& path, Options options, bool is_scaled,
+              const std::vector<StateText>& texts = {})
       : options_(std::move(options)), engines_(make_engines(options_.kernels)) {
     const Chain chain = make_chain(options_.model, options_.precision, 1, false);
     TrainingModel trained(chain, *engines_, 4, 1 << 20, 1);
@@ -67,7 +69,8 @@ class StoredModel {
     if (is_scaled) {
       normalizer = {lively_scaling(chain.inputs(), 0.3, 1.7), lively_scaling(chain.outputs(), -2, 0.6)};
     }
-    write_network(ranks, path, trained, {.deck = resolve(options_), .normalizer = normalizer});
+    write_network(ranks, path, trained,
+                  {.deck = resolve(options_), .normalizer = normalizer, .texts = texts});
     model_ = std::make_unique<InferenceModel>(chain, *engines_, 1024);
     model_->read(CheckpointReader(ranks, path));
   }

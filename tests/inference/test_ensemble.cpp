@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <tuple>
+
 #include "inference/stored_models.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
@@ -166,6 +169,32 @@ TEST_F(EnsembleTest, RefusesMembersOfOtherTasks) {
   { const StoredModel classes(ranks, path(2), other, false); }
   EXPECT_TRUE(refused(ErrorId::model_mismatch, {path(2), "probabilities", "targets"}, paths(3)));
   EXPECT_TRUE(refused(ErrorId::no_such_file, {path(7)}, {path(0), path(7)}));
+  EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {path(2), "probabilities"},
+                            [&] { static_cast<void>(Ensemble::memory_of(paths(3))); }));
+  const std::string link = folder.path() + "/link.h5";
+  std::filesystem::create_symlink(path(1), link);
+  EXPECT_TRUE(refused(ErrorId::bad_call, {"twice", link}, {path(0), path(1), link}));
+}
+
+TEST_F(EnsembleTest, RefusesMembersThatNameOtherColumns) {
+  const auto stored = write(2, DType::fp32);  // of no names
+  const auto write_names = [&](int member, const std::string& kind, const std::string& names) {
+    const StoredModel model(ranks, path(member), test::vector_options(DType::fp32), false,
+                            {{"/samples/" + kind + "_names", names}});
+  };
+  for (const auto& [kind, one, other, said] :
+       {std::tuple{"input", "a\nb\nc\nd\ne\nf", "a\nb\nc\nd\nf\ne", "inputs"},
+        std::tuple{"target", "p\nq\nr\ns", "p\nq\nr\nt", "targets"},
+        std::tuple{"class", "p\nq\nr\ns", "q\np\nr\ns", "classes"}}) {
+    write_names(2, kind, one);
+    EXPECT_NO_THROW(Ensemble{paths(3)}) << "names that the others do not say";
+    write_names(3, kind, one);
+    EXPECT_NO_THROW(Ensemble({path(2), path(3)}));
+    write_names(3, kind, other);
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_names, {path(2), path(3), said}, [&] {
+      Ensemble ensemble({path(2), path(3)});
+    }));
+  }
 }
 
 TEST_F(EnsembleTest, RefusesArraysThatOverlapAndUnitsOfOtherScalings) {

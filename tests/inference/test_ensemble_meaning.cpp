@@ -14,15 +14,15 @@ using testing::HasSubstr;
 
 MemberMeaning member(const std::string& path) {
   MemberMeaning meaning;
-  meaning.path = path;
+  meaning.names.path = path;
   meaning.options.model.type = ModelType::mlp;
   meaning.options.model.hidden = {24, 8};
   meaning.options.model.loss = LossType::mse;
   meaning.options.data.train = DataFiles("train.h5");
   meaning.identity = "0123";
   meaning.targets = {{1, 2}, {3, 4}};
-  meaning.input_names = {"a", "b"};
-  meaning.target_names = {"y", "z"};
+  meaning.names.inputs = {"a", "b"};
+  meaning.names.targets = {"y", "z"};
   return meaning;
 }
 
@@ -52,8 +52,8 @@ TEST(EnsembleMeaning, MembersMayDifferInTheirTraining) {
 
 TEST(EnsembleMeaning, NamesThatOneFileLacksAreNotCompared) {
   MemberMeaning other = member("b.h5");
-  other.input_names.clear();
-  other.target_names.clear();
+  other.names.inputs.clear();
+  other.names.targets.clear();
   EXPECT_NO_THROW(require_same_meaning(member("a.h5"), other));
 }
 
@@ -65,10 +65,14 @@ TEST(EnsembleMeaning, TheMessageSaysWhichMemberDiffersInWhat) {
       ErrorId::model_mismatch, "model.hidden is [24, 9], not [24, 8]");
   require_refused([](MemberMeaning& other) { other.options.model.loss = LossType::l1; },
                   ErrorId::model_mismatch, "model.loss is \"l1\", not \"mse\"");
-  require_refused([](MemberMeaning& other) { other.input_names = {"b", "a"}; }, ErrorId::bad_names, "inputs");
   require_refused(
       [](MemberMeaning& other) {
-        other.target_names = {"y", "w"};
+        other.names.inputs = {"b", "a"};
+      },
+      ErrorId::bad_names, "inputs");
+  require_refused(
+      [](MemberMeaning& other) {
+        other.names.targets = {"y", "w"};
       },
       ErrorId::bad_names, "targets");
 }

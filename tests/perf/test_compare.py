@@ -114,7 +114,8 @@ def check_peers(folder):
     os.environ["CMAKE_PREFIX_PATH"] = f"/nowhere:{folder / 'ftorch'}"
     assert peers.ftorch_prefix(None) == peers.ftorch_prefix(folder / "ftorch") == folder / "ftorch"
     assert "states no version" in peers.ftorch_version(folder / "ftorch")
-    (prefix / "FTorchConfigVersion.cmake").write_text('set(PACKAGE_VERSION "1.1.0")\n', encoding="utf-8")
+    (folder / "ftorch/lib64/pkgconfig").mkdir()
+    (folder / "ftorch/lib64/pkgconfig/ftorch.pc").write_text("Name: ftorch\nVersion: 1.1.0\n", encoding="utf-8")
     assert peers.ftorch_version(folder / "ftorch") == "1.1.0"
     (folder / "build/bin").mkdir(parents=True)
     here = peers.Machine(folder / "build", pathlib.Path(PYTHON), None, folder / "cuda")

@@ -14,6 +14,7 @@ import precision_study  # noqa: E402: the path is set first
 from precision_tables import configurations, page  # noqa: E402
 
 PAGE = REPOSITORY / "docs/explanation/precision.md"
+GUIDES = REPOSITORY / "docs/explanation/guides.md"
 FILES = {"csv", "json", "jsonl", "h5", "md", "html", "toml"}  # what else is written as name.ending
 
 
@@ -66,10 +67,12 @@ def keys_named(text):
 
 
 def check_keys():
-    known, named = keys_of_the_manual(), keys_named(PAGE.read_text(encoding="utf-8"))
+    known = keys_of_the_manual()
     assert keys_named("`a.b = 1`, `mylos x data.h5 c.d_e=2`, a.f\n\n    mylos train deck.toml g.h.i=3\n") == {"a.b", "c.d_e", "g.h.i"}
-    assert len(named) > 15, named
-    assert named <= known, f"{PAGE} names keys that no deck has: {sorted(named - known)}"
+    for path in (PAGE, GUIDES):
+        named = keys_named(path.read_text(encoding="utf-8"))
+        assert len(named) > 15, named
+        assert named <= known, f"{path} names keys that no deck has: {sorted(named - known)}"
 
 
 def check_words():

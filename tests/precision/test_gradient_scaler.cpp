@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
+#include "mylos/precision/scaler_presets.hpp"
+#include "support/allocation_counter.hpp"
 #include "support/device_values.hpp"
 #include "support/refusal.hpp"
 
@@ -88,6 +92,142 @@ TEST(GradientScaler, AStateContinuesInAnotherScaler) {
   ScalerState impossible;
   impossible.scale = -1;
   EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"set_state"}, [&] { second.set_state(impossible); }));
+}
+
+TEST(GradientScaler, TheBytesOfAStateContinueInAnotherScaler) {
+  static_assert(std::is_trivially_copyable_v<ScalerState>);
+  GradientScaler first(ScalerOptions{.growth_interval = 3, .hysteresis = 2});
+  first.note_overflow();
+  first.update();
+  std::array<std::byte, sizeof(ScalerState)> file{};
+  std::memcpy(file.data(), &first.state(), file.size());
+  ScalerState read;
+  std::memcpy(&read, file.data(), file.size());
+  GradientScaler second(ScalerOptions{.growth_interval = 3, .hysteresis = 2});
+  second.set_state(read);
+  second.note_overflow();
+  EXPECT_FALSE(second.update());
+  EXPECT_EQ(second.scale(),
+            32768);  // the second overflow since the start, of which one was before the restart
+}
+
+TEST(GradientScaler, WritesQuotientsOfAnotherTypeBesideTheGradients) {
+  GradientScaler scaler(ScalerOptions{.initial_scale = 65536});
+  const auto halves = numbers<half>({1, -3, 0, 60000});
+  const Kokkos::View<float**, Kokkos::LayoutRight, Device> floats("quotients", 2, 2);
+  scaler.unscale_and_check(halves, floats);
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), floats);
+  EXPECT_EQ(host(0, 0), 1.0f / 65536);  // half has 1.5e-5 only with 9 digits
+  EXPECT_EQ(host(0, 1), -3.0f / 65536);
+  EXPECT_EQ(host(1, 1), test::rounded_to(DType::fp16, 60000) / 65536);
+  EXPECT_EQ(to_float(test::on_host(halves)[1]), -3);
+  EXPECT_TRUE(scaler.update());
+  const Numbers<float> three("three", 3);
+  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"4 gradients", "3 quotients"},
+                            [&] { scaler.unscale_and_check(halves, three); }));
+}
+
+/// torch.amp.GradScaler's rule, as its documentation states it: an overflow multiplies the scale by the
+/// backoff factor, and growth_interval steps in a row without one multiply it by the growth factor.
+struct TorchScale {
+  double scale = 65536;
+  int good_steps = 0;
+
+  void step(bool overflow, double growth, double backoff, int interval) {
+    good_steps = overflow ? 0 : good_steps + 1;
+    if (overflow) scale *= backoff;
+    if (good_steps < interval) return;
+    scale *= growth;
+    good_steps = 0;
+  }
+};
+
+/// Which rank overflows in a step, in which of its arrays; -1: none does.
+int bad_array(int step, int rank, int ranks) {
+  const int draw = (step * 7919 + 104729) % 31;
+  const bool is_bad = draw < 2 && (step * 31 + draw) % ranks == rank;
+  return is_bad ? step % 3 : -1;
+}
+
+TEST(GradientScaler, FollowsTorchsRuleOverGradientsOfEveryTypeOnAllRanks) {
+  const int rank = rank_in_world();
+  const int ranks = ranks_in_world();
+  constexpr int interval = 5;
+  GradientScaler scaler(ScalerOptions{.growth_factor = 1.5,
+                                      .backoff_factor = 0.25,
+                                      .growth_interval = interval,
+                                      .min_scale = 1e-30,
+                                      .max_scale = 1e30},
+                        MPI_COMM_WORLD);
+  const Numbers<half> halves("half", 1000);
+  const Numbers<bfloat16> bfloats("bfloat16", 77);
+  const Numbers<float> floats("float", 4099);
+  TorchScale expected;
+  int increases = 0;
+  int decreases = 0;
+  long allocations = 0;
+  for (int step = 0; step < 200; ++step) {
+    const int bad = bad_array(step, rank, ranks);
+    Kokkos::deep_copy(halves, from_float<half>(bad == 0 ? std::numeric_limits<float>::infinity() : 2));
+    Kokkos::deep_copy(bfloats, from_float<bfloat16>(bad == 1 ? std::nanf("") : -3));
+    Kokkos::deep_copy(floats, bad == 2 ? -std::numeric_limits<float>::infinity() : 5.0f);
+    const long before = testing_support::allocations();
+    scaler.unscale_and_check(halves);
+    scaler.unscale_and_check(bfloats);
+    scaler.unscale_and_check(floats);
+    const bool finite = scaler.update();
+    if (step > 0) allocations += testing_support::allocations() - before;
+    bool any = false;
+    for (int other = 0; other < ranks; ++other) any = any || bad_array(step, other, ranks) >= 0;
+    const double old = expected.scale;
+    expected.step(any, 1.5, 0.25, interval);
+    increases += expected.scale > old ? 1 : 0;
+    decreases += expected.scale < old ? 1 : 0;
+    ASSERT_EQ(finite, !any) << step;
+    ASSERT_FLOAT_EQ(scaler.scale(), static_cast<float>(expected.scale)) << step;
+  }
+  if (memory_is_host) {
+    EXPECT_EQ(allocations, 0) << "calls of operator new";
+  }
+  EXPECT_GT(increases, 5);
+  EXPECT_GT(decreases, 5);
+  EXPECT_EQ(scaler.statistics().increases, increases);
+  EXPECT_EQ(scaler.statistics().decreases, decreases);
+}
+
+TEST(GradientScaler, RefusesOptionsThatADeckCouldNotHave) {
+  const auto refused = [](const std::string& what, const ScalerOptions& options) {
+    EXPECT_TRUE(test::refuses(ErrorId::bad_call, {what}, [&] { GradientScaler{options}; })) << what;
+  };
+  refused("1e-30", {.initial_scale = std::nan("")});
+  refused("min_scale <= initial_scale", {.initial_scale = 0.5});
+  refused("growth_factor", {.growth_factor = 1});
+  refused("backoff_factor", {.backoff_factor = 1});
+  refused("growth_interval", {.growth_interval = 0});
+  refused("backoff_window from 0", {.backoff_window = 1001});
+  refused("hysteresis 1", {.hysteresis = 2, .backoff_window = 10});
+  EXPECT_EQ(GradientScaler(ScalerOptions{.mode = ScalerMode::fixed, .initial_scale = 0.5}).scale(), 0.5f);
+}
+
+TEST(GradientScaler, RefusesRanksWithDifferentScales) {
+  GradientScaler scaler(ScalerOptions{.initial_scale = rank_in_world() == 0 ? 1024.0 : 2048.0},
+                        MPI_COMM_WORLD);
+  if (ranks_in_world() == 1) {
+    EXPECT_TRUE(scaler.update());
+    return;
+  }
+  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"1024 on rank 0 and 2048 on rank 1"},
+                            [&] { static_cast<void>(scaler.update()); }));
+}
+
+TEST(ScalerPreset, HasTheValuesOfTheManualUnderItsName) {
+  EXPECT_EQ(scaler_preset("standard"), ScalerOptions{});
+  const ScalerOptions expected{.initial_scale = 32768, .growth_factor = 1.5, .growth_interval = 5000};
+  EXPECT_EQ(scaler_preset("conservative"), expected);
+  EXPECT_GT(scaler_preset("small").initial_scale, scaler_preset("medium").initial_scale);
+  EXPECT_GT(scaler_preset("medium").initial_scale, scaler_preset("large").initial_scale);
+  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"'huge'", "standard, conservative"},
+                            [] { static_cast<void>(scaler_preset("huge")); }));
 }
 
 TEST(GradientScaler, DivergesWhereNoLowerScaleHelps) {

@@ -110,6 +110,7 @@ def check_mylos(recipe, repository):
     for having in ({"portable", "onednn"}, {"cuda", "nccl", "kokkos_kernels"}, {"rocm", "rccl"}):
         given = dict(recipe.package.cmake_args(Built(having)))
         assert given.pop("CMAKE_CXX_COMPILER", "") == ("hipcc" if "rocm" in having else ""), given
+        assert given.pop("CMAKE_UNITY_BUILD") is True, given
         assert [given["Mylos_ENABLE_HIP"], given["Mylos_ENABLE_RCCL"]] == ["rocm" in having] * 2, given
         for name in given:
             assert re.search(rf"^(set|option)\({name} ", options, re.M), f"{name} is no option of the build"

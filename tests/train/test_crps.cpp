@@ -1,6 +1,6 @@
 // The continuous ranked probability score: against its definition, the integral of (F(x) - [x >= t])^2 over
 // x, computed by Simpson's rule in Python.
-#include "mylos/train/evaluation/crps.hpp"
+#include "mylos/train/evaluation/measures/crps.hpp"
 
 #include <gtest/gtest.h>
 

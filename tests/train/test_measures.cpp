@@ -1,5 +1,5 @@
 // Against numpy's sorting and its own sums.
-#include "mylos/train/evaluation/measures.hpp"
+#include "mylos/train/evaluation/measures/measures.hpp"
 
 #include <gtest/gtest.h>
 

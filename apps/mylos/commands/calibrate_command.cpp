@@ -36,13 +36,21 @@ void require_arguments(const CalibrateArguments& arguments) {
   }
 }
 
+/// The samples and the scaling of a training are in its run alone.
+void refuse_model_file(const std::string& path) {
+  if (kind_of_file(path) != FileKind::model) return;
+  fail_input(ErrorId::weights_only,
+             "{}: is a model file; calibrate the run or the checkpoint that it was exported from", path);
+}
+
 std::string output_of(const CalibrateArguments& arguments) {
   if (!arguments.output.empty()) return arguments.output;
   std::error_code failure;
-  if (std::filesystem::is_regular_file(arguments.run.path, failure))
-    fail_input(ErrorId::missing_argument, "{}: is no run's folder; name the model file by --out MODEL.h5",
-               arguments.run.path);
-  return (std::filesystem::path(arguments.run.path) / "calibrated.h5").string();
+  if (!std::filesystem::is_regular_file(arguments.run.path, failure))
+    return (std::filesystem::path(arguments.run.path) / "calibrated.h5").string();
+  refuse_model_file(arguments.run.path);
+  fail_input(ErrorId::missing_argument, "{}: is no run's folder; name the model file by --out MODEL.h5",
+             arguments.run.path);
 }
 
 /// Throws Error (bad_input) for networks that have no such intervals, and for outputs that cannot be written.
@@ -56,11 +64,7 @@ void check(const TrainedNetwork& network, const std::string& output) {
                "{}: model.loss = \"{}\" gives probabilities; intervals are of regressions", network.path,
                name_of(model.loss));
   }
-  if (kind_of_file(network.path) == FileKind::model) {
-    fail_input(ErrorId::weights_only,
-               "{}: is a model file; calibrate the run or the checkpoint that it was exported from",
-               network.path);
-  }
+  refuse_model_file(network.path);
   if (has_onnx_name(output) || has_ending_after_onnx(output)) {
     fail_input(ErrorId::bad_argument,
                "{}: the output is a model file, HDF5, which has the intervals beside the network; name it "

@@ -34,14 +34,18 @@ bool is_table(const std::string& path) {
   return extension_of(path) == ".csv";
 }
 
-void require_hdf5_name(const std::string& path) {
-  constexpr std::string_view others[] = {".csv", ".tsv", ".txt",  ".json",    ".npy",
+void require_hdf5_name(const std::string& path, const char* or_else) {
+  constexpr std::string_view others[] = {".csv", ".tsv", ".txt",  ".json",    ".npy",        ".onnx",
                                          ".npz", ".nc",  ".toml", ".parquet", ".safetensors"};
   const std::string extension = extension_of(path);
   if (std::find(std::begin(others), std::end(others), extension) == std::end(others)) return;
   fail_input(ErrorId::bad_argument,
-             "{}: the output is an HDF5 file, and the name is that of another kind; name it {}", path,
-             fs::path(path).replace_extension(".h5").string());
+             "{}: the output is an HDF5 file, and the name is that of another kind; name it {}{}", path,
+             fs::path(path).replace_extension(".h5").string(), or_else);
+}
+
+void require_array_name(const std::string& path) {
+  if (extension_of(path) != ".nc") require_hdf5_name(path);
 }
 
 bool has_onnx_name(const std::string& path) {

@@ -10,7 +10,10 @@ namespace mylos::app {
 
 /// For files that are HDF5 whatever they are called: throws Error (bad_input) where the name is that of
 /// another kind of file.
-void require_hdf5_name(const std::string& path);
+void require_hdf5_name(const std::string& path, const char* or_else = "");
+
+/// The same for files of arrays as solvers write them, which may be called .nc as well.
+void require_array_name(const std::string& path);
 
 /// Returns whether the name ends in ".onnx", in letters of any case.
 [[nodiscard]] bool has_onnx_name(const std::string& path);

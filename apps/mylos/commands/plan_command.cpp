@@ -16,6 +16,7 @@
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
+#include "mylos/precision/loss_scaler.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/product_choice.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"
@@ -95,6 +96,16 @@ std::size_t bytes_of_rank(int ranks) {
   return static_cast<std::size_t>(resident_memory()) + (ranks > 1 ? bytes_beside_others : 0);
 }
 
+/// Returns where the loss scale begins and how it grows; "" without one.
+std::string note_on_scale(const NetworkPlan& network) {
+  const ScalerOptions& scaler = network.options.precision.scaler;
+  const ScalerMode mode = resolve_mode(scaler.mode, network.chain.computes_in(DType::fp16));
+  if (mode == ScalerMode::fixed) return fmt::format("loss scale: {:g}, static", scaler.initial_scale);
+  if (mode != ScalerMode::dynamic) return "";
+  return fmt::format("loss scale: from {:g}, dynamic, times {:g} after {} good steps", scaler.initial_scale,
+                     scaler.growth_factor, scaler.growth_interval);
+}
+
 }  // namespace
 
 ExitCode plan_command(const PlanArguments& arguments) {
@@ -167,6 +178,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
   if (device != nullptr) note += (note.empty() ? "" : "\n") + note_on_device(*device, options.memory);
   if (const std::string shards = note_on_shards(network); !shards.empty())
     note += (note.empty() ? "" : "\n") + shards;
+  if (const std::string scale = note_on_scale(network); !scale.empty())
+    note += (note.empty() ? "" : "\n") + scale;
   if (const std::string transforms = note_on_transforms(network.chain); !transforms.empty())
     note += (note.empty() ? "" : "\n") + transforms;
   if (!note.empty()) output.line(note + '\n');

@@ -202,7 +202,7 @@ class CsvPredictions final : public PredictionFile {
 
 std::unique_ptr<PredictionFile> make_prediction_file(const std::string& path, const PredictionShape& shape) {
   if (is_table(path)) return std::make_unique<CsvPredictions>(path, shape);
-  require_hdf5_name(path);
+  require_hdf5_name(path, ", or with the ending .csv for a table");
   return std::make_unique<Hdf5Predictions>(path, shape);
 }
 

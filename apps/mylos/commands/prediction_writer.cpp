@@ -32,8 +32,10 @@ PredictionShape shape_of(const PredictedNetwork& predicted) {
 std::unique_ptr<PredictionFile> file_for(const PredictedNetwork& predicted, const std::string& path) {
   const ArrayOptions& options = predicted.network.deck.options.data.arrays;
   const auto arrays = predicted.network.data->arrays(DataPart::train);
-  if (arrays != nullptr && !is_table(path) && has_layout_of_predictions(*arrays, options))
+  if (arrays != nullptr && !is_table(path) && has_layout_of_predictions(*arrays, options)) {
+    require_array_name(path);
     return make_array_predictions(path, *arrays, options, predicted.checkpoint, predicted.parts);
+  }
   return make_prediction_file(path, shape_of(predicted));
 }
 

@@ -28,7 +28,7 @@ void require_start(const std::vector<std::string>& inputs, const std::string& ou
 }
 
 /// Of what stands between commas outside double quotes.
-std::vector<std::string> names_between_commas(const std::vector<std::string>& words) {
+std::vector<std::string> names_between_commas(const char* option, const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const std::string& word : words) {
     std::string name;
@@ -37,7 +37,7 @@ std::vector<std::string> names_between_commas(const std::vector<std::string>& wo
     for (std::size_t i = 0; i <= word.size(); ++i) {
       if (i == word.size() || (word[i] == ',' && !is_quoted)) {
         if (name.empty())
-          fail_input(ErrorId::bad_argument, "--targets: has an empty name; expected columns, a,b,c");
+          fail_input(ErrorId::bad_argument, "{}: has an empty name; expected columns, a,b,c", option);
         names.push_back(std::move(name));
         name.clear();
       } else if (word[i] == '"') {
@@ -49,7 +49,7 @@ std::vector<std::string> names_between_commas(const std::vector<std::string>& wo
       }
     }
     if (is_quoted)
-      fail_input(ErrorId::bad_argument, "--targets: the quote before '{}' is not closed",
+      fail_input(ErrorId::bad_argument, "{}: the quote before '{}' is not closed", option,
                  printable(word.substr(opened + 1)));
   }
   return names;
@@ -96,7 +96,8 @@ ExitCode prepare_idx_command(const PrepareIdx& job) {
 
 ExitCode prepare_csv_command(PrepareCsv job) {
   require_start({job.file}, job.out);
-  job.targets = names_between_commas(job.targets);
+  job.inputs = names_between_commas("--inputs", job.inputs);
+  job.targets = names_between_commas("--targets", job.targets);
   for (const std::string& note : prepare(job)) standard_output(0).line(note);
   return print_summary(job.out);
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "commands.hpp"
 #include "commands/output_name.hpp"
@@ -42,7 +43,7 @@ void check(const StoredNetwork& network, const RolloutArguments& arguments) {
                "{}: was not trained on arrays: its deck has no [data.arrays], which says what a level is",
                network.path);
   }
-  if (std::filesystem::path(arguments.output).extension() != ".nc") require_hdf5_name(arguments.output);
+  require_array_name(arguments.output);
   const OutputPaths paths = paths_beside(arguments.output);
   for (const std::string& output : {arguments.output, paths.errors, paths.spectrum, paths.document})
     for (const std::string& input : {arguments.start, arguments.truth, network.path})
@@ -79,16 +80,17 @@ std::shared_ptr<const StoredLevels> open_levels(const std::string& file, const A
   return std::make_shared<const StoredLevels>(open_array_store({file}, levels, 1, Answers::optional));
 }
 
-std::shared_ptr<const StoredLevels> open_starts(const ArrayOptions& options, const std::string& file) {
+std::shared_ptr<const StoredLevels> open_starts(const StoredNetwork& network, const std::string& file) {
+  const ArrayOptions options = trajectory_options(network);
   return open_levels(file, level_options(options, options.inputs, options.constants));
 }
 
 /// Returns the shape of the samples on the grid of the file that the rollout starts from; empty where it is
 /// no other grid of such samples as the network reads.
-std::vector<std::int64_t> shape_of_samples(const StoredNetwork& network, const RolloutArguments& arguments) {
+std::vector<std::int64_t> shape_of_samples(const StoredNetwork& network, const StoredLevels& starts) {
   const ArrayOptions options = trajectory_options(network);
   if (network.input_shape.size() < 2 || options.points_are_samples) return {};
-  const LevelLayout layout = level_layout(options, open_starts(options, arguments.start)->store());
+  const LevelLayout layout = level_layout(options, starts.store());
   std::vector<std::int64_t> shape = layout.extents;
   if (!shape.empty()) shape.push_back(layout.inputs());
   const bool is_comparable =
@@ -96,10 +98,11 @@ std::vector<std::int64_t> shape_of_samples(const StoredNetwork& network, const R
   return is_comparable ? shape : std::vector<std::int64_t>();
 }
 
-RolloutData open_data(const StoredNetwork& network, const RolloutArguments& arguments) {
+RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const StoredLevels> starts,
+                      const RolloutArguments& arguments) {
   const ArrayOptions options = trajectory_options(network);
   RolloutData data;
-  data.starts = open_starts(options, arguments.start);
+  data.starts = std::move(starts);
   const LevelLayout layout = level_layout(options, data.starts->store());
   require_fits(network, layout, arguments.start);
   if (!arguments.truth.empty()) {
@@ -253,9 +256,13 @@ std::string describe_not_finite(const RolloutResult& result, const std::vector<s
 }  // namespace
 
 ExitCode rollout_command(const RolloutArguments& arguments) {
+  std::shared_ptr<const StoredLevels> starts;
   const auto stored = open_stored_model(
       arguments.run, [&](const StoredNetwork& network) { check(network, arguments); },
-      [&](const StoredNetwork& network) { return shape_of_samples(network, arguments); });
+      [&](const StoredNetwork& network) {
+        starts = open_starts(network, arguments.start);
+        return shape_of_samples(network, *starts);
+      });
   const StoredNetwork& network = stored->network;
   RankGroup& ranks = stored->communicator->ranks();
   const bool is_first = ranks.rank() == 0;
@@ -265,7 +272,7 @@ ExitCode rollout_command(const RolloutArguments& arguments) {
   // Rank 0 writes while others read: an HDF5 library for MPI may make MPI calls, so not by run_on_first.
   std::optional<Levels> levels;
   run_on_all(ranks, [&] {
-    data = open_data(network, arguments);
+    data = open_data(network, std::move(starts), arguments);
     const LevelLayout& layout = data.trajectories->layout();
     const std::int64_t rows_of_member = layout.points_are_samples ? layout.points() : 1;
     request.members_at_once =

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -11,6 +12,7 @@
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/numbers/nearest.hpp"
+#include "mylos/config/schema/schema.hpp"
 
 namespace mylos::app {
 namespace {
@@ -51,11 +53,34 @@ std::string advice(const std::string& word, const std::vector<std::string>& righ
               : fmt::format("the {} are {}", kind, fmt::join(right, ", "));
 }
 
+/// Explains an option that is none. It may be a key of the deck: --epochs, --optimizer.lr, --batch-size=8.
+std::string explain_option(const std::string& word, const CLI::App& app) {
+  const std::string option = word.substr(0, word.find('='));
+  const std::vector<std::string> right = options_of(app);
+  const auto start = std::min(option.find_first_not_of('-'), option.size());
+  const auto key = key_called(std::string_view(option).substr(start));
+  const bool takes_keys = app.get_option_no_throw("overrides") != nullptr;
+  if (takes_keys && key && !nearest(option, right, 1))
+    return fmt::format("keys of the deck are given without dashes: {}=VALUE", *key);
+  return advice(option, right, "options");
+}
+
 ErrorId id_of(const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::RequiredError*>(&error)) return ErrorId::missing_argument;
   const bool is_conflict =
       dynamic_cast<const CLI::ExcludesError*>(&error) || dynamic_cast<const CLI::RequiresError*>(&error);
   return is_conflict ? ErrorId::arguments_conflict : ErrorId::bad_argument;
+}
+
+/// CLI11's message; of a missing argument also what it is.
+std::string explain_value(const CLI::App& app, const CLI::ParseError& error) {
+  std::string text = error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) return text;
+  for (const CLI::Option* option : app.get_options()) {
+    if (text == option->get_name() + " is required" && !option->get_description().empty())
+      return fmt::format("{}: {}", text, option->get_description());
+  }
+  return text;
 }
 
 Error explain(const std::vector<const CLI::App*>& chain, const CLI::ParseError& error) {
@@ -66,9 +91,8 @@ Error explain(const std::vector<const CLI::App*>& chain, const CLI::ParseError& 
     if (unknown.empty()) continue;
     const std::string& word = unknown.front();
     if (word.starts_with('-')) {
-      return {
-          ExitCode::bad_input, ErrorId::unknown_option,
-          fmt::format("unknown option '{}'; {}", printable(word), advice(word, options_of(*app), "options"))};
+      return {ExitCode::bad_input, ErrorId::unknown_option,
+              fmt::format("unknown option '{}'; {}", printable(word), explain_option(word, *app))};
     }
     if (app == &last && !commands_of(last).empty()) {
       return {ExitCode::bad_input, ErrorId::unknown_command,
@@ -82,7 +106,7 @@ Error explain(const std::vector<const CLI::App*>& chain, const CLI::ParseError& 
     return {ExitCode::bad_input, ErrorId::missing_argument,
             fmt::format("a command is missing; the commands are {}", fmt::join(commands_of(last), ", "))};
   }
-  return {ExitCode::bad_input, id_of(error), error.what()};
+  return {ExitCode::bad_input, id_of(error), explain_value(last, error)};
 }
 
 }  // namespace

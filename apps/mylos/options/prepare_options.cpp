@@ -12,7 +12,7 @@ constexpr std::int64_t max_prepared = std::numeric_limits<std::int32_t>::max();
 
 void add_prepare_tokens(CLI::App& prepare, PrepareArguments& arguments, Command& command) {
   CLI::App* text = prepare.add_subcommand("text", "A text, one token per character or byte");
-  text->add_option("file", arguments.text.file)->required();
+  text->add_option("file", arguments.text.file, "The text")->required();
   text->add_option_function<std::string>(
           "--level",
           [&](const std::string& level) {
@@ -101,7 +101,7 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, Command& command) {
       app.add_subcommand("prepare", "Check raw data and write a dataset or token file (HDF5)");
   prepare->require_subcommand(1);
   CLI::App* idx = prepare->add_subcommand("idx", "IDX images and labels (MNIST's format), plain or gzip");
-  idx->add_option("images", arguments.idx.images)->required();
+  idx->add_option("images", arguments.idx.images, "File of the images, plain or gzip")->required();
   auto* labels =
       idx->add_option("labels", arguments.idx.labels, "Without them the file is only for `mylos predict`");
   idx->add_option("--classes", arguments.idx.classes, "Number of classes (default: the largest label + 1)")
@@ -113,7 +113,10 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, Command& command) {
   CLI::App* csv = prepare->add_subcommand(
       "csv",
       "A table of numbers, optionally with a header line; without --targets and --label, for predictions");
-  csv->add_option("file", arguments.csv.file)->required();
+  csv->add_option("file", arguments.csv.file, "The table: .csv, .tsv or another text")->required();
+  csv->add_option("--inputs", arguments.csv.inputs,
+                  "Columns that are inputs, a,b,c as for --targets; others are not read (default: all "
+                  "that are neither target nor label)");
   auto* targets =
       csv->add_option("--targets", arguments.csv.targets,
                       "Columns to predict (regression), a,b,c: names, or else numbers from 1 on; a name "
@@ -138,6 +141,14 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, Command& command) {
          },
          "Separator of columns: comma, semicolon or tab (default: that of the first line)")
       ->check(CLI::IsMember({"comma", "semicolon", "tab"}));
+  csv->add_option_function<std::string>(
+         "--on-missing",
+         [&](const std::string& action) {
+           arguments.csv.on_missing = action == "skip" ? OnMissing::skip : OnMissing::fail;
+         },
+         "When a cell is missing (empty, NaN, NA, N/A, null): fail, or skip its row")
+      ->check(CLI::IsMember({"fail", "skip"}))
+      ->default_str("fail");
   csv->add_option("--out", arguments.csv.out, "Dataset file to write")->required();
   csv->callback([&] { command = [&] { return prepare_csv_command(arguments.csv); }; });
   add_prepare_images(*prepare, arguments, command);

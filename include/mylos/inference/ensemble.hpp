@@ -27,8 +27,9 @@ class Ensemble {
  public:
   /// Loads the files, two or more. Throws Error as Model does, does_not_fit before memory is taken of any;
   /// and bad_input: bad_call for fewer files or a file that is named twice, model_mismatch where members
-  /// differ in the shapes or the names of inputs, targets or classes, or in the kind of their outputs. The
-  /// message says which members differ, and in what.
+  /// differ in the shapes of inputs or outputs, or in the kind of their outputs, bad_names where they differ
+  /// in the names of inputs, targets or classes, as far as their files have them. The message says which
+  /// members differ, and in what.
   explicit Ensemble(const std::vector<std::string>& paths, const LoadOptions& options = {});
   ~Ensemble();
   /// An ensemble that was moved from may only be destroyed or assigned to.
@@ -37,6 +38,7 @@ class Ensemble {
   Ensemble& operator=(Ensemble&&) noexcept;
 
   /// Returns what an ensemble of these files takes: the sum of its members, and workspace for their outputs.
+  /// Throws Error as the constructor does, apart from does_not_fit.
   [[nodiscard]] static InferenceBytes memory_of(const std::vector<std::string>& paths,
                                                 const LoadOptions& options = {});
 

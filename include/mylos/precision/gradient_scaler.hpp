@@ -7,13 +7,15 @@
 // training" (arXiv 1710.03740), with the state machine of loss_scaler.hpp (hysteresis as in Megatron-LM's
 // dynamic scaler):
 //
-//   mylos::GradientScaler scaler({}, ranks);
+//   mylos::GradientScaler scaler(mylos::scaler_preset("conservative"), ranks);
 //   ... gradients of scaler.scale() * loss ...
 //   scaler.unscale_and_check(weights_gradient);       // each array once
 //   scaler.unscale_and_check(bias_gradient);
 //   if (scaler.update()) ...                          // the same answer on all ranks
 //
-// Kokkos must be running while it exists. One thread uses it at a time, outside of OpenMP's parallel regions.
+// Arrays belong to the program: the scaler keeps no reference to them after a call. Kokkos must be running
+// while it exists. One thread uses it at a time, outside of OpenMP's parallel regions. On hosts no call
+// but the constructor and the first update() allocates memory.
 #pragma once
 
 #include <mpi.h>
@@ -31,10 +33,10 @@ namespace mylos {
 /// A loss scale that all ranks agree on, for a program with its own gradients.
 class GradientScaler {
  public:
-  /// `options` as in [precision.scaler]; mode automatic means dynamic. `ranks`: whose overflows are agreed
-  /// on; it is duplicated, and must not be freed before MPI ends. `timeout_s`: seconds that update() waits
-  /// for other ranks. All ranks construct it with the same options. Throws Error (bad_input) for
-  /// MPI_COMM_NULL.
+  /// `options` as in [precision.scaler]; mode automatic means dynamic, and `reset` has no effect. `ranks`:
+  /// whose overflows are agreed on; it is duplicated, and must not be freed before MPI ends. `timeout_s`:
+  /// seconds that update() waits for other ranks. All ranks construct it with the same options. Throws Error
+  /// (bad_input) for MPI_COMM_NULL, and for options that a deck could not have.
   explicit GradientScaler(const ScalerOptions& options, MPI_Comm ranks, double timeout_s = 300);
   /// For this process alone; MPI need not be running.
   explicit GradientScaler(const ScalerOptions& options = {});
@@ -49,35 +51,51 @@ class GradientScaler {
   /// Divides the gradients of the current step, in device memory, by scale(), rounds them to their type, and
   /// remembers whether one is not finite, before or after. Only this rank takes part. Waits for the result.
   void unscale_and_check(const Tensor& gradients);
-  /// Does the same for a contiguous Kokkos view of float, half or bfloat16 in device memory.
+  /// Does the same, but writes the quotients to `unscaled`, rounded to its type, and leaves the gradients as
+  /// they are: small gradients in half have more digits as floats. Both have the same number of elements, and
+  /// are the same memory or do not overlap. Throws Error (bad_input) if the numbers of elements differ.
+  void unscale_and_check(const ConstTensor& gradients, const Tensor& unscaled);
+  /// Does the same for a contiguous Kokkos view of float, half or bfloat16 in device memory, of any rank.
+  /// Throws Error (bad_input) for a view with gaps.
   template <class View>
   requires Kokkos::is_view_v<View>
-  void unscale_and_check(const View& gradients) {
-    using Element = typename View::value_type;
-    static_assert(Kokkos::SpaceAccessibility<Execution, typename View::memory_space>::accessible,
-                  "gradients lie in the memory where kernels run");
-    if (!gradients.span_is_contiguous())
-      fail_input(ErrorId::bad_call, "unscale_and_check: the view has gaps; give a contiguous view");
-    unscale_and_check(
-        Tensor(gradients.data(), dtype_of<Element>, 1, static_cast<std::int64_t>(gradients.size())));
+  void unscale_and_check(const View& gradients) { unscale_and_check(tensor_of<Tensor>(gradients)); }
+  /// Does the same for two views, whose elements may have different types.
+  template <class View, class Unscaled>
+  requires Kokkos::is_view_v<View> && Kokkos::is_view_v<Unscaled>
+  void unscale_and_check(const View& gradients, const Unscaled& unscaled) {
+    unscale_and_check(tensor_of<ConstTensor>(gradients), tensor_of<Tensor>(unscaled));
   }
   /// Notes an overflow that the program found itself.
   void note_overflow();
   /// Ends the step: agrees with all ranks on overflows and advances the scale. Returns true if all gradients
   /// of all ranks were finite: the program updates its weights. All ranks call it. Throws Error on all ranks:
-  /// diverged once max_consecutive_skips consecutive steps overflowed although no lower scale helps.
+  /// diverged once max_consecutive_skips consecutive steps overflowed although no lower scale helps, bad_call
+  /// if the scales of two ranks differ, because their options or states did.
   bool update();
 
   /// Returns the lowest rank that overflowed in the last step that update() ended, or -1.
   [[nodiscard]] int overflow_rank() const;
   /// Returns the statistics since the beginning, or since set_state(). The same on all ranks.
   [[nodiscard]] ScalerStatistics statistics() const;
-  /// The complete state, for a program's own restart file.
+  /// Returns the complete state, for a program's own restart file. It is trivially copyable: a program may
+  /// write its bytes for another process of the same build, or its members for any.
   [[nodiscard]] const ScalerState& state() const;
-  /// Throws Error (bad_input) for a state that no sequence of steps can produce.
+  /// Continues from a state, with the options of this scaler. All ranks set the same one. Throws Error
+  /// (bad_input) for a state that no sequence of steps can produce.
   void set_state(const ScalerState& state);
 
  private:
+  template <class AnyTensor, class View>
+  static AnyTensor tensor_of(const View& view) {
+    static_assert(Kokkos::SpaceAccessibility<Execution, typename View::memory_space>::accessible,
+                  "gradients lie in the memory where kernels run");
+    if (!view.span_is_contiguous())
+      fail_input(ErrorId::bad_call, "unscale_and_check: the view has gaps; give a contiguous view");
+    return AnyTensor(view.data(), dtype_of<typename View::non_const_value_type>, 1,
+                     static_cast<std::int64_t>(view.size()));
+  }
+
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+import h5py
+
 # Keys that builds from 2026-11-23 on know.
 DECK = """[run]
 name = "{name}"
@@ -80,6 +82,17 @@ def loss_of(printed):
     return float(re.search(r"loss\s+([0-9.eE+-]+)", printed).group(1))
 
 
+def predicted(mylos, checkpoint, data):
+    """As rows of numbers. Builds of the first days write HDF5 whatever the name of the file."""
+    mylos("predict", checkpoint, data, "predicted.csv")
+    path = mylos.folder / "predicted.csv"
+    if h5py.is_hdf5(path):
+        with h5py.File(path) as file:
+            return [[float(f"{cell:.9g}") for cell in row] for row in file["outputs"][()]]
+    with open(path) as rows:
+        return [[float(cell) for cell in row] for row in list(csv.reader(rows))[1:]]
+
+
 def main():
     program, out = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve()
     out.mkdir(parents=True)
@@ -106,9 +119,7 @@ def main():
                 mylos("export", f"{name}.h5", f"{name}-model.h5")
                 kept.append(f"{name}-model.h5")
             if name != "words":
-                mylos("predict", f"{name}.h5", data, "predicted.csv")
-                with open(folder / "predicted.csv") as rows:
-                    numbers[name]["predicted"] = [[float(cell) for cell in row] for row in list(csv.reader(rows))[1:]]
+                numbers[name]["predicted"] = predicted(mylos, f"{name}.h5", data)
         for file in kept:
             with open(folder / file, "rb") as source, gzip.GzipFile(out / f"{file}.gz", "wb", 9, mtime=0) as target:
                 shutil.copyfileobj(source, target)

@@ -25,19 +25,19 @@ std::int64_t bytes_of(const hdf5::Dataset& dataset) {
   return dataset.size() * element_bytes(*dataset.type());
 }
 
-/// A plan has hundreds of lines, which would hide all else.
-std::string shortened(const std::string& text) {
-  constexpr std::ptrdiff_t most = 20;
-  constexpr std::ptrdiff_t shown = 3;
-  const std::ptrdiff_t breaks = std::count(text.begin(), text.end(), '\n');
-  if (breaks <= most) return text;
-  std::size_t end = 0;
-  for (std::ptrdiff_t line = 0; line < shown; ++line) end = text.find('\n', end) + 1;
-  return fmt::format("{}  ... {} more lines", text.substr(0, end), breaks - shown);
+/// On one line: names in a list; of a longer text, such as the plan's list, only its size.
+std::string one_line(const std::string& text) {
+  constexpr std::size_t longest = 200;
+  if (text.size() > longest)
+    return fmt::format("text of {}", format_bytes(static_cast<std::int64_t>(text.size())));
+  std::istringstream lines(text);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) result += (result.empty() ? "" : ", ") + line;
+  return result;
 }
 
 std::string scalar_text(const hdf5::Dataset& dataset) {
-  if (dataset.is_text()) return shortened(dataset.read_text());
+  if (dataset.is_text()) return one_line(dataset.read_text());
   using enum DType;
   dataset.require({uint8, int32, int64, uint64, fp32, fp64}, 0, "a scalar");
   if (dataset.type() == fp32 || dataset.type() == fp64) {

@@ -1,4 +1,4 @@
-// The names of other frameworks for our keys, which a newcomer's deck may use.
+// The names of other frameworks for our keys and for their words, which a newcomer's deck may use.
 #include "mylos/config/schema/sections.hpp"
 
 namespace mylos {
@@ -31,7 +31,9 @@ std::vector<OtherName> names_of_other_frameworks() {
       {"data.test", {"test_file", "test_data", "test_path"}},
       {"data.validation", {"validation_split", "val_split", "val_fraction", "validation_fraction"}},
       {"data.batch", {"batch_size", "batchsize", "bs", "global_batch_size", "train_batch_size"}},
-      {"data.micro_batch", {"micro_batch_size", "device_batch_size", "per_device_train_batch_size"}},
+      {"data.micro_batch",
+       {"micro_batch_size", "device_batch_size", "per_device_train_batch_size", "gradient_accumulation_steps",
+        "accumulate_grad_batches", "accum_steps"}},
       {"model.hidden", {"hidden_sizes", "hidden_layers", "hidden_layer_sizes", "layer_sizes", "units"}},
       {"model.activation", {"act", "act_fn", "activation_function", "hidden_act", "nonlinearity"}},
       {"model.dropout",
@@ -46,7 +48,22 @@ std::vector<OtherName> names_of_other_frameworks() {
       {"model.vocabulary", {"vocab", "vocab_size", "padded_vocab_size"}},
       {"model.tied", {"tie_word_embeddings", "tie_embeddings", "tie_weights", "weight_tying"}},
       {"precision.compute", {"dtype", "torch_dtype", "mixed_precision", "amp", "precision.type"}},
-      {"precision.scaler.initial_scale", {"loss_scale", "init_scale", "initial_scale_power"}},
+      {"precision.gradient", {"gradient_type", "gradient_dtype", "grad_dtype", "main_grads_dtype"}},
+      {"precision.masters", {"master_weights", "fp16_master_weights_and_grads"}},
+      {"precision.scaler.mode", {"dynamic_loss_scale", "dynamic_loss_scaling", "use_dynamic_loss_scaling"}},
+      {"precision.scaler.initial_scale",
+       {"loss_scale", "init_scale", "initial_scale_power", "initial_loss_scale", "init_loss_scale",
+        "fp16_init_scale"}},
+      {"precision.scaler.growth_factor", {"scale_factor"}},
+      {"precision.scaler.growth_interval",
+       {"loss_scale_window", "scale_window", "dynamic_growth_steps", "fp16_scale_window"}},
+      {"precision.scaler.hysteresis", {"delayed_shift"}},
+      {"precision.scaler.hysteresis_refill", {"consecutive_hysteresis"}},
+      {"precision.scaler.backoff_window", {"scale_tolerance", "fp16_scale_tolerance"}},
+      {"precision.scaler.min_scale", {"min_loss_scale", "threshold_loss_scale"}},
+      {"precision.scaler.max_scale", {"max_loss_scale"}},
+      {"communication.reduce_type",
+       {"fp32_allreduce", "communication_data_type", "reduce_dtype", "accumulate_allreduce_grads_in_fp32"}},
       {"optimizer.type", {"optimizer.name", "optimizer.kind", "optimizer_type", "optim"}},
       {"optimizer.lr",
        {"learning_rate", "learningrate", "learnrate", "learn_rate", "lrate", "max_lr", "eta"}},
@@ -81,6 +98,33 @@ std::vector<OtherName> names_of_other_frameworks() {
   std::vector<OtherName> result;
   for (const auto& [key, others] : table) {
     for (const std::string& other : others) result.push_back({other, key});
+  }
+  return result;
+}
+
+std::vector<OtherWord> words_of_other_frameworks() {
+  struct Words {
+    const char* word;
+    std::vector<std::string> others;
+  };
+  const std::vector<Words> table{
+      {"l1", {"mae", "l1_loss", "mean_absolute_error"}},
+      {"mse", {"l2", "rmse", "mse_loss", "mean_squared_error"}},
+      {"huber", {"smooth_l1", "huber_loss"}},
+      {"cross_entropy", {"ce", "nll", "crossentropy", "categorical_crossentropy"}},
+      {"binary_cross_entropy", {"bce", "bce_with_logits", "binary_crossentropy"}},
+      {"gaussian", {"gaussian_nll", "nll_gaussian"}},
+      {"bf16", {"bfloat16"}},
+      {"fp16", {"float16", "half"}},
+      {"fp32", {"float32", "float", "single"}},
+      {"", {"fp64", "float64", "double"}},  // nothing computes in it: no word is near
+      {"silu", {"swish"}},
+      {"none", {"linear", "identity"}},
+      {"standard", {"standardize", "zscore", "z_score"}},
+  };
+  std::vector<OtherWord> result;
+  for (const auto& [word, others] : table) {
+    for (const std::string& other : others) result.push_back({other, word});
   }
   return result;
 }

@@ -1,4 +1,6 @@
 // [precision] and [precision.scaler].
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "mylos/config/schema/keys.hpp"
@@ -6,6 +8,7 @@
 #include "mylos/config/schema/sections.hpp"
 #include "mylos/config/schema/type_words.hpp"
 #include "mylos/precision/recent_overflows.hpp"
+#include "mylos/precision/scaler_presets.hpp"
 
 namespace mylos {
 namespace {
@@ -48,34 +51,32 @@ void fill_rules(Key& key) {
   key.clear = [](Options& options) { options.precision.rules.clear(); };
 }
 
-/// Named sets of scaler parameters; each set starts from the defaults.
-struct Preset {
-  std::string name;
-  double initial_scale;
-  double growth_factor;
-  std::int64_t growth_interval;
-};
-
 void fill_preset(Key& key) {
-  const std::vector<Preset> presets{
-      {"standard", 65536, 2, 2000}, {"conservative", 32768, 1.5, 5000}, {"aggressive", 131072, 2.5, 1000}};
-  for (const Preset& preset : presets) key.choices.push_back(preset.name);
+  for (const ScalerPreset& preset : scaler_presets) key.choices.emplace_back(preset.name);
   key.type = alternatives(key.choices);
   key.default_text = "\"standard\"";
-  key.read = [presets](Options& options, const Value& value) -> Found {
+  key.read = [](Options& options, const Value& value) -> Found {
     const auto* held = std::get_if<std::string>(&value.held);
-    for (const Preset& preset : presets) {
+    for (const ScalerPreset& preset : scaler_presets) {
       if (held == nullptr || *held != preset.name) continue;
-      ScalerOptions& scaler = options.precision.scaler;
-      scaler.initial_scale = preset.initial_scale;
-      scaler.growth_factor = preset.growth_factor;
-      scaler.growth_interval = preset.growth_interval;
+      preset.apply(options.precision.scaler);
       return std::nullopt;
     }
     return describe(value);
   };
   // The resolved deck lists the parameters themselves.
   key.write = [](const Options&) -> std::optional<Value> { return std::nullopt; };
+}
+
+/// Returns "conservative: 32768, 1.5, 5000; aggressive: ...": the values of all presets but the default.
+std::string values_of_presets() {
+  std::string text;
+  for (const ScalerPreset& preset : scaler_presets) {
+    if (preset.name == scaler_presets.front().name) continue;
+    text += fmt::format("{}{}: {:g}, {:g}, {}", text.empty() ? "" : "; ", preset.name, preset.initial_scale,
+                        preset.growth_factor, preset.growth_interval);
+  }
+  return text;
 }
 
 /// A rewind also lowers a static loss scale.
@@ -106,7 +107,10 @@ void add_scaler_keys(Schema& schema) {
   fill_preset(
       keys.add("preset", "", "",
                "Sets `initial_scale`, `growth_factor` and `growth_interval`; values given for these keys "
-               "take precedence. conservative: 32768, 1.5, 5000; aggressive: 131072, 2.5, 1000."));
+               "take precedence. " +
+                   values_of_presets() +
+                   ". small, medium and large are by the size of the network; "
+                   "`docs/explanation/numerics.md` says what they are good for."));
   keys.number("initial_scale", &ScalerOptions::initial_scale, scale, "", "The loss scale of the first step.");
   keys.number("growth_factor", &ScalerOptions::growth_factor, {1, false, 65536, true}, "",
               "Factor by which the scale grows after `growth_interval` good steps.");

@@ -170,7 +170,8 @@ Entry entry_of_override(std::string_view override_text) {
   const auto equals = override_text.find('=');
   const std::string_view path = trimmed(override_text.substr(0, equals));
   if (equals == std::string_view::npos || path.empty()) {
-    fail_input(ErrorId::bad_argument, "command line: '{}' is not of the form section.key=value",
+    fail_input(ErrorId::bad_argument,
+               "command line: '{}' is not of the form section.key=value, without spaces around the sign",
                printable(override_text));
   }
   const std::string_view text = trimmed(override_text.substr(equals + 1));

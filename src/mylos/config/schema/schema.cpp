@@ -28,6 +28,8 @@ Schema build() {
   add_machine_keys(result);
   add_health_keys(result);
   result.other_names = names_of_other_frameworks();
+  result.other_words = words_of_other_frameworks();
+  result.refused_names = refused_names_of_other_frameworks();
   return result;
 }
 
@@ -58,11 +60,17 @@ std::vector<std::string> section_names() {
   return names;
 }
 
+/// Returns the path in lower case, with '_' between words.
+std::string normalized(std::string_view path) {
+  std::string result(path);
+  for (char& c : result) c = c == '-' ? '_' : 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
 /// Returns the key that other frameworks call by this name: by the complete path or by its last part, in any
 /// letter case.
 std::optional<std::string> key_of_other_name(std::string_view path) {
-  std::string wanted(path);
-  for (char& c : wanted) c = c == '-' ? '_' : 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string wanted = normalized(path);
   for (const std::string& name : {wanted, last_part(wanted)}) {
     for (const OtherName& other : schema().other_names) {
       if (other.name == name) return other.path;
@@ -85,11 +93,26 @@ std::optional<std::string> nearest_key(std::string_view path) {
   return *same_name;
 }
 
+/// Returns the key's word that was probably meant: the one that other frameworks call so, otherwise the most
+/// similar one.
+std::optional<std::string> nearest_word(const Key& key, const std::string& given) {
+  const std::string wanted = normalized(given);
+  const auto is_ours = [&](const std::string& word) {
+    return std::find(key.choices.begin(), key.choices.end(), word) != key.choices.end();
+  };
+  for (const OtherWord& other : schema().other_words) {
+    if (other.name != wanted) continue;
+    if (other.word.empty()) return std::nullopt;
+    if (is_ours(other.word)) return other.word;
+  }
+  return nearest(wanted, key.choices, 1 + wanted.size() / 4);
+}
+
 /// Returns `; did you mean "bf16"?` if the value is nearly one of the key's words.
 std::string meant_word(const Key& key, const Value& value) {
   const auto* word = std::get_if<std::string>(&value.held);
   if (word == nullptr) return "";
-  const auto near = nearest(*word, key.choices, 1 + word->size() / 4);
+  const auto near = nearest_word(key, *word);
   return near ? fmt::format("; did you mean \"{}\"?", *near) : "";
 }
 
@@ -149,12 +172,25 @@ const Section* Schema::find_section(std::string_view name) const {
   return found == sections.end() ? nullptr : &*found;
 }
 
+std::optional<std::string> key_called(std::string_view name) {
+  if (schema().find_key(name) != nullptr) return std::string(name);
+  for (const Key& key : schema().keys) {
+    if (key.name == name) return key.path();
+  }
+  return key_of_other_name(name);
+}
+
 std::string explain_unknown_key(std::string_view path) {
   const std::string shown = printable(path);
   if (schema().find_section(path) != nullptr) {
     return fmt::format("'{}' is a section, not a key; its keys are {}", shown,
                        comma_separated(keys_of(std::string(path))));
   }
+  const auto& refused = schema().refused_names;
+  const auto reason = std::find_if(
+      refused.begin(), refused.end(),
+      [name = last_part(normalized(path))](const RefusedName& other) { return other.name == name; });
+  if (reason != refused.end()) return fmt::format("unknown key '{}': {}", shown, reason->reason);
   if (const auto near = nearest_key(path)) {
     return fmt::format("unknown key '{}'; did you mean '{}'?", shown, *near);
   }

@@ -87,10 +87,24 @@ struct OtherName {
   std::string path;  // our key
 };
 
+/// The word of another framework for one of a key's words.
+struct OtherWord {
+  std::string name;  // lower case, with '_' between words
+  std::string word;  // ours; empty: there is none
+};
+
+/// A key of another framework that has no counterpart here.
+struct RefusedName {
+  std::string name;    // of a key in any section; lower case, with '_' between words
+  std::string reason;  // continues a message, with what to set instead
+};
+
 struct Schema {
   std::vector<Section> sections;
   std::deque<Key> keys;  // references to keys stay valid while more are added
   std::vector<OtherName> other_names;
+  std::vector<OtherWord> other_words;
+  std::vector<RefusedName> refused_names;
 
   [[nodiscard]] const Key* find_key(std::string_view path) const;
   [[nodiscard]] const Section* find_section(std::string_view name) const;
@@ -98,8 +112,12 @@ struct Schema {
 
 [[nodiscard]] const Schema& schema();
 
-/// Explains why `path` is not a key: it is a section, is misspelt (names the nearest key), or is unknown
-/// (lists the available keys).
+/// Returns the path of the key that has this path, or this name in any section, or that other frameworks call
+/// so.
+[[nodiscard]] std::optional<std::string> key_called(std::string_view name);
+
+/// Explains why `path` is not a key: it is a section, is refused for a reason, is misspelt (names the nearest
+/// key), or is unknown (lists the available keys).
 [[nodiscard]] std::string explain_unknown_key(std::string_view path);
 
 /// Explains the same for the name in a [section] line.

@@ -16,6 +16,10 @@ namespace mylos {
 
 /// Returns the names of other frameworks for the keys.
 [[nodiscard]] std::vector<OtherName> names_of_other_frameworks();
+/// Returns their words for the words of our keys.
+[[nodiscard]] std::vector<OtherWord> words_of_other_frameworks();
+/// Returns the keys of other frameworks that no key of ours replaces.
+[[nodiscard]] std::vector<RefusedName> refused_names_of_other_frameworks();
 
 void add_run_keys(Schema& schema);
 void add_initial_keys(Schema& schema);

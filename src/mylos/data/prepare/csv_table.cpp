@@ -1,6 +1,6 @@
 #include "mylos/data/prepare/csv_table.hpp"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -63,10 +63,15 @@ std::string cell_text(std::string_view cell) {
   return cell.empty() ? "empty" : fmt::format("'{}'", printable(cell));
 }
 
-template <class Words>
-std::string joined(const Words& words) {
+/// The words with commas between them; a word that has a comma itself is in quotes, as --targets takes it.
+std::string joined(const std::vector<std::string_view>& words) {
   constexpr std::size_t max_bytes = 200;
-  return printable(fmt::format("{}", fmt::join(words, ", ")), max_bytes);
+  std::string text;
+  for (const std::string_view word : words) {
+    const char* quote = word.find(',') == std::string_view::npos ? "" : "\"";
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", quote, word, quote);
+  }
+  return printable(text, max_bytes);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "mylos/data/prepare/prepare_csv.hpp"
 
+#include <fmt/ranges.h>
+
 #include <charconv>
 #include <filesystem>
 #include <limits>
@@ -21,23 +23,41 @@ struct Roles {
   std::vector<std::size_t> inputs;
   std::vector<std::size_t> targets;
   std::optional<std::size_t> label;
+  std::vector<bool> is_used;  // of each column: it is one of these
 };
+
+/// Returns whether a cell says that it has no number, as tables of other programs write it.
+bool is_missing(std::string_view cell) {
+  std::string word(cell);
+  for (char& c : word) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return word.empty() || word == "nan" || word == "na" || word == "n/a" || word == "null";
+}
 
 /// Parses the numbers of a line; messages name line and column.
 class RowParser {
  public:
-  RowParser(const PrepareCsv& job, const CsvTable& table, std::optional<std::size_t> label_column)
-      : job_(job), table_(table), label_column_(label_column) {}
+  RowParser(const PrepareCsv& job, const CsvTable& table, const Roles& roles)
+      : job_(job), table_(table), roles_(roles) {}
 
-  /// Writes numbers to `row`, a class to label().
-  void parse(CsvLines& lines, std::vector<float>& row) {
+  /// Splits the line into its cells. Returns whether it is a row to leave out.
+  [[nodiscard]] bool split(CsvLines& lines) {
     lines.split(table_.separator(), cells_);
     if (static_cast<std::int64_t>(cells_.size()) != table_.columns()) {
       fail_input(ErrorId::bad_row, "{}:{}: has {} columns, the first line has {}", job_.file, lines.number(),
                  cells_.size(), table_.columns());
     }
+    if (job_.on_missing == OnMissing::fail) return false;
     for (std::size_t i = 0; i < cells_.size(); ++i) {
-      if (label_column_ == i) {
+      if (roles_.is_used[i] && is_missing(cells_[i])) return true;
+    }
+    return false;
+  }
+
+  /// Writes the numbers of the row that is split to `row`, a class to label().
+  void parse(const CsvLines& lines, std::vector<float>& row) {
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      if (!roles_.is_used[i]) continue;
+      if (roles_.label == i) {
         parse_label(lines, i);
       } else {
         row[i] = parse_number(lines, i);
@@ -62,16 +82,23 @@ class RowParser {
              fmt::format("beyond float32's largest number, {}", std::numeric_limits<float>::max()));
     }
     if (number.kind != CsvNumber::Kind::finite) {
-      const bool has_comma = cells_[column].find(',') != std::string_view::npos;
       const bool is_number = number.kind == CsvNumber::Kind::not_finite;
       refuse(is_number ? ErrorId::not_finite : ErrorId::bad_row, lines, column,
-             has_comma ? "expected a finite number with a decimal point" : "expected a finite number");
+             "expected a finite number" + advice_on(cells_[column], is_number));
     }
     if (number.rounded_integer && rounded_integers_++ == 0) {
       first_rounded_ = fmt::format("line {}, {} is {:.0f} for {}", lines.number(), table_.column_text(column),
                                    number.value, printable(cells_[column]));
     }
     return number.value;
+  }
+
+  /// What helps when a cell has no number.
+  [[nodiscard]] std::string advice_on(std::string_view cell, bool is_number) const {
+    if (is_missing(cell)) return "; --on-missing skip leaves out the rows with a missing one";
+    if (cell.find(',') != std::string_view::npos) return " with a decimal point";
+    if (is_number || !job_.inputs.empty()) return {};
+    return "; --inputs uses only the columns that it names";
   }
 
   void parse_label(const CsvLines& lines, std::size_t column) {
@@ -81,7 +108,9 @@ class RowParser {
     const std::int64_t limit = job_.classes > 0 ? job_.classes : max_classes;
     if (status != std::errc{} || end != text.data() + text.size() || value < 0 || value >= limit) {
       const auto expected = job_.classes > 0 ? fmt::format("0 to {}", job_.classes - 1) : "0, 1, 2 ...";
-      refuse(ErrorId::bad_label, lines, column, "expected a class: " + expected);
+      const char* advice =
+          is_missing(text) ? "; --on-missing skip leaves out the rows with a missing one" : "";
+      refuse(ErrorId::bad_label, lines, column, fmt::format("expected a class: {}{}", expected, advice));
     }
     label_ = static_cast<std::int32_t>(value);
   }
@@ -94,7 +123,7 @@ class RowParser {
 
   const PrepareCsv& job_;
   const CsvTable& table_;
-  std::optional<std::size_t> label_column_;
+  const Roles& roles_;
   std::vector<std::string_view> cells_;
   std::int32_t label_ = 0;
   std::int64_t rounded_integers_ = 0;
@@ -114,33 +143,62 @@ void check(const PrepareCsv& job) {
 
 Roles roles_of(const PrepareCsv& job, const CsvTable& table, std::vector<std::string>& notes) {
   Roles roles;
-  std::vector<bool> is_answer(static_cast<std::size_t>(table.columns()));
+  std::vector<bool>& is_used = roles.is_used;
+  is_used.resize(static_cast<std::size_t>(table.columns()));
   const auto take = [&](const std::string& word) {
     const CsvTable::Column column = table.find(word);
-    if (is_answer[column.index])
+    if (is_used[column.index])
       fail_input(ErrorId::bad_argument, "{}: column '{}' is given twice", job.file, printable(word));
-    is_answer[column.index] = true;
+    is_used[column.index] = true;
     if (!column.note.empty()) notes.push_back(column.note);
     return column.index;
   };
   if (!job.label.empty()) roles.label = take(job.label);
   for (const std::string& word : job.targets) roles.targets.push_back(take(word));
-  for (std::size_t i = 0; i < is_answer.size(); ++i) {
-    if (!is_answer[i]) roles.inputs.push_back(i);
+  for (const std::string& word : job.inputs) roles.inputs.push_back(take(word));
+  if (!job.inputs.empty()) return roles;
+  for (std::size_t i = 0; i < is_used.size(); ++i) {
+    if (!is_used[i]) roles.inputs.push_back(i);
   }
+  is_used.assign(is_used.size(), true);
   if (roles.inputs.empty())
     fail_input(ErrorId::bad_argument, "{}: all {} columns are targets, and no column is left as input",
                job.file, table.columns());
   return roles;
 }
 
-DatasetShape shape_of(const PrepareCsv& job, const CsvTable& table, const Roles& roles) {
+/// Returns a note on the columns that --inputs leaves out; empty if there are none.
+std::string unused_note(const PrepareCsv& job, const CsvTable& table, const Roles& roles) {
+  std::vector<std::string> unused;
+  for (std::size_t i = 0; i < roles.is_used.size(); ++i) {
+    if (!roles.is_used[i]) unused.push_back(table.column_text(i));
+  }
+  if (unused.empty()) return {};
+  return fmt::format("{}: not used: {}", job.file,
+                     printable(fmt::format("{}", fmt::join(unused, ", ")), 200));
+}
+
+/// Returns the number of rows that are not left out.
+std::int64_t rows_to_keep(const PrepareCsv& job, const CsvTable& table, const Roles& roles) {
+  if (job.on_missing == OnMissing::fail) return table.rows();
+  CsvLines lines(job.file);
+  RowParser parser(job, table, roles);
+  if (table.has_header()) (void)lines.next();
+  std::int64_t kept = 0;
+  while (lines.next()) kept += parser.split(lines) ? 0 : 1;
+  if (kept == 0)
+    fail_input(ErrorId::too_little_data, "{}: each of its {} rows has a missing number", job.file,
+               table.rows());
+  return kept;
+}
+
+DatasetShape shape_of(const PrepareCsv& job, const Roles& roles, std::int64_t samples) {
   const Task task = roles.label             ? Task::classification
                     : roles.targets.empty() ? Task::none
                                             : Task::regression;
   return {.task = task,
           .input_type = DType::fp32,
-          .samples = table.rows(),
+          .samples = samples,
           .features = static_cast<std::int64_t>(roles.inputs.size()),
           .outputs = roles.label ? job.classes : static_cast<std::int64_t>(roles.targets.size())};
 }
@@ -194,22 +252,31 @@ std::vector<std::string> prepare(const PrepareCsv& job) {
   const CsvTable table(job);
   std::vector<std::string> notes = table.first_line_notes();
   const Roles roles = roles_of(job, table, notes);
-  DatasetWriter writer(job.out, shape_of(job, table, roles),
+  if (const std::string note = unused_note(job, table, roles); !note.empty()) notes.push_back(note);
+  const std::int64_t samples = rows_to_keep(job, table, roles);
+  DatasetWriter writer(job.out, shape_of(job, roles, samples),
                        std::filesystem::path(job.file).filename().string());
   if (table.has_header()) name_columns(table, roles, writer);
   CsvLines lines(job.file);
-  RowParser parser(job, table, roles.label);
+  RowParser parser(job, table, roles);
   RowPiece piece(roles, writer);
   std::vector<float> row(static_cast<std::size_t>(table.columns()));
   if (table.has_header()) (void)lines.next();
+  std::int64_t kept = 0;
   for (std::int64_t rows = 0; rows < table.rows(); ++rows) {
     if (!lines.next()) fail_input(ErrorId::file_changed, "{}: became shorter while it was read", job.file);
+    if (parser.split(lines)) continue;
     parser.parse(lines, row);
+    if (++kept > samples) break;
     piece.add(row, parser.label());
   }
+  if (kept != samples) fail_input(ErrorId::file_changed, "{}: changed while it was read", job.file);
   if (lines.next()) fail_input(ErrorId::file_changed, "{}: became longer while it was read", job.file);
   piece.write();
   writer.finish();
+  if (const std::int64_t left_out = table.rows() - kept; left_out > 0)
+    notes.push_back(
+        fmt::format("{}: {} of {} rows left out: a number is missing", job.file, left_out, table.rows()));
   if (const std::string note = parser.rounding_note(); !note.empty()) notes.push_back(note);
   return notes;
 }

@@ -123,9 +123,12 @@ class SampleData final : public RunData {
     set(model.outputs, train_.outputs(), "outputs");
     const bool classifies = train_.task() == Task::classification;
     if (classifies != (model.loss == LossType::cross_entropy)) {
-      fail_input(ErrorId::data_mismatch, "{} has {}, which model.loss = \"{}\" cannot learn; use \"{}\"",
-                 path(), classifies ? "class labels" : "targets", name_of(model.loss),
-                 classifies ? "cross_entropy" : "mse");
+      const bool is_default = model.loss == ModelOptions().loss;
+      fail_input(ErrorId::data_mismatch,
+                 "{} has {}, which model.loss = \"{}\"{} cannot learn; set model.loss = \"{}\"{}", path(),
+                 classifies ? "class labels" : "targets", name_of(model.loss),
+                 is_default ? " (its default)" : "", classifies ? "cross_entropy" : "mse",
+                 classifies ? "" : ", or another loss of a regression");
     }
     if (has_probabilities_) {
       require_probabilities(train_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <string_view>
 
 #include "mylos/base/error.hpp"
@@ -32,15 +33,8 @@ void require_same_network(const MemberMeaning& first, const MemberMeaning& membe
     fail_input(ErrorId::model_mismatch,
                "{}: is another network than {}: its {} is {}, not {}; the members of an ensemble differ in "
                "their weights alone",
-               member.path, first.path, key.key, key.after, key.before);
+               member.names.path, first.names.path, key.key, key.after, key.before);
   }
-}
-
-void require_same_names(const MemberMeaning& first, const MemberMeaning& member, const char* what,
-                        const std::vector<std::string>& ours, const std::vector<std::string>& theirs) {
-  if (ours.empty() || theirs.empty() || ours == theirs) return;
-  fail_input(ErrorId::bad_names, "{}: its {} are {}, those of {} are {}; all members must have the same",
-             member.path, what, list_of_names(theirs), first.path, list_of_names(ours));
 }
 
 void require_same_scaling(const MemberMeaning& first, const MemberMeaning& member) {
@@ -53,7 +47,7 @@ void require_same_scaling(const MemberMeaning& first, const MemberMeaning& membe
     fail_input(ErrorId::data_mismatch,
                "{}: its targets are {}, those of {} {}; train all members with one "
                "data.normalize",
-               member.path, text(member), first.path, text(first));
+               member.names.path, text(member), first.names.path, text(first));
   }
   for (std::size_t i = 0; i < first.targets.shift.size(); ++i) {
     const auto pair = [i](const MemberMeaning& of) {
@@ -63,35 +57,56 @@ void require_same_scaling(const MemberMeaning& first, const MemberMeaning& membe
     fail_input(ErrorId::data_mismatch,
                "{}: its targets are scaled otherwise than those of {}: shift and scale of column {} (counted "
                "from 0) are {}, not {}; train all members with the same data.normalize and data.validation",
-               member.path, first.path, i, pair(member), pair(first));
+               member.names.path, first.names.path, i, pair(member), pair(first));
   }
 }
 
 }  // namespace
 
+std::optional<std::size_t> repeated_file(const std::vector<std::string>& paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    for (std::size_t before = 0; before < i; ++before) {
+      std::error_code failure;
+      if (paths[i] == paths[before] || std::filesystem::equivalent(paths[i], paths[before], failure))
+        return i;
+    }
+  }
+  return std::nullopt;
+}
+
+void require_same_names(const MemberNames& first, const MemberNames& member) {
+  const auto compare = [&](const char* what, const std::vector<std::string>& ours,
+                           const std::vector<std::string>& theirs) {
+    if (ours.empty() || theirs.empty() || ours == theirs) return;
+    fail_input(ErrorId::bad_names, "{}: its {} are {}, those of {} are {}; all members must have the same",
+               member.path, what, list_of_names(theirs), first.path, list_of_names(ours));
+  };
+  compare("inputs", first.inputs, member.inputs);
+  compare("targets", first.targets, member.targets);
+  compare("classes", first.classes, member.classes);
+}
+
 MemberMeaning read_member_meaning(const CheckpointReader& reader) {
   const StoredData data = read_stored_data(reader);
   MemberMeaning meaning;
-  meaning.path = reader.path();
+  meaning.names = {.path = reader.path(),
+                   .inputs = stored_names(reader, "/samples/input_names"),
+                   .targets = stored_names(reader, "/samples/target_names"),
+                   .classes = stored_names(reader, "/samples/class_names")};
   meaning.options = read_stored_deck(reader.header().deck, reader.path()).options;
   meaning.identity = data.identity;
   meaning.targets = data.normalizer.targets;
-  meaning.input_names = stored_names(reader, "/samples/input_names");
-  meaning.target_names = stored_names(reader, "/samples/target_names");
-  meaning.class_names = stored_names(reader, "/samples/class_names");
   return meaning;
 }
 
 void require_same_meaning(const MemberMeaning& first, const MemberMeaning& member) {
   require_same_network(first, member);
-  require_same_names(first, member, "inputs", first.input_names, member.input_names);
-  require_same_names(first, member, "targets", first.target_names, member.target_names);
-  require_same_names(first, member, "classes", first.class_names, member.class_names);
+  require_same_names(first.names, member.names);
   if (first.identity != member.identity) {
     fail_input(ErrorId::data_mismatch,
-               "{}: was trained on other data than {}: {} of digest {}, not {} of digest {}", member.path,
-               first.path, member.options.data.train.text(), member.identity, first.options.data.train.text(),
-               first.identity);
+               "{}: was trained on other data than {}: {} of digest {}, not {} of digest {}",
+               member.names.path, first.names.path, member.options.data.train.text(), member.identity,
+               first.options.data.train.text(), first.identity);
   }
   require_same_scaling(first, member);
 }

@@ -1,7 +1,6 @@
 #include "mylos/inference/ensemble/ensemble_pass.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 #include "mylos/comm/ranks/collective_error.hpp"
@@ -18,14 +17,11 @@ void require_each_once(const std::vector<EnsembleMember>& members) {
   if (members.size() < 2)
     fail_input(ErrorId::missing_argument, "an ensemble has at least 2 members, but {} is given",
                members.size());
-  namespace fs = std::filesystem;
-  for (auto one = members.begin(); one != members.end(); ++one) {
-    for (auto other = members.begin(); other != one; ++other) {
-      std::error_code failure;
-      if (one->path != other->path && !fs::equivalent(one->path, other->path, failure)) continue;
-      fail_input(ErrorId::arguments_conflict, "{}: is given twice; each member of an ensemble counts once",
-                 one->path);
-    }
+  std::vector<std::string> paths;
+  for (const EnsembleMember& member : members) paths.push_back(member.path);
+  if (const auto repeated = repeated_file(paths)) {
+    fail_input(ErrorId::arguments_conflict, "{}: is given twice; each member of an ensemble counts once",
+               paths[*repeated]);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "mylos/inference/ensemble/member_sums.hpp"
 
-#include <algorithm>
-#include <cmath>
+#include "mylos/inference/ensemble/member_moments.hpp"
 
 namespace mylos {
 
@@ -14,17 +13,10 @@ void MemberSums::start(std::size_t numbers, bool has_variances) {
 void MemberSums::add(std::int64_t member, std::size_t first, std::span<const float> values,
                      std::span<const float> deviations) {
   const double count = static_cast<double>(member) + 1;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const double value = values[i];
-    double& mean = mean_[first + i];
-    const double difference = value - mean;
-    mean += difference / count;
-    squares_[first + i] += difference * (value - mean);
-  }
-  for (std::size_t i = 0; i < deviations.size(); ++i) {
-    const double deviation = deviations[i];
-    variance_[first + i] += deviation * deviation;
-  }
+  for (std::size_t i = 0; i < values.size(); ++i)
+    add_member_value(static_cast<double>(values[i]), count, mean_[first + i], squares_[first + i]);
+  for (std::size_t i = 0; i < deviations.size(); ++i)
+    add_member_variance(static_cast<double>(deviations[i]), variance_[first + i]);
 }
 
 void MemberSums::mean(std::size_t first, std::span<float> to) const {
@@ -33,11 +25,11 @@ void MemberSums::mean(std::size_t first, std::span<float> to) const {
 
 void MemberSums::deviation(std::int64_t members, std::size_t first, std::span<float> to) const {
   const auto count = static_cast<double>(members);
-  const bool is_mixture = !variance_.empty();
-  const double divisor = is_mixture ? count : std::max(count - 1, 1.0);
   for (std::size_t i = 0; i < to.size(); ++i) {
-    const double own = is_mixture ? variance_[first + i] / count : 0;
-    to[i] = static_cast<float>(std::sqrt(own + squares_[first + i] / divisor));
+    const double squares = squares_[first + i];
+    to[i] =
+        static_cast<float>(variance_.empty() ? deviation_of_members(squares, count)
+                                             : deviation_of_mixture(squares, variance_[first + i], count));
   }
 }
 

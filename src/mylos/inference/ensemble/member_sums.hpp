@@ -1,10 +1,5 @@
 // MemberSums: mean and standard deviation over the members of an ensemble, number by number.
-//
-// With members that predict x_i the mean is m = sum x_i / n and the standard deviation that of a sample,
-// sqrt(sum (x_i - m)^2 / (n - 1)). Members that predict variances v_i as well are the components of a mixture
-// of equal weights, whose standard deviation is sqrt(sum v_i / n + sum (x_i - m)^2 / n) (Lakshminarayanan,
-// Pritzel, Blundell, "Simple and scalable predictive uncertainty estimation using deep ensembles", NeurIPS
-// 2017). Sums are updated in double by Welford's method, so that members far from 0 lose no digits.
+// By the formulas of member_moments.hpp.
 #pragma once
 
 #include <cstdint>

@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
-#include "mylos/data/files/column_names.hpp"
+#include "mylos/inference/ensemble/ensemble_meaning.hpp"
+#include "mylos/inference/ensemble/member_moments.hpp"
 #include "mylos/inference/library/model_parts.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 
-/// Of the outputs so far, their mean and the sum of squared distances from it (B. P. Welford, Technometrics
-/// 4, 1962), and the sum of the variances that members predict.
+/// The sums of member_moments.hpp over the members so far, for every output of a piece.
 struct OutputMoments {
   double* mean;
   double* squares;
@@ -45,11 +45,8 @@ void add_member(const Execution& exec, const Tensor& values, std::size_t before,
   const double count = static_cast<double>(before) + 1;
   for_each_element(
       exec, "add_member", values.size(), KOKKOS_LAMBDA(std::int64_t i) {
-        const auto x = static_cast<double>(value[i]);
-        const double mean = before == 0 ? 0 : moments.mean[i];
-        const double next = mean + (x - mean) / count;
-        moments.squares[i] = (before == 0 ? 0 : moments.squares[i]) + (x - mean) * (x - next);
-        moments.mean[i] = next;
+        if (before == 0) moments.mean[i] = moments.squares[i] = 0;
+        add_member_value(static_cast<double>(value[i]), count, moments.mean[i], moments.squares[i]);
       });
 }
 
@@ -58,8 +55,8 @@ void add_variances(const Execution& exec, const Tensor& deviations, std::size_t 
   const float* const deviation = deviations.as<float>();
   for_each_element(
       exec, "add_variances", deviations.size(), KOKKOS_LAMBDA(std::int64_t i) {
-        const auto value = static_cast<double>(deviation[i]);
-        moments.variances[i] = (before == 0 ? 0 : moments.variances[i]) + value * value;
+        if (before == 0) moments.variances[i] = 0;
+        add_member_variance(static_cast<double>(deviation[i]), moments.variances[i]);
       });
 }
 
@@ -74,11 +71,12 @@ void write_deviation(const Execution& exec, const OutputMoments& moments, std::s
                      const Tensor& values) {
   auto* const value = values.as<float>();
   const auto count = static_cast<double>(members);
-  const double divisor = moments.variances == nullptr ? count - 1 : count;
   for_each_element(
       exec, "ensemble_sd", values.size(), KOKKOS_LAMBDA(std::int64_t i) {
-        const double own = moments.variances == nullptr ? 0 : moments.variances[i] / count;
-        value[i] = static_cast<float>(Kokkos::sqrt(own + moments.squares[i] / divisor));
+        const double squares = moments.squares[i];
+        value[i] = static_cast<float>(moments.variances == nullptr
+                                          ? deviation_of_members(squares, count)
+                                          : deviation_of_mixture(squares, moments.variances[i], count));
       });
 }
 
@@ -93,9 +91,9 @@ void require_members(const std::vector<std::string>& paths) {
     fail_input(ErrorId::bad_call, "an ensemble of {} file{}; a standard deviation needs two or more",
                paths.size(), paths.size() == 1 ? "" : "s");
   }
-  for (auto path = paths.begin(); path != paths.end(); ++path) {
-    if (std::find(paths.begin(), path, *path) != path)
-      fail_input(ErrorId::bad_call, "{}: is named twice in an ensemble, which would count it twice", *path);
+  if (const auto repeated = repeated_file(paths)) {
+    fail_input(ErrorId::bad_call, "{}: is named twice in an ensemble, which would count it twice",
+               paths[*repeated]);
   }
 }
 
@@ -108,9 +106,6 @@ struct Property {
 std::string shape_text_of(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
-std::string names_text_of(const std::vector<std::string>& names) {
-  return names.empty() ? "none" : list_of_names(names);
-}
 std::string outputs_text_of(const StoredNetwork& network) {
   const LossType loss = network.chain.loss();
   const bool has_probabilities = loss == LossType::cross_entropy || loss == LossType::binary_cross_entropy;
@@ -118,13 +113,14 @@ std::string outputs_text_of(const StoredNetwork& network) {
   return has_probabilities ? "probabilities" : "targets";
 }
 
+MemberNames names_of(const StoredNetwork& network) {
+  return {network.path, network.input_names, network.target_names, network.class_names};
+}
+
 constexpr Property properties[] = {
     {"the shape of its inputs", [](const StoredNetwork& each) { return shape_text_of(each.input_shape); }},
     {"the shape of its outputs", [](const StoredNetwork& each) { return shape_text_of(each.output_shape); }},
     {"what it computes", outputs_text_of},
-    {"the names of its inputs", [](const StoredNetwork& each) { return names_text_of(each.input_names); }},
-    {"the names of its targets", [](const StoredNetwork& each) { return names_text_of(each.target_names); }},
-    {"the names of its classes", [](const StoredNetwork& each) { return names_text_of(each.class_names); }},
 };
 
 void require_same_task(const StoredNetwork& first, const StoredNetwork& other) {
@@ -135,6 +131,37 @@ void require_same_task(const StoredNetwork& first, const StoredNetwork& other) {
     fail_input(ErrorId::model_mismatch, "{}: cannot be in an ensemble with {}: {}: {}, there {}", other.path,
                first.path, property.name, given, wanted);
   }
+  require_same_names(names_of(first), names_of(other));
+}
+
+using MemberPlans = std::vector<std::unique_ptr<ModelPlan>>;
+
+/// Opens every file, once, and compares the members.
+MemberPlans open_members(const std::vector<std::string>& paths, const LoadOptions& options) {
+  require_members(paths);
+  MemberPlans plans;
+  for (const std::string& path : paths) {
+    plans.push_back(std::make_unique<ModelPlan>(path, options));
+    require_same_task(plans.front()->opened.network, plans.back()->opened.network);
+  }
+  return plans;
+}
+
+void add_bytes(const InferenceBytes& part, InferenceBytes& to) {
+  to.weights += part.weights;
+  to.statistics += part.statistics;
+  to.workspace += part.workspace;
+}
+
+InferenceBytes bytes_of(const MemberPlans& plans) {
+  InferenceBytes bytes;
+  std::int64_t piece = plans.front()->piece;
+  for (const auto& plan : plans) {
+    add_bytes(plan->bytes, bytes);
+    piece = std::min(piece, plan->piece);
+  }
+  bytes.workspace += EnsembleTensors(piece, plans.front()->opened.network.chain, nullptr).pieces.bytes();
+  return bytes;
 }
 
 }  // namespace
@@ -161,13 +188,10 @@ struct Ensemble::Parts {
 
 Ensemble::Ensemble(const std::vector<std::string>& paths, const LoadOptions& options) {
   require_kokkos("Ensemble");
-  require_members(paths);
-  require_free_memory(paths.front(), memory_of(paths, options).total());
+  MemberPlans plans = open_members(paths, options);
+  require_free_memory(paths.front(), bytes_of(plans).total());
   std::vector<Model> members;
-  for (const std::string& path : paths) {
-    members.emplace_back(path, options);
-    require_same_task(members.front().parts_->network(), members.back().parts_->network());
-  }
+  for (const auto& plan : plans) members.push_back(Model(load_parts(*plan, options.average)));
   parts_ = std::make_unique<Parts>(std::move(members));
 }
 
@@ -178,30 +202,12 @@ Ensemble& Ensemble::operator=(Ensemble&&) noexcept = default;
 
 InferenceBytes Ensemble::memory_of(const std::vector<std::string>& paths, const LoadOptions& options) {
   require_kokkos("Ensemble::memory_of");
-  require_members(paths);
-  InferenceBytes bytes;
-  std::int64_t piece = 0;
-  std::size_t own = 0;
-  for (const std::string& path : paths) {
-    const ModelPlan plan(path, options);
-    bytes.weights += plan.bytes.weights;
-    bytes.statistics += plan.bytes.statistics;
-    bytes.workspace += plan.bytes.workspace;
-    piece = piece == 0 ? plan.piece : std::min(piece, plan.piece);
-    own = EnsembleTensors(piece, plan.opened.network.chain, nullptr).pieces.bytes();
-  }
-  bytes.workspace += own;
-  return bytes;
+  return bytes_of(open_members(paths, options));
 }
 
 InferenceBytes Ensemble::bytes() const {
   InferenceBytes bytes;
-  for (const Model& member : parts_->members) {
-    const InferenceBytes part = member.bytes();
-    bytes.weights += part.weights;
-    bytes.statistics += part.statistics;
-    bytes.workspace += part.workspace;
-  }
+  for (const Model& member : parts_->members) add_bytes(member.bytes(), bytes);
   bytes.workspace += parts_->memory.bytes();
   return bytes;
 }

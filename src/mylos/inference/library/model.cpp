@@ -64,12 +64,7 @@ Model::Model(const std::string& path, const LoadOptions& options) {
   require_kokkos("Model");
   ModelPlan plan(path, options);
   require_free_memory(path, plan.bytes.total());
-  auto shared = std::make_shared<SharedNetwork>(std::move(plan.opened), *plan.engines, plan.piece);
-  parts_ = std::make_unique<Parts>(shared, std::move(plan.engines));
-  read_network(plan.reader, options.average, shared->weights, parts_->buffers);
-  const Execution exec;
-  shared->packed.pack(exec, parts_->engines->gemm());
-  exec.fence("packed");
+  parts_ = load_parts(plan, options.average);
 }
 
 Model::Model(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

@@ -85,6 +85,16 @@ ModelPlan::ModelPlan(const std::string& path, const LoadOptions& options)
   bytes = Model::Parts::bytes_of(opened, *engines, piece);
 }
 
+std::unique_ptr<Model::Parts> load_parts(ModelPlan& plan, bool average) {
+  auto shared = std::make_shared<SharedNetwork>(std::move(plan.opened), *plan.engines, plan.piece);
+  auto parts = std::make_unique<Model::Parts>(shared, std::move(plan.engines));
+  read_network(plan.reader, average, shared->weights, parts->buffers);
+  const Execution exec;
+  shared->packed.pack(exec, parts->engines->gemm());
+  exec.fence("packed");
+  return parts;
+}
+
 PieceTensors::PieceTensors(const OpenedNetwork& opened, std::int64_t samples, void* memory) : pieces(memory) {
   const Chain& chain = opened.network.chain;
   inputs = pieces.take_tensor(chain.input_type(), samples, chain.inputs());

@@ -131,6 +131,9 @@ struct ModelPlan {
   InferenceBytes bytes;
 };
 
+/// Takes the memory of the plan, once, and reads the weights.
+[[nodiscard]] std::unique_ptr<Model::Parts> load_parts(ModelPlan& plan, bool average);
+
 /// The calling thread's way to run: on `exec`, or alone inside a parallel region. Holds the number of
 /// threads.
 class CallOfThread {

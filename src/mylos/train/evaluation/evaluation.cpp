@@ -4,13 +4,13 @@
 
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/infer.hpp"
-#include "mylos/train/evaluation/crps.hpp"
-#include "mylos/train/evaluation/field_measures.hpp"
 #include "mylos/train/evaluation/judged_sums.hpp"
+#include "mylos/train/evaluation/measures/wanted_measures.hpp"
 
 namespace mylos {
 Judged judged_by(const Chain& chain) {
@@ -34,19 +34,15 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
   std::int64_t rows = 0;
   const Chain& chain = context.model.chain();
   RankGroup& ranks = communicator.ranks();
-  std::optional<Measures> measures;
-  std::optional<FieldMeasures> fields;
-  std::optional<CrpsMeasure> crps;
+  std::optional<WantedMeasures> measures;
   communicator.synchronize(context.exec);
   run_on_all(ranks, [&] {
     for (const Measure measure : wanted) {
       const std::string why = why_not_measured(measure, chain.loss(), judged_by(chain) == Judged::tokens);
       if (!why.empty()) fail_input(ErrorId::not_measured, "{} is not measured: {}", name_of(measure), why);
     }
-    measures.emplace(wanted, chain.outputs());
-    if (has_field_measure(wanted)) fields.emplace(wanted, chain, targets);
-    if (has_measure(wanted, Measure::crps)) crps.emplace(chain, targets);
-    const bool reads_outputs = measures->any() || fields || crps;
+    measures.emplace(wanted, chain, targets);
+    const bool reads_outputs = measures->reads_outputs();
     const Kokkos::View<LossSums, Device> batch_sums("batch sums");
     const Kokkos::View<JudgedSums, Device> sums("evaluation sums");
     const Staging staging(chain, context.model.samples());
@@ -57,14 +53,11 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
       if (reads_outputs) {
         copy_outputs(step, context.model, floats.tensor(0, DType::fp32, batch.samples, chain.outputs()),
                      outputs);
-        measures->add(outputs, batch);
-        const auto numbers = static_cast<std::size_t>(batch.samples * chain.outputs());
-        if (fields) fields->add({outputs.data(), numbers}, {batch.targets, numbers});
-        if (crps) {
-          deviations.resize(numbers);
+        if (measures->reads_deviations()) {
+          deviations.resize(static_cast<std::size_t>(batch.samples * chain.outputs()));
           copy_deviations(step, context.model, batch.samples, deviations);
-          crps->add(outputs, deviations, {batch.targets, numbers});
         }
+        measures->add(outputs, deviations, batch);
       }
       if (observe) observe(step, batch);
       Truth truth = staged.truth;
@@ -80,19 +73,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
     Kokkos::deep_copy(Kokkos::View<JudgedSums, Kokkos::HostSpace>(&own), sums);
   });
 
-  measures->add_up(ranks);
-  if (fields) fields->add_up(ranks);
-  if (crps) crps->add_up(ranks);
-  Evaluation result{.judged = judged_by(chain),
-                    .classes = (*std::move(measures)).take_classes(),
-                    .targets = (*std::move(measures)).take_targets()};
-  for (const Measure measure : wanted) {
-    if (measure == Measure::top5) result.top5 = result.classes->accuracy(5);
-    if (measure == Measure::r2) result.r2 = result.targets->mean_r2();
-    if (measure == Measure::relative_l2) result.relative_l2 = fields->relative_l2();
-    if (measure == Measure::relative_h1) result.relative_h1 = fields->relative_h1();
-    if (measure == Measure::crps) result.crps = crps->value();
-  }
+  Evaluation result = (*std::move(measures)).add_up(ranks);
   set_judged(ranks, own, rows, result);
   return result;
 }

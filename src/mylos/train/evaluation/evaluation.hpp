@@ -9,7 +9,7 @@
 #include "mylos/data/feed/evaluation_pass.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/inference/context.hpp"
-#include "mylos/train/evaluation/measures.hpp"
+#include "mylos/train/evaluation/measures/measures.hpp"
 #include "mylos/train/step/quiesced.hpp"
 
 namespace mylos {

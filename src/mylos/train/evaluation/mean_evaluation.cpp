@@ -4,14 +4,14 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/uncertainty/judged_rows.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/network/make_chain.hpp"
-#include "mylos/train/evaluation/crps.hpp"
-#include "mylos/train/evaluation/field_measures.hpp"
 #include "mylos/train/evaluation/judged_sums.hpp"
+#include "mylos/train/evaluation/measures/wanted_measures.hpp"
 
 namespace mylos {
 namespace {
@@ -113,15 +113,11 @@ Evaluation evaluate_mean(const Quiesced& /*quiet*/, const Execution& exec, const
   RankGroup& ranks = communicator.ranks();
   communicator.synchronize(exec);
   std::optional<Chain> chain;
-  std::optional<Measures> measures;
-  std::optional<FieldMeasures> fields;
-  std::optional<CrpsMeasure> crps;
+  std::optional<WantedMeasures> measures;
   std::optional<MeanLoss> loss;
   run_on_all(ranks, [&] {
     chain.emplace(float_chain(options));
-    measures.emplace(wanted, chain->outputs());
-    if (has_field_measure(wanted)) fields.emplace(wanted, *chain, targets);
-    if (has_measure(wanted, Measure::crps)) crps.emplace(*chain, targets);
+    measures.emplace(wanted, *chain, targets);
     loss.emplace(exec, engines, *chain);
   });
   pass.run([&](UncertainBatch& batch) {
@@ -131,26 +127,12 @@ Evaluation evaluate_mean(const Quiesced& /*quiet*/, const Execution& exec, const
                        .targets = batch.targets.data(),
                        .samples = batch.samples.count,
                        .rows = batch.samples.count};
-      measures->add(batch.mean, rows);
-      if (fields) fields->add(batch.mean, batch.targets);
-      if (crps) crps->add(batch.mean, batch.deviation, batch.targets);
+      measures->add(batch.mean, batch.deviation, rows);
       loss->add(batch);
       if (observe) observe(batch);
     });
   });
-  measures->add_up(ranks);
-  if (fields) fields->add_up(ranks);
-  if (crps) crps->add_up(ranks);
-  Evaluation result{.judged = judged_by(*chain),
-                    .classes = (*std::move(measures)).take_classes(),
-                    .targets = (*std::move(measures)).take_targets()};
-  for (const Measure measure : wanted) {
-    if (measure == Measure::top5) result.top5 = result.classes->accuracy(5);
-    if (measure == Measure::r2) result.r2 = result.targets->mean_r2();
-    if (measure == Measure::relative_l2) result.relative_l2 = fields->relative_l2();
-    if (measure == Measure::relative_h1) result.relative_h1 = fields->relative_h1();
-    if (measure == Measure::crps) result.crps = crps->value();
-  }
+  Evaluation result = (*std::move(measures)).add_up(ranks);
   loss->set(ranks, result);
   return result;
 }

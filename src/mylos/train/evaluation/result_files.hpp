@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "mylos/data/run/data_part.hpp"
-#include "mylos/train/evaluation/measures.hpp"
+#include "mylos/train/evaluation/measures/measures.hpp"
 
 namespace mylos {
 

@@ -6,7 +6,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/planner/min_memory.hpp"
-#include "mylos/train/evaluation/measures.hpp"
+#include "mylos/train/evaluation/measures/measures.hpp"
 #include "mylos/train/plan/calibration.hpp"
 #include "mylos/train/plan/fitting_options.hpp"
 #include "mylos/train/plan/product_choice.hpp"

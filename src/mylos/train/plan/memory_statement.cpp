@@ -15,7 +15,7 @@
 #include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "mylos/train/evaluation/evaluation.hpp"
-#include "mylos/train/evaluation/field_measures.hpp"
+#include "mylos/train/evaluation/measures/field_measures.hpp"
 #include "mylos/train/evaluation/rollout_evaluation.hpp"
 #include "mylos/train/evaluation/sample_pictures.hpp"
 #include "mylos/train/health/health_rows.hpp"

@@ -160,6 +160,10 @@ ExitCode Run::finish() {
       context_.log.warn(std::string(error.message()));
     }
   }
+  const bool had_ended = position.at_end() && position.of_start() == 0;
+  if (had_ended)
+    progress.note(fmt::format("nothing left to do: the run has all of its {} steps; a larger {} continues it",
+                              position.step, context_.options().run.steps > 0 ? "run.steps" : "run.epochs"));
   progress.note(table_of(summary) +
                 (done ? "\ndone" : "\nstopped before its end: continue with --restart latest"));
   return done ? ExitCode::done : ExitCode::requeue;

@@ -119,6 +119,10 @@ void RunStart::require_no_other_run() const {
   run_on_first(ranks(), [this] {
     const std::vector<CheckpointFile> own = list_checkpoints(options().run.folder);
     if (own.empty()) return;
+    if (std::error_code failure; fs::status(request.restart, failure).type() == fs::file_type::not_found)
+      fail_input(ErrorId::no_such_file,
+                 "--restart {}: there is no such file; \"latest\" is the newest checkpoint in {}",
+                 request.restart, options().run.folder);
     const fs::path file = fs::weakly_canonical(request.restart);
     const fs::path folder = fs::weakly_canonical(options().run.folder);
     const fs::path inside = file.lexically_relative(folder);

@@ -59,8 +59,9 @@ void require_possible(const std::string& folder, bool is_written, const Places& 
                nearest.string(), failure ? ": " + failure.message() : " is not a folder");
   }
   if (!is_written || ::access(nearest.c_str(), W_OK | X_OK) == 0) return;
+  const int cause = errno;
   fail_run(ErrorId::cannot_write, "{}{}: the run's folder cannot be made or written: {}: {}", place, folder,
-           nearest.string(), std::strerror(errno));
+           nearest == "." ? "the current folder" : nearest.string(), std::strerror(cause));
 }
 
 }  // namespace

@@ -81,8 +81,9 @@ std::string totals(const MemoryPlan& plan) {
     text += fmt::format("  {}\n", buckets);
   row("checkpoint", bytes(static_cast<std::size_t>(statement.checkpoint_bytes)));
   row(statement.cost.measured ? "step, from measured times" : "step, from modelled times",
-      plan.step_time() < 10'000 ? fmt::format("{:.1f} ms", plan.step_time())
-                                : fmt::format("{:.1f} s", plan.step_time() / 1000));
+      plan.step_time() < 1        ? fmt::format("{:.2g} ms", plan.step_time())
+      : plan.step_time() < 10'000 ? fmt::format("{:.1f} ms", plan.step_time())
+                                  : fmt::format("{:.1f} s", plan.step_time() / 1000));
   row("of it recomputation", fmt::format("{:.1f} %", 100 * plan.overhead()));
   return text;
 }

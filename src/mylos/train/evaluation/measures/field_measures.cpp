@@ -1,4 +1,4 @@
-#include "mylos/train/evaluation/field_measures.hpp"
+#include "mylos/train/evaluation/measures/field_measures.hpp"
 
 #include <algorithm>
 #include <cmath>

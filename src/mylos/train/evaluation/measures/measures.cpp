@@ -1,4 +1,4 @@
-#include "mylos/train/evaluation/measures.hpp"
+#include "mylos/train/evaluation/measures/measures.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
-#include "mylos/train/evaluation/field_measures.hpp"
+#include "mylos/train/evaluation/measures/field_measures.hpp"
 
 namespace mylos {
 namespace {

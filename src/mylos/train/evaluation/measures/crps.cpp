@@ -1,4 +1,4 @@
-#include "mylos/train/evaluation/crps.hpp"
+#include "mylos/train/evaluation/measures/crps.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,41 @@
+// Keys of other frameworks that Mylos refuses: each with the reason, and what a deck sets instead.
+#include "mylos/config/schema/sections.hpp"
+
+namespace mylos {
+
+std::vector<RefusedName> refused_names_of_other_frameworks() {
+  struct Names {
+    std::vector<std::string> names;
+    const char* reason;
+  };
+  const std::vector<Names> table{
+      {{"backward", "backward_type", "backward_dtype", "backward_precision"},
+       "a layer's backward pass computes in the type of its forward pass, because it reads the 16-bit "
+       "weights "
+       "and activations of that pass: as floats they would have no more digits. Sums of GEMMs and reductions "
+       "are float in both passes. 'precision.rules' computes layers in float in both, and "
+       "'precision.gradient' = \"fp32\" stores and sums gradients as floats"},
+      {{"keep_batchnorm_fp32", "batchnorm_fp32", "norm_fp32", "fp32_layernorm", "softmax_fp32",
+        "attention_softmax_in_fp32", "loss_fp32"},
+       "norms, softmax and losses are always computed in float, whatever 'precision.compute' is; there is "
+       "nothing to set"},
+      {{"auto_cast", "autocast", "cast_model_type", "cast_model_outputs", "cast_forward_inputs"},
+       "casts are inserted where the types of two layers differ; set the types by 'precision.compute' and "
+       "'precision.rules'"},
+      {{"opt_level", "o1", "o2"},
+       "there are no levels of optimisation; 'precision.compute' is the type of layers, 'precision.rules' "
+       "has exceptions, and 'precision.masters' says whether weights have float masters"},
+      {{"tf32", "allow_tf32", "float32_matmul_precision"},
+       "fp32 is never rounded to TF32, so that a float run is a reference; 'precision.compute' = \"bf16\" is "
+       "multiplied faster where the processor can, and has TF32's range"},
+      {{"fp8", "fp8_recipe", "fp8_margin", "nvfp4", "mxfp8"},
+       "there are no types of 8 bits or fewer; 'precision.compute' = \"bf16\" and 'precision.masters' = "
+       "\"none\" save memory"}};
+  std::vector<RefusedName> result;
+  for (const auto& [names, reason] : table) {
+    for (const std::string& name : names) result.push_back({name, reason});
+  }
+  return result;
+}
+
+}  // namespace mylos

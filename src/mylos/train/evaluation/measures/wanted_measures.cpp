@@ -1,0 +1,42 @@
+#include "mylos/train/evaluation/measures/wanted_measures.hpp"
+
+#include <utility>
+
+namespace mylos {
+
+WantedMeasures::WantedMeasures(std::span<const Measure> wanted, const Chain& chain,
+                               const ColumnScaling& targets)
+    : wanted_(wanted),
+      judged_(judged_by(chain)),
+      outputs_(static_cast<std::size_t>(chain.outputs())),
+      measures_(wanted, chain.outputs()) {
+  if (has_field_measure(wanted)) fields_.emplace(wanted, chain, targets);
+  if (has_measure(wanted, Measure::crps)) crps_.emplace(chain, targets);
+}
+
+void WantedMeasures::add(std::span<const float> outputs, std::span<const float> deviations,
+                         const Batch& batch) {
+  measures_.add(outputs, batch);
+  const std::size_t numbers = static_cast<std::size_t>(batch.samples) * outputs_;
+  if (fields_) fields_->add(outputs.first(numbers), {batch.targets, numbers});
+  if (crps_) crps_->add(outputs, deviations, {batch.targets, numbers});
+}
+
+Evaluation WantedMeasures::add_up(RankGroup& ranks) && {
+  measures_.add_up(ranks);
+  if (fields_) fields_->add_up(ranks);
+  if (crps_) crps_->add_up(ranks);
+  Evaluation result{.judged = judged_,
+                    .classes = std::move(measures_).take_classes(),
+                    .targets = std::move(measures_).take_targets()};
+  for (const Measure measure : wanted_) {
+    if (measure == Measure::top5) result.top5 = result.classes->accuracy(5);
+    if (measure == Measure::r2) result.r2 = result.targets->mean_r2();
+    if (measure == Measure::relative_l2) result.relative_l2 = fields_->relative_l2();
+    if (measure == Measure::relative_h1) result.relative_h1 = fields_->relative_h1();
+    if (measure == Measure::crps) result.crps = crps_->value();
+  }
+  return result;
+}
+
+}  // namespace mylos

@@ -1,0 +1,38 @@
+// WantedMeasures: all that an evaluation measures of outputs besides the loss, as the deck or a command line
+// asks for it.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "mylos/train/evaluation/evaluation.hpp"
+#include "mylos/train/evaluation/measures/crps.hpp"
+#include "mylos/train/evaluation/measures/field_measures.hpp"
+
+namespace mylos {
+
+class WantedMeasures {
+ public:
+  /// `targets`: how training scaled them. `wanted` must outlive the object. Throws as Measures and
+  /// FieldMeasures do.
+  WantedMeasures(std::span<const Measure> wanted, const Chain& chain, const ColumnScaling& targets);
+
+  [[nodiscard]] bool reads_outputs() const { return measures_.any() || fields_ || crps_; }
+  [[nodiscard]] bool reads_deviations() const { return crps_.has_value(); }
+  /// Adds outputs and standard deviations [batch.samples, outputs], normalised, in host memory; `deviations`
+  /// is read only if reads_deviations().
+  void add(std::span<const float> outputs, std::span<const float> deviations, const Batch& batch);
+  /// All ranks. Returns the measures over all ranks, and what they judge; count, loss and accuracy are those
+  /// of set_judged().
+  [[nodiscard]] Evaluation add_up(RankGroup& ranks) &&;
+
+ private:
+  std::span<const Measure> wanted_;
+  Judged judged_;
+  std::size_t outputs_;
+  Measures measures_;
+  std::optional<FieldMeasures> fields_;
+  std::optional<CrpsMeasure> crps_;
+};
+
+}  // namespace mylos
