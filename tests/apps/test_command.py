@@ -38,6 +38,7 @@ def check_info(command):
     *_, before, newest = sorted((command.folder / "runs/small/checkpoints").glob("step-*.h5"))
     name = "runs/small/checkpoints/{}"
     whole = command.must("info", "runs/small").stdout
+    assert re.search(r"text of [\d.]+ (?:bytes|KiB)$", whole, re.MULTILINE) and '"operations"' not in whole, whole
     assert whole.startswith(name.format(newest.name) + ": mylos-checkpoint "), whole
     assert whole == command.must("info", name.format(newest.name)).stdout == command.must("info", "runs/small", ranks=2).stdout
     contents = newest.read_bytes()

@@ -141,6 +141,23 @@ def check_prepared(command):
     command.must_refuse(["data", "gpt.toml", "--picture", "a.svg"], "arguments-conflict", "text.h5", "tokens")
 
 
+def check_first_mistakes(command):
+    """What a newcomer's first file meets: types by the name as which they are read, names of axes, test data of another grid."""
+    values = numpy.random.default_rng(9).standard_normal((LEVELS, *GRID)).astype("f4")
+    for name, extent in (("small", GRID[1]), ("smaller", GRID[1] - 2)):
+        with h5py.File(command.folder / f"{name}.h5", "w") as file:
+            file["u"] = (values[:, :, :extent].view("u4") >> 16).astype("u2")
+            file["u"].attrs["dtype"] = "bfloat16"
+    lines = DECK.replace('"run-*.h5"', '"small.h5"').replace('"other.h5"', '"small.h5"').replace(', "/v"', "").replace('constants = ["/mask"]\n', "")
+    (command.folder / "small.toml").write_text(lines, encoding="utf-8")
+    assert re.search(r"^ +/u +input, target +time 12, y 8, x 6 +bfloat16 +contiguous ", command.must("data", "small.toml").stdout, re.M)
+    command.must_refuse(["data", "small.toml", "data.test=smaller.h5"], "data-mismatch", "smaller.h5: has 64 features", "(8 x 4 x 2)", "(8 x 6 x 2)")
+    (command.folder / "small.toml").write_text(lines.replace("time y x", "t y x").replace("history = 2\n", ""), encoding="utf-8")
+    command.must_refuse(["data", "small.toml"], "too-little-data", 'neither "time" nor "sample"', "each file is one sample")
+    (command.folder / "small.toml").write_text(lines.replace('["/u"]', '["/w"]'), encoding="utf-8")
+    command.must_refuse(["data", "small.toml"], "missing-dataset", "small.h5: /w is missing; / has u")
+
+
 def check_refusals(command):
     picture = ["data", "fields.toml", "--picture"]
     command.must_refuse([*picture, "sample.jpg"], "bad-argument", "--picture sample.jpg", ".svg", ".png")
@@ -156,6 +173,6 @@ def check_refusals(command):
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     write_fields(mylos.folder)
-    for check in (check_tables, check_pictures, check_lines, check_prepared, check_refusals):
+    for check in (check_tables, check_pictures, check_lines, check_prepared, check_first_mistakes, check_refusals):
         check(mylos)
         print(check.__name__, "passed")

@@ -5,6 +5,7 @@ usage: test_rollout.py MYLOS
 """
 import csv
 import json
+import re
 import sys
 import tempfile
 
@@ -145,6 +146,11 @@ def check_layout(command):
         assert list(file["time"][:]) == [10, 11]  # one level says nothing of their distance
     rows = table(command.folder / "short-out.errors.csv")
     assert len(rows) == 1 and numpy.isnan(rows[0]["nrmse"]) and rows[0]["energy"] > 0
+    write_fields(command.folder / "short-truth.h5", levels=4)  # ends before the rollout
+    output = command.must("rollout", "fields", "fields.h5", "--steps", 5, "--out", "longer.h5", "--truth", "short-truth.h5").stdout
+    known = column(table(command.folder / "longer.errors.csv"), "nrmse")[:3]
+    stated = re.search(r"nRMSE, mean over the 3 steps that have a truth: (\S+)$", output, re.M)
+    close([float(stated.group(1))], [known.mean()], 1e-5)
     command.must("predict", "fields", "fields.h5", "predicted.h5")
     step = fields_of(command.folder / "predicted.h5")
     assert step.shape == (LEVELS - 1, HIGH, WIDE // 2, 3)

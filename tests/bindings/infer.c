@@ -1,25 +1,8 @@
 /* infer MODEL INPUTS.bin OUTPUTS.bin ROWS: the outputs of rows of floats by every kind of array, which must have the bits of
  * OUTPUTS.bin, what `mylos predict` computes. Prints "ok". */
-#include <mylos/mylos.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS = 6, OUTPUTS = 3 };
-
-static void require(int condition, const char* what) {
-  if (condition) return;
-  fprintf(stderr, "%s [%s: %s]\n", what, mylos_last_error_id(), mylos_last_error());
-  exit(1);
-}
-
-static float* read_floats(const char* path, size_t count) {
-  float* values = malloc(count * sizeof *values);
-  FILE* file = fopen(path, "rb");
-  require(file != NULL && fread(values, sizeof *values, count, file) == count, path);
-  fclose(file);
-  return values;
-}
+#include "support.h"
 
 static void require_same(const float* expected, double found, size_t i, const char* what) {
   if ((double)expected[i] == found) return;

@@ -103,12 +103,5 @@ contains
     close (unit)
   end subroutine read_floats
 
-  subroutine require(condition, what)
-    logical, intent(in) :: condition
-    character(len=*), intent(in) :: what
-    if (condition) return
-    write (error_unit, "(a)") what
-    if (allocated(error%message)) write (error_unit, "(a)") error%id // ": " // error%message
-    stop 1
-  end subroutine require
+  include "require.inc"
 end program infer

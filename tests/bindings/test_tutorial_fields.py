@@ -21,7 +21,7 @@ def main(_mylos, build, source, _cxx, cmake):
         assert str(folder) in script and source in script and "cat > " in script, script
         output = run(["bash", "-c", script], folder / "work").stdout
         errors = [float(number) for number in re.findall(r"relative error after 20 steps ([\d.]+)", output)]
-        assert len(errors) == 2 and max(errors) < 1, output
+        assert len(errors) == 2 and 0.2 < errors[1] < errors[0] < 0.45, output  # 0.298 and 0.331 on the page
         for name in ("sample.svg", "flow.html", "runs/rollout/report.html"):
             assert (folder / "work" / name).stat().st_size > 1000, name
     print(f"tutorials/fields.md: as written; relative errors after 20 steps {errors}")

@@ -2,31 +2,14 @@
  * three, by every kind of array. EXPECTED.bin, of floats: [rows] flags, [rows] distances, [rows, 3] means, [rows, 3] standard
  * deviations. WITHOUT.h5 has no statistics of inputs. Prints "ok". */
 #include <math.h>
-#include <mylos/mylos.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS = 6, OUTPUTS = 3 };
-
-static void require(int condition, const char* what) {
-  if (condition) return;
-  fprintf(stderr, "%s [%s: %s]\n", what, mylos_last_error_id(), mylos_last_error());
-  exit(1);
-}
+#include "support.h"
 
 static void require_near(double found, double expected, const char* what, int64_t i) {
   if (fabs(found - expected) <= 2e-6 * fabs(expected) + 1e-9) return;
   fprintf(stderr, "%s %ld is %.9g, not %.9g\n", what, (long)i, found, expected);
   exit(1);
-}
-
-static float* read_floats(const char* path, size_t count) {
-  float* values = malloc(count * sizeof *values);
-  FILE* file = fopen(path, "rb");
-  require(file != NULL && fread(values, sizeof *values, count, file) == count, path);
-  fclose(file);
-  return values;
 }
 
 static void flags_of_rows(mylos_model* model, const float* inputs, const float* expected, int64_t rows) {

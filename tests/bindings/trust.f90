@@ -89,12 +89,5 @@ contains
     call require(all(abs(found - right) <= 2e-6_real32 * abs(right) + 1e-9_real32), what)
   end subroutine require_near
 
-  subroutine require(condition, what)
-    logical, intent(in) :: condition
-    character(len=*), intent(in) :: what
-    if (condition) return
-    write (error_unit, "(a)") what
-    if (allocated(error%message)) write (error_unit, "(a)") error%id // ": " // error%message
-    stop 1
-  end subroutine require
+  include "require.inc"
 end program trust

@@ -116,7 +116,7 @@ TEST(ArrayKeys, WrongValuesAreRefusedAtTheirLines) {
                                              {"axes = ''", "the string \"\""},
                                              {"axes = 'time 2d'", "\"time 2d\""},
                                              {"axes = { '/u' = 3 }", "the integer 3 for '/u'"},
-                                             {"slice = { time = '5' }", "for 'time'"},
+                                             {"slice = { time = '5' }", "for 'time' (\"3:4\" is"},
                                              {"slice = { time = '5:x' }", "for 'time'"},
                                              {"slice = { time = '::0' }", "for 'time'"},
                                              {"slice = { time = '::-1' }", "for 'time'"},
@@ -155,7 +155,8 @@ TEST(ArrayKeys, KeysThatContradictEachOtherAreRefused) {
             "\"/u\" has the axis \"time\" and \"/w\" has not"},
            {"inputs = ['/u']\ntargets = ['/w']\naxes = { '/u' = 'time y x', '/w' = 'time x' }\n",
             "other axes of a grid (x, y and x)"},
-           {"inputs = ['/u']\ntargets = ['/u']\naxes = 'time w z y x'\n", "networks support at most 3"},
+           {"inputs = ['/u']\ntargets = ['/u']\naxes = 'time w z y x'\n",
+            "networks support at most 3. Only axes with the names"},
            {std::string(usual) + "slice = { z = '1:' }\n",
             "deck.toml:12: 'data.arrays.slice' has the axis \"z\", which no array has; the axes are time, x, "
             "y"},

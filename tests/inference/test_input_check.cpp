@@ -128,6 +128,31 @@ class InputCheckTest : public testing::Test {
   std::string file = folder.path() + "/network.h5";
 };
 
+TEST_F(InputCheckTest, RangesOfAGridAreThoseOfItsChannels) {
+  const Options options = test::grid_options(DType::fp32);  // samples [4, 5, 2]
+  const auto engines = make_engines(options.kernels);
+  const TrainingModel trained(make_chain(options.model, options.precision, 1, false), *engines, 4, 1 << 20,
+                              1);
+  test::write_network(ranks, file, trained,
+                      {.deck = resolve(options),
+                       .normalizer = {.inputs = {}, .targets = {}, .input_range = {{-1, 10}, {1, 20}}}});
+  Model model(file);
+  constexpr std::int64_t values = 40;
+  std::vector<float> x;
+  for (std::int64_t i = 0; i < 4 * values; ++i) x.push_back(i % 2 == 0 ? 0.5f : 15.0f);
+  x[1 * values + 38] = 15;   // the range of channel 1, in channel 0
+  x[2 * values + 3] = 0.5f;  // and the other way round
+  x[3 * values + 39] = 20;   // the largest is inside
+  std::vector<std::uint8_t> flags(4, 99);
+  FlagArray written{flags.data(), 1, {}, {}, false};
+  written.extents[0] = 4;
+  written.strides[0] = 1;
+  const ConstArray read{x.data(), ElementType::fp32, 4, {4, 4, 5, 2}, {values, 10, 2, 1}, false};
+  model.check_inputs(exec, read, written, nullptr, {.distance = false});
+  exec.fence();
+  EXPECT_EQ(flags, (std::vector<std::uint8_t>{0, input_flag::outside_range, input_flag::outside_range, 0}));
+}
+
 TEST_F(InputCheckTest, FlagsAreThoseOfTheFormulasForAnyArray) {
   write(known_statistics(), known_range());
   for (const std::int64_t piece : {std::int64_t{0}, std::int64_t{7}}) {

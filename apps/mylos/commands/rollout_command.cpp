@@ -219,6 +219,22 @@ void print_table(const Output& output, const RolloutResult& result, bool has_tru
   }
 }
 
+/// Returns the mean error of the steps that have a truth, which may end before the rollout.
+std::string describe_error(const RolloutResult& result) {
+  std::int64_t compared = 0;
+  double sum = 0;
+  for (std::int64_t step = 1; step <= result.steps; ++step) {
+    const MemberStep mean = result.mean(step);
+    if (std::isnan(mean.truth_energy)) continue;
+    ++compared;
+    sum += mean.network.nrmse;
+  }
+  if (compared == 0) return "nRMSE: none, because the truth has no level after the beginning";
+  const std::string steps =
+      compared == result.steps ? "the steps" : fmt::format("the {} steps that have a truth", compared);
+  return fmt::format("nRMSE, mean over {}: {:.6g}", steps, sum / static_cast<double>(compared));
+}
+
 /// Returns "3 of 8 members are not finite, the first (sample 2 from level 0) from step 57 on"; "" if all are.
 std::string describe_not_finite(const RolloutResult& result, const std::vector<std::string>& members) {
   std::int64_t count = 0;
@@ -291,8 +307,7 @@ ExitCode rollout_command(const RolloutArguments& arguments) {
                           result.steps == 1 ? "" : "s", result.members, result.members == 1 ? "" : "s",
                           arguments.truth.empty() ? "" : ", compared with " + arguments.truth));
   print_table(output, result, !arguments.truth.empty());
-  if (!arguments.truth.empty())
-    output.line(fmt::format("nRMSE, mean over the steps: {:.6g}", result.mean_nrmse()));
+  if (!arguments.truth.empty()) output.line(describe_error(result));
   if (const std::string text = describe_not_finite(result, levels->members); !text.empty()) output.line(text);
   output.line(fmt::format("{}, {}, {}", paths.errors, paths.spectrum, paths.document));
   return ExitCode::done;

@@ -12,7 +12,7 @@
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/numbers/nearest.hpp"
-#include "mylos/config/schema/schema.hpp"
+#include "mylos/config/schema/key_names.hpp"
 
 namespace mylos::app {
 namespace {

@@ -14,8 +14,8 @@
 //   if (scaler.update()) ...                          // the same answer on all ranks
 //
 // Arrays belong to the program: the scaler keeps no reference to them after a call. Kokkos must be running
-// while it exists. One thread uses it at a time, outside of OpenMP's parallel regions. No call but the
-// constructor and the first update() allocates memory.
+// while it exists. One thread uses it at a time, outside of OpenMP's parallel regions. On hosts no call
+// but the constructor and the first update() allocates memory.
 #pragma once
 
 #include <mpi.h>

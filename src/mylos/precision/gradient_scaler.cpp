@@ -70,9 +70,25 @@ struct GradientScaler::Parts {
     upload_scale();
   }
 
+  /// On hosts without Kokkos' copies, which allocate their labels.
   void upload_scale() {
-    Kokkos::deep_copy(scale, state.scale);
-    Kokkos::deep_copy(not_finite, 0);
+    if constexpr (memory_is_host) {
+      *scale.data() = state.scale;
+      *not_finite.data() = 0;
+    } else {
+      Kokkos::deep_copy(scale, state.scale);
+      Kokkos::deep_copy(not_finite, 0);
+    }
+  }
+
+  [[nodiscard]] bool found_not_finite() const {
+    std::int32_t found = 0;
+    if constexpr (memory_is_host) {
+      found = *not_finite.data();
+    } else {
+      Kokkos::deep_copy(found, not_finite);
+    }
+    return found != 0;
   }
 
   void require_equal_scales() const {
@@ -127,9 +143,7 @@ void GradientScaler::unscale_and_check(const ConstTensor& gradients, const Tenso
                gradients.size(), unscaled.size());
   if (gradients.size() == 0) return;
   divide_by_scale(parts_->exec, gradients, unscaled, parts_->scale.data(), 1, parts_->not_finite.data());
-  std::int32_t found = 0;
-  Kokkos::deep_copy(found, parts_->not_finite);
-  if (found != 0) parts_->overflow = true;
+  if (parts_->found_not_finite()) parts_->overflow = true;
 }
 
 void GradientScaler::note_overflow() {

@@ -48,10 +48,17 @@ TEST(ArrayFiles, ThatDoNotFitAreRefused) {
   EXPECT_TRUE(has_parts(other("f['u'] = code(4, 2, 4)"), {"good.h5", "other.h5", "/u", "[2, 3]", "[2, 4]"}));
   EXPECT_TRUE(
       has_parts(other("f['u'] = code(4, 2, 3).astype('f4')"), {"good.h5", "other.h5", "float32", "float64"}));
-  EXPECT_TRUE(has_parts(other("f['v'] = code(4, 2, 3)"), {"other.h5", "/u", "missing"}));
+  EXPECT_TRUE(has_parts(other("f['v'] = code(4, 2, 3)"), {"other.h5: /u is missing; / has v"}));
+  EXPECT_TRUE(has_parts(
+      refusal_of({write_arrays(folder / "deep.h5", "f['flow/v'] = code(4, 2, 3); f['mask'] = code(2, 3)")},
+                 one_array("/flow/deeper/u", {"time", "y", "x"})),
+      {"/flow/deeper/u is missing; /flow has v"}));
   EXPECT_TRUE(has_parts(other("f['u'] = code(4, 2)"), {"other.h5", "/u", "2 dimensions", "time y x"}));
   EXPECT_TRUE(has_parts(other("f['u'] = code(1, 2, 3)"), {"other.h5", "/u", "1 level", "needs 2"}));
   EXPECT_TRUE(has_parts(other("f['u'] = ['a', 'b']"), {"other.h5", "/u", "expected numbers"}));
+  EXPECT_TRUE(
+      has_parts(other("f['u'] = code(4, 2, 3).astype('c16')"), {"other.h5", "compound", "two arrays"}));
+  EXPECT_TRUE(has_parts(other("f['u'] = code(4, 2, 3).astype('g')"), {"float128", "floats of 8 to 64 bits"}));
   EXPECT_TRUE(has_parts(other("f.create_dataset('u', data=code(4, 2, 3), compression='lzf')"),
                         {"other.h5", "/u", "lzf", "not built in"}));
   EXPECT_TRUE(has_parts(other("f.create_dataset('u', (4, 2, 3), chunks=(1, 2, 3))"),

@@ -113,8 +113,9 @@ class ArrayChecks : DeckMistakes {
     const std::set<std::string> grid = grid_axes(of_first);
     if (grid.size() > max_grid_axes && !arrays_.points_are_samples) {
       fail(ErrorId::bad_value, {axes_key},
-           fmt::format("\"{}\" has {} axes of a grid ({}); networks support at most {}", printable(first),
-                       grid.size(), fmt::join(grid, ", "), max_grid_axes));
+           fmt::format("\"{}\" has {} axes of a grid ({}); networks support at most {}. Only axes with the "
+                       "names \"sample\", \"time\" and \"channel\" are others",
+                       printable(first), grid.size(), fmt::join(grid, ", "), max_grid_axes));
     }
     for (const std::string& array : all_) {
       const std::vector<std::string> axes = arrays_.axes_for(array);

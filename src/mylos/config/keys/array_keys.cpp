@@ -139,8 +139,10 @@ void fill_slice(Key& key) {
     for (const NamedValue& entry : *table) {
       const auto* text = std::get_if<std::string>(&entry.value.held);
       const auto slice = text == nullptr ? std::nullopt : slice_in(entry.name, *text);
-      if (!slice || !is_axis(entry.name))
-        return fmt::format("{} for '{}'", describe(entry.value), printable(entry.name));
+      if (!slice || !is_axis(entry.name)) {
+        return fmt::format("{} for '{}' (\"3:4\" is the part with index 3 alone)", describe(entry.value),
+                           printable(entry.name));
+      }
       std::erase_if(slices, [&](const AxisSlice& other) { return other.axis == entry.name; });
       if (slices.size() == max_axes * max_arrays)
         return fmt::format("a table of more than {}", slices.size());

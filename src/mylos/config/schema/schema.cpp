@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/numbers/nearest.hpp"
+#include "mylos/config/schema/key_names.hpp"
 #include "mylos/config/schema/sections.hpp"
 #include "mylos/config/schema/value_type.hpp"
 

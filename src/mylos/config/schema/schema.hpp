@@ -112,10 +112,6 @@ struct Schema {
 
 [[nodiscard]] const Schema& schema();
 
-/// Returns the path of the key that has this path, or this name in any section, or that other frameworks call
-/// so.
-[[nodiscard]] std::optional<std::string> key_called(std::string_view name);
-
 /// Explains why `path` is not a key: it is a section, is refused for a reason, is misspelt (names the nearest
 /// key), or is unknown (lists the available keys).
 [[nodiscard]] std::string explain_unknown_key(std::string_view path);

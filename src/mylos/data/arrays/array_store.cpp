@@ -33,9 +33,9 @@ class ArrayStore::State {
     open_all();
     set_shape();
     for (const OpenArray& array : files.open(0).arrays) {
-      std::vector<std::string> axes;
-      for (const SlicedAxis& axis : array.axes()) axes.push_back(axis.name);
-      reports.push_back({array.array().path(), std::move(axes), array.array().facts()});
+      reports.push_back({array.array().path(), {}, array.array().facts()});
+      reports.back().facts.type = array.conversion().type;
+      for (const SlicedAxis& axis : array.axes()) reports.back().axes.push_back(axis.name);
     }
     points_in_window = options.points_are_samples ? layout.extents.front().points() : 1;
     std::vector<SlabPlan> plans = plan_slabs(layout, options, files.open(0).arrays);

@@ -37,7 +37,7 @@ struct WindowPlace {
 struct ArrayReport {
   std::string path;
   std::vector<std::string> axes;  // in the file's order
-  hdf5::ArrayFacts facts;
+  hdf5::ArrayFacts facts;         // with the type as which the attributes let the numbers be read
 };
 
 class ArrayStore final : public SampleStore {

@@ -10,6 +10,10 @@
 namespace mylos {
 namespace {
 
+std::string on_grid(const SampleStore& store) {
+  return store.grid().empty() ? "" : fmt::format(" ({})", fmt::join(store.grid(), " x "));
+}
+
 bool may_lie_on(const SampleMeaning& trained, const std::vector<std::int64_t>& grid) {
   if (grid.empty() || grid == trained.grid || grid == trained.deck_grid) return true;
   return trained.grid.empty() && trained.deck_grid.size() != grid.size();
@@ -79,8 +83,8 @@ std::vector<std::string> match_columns(const SampleMeaning& trained, SampleStore
 void require_same_shape(const SampleStore& train, const SampleStore& other,
                         const std::vector<std::int64_t>& deck_grid) {
   if (train.features() != other.features()) {
-    fail_input(ErrorId::data_mismatch, "{}: has {} features per sample, {} has {}", other.path(),
-               other.features(), train.path(), train.features());
+    fail_input(ErrorId::data_mismatch, "{}: has {} features per sample{}, {} has {}{}", other.path(),
+               other.features(), on_grid(other), train.path(), train.features(), on_grid(train));
   }
   if (train.task() != other.task()) {
     fail_input(ErrorId::data_mismatch, "{}: holds {}, {} holds {}", other.path(),

@@ -33,9 +33,23 @@ bool ends_on_grid(const ModelOptions& model) {
   return true;  // no layer changes the kind of data
 }
 
+bool files_are_samples(const ArrayOptions& arrays) {
+  if (arrays.inputs.empty() || arrays.points_are_samples) return false;
+  const std::vector<std::string> axes = arrays.axes_for(arrays.inputs.front());
+  return std::ranges::none_of(
+      axes, [](const std::string& axis) { return axis == time_axis || axis == sample_axis; });
+}
+
 /// Returns the order of a run's training samples. Blocks of a store's own size may be large: fewer make up a
 /// window then.
 SamplerOptions sampling(const SampleStore& store, std::int64_t samples, const Options& options) {
+  if (options.data.batch > samples && files_are_samples(options.data.arrays)) {
+    fail_input(
+        ErrorId::too_little_data,
+        "data.batch = {} is more than the {} training samples: data.arrays.axes has neither \"time\" nor "
+        "\"sample\", so that each file is one sample; other names are axes of the grid",
+        options.data.batch, samples);
+  }
   SamplerOptions order{.samples = samples,
                        .batch = options.data.batch,
                        .seed = options.run.seed,

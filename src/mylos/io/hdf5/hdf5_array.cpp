@@ -234,6 +234,10 @@ void Array::State::check_storage(const std::string& where) {
 
 void Array::State::open() {
   const std::string where = fmt::format("{}: array {}", file.path(), path);
+  if (!file.exists(path)) {
+    fail_input(ErrorId::missing_dataset, "{}: {} is missing; {}", file.path(), path,
+               contents_around(file, path));
+  }
   // HDF5 follows no links here: open_object() has checked the path.
   { const Handle object = open_object(*file.state_, path); }
   const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
@@ -246,8 +250,11 @@ void Array::State::open() {
   const Handle type(H5Dget_type(id), H5Tclose);
   const auto stored = type.ok() ? number_type(type.id()) : std::nullopt;
   if (!stored)
-    fail_input(ErrorId::bad_dataset, "{} holds {}, expected numbers", where,
-               type.ok() ? type_text(type.id()) : "nothing readable");
+    fail_input(ErrorId::bad_dataset, "{} holds {}, expected numbers: integers or floats of 8 to 64 bits{}",
+               where, type.ok() ? type_text(type.id()) : "nothing readable",
+               type.ok() && H5Tget_class(type.id()) == H5T_COMPOUND
+                   ? "; write the parts of complex numbers as two arrays"
+                   : "");
   facts.type = *stored;
   facts.big_endian = H5Tget_size(type.id()) > 1 && H5Tget_order(type.id()) == H5T_ORDER_BE;
   read_dims(where);

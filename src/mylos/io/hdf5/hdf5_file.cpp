@@ -1,3 +1,4 @@
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/regular_file.hpp"
+#include "mylos/base/errors/text.hpp"
 #include "mylos/io/hdf5/hdf5_library.hpp"
 #include "mylos/io/hdf5/hdf5_versions.hpp"
 
@@ -293,6 +295,22 @@ std::vector<Child> File::children(const std::string& path) const {
     fail_to_read(fmt::format("{}: group {} cannot be listed", this->path(), path));
   }
   return result;
+}
+
+std::string contents_around(const File& file, const std::string& missing) {
+  std::string group = missing;
+  do {
+    const std::size_t end = group.rfind('/');
+    group = end == 0 || end == std::string::npos ? "/" : group.substr(0, end);
+  } while (group != "/" && !file.exists(group));
+  constexpr std::size_t most = 12;
+  std::vector<std::string> names;
+  for (const Child& child : file.children(group)) names.push_back(printable(child.name));
+  if (names.empty()) return group + " has nothing";
+  const std::size_t more = names.size() > most ? names.size() - most : 0;
+  names.resize(names.size() - more);
+  return fmt::format("{} has {}{}", group, fmt::join(names, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 }  // namespace mylos::hdf5

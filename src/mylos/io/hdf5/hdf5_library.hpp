@@ -81,6 +81,10 @@ struct StoredFilter {
 /// Opens the group or dataset at `path` after checking that its path consists of hard links only.
 [[nodiscard]] Handle open_object(const File::State& file, const std::string& path);
 
+/// Returns a text that lists what is where `missing` would be: in its group, or the nearest above that
+/// exists.
+[[nodiscard]] std::string contents_around(const File& file, const std::string& missing);
+
 struct File::State {
   std::string path;
   hid_t id = -1;
