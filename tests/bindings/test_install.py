@@ -35,7 +35,9 @@ def write(folder, name, text):
 
 
 def copy(source, folder):
-    (folder / source).write_bytes((HERE / source).read_bytes())
+    """The source, and what it includes."""
+    for name in (source, "support.h" if source.endswith(".c") else "require.inc"):
+        (folder / name).write_bytes((HERE / name).read_bytes())
 
 
 def main(mylos, build, _source, _cxx, cmake):

@@ -67,9 +67,11 @@ std::string cell_text(std::string_view cell) {
 std::string joined(const std::vector<std::string_view>& words) {
   constexpr std::size_t max_bytes = 200;
   std::string text;
+  const char* comma = "";
   for (const std::string_view word : words) {
     const char* quote = word.find(',') == std::string_view::npos ? "" : "\"";
-    text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", quote, word, quote);
+    text += fmt::format("{}{}{}{}", comma, quote, word, quote);
+    comma = ", ";
   }
   return printable(text, max_bytes);
 }
