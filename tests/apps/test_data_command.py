@@ -153,7 +153,7 @@ def check_first_mistakes(command):
     assert re.search(r"^ +/u +input, target +time 12, y 8, x 6 +bfloat16 +contiguous ", command.must("data", "small.toml").stdout, re.M)
     command.must_refuse(["data", "small.toml", "data.test=smaller.h5"], "data-mismatch", "smaller.h5: has 64 features", "(8 x 4 x 2)", "(8 x 6 x 2)")
     (command.folder / "small.toml").write_text(lines.replace("time y x", "t y x").replace("history = 2\n", ""), encoding="utf-8")
-    command.must_refuse(["data", "small.toml"], "too-little-data", 'neither "time" nor "sample"', "each file is one sample")
+    command.must_refuse(["data", "small.toml", "data.validation=0"], "too-little-data", 'neither "time" nor "sample"', "each file is one sample")
     (command.folder / "small.toml").write_text(lines.replace('["/u"]', '["/w"]'), encoding="utf-8")
     command.must_refuse(["data", "small.toml"], "missing-dataset", "small.h5: /w is missing; / has u")
 

@@ -221,18 +221,10 @@ void print_table(const Output& output, const RolloutResult& result, bool has_tru
 
 /// Returns the mean error of the steps that have a truth, which may end before the rollout.
 std::string describe_error(const RolloutResult& result) {
-  std::int64_t compared = 0;
-  double sum = 0;
-  for (std::int64_t step = 1; step <= result.steps; ++step) {
-    const MemberStep mean = result.mean(step);
-    if (std::isnan(mean.truth_energy)) continue;
-    ++compared;
-    sum += mean.network.nrmse;
-  }
-  if (compared == 0) return "nRMSE: none, because the truth has no level after the beginning";
+  const std::int64_t compared = result.compared_steps();
   const std::string steps =
       compared == result.steps ? "the steps" : fmt::format("the {} steps that have a truth", compared);
-  return fmt::format("nRMSE, mean over {}: {:.6g}", steps, sum / static_cast<double>(compared));
+  return fmt::format("nRMSE, mean over {}: {:.6g}", steps, result.mean_nrmse());
 }
 
 /// Returns "3 of 8 members are not finite, the first (sample 2 from level 0) from step 57 on"; "" if all are.

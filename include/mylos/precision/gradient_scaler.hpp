@@ -52,18 +52,30 @@ class GradientScaler {
   /// remembers whether one is not finite, before or after. Only this rank takes part. Waits for the result.
   void unscale_and_check(const Tensor& gradients);
   /// Does the same, but writes the quotients to `unscaled`, rounded to its type, and leaves the gradients as
-  /// they are: small gradients in half have more digits as floats. Both have the same number of elements, and
-  /// are the same memory or do not overlap. Throws Error (bad_input) if the numbers of elements differ.
+  /// they are: small gradients in half have more digits as floats. Both have the same number of elements, in
+  /// the same order of memory; they do not overlap, or are the same memory of types of one size. Throws Error
+  /// (bad_input) if the numbers of elements differ.
   void unscale_and_check(const ConstTensor& gradients, const Tensor& unscaled);
   /// Does the same for a contiguous Kokkos view of float, half or bfloat16 in device memory, of any rank.
   /// Throws Error (bad_input) for a view with gaps.
   template <class View>
   requires Kokkos::is_view_v<View>
   void unscale_and_check(const View& gradients) { unscale_and_check(tensor_of<Tensor>(gradients)); }
-  /// Does the same for two views, whose elements may have different types.
+  /// Does the same for two views, whose elements may have different types. Views of two and more dimensions
+  /// have the same number of them, the same layout, and the same extents (else Error, bad_input).
   template <class View, class Unscaled>
   requires Kokkos::is_view_v<View> && Kokkos::is_view_v<Unscaled>
   void unscale_and_check(const View& gradients, const Unscaled& unscaled) {
+    if constexpr (View::rank() > 1 && Unscaled::rank() > 1) {
+      static_assert(View::rank() == Unscaled::rank() &&
+                        std::is_same_v<typename View::array_layout, typename Unscaled::array_layout>,
+                    "quotients lie in the order of the gradients");
+      for (std::size_t i = 0; i < View::rank(); ++i) {
+        if (gradients.extent(i) != unscaled.extent(i))
+          fail_input(ErrorId::bad_call, "unscale_and_check: extent {} is {} of one view and {} of the other",
+                     i, gradients.extent(i), unscaled.extent(i));
+      }
+    }
     unscale_and_check(tensor_of<ConstTensor>(gradients), tensor_of<Tensor>(unscaled));
   }
   /// Notes an overflow that the program found itself.

@@ -25,15 +25,21 @@ std::int64_t bytes_of(const hdf5::Dataset& dataset) {
   return dataset.size() * element_bytes(*dataset.type());
 }
 
-/// On one line: names in a list; of a longer text, such as the plan's list, only its size.
+/// On one line: names in a list; of a document, such as the plan or the deck, only its size.
 std::string one_line(const std::string& text) {
-  constexpr std::size_t longest = 200;
-  if (text.size() > longest)
+  constexpr std::size_t longest = 400;
+  if (text.starts_with('{') || text.starts_with('['))
     return fmt::format("text of {}", format_bytes(static_cast<std::int64_t>(text.size())));
   std::istringstream lines(text);
   std::string result;
-  for (std::string line; std::getline(lines, line);) result += (result.empty() ? "" : ", ") + line;
-  return result;
+  std::int64_t more = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (more > 0 || result.size() + line.size() > longest)
+      ++more;
+    else
+      result += (result.empty() ? "" : ", ") + line;
+  }
+  return more == 0 ? result : fmt::format("{} and {} more", result, more);
 }
 
 std::string scalar_text(const hdf5::Dataset& dataset) {

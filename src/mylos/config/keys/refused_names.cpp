@@ -30,7 +30,24 @@ std::vector<RefusedName> refused_names_of_other_frameworks() {
        "multiplied faster where the processor can, and has TF32's range"},
       {{"fp8", "fp8_recipe", "fp8_margin", "nvfp4", "mxfp8"},
        "there are no types of 8 bits or fewer; 'precision.compute' = \"bf16\" and 'precision.masters' = "
-       "\"none\" save memory"}};
+       "\"none\" save memory"},
+      {{"gradient_accumulation_steps", "accumulate_grad_batches", "accum_steps"},
+       "the number of micro-batches follows from 'data.batch', the number of ranks, and the samples of a "
+       "micro-batch, 'data.micro_batch'; set that"},
+      {{"initial_scale_power"}, "'precision.scaler.initial_scale' is the scale itself, 2 to this power"},
+      {{"prescale_gradients", "gradient_predivide_factor"},
+       "the sum over ranks is divided once, in float, where no range can be lost; there is nothing to set"},
+      {{"check_grad_overflow", "check_for_nan_in_loss_and_grad"},
+       "steps whose gradients are not finite are skipped in every type; there is nothing to set"},
+      {{"immediate_grad_update"},
+       "gradients are reduced in buckets while the backward pass continues, and one update follows; "
+       "'communication.bucket' is the size of a bucket"},
+      {{"apply_query_key_layer_scaling"},
+       "the scores of attention are floats, which do not overflow; there is nothing to set"},
+      {{"fp32_residual_connection"},
+       "the sum of a residual block is formed in float and rounded to its layer's type; 'precision.rules' "
+       "computes layers in float"},
+      {{"fp16_lm_cross_entropy"}, "the loss is always computed in float; there is nothing to set"}};
   std::vector<RefusedName> result;
   for (const auto& [names, reason] : table) {
     for (const std::string& name : names) result.push_back({name, reason});

@@ -175,10 +175,13 @@ const Section* Schema::find_section(std::string_view name) const {
 
 std::optional<std::string> key_called(std::string_view name) {
   if (schema().find_key(name) != nullptr) return std::string(name);
+  std::vector<const Key*> found;
   for (const Key& key : schema().keys) {
-    if (key.name == name) return key.path();
+    if (key.name == name && key.section == "run") return key.path();
+    if (key.name == name) found.push_back(&key);
   }
-  return key_of_other_name(name);
+  if (found.size() == 1) return found.front()->path();
+  return found.empty() ? key_of_other_name(name) : std::nullopt;
 }
 
 std::string explain_unknown_key(std::string_view path) {

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <limits>
@@ -30,7 +31,8 @@ struct Roles {
 bool is_missing(std::string_view cell) {
   std::string word(cell);
   for (char& c : word) c = 'A' <= c && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return word.empty() || word == "nan" || word == "na" || word == "n/a" || word == "null";
+  constexpr std::string_view words[] = {"", "nan", "-nan", "+nan", "na", "n/a", "#n/a", "null", "none"};
+  return std::find(std::begin(words), std::end(words), word) != std::end(words);
 }
 
 /// Parses the numbers of a line; messages name line and column.
@@ -84,7 +86,7 @@ class RowParser {
     if (number.kind != CsvNumber::Kind::finite) {
       const bool is_number = number.kind == CsvNumber::Kind::not_finite;
       refuse(is_number ? ErrorId::not_finite : ErrorId::bad_row, lines, column,
-             "expected a finite number" + advice_on(cells_[column], is_number));
+             "expected a finite number" + advice_on(column, is_number));
     }
     if (number.rounded_integer && rounded_integers_++ == 0) {
       first_rounded_ = fmt::format("line {}, {} is {:.0f} for {}", lines.number(), table_.column_text(column),
@@ -94,10 +96,13 @@ class RowParser {
   }
 
   /// What helps when a cell has no number.
-  [[nodiscard]] std::string advice_on(std::string_view cell, bool is_number) const {
+  [[nodiscard]] std::string advice_on(std::size_t column, bool is_number) const {
+    const std::string_view cell = cells_[column];
     if (is_missing(cell)) return "; --on-missing skip leaves out the rows with a missing one";
     if (cell.find(',') != std::string_view::npos) return " with a decimal point";
-    if (is_number || !job_.inputs.empty()) return {};
+    const auto& inputs = roles_.inputs;
+    const bool is_input = std::find(inputs.begin(), inputs.end(), column) != inputs.end();
+    if (is_number || !is_input || !job_.inputs.empty()) return {};
     return "; --inputs uses only the columns that it names";
   }
 

@@ -9,8 +9,8 @@
 // all of them if neither targets nor label are given, for predictions. With --inputs only the named ones are;
 // the cells of all others are not read, and may be text.
 //
-// A cell is missing if it is empty, NaN, NA, N/A or null, in any letter case. Rows with one are refused, or
-// left out.
+// A cell is missing if it is empty, NaN, NA, N/A, #N/A, none or null, in any letter case. Rows with one are
+// refused, or left out. Blank lines are skipped.
 //
 // Numbers are rounded to the nearest float32: to 0 if they are nearer to 0 than any other float32 (1e-400);
 // numbers beyond the largest are refused.

@@ -239,10 +239,19 @@ MemberStep RolloutResult::mean(std::int64_t step) const {
   return {errors(network), errors(persistence), energy.value(), truth_energy.value()};
 }
 
+std::int64_t RolloutResult::compared_steps() const {
+  std::int64_t count = 0;
+  for (std::int64_t step = 1; step <= steps; ++step) count += std::isnan(mean(step).truth_energy) ? 0 : 1;
+  return count;
+}
+
 double RolloutResult::mean_nrmse() const {
   double sum = 0;
-  for (std::int64_t step = 1; step <= steps; ++step) sum += mean(step).network.nrmse;
-  return sum / static_cast<double>(steps);
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    const MemberStep of_members = mean(step);
+    if (!std::isnan(of_members.truth_energy)) sum += of_members.network.nrmse;
+  }
+  return sum / static_cast<double>(compared_steps());
 }
 
 RolloutResult roll_out(RowInference& network, RankGroup& ranks, const Trajectories& data,

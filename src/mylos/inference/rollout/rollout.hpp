@@ -44,8 +44,10 @@ struct RolloutResult {
   [[nodiscard]] std::int64_t first_not_finite(std::int64_t member) const;
   /// Returns the means over the members after this step. Members without truth are left out of what needs it.
   [[nodiscard]] MemberStep mean(std::int64_t step) const;
-  /// Returns the mean over all steps of mean(step).network.nrmse: the metric of `rolloutN`. NaN if a member
-  /// has no such number in a step.
+  /// Returns the number of steps that have a truth, which may end before the rollout.
+  [[nodiscard]] std::int64_t compared_steps() const;
+  /// Returns the mean over these steps of mean(step).network.nrmse: the metric of `rolloutN`. NaN if a step
+  /// has no such number.
   [[nodiscard]] double mean_nrmse() const;
 };
 

@@ -297,12 +297,24 @@ std::vector<Child> File::children(const std::string& path) const {
   return result;
 }
 
+namespace {
+
+/// The path without its last part; "/" of what lies there.
+std::string group_of(const std::string& path) {
+  const std::size_t end = path.rfind('/');
+  return end == 0 || end == std::string::npos ? "/" : path.substr(0, end);
+}
+
+}  // namespace
+
 std::string contents_around(const File& file, const std::string& missing) {
-  std::string group = missing;
-  do {
-    const std::size_t end = group.rfind('/');
-    group = end == 0 || end == std::string::npos ? "/" : group.substr(0, end);
-  } while (group != "/" && !file.exists(group));
+  std::string group = group_of(missing);
+  while (group != "/" && !file.exists(group)) group = group_of(group);
+  if (group != "/") {
+    const std::string name = group.substr(group.rfind('/') + 1);
+    for (const Child& child : file.children(group_of(group)))
+      if (child.name == name && child.kind != ObjectKind::group) return group + " is not a group";
+  }
   constexpr std::size_t most = 12;
   std::vector<std::string> names;
   for (const Child& child : file.children(group)) names.push_back(printable(child.name));
