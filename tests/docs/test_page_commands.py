@@ -153,8 +153,8 @@ def rollout_training(shop):
             file["forcing"] = file["u"][:] * 0
         shop.copy(f"fields/{number}.h5", f"run0{number}/fields.h5")
     shop.write("deck.toml", "\n".join(lines).replace("normalize", "batch = 4\nnormalize") +
-               '\n[run]\nname = "rolled"\nsteps = 4\npeak_flops = 1e12\n[model]\ntype = "unet"\nfields = 2\nchannels = [8, 16]\nnorm = "groupnorm"\n'
-               'loss = "mse"\n')
+               '\n[run]\nname = "rolled"\nsteps = 4\npeak_flops = 1e12\n[model]\ntype = "unet"\nfields = 2\nchannels = [8, 16]\n'
+               'norm = "groupnorm"\nloss = "mse"\n')
 
 
 def scaling(shop):
@@ -239,7 +239,8 @@ def run_page(page, mylos, source, folder):
         result = subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=folder, env=variables, capture_output=True, text=True,
                                 check=False)
         expected = 85 if "--stop-after" in line else 0
-        assert result.returncode == expected, f"docs/{page}.md:{number}: {line}\ncode {result.returncode}\n{result.stdout[-2000:]}\n{result.stderr}"
+        said = f"{result.stdout[-2000:]}\n{result.stderr}"
+        assert result.returncode == expected, f"docs/{page}.md:{number}: {line}\ncode {result.returncode}\n{said}"
         ran += 1
     assert ran > 0, f"docs/{page}.md: no line was run"
     return ran

@@ -146,7 +146,7 @@ void add_prepare(CLI::App& app, PrepareArguments& arguments, Command& command) {
          [&](const std::string& action) {
            arguments.csv.on_missing = action == "skip" ? OnMissing::skip : OnMissing::fail;
          },
-         "When a cell is missing (empty, NaN, NA, N/A, null): fail, or skip its row")
+         "When a cell is missing (empty, NaN, NA, N/A, #N/A, none, null): fail, or skip its row")
       ->check(CLI::IsMember({"fail", "skip"}))
       ->default_str("fail");
   csv->add_option("--out", arguments.csv.out, "Dataset file to write")->required();

@@ -11,9 +11,8 @@ std::vector<RefusedName> refused_names_of_other_frameworks() {
   const std::vector<Names> table{
       {{"backward", "backward_type", "backward_dtype", "backward_precision"},
        "a layer's backward pass computes in the type of its forward pass, because it reads the 16-bit "
-       "weights "
-       "and activations of that pass: as floats they would have no more digits. Sums of GEMMs and reductions "
-       "are float in both passes. 'precision.rules' computes layers in float in both, and "
+       "weights and activations of that pass: as floats they would have no more digits. Sums of GEMMs and "
+       "reductions are float in both passes. 'precision.rules' computes layers in float in both, and "
        "'precision.gradient' = \"fp32\" stores and sums gradients as floats"},
       {{"keep_batchnorm_fp32", "batchnorm_fp32", "norm_fp32", "fp32_layernorm", "softmax_fp32",
         "attention_softmax_in_fp32", "loss_fp32"},
