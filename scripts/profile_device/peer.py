@@ -1,64 +1,64 @@
-"""PyTorch's step compared with ours: interleaved rates, its kernels by time, and its attention implementation."""
+"""PyTorch's step compared with ours: interleaved rates, ours in half too, its kernels by time, and its attention."""
 
+import operator
 import re
 import statistics
-import subprocess
 
-from gpu_check.report import Failure, Skipped
+from gpu_check.report import Skipped
 
 from . import steps as our_steps
 from . import trace
+from .pytorch import PyTorch, require_device
 
 ROUNDS = 2
+COUNT = 24  # steps in a turn
 STEPS = 8
-
-
-class PyTorch:
-    """One process of perf/pytorch_device.py, which compiles its step once."""
-
-    def __init__(self, subject):
-        shape = [str(subject.model[key]) for key in ("layers", "heads", "width", "context", "vocabulary")]
-        self.process = subprocess.Popen([subject.python, str(subject.peers() / "pytorch_device.py"), *shape], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-    def answer(self, line):
-        print(line, file=self.process.stdin, flush=True)
-        answer = self.process.stdout.readline()
-        if not answer:
-            self.process.kill()
-            raise Failure(f"pytorch_device.py ended: {self.process.communicate()[1][-800:]}")
-        return float(answer)
-
-    def close(self):
-        self.process.kill()
-        self.process.communicate()
 
 
 def run(subject, report):
     report.check("PyTorch's step", lambda: compare(subject, report))
 
 
+def interleaved(subject, report, peer):
+    """Tokens/s of each round by name, each side with the faster of the micro-batches for it."""
+    sides = {"Mylos": lambda samples: of_ours(subject, samples, "bf16"),
+             "Mylos in half": lambda samples: of_ours(subject, samples, "fp16"),
+             "PyTorch": lambda samples: peer.answer(f"steps {samples} {COUNT}")}
+    best = {}
+    for name in "Mylos", "PyTorch":
+        found = {samples: sides[name](samples) for samples in (subject.samples, 2 * subject.samples)}
+        for samples, rate in found.items():
+            report.speed(f"{name}, {samples} samples at a time", rate, "tokens/s")
+        best[name] = max(found, key=found.get)
+    best["Mylos in half"] = best["Mylos"]
+    rates = {name: [] for name in sides}
+    for turn in range(ROUNDS):
+        for name in list(sides)[:: 1 if turn % 2 == 0 else -1]:
+            rates[name].append(sides[name](best[name]))
+    for name, found in rates.items():
+        report.speed(f"{name}, {best[name]} samples, in the same rounds", statistics.median(found), "tokens/s")
+    return rates
+
+
+def of_ours(subject, samples, compute):
+    return subject.tokens_per_s(subject.train("beside", COUNT, "kernels.gemm=measure", f"precision.compute={compute}",
+                                              samples=samples))
+
+
 def compare(subject, report):
     if subject.installation.on_host:
         raise Skipped("perf/gpt_vs_pytorch.py compares hosts")
-    if subprocess.run([subject.python, "-c", "import torch; assert torch.cuda.is_available()"], check=False,
-                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
-        raise Skipped(f"{subject.python} has no PyTorch that sees a device (--python)")
-    peer = PyTorch(subject)
-    try:
+    require_device(subject.python)
+    path = subject.results / "pytorch-step.tsv"
+    shape = (str(subject.model[key]) for key in ("layers", "heads", "width", "context", "vocabulary"))
+    with PyTorch(subject, "pytorch_device.py", *shape) as peer:
         report.speed("a product of 8192 in bf16", peer.answer("product"), "TFLOP/s")
-        ours, theirs = [], []
-        for _ in range(ROUNDS):
-            theirs.append(peer.answer(f"steps {subject.samples} 24"))
-            ours.append(subject.tokens_per_s(subject.train("beside", 24, "kernels.gemm=measure")))
-        report.speed("PyTorch, compiled", statistics.median(theirs), "tokens/s")
-        report.speed("Mylos in the same rounds, kernels.gemm = measure", statistics.median(ours), "tokens/s")
+        rates = interleaved(subject, report, peer)
+        ours, half, theirs = (rates[name] for name in ("Mylos", "Mylos in half", "PyTorch"))
         ratio = statistics.median(our / their for our, their in zip(ours, theirs))
         report.speed("Mylos / PyTorch", ratio, "times")
-        path = subject.results / "pytorch-step.tsv"
+        report.speed("Mylos in half / in bfloat16", statistics.median(map(operator.truediv, half, ours)), "times")
         elapsed = peer.answer(f"profile {subject.samples} {STEPS} {path}")
-    finally:
-        peer.close()
     kernels = trace.read(path)
     attention = {name for kernel in kernels if re.search(r"flash|fmha|sdpa|attention", name := kernel.name, re.IGNORECASE)}
     report.record("its attention", "PASS", 0, "\n".join(sorted(name[:150] for name in attention)) or "no such kernel")
