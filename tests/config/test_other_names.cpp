@@ -41,6 +41,21 @@ TEST(UnknownKey, OfOtherFrameworksThatIsRefusedSaysWhyAndWhatToSet) {
                   "'precision.rules'", "'precision.gradient' = \"fp32\""}));
   EXPECT_TRUE(test::says(message_of("precision.Keep-Batchnorm-FP32 = true"), ErrorId::unknown_key,
                          {"'precision.Keep-Batchnorm-FP32': norms", "always computed in float"}));
+  const std::vector<std::pair<std::string, std::string>> meant{
+      {"run.gradient_accumulation_steps", "'data.micro_batch'"},
+      {"optimizer.accumulate_grad_batches", "'data.micro_batch'"},
+      {"precision.scaler.initial_scale_power", "'precision.scaler.initial_scale'"},
+      {"communication.gradient_predivide_factor", "in float"},
+      {"precision.check_for_nan_in_loss_and_grad", "are skipped"},
+      {"optimizer.immediate_grad_update", "'communication.bucket'"},
+      {"model.apply_query_key_layer_scaling", "floats"},
+      {"model.fp32_residual_connection", "'precision.rules'"},
+      {"precision.fp16_lm_cross_entropy", "in float"}};
+  for (const auto& [given, ours] : meant) {
+    const std::string message = message_of(given + " = 1");
+    EXPECT_TRUE(test::says(message, ErrorId::unknown_key, {"deck.toml:1:", "'" + given + "': ", ours}));
+    EXPECT_EQ(message.find("did you mean"), std::string::npos) << message;
+  }
 }
 
 TEST(RefusedNames, AreNoKeysAndHaveNoCounterpart) {

@@ -210,6 +210,12 @@ TEST_F(ArrayDataTest, PredictionNeedsNoTargets) {
   EXPECT_EQ(pass->next()->samples, data->samples(DataPart::train));
 }
 
+TEST_F(ArrayDataTest, AnArrayInPlaceOfAGroupIsNamed) {
+  options.data.arrays.inputs = {"/v/east"};
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::missing_dataset, {"/v/east", "/v is not a group"},
+                            [&] { static_cast<void>(open()); }));
+}
+
 TEST_F(ArrayDataTest, AnotherGridInTheDeckIsRefused) {
   options.data.shape = {rows, columns, channels};
   static_cast<void>(open());

@@ -127,6 +127,17 @@ TEST(GradientScaler, WritesQuotientsOfAnotherTypeBesideTheGradients) {
                             [&] { scaler.unscale_and_check(halves, three); }));
 }
 
+TEST(GradientScaler, RefusesQuotientsWhoseRowsAreOfAnotherLength) {
+  GradientScaler scaler;
+  const Kokkos::View<half**, Kokkos::LayoutRight, Device> gradients("gradients", 2, 6);
+  const Kokkos::View<float**, Kokkos::LayoutRight, Device> other("other", 3, 4);
+  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"extent 0 is 2", "3 of the other"},
+                            [&] { scaler.unscale_and_check(gradients, other); }));
+  const Kokkos::View<float**, Kokkos::LayoutRight, Device> same("same", 2, 6);
+  scaler.unscale_and_check(gradients, same);
+  EXPECT_TRUE(scaler.update());
+}
+
 /// torch.amp.GradScaler's rule, as its documentation states it: an overflow multiplies the scale by the
 /// backoff factor, and growth_interval steps in a row without one multiply it by the growth factor.
 struct TorchScale {

@@ -1,6 +1,8 @@
 """How the command's build for AMD devices uses HIP, hipBLASLt and RCCL, on a machine without a device: as ../check.py for CUDA.
 
-usage: check.py MYLOS FOLDER_OF_STAND_INS LIST_OF_KERNELS REPOSITORY [--launches]
+usage: check.py MYLOS FOLDER_OF_STAND_INS LIST_OF_KERNELS REPOSITORY ARCHITECTURE [--launches]
+
+ARCHITECTURE: that of the build, as gfx90a.
 
 The command runs by scripts/in-hip-toolchain, with the libraries that it was built with."""
 import pathlib
@@ -27,17 +29,22 @@ CASES = [
     Case("MLP of Fashion-MNIST, RCCL", "fashion_mlp", BY_NCCL, 60, 12, ranks=2, steps=device_use.MORE_STEPS),
 ]
 
-# Machines on which the build does not run: variables of the stand-in, and what the command says.
-REFUSED = [
-    ({"MYLOS_DEVICE_USE_NONE": "1"}, ["needs an AMD device", "no ROCm-capable device is detected", "ROCR_VISIBLE_DEVICES"]),
-    ({"MYLOS_DEVICE_USE_ARCHITECTURE": "gfx942:sramecc+:xnack-"}, ["architecture gfx942", "needs gfx90a", "-DMylos_HIP_ARCH"]),
-]
 
 
-def refusals(bench):
+def refused_on(architecture):
+    """Machines on which the build does not run: variables of the stand-in, and what the command says."""
+    other = "gfx942" if architecture == "gfx90a" else "gfx90a"
+    return [
+        ({"MYLOS_DEVICE_USE_NONE": "1"}, ["needs an AMD device", "no ROCm-capable device is detected", "ROCR_VISIBLE_DEVICES"]),
+        ({"MYLOS_DEVICE_USE_ARCHITECTURE": f"{other}:sramecc+:xnack-"},
+         [f"architecture {other}", f"needs {architecture}", "-DMylos_HIP_ARCH"]),
+    ]
+
+
+def refusals(bench, architecture):
     """What is wrong with the refusals."""
     wrong = []
-    for variables, texts in REFUSED:
+    for variables, texts in refused_on(architecture):
         run = subprocess.run([*bench.enter, bench.mylos, "train", "deck.toml"], cwd=bench.folder, text=True, capture_output=True,
                              env=dict(bench.environment, **variables), timeout=600, check=False)
         said = run.stdout + run.stderr
@@ -60,11 +67,13 @@ def sharing(bench):
 
 def main():
     mylos, stand_ins, needs, repository = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
+    architecture = sys.argv[5]
     with tempfile.TemporaryDirectory() as folder:
         bench = device_use.Bench(mylos, stand_ins / "libmylos_hip_use.so", needs, repository, pathlib.Path(folder),
                                  enter=[repository / "scripts/in-hip-toolchain"], mpirun="mpirun.openmpi")
+        bench.environment["MYLOS_DEVICE_USE_ARCHITECTURE"] = f"{architecture}:sramecc+:xnack-"
         failed = device_use.failed_cases(bench, CASES, "--launches" in sys.argv)
-        return 1 if failed + refusals(bench) + sharing(bench) else 0
+        return 1 if failed + refusals(bench, architecture) + sharing(bench) else 0
 
 
 if __name__ == "__main__":
