@@ -1,5 +1,6 @@
 """Our step: its rate, and its kernels by time."""
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -42,39 +43,47 @@ def cupti_folders():
 
 
 def kernels(subject, report):
-    installation = subject.installation
+    steps = 6 if subject.is_small else STEPS
+    path = subject.results / "our-step.tsv"
+    with tracing(subject.installation, path):
+        subject.train("traced", steps)
+    return show(subject, report, path, steps, "ours")
+
+
+@contextlib.contextmanager
+def tracing(installation, path):
+    """Runs in this context write their kernels to `path`."""
     library = installation.folder / "libmylos_kernel_trace.so"
     if installation.on_host:
         raise Skipped("a host has no device's kernels")
     if not library.exists():
         raise Skipped(f"{library.name} is not there: it is built where CUPTI is (target device_benchmarks)")
-    path = subject.results / "our-step.tsv"
     environment = installation.environment
     folders = [*cupti_folders(), *filter(None, [environment.get("LD_LIBRARY_PATH")])]
     installation.environment = environment | {
         "CUDA_INJECTION64_PATH": str(library.resolve()), "MYLOS_KERNEL_TRACE": str(path),
         "LD_LIBRARY_PATH": ":".join(folders)}
     try:
-        steps = 6 if subject.is_small else STEPS
-        subject.train("traced", steps)
+        yield
     finally:
         installation.environment = environment
+
+
+def show(subject, report, path, steps, whose, shown=SHOWN):
+    """Reports the kernels that take most of a step, of `steps` steps that `path` has, and removes the file."""
     if not path.exists():
         raise Failure(f"no trace was written:\n{subject.training.output[-2000:]}")
-    return show(report, path, steps, min(COUNTED, steps - 3), "ours")
-
-
-def show(report, path, steps, counted, whose):
+    counted = min(COUNTED, steps - 3)
     found, elapsed = trace.last_steps(trace.read(path), steps, counted)
     if not found:
         raise Failure(f"{path}: no kernel that each of {steps} steps has once")
     trace.write_table(path.with_suffix(".by-kernel.tsv"), found, counted)
     os.remove(path)  # tens of MB
     rows = trace.table(found, counted)
-    for milliseconds, launches, name in rows[:SHOWN]:
+    for milliseconds, launches, name in rows[:shown]:
         report.speed(f"{whose}: {name} ({launches:g} launches)", milliseconds, "ms/step")
-    rest = sum(row[0] for row in rows[SHOWN:])
-    report.speed(f"{whose}: {max(0, len(rows) - SHOWN)} other kernels", rest, "ms/step")
+    rest = sum(row[0] for row in rows[shown:])
+    report.speed(f"{whose}: {max(0, len(rows) - shown)} other kernels", rest, "ms/step")
     step = elapsed * 1e-6 / counted
     idle = step - trace.busy(found) * 1e-6 / counted
     report.speed(f"{whose}: a step under the trace", step, "ms/step")

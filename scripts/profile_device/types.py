@@ -1,4 +1,4 @@
-"""Steps of decks of every kind in three types, to show the gain of 16 bits."""
+"""Steps of decks of every kind in three types, to show the gain of 16 bits, and what takes their time in bfloat16."""
 
 import gzip
 import random
@@ -6,6 +6,8 @@ import statistics
 
 from gpu_check.budget import OutOfTime
 from gpu_check.report import Failure
+
+from . import steps as our_steps
 
 TYPES = ("fp32", "bf16", "fp16")
 IMAGES, SIDE = 4096, 28
@@ -19,6 +21,7 @@ def run(subject, report):
         if deck.startswith("fashion") and images is None:
             images = random_images(subject)
         report.check(f"{deck} in three types", lambda: rates(subject, report, deck, images))
+        report.check(f"{deck} in bf16, kernel by kernel", lambda: kernels(subject, report, deck, images))
 
 
 def random_images(subject):
@@ -40,18 +43,29 @@ def random_images(subject):
     return path
 
 
+def train(subject, name, deck, compute, images, steps):
+    """Trains and returns the run's folder."""
+    data = [f"data.train={images}", f"data.test={images}"] if deck.startswith("fashion") else []
+    return subject.training.run(deck, f"{name}-{deck}-{compute}", f"precision.compute={compute}", f"run.steps={steps}", *data,
+                                "run.log_every=4", "run.evaluate_every=1000000", "checkpoint.every=1000000")
+
+
 def rates(subject, report, deck, images):
     steps = 8 if subject.is_small else 60
-    data = [f"data.train={images}", f"data.test={images}"] if deck.startswith("fashion") else []
     if subject.installation.budget.left() < 5:
         raise OutOfTime("less than 5 s left")
     found = {}
     for compute in TYPES:
-        run_folder = subject.training.run(deck, f"types-{deck}-{compute}", f"precision.compute={compute}", f"run.steps={steps}",
-                                          *data, "run.log_every=4", "run.evaluate_every=1000000", "checkpoint.every=1000000")
-        rows = subject.training.history(run_folder)
+        rows = subject.training.history(train(subject, "types", deck, compute, images, steps))
         found[compute] = statistics.median(float(row["samples_per_s"]) for row in rows[len(rows) // 2:])
         report.speed(f"{deck}, {compute}", found[compute], "samples/s")
     for compute in TYPES[1:]:
         report.speed(f"{deck}, {compute} / fp32", found[compute] / found["fp32"], "times")
     return f"{steps} steps each"
+
+
+def kernels(subject, report, deck, images):
+    path = subject.results / f"{deck}-step.tsv"
+    with our_steps.tracing(subject.installation, path):
+        train(subject, "traced", deck, "bf16", images, our_steps.STEPS)
+    return our_steps.show(subject, report, path, our_steps.STEPS, deck, shown=8)

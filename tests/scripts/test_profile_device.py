@@ -15,7 +15,7 @@ REPOSITORY, BUILD = map(pathlib.Path, sys.argv[1:3])
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(REPOSITORY / "scripts"))
 
-from profile_device import trace  # noqa: E402
+from profile_device import steps, trace  # noqa: E402
 
 # Three steps of 100 ns: "check" is in each once, "product" twice, and side by side with "copy" for 10 ns.
 STEP = [(0, 20, "void check<float>(int)"), (20, 50, "product"), (40, 55, "copy"), (60, 90, "product")]
@@ -52,6 +52,34 @@ class Trace(unittest.TestCase):
         self.assertEqual([row[2] for row in rows], ["product", "check", "copy"])
         self.assertAlmostEqual(rows[0][0], 60e-6)
         self.assertEqual(rows[0][1], 2)
+
+
+class Report:
+    """Keeps the speeds that it is told."""
+
+    def __init__(self):
+        self.speeds = {}
+
+    def speed(self, name, value, unit):
+        self.speeds[name] = value
+
+
+class Shown(unittest.TestCase):
+    def test_the_longest_kernels_of_a_step_and_the_sum_of_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "deck-step.tsv"
+            path.write_text("".join(f"{1000 + 100 * step + begin}\t{1000 + 100 * step + end}\t7\t0\t0\t0\t0\t{name}\n"
+                                    for step in range(6) for begin, end, name in STEP))
+            report = Report()
+            steps.show(None, report, path, 6, "deck", shown=2)
+            self.assertAlmostEqual(report.speeds["deck: product (2 launches)"], 60e-6, places=12)
+            self.assertAlmostEqual(report.speeds["deck: check (1 launches)"], 20e-6, places=12)
+            self.assertAlmostEqual(report.speeds["deck: 1 other kernels"], 15e-6, places=12)
+            self.assertAlmostEqual(report.speeds["deck: a step under the trace"], 100e-6, places=12)
+            # Steps are counted from one "copy" to the next: the last "product" ends 10 ns after the third of them.
+            self.assertAlmostEqual(report.speeds["deck: of it no kernel runs"], (100 - (3 * 85 + 10) / 3) * 1e-6, places=12)
+            self.assertTrue(path.with_suffix(".by-kernel.tsv").exists())
+            self.assertFalse(path.exists())
 
 
 class Script(unittest.TestCase):
