@@ -13,7 +13,7 @@ DECKS = {"fashion_resnet": (128, 1024), "fields_unet": (16, 128)}
 FIELDS = 2048
 ROUNDS = 2
 STEPS = 200
-LEAST_SECONDS = 20  # PyTorch compiles a step
+MIN_SECONDS = 20  # PyTorch compiles a step
 
 
 def run(subject, report):
@@ -63,8 +63,8 @@ def compare(subject, report, deck):
         for batch in DECKS[deck]:
             rates = {"Mylos, bf16": [], "Mylos, fp16": [], "PyTorch": [], "PyTorch, as one CUDA graph": []}
             for turn in range(ROUNDS):
-                if subject.installation.budget.left() < LEAST_SECONDS:
-                    raise OutOfTime(f"less than {LEAST_SECONDS} s left")
+                if subject.installation.budget.left() < MIN_SECONDS:
+                    raise OutOfTime(f"less than {MIN_SECONDS} s left")
                 rates["PyTorch"].append(peer.answer(f"steps {deck} {batch} {STEPS}"))
                 rates["PyTorch, as one CUDA graph"].append(peer.answer(f"graph {deck} {batch} {STEPS}"))
                 rates["Mylos, bf16"].append(ours("bf16", batch))
