@@ -82,7 +82,8 @@ TEST(PrepareCsv, RowsWithAMissingNumberAreRefusedOrLeftOut) {
   EXPECT_EQ(inputs_of(dataset), (std::vector<float>{1, 2, 7, 8, 10, 11}));
   EXPECT_EQ(notes(text, job).back(), "data.csv: 4 of 7 rows left out: a number is missing");
   const auto words = prepared(
-      folder, "x,p,note,y\n1,2,a,3\n-nan,2,a,3\n+NaN,2,a,3\n#N/A,2,a,3\nNone,2,a,3\nn/a,2,a,3\n4,5,b,6\n", job);
+      folder, "x,p,note,y\n1,2,a,3\n-nan,2,a,3\n+NaN,2,a,3\n#N/A,2,a,3\nNone,2,a,3\nn/a,2,a,3\n4,5,b,6\n",
+      job);
   EXPECT_EQ(inputs_of(words), (std::vector<float>{1, 2, 4, 5}));
   EXPECT_EQ(notes("x,y\n1,2\n", regression({"y"})).size(), 1U);
   EXPECT_TRUE(test::says(refusal("x,y\n1,\n,2\n",
