@@ -34,14 +34,15 @@ class Installation:
         launcher = [mpirun, "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks else []
         return [*launcher, *start, *map(str, arguments)]
 
-    def run(self, name, *arguments, ranks=0, timeout=300, **variables):
+    def run(self, name, *arguments, ranks=0, timeout=300, under=(), **variables):
         """Returns the finished process; its output is standard output and error together. A process that takes longer than
-        `timeout` seconds is ended with all its children. Raises OutOfTime if the budget has no time."""
+        `timeout` seconds is ended with all its children. `under`: a command that starts it. Raises OutOfTime if the budget
+        has no time."""
         limit = min(timeout, self.budget.left())
         if limit < 1:
             raise OutOfTime(f"no time left of {self.budget.seconds:.0f} s (--budget)")
         environment = self.environment | {key: str(value) for key, value in variables.items()}
-        command = self.command(name, *arguments, ranks=ranks)
+        command = [*under, *self.command(name, *arguments, ranks=ranks)]
         process = subprocess.Popen(command, env=environment, text=True, errors="replace", start_new_session=True,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:

@@ -115,6 +115,41 @@ def check_nccl_is_found(folder):
     sys.path.pop(0)
 
 
+def check_errors_of_the_sanitizer(repository, folder):
+    """What it finds is a failure, with its own lines; so is a program in which no test ran."""
+    from gpu_check import sanitizer
+    from gpu_check.budget import Budget
+    from gpu_check.installation import Installation
+    from gpu_check.report import Failure, Skipped
+
+    def write(name, *lines):
+        path = folder / "bin" / name
+        path.write_text("\n".join(("#!/bin/sh", *lines)) + "\n")
+        path.chmod(0o755)
+
+    def outcome(tool):
+        try:
+            return sanitizer.check(installation, tool, "test_optim", "*")
+        except (Failure, Skipped) as problem:
+            return f"{type(problem).__name__}: {problem}"
+
+    (folder / "bin").mkdir(parents=True)
+    write("mylos", "echo Mylos, OpenMP")
+    write("test_optim", "echo '[  PASSED  ] 3 tests.'")
+    installation = Installation(repository, True, folder, Budget(1000))
+    assert outcome("memcheck").startswith("Skipped"), outcome("memcheck")
+    installation.on_host = False
+    before = os.environ["PATH"]
+    os.environ["PATH"] = f"{folder / 'bin'}:{before}"
+    write("compute-sanitizer", 'tool=$2', 'while [ "$1" != 9 ]; do shift; done; shift', '"$@"',
+          '[ "$tool" = memcheck ] || { echo "========= Race reported"; exit 9; }')
+    assert outcome("memcheck") == "3 tests, no errors", outcome("memcheck")
+    assert outcome("racecheck").startswith("Failure") and "Race reported" in outcome("racecheck"), outcome("racecheck")
+    write("test_optim", "echo '[  PASSED  ] 0 tests.'")
+    assert outcome("memcheck").startswith("Failure: no test"), outcome("memcheck")
+    os.environ["PATH"] = before
+
+
 def check_a_plan_is_near_full_memory():
     from gpu_check import full_memory
 
@@ -142,6 +177,8 @@ def main():
         check_that_files_are_alone(repository, pathlib.Path(folder))
     with tempfile.TemporaryDirectory() as folder:
         check_nccl_is_found(pathlib.Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        check_errors_of_the_sanitizer(repository, pathlib.Path(folder))
     check_a_plan_is_near_full_memory()
     check_what_fits_a_time(repository)
     check_processor_is_asked(build)

@@ -1,0 +1,49 @@
+"""NVIDIA's compute-sanitizer over unit tests of our own kernels: accesses outside of memory, and races in shared memory. It does
+not know the barriers of cuDNN's kernels, whose tests are left out."""
+
+import os
+import pathlib
+import re
+import shutil
+
+from .report import Failure, Skipped
+
+TOOLS = ("memcheck", "racecheck")
+# Program, and the tests of those kernels that share memory between lanes, or write by 16 bytes.
+TESTS = {
+    "test_kernels": "*Norm*:*CrossEntropy*:*SumRows*:*RowSums*:*Embedding*:*SumOfSquares*:*FirstNonfinite*:ActivationBackward*",
+    "test_optim": "*FusedUpdate*:*UpdatePass*:Lamb*:*ParameterHealth*",
+}
+SECONDS = 150  # of one program
+
+
+def run(installation, report):
+    report.section("compute-sanitizer")
+    for program, tests in TESTS.items():
+        for tool in TOOLS:
+            report.check(f"{tool} of {program}", lambda: check(installation, tool, program, tests))
+
+
+def find():
+    """The program of the toolkit. Raises Skipped if there is none."""
+    folders = [folder for folder in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if folder]
+    found = shutil.which("compute-sanitizer", path=os.pathsep.join([os.environ.get("PATH", ""), *(f"{folder}/bin" for folder in folders)]))
+    if found is None:
+        raise Skipped("no compute-sanitizer in PATH or CUDA_HOME/bin; CUDA's toolkit has it")
+    return found
+
+
+def check(installation, tool, program, tests):
+    if installation.on_host:
+        raise Skipped("a host build has no kernels of devices")
+    if not installation.has(program):
+        raise Skipped("not built")
+    under = [find(), "--tool", tool, "--target-processes", "all", "--error-exitcode", "9"]
+    process = installation.run(program, f"--gtest_filter={tests}", timeout=SECONDS, under=under, OMP_NUM_THREADS=2)
+    passed = re.search(r"PASSED +\] (?:\x1b\[m)?(\d+) test", process.stdout)
+    if process.returncode != 0 or passed is None:
+        errors = [line for line in process.stdout.splitlines() if line.startswith("=========")]
+        raise Failure("\n".join([f"ended with code {process.returncode}", *(errors or process.stdout.strip().splitlines())[-12:]]))
+    if int(passed.group(1)) == 0:
+        raise Failure(f"no test matches {tests}")
+    return f"{passed.group(1)} tests, no errors"
