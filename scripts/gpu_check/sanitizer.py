@@ -2,7 +2,6 @@
 not know the barriers of cuDNN's kernels, whose tests are left out."""
 
 import os
-import pathlib
 import re
 import shutil
 
@@ -26,8 +25,8 @@ def run(installation, report):
 
 def find():
     """The program of the toolkit. Raises Skipped if there is none."""
-    folders = [folder for folder in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if folder]
-    found = shutil.which("compute-sanitizer", path=os.pathsep.join([os.environ.get("PATH", ""), *(f"{folder}/bin" for folder in folders)]))
+    toolkits = [f"{folder}/bin" for folder in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if folder]
+    found = shutil.which("compute-sanitizer", path=os.pathsep.join([os.environ.get("PATH", ""), *toolkits]))
     if found is None:
         raise Skipped("no compute-sanitizer in PATH or CUDA_HOME/bin; CUDA's toolkit has it")
     return found
