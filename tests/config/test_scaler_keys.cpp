@@ -26,6 +26,31 @@ TEST(ScalerKeys, ThatContradictEachOtherAreRefused) {
     EXPECT_TRUE(test::says(message_of(deck), ErrorId::keys_conflict, parts));
 }
 
+TEST(ScalerKeys, ThatReplaceAllOfAPresetAreRefused) {
+  const std::string start = "run.steps = 3\n" + data + "\nprecision.scaler.";
+  const auto refused = [](const std::string& message, const std::vector<std::string>& parts) {
+    return test::says(message, ErrorId::key_without_effect, parts);
+  };
+  const std::string large = start + "preset = 'large'\n";
+  EXPECT_TRUE(refused(message_of(large + "precision.scaler.initial_scale = 65536"),
+                      {"deck.toml:4:", "'precision.scaler.preset'", "\"large\"", "initial_scale"}));
+  EXPECT_TRUE(refused(message_of(start + "initial_scale = 65536", {"precision.scaler.preset=large"}),
+                      {"command line:", "'precision.scaler.preset'", "initial_scale"}));
+  const std::string slow = start + "preset = 'conservative'\nprecision.scaler.initial_scale = 1\n";
+  EXPECT_EQ(message_of(slow), "");
+  EXPECT_TRUE(refused(message_of(slow + "precision.scaler.mode = 'static'"), {"\"conservative\""}));
+  const std::string slower = slow + "precision.scaler.growth_factor = 2\n";
+  EXPECT_EQ(message_of(slower), "");
+  EXPECT_TRUE(refused(message_of(slower + "precision.scaler.growth_interval = 2000"),
+                      {"initial_scale", "growth_factor", "growth_interval"}));
+}
+
+TEST(ScalerKeys, OfTheCommandLineMayReplaceAllOfADecksPreset) {
+  const std::string deck = "run.steps = 3\nprecision.scaler.preset = 'large'\n" + data;
+  const Options options = read_deck(deck, "deck.toml", {"precision.scaler.initial_scale=8"}).options;
+  EXPECT_EQ(options.precision.scaler.initial_scale, 8);
+}
+
 TEST(ScalerKeys, OfTheWindowAreWholeNumbersOfSteps) {
   const auto expect_refused = [](const std::string& key, const std::string& value, const std::string& wanted,
                                  const std::string& found) {

@@ -1,6 +1,7 @@
 #include "mylos/config/deck.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -98,6 +99,35 @@ GivenPlaces places_of(const std::vector<Entry>& entries) {
   return given;
 }
 
+/// Refuses a preset whose every own value (those that differ from the defaults) other keys replace: it would
+/// have no effect. Keys of the command line may replace a preset of the deck, as they may replace any key.
+void refuse_idle_preset(const std::vector<Entry>& entries, const Options& options) {
+  const auto is_preset = [](const Entry& entry) { return entry.path == "precision.scaler.preset"; };
+  const auto preset = std::find_if(entries.rbegin(), entries.rend(), is_preset);
+  if (preset == entries.rend()) return;
+  Options standard;
+  Options named;
+  apply(*preset, named);
+  const bool is_of_deck = preset->place.line > 0;
+  std::vector<std::string> replaced;
+  for (const std::string name : {"initial_scale", "growth_factor", "growth_interval"}) {
+    const std::string path = "precision.scaler." + name;
+    const Key& key = *schema().find_key(path);
+    const bool is_own = to_toml(*key.write(named)) != to_toml(*key.write(standard));
+    if (!is_own || !key.effective(options)) continue;
+    const bool is_replaced = std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+      return entry.path == path && (entry.place.line > 0 || !is_of_deck);
+    });
+    if (!is_replaced) return;
+    replaced.push_back('\'' + path + '\'');
+  }
+  if (replaced.empty()) return;  // the defaults, or a static scale that the preset leaves as it is
+  fail_input(ErrorId::key_without_effect,
+             "{}: '{}' = {} has no effect: {}, given too, {} all that it would change; leave one of them out",
+             preset->place.text(), preset->path, to_toml(preset->value), fmt::join(replaced, ", "),
+             replaced.size() == 1 ? "replaces" : "replace");
+}
+
 NormType usual_norm(ModelType type) {
   if (type == ModelType::gpt) return NormType::layernorm;
   if (type == ModelType::unet) return NormType::groupnorm;
@@ -144,6 +174,7 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
   apply_usual_values(model, given);
   model.shape = deck.options.data.shape;
   check_options(deck.options, given, file_name, origin);
+  if (origin == DeckOrigin::user) refuse_idle_preset(entries, deck.options);
   model = expand_short_form(std::move(model));
   deck.resolved = resolve(deck.options);
   return deck;

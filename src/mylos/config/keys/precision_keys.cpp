@@ -107,7 +107,8 @@ void add_scaler_keys(Schema& schema) {
   fill_preset(
       keys.add("preset", "", "",
                "Sets `initial_scale`, `growth_factor` and `growth_interval`; values given for these keys "
-               "take precedence. " +
+               "take precedence, but a preset that a deck or a command line thereby leaves without effect is "
+               "refused. " +
                    values_of_presets() +
                    ". small, medium and large are by the size of the network; "
                    "`docs/explanation/numerics.md` says what they are good for."));
