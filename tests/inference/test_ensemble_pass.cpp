@@ -62,7 +62,8 @@ void put(const Share& samples, const std::vector<float>& values, std::vector<flo
 class EnsemblePassTest : public testing::Test {
  protected:
   void SetUp() override {
-    testing_support::write_table(table, rows, columns, targets);
+    if (ranks.rank() == 0) testing_support::write_table(table, rows, columns, targets);
+    ranks.barrier();
     for (int member = 0; member < 3; ++member) {
       const Options options = table_options();
       TrainingModel model(make_chain(options.model, options.precision, 1, false), *engines, 40, 1 << 20, 1);
