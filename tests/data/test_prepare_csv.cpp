@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cmath>
+#include <limits>
 
 #include "data/csv_builders.hpp"
 #include "support/said.hpp"
@@ -82,7 +83,8 @@ TEST(PrepareCsv, RowsWithAMissingNumberAreRefusedOrLeftOut) {
   EXPECT_EQ(inputs_of(dataset), (std::vector<float>{1, 2, 7, 8, 10, 11}));
   EXPECT_EQ(notes(text, job).back(), "data.csv: 4 of 7 rows left out: a number is missing");
   const auto words = prepared(
-      folder, "x,p,note,y\n1,2,a,3\n-nan,2,a,3\n+NaN,2,a,3\n#N/A,2,a,3\nNone,2,a,3\nn/a,2,a,3\n4,5,b,6\n", job);
+      folder, "x,p,note,y\n1,2,a,3\n-nan,2,a,3\n+NaN,2,a,3\n#N/A,2,a,3\nNone,2,a,3\nn/a,2,a,3\n4,5,b,6\n",
+      job);
   EXPECT_EQ(inputs_of(words), (std::vector<float>{1, 2, 4, 5}));
   EXPECT_EQ(notes("x,y\n1,2\n", regression({"y"})).size(), 1U);
   EXPECT_TRUE(test::says(refusal("x,y\n1,\n,2\n",
@@ -159,6 +161,17 @@ TEST(PrepareCsv, NumbersTooNearToZeroAreTakenAsPythonTakesThem) {
       prepared(folder, "1e-400,-1e-400,1e-40,1e-310,7.1e-46,0.0000e-99999999999999999999\n", PrepareCsv{});
   EXPECT_EQ(inputs_of(dataset), (std::vector<float>{0, -0.0f, 1e-40f, 0, 1.4e-45f, 0}));
   EXPECT_TRUE(std::signbit(inputs_of(dataset)[1]));
+}
+
+TEST(PrepareCsv, NumbersBesideTheMiddleOfTwoFloatsAreRoundedOnce) {
+  const TemporaryFolder folder;
+  // 1 + 2^-24, the middle of 1 and the next float, and both sides of it, nearer than a double resolves.
+  const auto dataset = prepared(folder,
+                                "1.000000059604644775390625,1.00000005960464477539062500001,"
+                                "1.00000005960464477539062499999,-1.00000005960464477539062500001\n",
+                                PrepareCsv{});
+  const float next = 1 + std::numeric_limits<float>::epsilon();
+  EXPECT_EQ(inputs_of(dataset), (std::vector<float>{1, next, 1, -next}));
 }
 
 TEST(PrepareCsv, WholeNumbersThatFloatsDoNotHoldAreToldOnceWithTheFirstOfThem) {
