@@ -3,6 +3,7 @@
 usage: test_convert.py MYLOS GPT_LOGITS
 """
 import json
+import os
 import re
 import struct
 import subprocess
@@ -195,6 +196,8 @@ def check_bad_input(command, _):
     refuse(command, [file, "out.safetensors"], "wrong-format", f"{file}: ", "out.safetensors")
     refuse(command, [file, "bad"], "not-a-file", "bad: ", "bad/gpt2.h5")
     refuse(command, ["nothing", "out.h5"], "no-such-file", "nothing: ")
+    os.mkfifo(command.folder / "pipe")  # nobody writes: opening it would wait for ever
+    refuse(command, ["pipe", "out.safetensors"], "not-a-file", "pipe: ", "read only once")
 
     refuse_tensors(lambda t: t.pop("wte.weight"),
                    "missing-dataset", "'transformer.wte.weight'")

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cmath>
+#include <limits>
 
 #include "data/csv_builders.hpp"
 #include "support/said.hpp"
@@ -160,6 +161,17 @@ TEST(PrepareCsv, NumbersTooNearToZeroAreTakenAsPythonTakesThem) {
       prepared(folder, "1e-400,-1e-400,1e-40,1e-310,7.1e-46,0.0000e-99999999999999999999\n", PrepareCsv{});
   EXPECT_EQ(inputs_of(dataset), (std::vector<float>{0, -0.0f, 1e-40f, 0, 1.4e-45f, 0}));
   EXPECT_TRUE(std::signbit(inputs_of(dataset)[1]));
+}
+
+TEST(PrepareCsv, NumbersBesideTheMiddleOfTwoFloatsAreRoundedOnce) {
+  const TemporaryFolder folder;
+  // 1 + 2^-24, the middle of 1 and the next float, and both sides of it, nearer than a double resolves.
+  const auto dataset = prepared(folder,
+                                "1.000000059604644775390625,1.00000005960464477539062500001,"
+                                "1.00000005960464477539062499999,-1.00000005960464477539062500001\n",
+                                PrepareCsv{});
+  const float next = 1 + std::numeric_limits<float>::epsilon();
+  EXPECT_EQ(inputs_of(dataset), (std::vector<float>{1, next, 1, -next}));
 }
 
 TEST(PrepareCsv, WholeNumbersThatFloatsDoNotHoldAreToldOnceWithTheFirstOfThem) {

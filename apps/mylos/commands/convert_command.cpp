@@ -9,6 +9,7 @@
 #include "launch/runtime.hpp"
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
+#include "mylos/base/errors/regular_file.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/comm/options.hpp"
@@ -182,6 +183,7 @@ ExitCode convert_command(const ConvertArguments& arguments) {
     if (ranks.size() > 1)
       fail_input(ErrorId::wrong_rank_count, "mylos convert runs on one rank; start it without mpirun");
     input = checkpoint_file(ranks, arguments.input);
+    require_regular_file(input);
     require_other_file(input, arguments.output);
     is_checkpoint = looks_like_checkpoint(input);
     if (is_checkpoint) {

@@ -36,6 +36,10 @@ TEST(ArrayFiles, PatternsAreSortedAndMustMatch) {
                           (void)files_of({folder / "run0*", folder / "run01"});
                         }),
                         {"run01", "two"}));
+  EXPECT_TRUE(has_parts(error_of([&] {
+                          (void)files_of({folder / "run01", folder / "./run01"});
+                        }),
+                        {"/run01 and ", "/./run01", "the same file"}));
 }
 
 TEST(ArrayFiles, ThatDoNotFitAreRefused) {

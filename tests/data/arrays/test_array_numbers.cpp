@@ -48,6 +48,10 @@ TEST(ArrayNumbers, FollowTheirAttributes) {
   write_arrays(path,
                "f['a'] = n.array([[1], [1e20]], 'f4'); f['a'].attrs['missing_value'] = n.float32([1e20])");
   EXPECT_EQ(value_of(path, -1.0), -1.0f);
+  // No float is 1e20: an attribute in double means the nearest.
+  write_arrays(path,
+               "f['a'] = n.array([[1], [1e20]], 'f4'); f['a'].attrs['missing_value'] = n.float64(1e20)");
+  EXPECT_EQ(value_of(path, -1.0), -1.0f);
   write_arrays(path, "f['a'] = n.array([[1], [n.nan]])");
   EXPECT_EQ(value_of(path, 3.0), 3.0f);
 }

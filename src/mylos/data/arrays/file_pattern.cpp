@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
+#include <map>
+#include <system_error>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
@@ -40,6 +43,11 @@ bool names_something(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0;
 }
 
+/// Returns the name without '.', '..' and a doubled '/': of two spellings one.
+std::string one_spelling(const std::string& name) {
+  return std::filesystem::absolute(name).lexically_normal().string();
+}
+
 }  // namespace
 
 std::vector<std::string> files_of(const std::vector<std::string>& names) {
@@ -62,6 +70,15 @@ std::vector<std::string> files_of(const std::vector<std::string>& names) {
   const auto twice = std::adjacent_find(files.begin(), files.end());
   if (twice != files.end())
     fail_input(ErrorId::duplicate_key, "{}: is named by two of the entries, expected one", *twice);
+  std::map<std::string, std::string> spellings;
+  for (const std::string& file : files) {
+    const auto [known, is_new] = spellings.emplace(one_spelling(file), file);
+    std::error_code unknown;  // beyond a link, '..' may lead elsewhere
+    if (!is_new && std::filesystem::equivalent(known->second, file, unknown)) {
+      fail_input(ErrorId::duplicate_key, "{} and {} are the same file, expected one of them",
+                 printable(known->second), printable(file));
+    }
+  }
   return files;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "mylos/base/error.hpp"
@@ -202,6 +203,12 @@ bool says(const hdf5::Attribute* attribute, const char* text) {
   return attribute != nullptr && attribute->is_text && attribute->text == text;
 }
 
+/// Returns the number as floats store it: an attribute may be a double, 1e20, where the values are floats.
+double as_stored(double number, NumberType type) {
+  const bool fits = std::abs(number) <= static_cast<double>(std::numeric_limits<float>::max());
+  return type == NumberType::fp32 && fits ? static_cast<double>(static_cast<float>(number)) : number;
+}
+
 }  // namespace
 
 NumberConversion conversion_of(NumberType stored, const std::vector<hdf5::Attribute>& attributes,
@@ -227,6 +234,7 @@ NumberConversion conversion_of(NumberType stored, const std::vector<hdf5::Attrib
     for (double number : attribute->numbers) {
       if (number < 0 && conversion.type != stored)  // _Unsigned: the attribute is signed as well
         number += std::ldexp(1.0, static_cast<int>(8 * size_of(stored)));
+      number = as_stored(number, conversion.type);
       const auto known = conversion.missing.begin() + static_cast<std::ptrdiff_t>(count);
       if (std::isnan(number) || std::find(conversion.missing.begin(), known, number) != known) continue;
       if (count == NumberConversion::max_missing) {

@@ -42,18 +42,18 @@ CsvNumber csv_number(std::string_view text) {
   const bool has_plus =
       text.size() > 1 && text[0] == '+' && (text[1] == '.' || (text[1] >= '0' && text[1] <= '9'));
   if (has_plus) text.remove_prefix(1);
-  double value = 0;
+  float rounded = 0;
   const char* end = text.data() + text.size();
-  const auto [read, status] = std::from_chars(text.data(), end, value);
+  const auto [read, status] =
+      std::from_chars(text.data(), end, rounded);  // by way of double it would round twice
   if (read != end || status == std::errc::invalid_argument) return {};
   if (status == std::errc::result_out_of_range) {
     const auto extreme = number_of_extreme_size(text);
     if (!extreme) return {.kind = Kind::too_large};
-    value = *extreme;
+    rounded = static_cast<float>(*extreme);
+    if (!std::isfinite(rounded)) return {.kind = Kind::too_large};
   }
-  if (!std::isfinite(value)) return {.kind = Kind::not_finite};
-  const auto rounded = static_cast<float>(value);
-  if (!std::isfinite(rounded)) return {.kind = Kind::too_large};
+  if (!std::isfinite(rounded)) return {.kind = Kind::not_finite};
   return {.kind = Kind::finite, .value = rounded, .rounded_integer = is_rounded_integer(text, rounded)};
 }
 
