@@ -317,16 +317,24 @@ static inline int32_t mylos_trainer_create_text_f(const char* deck, int32_t comm
   return mylos_trainer_open(MYLOS_ABI_VERSION, deck, 1, communicator, options, trainer);
 }
 #ifdef MPI_VERSION /* mpi.h was included before this header */
+/* The integer of a communicator. Before MPI_Init and after MPI_Finalize, where MPI_Comm_c2f() would end the
+ * process, it is 0, with which mylos_trainer_open() fails. */
+static inline int32_t mylos_communicator_integer(MPI_Comm communicator) {
+  int started = 0, ended = 0;
+  MPI_Initialized(&started);
+  MPI_Finalized(&ended);
+  return started && !ended ? (int32_t)MPI_Comm_c2f(communicator) : 0;
+}
 /* Creates a trainer by a deck's file. */
 static inline int32_t mylos_trainer_create(const char* deck_file, MPI_Comm communicator,
                                            const mylos_trainer_options* options, mylos_trainer** trainer) {
-  return mylos_trainer_create_f(deck_file, (int32_t)MPI_Comm_c2f(communicator), options, trainer);
+  return mylos_trainer_create_f(deck_file, mylos_communicator_integer(communicator), options, trainer);
 }
 /* Creates a trainer by a deck's text. */
 static inline int32_t mylos_trainer_create_text(const char* deck, MPI_Comm communicator,
                                                 const mylos_trainer_options* options,
                                                 mylos_trainer** trainer) {
-  return mylos_trainer_create_text_f(deck, (int32_t)MPI_Comm_c2f(communicator), options, trainer);
+  return mylos_trainer_create_text_f(deck, mylos_communicator_integer(communicator), options, trainer);
 }
 #endif
 /* Fills `info`. */

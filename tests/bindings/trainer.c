@@ -85,11 +85,13 @@ int main(int count, char** texts) {
   const mylos_const_array targets = mylos_read_f64(t, SAMPLES, OUTPUTS);
   const mylos_array to = mylos_write_f32(y, SAMPLES, OUTPUTS);
   int provided;
+  require(count == 2);
+  require(mylos_trainer_create(texts[1], MPI_COMM_WORLD, NULL, &wrong) == MYLOS_FAILED && wrong == NULL);
+  require(strcmp(mylos_last_error_id(), "bad-call") == 0 && strstr(mylos_last_error(), "MPI is not running") != NULL);
   MPI_Init_thread(&count, &texts, MPI_THREAD_SERIALIZED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   options.context = &lines;
-  require(count == 2);
   require(mylos_trainer_create("nowhere.toml", MPI_COMM_WORLD, NULL, &wrong) == MYLOS_BAD_INPUT && wrong == NULL);
   require(mylos_trainer_create_text("[model]\nwrong = 1\n", MPI_COMM_WORLD, NULL, &wrong) == MYLOS_BAD_INPUT);
   require(strcmp(mylos_last_error_id(), "unknown-key") == 0);
@@ -120,6 +122,7 @@ int main(int count, char** texts) {
 
   require(mylos_trainer_destroy(by_parts) == MYLOS_OK);
   MPI_Finalize();
+  require(mylos_trainer_create_text("", MPI_COMM_WORLD, NULL, &wrong) == MYLOS_FAILED && wrong == NULL);
   require(mylos_trainer_infer(by_step, &from, &to) == MYLOS_FAILED);
   require(strcmp(mylos_last_error_id(), "bad-call") == 0 && strstr(mylos_last_error(), "MPI") != NULL);
   require(mylos_trainer_destroy(by_step) == MYLOS_OK);

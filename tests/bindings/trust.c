@@ -108,6 +108,8 @@ static void ensembles(char** files, const float* inputs, const float* expected, 
   require(mylos_ensemble_check_inputs(clone, 0, &x, NULL, flags, NULL) == MYLOS_OK, "flags of a member");
   for (i = 0; i < rows; ++i) require(flags[i] == (uint8_t)expected[i], "a flag of a member");
   refused(mylos_ensemble_check_inputs(clone, 3, &x, NULL, flags, NULL), "bad-call", "no such member");
+  refused(mylos_ensemble_check_inputs(clone, -1, &x, NULL, flags, NULL), "bad-call", "a negative member");
+  require(strstr(mylos_last_error(), "member -1 ") != NULL, "the number of the member");
   require(mylos_ensemble_destroy(clone) == MYLOS_OK && mylos_ensemble_destroy(NULL) == MYLOS_OK, "destroy");
   twice[0] = twice[1] = files[0];
   refused(mylos_ensemble_load(twice, 2, &ensemble), "bad-call", "a file twice");

@@ -175,6 +175,9 @@ std::int32_t mylos_ensemble_check_inputs(mylos_ensemble* ensemble, std::int32_t 
                                          std::uint8_t* flags, const mylos_array* distances) {
   return status_of([&] {
     mylos_ensemble& handle = library().get(ensemble, "mylos_ensemble_check_inputs");
+    if (member < 0)
+      mylos::fail_input(mylos::ErrorId::bad_call, "member {} of an ensemble of {}, counted from 0", member,
+                        handle.ensemble->size());
     const OwnThreads threads;
     check_inputs(handle.ensemble->member(static_cast<std::size_t>(member)), *handle.execution, x, check,
                  flags, distances);
