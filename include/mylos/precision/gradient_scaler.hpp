@@ -36,7 +36,8 @@ class GradientScaler {
   /// `options` as in [precision.scaler]; mode automatic means dynamic, and `reset` has no effect. `ranks`:
   /// whose overflows are agreed on; it is duplicated, and must not be freed before MPI ends. `timeout_s`:
   /// seconds that update() waits for other ranks. All ranks construct it with the same options. Throws Error
-  /// (bad_input) for MPI_COMM_NULL, and for options that a deck could not have.
+  /// (bad_input) for MPI_COMM_NULL, and for options that a deck could not have; Error (failed) if MPI is not
+  /// running.
   explicit GradientScaler(const ScalerOptions& options, MPI_Comm ranks, double timeout_s = 300);
   /// For this process alone; MPI need not be running.
   explicit GradientScaler(const ScalerOptions& options = {});

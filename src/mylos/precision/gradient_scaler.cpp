@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mylos/base/device/parallel_region.hpp"
+#include "mylos/comm/ranks/mpi_running.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/kernels/pointwise/gradient_scale.hpp"
 
@@ -47,6 +48,10 @@ const ScalerOptions& checked(const ScalerOptions& options) {
 }
 
 MPI_Comm require_member(MPI_Comm ranks) {
+  if (!mpi_is_running())
+    fail_run(ErrorId::bad_call,
+             "MPI is not running; a GradientScaler of several ranks must live between MPI_Init and "
+             "MPI_Finalize");
   if (ranks == MPI_COMM_NULL)
     fail_input(ErrorId::bad_call, "a GradientScaler was given MPI_COMM_NULL: this rank does not train");
   return ranks;
