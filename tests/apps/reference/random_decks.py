@@ -59,6 +59,9 @@ def with_effect(sections):
         of_scale += ["backoff_overflows"] if scaler.get("backoff_window", 0) > 0 else []
     for key in [key for key in scaler if key not in (*of_scale, "mode", "max_consecutive_skips", "reset")]:
         scaler.pop(key)
+    replaced = ["initial_scale"] if mode == "static" else ["initial_scale", "growth_factor", "growth_interval"]
+    if scaler.get("preset", "standard") != "standard" and all(key in scaler for key in replaced):
+        scaler.pop("preset")
     return found
 
 
