@@ -51,7 +51,7 @@ def compare(subject, report, deck):
                 "run.evaluate_every=1000000", "checkpoint.every=1000000"]
     settings += [] if deck.startswith("fashion") else ["schedule.warmup=10"]
 
-    def ours(compute, batch):
+    def ours(compute, batch, turn):
         folder = subject.training.run(deck, f"beside-{deck}-{compute}-{batch}-{turn}", *settings, f"data.batch={batch}",
                                       f"precision.compute={compute}")
         rates = [float(row["samples_per_s"]) for row in subject.training.history(folder)]
@@ -67,8 +67,8 @@ def compare(subject, report, deck):
                     raise OutOfTime(f"less than {MIN_SECONDS} s left")
                 rates["PyTorch"].append(peer.answer(f"steps {deck} {batch} {STEPS}"))
                 rates["PyTorch, as one CUDA graph"].append(peer.answer(f"graph {deck} {batch} {STEPS}"))
-                rates["Mylos, bf16"].append(ours("bf16", batch))
-                rates["Mylos, fp16"].append(ours("fp16", batch))
+                rates["Mylos, bf16"].append(ours("bf16", batch, turn))
+                rates["Mylos, fp16"].append(ours("fp16", batch, turn))
             for name, found in rates.items():
                 report.speed(f"{deck}, batch {batch}: {name}", statistics.median(found), "samples/s")
             best = [max(pair) for pair in zip(rates["PyTorch"], rates["PyTorch, as one CUDA graph"])]
