@@ -292,6 +292,7 @@ def check_refusals(command):
     (command.folder / "empty/deck.toml").write_text("[run]\n")
     for arguments, refusal in ((["empty"], ("wrong-format", "empty: ", "history.csv")), (["nowhere"], ("no-such-folder", "nowhere: ")),
                                (["deck.toml"], ("not-a-folder", "deck.toml: ")),
+                               (["done", "./done/checkpoints"], ("arguments-conflict", "./done/checkpoints: is the run in done", "given twice")),
                                (["done", "--watch", "0"], ("bad-argument", "--watch: '0'", "from 1 to")), ([], ("missing-argument",))):
         command.must_refuse(["report", *arguments], *refusal)
     assert not (command.folder / "empty/report.html").exists()
