@@ -20,7 +20,7 @@ from small_problem import Command, environment, gpt_deck, layers
 def deck(name, model, shape=None):
     """The deck of a network without data, which states its sizes."""
     grid = f"shape = {shape}\n" if shape else ""
-    return (f'[run]\npeak_flops = 1e12\nname = "{name}"\nsteps = 1\n[data]\nbatch = 8\n{grid}[precision]\ncompute = "fp32"\n'
+    return (f'[run]\npeak_flops = 1e12\nname = "{name}"\n[data]\nbatch = 8\n{grid}[precision]\ncompute = "fp32"\n'
             f'[model]\nloss = "mse"\n{model}\n')
 
 
@@ -111,6 +111,15 @@ def check_types(command, _):
         for ours, theirs in {"hidden1": "b", "head": "a"}.items():
             for part in ("weight", "bias"):
                 assert found[f"{ours}/{part}"].tobytes() == expected[f"{theirs}.{part}"].tobytes(), (dtype, ours, part)
+
+
+def check_without_length(command, _):
+    """No deck here has run.steps or run.epochs: only a run needs them."""
+    (command.folder / "vectors.toml").write_text(VECTORS, encoding="utf-8")
+    command.plan("vectors.toml")
+    command.must("init", "vectors.toml", "drawn.h5")
+    command.must("export", "drawn.h5", "drawn-model.h5")
+    command.must_refuse(["train", "vectors.toml"], "missing-key", "'run.epochs'", "'run.steps'")
 
 
 def check_maps(command, _):
@@ -268,6 +277,6 @@ def check_bad_input(command, _):
 
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
-    for check in (check_grids, check_types, check_maps, check_gpt2, check_spectral, check_bad_input):
+    for check in (check_grids, check_types, check_without_length, check_maps, check_gpt2, check_spectral, check_bad_input):
         check(mylos, sys.argv[2])
         print(check.__name__, "passed")

@@ -9,7 +9,7 @@
 #include "commands/plan_device.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
-#include "mylos/config/deck.hpp"
+#include "mylos/config/deck/deck_without_length.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/run/point_weights.hpp"
 #include "mylos/io/system/system_memory.hpp"
@@ -114,7 +114,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
   if (size > 1)
     fail_input(ErrorId::wrong_rank_count,
                "mylos plan runs on one rank; start it without mpirun and give --ranks {}", size);
-  const Deck deck = read_deck(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
+  const Deck deck =
+      read_deck_without_length(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
   Options given = deck.options;
   const KnownDevice* device = planned_device(arguments, given.memory);
   const int on_node =
