@@ -74,7 +74,6 @@ std::string describe_schedule_change(const LearningRate& before, const LearningR
 
 void RunStart::open_checkpoint() {
   saved.reset();
-  if (only_checks) return;  // a check does not know whether the start will be a restart
   if (request.restart.empty()) return require_unused_folder(ranks(), options().run.folder);
   const bool is_named = request.restart != "auto" && request.restart != "latest";
   if (is_named) require_no_other_run();
