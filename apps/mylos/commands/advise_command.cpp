@@ -10,6 +10,7 @@
 #include "launch/runtime.hpp"
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
+#include "launch/start.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/agreed_data.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -117,7 +118,7 @@ ExitCode advise_command(const AdviseArguments& arguments) {
   Output output;
   const std::string file = output_file(arguments);
   {
-    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+    RankGroup& ranks = ranks_of_start();
     deck = read_shared_deck(ranks, arguments.deck, arguments.overrides);
     run_on_all(ranks, [&] {
       if (ranks.rank() != 0) return;

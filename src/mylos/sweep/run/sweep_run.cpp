@@ -107,7 +107,10 @@ void train_members(const Sweep& sweep, SweepGroup& group) {
   Decisions decisions(sweep);
   for (;;) {
     Decision decision;
-    run_on_first(group.ranks, [&] { decision = decisions.next(group.asked); });
+    run_on_first(group.ranks, [&] {
+      decision = decisions.next(group.asked);
+      if (decision.job.kind == NextJob::Kind::wait) group.all.require_all();
+    });
     group.ranks.broadcast(&decision, sizeof decision, 0);
     if (decision.job.kind == NextJob::Kind::none) return;
     if (decision.job.kind == NextJob::Kind::wait) {
