@@ -14,6 +14,7 @@
 #include "mylos/data/run/point_weights.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/model/chain/grid_layers.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/precision/loss_scaler.hpp"
@@ -28,7 +29,7 @@ namespace {
 
 bool states_its_shapes(const ModelOptions& model) {
   if (model.type == ModelType::gpt) return model.vocabulary > 0;
-  const bool has_grid = model.type != ModelType::chain || !model.shape.empty();
+  const bool has_grid = !model.shape.empty() || !needs_grid(model);
   return has_grid && model.inputs > 0 && model.outputs > 0;
 }
 

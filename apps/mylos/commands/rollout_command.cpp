@@ -76,13 +76,9 @@ ArrayOptions trajectory_options(const StoredNetwork& network) {
   return options;
 }
 
-std::shared_ptr<const StoredLevels> open_levels(const std::string& file, const ArrayOptions& levels) {
-  return std::make_shared<const StoredLevels>(open_array_store({file}, levels, 1, Answers::optional));
-}
-
 std::shared_ptr<const StoredLevels> open_starts(const StoredNetwork& network, const std::string& file) {
   const ArrayOptions options = trajectory_options(network);
-  return open_levels(file, level_options(options, options.inputs, options.constants));
+  return std::make_shared<const StoredLevels>(std::vector{file}, options, options.inputs, options.constants);
 }
 
 /// Returns the shape of the samples on the grid of the file that the rollout starts from; empty where it is
@@ -106,7 +102,8 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
   const LevelLayout layout = level_layout(options, data.starts->store());
   require_fits(network, layout, arguments.start);
   if (!arguments.truth.empty()) {
-    data.truth = open_levels(arguments.truth, level_options(options, options.targets, {}));
+    data.truth = std::make_shared<const StoredLevels>(std::vector{arguments.truth}, options, options.targets,
+                                                      std::vector<std::string>{});
     std::vector<std::int64_t> grid = data.truth->store().grid();
     if (!grid.empty()) grid.pop_back();
     if (grid != layout.extents)

@@ -26,6 +26,10 @@ std::set<std::string> grid_axes(const std::vector<std::string>& axes) {
   return found;
 }
 
+std::string text_of_axes(const std::set<std::string>& axes) {
+  return axes.empty() ? "none" : fmt::format("{}", fmt::join(axes, ", "));
+}
+
 class ArrayChecks : DeckMistakes {
  public:
   ArrayChecks(const Options& options, const GivenPlaces& given, const std::string& file_name)
@@ -123,8 +127,8 @@ class ArrayChecks : DeckMistakes {
         fail(ErrorId::keys_conflict, {axes_key},
              fmt::format("\"{}\" and \"{}\" have other axes of a grid ({} and {}); all arrays must have the "
                          "same",
-                         printable(first), printable(array), fmt::join(grid, ", "),
-                         fmt::join(grid_axes(axes), ", ")));
+                         printable(first), printable(array), text_of_axes(grid),
+                         text_of_axes(grid_axes(axes))));
       }
       if (is_among(arrays_.constants, array)) continue;
       for (const std::string_view axis : {sample_axis, time_axis}) {

@@ -11,16 +11,10 @@
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/run/windows_of_steps.hpp"
+#include "mylos/model/chain/grid_layers.hpp"
 
 namespace mylos {
 namespace {
-
-/// Returns whether a layer's input must be a grid.
-bool works_on_grids(LayerKind kind) {
-  return kind == LayerKind::conv || kind == LayerKind::spectral || kind == LayerKind::max_pool ||
-         kind == LayerKind::average_pool || kind == LayerKind::global_pool || kind == LayerKind::upsample ||
-         kind == LayerKind::coordinates || kind == LayerKind::pad || kind == LayerKind::crop;
-}
 
 /// Returns whether the network's outputs lie on the grid of its samples. The last layer that changes the kind
 /// of data decides.
