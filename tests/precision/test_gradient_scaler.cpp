@@ -235,8 +235,9 @@ TEST(ScalerPreset, HasTheValuesOfTheManualUnderItsName) {
   EXPECT_EQ(scaler_preset("standard"), ScalerOptions{});
   const ScalerOptions expected{.initial_scale = 32768, .growth_factor = 1.5, .growth_interval = 5000};
   EXPECT_EQ(scaler_preset("conservative"), expected);
-  EXPECT_GT(scaler_preset("small").initial_scale, scaler_preset("medium").initial_scale);
-  EXPECT_GT(scaler_preset("medium").initial_scale, scaler_preset("large").initial_scale);
+  EXPECT_EQ(scaler_preset("small"), ScalerOptions{});
+  EXPECT_EQ(scaler_preset("medium"), (ScalerOptions{.initial_scale = 262144}));
+  EXPECT_EQ(scaler_preset("large"), (ScalerOptions{.initial_scale = 1048576, .growth_factor = 1.5}));
   EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"'huge'", "standard, conservative"},
                             [] { static_cast<void>(scaler_preset("huge")); }));
 }

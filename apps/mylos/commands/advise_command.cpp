@@ -56,10 +56,13 @@ struct Subject {
       steps = run_length(options, data->epochs());
       network = plan_network(options, ranks.rank(), ranks.size());
       require_consistent(network, *data, deck.places);
-      normalizer = data->normalizer([](const std::string&) {});
     });
-    if (options.run.initial.empty()) return;
-    initial.emplace(ranks, options, network.chain, deck.places);
+    if (!options.run.initial.empty()) initial.emplace(ranks, options, network.chain, deck.places);
+    run_on_all(ranks, [&] {
+      const GivenScalings kept =
+          initial ? initial->kept_scalings(options, data->meaning(), deck.places) : GivenScalings();
+      normalizer = data->normalizer([](const std::string&) {}, kept);
+    });
   }
   [[nodiscard]] const Options& options() const { return network.options; }
 

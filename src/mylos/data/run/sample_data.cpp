@@ -135,9 +135,10 @@ class SampleData final : public RunData {
     if (part != DataPart::test) return train_.identity();
     return stores_.test ? stores_.test->identity() : "";
   }
-  [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note) const override {
+  [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note,
+                                      const GivenScalings& given) const override {
     return normalizer_for(normalize_, train_, splits_.train, note, channels(), places_, !has_probabilities_,
-                          ends_on_grid_);
+                          ends_on_grid_, given);
   }
   [[nodiscard]] Normalizer room_for_normalizer() const override {
     return mylos::room_for_normalizer(normalize_, train_, channels(), !has_probabilities_);
