@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -240,7 +241,9 @@ void forget_best(const std::string& folder) {
 
 std::optional<CheckpointFile> best_checkpoint(const std::string& folder) {
   std::string name;
-  std::ifstream(checkpoint_folder(folder) / "best") >> name;
+  const std::string path = checkpoint_folder(folder) / "best";
+  std::ifstream file(path);
+  if (!(file >> name)) require_read(file, path);
   for (const CheckpointFile& file : list_checkpoints(folder)) {
     if (fs::path(file.path).filename() == name) return file;
   }

@@ -6,10 +6,10 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/start/shared_folder.hpp"
@@ -34,17 +34,11 @@ void take_lock(FolderLock& lock, const std::string& folder) {
   lock.name_holder(false);
 }
 
-std::string text_of_file(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 void describe(const Sweep& sweep) {
   const std::string path = sweep.folder() + "/sweep.json";
   std::error_code failure;
   if (fs::exists(path, failure)) {
-    require_same_sweep(text_of_file(path), path, sweep.description());
+    require_same_sweep(file_text(path), path, sweep.description());
   } else {
     publish_text(path, document_of(sweep.description()));
   }

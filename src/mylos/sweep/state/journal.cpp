@@ -9,10 +9,9 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
@@ -59,9 +58,7 @@ std::string text_of(const std::string& path) {
   if (fs::file_size(path, failure) > max_result_bytes || failure)
     fail_input(ErrorId::damaged,
                "{}: is not the result of a member; delete it, and the member is trained again", path);
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
+  return file_text(path);
 }
 
 }  // namespace

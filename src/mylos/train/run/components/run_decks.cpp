@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/config/keys/sizes.hpp"
 
 namespace mylos {
@@ -15,8 +16,10 @@ constexpr const char* written_by_us = "# Every key with its value. Each start of
 /// Leaves a file of this name alone if no run wrote it, and returns a message about it.
 std::vector<std::string> write_deck(const std::string& path, const std::string& deck) {
   std::string first_line;
-  if (std::ifstream before(path); std::getline(before, first_line) && first_line != written_by_us)
-    return {path + " was not written by a run: left as it is"};
+  std::ifstream before(path);
+  const bool has_line = static_cast<bool>(std::getline(before, first_line));
+  if (!has_line) require_read(before, path);
+  if (has_line && first_line != written_by_us) return {path + " was not written by a run: left as it is"};
   std::ofstream file(path, std::ios::trunc);
   file << written_by_us << '\n' << deck << std::flush;
   if (!file) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
