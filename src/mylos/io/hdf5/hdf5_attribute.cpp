@@ -18,8 +18,7 @@ void write(const File::State& file, const std::string& path, const std::string& 
     const Handle type(H5Aget_type(attribute.id()), H5Tclose);
     if (H5Tequal(type.id(), file_type) > 0) {
       if (H5Awrite(attribute.id(), memory_type, value) >= 0) return;
-      fail_run(ErrorId::cannot_write, "{}: attribute '{}' of {} cannot be written: {}", file.path, name, path,
-               last_error());
+      fail_to_write(file, fmt::format("attribute '{}' of {} cannot be written", name, path));
     }
   }
   if (H5Aexists(object.id(), name.c_str()) > 0) H5Adelete(object.id(), name.c_str());
@@ -27,8 +26,7 @@ void write(const File::State& file, const std::string& path, const std::string& 
   const Handle attribute(
       H5Acreate2(object.id(), name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
   if (!attribute.ok() || H5Awrite(attribute.id(), memory_type, value) < 0) {
-    fail_run(ErrorId::cannot_write, "{}: attribute '{}' of {} cannot be written: {}", file.path, name, path,
-             last_error());
+    fail_to_write(file, fmt::format("attribute '{}' of {} cannot be written", name, path));
   }
 }
 

@@ -29,8 +29,7 @@ Handle reference_list_type() {
 }
 
 [[noreturn]] void fail_to_write(const File& file, const std::string& path, const char* attribute) {
-  fail_run(ErrorId::cannot_write, "{}: attribute '{}' of {} cannot be written: {}", file.path(), attribute,
-           path, last_error());
+  hdf5::fail_to_write(file.state(), fmt::format("attribute '{}' of {} cannot be written", attribute, path));
 }
 
 void write_list(const File& file, const std::string& path, const char* name, hid_t type, std::size_t count,

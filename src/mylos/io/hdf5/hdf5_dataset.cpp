@@ -211,10 +211,13 @@ void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, vo
       done =
           H5Dread(dataset.id, in_memory.id(), memory_space.id(), file_space.id(), H5P_DEFAULT, position) >= 0;
     }
-    if (!done && write)
-      fail_run(ErrorId::cannot_write, "{}: dataset {} cannot be written: {}", file, path(), last_error());
+    if (!done && write) fail_to_write(*dataset.file, fmt::format("dataset {} cannot be written", path()));
     if (!done) fail_to_read(fmt::format("{}: dataset {} cannot be read", file, path()));
-    if (!write) require_not_truncated(*dataset.file);
+    if (write) {
+      require_written(*dataset.file);
+    } else {
+      require_not_truncated(*dataset.file);
+    }
     first += length;
     count -= length;
     position += length * memory_bytes;
@@ -297,8 +300,7 @@ void Dataset::write_text(std::string_view text) {
   const LibraryScope scope;
   const Handle memory_type = text_type(padded.size());
   if (H5Dwrite(state_->id, memory_type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()) < 0) {
-    fail_run(ErrorId::cannot_write, "{}: dataset {} cannot be written: {}", state_->file->path, path(),
-             last_error());
+    fail_to_write(*state_->file, fmt::format("dataset {} cannot be written", path()));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "mylos/base/error.hpp"
+#include "mylos/io/files/output_file.hpp"
 
 namespace mylos::hdf5 {
 namespace {
@@ -128,6 +129,16 @@ std::string last_error() {
       &text);
   H5Eclear2(H5E_DEFAULT);
   return text.empty() ? "HDF5 gives no reason" : text;
+}
+
+void require_written(const File::State& file) {
+  if (file.write_error != 0) mylos::fail_to_write(file.path, file.write_error);
+}
+
+void fail_to_write(const File::State& file, std::string_view what) {
+  const std::string reason = last_error();
+  require_written(file);
+  fail_run(ErrorId::cannot_write, "{}: {}: {}", file.path, what, reason);
 }
 
 void fail_to_read(std::string_view what) {

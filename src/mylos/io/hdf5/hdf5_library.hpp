@@ -90,12 +90,19 @@ struct File::State {
   hid_t id = -1;
   bool writable = false;
   std::int64_t opened_bytes = 0;  // its length when it was opened for reading, else 0
+  int write_error = 0;            // the number of the first error of the disk (write_driver.hpp)
 
   State() = default;
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State();
 };
+
+/// Throws Error (failed) if anything written so far did not reach the disk.
+void require_written(const File::State& file);
+/// Throws Error (failed): the disk's cause if it had one, otherwise `what`, "dataset /x cannot be written",
+/// and HDF5's message for the call that just failed.
+[[noreturn]] void fail_to_write(const File::State& file, std::string_view what);
 
 /// Throws Error if the file has become shorter since it was opened: HDF5 reads zeros after the end of a file.
 void require_not_truncated(const File::State& file);

@@ -6,6 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "mylos/io/files/output_file.hpp"
+
 namespace mylos {
 namespace {
 
@@ -36,6 +38,7 @@ std::string column_of(const Metric& metric) {
 }  // namespace
 
 std::vector<EvaluatedValue> evaluated_values(const std::string& file, const Metric& metric) {
+  if (!is_regular(file)) return {};
   std::ifstream lines(file);
   std::string line;
   std::vector<EvaluatedValue> values;
