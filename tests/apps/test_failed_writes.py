@@ -71,7 +71,7 @@ def set_up(command):
     command.must("train", "deck.toml", "run.folder=run", "run.steps=6", "checkpoint.every=3", "run.log_every=1")
     rows = random.Random(1)
     (folder / "table.csv").write_text("a,b,class\n" + "".join(
-        f"{rows.random()},{rows.random()},{rows.choice('xyz')}\n" for _ in range(5000)), encoding="utf-8")
+        f"{rows.random()},{rows.random()},{rows.choice('012')}\n" for _ in range(5000)), encoding="utf-8")
     (folder / "text.txt").write_text("".join(rows.choices("abcdefgh \n", k=200_000)), encoding="utf-8")
     with h5py.File(folder / "tokens.h5", "w") as file:
         file["tokens"] = numpy.arange(60_000, dtype="u2") % 50
