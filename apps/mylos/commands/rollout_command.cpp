@@ -11,6 +11,7 @@
 
 #include "commands.hpp"
 #include "commands/output_name.hpp"
+#include "commands/replaced_file.hpp"
 #include "commands/rollout_members.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"
@@ -48,6 +49,9 @@ void check(const StoredNetwork& network, const RolloutArguments& arguments) {
   for (const std::string& output : {arguments.output, paths.errors, paths.spectrum, paths.document})
     for (const std::string& input : {arguments.start, arguments.truth, network.path})
       if (!input.empty()) require_other_file(input, output);
+  require_replaceable(arguments.output, OutputKind::predictions);
+  for (const std::string& output : {paths.errors, paths.spectrum, paths.document})
+    require_replaceable(output, OutputKind::other);
 }
 
 /// Throws unless the file's fields are what the network reads and predicts.

@@ -4,10 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "mylos/base/errors/text.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -74,20 +70,6 @@ std::vector<float> inputs_of(const SampleStore& store, std::int64_t sample) {
   return values;
 }
 
-void write(const std::string& path, const std::string& contents) {
-  const std::string temporary = temporary_path(path);
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  if (file << contents << std::flush) {
-    file.close();
-    publish(path);
-    return;
-  }
-  const std::string reason = std::strerror(errno);
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
-  fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", temporary, reason);
-}
-
 }  // namespace
 
 std::string write_sample_picture(const SampleStore& store, const std::vector<std::int64_t>& grid,
@@ -104,7 +86,7 @@ std::string write_sample_picture(const SampleStore& store, const std::vector<std
     store.read_labels(sample, 1, &answer);
     label = fmt::format(", class {}", answer);
   }
-  write(path, path.ends_with(".svg") ? svg_of(rows) : png_of(rows));
+  publish_text(path, path.ends_with(".svg") ? svg_of(rows) : png_of(rows));
   std::string text = fmt::format("{}: sample {}{}; from left to right, dark is low and light is high:\n",
                                  path, sample, label);
   for (const PanelRow& row : rows) {

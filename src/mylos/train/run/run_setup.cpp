@@ -1,10 +1,7 @@
 // How a run is put together from what its start has found, and the files that it writes first.
 #include <fmt/ranges.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -90,11 +87,7 @@ std::string name_best_again(const Options& options, const BestEvaluation& best) 
 std::vector<std::string> describe_start(const RunContext& run, const RunStart& start) {
   std::vector<std::string> notes = write_resolved_deck(run, start.request.deck.resolved);
   for (std::string& note : write_amended_deck(run)) notes.push_back(std::move(note));
-  std::ofstream plan(run.file("plan.json"), std::ios::trunc);
-  plan << plan_document(run.options().run.name, run.assembly.memory) << std::flush;
-  if (!plan)
-    fail_run(ErrorId::cannot_write, "{}: the run's folder cannot be made or written: {}",
-             run.options().run.folder, std::strerror(errno));
+  publish_text(run.file("plan.json"), plan_document(run.options().run.name, run.assembly.memory));
   std::error_code failure;
   std::filesystem::remove(run.file("requeue"), failure);
   std::filesystem::remove(run.file("summary.json"), failure);  // of an earlier start
