@@ -242,8 +242,8 @@ void forget_best(const std::string& folder) {
 std::optional<CheckpointFile> best_checkpoint(const std::string& folder) {
   std::string name;
   const std::string path = checkpoint_folder(folder) / "best";
-  std::ifstream file(path);
-  if (!(file >> name)) require_read(file, path);
+  std::ifstream text(path);
+  if (!(text >> name)) require_read(text, path);
   for (const CheckpointFile& file : list_checkpoints(folder)) {
     if (fs::path(file.path).filename() == name) return file;
   }
