@@ -19,7 +19,7 @@ import h5py
 import numpy
 
 import uncertain_data
-from checkpoints import datasets, last_checkpoint
+from checkpoints import datasets, history_without_times, last_checkpoint
 from rollout_fields import LINEAR, write_linear
 from small_problem import DECK, Command, layers, prepare
 
@@ -65,7 +65,8 @@ def nothing(command, result):
 
 
 def newest(run):
-    return lambda command, result: numbers_of(last_checkpoint(command, run))
+    """The results of a run: its last checkpoint and its history."""
+    return lambda command, result: (numbers_of(last_checkpoint(command, run)), history_without_times(command, run))
 
 
 @dataclasses.dataclass
