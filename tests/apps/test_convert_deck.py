@@ -235,6 +235,9 @@ def check_bad_input(command, _):
         for more in (vectors, []):
             refuse(command, [name, "no.h5", *more], "wrong-format", f"{name}: ", "torch.load",
                    "safetensors.torch.save_file", '{"mylos.order": "\\n".join(state)}')
+    (command.folder / "net.onnx").write_bytes(b"\x08\x08\x12\x07pytorch" + bytes(60))
+    for more in (vectors, []):
+        refuse(command, ["net.onnx", "no.h5", *more], "wrong-format", "net.onnx: is an ONNX file; ", 'onnx.load("net.onnx")')
     write(command.folder / "good.safetensors", good)
     content = (command.folder / "good.safetensors").read_bytes()
     length, = struct.unpack("<Q", content[:8])
@@ -248,7 +251,7 @@ def check_bad_input(command, _):
     refuse(command, ["good.safetensors", "notes.h5", *vectors], "already-exists", "notes.h5: ")
     refuse(command, ["good.safetensors", "no.onnx", *vectors], "bad-argument", "no.onnx: ", "mylos export")
     (command.folder / "claims.safetensors").write_bytes(struct.pack("<Q", 2 ** 40) + b"{}")
-    refuse(command, ["claims.safetensors", "no.h5", *vectors], "wrong-format", "claims.safetensors: ", "1099511627776 bytes")
+    refuse(command, ["claims.safetensors", "no.h5", *vectors], "wrong-format", "claims.safetensors: is not a safetensors file")
     header = json.dumps({"a": {"dtype": "F32", "shape": [2 ** 40, 2 ** 40], "data_offsets": [0, 4]}}).encode()
     (command.folder / "claims.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
     refuse(command, ["claims.safetensors", "no.h5", *vectors], "too-large", "claims.safetensors: ", "'a'")

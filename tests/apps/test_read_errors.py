@@ -19,7 +19,7 @@ import h5py
 import numpy
 
 import uncertain_data
-from checkpoints import datasets, last_checkpoint
+from checkpoints import datasets, history_without_times, last_checkpoint
 from rollout_fields import LINEAR, write_linear
 from small_problem import DECK, Command, layers, prepare
 
@@ -59,8 +59,14 @@ def said(command, result):
     return CLOCKS.sub("#", result.stdout)
 
 
+def nothing(command, result):
+    """Of a command whose output has clocks and memory throughout."""
+    return None
+
+
 def newest(run):
-    return lambda command, result: numbers_of(last_checkpoint(command, run))
+    """The results of a run: its last checkpoint and its history."""
+    return lambda command, result: (numbers_of(last_checkpoint(command, run)), history_without_times(command, run))
 
 
 @dataclasses.dataclass
@@ -75,24 +81,23 @@ CASES = {
     "train --restart": Case("classes", ["train", "deck.toml", "run.folder=small", "run.steps=9", "--restart", "latest"], newest("small")),
     "train, initial": Case("classes", ["train", "deck.toml", "run.folder=new", 'run.initial="net.h5"'], newest("new")),
     "convert": Case("classes", ["convert", "net.h5", "net.safetensors"], contents("net.safetensors")),
-    "convert back": Case("classes", ["convert", "tensors.safetensors", "back.h5", "--deck", "deck.toml"], contents("back.h5")),
+    "init --from": Case("classes", ["init", "deck.toml", "back.h5", "--from", "tensors.safetensors"], contents("back.h5")),
     "init": Case("classes", ["init", "deck.toml", "start.h5"], contents("start.h5")),
     "export": Case("classes", ["export", "small", "model.h5"], contents("model.h5")),
     "export onnx": Case("classes", ["export", "small", "model.onnx"], contents("model.onnx")),
-    "eval": Case("classes", ["eval", "small", "test.h5"], said),
+    "eval": Case("classes", ["eval", "small", "--data", "test.h5"], said),
     "predict": Case("classes", ["predict", "exported.h5", "test.h5", "out.h5"], contents("out.h5")),
     "info": Case("classes", ["info", "net.h5"], said),
-    "info --verify": Case("classes", ["info", "small", "--verify"], said),
-    "plan": Case("classes", ["plan", "deck.toml", "memory.times=model"], said),
+    "plan": Case("classes", ["plan", "deck.toml", "memory.times=model"], nothing),
     "data": Case("classes", ["data", "deck.toml"], said),
     "prepare csv": Case("classes", ["prepare", "csv", "train.csv", "--label", "class", "--out", "p.h5"], contents("p.h5")),
-    "report": Case("classes", ["report", "small", "--json"], lambda command, result: None),
+    "report": Case("classes", ["report", "small", "--out", "page.html"], nothing),
     "check-precision": Case("classes", ["check-precision", "net.h5"], said),
-    "sweep": Case("classes", ["sweep", "deck.toml", "run.steps=3", "optimizer.lr=[1e-3, 1e-2]", "--out", "sweep"],
-                  contents("sweep/sweep.csv")),
-    "calibrate": Case("bounds", ["calibrate", "bounds", "test.h5", "--out", "calibrated.h5"], contents("calibrated.h5")),
+    "sweep": Case("classes", ["sweep", "deck.toml", "run.steps=3", "optimizer.lr=1e-3,1e-2", "--out", "sweep"],
+                  lambda *run: [newest(f"sweep/members/{member:04}")(*run) for member in range(2)]),
+    "calibrate": Case("bounds", ["calibrate", "bounds", "--data", "test.h5", "--out", "calibrated.h5"], contents("calibrated.h5")),
     "train arrays": Case("fields", ["train", "linear.toml", "run.folder=new"], newest("new")),
-    "eval arrays": Case("fields", ["eval", "linear", "linear.h5"], said),
+    "eval arrays": Case("fields", ["eval", "linear", "--data", "linear.h5"], said),
     "rollout": Case("fields", ["rollout", "linear", "linear.h5", "--steps", 3, "--truth", "linear.h5", "--out", "r.h5"],
                     contents("r.h5", "r.errors.csv")),
     "predict arrays": Case("fields", ["predict", "linear", "linear.h5", "p.h5"], contents("p.h5")),

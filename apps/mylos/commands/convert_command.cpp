@@ -198,7 +198,7 @@ ExitCode convert_command(const ConvertArguments& arguments) {
       }
       return to_safetensors(ranks, input, arguments);
     }
-    refuse_pickle(input);
+    refuse_other_formats(input);
     if (arguments.deck.empty()) return to_checkpoint(ranks, arguments);
   }
   return to_checkpoint_of_deck(input, arguments);

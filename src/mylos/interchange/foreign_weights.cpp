@@ -68,14 +68,25 @@ bool has_odd_axis(const Chain& chain) {
   });
 }
 
+[[noreturn]] void refuse_onnx(const std::string& path) {
+  fail_input(ErrorId::wrong_format,
+             "{}: is an ONNX file; `mylos convert` reads checkpoints, and weights in safetensors files. In "
+             "Python:\n"
+             "  import onnx, onnx.numpy_helper, safetensors.numpy; graph = onnx.load(\"{}\").graph\n"
+             "  safetensors.numpy.save_file({{t.name: onnx.numpy_helper.to_array(t) for t in "
+             "graph.initializer}}, \"net.safetensors\")",
+             printable(path), printable(path));
+}
+
 }  // namespace
 
-void refuse_pickle(const std::string& path) {
+void refuse_other_formats(const std::string& path) {
   std::error_code failure;
   if (!std::filesystem::exists(path, failure)) return;
   const std::string begin = file_text(path, 9);
   if (begins_as_safetensors(path, begin)) return;
   const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending == ".onnx") refuse_onnx(path);
   const bool is_archive = begin.starts_with("PK\3\4");
   constexpr char last_protocol = 5;
   const bool is_pickle =

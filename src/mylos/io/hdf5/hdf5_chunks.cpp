@@ -4,7 +4,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "mylos/base/error.hpp"
@@ -12,8 +11,7 @@
 namespace mylos::hdf5 {
 namespace {
 
-constexpr std::size_t max_dimensions = 32;  // of HDF5
-constexpr std::size_t sum_bytes = 4;        // of fletcher32, behind the data
+constexpr std::size_t sum_bytes = 4;  // of fletcher32, behind the data
 /// A chunk up to this size is kept for the next call, as in HDF5's own cache of chunks.
 constexpr std::size_t max_kept_bytes = std::size_t{1} << 20;
 
@@ -62,12 +60,11 @@ std::unique_ptr<ChunkReader> ChunkReader::of(hid_t dataset, const std::string& f
   if (filters.empty() || !std::all_of(filters.begin(), filters.end(), is_decoded_here)) return nullptr;
   std::unique_ptr<ChunkReader> reader(new ChunkReader(dataset, file, path));
   reader->filters_ = filters;
-  std::array<hsize_t, max_dimensions> extent{};
-  const int rank = checked(H5Pget_chunk(creation.id(), max_dimensions, extent.data()));
-  reader->extent_.assign(extent.begin(), extent.begin() + rank);
+  reader->rank_ = static_cast<std::size_t>(
+      checked(H5Pget_chunk(creation.id(), static_cast<int>(max_rank), reader->extent_.data())));
   const Handle type(checked_read(H5Dget_type(dataset), file, path), H5Tclose);
   reader->element_bytes_ = reader->chunk_bytes_ = H5Tget_size(type.id());
-  for (const hsize_t length : reader->extent_) reader->chunk_bytes_ *= length;
+  for (std::size_t d = 0; d < reader->rank_; ++d) reader->chunk_bytes_ *= reader->extent_[d];
   reader->fill_.resize(reader->element_bytes_);
   H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
   checked(H5Pfill_value_defined(creation.id(), &defined));
@@ -80,17 +77,17 @@ ChunkReader::ChunkReader(hid_t dataset, const std::string& file, const std::stri
     : dataset_(dataset), file_(file), path_(path) {}
 
 void ChunkReader::fail_chunk(std::string_view problem) const {
-  std::vector<hsize_t> first = loaded_;
-  for (std::size_t d = 0; d < first.size(); ++d) first[d] *= extent_[d];
+  std::vector<hsize_t> first;
+  for (std::size_t d = 0; d < rank_; ++d) first.push_back(loaded_.value()[d] * extent_[d]);
   fail_input(ErrorId::damaged, "{}: {} is damaged: the chunk at [{}] {}", file_, path_,
              fmt::join(first, ", "), problem);
 }
 
-const std::byte* ChunkReader::load(const std::vector<hsize_t>& chunk) {
+const std::byte* ChunkReader::load(const Index& chunk) {
   if (chunk == loaded_) return is_stored_ ? bytes_.data() : nullptr;
   loaded_ = chunk;
-  std::vector<hsize_t> offset = chunk;
-  for (std::size_t d = 0; d < offset.size(); ++d) offset[d] *= extent_[d];
+  Index offset = chunk;
+  for (std::size_t d = 0; d < rank_; ++d) offset[d] *= extent_[d];
   std::uint32_t skipped = 0;
   try {
     {
@@ -107,7 +104,7 @@ const std::byte* ChunkReader::load(const std::vector<hsize_t>& chunk) {
     }
     decode(skipped);
   } catch (...) {
-    loaded_.clear();
+    loaded_.reset();
     throw;
   }
   return bytes_.data();
@@ -168,22 +165,21 @@ void ChunkReader::copy(std::span<const Overlap> overlaps, const std::byte* from,
 void ChunkReader::read(std::span<const hsize_t> start, std::span<const hsize_t> step,
                        std::span<const hsize_t> count, std::byte* destination) {
   const std::lock_guard lock(reading_);
-  const std::size_t rank = extent_.size();
   const auto step_of = [&](std::size_t d) { return step.empty() ? hsize_t{1} : step[d]; };
-  std::vector<hsize_t> chunk(rank);
-  std::vector<hsize_t> first(rank);
-  std::vector<hsize_t> last(rank);
-  for (std::size_t d = 0; d < rank; ++d) {
+  Index chunk{};
+  Index first{};
+  Index last{};
+  for (std::size_t d = 0; d < rank_; ++d) {
     if (count[d] == 0) return;
     first[d] = chunk[d] = start[d] / extent_[d];
     last[d] = (start[d] + (count[d] - 1) * step_of(d)) / extent_[d];
   }
-  std::vector<Overlap> overlaps(rank);
+  std::array<Overlap, max_rank> overlaps{};
   for (bool more = true; more;) {
     bool is_empty = false;
     std::size_t from = element_bytes_;
     std::size_t to = element_bytes_;
-    for (std::size_t d = rank; d-- > 0; from *= extent_[d], to *= count[d]) {
+    for (std::size_t d = rank_; d-- > 0; from *= extent_[d], to *= count[d]) {
       const hsize_t origin = chunk[d] * extent_[d];
       const hsize_t end = origin + extent_[d];
       const auto index_from = [&](hsize_t element) {  // of the first element of the box from there on
@@ -202,16 +198,16 @@ void ChunkReader::read(std::span<const hsize_t> start, std::span<const hsize_t> 
       const std::byte* bytes = load(chunk);
       if (bytes == nullptr)
         for (Overlap& along : overlaps) along.from = 0;
-      copy(overlaps, bytes == nullptr ? fill_.data() : bytes, destination);
+      copy({overlaps.data(), rank_}, bytes == nullptr ? fill_.data() : bytes, destination);
     }
     more = false;
-    for (std::size_t d = rank; d-- > 0 && !more;) {
+    for (std::size_t d = rank_; d-- > 0 && !more;) {
       more = chunk[d] < last[d];
       chunk[d] = more ? chunk[d] + 1 : first[d];
     }
   }
   if (chunk_bytes_ <= max_kept_bytes) return;
-  loaded_.clear();
+  loaded_.reset();
   bytes_ = {};
   other_ = {};
 }

@@ -2,10 +2,12 @@
 // chunk inflates to for the chunk: of one that inflates to too little, it reads the memory behind it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +29,9 @@ class ChunkReader {
             std::byte* destination);
 
  private:
+  static constexpr std::size_t max_rank = 8;  // of what is read: others are refused before
+  using Index = std::array<hsize_t, max_rank>;
+
   /// Where a dimension of a box meets a chunk.
   struct Overlap {
     hsize_t begin, end;    // indices of the box
@@ -37,7 +42,7 @@ class ChunkReader {
 
   ChunkReader(hid_t dataset, const std::string& file, const std::string& path);
   /// Returns the decoded chunk; null if it was never written.
-  const std::byte* load(const std::vector<hsize_t>& chunk);
+  const std::byte* load(const Index& chunk);
   void decode(std::uint32_t skipped_filters);
   void copy(std::span<const Overlap> overlaps, const std::byte* from, std::byte* to) const;
   [[noreturn]] void fail_chunk(std::string_view problem) const;
@@ -45,14 +50,15 @@ class ChunkReader {
   hid_t dataset_;
   const std::string& file_;
   const std::string path_;
-  std::vector<hsize_t> extent_;  // of a chunk
+  std::size_t rank_ = 0;
+  Index extent_{};  // of a chunk
   std::size_t element_bytes_ = 0;
   std::size_t chunk_bytes_ = 0;
   std::vector<StoredFilter> filters_;
   std::vector<std::byte> fill_;  // the element that stands for those never written
 
   std::mutex reading_;
-  std::vector<hsize_t> loaded_;   // the chunk that `bytes_` holds; empty: none
+  std::optional<Index> loaded_;   // the chunk that `bytes_` holds
   bool is_stored_ = false;        // whether that chunk was ever written
   std::vector<std::byte> bytes_;  // the chunk, decoded, or on the way there
   std::vector<std::byte> other_;  // the result of a filter
