@@ -45,6 +45,7 @@ TEST(UnknownKey, OfOtherFrameworksThatIsRefusedSaysWhyAndWhatToSet) {
       {"run.gradient_accumulation_steps", "'data.micro_batch'"},
       {"optimizer.accumulate_grad_batches", "'data.micro_batch'"},
       {"precision.scaler.initial_scale_power", "'precision.scaler.initial_scale'"},
+      {"data.drop_last", "'data.last_batch' = \"drop\""},
       {"communication.gradient_predivide_factor", "in float"},
       {"precision.check_for_nan_in_loss_and_grad", "are skipped"},
       {"optimizer.immediate_grad_update", "'communication.bucket'"},

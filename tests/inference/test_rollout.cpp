@@ -95,26 +95,27 @@ TEST_F(RolloutTest, AnyNumberOfRanksFindsTheSame) {
   };
   const RolloutResult expected = roll_out(*network, alone, data, request(states));
   const RolloutResult found = roll_out(*network, ranks, data, request(states_of_all));
-  EXPECT_EQ(states.size(), 5 * (steps + 1u));
+  EXPECT_EQ(std::ssize(states), 5 * (steps + 1));
   if (ranks.rank() == 0) EXPECT_EQ(states_of_all, states);
   for (std::int64_t step = 1; step <= steps; ++step) {
     double drift = 0;
     for (std::int64_t member = 0; member < 5; ++member) {
       EXPECT_EQ(found.at(member, step).energy, expected.at(member, step).energy);
-      EXPECT_EQ(found.at(member, step).network.nrmse, expected.at(member, step).network.nrmse);
+      if (data.has_truth(member, step))
+        EXPECT_EQ(found.at(member, step).network.nrmse, expected.at(member, step).network.nrmse);
       drift += field_energy(states[{member, step}], 2) / field_energy(states[{member, 0}], 2) - 1;
     }
     EXPECT_NEAR(found.mean(step).energy_drift, drift / 5, 1e-12 * std::abs(drift)) << "the mean over members";
   }
   if (ranks.rank() != 0) return;
-  ASSERT_EQ(found.spectrum.size(), steps + 1u);
+  ASSERT_EQ(std::ssize(found.spectrum), steps + 1);
   FieldSpectrum spectrum({3, 4});
-  for (std::size_t step = 0; step <= steps; ++step) {
-    const StepSpectrum& of = found.spectrum[step];
+  for (std::int64_t step = 0; step <= steps; ++step) {
+    const StepSpectrum& of = found.spectrum[static_cast<std::size_t>(step)];
     EXPECT_EQ(of.truth.empty(), step == steps) << "known for every member before the last step";
     std::vector<double> energy(of.network.size());
     for (std::int64_t member = 0; member < 5; ++member)
-      spectrum.add_channels(states[{member, static_cast<std::int64_t>(step)}], 2, energy);
+      spectrum.add_channels(states[{member, step}], 2, energy);
     for (std::size_t k = 0; k < energy.size(); ++k)
       EXPECT_NEAR(of.network[k], energy[k] / 5, 1e-12 * energy[k]);
   }

@@ -29,11 +29,11 @@ struct ChannelSums {
   double predicted_mean = 0;
   double truth_mean = 0;
 
-  ChannelSums(std::span<const float> predicted, std::span<const float> truth_values, std::size_t first,
+  ChannelSums(std::span<const float> predicted_values, std::span<const float> truth_values, std::size_t first,
               std::size_t step) {
     double points = 0;
     for (std::size_t i = first; i < truth_values.size(); i += step) {
-      const double p = predicted[i];
+      const double p = predicted_values[i];
       const double t = truth_values[i];
       error += (p - t) * (p - t);
       truth += t * t;
