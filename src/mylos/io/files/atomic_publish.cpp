@@ -196,11 +196,16 @@ void PendingFile::publish() {
 }
 
 void publish_text(const std::string& path, std::string_view text) {
+  publish_text(path, [text](std::ostream& file) { file << text; });
+}
+
+void publish_text(const std::string& path, const std::function<void(std::ostream& file)>& write) {
   PendingFile pending(path);
   {
     std::ofstream file(pending.temporary(), std::ios::trunc);
     if (file) errno = 0;  // otherwise it states why the file could not be opened
-    file << text << std::flush;
+    write(file);
+    file << std::flush;
     if (!file) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
   }
   pending.publish();

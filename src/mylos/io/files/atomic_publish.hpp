@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -52,5 +54,7 @@ class PendingFile {
 
 /// Writes a text file atomically. Throws Error if it cannot be written; an older file then stays unchanged.
 void publish_text(const std::string& path, std::string_view text);
+/// The same for a text that `write` sends to the stream in pieces, because it is long.
+void publish_text(const std::string& path, const std::function<void(std::ostream& file)>& write);
 
 }  // namespace mylos
