@@ -16,6 +16,7 @@
 #include "mylos/train/evaluation/measures/field_measures.hpp"
 #include "mylos/train/evaluation/measures/measures.hpp"
 #include "mylos/train/evaluation/metric.hpp"
+#include "mylos/train/plan/recompute_settings.hpp"
 #include "mylos/train/run/components/run_health.hpp"
 #include "mylos/train/run/run_start.hpp"
 
@@ -126,8 +127,10 @@ std::string check_run(RunRequest request, MPI_Comm mpi) {
       text += fmt::format("# {}\n", line);
   }
   text += notes + machine_line(start.parts.memory);
-  if (const std::string note = note_on_shards(start.parts.network); !note.empty())
-    text += fmt::format("# {}\n", note);
+  for (const std::string& note :
+       {note_on_shards(start.parts.network), note_on_recompute(start.parts.memory, options.memory)}) {
+    if (!note.empty()) text += fmt::format("# {}\n", note);
+  }
   std::string folder;  // on the first rank alone: locks of other ranks would conflict
   run_on_first(ranks, [&] { folder = folder_lines(options.run.folder); });
   return text + folder + (folder.empty() ? "# in order" : "# in order, but for the folder");
