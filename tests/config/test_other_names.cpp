@@ -25,6 +25,8 @@ TEST(UnknownKey, OfOtherFrameworksIsAnsweredWithOurs) {
       {"precision.dtype", "precision.compute"},
       {"model.dtype", "precision.compute"},
       {"precision.scaler.loss_scale_window", "precision.scaler.growth_interval"},
+      {"model.gradient_checkpointing", "memory.recompute"},
+      {"memory.activation_checkpointing", "memory.recompute"},
       {"model.n_embd", "model.width"},
       {"model.seq_len", "model.context"},
       {"schedule.Warmup_Steps", "schedule.warmup"}};

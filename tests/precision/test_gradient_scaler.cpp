@@ -94,6 +94,18 @@ TEST(GradientScaler, AStateContinuesInAnotherScaler) {
   EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"set_state"}, [&] { second.set_state(impossible); }));
 }
 
+TEST(GradientScaler, AStateReplacesWhatWasNotedAndTheScaleThatGradientsAreDividedBy) {
+  GradientScaler scaler(ScalerOptions{.initial_scale = 1024});
+  const ScalerState other = GradientScaler(ScalerOptions{.initial_scale = 8}).state();
+  scaler.note_overflow();
+  scaler.set_state(other);
+  const auto values = numbers<float>({8, -24});
+  scaler.unscale_and_check(values);
+  EXPECT_EQ(test::on_host(values), (std::vector<float>{1, -3}));
+  EXPECT_TRUE(scaler.update()) << "the overflow was of the step before the state";
+  EXPECT_EQ(scaler.scale(), 8);
+}
+
 TEST(GradientScaler, TheBytesOfAStateContinueInAnotherScaler) {
   static_assert(std::is_trivially_copyable_v<ScalerState>);
   GradientScaler first(ScalerOptions{.growth_interval = 3, .hysteresis = 2});

@@ -12,6 +12,7 @@
 #include "mylos/model/memory/chain_flops.hpp"
 #include "mylos/train/adapt/scaler_restart.hpp"
 #include "mylos/train/plan/plan_document.hpp"
+#include "mylos/train/plan/recompute_settings.hpp"
 #include "mylos/train/run/components/run_decks.hpp"
 #include "mylos/train/run/run.hpp"
 #include "mylos/train/run/run_start.hpp"
@@ -122,6 +123,7 @@ void print_assembly(const RunContext& run, const RunStart& start) {
   const MemoryPlan& memory = run.assembly.memory;
   start.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}", bytes(memory.rank_bytes()),
                          bytes(memory.budget), bytes(memory.arena_bytes()), describe(memory)));
+  if (const std::string note = note_on_recompute(memory, options.memory); !note.empty()) start.line(note);
   if (!memory_is_host) start.line(describe_device_libraries(run.assembly.communicator->connection_bytes()));
 }
 
@@ -133,8 +135,8 @@ void open_batches(RunContext& run, const Normalizer& normalizer) {
                                .micro_batch = run.options().data.micro_batch,
                                .rank = ranks.rank(),
                                .ranks = ranks.size(),
-                               .ranks_on_node = run.assembly.memory.statement.place.ranks_on_node,
-                               .first_position = run.position.samples()};
+                               .first_position = run.position.samples(),
+                               .token_bytes = run.assembly.memory.statement.token_bytes};
   run_on_all(ranks, [&] {
     if (run.assembly.network.rollout)
       run.trainer().set_feedback(feedback_scalings(normalizer, run.options().rollout.feedback));
@@ -170,6 +172,7 @@ Run::Run(RunStart&& start)
   const double peak_flops =
       peak_flops_of(options.run, options.precision.compute, context_.assembly.engines->gemm(), ranks,
                     memory.statement.network_bytes() + memory.arena_bytes());
+  run_on_all(ranks, [&] { evaluations_.open_rollouts(options); });
   run_on_all(ranks, [&] { assemble(context_.assembly, context_.position.total); });
   context_.log.set_work(work_of(context_.assembly, peak_flops));
   records_.open(context_);
