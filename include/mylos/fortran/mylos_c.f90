@@ -5,7 +5,7 @@ module mylos_c
   implicit none
   public
 
-  integer(c_int32_t), parameter :: mylos_abi = 1
+  integer(c_int32_t), parameter :: mylos_abi = 1, mylos_failed = 1
   integer(c_int32_t), parameter :: mylos_fp32 = 0, mylos_fp64 = 1
   integer(c_int32_t), parameter :: mylos_input_names = 0, mylos_target_names = 1, mylos_class_names = 2
   integer(c_int32_t), parameter :: mylos_fortran_order = 1, mylos_columns_first = 2

@@ -77,8 +77,9 @@ contains
   subroutine model_free(self)
     class(mylos_model), intent(inout) :: self
     integer(c_int32_t) :: status
+    status = 0
     if (c_associated(self%handle)) status = c_model_destroy(self%handle)
-    self%handle = c_null_ptr
+    if (status /= mylos_failed) self%handle = c_null_ptr  ! else it is in use, or this is a parallel region
   end subroutine model_free
 
   subroutine model_final(self)

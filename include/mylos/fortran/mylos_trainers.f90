@@ -72,8 +72,9 @@ contains
   subroutine trainer_free(self)
     class(mylos_trainer), intent(inout) :: self
     integer(c_int32_t) :: status
+    status = 0
     if (c_associated(self%handle)) status = c_trainer_destroy(self%handle)
-    self%handle = c_null_ptr
+    if (status /= mylos_failed) self%handle = c_null_ptr  ! else it is in use, or this is a parallel region
   end subroutine trainer_free
 
   subroutine trainer_final(self)
