@@ -14,6 +14,7 @@
 #include "mylos/data/run/rollout_feedback.hpp"
 #include "mylos/model/memory/chain_flops.hpp"
 #include "mylos/train/adapt/scaler_restart.hpp"
+#include "mylos/train/history/run_starts.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/run/components/run_decks.hpp"
 #include "mylos/train/run/run.hpp"
@@ -86,6 +87,20 @@ std::string name_best_again(const Options& options, const BestEvaluation& best) 
       best.text());
 }
 
+/// On rank 0. Adds a restart to starts.jsonl, unless this is a later segment of a start or nothing is left to
+/// do.
+void describe_restart(const RunContext& run, const RunStart& start) {
+  const std::string path = run.file("starts.jsonl");
+  if (!start.saved) return forget_starts(path);
+  if (start.request.earlier || run.position.at_end()) return;
+  const int ranks = run.assembly.communicator->size();
+  add_start(path, {.step = static_cast<std::uint64_t>(run.position.step),
+                   .kind = "restart",
+                   .cause = std::filesystem::path(start.saved->path()).filename().string(),
+                   .subject = "",
+                   .text = fmt::format("resumed on {} rank{}", ranks, ranks == 1 ? "" : "s")});
+}
+
 /// On rank 0. Writes the files of the folder that describe this start. Returns messages.
 std::vector<std::string> describe_start(const RunContext& run, const RunStart& start) {
   std::vector<std::string> notes = write_resolved_deck(run, start.request.deck.resolved);
@@ -95,6 +110,7 @@ std::vector<std::string> describe_start(const RunContext& run, const RunStart& s
   if (!plan)
     fail_run(ErrorId::cannot_write, "{}: the run's folder cannot be made or written: {}",
              run.options().run.folder, std::strerror(errno));
+  describe_restart(run, start);
   std::error_code failure;
   std::filesystem::remove(run.file("requeue"), failure);
   std::filesystem::remove(run.file("summary.json"), failure);  // of an earlier start
@@ -110,7 +126,7 @@ std::string describe_rollout(const RolloutOptions& rollout) {
                                  rollout.steps == 1 ? "" : "s");
   if (rollout.grow_every > 0 && rollout.steps > 1)
     text += fmt::format(", from 1 on one more every {} steps", rollout.grow_every);
-  if (rollout.detach && rollout.steps > 1) text += "; each is a pass of its own";
+  if (rollout.detach && rollout.steps > 1) text += "; each is a separate pass";
   if (rollout.noise > 0) text += fmt::format("; noise {:g}", rollout.noise);
   return text;
 }

@@ -13,8 +13,8 @@ void RunStop::after_step(RunContext& /*run*/, LastStep& step) {
 
 void RunStop::finish(RunContext& run, const Quiesced& quiet) {
   if (!is_agreed()) return;
-  run.log.progress().note(fmt::format("step {}: asked to stop by {}", run.position.step,
-                                      requests_.agreed_reason(run.ranks(quiet))));
+  reason_ = requests_.agreed_reason(run.ranks(quiet));
+  run.log.progress().note(fmt::format("step {}: asked to stop by {}", run.position.step, reason_));
   requests_.announced();
 }
 
