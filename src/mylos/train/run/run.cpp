@@ -9,7 +9,6 @@
 
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
-#include "mylos/train/history/run_starts.hpp"
 #include "mylos/train/plan/tables/tensor_table.hpp"
 
 namespace mylos {
@@ -157,7 +156,6 @@ ExitCode Run::finish() {
     leave_folder(context_, done);
     try {
       write_summary(context_.file("summary.json"), summary);
-      if (!done) add_start(context_.file("starts.jsonl"), stop_event());
     } catch (const Error& error) {  // training itself has succeeded
       context_.log.warn(std::string(error.message()));
     }
@@ -169,15 +167,6 @@ ExitCode Run::finish() {
   progress.note(table_of(summary) +
                 (done ? "\ndone" : "\nstopped before its end: continue with --restart latest"));
   return done ? ExitCode::done : ExitCode::requeue;
-}
-
-RunEvent Run::stop_event() const {
-  const std::string& asked_by = stop_.reason();
-  return {.step = static_cast<std::uint64_t>(context_.position.step),
-          .kind = "stop",
-          .cause = asked_by.empty() ? "the steps of this start" : asked_by,
-          .subject = "",
-          .text = "stopped before its end"};
 }
 
 RunSummary Run::summarize(const RunMetrics& metrics) const {

@@ -66,7 +66,6 @@ class Run {
   void announce_end();
   /// Returns the seconds that the next step, a checkpoint and the end of the program may take.
   [[nodiscard]] double reserve_s() const;
-  [[nodiscard]] RunEvent stop_event() const;
   [[nodiscard]] RunSummary summarize(const RunMetrics& metrics) const;
 
   RunContext context_;

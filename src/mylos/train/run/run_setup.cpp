@@ -76,20 +76,9 @@ bool resumes_from_own(RankGroup& ranks, const CheckpointReader& saved, const std
   return is_own;
 }
 
-/// On rank 0, after checkpoints were set aside. Names the best checkpoint again. Returns a message; "": none.
-std::string name_best_again(const Options& options, const BestEvaluation& best) {
-  const std::string& folder = options.run.folder;
-  if (options.checkpoint.keep_best.empty() || name_best(folder, best.step())) return "";
-  forget_best(folder);
-  if (best.step() < 0) return "";
-  return fmt::format(
-      "{}/checkpoints no longer has the best checkpoint so far ({}); the next better one is kept", folder,
-      best.text());
-}
-
 /// On rank 0. Adds a restart to starts.jsonl, unless this is a later segment of a start or nothing is left to
 /// do.
-void describe_restart(const RunContext& run, const RunStart& start) {
+void note_restart(const RunContext& run, const RunStart& start) {
   const std::string path = run.file("starts.jsonl");
   if (!start.saved) return forget_starts(path);
   if (start.request.earlier || run.position.at_end()) return;
@@ -101,6 +90,17 @@ void describe_restart(const RunContext& run, const RunStart& start) {
                    .text = fmt::format("resumed on {} rank{}", ranks, ranks == 1 ? "" : "s")});
 }
 
+/// On rank 0, after checkpoints were set aside. Names the best checkpoint again. Returns a message; "": none.
+std::string name_best_again(const Options& options, const BestEvaluation& best) {
+  const std::string& folder = options.run.folder;
+  if (options.checkpoint.keep_best.empty() || name_best(folder, best.step())) return "";
+  forget_best(folder);
+  if (best.step() < 0) return "";
+  return fmt::format(
+      "{}/checkpoints no longer has the best checkpoint so far ({}); the next better one is kept", folder,
+      best.text());
+}
+
 /// On rank 0. Writes the files of the folder that describe this start. Returns messages.
 std::vector<std::string> describe_start(const RunContext& run, const RunStart& start) {
   std::vector<std::string> notes = write_resolved_deck(run, start.request.deck.resolved);
@@ -110,7 +110,6 @@ std::vector<std::string> describe_start(const RunContext& run, const RunStart& s
   if (!plan)
     fail_run(ErrorId::cannot_write, "{}: the run's folder cannot be made or written: {}",
              run.options().run.folder, std::strerror(errno));
-  describe_restart(run, start);
   std::error_code failure;
   std::filesystem::remove(run.file("requeue"), failure);
   std::filesystem::remove(run.file("summary.json"), failure);  // of an earlier start
@@ -304,6 +303,7 @@ void Run::open_folder(const RunStart& start) {
     if (const std::string lost = name_best_again(context_.options(), evaluations_.best()); !lost.empty())
       notes.push_back(lost);
     for (std::string& note : describe_start(context_, start)) notes.push_back(std::move(note));
+    note_restart(context_, start);
   });
   if (afresh && start.request.restart == "auto")
     start.line(fmt::format("no valid checkpoint in {}/checkpoints: the run starts afresh", folder));

@@ -1,7 +1,6 @@
 // RunStop: ends a start when a signal, the file `stop` or the walltime asks for it (StopRequests).
 #pragma once
 
-#include <string>
 #include <utility>
 
 #include "mylos/train/run/components/run_component.hpp"
@@ -19,14 +18,11 @@ class RunStop final : public RunComponent {
   [[nodiscard]] bool is_agreed() const { return requests_.agreed(); }
 
   void after_step(RunContext& run, LastStep& step) override;
-  /// Returns what asked for the end, after finish(); "": nothing did.
-  [[nodiscard]] const std::string& reason() const { return reason_; }
-  /// Reports what asked for the end.
+  /// Reports who asked for the end, and adds a stop to starts.jsonl unless the run is at its end.
   void finish(RunContext& run, const Quiesced& quiet) override;
 
  private:
   StopRequests requests_;
-  std::string reason_;
 };
 
 }  // namespace mylos
