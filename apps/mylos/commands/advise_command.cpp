@@ -109,9 +109,8 @@ std::vector<std::int64_t> max_micro_batches(const Subject& subject,
 void write_deck(const std::string& file, const AdviseArguments& arguments, const Options& options,
                 const std::string& verdict) {
   require_new(file);
-  publish_text(file,
-               fmt::format("# Made of {} by `mylos advise`: {}.\n# Its run has a folder of its own.\n{}",
-                           arguments.deck, verdict, resolve(options)));
+  publish_text(file, fmt::format("# Made of {} by `mylos advise`: {}.\n# Its run has a separate folder.\n{}",
+                                 arguments.deck, verdict, resolve(options)));
 }
 
 }  // namespace

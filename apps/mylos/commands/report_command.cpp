@@ -170,7 +170,7 @@ ExitCode report_command(const ReportArguments& arguments) {
     std::this_thread::sleep_for(std::chrono::seconds(arguments.watch_s));
     page = write();
   }
-  output.line("no run goes on: the page is complete");
+  output.line("no run continues: the page is complete");
   return ExitCode::done;
 }
 

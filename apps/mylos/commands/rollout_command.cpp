@@ -18,6 +18,7 @@
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/rollout/field_file.hpp"
+#include "mylos/inference/rollout/map_orientation.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/evaluation/field_files.hpp"
 
@@ -133,7 +134,9 @@ std::string name_of(const RolloutMember& member, bool has_samples) {
 class Levels {
  public:
   Levels(const RolloutArguments& arguments, const StoredNetwork& network, const RolloutData& data)
-      : data_(*data.trajectories), names_(network.target_names) {
+      : data_(*data.trajectories),
+        names_(network.target_names),
+        upward_(rows_run_north(data.starts->store())) {
     const LevelLayout& layout = data_.layout();
     FieldFileShape shape{.arrays = network.options.data.arrays.targets,
                          .members = {},
@@ -167,6 +170,7 @@ class Levels {
          ++channel) {
       FieldPicture picture =
           make_picture(data_.layout().extents, channels, static_cast<std::int64_t>(channel), truth_, state);
+      picture.upward = upward_;
       picture.title = fmt::format("{}, step {}", members[static_cast<std::size_t>(member)], step);
       picture.channel = channel < names_.size() ? names_[channel] : fmt::format("channel {}", channel);
       pictures_[{member, step, channel}] = std::move(picture);
@@ -186,6 +190,7 @@ class Levels {
  private:
   const StoredTrajectories& data_;
   std::vector<std::string> names_;
+  bool upward_;
   std::vector<std::int64_t> pictured_members_;
   std::vector<std::int64_t> pictured_steps_;
   std::vector<float> truth_;
