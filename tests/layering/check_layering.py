@@ -80,7 +80,7 @@ DECLARED_IN = {
 
 # What no file of the program calls -> what it calls instead.
 INSTEAD = {
-    r"\b(strto[dfl]|strtold|ato[fil]|sto[dfil])\(": "std::from_chars, which reads numbers alike in every locale of a program",
+    r"\b(strto[df]|strtold|atof|sto[df]|stold)\(": "std::from_chars, which reads numbers alike in every locale of a program",
     r"(?<!checked\()(?<!read\()\bH5[AL]exists\(": "checked_read(), since the negative return of a read that fails is no answer",
 }
 

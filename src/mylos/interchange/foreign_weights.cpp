@@ -15,6 +15,7 @@
 #include "mylos/interchange/tensor_names.hpp"
 #include "mylos/kernels/spectral/spectral.hpp"
 #include "mylos/model/chain/short_forms.hpp"
+#include "mylos/model/network/assumed_orders.hpp"
 
 namespace mylos {
 namespace {
@@ -131,6 +132,7 @@ const safetensors::Entry& ForeignWeights::entry(std::size_t theirs) const {
 void ForeignWeights::match(const ModelOptions& model, const Chain& chain) {
   ours_ = own_weights(expand_short_form(model), chain);
   matched_ = match_weights(ours_, theirs_, map_, model);
+  orders_ = assumed_orders(model);
   const bool is_fno = std::any_of(theirs_.tensors.begin(), theirs_.tensors.end(),
                                   [](const TheirTensor& tensor) { return is_of_fno(tensor.name); });
   shifts_wave_numbers_ = is_fno && has_odd_axis(chain);
@@ -165,6 +167,7 @@ std::vector<std::string> ForeignWeights::table() const {
   for (const UnusedTensor& unused : matched_.unused)
     rows.push_back({printable(entry(unused.theirs).name), described(entry(unused.theirs)), "-", unused.why});
   std::vector<std::string> lines = aligned(rows);
+  lines.insert(lines.end(), orders_.begin(), orders_.end());
   if (shifts_wave_numbers_) {
     lines.emplace_back(
         "note: neuraloperator 2.0.0 shifts wave numbers by one along axes of odd extent other than the last, "

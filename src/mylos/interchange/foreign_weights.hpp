@@ -32,8 +32,9 @@ class ForeignWeights {
   /// its layers. Throws Error (bad_input), also for a type of numbers that weights do not have.
   void match(const ModelOptions& model, const Chain& chain);
 
-  /// Returns the table of what went where, a line for each tensor, and a note where a version of
-  /// neuraloperator computes something else with the same weights.
+  /// Returns the table of what went where, a line for each tensor; the orders of operations that the file
+  /// does not state (assumed_orders.hpp); and a note where a version of neuraloperator computes something
+  /// else with the same weights.
   [[nodiscard]] std::vector<std::string> table() const;
 
   /// Returns the numbers of a parameter or running statistic in our layout. Throws Error (bad_input) for a
@@ -49,6 +50,7 @@ class ForeignWeights {
   std::vector<OwnWeight> ours_;
   MatchedWeights matched_;
   std::map<std::string, std::size_t> match_of_;  // by our path
+  std::vector<std::string> orders_;              // lines of the table
   bool shifts_wave_numbers_ = false;             // a note of the table
 };
 

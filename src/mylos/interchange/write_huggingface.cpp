@@ -71,12 +71,6 @@ void require_no_other(const std::string& path, const std::string& text) {
              path);
 }
 
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (!file) fail_run(ErrorId::cannot_write, "{}: cannot be written", path);
-}
-
 }  // namespace
 
 ConversionSafety huggingface_safety(const GptWeights& weights) {
@@ -100,7 +94,7 @@ void write_huggingface(const GptWeights& weights, const std::string& path, DType
   safetensors::Writer writer(path, type, std::move(shapes), {{"format", "pt"}});
   for (const Export& tensor : exports) writer.write(values_of(weights, tensor));
   PendingFile pending_config(config_path);
-  write_text(pending_config.temporary(), config);
+  pending_config.file().append(config);
   writer.close();
   pending_config.publish();
 }

@@ -155,6 +155,13 @@ void WeightFile::read(const WeightEntry& entry, std::int64_t first, std::span<fl
   if (first + count == entry.size()) require_crc(checkpoint_->file(), dataset_->path(), crc_);
 }
 
+WeightFile::Doubles WeightFile::statistic(const std::string& name) {
+  if (!tensors_ || !says_layout()) return {};
+  const safetensors::Entry* entry = tensors_->find(WeightMetadata::statistics + name);
+  if (entry == nullptr) return {};
+  return {entry->shape, tensors_->read_doubles(*entry)};
+}
+
 std::string WeightFile::kind() const {
   if (!checkpoint_) return "safetensors";
   return fmt::format("{}{} of step {}", wanted_ == StoredWeights::average ? "average of weights in the " : "",

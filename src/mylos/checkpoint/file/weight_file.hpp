@@ -59,6 +59,14 @@ class WeightFile {
   /// to the last element, so that the CRC-32 of a checkpoint's dataset is verified at the end: throws Error
   /// (bad_input) if it differs.
   void read(const WeightEntry& entry, std::int64_t first, std::span<float> values);
+  /// A tensor of doubles, row by row.
+  struct Doubles {
+    std::vector<std::int64_t> dims;
+    std::vector<double> values;
+  };
+  /// Returns the statistic "inputs.shift" of the data that `mylos convert` writes beside the weights; empty
+  /// if the file has none. Throws Error (bad_input) if it does not hold doubles.
+  [[nodiscard]] Doubles statistic(const std::string& name);
   /// Returns "checkpoint of step 500", "average of weights in the checkpoint of step 500", "model file of
   /// step 500" or "safetensors".
   [[nodiscard]] std::string kind() const;

@@ -205,10 +205,12 @@ void add_data_keys(Schema& schema) {
               Words<Shuffle>{{"samples", Shuffle::samples}, {"blocks", Shuffle::blocks}},
               "Labelled samples: order of an epoch. samples: all samples shuffled; blocks: blocks of "
               "adjacent samples shuffled (for data larger than memory).");
-  keys.choice("last_batch", &DataOptions::last_batch,
-              Words<LastBatch>{{"drop", LastBatch::drop}, {"join", LastBatch::join}},
-              "Labelled samples: use of an incomplete batch at the end of an epoch. drop: its samples are "
-              "dropped; join: it is filled with the first samples of the next epoch.");
+  keys.choice(
+      "last_batch", &DataOptions::last_batch,
+      Words<LastBatch>{{"drop", LastBatch::drop}, {"join", LastBatch::join}},
+      "Labelled samples: use of an incomplete batch at the end of an epoch. drop: its samples are "
+      "dropped; join: it is filled with the first samples of the next epoch. No batch is shorter: its "
+      "samples would have a larger weight than others in their update.");
   keys.choice(
       "window", &DataOptions::window,
       Words<WindowOrder>{{"random", WindowOrder::random}, {"sequential", WindowOrder::sequential}},

@@ -9,7 +9,6 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
-#include "mylos/data/files/file_with_room.hpp"
 
 namespace mylos {
 namespace {
@@ -51,7 +50,7 @@ std::vector<std::string> read_names(const hdf5::File& file, const std::string& p
 void write_names(hdf5::File& file, const std::string& path, const std::vector<std::string>& names) {
   const std::string text = text_of_names(names);
   hdf5::Dataset dataset = file.create_text(path, static_cast<std::int64_t>(text.size()));
-  keep_room(file);
+  file.reserve();
   dataset.write_text(text);
 }
 

@@ -20,17 +20,17 @@ void write(const File::State& file, const std::string& path, const std::string& 
                            H5Aclose);
     const Handle type(checked_read(H5Aget_type(attribute.id()), file.path, what), H5Tclose);
     if (checked(H5Tequal(type.id(), file_type)) > 0) {
-      checked_write(H5Awrite(attribute.id(), memory_type, value), file.path, what);
+      checked_write(H5Awrite(attribute.id(), memory_type, value), file, what);
       return;
     }
   }
-  if (exists) checked_write(H5Adelete(object.id(), name.c_str()), file.path, what);
+  if (exists) checked_write(H5Adelete(object.id(), name.c_str()), file, what);
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
   const Handle attribute(
       checked_write(H5Acreate2(object.id(), name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT),
-                    file.path, what),
+                    file, what),
       H5Aclose);
-  checked_write(H5Awrite(attribute.id(), memory_type, value), file.path, what);
+  checked_write(H5Awrite(attribute.id(), memory_type, value), file, what);
 }
 
 /// Opens a scalar attribute of the class that `expected` describes.

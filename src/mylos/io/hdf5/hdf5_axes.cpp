@@ -35,16 +35,16 @@ void write_new(const File& file, const std::string& path, hid_t object, const ch
                hid_t space, hid_t in_memory, const void* value) {
   const std::string what = fmt::format("attribute '{}' of {}", name, path);
   const Handle made(
-      checked_write(H5Acreate2(object, name, stored, space, H5P_DEFAULT, H5P_DEFAULT), file.path(), what),
+      checked_write(H5Acreate2(object, name, stored, space, H5P_DEFAULT, H5P_DEFAULT), file.state(), what),
       H5Aclose);
-  if (value != nullptr) checked_write(H5Awrite(made.id(), in_memory, value), file.path(), what);
+  if (value != nullptr) checked_write(H5Awrite(made.id(), in_memory, value), file.state(), what);
 }
 
 void write_list(const File& file, const std::string& path, const char* name, hid_t type, std::size_t count,
                 const void* values) {
   const Handle object = open_object(file.state(), path);
   if (checked_read(H5Aexists(object.id(), name), file.path(), path) > 0)
-    checked_write(H5Adelete(object.id(), name), file.path(), path);
+    checked_write(H5Adelete(object.id(), name), file.state(), path);
   const auto extent = static_cast<hsize_t>(count);
   const Handle space(H5Screate_simple(1, &extent, nullptr), H5Sclose);
   write_new(file, path, object.id(), name, type, space.id(), type, values);

@@ -231,7 +231,8 @@ void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, vo
     if (write) {
       checked_write(
           H5Dwrite(dataset.id, in_memory.id(), memory_space.id(), file_space.id(), H5P_DEFAULT, position),
-          file, path());
+          *dataset.file, path());
+      require_written(*dataset.file);
     } else if (dataset.chunks) {
       const Handle type(checked_read(H5Dget_type(dataset.id), file, path()), H5Tclose);
       checked(H5Tconvert(type.id(), in_memory.id(), static_cast<std::size_t>(length), stored.data(), nullptr,
@@ -328,8 +329,7 @@ void Dataset::write_text(std::string_view text) {
   const LibraryScope scope;
   const Handle memory_type = text_type(padded.size());
   if (H5Dwrite(state_->id, memory_type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()) < 0) {
-    fail_run(ErrorId::cannot_write, "{}: dataset {} cannot be written: {}", state_->file->path, path(),
-             last_error());
+    fail_to_write(*state_->file, fmt::format("dataset {} cannot be written", path()));
   }
 }
 

@@ -10,8 +10,10 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/hdf5/hdf5_library.hpp"
 #include "mylos/io/hdf5/hdf5_versions.hpp"
+#include "mylos/io/hdf5/write_driver.hpp"
 
 namespace mylos::hdf5 {
 namespace {
@@ -51,7 +53,7 @@ void make_group(const File::State& file, const std::string& path) {
     if (group.empty() || group == "/") continue;
     if (checked_read(H5Lexists(file.id, group.c_str(), H5P_DEFAULT), file.path, group) > 0) continue;
     const Handle made(
-        checked_write(H5Gcreate2(file.id, group.c_str(), H5P_DEFAULT, creation.id(), H5P_DEFAULT), file.path,
+        checked_write(H5Gcreate2(file.id, group.c_str(), H5P_DEFAULT, creation.id(), H5P_DEFAULT), file,
                       group),
         H5Gclose);
   }
@@ -140,8 +142,9 @@ File File::create(const std::string& path, const CreateOptions& options) {
   auto state = std::make_shared<State>();
   state->path = path;
   state->writable = true;
+  use_write_driver(access.id(), &state->write_error);
   state->id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id());
-  if (state->id < 0) fail_run(ErrorId::cannot_write, "{}: cannot be created: {}", path, last_error());
+  if (state->id < 0) fail_to_write(*state, "cannot be created");
   return File(std::move(state));
 }
 
@@ -176,9 +179,9 @@ File File::edit(const std::string& path) {
   auto state = std::make_shared<State>();
   state->path = path;
   state->writable = true;
+  use_write_driver(access.id(), &state->write_error);
   state->id = H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id());
-  if (state->id < 0)
-    fail_run(ErrorId::cannot_write, "{}: cannot be opened to be changed: {}", path, last_error());
+  if (state->id < 0) fail_to_write(*state, "cannot be opened to be changed");
   return File(std::move(state));
 }
 
@@ -188,8 +191,15 @@ const std::string& File::path() const {
 
 void File::flush() {
   const LibraryScope scope;
-  if (H5Fflush(state_->id, H5F_SCOPE_GLOBAL) < 0)
-    fail_run(ErrorId::cannot_write, "{}: cannot be flushed: {}", path(), last_error());
+  if (H5Fflush(state_->id, H5F_SCOPE_GLOBAL) < 0) fail_to_write(*state_, "cannot be flushed");
+  require_written(*state_);
+}
+
+void File::reserve() {
+  // Before the flush, which could only say that the disk is full; and for what it has added.
+  reserve_space(path(), bytes());
+  flush();
+  reserve_space(path(), bytes());
 }
 
 std::int64_t File::bytes() const {
@@ -204,13 +214,14 @@ void File::close() {
   const LibraryScope scope;
   if (state_->id < 0) return;
   const hid_t id = std::exchange(state_->id, -1);
-  if (H5Fclose(id) < 0) fail_run(ErrorId::cannot_write, "{}: cannot be closed: {}", path(), last_error());
+  if (H5Fclose(id) < 0) fail_to_write(*state_, "cannot be closed");
+  require_written(*state_);
 }
 
 void File::remove(const std::string& path) {
   const LibraryScope scope;
   if (H5Ldelete(state_->id, path.c_str(), H5P_DEFAULT) < 0) {
-    fail_run(ErrorId::cannot_write, "{}: {} cannot be removed: {}", this->path(), path, last_error());
+    fail_to_write(*state_, path + " cannot be removed");
   }
 }
 
@@ -229,8 +240,8 @@ hid_t create(const File::State& file, const std::string& path, hid_t file_type,
   checked(H5Pset_alloc_time(creation.id(), H5D_ALLOC_TIME_EARLY));
   checked(H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER));
   return checked_write(
-      H5Dcreate2(file.id, path.c_str(), file_type, space.id(), H5P_DEFAULT, creation.id(), H5P_DEFAULT),
-      file.path, path);
+      H5Dcreate2(file.id, path.c_str(), file_type, space.id(), H5P_DEFAULT, creation.id(), H5P_DEFAULT), file,
+      path);
 }
 
 }  // namespace

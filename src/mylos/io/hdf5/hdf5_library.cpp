@@ -11,6 +11,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/io/files/output_file.hpp"
 
 namespace mylos::hdf5 {
 namespace {
@@ -168,9 +169,14 @@ void fail_in_library() {
   fail_run(ErrorId::library_failed, "HDF5: {}", last_error());
 }
 
-void fail_to_write(const std::string& file, std::string_view what) {
-  fail_run(ErrorId::cannot_write, "{}: {} cannot be written: {}", file, printable(what, max_name_bytes),
-           last_error());
+void require_written(const File::State& file) {
+  if (file.write_error != 0) mylos::fail_to_write(file.path, file.write_error);
+}
+
+void fail_to_write(const File::State& file, std::string_view what) {
+  const std::string reason = last_error();
+  require_written(file);
+  fail_run(ErrorId::cannot_write, "{}: {}: {}", file.path, printable(what, max_name_bytes), reason);
 }
 
 std::string_view name_in_files(DType type) {

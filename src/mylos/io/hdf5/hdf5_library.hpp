@@ -40,7 +40,11 @@ class LibraryScope {
 
 /// Throws Error (failed) with HDF5's message for the call that just failed.
 [[noreturn]] void fail_in_library();
-[[noreturn]] void fail_to_write(const std::string& file, std::string_view what);
+/// Throws Error (failed): the disk's cause if it had one, otherwise `what`, "dataset /x cannot be written",
+/// and HDF5's message for the call that just failed.
+[[noreturn]] void fail_to_write(const File::State& file, std::string_view what);
+/// Throws Error (failed) if anything written so far did not reach the disk.
+void require_written(const File::State& file);
 
 // What HDF5 returned, checked: a negative return is an error, whatever the function asks. H5Lexists and
 // H5Aexists return it for a disk that fails, too, and it must not be taken for "no". Objects that were read
@@ -57,8 +61,8 @@ Returned checked_read(Returned returned, const std::string& file, std::string_vi
   return returned;
 }
 template <class Returned>
-Returned checked_write(Returned returned, const std::string& file, std::string_view what) {
-  if (returned < 0) fail_to_write(file, what);
+Returned checked_write(Returned returned, const File::State& file, std::string_view what) {
+  if (returned < 0) fail_to_write(file, std::string(what) + " cannot be written");
   return returned;
 }
 
@@ -124,6 +128,7 @@ struct File::State {
   hid_t id = -1;
   bool writable = false;
   std::int64_t opened_bytes = 0;  // its length when it was opened for reading, else 0
+  int write_error = 0;            // the number of the first error of the disk (write_driver.hpp)
 
   State() = default;
   State(const State&) = delete;

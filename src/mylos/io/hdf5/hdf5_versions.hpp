@@ -28,6 +28,15 @@ void reclaim(hid_t type, hid_t space, Data data) {
   }
 }
 
+/// Gives a driver's class the version and the number that HDF5 asks for since 1.14. `Class` is H5FD_class_t.
+template <class Class>
+void set_version(Class& driver) {
+  if constexpr (requires { driver.version; }) {
+    driver.version = 1;  // H5FD_CLASS_VERSION
+    driver.value = 512;  // the first that is free for programs' own
+  }
+}
+
 /// Returns whether the file `name`, a const char*, starts like an HDF5 file; negative if it cannot be read.
 template <class Name>
 [[nodiscard]] htri_t has_signature(Name name) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/io/files/output_file.hpp"
 
 namespace mylos {
 namespace {
@@ -38,6 +39,7 @@ std::string column_of(const Metric& metric) {
 }  // namespace
 
 std::vector<EvaluatedValue> evaluated_values(const std::string& file, const Metric& metric) {
+  if (!is_regular(file)) return {};
   std::ifstream lines(file);
   std::string line;
   std::vector<EvaluatedValue> values;

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t max_result_bytes = 1 << 20;
+constexpr std::int64_t max_result_bytes = 1 << 20;
 
 /// A file of the journal: "0003-1.claim".
 struct Entry {
@@ -54,11 +54,11 @@ std::vector<Entry> entries_of(const std::string& folder, std::size_t members, st
 }
 
 std::string text_of(const std::string& path) {
-  std::error_code failure;
-  if (fs::file_size(path, failure) > max_result_bytes || failure)
+  auto text = text_of_file(path, max_result_bytes);
+  if (!text)
     fail_input(ErrorId::damaged,
                "{}: is not the result of a member; delete it, and the member is trained again", path);
-  return file_text(path);
+  return std::move(*text);
 }
 
 }  // namespace
