@@ -89,8 +89,7 @@ TEST(Hdf5Chunks, OfAnotherSizeAreRefused) {
   refuses(gzip, "zlib.compress(bytes(200 << 20))", "has more bytes than its data");
   refuses(gzip, "zlib.compress(bytes(1 << 20))", "does not inflate to its 1920 bytes");
   refuses(gzip, "bytes(1920)", "is not what gzip wrote");
-  refuses("shuffle=True", "bytes(100)", "has 100 bytes, its extents need 1920");
-  refuses("fletcher32=True", "bytes(3)", "is too short");
+  refuses("shuffle=True", "bytes(2020)", "has 2020 bytes, its extents need 1920");
   refuses("fletcher32=True", "bytes(1920) + b'1234'", "does not have its checksum");
 }
 
