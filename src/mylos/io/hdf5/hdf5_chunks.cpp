@@ -94,7 +94,14 @@ const std::byte* ChunkReader::load(const Index& chunk) {
     {
       const LibraryScope scope;
       hsize_t stored = 0;
-      checked_read(H5Dget_chunk_storage_size(dataset_, offset.data(), &stored), file_, path_);
+      if (H5Dget_chunk_storage_size(dataset_, offset.data(), &stored) < 0) {
+        // Which HDF5 1.10 also says of a chunk that was never written. This one answers, but goes through
+        // all.
+        unsigned mask = 0;
+        haddr_t address = HADDR_UNDEF;
+        checked_read(H5Dget_chunk_info_by_coord(dataset_, offset.data(), &mask, &address, &stored), file_,
+                     path_);
+      }
       is_stored_ = stored > 0;
       if (!is_stored_) return nullptr;
       // gzip makes incompressible data longer by less.
