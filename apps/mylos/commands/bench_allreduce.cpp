@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "commands.hpp"
 #include "commands/bench_measurement.hpp"
 #include "commands/replaced_file.hpp"
+#include "launch/blocking_call.hpp"
 #include "launch/placement.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
@@ -107,6 +109,8 @@ void AllreduceBench::measure(SumRival& rival, std::size_t bytes, int repetitions
   if (rival.ours) fill(exec_, message, static_cast<float>(communicator_.rank() + 1));
   SumTimes sum;
   communicator_.barrier(exec_);
+  std::optional<BlockingCall> call;
+  if (!rival.ours) call.emplace("MPI_Allreduce", communicator_.ranks().timeout_s());
   for (int i = 0; i < repetitions; ++i) {
     const SumTimes one =
         rival.ours ? sum_gradients({message.data(), static_cast<std::size_t>(message.size()), message.type()})

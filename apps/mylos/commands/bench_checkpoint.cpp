@@ -12,6 +12,7 @@
 #include "commands/replaced_file.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
+#include "launch/start.hpp"
 #include "launch/stop_signals.hpp"
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/timing.hpp"
@@ -177,7 +178,7 @@ std::string operation_line(const Operation& operation, std::int64_t bytes) {
 
 ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments) {
   const StopSignals signals;
-  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  RankGroup& ranks = ranks_of_start();
   const KokkosRuntime kokkos(0);
   const std::vector<std::int64_t> lengths = array_lengths(parse_bytes(arguments.size).value_or(0));
   const std::int64_t held = held_bytes(lengths, ranks, arguments.sharded);

@@ -10,11 +10,13 @@
 #include "launch/runtime.hpp"
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
+#include "launch/start.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/comm/options.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/config/deck/deck_without_length.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/interchange/foreign_weights.hpp"
 #include "mylos/interchange/huggingface_gpt2.hpp"
@@ -150,8 +152,8 @@ ExitCode to_checkpoint_of_deck(const std::string& input, const ConvertArguments&
   require_checkpoint_name(arguments);
   Deck deck;
   {
-    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
-    deck = read_shared_deck(ranks, arguments.deck, {});
+    RankGroup& ranks = ranks_of_start();
+    deck = read_shared_deck(ranks, arguments.deck, {}, read_deck_without_length);
   }
   for (const std::string& file : {arguments.deck, arguments.map}) {
     if (!file.empty()) require_other_file(file, arguments.output);
@@ -181,7 +183,7 @@ ExitCode convert_command(const ConvertArguments& arguments) {
   std::string input;
   bool is_checkpoint = false;
   {
-    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+    RankGroup& ranks = ranks_of_start();
     if (ranks.size() > 1)
       fail_input(ErrorId::wrong_rank_count, "mylos convert runs on one rank; start it without mpirun");
     input = checkpoint_file(ranks, arguments.input);
@@ -196,7 +198,7 @@ ExitCode convert_command(const ConvertArguments& arguments) {
       }
       return to_safetensors(ranks, input, arguments);
     }
-    refuse_pickle(input);
+    refuse_other_formats(input);
     if (arguments.deck.empty()) return to_checkpoint(ranks, arguments);
   }
   return to_checkpoint_of_deck(input, arguments);

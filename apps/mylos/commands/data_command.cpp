@@ -15,7 +15,7 @@
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
-#include "mylos/config/deck.hpp"
+#include "mylos/config/deck/deck_without_length.hpp"
 #include "mylos/data/arrays/array_store.hpp"
 #include "mylos/data/files/concatenated_store.hpp"
 #include "mylos/data/files/dataset.hpp"
@@ -238,7 +238,8 @@ ExitCode data_command(const DataArguments& arguments) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > 1) fail_input(ErrorId::wrong_rank_count, "mylos data runs on one rank; start it without mpirun");
-  const Deck deck = read_deck(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
+  const Deck deck =
+      read_deck_without_length(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
   Options options = deck.options;
   require_picture_name(arguments, options);
   const KokkosRuntime kokkos(options.run.threads);

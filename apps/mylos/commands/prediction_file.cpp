@@ -145,7 +145,8 @@ class CsvPredictions final : public PredictionFile {
           fail_input(ErrorId::bad_names, "{}: two columns would be called '{}'; name an HDF5 file, {}", path,
                      printable(name), std::filesystem::path(path).replace_extension(".h5").string());
         }
-        line += (line.empty() ? "" : ",") + quoted(name);
+        line += line.empty() ? "" : ",";
+        line += quoted(name);
       }
     }
     return line + '\n';

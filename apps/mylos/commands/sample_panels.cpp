@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "mylos/base/errors/text.hpp"
+#include "mylos/inference/rollout/map_orientation.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "tables/sample_picture.hpp"
 
@@ -34,7 +35,7 @@ std::vector<std::int64_t> extents_of(const std::vector<std::int64_t>& grid, std:
 
 /// The channels of `values`, which lie next to each other at every point.
 PanelRow row_of(std::string heading, const std::vector<float>& values, const std::vector<std::int64_t>& grid,
-                const std::vector<std::string>& names, const std::string& scale) {
+                const std::vector<std::string>& names, const std::string& scale, bool upward) {
   std::int64_t channels = 1;
   const std::vector<std::int64_t> extents =
       extents_of(grid, static_cast<std::int64_t>(values.size()), channels);
@@ -47,7 +48,8 @@ PanelRow row_of(std::string heading, const std::vector<float>& values, const std
                                          : fmt::format("channel {}", channel),
                 .scale = scale + (is_named ? scale_of(names[i]) : ""),
                 .extents = extents,
-                .values = {}};
+                .values = {},
+                .upward = upward};
     for (std::size_t at = i; at < values.size(); at += static_cast<std::size_t>(channels))
       panel.values.push_back(values[at]);
     row.panels.push_back(std::move(panel));
@@ -74,13 +76,16 @@ std::vector<float> inputs_of(const SampleStore& store, std::int64_t sample) {
 
 std::string write_sample_picture(const SampleStore& store, const std::vector<std::int64_t>& grid,
                                  std::int64_t sample, bool targets_are_differences, const std::string& path) {
-  std::vector<PanelRow> rows{row_of("inputs", inputs_of(store, sample), grid, store.input_names(), "")};
+  const auto* arrays = dynamic_cast<const ArrayStore*>(&store);
+  const bool upward = arrays != nullptr && rows_run_north(*arrays);
+  std::vector<PanelRow> rows{
+      row_of("inputs", inputs_of(store, sample), grid, store.input_names(), "", upward)};
   std::string label;
   if (store.task() == Task::regression) {
     std::vector<float> targets(static_cast<std::size_t>(store.outputs()));
     store.read_targets(sample, 1, targets.data());
-    rows.push_back(
-        row_of("targets", targets, grid, store.target_names(), targets_are_differences ? "change of " : ""));
+    rows.push_back(row_of("targets", targets, grid, store.target_names(),
+                          targets_are_differences ? "change of " : "", upward));
   } else if (store.task() == Task::classification) {
     std::int32_t answer = 0;
     store.read_labels(sample, 1, &answer);

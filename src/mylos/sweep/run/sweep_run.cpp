@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/start/shared_folder.hpp"
@@ -101,7 +102,10 @@ void train_members(const Sweep& sweep, SweepGroup& group) {
   Decisions decisions(sweep);
   for (;;) {
     Decision decision;
-    run_on_first(group.ranks, [&] { decision = decisions.next(group.asked); });
+    run_on_first(group.ranks, [&] {
+      decision = decisions.next(group.asked);
+      if (decision.job.kind == NextJob::Kind::wait) group.all.require_all();
+    });
     group.ranks.broadcast(&decision, sizeof decision, 0);
     if (decision.job.kind == NextJob::Kind::none) return;
     if (decision.job.kind == NextJob::Kind::wait) {

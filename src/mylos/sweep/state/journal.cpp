@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {

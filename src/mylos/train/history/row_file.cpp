@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
@@ -97,6 +98,7 @@ RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t 
     }
     rows.count += 1;
   }
+  require_read(file, path_);
   return rows;
 }
 
