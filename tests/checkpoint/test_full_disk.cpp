@@ -72,4 +72,13 @@ TEST_F(FullDisk, AllRanksAreToldAndThePreviousCheckpointIsWhole) {
   }
 }
 
+TEST_F(FullDisk, OnWhichItJustFitsTakesACheckpoint) {
+  constexpr std::size_t other_files = std::size_t{24} << 10;  // the name of the newest, and pages
+  SampleState state = SampleState::filled(100);
+  write_checkpoint(ranks, folder.path(), test::header_of(100), state.view(), {});
+  fill_disk(std::filesystem::file_size(checkpoint_path(folder.path(), 100)) + other_files);
+  EXPECT_NO_THROW(write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {}));
+  EXPECT_EQ(find_checkpoint(ranks, folder.path(), "latest").path, checkpoint_path(folder.path(), 200));
+}
+
 }  // namespace mylos::full_disk_test
