@@ -105,8 +105,9 @@ herr_t set_allocated(H5FD_t* file, H5FD_mem_t, haddr_t address) {
   return 0;
 }
 
+/// HDF5 subtracts the bytes before its data (the user block), which a new file does not have yet.
 haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) {
-  return of(file).end;
+  return std::max(of(file).end, file->base_addr);
 }
 
 herr_t handle(H5FD_t* file, hid_t, void** descriptor) {
