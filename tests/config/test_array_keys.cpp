@@ -153,7 +153,7 @@ TEST(ArrayKeys, KeysThatContradictEachOtherAreRefused) {
             "}\n",
             "\"/m\" of 'data.arrays.constants' has the axis \"time\""},
            {"inputs = ['/u']\ntargets = ['/w']\naxes = { '/u' = 'time x', '/w' = 'x' }\n",
-            "\"/u\" has the axis \"time\" and \"/w\" has not"},
+            "\"/u\" has the axis \"time\" but \"/w\" does not"},
            {"inputs = ['/u']\ntargets = ['/w']\naxes = { '/u' = 'time y x', '/w' = 'time x' }\n",
             "other axes of a grid (x, y and x)"},
            {"inputs = ['/u', '/s']\ntargets = ['/u']\naxes = { '/u' = 'time lat lon', '/s' = 'time' }\n",

@@ -10,6 +10,7 @@
 #include "mylos/inference/stored_network.hpp"
 #include "mylos/inference/trained_network.hpp"
 #include "mylos/model/chain/short_forms.hpp"
+#include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::other_grid_test {
@@ -183,6 +184,16 @@ TEST_F(OtherGrid, IsRefusedWhereItHasFewerPointsThanModes) {
   EXPECT_TRUE(is_refused({0, 6, 2}, ErrorId::data_mismatch, {file, "0 x 6 x 2", "at least 1"}));
   EXPECT_TRUE(is_refused({-8, -6, 2}, ErrorId::data_mismatch, {file, "-8 x -6 x 2", "at least 1"}));
   EXPECT_TRUE(is_refused({std::int64_t{1} << 40, std::int64_t{1} << 40, 2}, ErrorId::bad_layer, {file}));
+}
+
+TEST_F(OtherGrid, IsRefusedBeforeMemoryIsTakenForMorePointsThanThereIsMemory) {
+  write(options_of(fourier_operator(), DType::fp32, {8, 6, 2}));
+  constexpr long little = 64 << 20;
+  const long before = testing_support::peak_bytes_from_now();
+  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, ErrorId::does_not_fit, {file, "are available"}, [&] {
+    const Model model(file, {.shape = {1 << 18, 1 << 18, 2}});
+  }));
+  EXPECT_LT(testing_support::peak_bytes() - before, little);
 }
 
 TEST_F(OtherGrid, IsRefusedWhereACoarserGridHasNoPoints) {

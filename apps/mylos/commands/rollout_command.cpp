@@ -11,12 +11,14 @@
 
 #include "commands.hpp"
 #include "commands/output_name.hpp"
+#include "commands/replaced_file.hpp"
 #include "commands/rollout_members.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/rollout/field_file.hpp"
+#include "mylos/inference/rollout/map_orientation.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/evaluation/field_files.hpp"
 
@@ -48,6 +50,9 @@ void check(const StoredNetwork& network, const RolloutArguments& arguments) {
   for (const std::string& output : {arguments.output, paths.errors, paths.spectrum, paths.document})
     for (const std::string& input : {arguments.start, arguments.truth, network.path})
       if (!input.empty()) require_other_file(input, output);
+  require_replaceable(arguments.output, OutputKind::predictions);
+  for (const std::string& output : {paths.errors, paths.spectrum, paths.document})
+    require_replaceable(output, OutputKind::other);
 }
 
 /// Throws unless the file's fields are what the network reads and predicts.
@@ -129,7 +134,9 @@ std::string name_of(const RolloutMember& member, bool has_samples) {
 class Levels {
  public:
   Levels(const RolloutArguments& arguments, const StoredNetwork& network, const RolloutData& data)
-      : data_(*data.trajectories), names_(network.target_names) {
+      : data_(*data.trajectories),
+        names_(network.target_names),
+        upward_(rows_run_north(data.starts->store())) {
     const LevelLayout& layout = data_.layout();
     FieldFileShape shape{.arrays = network.options.data.arrays.targets,
                          .members = {},
@@ -163,6 +170,7 @@ class Levels {
          ++channel) {
       FieldPicture picture =
           make_picture(data_.layout().extents, channels, static_cast<std::int64_t>(channel), truth_, state);
+      picture.upward = upward_;
       picture.title = fmt::format("{}, step {}", members[static_cast<std::size_t>(member)], step);
       picture.channel = channel < names_.size() ? names_[channel] : fmt::format("channel {}", channel);
       pictures_[{member, step, channel}] = std::move(picture);
@@ -182,6 +190,7 @@ class Levels {
  private:
   const StoredTrajectories& data_;
   std::vector<std::string> names_;
+  bool upward_;
   std::vector<std::int64_t> pictured_members_;
   std::vector<std::int64_t> pictured_steps_;
   std::vector<float> truth_;

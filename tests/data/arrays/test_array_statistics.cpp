@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <sstream>
 
 #include "data/arrays/array_builders.hpp"
 
@@ -137,6 +138,29 @@ TEST(ArrayStatistics, AreKeptInAFileWhereAskedFor) {
               (void)open_array_store({folder / "runs/*"}, options)->identity();
             }).find("statistics.txt"),
             std::string::npos);
+}
+
+TEST(ArrayStatistics, ThatAreKeptAreTheLastEight) {
+  const TemporaryFolder folder;
+  write_ramps(folder);
+  ArrayOptions options = ramps();
+  options.statistics = folder / "statistics.txt";
+  std::vector<std::string> kept;
+  for (std::int64_t first = 0; first < 9; ++first) {
+    options.slice = {{"time", first % 3}, {"x", first / 3}};
+    static_cast<void>(open_array_store({folder / "runs/*"}, options)->identity());
+    std::istringstream lines(read_file(options.statistics));
+    kept.clear();
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("entry ")) kept.push_back(line);
+    EXPECT_EQ(kept.size(), std::min<std::size_t>(8, static_cast<std::size_t>(first) + 1));
+  }
+  // The oldest is the one that is missing: it is added again, and nothing but the next is dropped for it.
+  options.slice = {{"time", 0}, {"x", 0}};
+  static_cast<void>(open_array_store({folder / "runs/*"}, options)->identity());
+  const std::string text = read_file(options.statistics);
+  EXPECT_EQ(text.find(kept.front()), std::string::npos);
+  for (std::size_t i = 1; i < kept.size(); ++i) EXPECT_NE(text.find(kept[i]), std::string::npos) << i;
 }
 
 }  // namespace

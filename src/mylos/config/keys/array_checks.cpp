@@ -135,7 +135,7 @@ class ArrayChecks : DeckMistakes {
         if (is_among(axes, axis) == is_among(of_first, axis)) continue;
         const bool has = is_among(axes, axis);
         fail(ErrorId::keys_conflict, {axes_key},
-             fmt::format("\"{}\" has the axis \"{}\" and \"{}\" has not; an array without it is one of "
+             fmt::format("\"{}\" has the axis \"{}\" but \"{}\" does not; an array without it is one of "
                          "'data.arrays.constants'",
                          printable(has ? array : first), axis, printable(has ? first : array)));
       }

@@ -322,8 +322,8 @@ ArrayCoordinates ArrayStore::coordinates(std::int64_t file, const std::string& a
 }
 
 std::shared_ptr<ArrayStore> open_array_store(const std::vector<std::string>& names,
-                                             const ArrayOptions& options, std::int64_t steps,
-                                             Answers answers, std::vector<std::string> grid) {
+                                             const ArrayOptions& options, std::int64_t steps, Answers answers,
+                                             std::vector<std::string> grid) {
   if (names.empty() || !options.given())
     fail_run(ErrorId::internal, "a store of arrays needs files and inputs");
   return std::make_shared<ArrayStore>(files_of(names), options, steps, answers, std::move(grid));

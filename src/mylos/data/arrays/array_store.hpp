@@ -95,9 +95,10 @@ class ArrayStore final : public SampleStore {
 };
 
 /// Opens the files that names and patterns stand for (file_pattern.hpp) as one store. `steps`: of a rollout;
-/// 1: none. `grid`: the names of its axes in the order of points; empty: the order of the first input. Throws Error (bad_input), before memory is taken, if a pattern matches no file, a file is of
-/// another format, arrays or axes are missing or do not fit each other, slices or windows leave nothing, or
-/// targets cannot be fed back although steps > 1.
+/// 1: none. `grid`: the names of its axes in the order of points; empty: the order of the first input. Throws
+/// Error (bad_input), before memory is taken, if a pattern matches no file, a file is of another format,
+/// arrays or axes are missing or do not fit each other, slices or windows leave nothing, or targets cannot be
+/// fed back although steps > 1.
 [[nodiscard]] std::shared_ptr<ArrayStore> open_array_store(const std::vector<std::string>& names,
                                                            const ArrayOptions& options,
                                                            std::int64_t steps = 1,

@@ -3,12 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 
 namespace mylos {
@@ -24,9 +23,7 @@ FileStamp stamp_of(const std::string& path) {
 
 /// Names the formats that users may take for NetCDF-4.
 void refuse_classic_netcdf(const std::string& path) {
-  std::array<char, 4> begin{};
-  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
-  if (std::string_view(begin.data(), 3) != "CDF") return;
+  if (file_text(path, 3) != "CDF") return;
   fail_input(ErrorId::wrong_format,
              "{}: is a classic NetCDF file, expected NetCDF-4 or HDF5; `nccopy -k nc4 {} NEW.nc` converts it",
              path, path);

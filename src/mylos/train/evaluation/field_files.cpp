@@ -35,6 +35,7 @@ ordered_json json_of(const FieldPicture& picture) {
                     {"rows", picture.rows},
                     {"columns", picture.columns},
                     {"every", picture.every}};
+  if (picture.upward) json["upward"] = true;
   if (picture.plane >= 0) json["plane"] = picture.plane;
   json["low"] = picture.low;
   json["high"] = picture.high;

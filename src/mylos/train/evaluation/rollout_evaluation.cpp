@@ -55,7 +55,9 @@ std::vector<std::string> RolloutEvaluation::member_names() const {
 }
 
 std::size_t RolloutEvaluation::memory_bytes(std::int64_t samples) const {
+  constexpr std::size_t bytes_of_name = 512;  // of a member, in messages and in evaluation.rollout.json
   return static_cast<std::size_t>(checking_bytes_) +
+         static_cast<std::size_t>(trajectories_->members()) * bytes_of_name +
          rollout_bytes(trajectories_->layout(), request(samples), trajectories_->members());
 }
 
