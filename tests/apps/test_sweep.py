@@ -14,7 +14,7 @@ import tempfile
 import time
 
 from checkpoints import compare, last_checkpoint, rows_without_times, weights_of
-from processes import finish, ranks_of, require_none_left, send, wait_until
+from processes import finish, finish_killed, ranks_of, require_none_left, send, wait_until
 from small_problem import Command, prepare
 
 STOPPED = 85
@@ -82,12 +82,7 @@ def check_kills(command, source):
             wait_until(lambda: sweep.poll() is not None or len(list(histories.glob("*/history.csv"))) > kill, "no member began")
             time.sleep(source.uniform(0, 0.3))
             send(signal.SIGKILL, ranks_of(command))
-            try:
-                finish(sweep)
-            except subprocess.TimeoutExpired:  # Debian 12's launcher was seen to hang in its own clean-up
-                assert not ranks_of(command), "ranks are left, and the launcher waits"
-                sweep.kill()
-                sweep.communicate()
+            finish_killed(sweep, command)
             require_none_left(command)
         command.must(*line, ranks=ranks)
         require_as_alone(command, folder, "alone")

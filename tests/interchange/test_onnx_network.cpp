@@ -160,6 +160,35 @@ TEST(OnnxNetwork, PaddingOfOtherKindsIsNodesOfOldOpsets) {
   EXPECT_EQ(operators.count("InstanceNormalization"), 1U);
 }
 
+TEST(OnnxNetwork, AConcatenationHasTheOrderOfItsLayer) {
+  std::vector<std::vector<std::string>> inputs;
+  for (const bool skip_first : {false, true}) {
+    ModelOptions model = plane_model();
+    model.chain[4].skip_first = skip_first;
+    const OnnxGraph graph = graph_of(model);
+    const auto concat = std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const OnnxNode& node) {
+      return node.op == "Concat" && node.name.find("sum") != std::string::npos;
+    });
+    ASSERT_NE(concat, graph.nodes.end());
+    inputs.push_back(concat->inputs);
+  }
+  std::swap(inputs[1].at(0), inputs[1].at(1));
+  EXPECT_EQ(inputs[0], inputs[1]);
+}
+
+TEST(OnnxNetwork, AnMlpNormalisesBeforeOrAfterItsActivation) {
+  for (const bool norm_first : {false, true}) {
+    ModelOptions model = mlp(NormType::layernorm);
+    model.norm_first = norm_first;
+    const OnnxGraph graph = graph_of(model);
+    const auto position = [&](std::string_view op) {
+      return std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                          [&](const OnnxNode& node) { return node.op == op; });
+    };
+    EXPECT_EQ(position("LayerNormalization") < position("Relu"), norm_first);
+  }
+}
+
 TEST(OnnxNetwork, SpectralWeightsAreMatricesOfTheModes) {
   const OnnxGraph graph = graph_of(fourier_operator());
   EXPECT_EQ(operators_of(graph).count("DFT"), 0U);

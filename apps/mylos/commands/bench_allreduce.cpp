@@ -11,6 +11,7 @@
 
 #include "commands.hpp"
 #include "commands/bench_measurement.hpp"
+#include "commands/replaced_file.hpp"
 #include "launch/blocking_call.hpp"
 #include "launch/placement.hpp"
 #include "launch/runtime.hpp"
@@ -260,6 +261,7 @@ ExitCode bench_allreduce_command(const BenchAllreduceArguments& arguments) {
   require_room(communicator->ranks(),
                static_cast<std::int64_t>(3 * largest + staging_bytes(options, size, slots)),
                fmt::format("messages of {}", format_bytes(static_cast<std::int64_t>(largest))));
+  require_replaceable(arguments.csv, OutputKind::other);
   AllreduceFile file(*communicator, arguments.csv);
   AllreduceBench bench(*communicator, largest);
   std::vector<SumRival> rivals = sum_rivals(arguments.types);

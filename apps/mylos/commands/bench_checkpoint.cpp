@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "commands/bench_measurement.hpp"
+#include "commands/replaced_file.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
@@ -187,6 +188,7 @@ ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments) {
   std::int64_t bytes = 0;
   for (const std::int64_t length : lengths) bytes += length * static_cast<std::int64_t>(sizeof(float));
   const OwnFolder folder(ranks, arguments.folder, bytes);
+  require_replaceable(arguments.csv, OutputKind::other);
   BenchFile file(ranks, arguments.csv,
                  {"benchmark", "mylos", "ranks", "ranks_on_node", "held", "operation", "bytes", "seconds",
                   "smallest_s", "largest_s"});

@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "commands/bench_measurement.hpp"
+#include "commands/replaced_file.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
@@ -181,6 +182,7 @@ ExitCode bench_gemm_command(const BenchGemmArguments& arguments) {
     }
   }
   require_room(ranks, static_cast<std::int64_t>(bytes), "the matrices of the largest product");
+  require_replaceable(arguments.csv, OutputKind::other);
   BenchFile file(ranks, arguments.csv,
                  {"benchmark", "mylos", "threads", "engine", "computed_by", "type", "product", "flops",
                   "seconds", "smallest_s", "largest_s"});

@@ -5,6 +5,7 @@
 
 #include "commands.hpp"
 #include "commands/checkpoint_output.hpp"
+#include "commands/replaced_file.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/runtime.hpp"
 #include "launch/shared_deck.hpp"
@@ -86,6 +87,7 @@ ExitCode to_safetensors(RankGroup& ranks, const std::string& checkpoint, const C
     fail_input(ErrorId::bad_argument, "{}: a checkpoint is converted into a file whose name ends in {}",
                arguments.output, weights_ending);
   }
+  require_replaceable(arguments.output, OutputKind::other);
   if (arguments.heads != 0 || arguments.pad_vocabulary != 1) {
     fail_input(ErrorId::arguments_conflict,
                "--heads and --pad-vocabulary are for the conversion into a checkpoint; {} already is one",
@@ -196,7 +198,7 @@ ExitCode convert_command(const ConvertArguments& arguments) {
       }
       return to_safetensors(ranks, input, arguments);
     }
-    refuse_pickle(input);
+    refuse_other_formats(input);
     if (arguments.deck.empty()) return to_checkpoint(ranks, arguments);
   }
   return to_checkpoint_of_deck(input, arguments);

@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "commands/data_speed.hpp"
+#include "commands/replaced_file.hpp"
 #include "commands/sample_panels.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
@@ -161,6 +162,7 @@ void require_picture_name(const DataArguments& arguments, const Options& options
     std::error_code failure;
     if (!name.empty() && fs::exists(name, failure)) require_other_file(name, picture);
   }
+  require_replaceable(picture, OutputKind::other);
 }
 
 /// What the command prints of one kind of store.

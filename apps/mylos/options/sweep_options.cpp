@@ -27,10 +27,10 @@ void add_sweep(CLI::App& app, SweepArguments& arguments, const StopSources& stop
   sweep->add_option("--ranks-per-trial", arguments.ranks_per_trial, "Ranks that train a member together")
       ->check(integer_from(1, max_counted))
       ->capture_default_str();
-  sweep->add_option(
-      "--metric", arguments.metric,
-      "By which members are compared, such as validation.accuracy (default: the validation loss, or else "
-      "that of the test data)");
+  sweep->add_option("--metric", arguments.metric,
+                    "Metric by which members are compared, such as validation.accuracy (default: the "
+                    "validation loss, or else "
+                    "that of the test data)");
   CLI::Option* halving = sweep->add_flag(
       "--halving", arguments.halving,
       "Stop members early (ASHA): only the best 1/factor of those that reach a rung are trained to the next");
@@ -38,7 +38,7 @@ void add_sweep(CLI::App& app, SweepArguments& arguments, const StopSources& stop
       sweep->add_option("--first-steps", arguments.first_steps,
                         "Steps of the first rung (default: those of the deck / factor^2, rounded up)");
   first_steps->check(integer_from(1, max_counted))->needs(halving);
-  sweep->add_option("--factor", arguments.factor, "Of the steps of a rung to those of the one before")
+  sweep->add_option("--factor", arguments.factor, "Ratio of the steps of a rung to those of the previous one")
       ->check(integer_from(2, 1000))
       ->capture_default_str()
       ->needs(halving);

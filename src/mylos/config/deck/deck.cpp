@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/config/deck/deck_without_length.hpp"
@@ -217,10 +217,7 @@ std::string read_deck_file(const std::string& path) {
                format_bytes(static_cast<std::int64_t>(max_deck)),
                format_bytes(static_cast<std::int64_t>(size)));
   }
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) fail_input(ErrorId::cannot_read, "{}: the deck cannot be read", path);
-  return text;
+  return file_text(path);
 }
 
 std::string resolve(const Options& options) {

@@ -13,6 +13,7 @@
 #include "mylos/train/evaluation/measures/field_measures.hpp"
 #include "mylos/train/evaluation/measures/measures.hpp"
 #include "mylos/train/evaluation/metric.hpp"
+#include "mylos/train/plan/recompute_settings.hpp"
 #include "mylos/train/run/components/run_health.hpp"
 #include "mylos/train/run/run_start.hpp"
 
@@ -127,8 +128,10 @@ std::string check_run(RunRequest request, MPI_Comm mpi) {
   }
   text += restart_line(start);
   text += notes + machine_line(start.parts.memory);
-  if (const std::string note = note_on_shards(start.parts.network); !note.empty())
-    text += fmt::format("# {}\n", note);
+  for (const std::string& note :
+       {note_on_shards(start.parts.network), note_on_recompute(start.parts.memory, options.memory)}) {
+    if (!note.empty()) text += fmt::format("# {}\n", note);
+  }
   return text + "# in order";
 }
 

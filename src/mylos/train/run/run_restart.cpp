@@ -175,7 +175,7 @@ void RunStart::note_changes(const Options& options, const RunPosition& now, std:
                      difference.before));
   }
   if (given_.precision.compute != options.precision.compute) {
-    line(fmt::format("precision.compute = \"{}\" of the deck counts for nothing: the run has chosen \"{}\"",
+    line(fmt::format("precision.compute = \"{}\" of the deck has no effect: the run has chosen \"{}\"",
                      name_of(given_.precision.compute), name_of(options.precision.compute)));
   }
   const std::string change = describe_schedule_change(

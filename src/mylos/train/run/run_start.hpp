@@ -50,6 +50,7 @@ struct RunStart {
   void find_start();
   void open_checkpoint();
   void open_initial_weights();
+  void make_normalizer();
   void amend();
   void choose_first_type();
   [[nodiscard]] Amendment try_types();
