@@ -9,11 +9,12 @@ before the deck is read, the default deadline, which takes 300 s.
 import concurrent.futures
 import pathlib
 import re
+import signal
 import sys
 import tempfile
 
 import uncertain_data
-from processes import finish, require_none_left
+from processes import finish, of_folder, require_none_left, send
 from rollout_fields import LINEAR, write_linear
 from small_problem import Command
 
@@ -87,7 +88,12 @@ class Case:
 
 def check(case, victim, number, timeout):
     """Returns whether the rank came to that call."""
-    code, stdout, stderr = finish(case.start(STOP_RANK=victim, STOP_AT=number), timeout + GRACE)
+    run = case.start(STOP_RANK=victim, STOP_AT=number)
+    try:
+        code, stdout, stderr = finish(run, timeout + GRACE)
+    finally:  # what still hangs would stay for ever
+        run.kill()
+        send(signal.SIGKILL, of_folder(case.command.folder))
     require_none_left(case.command)
     calls = case.calls(victim)
     if len(calls) < number:  # groups of a sweep share its members in the order in which they come
