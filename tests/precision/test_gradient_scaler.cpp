@@ -51,6 +51,42 @@ TEST(GradientScaler, DividesEveryTypeByItsScale) {
   EXPECT_EQ(scaler.overflow_rank(), -1);
 }
 
+TEST(GradientScaler, DividesDoublesInDouble) {
+  GradientScaler scaler(ScalerOptions{.initial_scale = 3});
+  const double tiny = 1e-300;
+  const auto doubles = test::on_device(std::vector<double>{1, -7, tiny});
+  const Numbers<float> floats("quotients", 3);
+  scaler.unscale_and_check(doubles, floats);
+  EXPECT_EQ(test::on_host(floats), (std::vector<float>{1.0f / 3, static_cast<float>(-7.0 / 3), 0}));
+  scaler.unscale_and_check(doubles);
+  EXPECT_EQ(test::on_host(doubles), (std::vector<double>{1.0 / 3, -7.0 / 3, tiny / 3}));
+  EXPECT_FALSE(scaler.has_overflow());
+  scaler.unscale_and_check(test::on_device(std::vector<double>{std::numeric_limits<double>::infinity()}));
+  EXPECT_TRUE(scaler.has_overflow());
+}
+
+TEST(GradientScaler, SaysWhatAStepDidToTheScale) {
+  GradientScaler scaler(ScalerOptions{.initial_scale = 1024, .growth_interval = 2, .hysteresis = 2});
+  const auto expect = [](const ScaleUpdate& found, bool is_finite, ScaleEvent event, float before,
+                         float after) {
+    EXPECT_EQ(found.is_finite, is_finite);
+    EXPECT_EQ(static_cast<bool>(found), is_finite);
+    EXPECT_EQ(found.event, event);
+    EXPECT_EQ(found.old_scale, before);
+    EXPECT_EQ(found.new_scale, after);
+  };
+  const auto overflow = [&] {
+    EXPECT_FALSE(scaler.has_overflow());
+    scaler.note_overflow();
+    EXPECT_TRUE(scaler.has_overflow());
+    return scaler.update();
+  };
+  expect(overflow(), false, ScaleEvent::tolerated, 1024, 1024);
+  expect(overflow(), false, ScaleEvent::decreased, 1024, 512);
+  expect(scaler.update(), true, ScaleEvent::unchanged, 512, 512);
+  expect(scaler.update(), true, ScaleEvent::increased, 512, 1024);
+}
+
 TEST(GradientScaler, OneRanksOverflowLowersTheScaleOfAll) {
   const int last = ranks_in_world() - 1;
   for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
@@ -247,8 +283,9 @@ TEST(ScalerPreset, HasTheValuesOfTheManualUnderItsName) {
   EXPECT_EQ(scaler_preset("standard"), ScalerOptions{});
   const ScalerOptions expected{.initial_scale = 32768, .growth_factor = 1.5, .growth_interval = 5000};
   EXPECT_EQ(scaler_preset("conservative"), expected);
-  EXPECT_GT(scaler_preset("small").initial_scale, scaler_preset("medium").initial_scale);
-  EXPECT_GT(scaler_preset("medium").initial_scale, scaler_preset("large").initial_scale);
+  EXPECT_EQ(scaler_preset("small"), ScalerOptions{});
+  EXPECT_EQ(scaler_preset("medium"), (ScalerOptions{.initial_scale = 262144}));
+  EXPECT_EQ(scaler_preset("large"), (ScalerOptions{.initial_scale = 1048576, .growth_factor = 1.5}));
   EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"'huge'", "standard, conservative"},
                             [] { static_cast<void>(scaler_preset("huge")); }));
 }

@@ -9,10 +9,11 @@
 #include "commands/plan_device.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
-#include "mylos/config/deck.hpp"
+#include "mylos/config/deck/deck_without_length.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/run/point_weights.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/model/chain/grid_layers.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/precision/loss_scaler.hpp"
@@ -29,7 +30,7 @@ namespace {
 
 bool states_its_shapes(const ModelOptions& model) {
   if (model.type == ModelType::gpt) return model.vocabulary > 0;
-  const bool has_grid = model.type != ModelType::chain || !model.shape.empty();
+  const bool has_grid = !model.shape.empty() || !needs_grid(model);
   return has_grid && model.inputs > 0 && model.outputs > 0;
 }
 
@@ -115,7 +116,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
   if (size > 1)
     fail_input(ErrorId::wrong_rank_count,
                "mylos plan runs on one rank; start it without mpirun and give --ranks {}", size);
-  const Deck deck = read_deck(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
+  const Deck deck =
+      read_deck_without_length(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
   Options given = deck.options;
   const KnownDevice* device = planned_device(arguments, given.memory);
   const int on_node =

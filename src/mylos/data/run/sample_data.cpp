@@ -11,16 +11,10 @@
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/run/windows_of_steps.hpp"
+#include "mylos/model/chain/grid_layers.hpp"
 
 namespace mylos {
 namespace {
-
-/// Returns whether a layer's input must be a grid.
-bool works_on_grids(LayerKind kind) {
-  return kind == LayerKind::conv || kind == LayerKind::spectral || kind == LayerKind::max_pool ||
-         kind == LayerKind::average_pool || kind == LayerKind::global_pool || kind == LayerKind::upsample ||
-         kind == LayerKind::coordinates || kind == LayerKind::pad || kind == LayerKind::crop;
-}
 
 /// Returns whether the network's outputs lie on the grid of its samples. The last layer that changes the kind
 /// of data decides.
@@ -141,9 +135,10 @@ class SampleData final : public RunData {
     if (part != DataPart::test) return train_.identity();
     return stores_.test ? stores_.test->identity() : "";
   }
-  [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note) const override {
+  [[nodiscard]] Normalizer normalizer(const std::function<void(const std::string&)>& note,
+                                      const GivenScalings& given) const override {
     return normalizer_for(normalize_, train_, splits_.train, note, channels(), places_, !has_probabilities_,
-                          ends_on_grid_);
+                          ends_on_grid_, given);
   }
   [[nodiscard]] Normalizer room_for_normalizer() const override {
     return mylos::room_for_normalizer(normalize_, train_, channels(), !has_probabilities_);

@@ -30,8 +30,9 @@ class TrainingData {
 
   [[nodiscard]] virtual Epochs epochs() const = 0;
   /// Computes the normalizer from the statistics of the training samples, without held-out ones. `note`
-  /// receives a message about columns that are constant in them.
-  [[nodiscard]] virtual Normalizer normalizer(const std::function<void(const std::string&)>& /*note*/) const {
+  /// receives a message about columns that are constant in them. `given`: scalings that it takes instead.
+  [[nodiscard]] virtual Normalizer normalizer(const std::function<void(const std::string&)>& /*note*/,
+                                              const GivenScalings& /*given*/ = {}) const {
     return {};
   }
   /// Returns a normalizer of the same size: a restart reads its values from the checkpoint.

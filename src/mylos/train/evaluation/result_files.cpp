@@ -26,17 +26,18 @@ std::string text_of(const ordered_json& document) {
 }
 
 /// Writes the matrix as JSON, row by row: as a document in memory it would take several times its own bytes.
-void write_matrix(std::ostream& file, const ClassMeasures& measures) {
+void write_matrix(OutputFile& file, const ClassMeasures& measures) {
   fmt::memory_buffer row;
   for (std::int64_t label = 0; label < measures.classes(); ++label) {
     row.clear();
+    row.push_back(label == 0 ? '[' : ',');
     for (std::int64_t predicted = 0; predicted < measures.classes(); ++predicted)
       fmt::format_to(std::back_inserter(row), "{}{}", predicted == 0 ? "[" : ",",
                      measures.confused(label, predicted));
-    file << (label == 0 ? '[' : ',');
-    file.write(row.data(), static_cast<std::streamsize>(row.size())) << ']';
+    row.push_back(']');
+    file.append(std::string_view(row.data(), row.size()));
   }
-  file << ']';
+  file.append("]");
 }
 
 }  // namespace
@@ -47,14 +48,14 @@ void write_confusion_file(const std::string& path, std::int64_t step, std::vecto
   std::string head = text_of(begin_document("mylos-confusion", step, "classes", std::move(class_names),
                                             static_cast<std::size_t>(classes)));
   head.pop_back();  // the brace that ends the document
-  publish_text(path, [&](std::ostream& file) {
-    file << head << ",\"parts\":";
-    for (const auto& [part, measures] : parts) {
-      file << (part == parts.front().first ? '{' : ',') << '"' << name_of(part) << "\":";
-      write_matrix(file, *measures);
-    }
-    file << "}}\n";
-  });
+  PendingFile pending(path);
+  pending.file().append(head + ",\"parts\":");
+  for (const auto& [part, measures] : parts) {
+    pending.file().append(fmt::format("{}\"{}\":", part == parts.front().first ? '{' : ',', name_of(part)));
+    write_matrix(pending.file(), *measures);
+  }
+  pending.file().append("}}\n");
+  pending.publish();
 }
 
 void write_target_file(const std::string& path, std::int64_t step, std::vector<std::string> names,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/inference/rollout/map_orientation.hpp"
 #include "mylos/train/evaluation/field_files.hpp"
 #include "mylos/train/evaluation/result_files.hpp"
 #include "mylos/train/run/components/run_context.hpp"
@@ -26,8 +27,10 @@ void RunEvaluations::open(const RunData& data, const Normalizer& normalizer, con
     if (!data.has(part)) continue;
     parts_.push_back({.part = part, .pass = data.pass_over(part, normalizer, options), .last = ""});
     if (!SamplePictures::are_of(chain)) continue;
-    parts_.back().chosen = std::make_unique<SamplePictures>(chain, deck.run.seed, data.samples(part),
-                                                            normalizer, meaning_.target_names);
+    const auto arrays = data.arrays(part);
+    parts_.back().chosen =
+        std::make_unique<SamplePictures>(chain, deck.run.seed, data.samples(part), normalizer,
+                                         meaning_.target_names, arrays != nullptr && rows_run_north(*arrays));
   }
 }
 
