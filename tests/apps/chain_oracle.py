@@ -15,7 +15,7 @@ EPSILON = 1e-5  # of norms
 MOST_DEVIATIONS = 20  # that the mean of what is normalised may be away from 0, where float is compared
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "tanh", "silu")
 DEFAULTS = {"bias": True, "groups": 1, "transposed": False, "edges": "zero", "between": "nearest", "norm": "none",
-            "norm_groups": 8, "norm_momentum": 0.1, "activation": "none", "dropout": 0.0, "repeat": 1}
+            "norm_groups": 8, "norm_momentum": 0.1, "activation": "none", "dropout": 0.0, "repeat": 1, "skip_first": False}
 PAD_MODES = {"zero": "constant", "periodic": "wrap", "reflect": "reflect"}
 erf = numpy.vectorize(math.erf, otypes=[numpy.float64])
 
@@ -195,7 +195,7 @@ class Network:
             raise Impossible(name, f"{extents} beside {self.extents}")
         if kind == "add" and channels != self.channels:
             raise Impossible(name, f"{channels} channels to {self.channels}")
-        self.append(name, kind, lambda x, own: joined(kind, x, own["skip"]), skip=boundary)
+        self.append(name, kind, lambda x, own: joined(kind, x, own["skip"], layer["skip_first"]), skip=boundary)
         self.channels += channels if kind == "concat" else 0
 
     def add_norm(self, layer, name):
@@ -277,9 +277,9 @@ def batch_normalised(x, own):
     return n * own["weight"] + own["bias"]
 
 
-def joined(kind, x, skip):
+def joined(kind, x, skip, skip_first):
     skip = skip.reshape(*x.shape[:-1], skip.shape[-1])
-    return x + skip if kind == "add" else numpy.concatenate([x, skip], axis=-1)
+    return x + skip if kind == "add" else numpy.concatenate([skip, x] if skip_first else [x, skip], axis=-1)
 
 
 def window_at(tap, step, counts, spread):

@@ -166,6 +166,8 @@ def draw_layer(source, layers, network, rows, plain):
     elif kind in ("add", "concat", "branch"):
         waiting = [name for name, place in network.places.items() if place[0] in network.left]
         layer["skip_from"] = source.choice(waiting * 4 + list(network.places))
+        if kind == "concat" and len(layers) % 2 == 1:
+            layer["skip_first"] = True
     if kind == "norm":
         layer["norm"] = source.choice(["layernorm", "rmsnorm", "groupnorm", "batchnorm"])
     elif kind == "activation":

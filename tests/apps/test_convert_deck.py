@@ -4,7 +4,6 @@ usage: test_convert_deck.py MYLOS MODEL_OUTPUTS
 """
 import json
 import struct
-import subprocess
 import sys
 import tempfile
 
@@ -13,16 +12,9 @@ import numpy
 
 import reference_gpt2
 from checkpoints import weights_of
+from foreign_networks import deck, outputs_of, random_tensors
 from safetensors_file import write
-from small_problem import Command, environment, gpt_deck, layers
-
-
-def deck(name, model, shape=None):
-    """The deck of a network without data, which states its sizes."""
-    grid = f"shape = {shape}\n" if shape else ""
-    return (f'[run]\npeak_flops = 1e12\nname = "{name}"\nsteps = 1\n[data]\nbatch = 8\n{grid}[precision]\ncompute = "fp32"\n'
-            f'[model]\nloss = "mse"\n{model}\n')
-
+from small_problem import Command, gpt_deck, layers
 
 # Taps, groups and points that no other order of them has.
 NET = deck("net", "inputs = 48\noutputs = 3\n" + layers(
@@ -35,11 +27,6 @@ LAYERS = {"first": "net.0", "grouped": "net.2", "grouped.norm": "net.3", "larger
 VECTORS = deck("vectors", 'type = "mlp"\nhidden = [4]\ninputs = 3\noutputs = 2')
 SPECTRAL = deck("spectral", "inputs = 84\noutputs = 126\n" + layers("spectral outputs = 3; modes = [4, 5]"), [6, 7, 2])
 TWO_LAYERS = {"b.weight": (4, 3), "b.bias": (4,), "a.weight": (2, 4), "a.bias": (2,)}
-
-
-def random_tensors(shapes, dtype=numpy.float32):
-    source = numpy.random.default_rng(2)
-    return {name: source.standard_normal(shape).astype(dtype) for name, shape in shapes.items()}
 
 
 def pytorch_tensors(command):
@@ -55,14 +42,6 @@ def pytorch_tensors(command):
                 state[f"{theirs}.{part.replace('variance', 'var')}"] = tensors[f"{layer}.{part}"]
     state["net.3.num_batches_tracked"] = numpy.array(7, numpy.int64)
     return state, weights_of(command.folder / "drawn.h5")
-
-
-def outputs_of(command, program, checkpoint, x):
-    x.astype(numpy.float32).tofile(command.folder / "x.bin")
-    result = subprocess.run([program, checkpoint, "x.bin", "float", "right", "y.bin"], cwd=command.folder, env=environment(),
-                            capture_output=True, text=True, timeout=120)
-    assert result.returncode == 0, result.stderr
-    return numpy.fromfile(command.folder / "y.bin", numpy.float32)
 
 
 def check_grids(command, program):
@@ -111,6 +90,15 @@ def check_types(command, _):
         for ours, theirs in {"hidden1": "b", "head": "a"}.items():
             for part in ("weight", "bias"):
                 assert found[f"{ours}/{part}"].tobytes() == expected[f"{theirs}.{part}"].tobytes(), (dtype, ours, part)
+
+
+def check_without_length(command, _):
+    """No deck here has run.steps or run.epochs: only a run needs them."""
+    (command.folder / "vectors.toml").write_text(VECTORS, encoding="utf-8")
+    command.plan("vectors.toml")
+    command.must("init", "vectors.toml", "drawn.h5")
+    command.must("export", "drawn.h5", "drawn-model.h5")
+    command.must_refuse(["train", "vectors.toml"], "missing-key", "'run.epochs'", "'run.steps'")
 
 
 def check_maps(command, _):
@@ -247,6 +235,9 @@ def check_bad_input(command, _):
         for more in (vectors, []):
             refuse(command, [name, "no.h5", *more], "wrong-format", f"{name}: ", "torch.load",
                    "safetensors.torch.save_file", '{"mylos.order": "\\n".join(state)}')
+    (command.folder / "net.onnx").write_bytes(b"\x08\x08\x12\x07pytorch" + bytes(60))
+    for more in (vectors, []):
+        refuse(command, ["net.onnx", "no.h5", *more], "wrong-format", "net.onnx: is an ONNX file; ", 'onnx.load("net.onnx")')
     write(command.folder / "good.safetensors", good)
     content = (command.folder / "good.safetensors").read_bytes()
     length, = struct.unpack("<Q", content[:8])
@@ -260,7 +251,7 @@ def check_bad_input(command, _):
     refuse(command, ["good.safetensors", "notes.h5", *vectors], "already-exists", "notes.h5: ")
     refuse(command, ["good.safetensors", "no.onnx", *vectors], "bad-argument", "no.onnx: ", "mylos export")
     (command.folder / "claims.safetensors").write_bytes(struct.pack("<Q", 2 ** 40) + b"{}")
-    refuse(command, ["claims.safetensors", "no.h5", *vectors], "wrong-format", "claims.safetensors: ", "1099511627776 bytes")
+    refuse(command, ["claims.safetensors", "no.h5", *vectors], "wrong-format", "claims.safetensors: is not a safetensors file")
     header = json.dumps({"a": {"dtype": "F32", "shape": [2 ** 40, 2 ** 40], "data_offsets": [0, 4]}}).encode()
     (command.folder / "claims.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
     refuse(command, ["claims.safetensors", "no.h5", *vectors], "too-large", "claims.safetensors: ", "'a'")
@@ -268,6 +259,6 @@ def check_bad_input(command, _):
 
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
-    for check in (check_grids, check_types, check_maps, check_gpt2, check_spectral, check_bad_input):
+    for check in (check_grids, check_types, check_without_length, check_maps, check_gpt2, check_spectral, check_bad_input):
         check(mylos, sys.argv[2])
         print(check.__name__, "passed")

@@ -193,6 +193,29 @@ def check_average(command, _):
         assert not (command.folder / "refused").exists()
 
 
+def check_kinds_of_files(command, _):
+    """A run's folder and exported models begin a run as its newest checkpoint does."""
+    newest = last_checkpoint(command, "averaging")
+    command.must("export", "averaging", "whole.h5")
+    command.must("export", "averaging", "narrow.h5", "--type", "bf16")
+    (command.folder / "deck.toml").write_text(DECK + FREEZE_ALL_BUT.format("head/bias"), encoding="utf-8")
+    step = int(newest.stem.removeprefix("step-"))
+    for number, (file, kind) in enumerate((("averaging", f"{newest.relative_to(command.folder)} (checkpoint of step {step})"),
+                                           ("averaging/checkpoints", f"(checkpoint of step {step})"),
+                                           ("whole.h5", f"whole.h5 (model file of step {step})"),
+                                           ("narrow.h5", f"narrow.h5 (model file of step {step})"))):
+        said = command.must("train", "deck.toml", f"run.folder=kinds{number}", "run.epochs=1",
+                            f"run.initial={file}", ranks=1 + number % 2).stdout
+        assert kind in said, said
+        after = weights_of(last_checkpoint(command, f"kinds{number}"))
+        for name, tensor in weights_of(newest).items():
+            if file == "narrow.h5":
+                tensor = reference_gpt2.from_bf16(reference_gpt2.to_bf16(tensor))
+            assert name == "head/bias" or tensor.tobytes() == after[name].tobytes(), (file, name)
+    (command.folder / "empty").mkdir()
+    command.must_refuse(["train", "deck.toml", "run.folder=refused", "run.initial=empty"], "no-checkpoint", "empty: ")
+
+
 def check_own_names_of_a_gpt(command, _):
     command.must("convert", "gpt2.h5", "own.safetensors", "--names", "own")
     tensors, _ = reference_gpt2.read_safetensors(command.folder / "own.safetensors")
@@ -202,6 +225,88 @@ def check_own_names_of_a_gpt(command, _):
     command.must("train", "gpt.toml", "run.initial=own.safetensors", "run.folder=own")
     after = weights_of(last_checkpoint(command, "own"))
     assert all(after[name].tobytes() == tensor.tobytes() for name, tensor in before.items() if name != "final_norm/bias")
+
+
+REGRESSION = """[run]
+peak_flops = 1e12
+name = "regression"
+steps = 300
+metrics = ["r2"]
+[data]
+train = "{0}train.h5"
+test = "{0}test.h5"
+batch = 32
+normalize = "standard"
+[model]
+type = "mlp"
+hidden = [24]
+activation = "tanh"
+loss = "mse"
+[precision]
+compute = "fp32"
+[optimizer]
+lr = 2e-2
+"""
+ARRAYS = '[data.arrays]\ninputs = ["/a", "/b"]\ntargets = ["/y"]\naxes = "time y x"\n'
+
+
+def write_regression(command, name, samples, mean, deviation, arrays):
+    """y of two variables, whose distribution is given; as samples, or as fields whose points are samples."""
+    source = numpy.random.default_rng(samples)
+    x = source.normal(mean, deviation, (samples, 2)).astype(numpy.float32)
+    y = (numpy.sin(x[:, :1]) + 0.5 * x[:, 1:]).astype(numpy.float32)
+    with h5py.File(command.folder / name, "w") as file:
+        if not arrays:
+            file["inputs"], file["targets"] = x, y
+            return
+        for path, values in (("a", x[:, 0]), ("b", x[:, 1]), ("y", y)):
+            file[path] = values.reshape(-1, 2, 4)
+
+
+def r2_of(command, checkpoint, data):
+    return json.loads(command.must("eval", checkpoint, "--data", data, "--json").stdout)["r2"]
+
+
+def normalisation_of(checkpoint):
+    return {name: tensor.tobytes() for name, tensor in weights_of(checkpoint, "/data/normalization").items()}
+
+
+def check_normalisation(command, _):
+    """Fine-tuning on data of another distribution begins with the function of the base: what scales its numbers is kept."""
+    for arrays in (False, True):
+        kind = "arrays-" if arrays else "samples-"
+        write_regression(command, kind + "train.h5", 1600, 2, 1.5, arrays)
+        write_regression(command, kind + "test.h5", 480, 2, 1.5, arrays)
+        write_regression(command, "tune-" + kind + "train.h5", 800, 3, 0.5, arrays)
+        write_regression(command, "tune-" + kind + "test.h5", 400, 3, 0.5, arrays)
+        more = ARRAYS if arrays else ""
+        (command.folder / "base.toml").write_text(REGRESSION.format(kind) + more, encoding="utf-8")
+        (command.folder / "tune.toml").write_text(REGRESSION.format("tune-" + kind) + more, encoding="utf-8")
+        command.must("train", "base.toml", "run.folder=" + kind + "base")
+        base = last_checkpoint(command, kind + "base")
+        tuned = f"tune-{kind}test.h5"
+        before = r2_of(command, base, tuned)
+        assert before > 0.8, before
+        tune = ["run.steps=2", "optimizer.lr=1e-9", "checkpoint.every=1", f"run.initial={base}"]
+        command.must("convert", base, kind + "base.safetensors")
+        for ranks, keys in ((1, []), (3, []), (1, ["initial.normalization=keep", f"run.initial={kind}base.safetensors"])):
+            folder = f"run.folder={kind}kept{ranks}{len(keys)}"
+            said = command.must("train", "tune.toml", folder, *tune, *keys, ranks=ranks).stdout
+            assert "normalisation: inputs and targets kept from " in said, said
+            found = last_checkpoint(command, folder.removeprefix("run.folder="))
+            assert normalisation_of(found) == normalisation_of(base), (ranks, keys)
+            assert abs(r2_of(command, found, tuned) - before) < 1e-4, (ranks, keys)
+        said = command.must("train", "tune.toml", folder, *tune, *keys, "run.steps=4", "--restart", "latest").stdout
+        assert "normalisation" not in said, said
+        assert normalisation_of(last_checkpoint(command, f"{kind}kept12")) == normalisation_of(base)
+        command.must("train", "tune.toml", f"run.folder={kind}anew", *tune, "initial.normalization=recompute")
+        anew = last_checkpoint(command, f"{kind}anew")
+        assert normalisation_of(anew) != normalisation_of(base) and r2_of(command, anew, tuned) < before - 0.05
+        command.must("init", "tune.toml", f"{kind}start.h5", "--from", base)
+        assert normalisation_of(command.folder / f"{kind}start.h5") == normalisation_of(base)
+    command.must_refuse(["train", "tune.toml", "run.folder=refused", f"run.initial={base}", "initial.normalization=keep",
+                         "data.normalize=minmax", "initial.ignore=data.normalize"], "model-mismatch", "initial.normalization",
+                        "data.normalize")
 
 
 def check_mistakes(command, _):
@@ -239,5 +344,6 @@ def check_mistakes(command, _):
 
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
-    for check in (check_fine_tuning, check_restarts, check_round_trip, check_average, check_own_names_of_a_gpt, check_mistakes):
+    for check in (check_fine_tuning, check_restarts, check_round_trip, check_average, check_kinds_of_files, check_own_names_of_a_gpt,
+                  check_normalisation, check_mistakes):
         check(mylos, sys.argv[2])

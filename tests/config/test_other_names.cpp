@@ -25,6 +25,8 @@ TEST(UnknownKey, OfOtherFrameworksIsAnsweredWithOurs) {
       {"precision.dtype", "precision.compute"},
       {"model.dtype", "precision.compute"},
       {"precision.scaler.loss_scale_window", "precision.scaler.growth_interval"},
+      {"model.gradient_checkpointing", "memory.recompute"},
+      {"memory.activation_checkpointing", "memory.recompute"},
       {"model.n_embd", "model.width"},
       {"model.seq_len", "model.context"},
       {"schedule.Warmup_Steps", "schedule.warmup"}};
@@ -45,6 +47,7 @@ TEST(UnknownKey, OfOtherFrameworksThatIsRefusedSaysWhyAndWhatToSet) {
       {"run.gradient_accumulation_steps", "'data.micro_batch'"},
       {"optimizer.accumulate_grad_batches", "'data.micro_batch'"},
       {"precision.scaler.initial_scale_power", "'precision.scaler.initial_scale'"},
+      {"data.drop_last", "'data.last_batch' = \"drop\""},
       {"communication.gradient_predivide_factor", "in float"},
       {"precision.check_for_nan_in_loss_and_grad", "are skipped"},
       {"optimizer.immediate_grad_update", "'communication.bucket'"},
@@ -56,6 +59,81 @@ TEST(UnknownKey, OfOtherFrameworksThatIsRefusedSaysWhyAndWhatToSet) {
     EXPECT_TRUE(test::says(message, ErrorId::unknown_key, {"deck.toml:1:", "'" + given + "': ", ours}));
     EXPECT_EQ(message.find("did you mean"), std::string::npos) << message;
   }
+}
+
+/// The options that guides to mixed precision show, of PyTorch, Apex, DeepSpeed, Megatron-LM, fairseq, Paddle
+/// and TensorFlow.
+TEST(OptionsOfGuides, AreAllAnswered) {
+  for (const std::string name : {"enabled",
+                                 "dtype",
+                                 "init_scale",
+                                 "scale_growth_factor",
+                                 "scale_backoff_factor",
+                                 "scale_window",
+                                 "dynamic_scaling",
+                                 "dynamic_loss_scale",
+                                 "check_finite",
+                                 "enable_autocast",
+                                 "use_autocast",
+                                 "use_amp",
+                                 "amp",
+                                 "autocast",
+                                 "memory_efficient",
+                                 "accumulation_steps",
+                                 "grad_accum_steps",
+                                 "save_scaler_state",
+                                 "use_grad_scaling",
+                                 "log_scaling",
+                                 "track_performance",
+                                 "growth_tracker",
+                                 "loss_scale_window",
+                                 "min_loss_scale",
+                                 "max_loss_scale",
+                                 "opt_level",
+                                 "amp_level",
+                                 "keep_batchnorm_fp32",
+                                 "cast_model_type",
+                                 "master_weights",
+                                 "multi_precision",
+                                 "loss_scale",
+                                 "initial_scale_power",
+                                 "incr_ratio",
+                                 "decr_ratio",
+                                 "incr_every_n_steps",
+                                 "decr_every_n_nan_or_inf",
+                                 "init_loss_scaling",
+                                 "use_dynamic_loss_scaling",
+                                 "custom_white_list",
+                                 "custom_black_list",
+                                 "zero_stage",
+                                 "reduce_bucket_size",
+                                 "update_freq",
+                                 "memory_efficient_fp16",
+                                 "fp16",
+                                 "bf16",
+                                 "half_precision",
+                                 "amp_batch_retries",
+                                 "num_losses",
+                                 "unscale_gradients"}) {
+    for (const std::string section : {"precision.", "precision.scaler.", "run."}) {
+      const std::string message = message_of(section + name + " = 1");
+      const bool is_answered = message.find("did you mean '") != std::string::npos ||
+                               message.find("unknown key '" + section + name + "': ") != std::string::npos;
+      EXPECT_TRUE(is_answered) << message;
+    }
+  }
+}
+
+TEST(OptionsOfGuides, AreAnsweredAsSectionsToo) {
+  const std::vector<std::pair<std::string, std::string>> meant{
+      {"fp16", "did you mean the key 'precision.compute'?"},
+      {"bf16", "did you mean the key 'precision.compute'?"},
+      {"amp", "did you mean the key 'precision.compute'?"},
+      {"autocast", "casts are inserted"},
+      {"zero_optimization", "did you mean the key 'optimizer.shard'?"}};
+  for (const auto& [section, answer] : meant)
+    EXPECT_TRUE(test::says(message_of("[" + section + "]\nenabled = true"), ErrorId::unknown_key,
+                           {"[" + section + "]", answer}));
 }
 
 TEST(RefusedNames, AreNoKeysAndHaveNoCounterpart) {

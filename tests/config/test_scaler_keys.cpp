@@ -31,10 +31,10 @@ TEST(ScalerKeys, ThatReplaceAllOfAPresetAreRefused) {
   const auto refused = [](const std::string& message, const std::vector<std::string>& parts) {
     return test::says(message, ErrorId::key_without_effect, parts);
   };
-  const std::string large = start + "preset = 'large'\n";
-  EXPECT_TRUE(refused(message_of(large + "precision.scaler.initial_scale = 65536"),
-                      {"deck.toml:4:", "'precision.scaler.preset'", "\"large\"", "initial_scale"}));
-  EXPECT_TRUE(refused(message_of(start + "initial_scale = 65536", {"precision.scaler.preset=large"}),
+  const std::string medium = start + "preset = 'medium'\n";
+  EXPECT_TRUE(refused(message_of(medium + "precision.scaler.initial_scale = 65536"),
+                      {"deck.toml:4:", "'precision.scaler.preset'", "\"medium\"", "initial_scale"}));
+  EXPECT_TRUE(refused(message_of(start + "initial_scale = 65536", {"precision.scaler.preset=medium"}),
                       {"command line:", "'precision.scaler.preset'", "initial_scale"}));
   const std::string slow = start + "preset = 'conservative'\nprecision.scaler.initial_scale = 1\n";
   EXPECT_EQ(message_of(slow), "");
@@ -46,7 +46,7 @@ TEST(ScalerKeys, ThatReplaceAllOfAPresetAreRefused) {
 }
 
 TEST(ScalerKeys, OfTheCommandLineMayReplaceAllOfADecksPreset) {
-  const std::string deck = "run.steps = 3\nprecision.scaler.preset = 'large'\n" + data;
+  const std::string deck = "run.steps = 3\nprecision.scaler.preset = 'medium'\n" + data;
   const Options options = read_deck(deck, "deck.toml", {"precision.scaler.initial_scale=8"}).options;
   EXPECT_EQ(options.precision.scaler.initial_scale, 8);
 }

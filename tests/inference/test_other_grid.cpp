@@ -151,6 +151,18 @@ TEST_F(OtherGrid, HasTheBitsOfANetworkThatIsBuiltOnIt) {
   expect_same_bits(resnet(), {8, 8, 2}, {6, 12, 2});
 }
 
+TEST_F(OtherGrid, KeepsTheRangeOfInputsThatIsByChannel) {
+  const Options options = options_of(unet(), DType::fp32, {4, 6, 2});
+  NetworkOnGrid trained{options.model, make_chain(options.model, options.precision, 1, false), {}};
+  const InputRange of_channels{{-1, -2}, {1, 2}};
+  trained.normalizer.input_range = of_channels;
+  const auto range = [&] { return on_other_grid(trained, {}, {8, 2, 2}, file).normalizer.input_range; };
+  EXPECT_EQ(range(), of_channels);
+  trained.normalizer.input_range = {std::vector<double>(48, -1),
+                                    std::vector<double>(48, 1)};  // of each point
+  EXPECT_EQ(range(), InputRange{});
+}
+
 TEST_F(OtherGrid, IsRefusedByTheLayerThatReadsAllPoints) {
   ModelOptions model;
   model.type = ModelType::cnn;

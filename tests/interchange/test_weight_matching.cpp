@@ -1,67 +1,11 @@
-#include "mylos/interchange/weight_matching.hpp"
+#include "interchange/weight_matching.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "mylos/model/network/make_chain.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::weight_matching_test {
-
-using Tensors = std::vector<TheirTensor>;
-
-/// Layers on a grid of 6 x 4 points and 2 channels.
-ModelOptions grid_model(std::vector<LayerOptions> layers) {
-  ModelOptions model;
-  model.type = ModelType::chain;
-  model.loss = LossType::mse;
-  model.shape = {6, 4, 2};
-  model.inputs = 48;
-  model.chain = std::move(layers);
-  return model;
-}
-
-ModelOptions vector_model(std::vector<LayerOptions> layers, std::int64_t inputs) {
-  ModelOptions model = grid_model(std::move(layers));
-  model.shape.clear();
-  model.inputs = inputs;
-  return model;
-}
-
-LayerOptions dense(std::string name, std::int64_t outputs) {
-  return {.kind = LayerKind::dense, .name = std::move(name), .outputs = outputs};
-}
-
-LayerOptions conv(std::string name, std::int64_t outputs, PerAxis kernel) {
-  LayerOptions layer{.kind = LayerKind::conv, .name = std::move(name), .outputs = outputs};
-  layer.kernel = std::move(kernel);
-  return layer;
-}
-
-MatchedWeights matched(const ModelOptions& model, Tensors tensors, const std::string& map = "",
-                       TensorOrder order = TensorOrder::network) {
-  const std::vector<OwnWeight> ours = own_weights(model, make_chain(model, {}, 1, false));
-  return match_weights(ours, {"net.safetensors", std::move(tensors), order}, parse_weight_map(map, "map.txt"),
-                       model);
-}
-
-/// "a = conv1/weight" of every match, "b = -" of unused tensors.
-std::vector<std::string> pairs(const ModelOptions& model, const Tensors& tensors, const std::string& map = "",
-                               TensorOrder order = TensorOrder::network) {
-  const std::vector<OwnWeight> ours = own_weights(model, make_chain(model, {}, 1, false));
-  const MatchedWeights found = matched(model, tensors, map, order);
-  std::vector<std::string> texts;
-  for (const WeightMatch& match : found.matches)
-    texts.push_back(tensors[match.theirs].name + " = " + ours[match.ours].path);
-  for (const UnusedTensor& unused : found.unused) texts.push_back(tensors[unused.theirs].name + " = -");
-  return texts;
-}
-
-std::vector<float> iota(std::size_t count) {
-  std::vector<float> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<float>(i);
-  return values;
-}
 
 const ModelOptions two_layers = vector_model({dense("first", 4), dense("second", 2)}, 3);
 const Tensors two_theirs{{"b.weight", {4, 3}}, {"b.bias", {4}}, {"a.weight", {2, 4}}, {"a.bias", {2}}};
@@ -177,6 +121,18 @@ TEST(WeightMatching, ConvolutionsAndDenseLayersOnGridsChangeTheirLayout) {
   EXPECT_EQ(in_our_order(last.matches[2].form.axes, iota(144)), iota(144));
 }
 
+TEST(WeightMatching, ATransposedDenseLayerOnAGridHasItsRowsByChannel) {
+  const ModelOptions model = grid_model({conv("c", 3, {3, 1}), dense("head", 2)});
+  const MatchedWeights found =
+      matched(model, {{"c.weight", {3, 2, 3, 1}}, {"c.bias", {3}}, {"fc.weight", {72, 2}}, {"fc.bias", {2}}});
+  // [outputs 2][points 24][channels 3] of [channels, points, outputs]
+  ASSERT_EQ(found.matches[2].form.kind, FormKind::transposed);
+  const std::vector<float> columns = in_our_order(found.matches[2].form.axes, iota(144));
+  EXPECT_THAT(std::vector<float>(columns.begin(), columns.begin() + 6),
+              testing::ElementsAre(0, 48, 96, 2, 50, 98));
+  EXPECT_EQ(columns[72], 1);
+}
+
 TEST(WeightMatching, ComplexWeightsOfModesBecomeOurs) {
   LayerOptions layer{.kind = LayerKind::spectral, .name = "s", .outputs = 3};
   layer.modes = {3, 2};
@@ -231,84 +187,6 @@ TEST(WeightMatching, LayersThatFitTwoWaysNeedTheMap) {
                             [&] { static_cast<void>(matched(model, crossed, biases)); }));
   const Tensors in_order{{"a.weight", {4, 3}}, {"b.weight", {3, 4}}, {"p", {4}}, {"q", {3}}};
   EXPECT_EQ(matched(model, in_order, biases).matches[0].form.kind, FormKind::usual);
-}
-
-TEST(WeightMatching, SortedNamesCountByTheirNumbersAlone) {
-  std::vector<LayerOptions> layers;
-  Tensors sorted;
-  for (int i = 0; i < 12; ++i) layers.push_back(dense("d" + std::to_string(i), 3));
-  for (const int i : {0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9}) {
-    sorted.push_back({"net." + std::to_string(i) + ".bias", {3}});
-    sorted.push_back({"net." + std::to_string(i) + ".weight", {3, 3}});
-  }
-  const ModelOptions model = vector_model(layers, 3);
-  const std::vector<std::string> found = pairs(model, sorted, "", TensorOrder::by_name);
-  EXPECT_EQ(found[4], "net.2.weight = d2/weight");
-  EXPECT_EQ(found[20], "net.10.weight = d10/weight");
-
-  Tensors words;
-  for (const char* name : {"decoder", "encoder"}) {
-    words.push_back({std::string(name) + ".bias", {3}});
-    words.push_back({std::string(name) + ".weight", {3, 3}});
-  }
-  const ModelOptions two = vector_model({dense("first", 3), dense("second", 3)}, 3);
-  EXPECT_TRUE(test::refuses(ErrorId::missing_argument, {"'decoder'", "'encoder'", "--map", "mylos.order"},
-                            [&] { static_cast<void>(matched(two, words, "", TensorOrder::by_name)); }));
-}
-
-TEST(WeightMatching, MetadataMayStateTheOrder) {
-  const Tensors sorted{{"a.bias", {2}}, {"a.weight", {2, 4}}, {"b.bias", {4}}, {"b.weight", {4, 3}}};
-  EXPECT_EQ(in_network_order({"f", sorted}, "").order, TensorOrder::by_name);
-  EXPECT_EQ(in_network_order({"f", two_theirs}, "").order, TensorOrder::network);
-  const TheirTensors found = in_network_order({"f", sorted}, "b.weight\nb.bias\na.weight\na.bias");
-  EXPECT_EQ(found.order, TensorOrder::network);
-  EXPECT_EQ(found.tensors[0].name, "b.weight");
-  EXPECT_TRUE(test::refuses(ErrorId::damaged, {"f: ", "mylos.order", "'a.bias'"}, [&] {
-    static_cast<void>(in_network_order({"f", sorted}, "b.weight"));
-  }));
-}
-
-/// A block of a residual network; ours has the shortcut first, PyTorch's the convolutions.
-std::vector<LayerOptions> residual_layers() {
-  LayerOptions shortcut = conv("shortcut", 4, {1});
-  LayerOptions first = conv("first", 4, {3});
-  LayerOptions second = conv("second", 4, {3});
-  for (LayerOptions* layer : {&shortcut, &first, &second}) {
-    layer->bias = false;
-    layer->norm = NormType::batchnorm;
-  }
-  return {shortcut,
-          {.kind = LayerKind::branch, .name = "branch", .skip_from = "input"},
-          first,
-          second,
-          {.kind = LayerKind::add, .name = "sum", .skip_from = "shortcut"}};
-}
-
-void add_batch_norm(Tensors& tensors, const std::string& name) {
-  for (const char* part : {".weight", ".bias", ".running_mean", ".running_var"})
-    tensors.push_back({name + part, {4}});
-}
-
-TEST(WeightMatching, ANormalisationStaysWithItsConvolution) {
-  Tensors tensors{{"0.conv1.weight", {4, 2, 3, 3}}};
-  add_batch_norm(tensors, "0.bn1");
-  tensors.push_back({"0.conv2.weight", {4, 4, 3, 3}});
-  add_batch_norm(tensors, "0.bn2");
-  tensors.push_back({"0.downsample.0.weight", {4, 2, 1, 1}});
-  add_batch_norm(tensors, "0.downsample.1");
-  const std::vector<std::string> found = pairs(grid_model(residual_layers()), tensors);
-  EXPECT_THAT(found,
-              testing::IsSupersetOf(
-                  {"0.downsample.0.weight = shortcut/weight", "0.downsample.1.bias = shortcut.norm/bias",
-                   "0.bn1.running_var = first.norm/running_variance", "0.bn2.weight = second.norm/weight"}));
-}
-
-TEST(WeightMatching, NormalisationsInAnotherOrderNeedTheMap) {
-  Tensors tensors{
-      {"c1.weight", {4, 2, 3, 3}}, {"c2.weight", {4, 4, 3, 3}}, {"projection.weight", {4, 2, 1, 1}}};
-  for (const char* name : {"n1", "n2", "n"}) add_batch_norm(tensors, name);
-  EXPECT_TRUE(test::refuses(ErrorId::missing_argument, {"net.safetensors: ", "'n2'", "'n'", "--map"},
-                            [&] { static_cast<void>(matched(grid_model(residual_layers()), tensors)); }));
 }
 
 TEST(WeightMatching, WhatIsLeftOverOnEitherSideIsRefused) {

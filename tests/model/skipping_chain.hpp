@@ -32,10 +32,11 @@ inline Chain skipping_chain(DType type, DType middle, double dropout = 0) {
                      .first = first,
                      .seed = 5}));
   };
-  const auto add_join = [&](JoinType join, std::size_t skip) {
+  const auto add_join = [&](JoinType join, std::size_t skip, bool skip_first = false) {
     const Signature before = signature(chain.blocks.size());
     add(std::make_unique<Join>(JoinOptions{.name = "join" + std::to_string(chain.blocks.size()),
                                            .join = join,
+                                           .skip_first = skip_first,
                                            .channels = before.outputs,
                                            .skip_channels = skip == 0 ? 6 : signature(skip).outputs,
                                            .input_type = before.output_type,
@@ -50,7 +51,7 @@ inline Chain skipping_chain(DType type, DType middle, double dropout = 0) {
   add(std::make_unique<ActivationBlock>(ActivationOptions{
       .name = "activation", .width = 5, .activation = Activation::gelu, .dropout = dropout, .type = type}));
   add_join(JoinType::concat, 1);
-  add_join(JoinType::concat, 0);
+  add_join(JoinType::concat, 0, true);
   add_dense(8, Activation::none, type);
   add_join(JoinType::add, 2);
   add_dense(4, Activation::none, type);

@@ -46,7 +46,7 @@ struct Reference {
     const Numbers x2 = dense[1].forward(x1);
     Numbers x5 = sum(dense[2].forward(x2), x1);
     for (double& value : x5) value = test::activation_value(Activation::gelu, value);
-    const Numbers x7 = side_by_side(side_by_side(x5, x1), input);
+    const Numbers x7 = side_by_side(input, side_by_side(x5, x1));
     return dense[4].forward(sum(dense[3].forward(x7), x2));
   }
   [[nodiscard]] double loss() const { return test::cross_entropy(logits(), labels); }

@@ -1,4 +1,5 @@
 // Networks whose layers a deck lists: the resulting blocks, and the refusal of layers that do not fit.
+#include "mylos/model/network/mlp.hpp"
 #include "mylos/model/network/network.hpp"
 
 #include <gtest/gtest.h>
@@ -64,6 +65,26 @@ TEST(Network, BecomesAChainOfBlocksWithSkips) {
   EXPECT_EQ(chain.skip_of(6), 4u) << "the addition reads what 'down' gives in the end";
   EXPECT_EQ(chain.skip_of(13), 1u);
   EXPECT_EQ(chain.skip_of(12), no_skip);
+}
+
+TEST(Network, OfAnMlpHasTheNormOnEitherSideOfTheActivation) {
+  const auto blocks_of = [](bool norm_first) {
+    ModelOptions model;
+    model.type = ModelType::mlp;
+    model.inputs = 3;
+    model.outputs = 2;
+    model.hidden = {5};
+    model.norm = NormType::layernorm;
+    model.norm_first = norm_first;
+    model.dropout = 0.5;
+    std::vector<std::string> blocks;
+    for (const auto& block : make_mlp(model, {}, 1, false).blocks)
+      blocks.push_back(block->signature().name + " " + std::string(block->signature().kind));
+    return blocks;
+  };
+  EXPECT_EQ(blocks_of(false), (std::vector<std::string>{"hidden1 linear", "norm1 layernorm", "head linear"}));
+  EXPECT_EQ(blocks_of(true), (std::vector<std::string>{"hidden1 linear", "norm1 layernorm",
+                                                       "hidden1.activation activation", "head linear"}));
 }
 
 /// Trains a network of 3 classes on samples of 48 numbers, in each type. `rules`: of the layers in other

@@ -52,6 +52,29 @@ TEST(ShortForms, AResidualNetHasTheParametersOfItsPublishedShape) {
   EXPECT_EQ(kinds.at("add"), 9);
 }
 
+TEST(ShortForms, BiasesBeforeANormAreThoseThatTheModelAsksFor) {
+  const auto parameters = [](NormType norm, std::optional<bool> bias) {
+    ModelOptions model = short_form(ModelType::resnet, {16, 32});
+    model.norm = norm;
+    model.conv_bias = bias;
+    return chain_of(model).parameter_count();
+  };
+  constexpr std::int64_t biases = 5 * 16 + 5 * 32;  // of the stem, 8 convolutions and a projection
+  for (const NormType norm : {NormType::batchnorm, NormType::groupnorm})
+    EXPECT_EQ(parameters(norm, true) - parameters(norm, false), biases);
+  EXPECT_EQ(parameters(NormType::batchnorm, {}), parameters(NormType::batchnorm, false));
+  EXPECT_EQ(parameters(NormType::groupnorm, {}), parameters(NormType::groupnorm, true));
+}
+
+TEST(ShortForms, AUNetPutsItsSkipsFirstWhereTheModelSaysSo) {
+  for (const bool skip_first : {false, true}) {
+    ModelOptions model = short_form(ModelType::unet, {8, 16, 24});
+    model.skip_first = skip_first;
+    for (const LayerOptions& layer : expand_short_form(model).chain)
+      EXPECT_EQ(layer.skip_first, skip_first && layer.kind == LayerKind::concat) << layer.name;
+  }
+}
+
 TEST(ShortForms, AUNetComesBackToItsGrid) {
   const Chain chain = chain_of(short_form(ModelType::unet, {8, 16, 24}));
   EXPECT_EQ(chain.outputs(), 16 * 16 * 2);

@@ -161,6 +161,26 @@ TEST(Schedule, OneCycleRisesAndFallsAsPyTorchsDoes) {
   EXPECT_NEAR(rate.at(1000), end, 1e-15);
 }
 
+/// The phases of a schedule are fractions of its updates, not whole updates, as in OneCycleLR: a phase ends
+/// at float(pct_start * total_steps) - 1.
+TEST(Schedule, AOneCyclePhaseMayEndBetweenTwoUpdates) {
+  const auto anneal = [](double from, double to, double share) {
+    return to + (from - to) / 2 * (std::cos(std::numbers::pi * share) + 1);
+  };
+  for (const int steps : {2, 3, 5, 11, 17}) {
+    for (const double rise : {0.05, 0.3, 0.55}) {
+      const LearningRate rate =
+          rate_of({.type = ScheduleType::one_cycle, .steps = steps, .final_lr = 0.01, .rise_share = rise});
+      const double peak = rise * steps - 1;
+      for (int u = 0; u < steps; ++u) {
+        const double expected =
+            u <= peak ? anneal(0.8 / 25, 0.8, u / peak) : anneal(0.8, 0.01, (u - peak) / (steps - 1 - peak));
+        EXPECT_NEAR(rate.at(u), expected, 1e-14) << steps << ' ' << rise << ' ' << u;
+      }
+    }
+  }
+}
+
 TEST(Schedule, AOneCycleOfFewUpdatesStaysFinite) {
   for (std::int64_t steps = 1; steps < 5; ++steps) {
     const LearningRate rate = rate_of({.type = ScheduleType::one_cycle, .steps = steps, .final_lr = 0.1});
@@ -184,6 +204,22 @@ TEST(Schedule, WarmUpStableDecayFallsOverTheLastUpdates) {
       EXPECT_NEAR(rate.at(u), 0.2 + 0.6 * std::pow((100 - u) / 20.0, power), 1e-14) << u;
     EXPECT_NEAR(rate.at(5000), 0.2, 1e-15);
   }
+}
+
+TEST(Schedule, WarmUpStableDecayMayBeginToFallBetweenTwoUpdates) {
+  const std::array expected{0.8, 0.8, 0.8 * 2 / 3, 0.0};  // of 4 and 5 updates the last 1.2 and 1.5
+  const LearningRate four =
+      rate_of({.type = ScheduleType::wsd, .steps = 4, .final_lr = 0, .power = 1, .decay_share = 0.3});
+  const LearningRate five =
+      rate_of({.type = ScheduleType::wsd, .steps = 5, .final_lr = 0, .power = 1, .decay_share = 0.3});
+  EXPECT_NEAR(four.at(3), 0.8 * (1 - 0.2 / 1.2), 1e-15);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(five.at(static_cast<std::int64_t>(i) + 2), expected[i], 1e-15) << i;
+  const LearningRate short_run =
+      rate_of({.type = ScheduleType::wsd, .steps = 5, .final_lr = 0.1, .decay_share = 0.1});
+  EXPECT_EQ(short_run.at(4), 0.8) << "the last half update falls";
+  EXPECT_NEAR(short_run.at(5), 0.1, 1e-15);
+  EXPECT_EQ(rate_of({.type = ScheduleType::wsd, .steps = 100, .decay_share = 0.07}).decay, 7);
 }
 
 }  // namespace mylos::schedule_test

@@ -53,6 +53,21 @@ TEST(InitialMeaning, OfAnMlpIsItsActivationNormAndNormalisation) {
               ElementsAre("model.activation", "model.norm"));
 }
 
+TEST(InitialMeaning, OfAnMlpIsWhereItsNormStands) {
+  Options file = mlp();
+  Options here = mlp();
+  file.model.norm = here.model.norm = NormType::layernorm;
+  here.model.norm_first = true;
+  const Taken all{{"hidden1", "hidden1"},
+                  {"norm1", "norm1"},
+                  {"hidden2", "hidden2"},
+                  {"norm2", "norm2"},
+                  {"head", "head"}};
+  EXPECT_THAT(differing(file, here, all), ElementsAre("model.norm_first"));
+  file.model.activation = Activation::silu;
+  EXPECT_THAT(differing(file, here, all), testing::Contains("model.activation"));
+}
+
 TEST(InitialMeaning, OfALastLayerIsWhetherTheInputIsAdded) {
   Options file = mlp();
   Options here = mlp();

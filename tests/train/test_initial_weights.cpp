@@ -169,6 +169,14 @@ TEST_F(InitialWeightsFound, AreToldWithTheirShapes) {
                          "  not used of the file: net.head.weight, net.head.bias");
 }
 
+TEST_F(InitialWeightsFound, OfAFileThatDoesNotDescribeItsNetworkAreToldWithTheOrdersAssumed) {
+  options.model.norm = NormType::layernorm;
+  write_tensors(ranks, file, options);
+  EXPECT_THAT(lines(), testing::HasSubstr("order: hidden layers compute linear, activation, norm"));
+  options.model.norm_first = true;
+  EXPECT_THAT(lines(), testing::HasSubstr("order: hidden layers compute linear, norm, activation"));
+}
+
 TEST_F(InitialWeightsFound, LackingIsAnErrorUnlessItIsToBeDrawn) {
   write_tensors(ranks, file, options, "hidden2");
   EXPECT_TRUE(refuses(ErrorId::model_mismatch, {file + ": has no hidden2/weight, hidden2/bias,",

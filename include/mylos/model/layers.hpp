@@ -81,6 +81,7 @@ struct LayerOptions {
   Activation activation = Activation::none;    // behind the norm
   double dropout = 0;                          // probability in [0, 1)
   std::string skip_from = {};       // add, concat, branch: the layer to read; "input": the network's input
+  bool skip_first = false;          // concat: the layer to read comes before the input, not after it
   bool gated = false;               // add: a trained factor for each channel of the layer to read
   std::vector<double> margin = {};  // pad: points at both ends per point of the grid, by axis; one: of all
   std::string like = {};            // crop: the layer whose grid the result has, centred; "input" as above

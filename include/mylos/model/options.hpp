@@ -108,6 +108,7 @@ struct ModelOptions {
   std::vector<std::int64_t> hidden;          // widths of the hidden layers, input side first; may be empty
   Activation activation = Activation::relu;  // of hidden layers
   NormType norm = NormType::none;            // mlp: after each hidden layer; gpt: none selects layernorm
+  bool norm_first = false;                   // mlp: the norm precedes the activation
   double dropout = 0;                        // probability in [0, 1)
   LossType loss = LossType::cross_entropy;   // what training minimises
   std::int64_t inputs = 0;                   // features per sample; 0 = from the data
@@ -130,7 +131,9 @@ struct ModelOptions {
   std::int64_t blocks = 2;        // residual blocks per stage, convolutions per level; fno: Fourier blocks
   std::int64_t kernel = 3;        // points along each axis
   Padding edges = Padding::zero;  // the values of points outside the grid
-  std::int64_t fields = 1;        // unet, fno: channels of the output
+  std::optional<bool> conv_bias = {};  // of convolutions with a norm; none: true unless it is batchnorm
+  bool skip_first = false;             // unet: LayerOptions::skip_first of each concat
+  std::int64_t fields = 1;             // unet, fno: channels of the output
 
   // fno
   PerAxis modes = {};                // wave numbers of the spectral layers

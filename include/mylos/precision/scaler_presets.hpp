@@ -1,7 +1,8 @@
 // Presets of the loss scaler: named values of three of its options (precision.scaler.preset in decks).
 //
-// standard, conservative and aggressive also differ in how the scale grows. small, medium and large only
-// begin lower, the larger the network is, and grow like standard.
+// conservative and aggressive differ from standard in where the scale begins and how it grows. small, medium
+// and large are by the number of weights, below 10 million, up to 100 million and above: the larger a network
+// is, the higher the scale begins.
 #pragma once
 
 #include <array>
@@ -32,8 +33,8 @@ inline constexpr std::array<ScalerPreset, 6> scaler_presets{{{"standard", 65536,
                                                              {"conservative", 32768, 1.5, 5000},
                                                              {"aggressive", 131072, 2.5, 1000},
                                                              {"small", 65536, 2, 2000},
-                                                             {"medium", 16384, 2, 2000},
-                                                             {"large", 4096, 2, 2000}}};
+                                                             {"medium", 262144, 2, 2000},
+                                                             {"large", 1048576, 1.5, 2000}}};
 
 /// Returns the default options with the values of the preset `name`. Throws Error (bad_call), listing the
 /// names, for any other name.

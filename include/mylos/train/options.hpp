@@ -92,6 +92,10 @@ struct RenameRule {
 /// The treatment of parameters that are missing in the file of initial weights.
 enum class MissingWeights { refuse, draw };
 
+/// What becomes of the normalisation of data in run.initial: it is kept where this run has the same
+/// variables, kept or the run refused, or computed from this run's data.
+enum class InitialNormalization { automatic, keep, recompute };
+
 /// The selection and the names of weights that are loaded from run.initial (initial_weights.hpp).
 struct InitialOptions {
   std::vector<std::string> include = {"*"};         // patterns of parameter names
@@ -100,6 +104,7 @@ struct InitialOptions {
   std::vector<RenameRule> rename = {};              // if several match, the last one applies
   bool average = false;                             // load the moving average of a checkpoint's weights
   std::vector<std::string> ignore = {};             // keys or patterns in which the file's deck may differ
+  InitialNormalization normalization = InitialNormalization::automatic;  // of inputs and targets
 
   bool operator==(const InitialOptions&) const = default;
 };

@@ -17,9 +17,10 @@ namespace mylos {
 /// The key of the metadata of a file that states the order of the network: names of tensors, one in a line.
 inline constexpr const char* order_metadata = "mylos.order";
 
-/// Throws Error (bad_input) that shows how PyTorch makes a safetensors file if the file, by its name or its
-/// first bytes, is one of torch.save or another pickle or archive. A file that begins as safetensors is none.
-void refuse_pickle(const std::string& path);
+/// Throws Error (bad_input) that shows how a safetensors file is made in Python if the file, by its name or
+/// its first bytes, is one of torch.save, another pickle or archive, or ONNX. A file that begins as
+/// safetensors is none.
+void refuse_other_formats(const std::string& path);
 
 class ForeignWeights {
  public:
@@ -31,8 +32,9 @@ class ForeignWeights {
   /// its layers. Throws Error (bad_input), also for a type of numbers that weights do not have.
   void match(const ModelOptions& model, const Chain& chain);
 
-  /// Returns the table of what went where, a line for each tensor, and a note where a version of
-  /// neuraloperator computes something else with the same weights.
+  /// Returns the table of what went where, a line for each tensor; the orders of operations that the file
+  /// does not state (assumed_orders.hpp); and a note where a version of neuraloperator computes something
+  /// else with the same weights.
   [[nodiscard]] std::vector<std::string> table() const;
 
   /// Returns the numbers of a parameter or running statistic in our layout. Throws Error (bad_input) for a
@@ -48,6 +50,7 @@ class ForeignWeights {
   std::vector<OwnWeight> ours_;
   MatchedWeights matched_;
   std::map<std::string, std::size_t> match_of_;  // by our path
+  std::vector<std::string> orders_;              // lines of the table
   bool shifts_wave_numbers_ = false;             // a note of the table
 };
 

@@ -2,7 +2,7 @@
 import numpy
 
 PRESETS = {"standard": (65536.0, 2.0, 2000), "conservative": (32768.0, 1.5, 5000), "aggressive": (131072.0, 2.5, 1000),
-           "small": (65536.0, 2.0, 2000), "medium": (16384.0, 2.0, 2000), "large": (4096.0, 2.0, 2000)}
+           "small": (65536.0, 2.0, 2000), "medium": (262144.0, 2.0, 2000), "large": (1048576.0, 1.5, 2000)}
 
 
 def complete(keys, compute):

@@ -52,6 +52,15 @@ void add_initial_keys(Schema& schema) {
            "differently with the weights taken. Without this key such a file is refused and the message "
            "lists the keys: `model.activation`, `model.layers.conv1.stride`, `data.normalize`. A listed key "
            "that does not differ is refused.");
+  keys.choice("normalization", &InitialOptions::normalization,
+              Words<InitialNormalization>{{"auto", InitialNormalization::automatic},
+                                          {"keep", InitialNormalization::keep},
+                                          {"recompute", InitialNormalization::recompute}},
+              "The shift and scale of inputs and targets (`data.normalize`). auto: those stored in the file, "
+              "if the layer that reads the inputs (computes the outputs) is taken from it and this run has "
+              "the same variables, by number and, if both name them, by name; otherwise those of this run's "
+              "data. keep: the same, and the run is refused where it has other variables. recompute: those "
+              "of this run's data. The log says which.");
   add_renames(keys.add("rename", "", "",
                        "Maps names of the file's tensors to names of parameters: `[[initial.rename]]`, "
                        "`from = \"encoder.*.weight\"`, `to = \"hidden*/weight\"`, as below. The last "

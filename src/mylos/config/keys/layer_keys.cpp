@@ -100,6 +100,10 @@ void add_layer_keys(Key& layers) {
             "The earlier layer whose output is added (add), concatenated (concat) or used as input (branch; "
             "the branch's own input is for a later layer); \"input\": the network's input. Required.")
       .limit(of_kinds({add, concat, branch}));
+  keys.boolean("skip_first", &LayerOptions::skip_first,
+               "Puts the channels of the layer in 'skip_from' before those of the input, as PyTorch's "
+               "`cat([skip, x])`, not after them.")
+      .limit(of_kinds({concat}));
   keys.boolean("gated", &LayerOptions::gated,
                "Multiplies each channel of the layer in 'skip_from' by a trained factor, which is 1 at first "
                "(soft gating).")

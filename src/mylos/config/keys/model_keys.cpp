@@ -28,6 +28,12 @@ void add_short_form_keys(ModelKeys& keys) {
                "cnn, resnet, unet: extent of the convolutions' kernels along each axis.");
   keys.choice("edges", &ModelOptions::edges, padding_words(),
               "cnn, resnet, unet: the values that convolutions read outside the grid.");
+  keys.add("conv_bias", &ModelOptions::conv_bias, boolean_type(),
+           "cnn, resnet, unet: convolutions that take `norm` have biases.")
+      .by_default("false if `norm` is batchnorm, which removes a bias, otherwise true");
+  keys.boolean("skip_first", &ModelOptions::skip_first,
+               "unet: on the way up, the channels of the level's own convolutions come before those of the "
+               "level below, as in PyTorch's `cat([skip, up])`, not after them.");
   keys.integer("fields", &ModelOptions::fields, {1, max_width}, "channels",
                "unet, fno: channels of the output at each point.");
 }
@@ -90,6 +96,14 @@ Condition with_hidden_layers(std::vector<ModelType> types) {
       }};
 }
 
+Condition with_norm_of_hidden_layers() {
+  return {"hidden layers (model.hidden) and model.norm",
+          {"model.hidden", "model.norm"},
+          [](const Options& options) {
+            return !options.model.hidden.empty() && options.model.norm != NormType::none;
+          }};
+}
+
 Condition with_relative_norms() {
   return {"model.loss = \"relative_l2\" or \"relative_h1\", or one of them in run.metrics",
           {"model.loss", "run.metrics"},
@@ -113,8 +127,8 @@ Condition with_derivatives() {
 
 const std::vector<std::string>& model_keys_of(ModelType type) {
   static const std::vector<std::string> mlp{
-      "hidden",      "activation",      "norm",          "dropout", "loss", "inputs", "outputs",
-      "huber_delta", "label_smoothing", "class_weights", "residual"};
+      "hidden", "activation", "norm",        "norm_first",      "dropout",       "loss",
+      "inputs", "outputs",    "huber_delta", "label_smoothing", "class_weights", "residual"};
   static const std::vector<std::string> gpt{"layers",     "heads",     "width",  "context",
                                             "vocabulary", "positions", "tied",   "feed_forward",
                                             "bias",       "norm",      "dropout"};
@@ -122,15 +136,15 @@ const std::vector<std::string>& model_keys_of(ModelType type) {
       "layers",          "loss",          "loss_per", "derivative", "huber_delta",
       "label_smoothing", "class_weights", "inputs",   "outputs",    "residual"};
   static const std::vector<std::string> cnn{
-      "channels",    "kernel",          "edges",         "hidden",  "activation", "norm",    "loss",
-      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs", "residual"};
+      "conv_bias",   "channels",        "kernel",        "edges",   "hidden", "activation", "norm",    "loss",
+      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs", "outputs",    "residual"};
   static const std::vector<std::string> resnet{
-      "channels",    "blocks",          "kernel",        "edges",   "activation", "norm",    "loss",
-      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs",     "outputs", "residual"};
+      "conv_bias",   "channels",        "blocks",        "kernel",  "edges",  "activation", "norm",    "loss",
+      "huber_delta", "label_smoothing", "class_weights", "dropout", "inputs", "outputs",    "residual"};
   static const std::vector<std::string> unet{
-      "channels", "blocks",  "kernel",      "edges",           "fields",        "activation",
-      "norm",     "loss",    "huber_delta", "label_smoothing", "class_weights", "dropout",
-      "inputs",   "outputs", "residual",    "loss_per",        "derivative"};
+      "conv_bias",  "skip_first", "channels", "blocks",      "kernel",          "edges",         "fields",
+      "activation", "norm",       "loss",     "huber_delta", "label_smoothing", "class_weights", "dropout",
+      "inputs",     "outputs",    "residual", "loss_per",    "derivative"};
   static const std::vector<std::string> fno{
       "modes",         "width",       "blocks",     "fields",   "lifting",  "projection",  "channel_mlp",
       "padding",       "coordinates", "activation", "norm",     "loss",     "huber_delta", "label_smoothing",
@@ -151,19 +165,23 @@ void add_model_keys(Schema& schema) {
       "Fourier neural operator.");
   keys.add("hidden", &ModelOptions::hidden, widths_type(),
            "mlp, cnn: widths of the hidden dense layers, from the inputs on.", "units");
-  keys.choice(
-      "activation", &ModelOptions::activation, activation_words(),
-      "Activation function of each hidden layer or convolution. A hidden layer of an mlp computes "
-      "linear, `activation`, `dropout`, `norm` in this order. fno: default gelu; the last block has none.");
+  keys.choice("activation", &ModelOptions::activation, activation_words(),
+              "Activation function of each hidden layer or convolution. A hidden layer of an mlp computes "
+              "linear, `activation`, `dropout`, `norm` in this order, or with `norm_first` linear, `norm`, "
+              "`activation`, `dropout`. fno: default gelu; the last block has none.");
   keys.choice(
       "norm", &ModelOptions::norm,
       names_of(
           {NormType::none, NormType::layernorm, NormType::rmsnorm, NormType::groupnorm, NormType::batchnorm}),
-      "Normalisation. mlp: of each hidden layer's results, after activation and dropout. gpt: of the "
+      "Normalisation. mlp: of each hidden layer's results, after activation and dropout (`norm_first`). gpt: "
+      "of the "
       "inputs of each part of a layer and of the classifier; default layernorm. cnn, resnet, unet: "
       "of each convolution's results, before its activation; default batchnorm, for unet groupnorm. "
       "fno: of the results of each spectral layer and of each block, default none; groupnorm has one group. "
       "mlp and gpt do not support groupnorm and batchnorm.");
+  keys.boolean("norm_first", &ModelOptions::norm_first,
+               "mlp: a hidden layer normalises before its activation, as PyTorch's `Sequential(Linear, "
+               "LayerNorm, ReLU)` and the layers of a chain do, not after it.");
   keys.number("dropout", &ModelOptions::dropout, {0, true, 1, false}, "",
               "Probability that training drops an element and scales the others by 1 / (1 - dropout). mlp: "
               "in the result of each hidden layer's activation. gpt: in the embedding, in attention's "
@@ -224,6 +242,7 @@ void add_model_keys(Schema& schema) {
                "do not depend on the number of ranks."));
   keys.limit_to_types(model_keys_of);
   keys.only_with({"activation", "norm"}, with_hidden_layers({ModelType::mlp}));
+  keys.only_with({"norm_first"}, with_norm_of_hidden_layers());
   keys.only_with({"dropout"}, with_hidden_layers({ModelType::mlp, ModelType::cnn}));
   std::vector<std::string> of_targets;
   for (const LossType loss :

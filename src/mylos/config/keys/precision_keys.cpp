@@ -73,7 +73,7 @@ std::string values_of_presets() {
   std::string text;
   for (const ScalerPreset& preset : scaler_presets) {
     if (preset.name == scaler_presets.front().name) continue;
-    text += fmt::format("{}{}: {:g}, {:g}, {}", text.empty() ? "" : "; ", preset.name, preset.initial_scale,
+    text += fmt::format("{}{}: {}, {:g}, {}", text.empty() ? "" : "; ", preset.name, preset.initial_scale,
                         preset.growth_factor, preset.growth_interval);
   }
   return text;
@@ -110,8 +110,8 @@ void add_scaler_keys(Schema& schema) {
                "take precedence, but a preset that a deck or a command line thereby leaves without effect is "
                "refused. " +
                    values_of_presets() +
-                   ". small, medium and large are by the size of the network; "
-                   "`docs/explanation/numerics.md` says what they are good for."));
+                   ". small, medium and large are for networks of fewer than 10 million weights, up to 100 "
+                   "million, and more; `docs/explanation/numerics.md` says what they are good for."));
   keys.number("initial_scale", &ScalerOptions::initial_scale, scale, "", "The loss scale of the first step.");
   keys.number("growth_factor", &ScalerOptions::growth_factor, {1, false, 65536, true}, "",
               "Factor by which the scale grows after `growth_interval` good steps.");

@@ -117,6 +117,15 @@ std::string meant_word(const Key& key, const Value& value) {
   return near ? fmt::format("; did you mean \"{}\"?", *near) : "";
 }
 
+/// Returns why there is no key that other frameworks call by the last part of this name; "" if none is known.
+std::string reason_against(std::string_view path) {
+  const auto& refused = schema().refused_names;
+  const auto found = std::find_if(
+      refused.begin(), refused.end(),
+      [name = last_part(normalized(path))](const RefusedName& other) { return other.name == name; });
+  return found == refused.end() ? "" : found->reason;
+}
+
 std::string list_sections() {
   return "the sections are " + comma_separated(section_names());
 }
@@ -190,11 +199,8 @@ std::string explain_unknown_key(std::string_view path) {
     return fmt::format("'{}' is a section, not a key; its keys are {}", shown,
                        comma_separated(keys_of(std::string(path))));
   }
-  const auto& refused = schema().refused_names;
-  const auto reason = std::find_if(
-      refused.begin(), refused.end(),
-      [name = last_part(normalized(path))](const RefusedName& other) { return other.name == name; });
-  if (reason != refused.end()) return fmt::format("unknown key '{}': {}", shown, reason->reason);
+  if (const std::string reason = reason_against(path); !reason.empty())
+    return fmt::format("unknown key '{}': {}", shown, reason);
   if (const auto near = nearest_key(path)) {
     return fmt::format("unknown key '{}'; did you mean '{}'?", shown, *near);
   }
@@ -215,6 +221,10 @@ std::string explain_unknown_section(std::string_view name) {
       return fmt::format("unknown section [{}]; did you mean [{}]?", shown, section.name);
     }
   }
+  if (const std::string reason = reason_against(name); !reason.empty())
+    return fmt::format("unknown section [{}]: {}", shown, reason);
+  if (const auto key = key_of_other_name(name))
+    return fmt::format("unknown section [{}]; did you mean the key '{}'?", shown, *key);
   return fmt::format("unknown section [{}]; {}", shown, list_sections());
 }
 

@@ -144,7 +144,8 @@ bool InputRange::known() const {
 
 Normalizer normalizer_for(Normalize method, const SampleStore& store, Split training_samples,
                           const std::function<void(const std::string&)>& note, std::int64_t channels,
-                          const Places& places, bool normalizes_targets, bool targets_on_grid) {
+                          const Places& places, bool normalizes_targets, bool targets_on_grid,
+                          const GivenScalings& given) {
   Normalizer normalizer;
   const bool has_channels = store.has_channel_statistics();
   const bool by_channel = method == Normalize::channel || has_channels;
@@ -172,15 +173,21 @@ Normalizer normalizer_for(Normalize method, const SampleStore& store, Split trai
       note(describe_constant(store.path(), columns, statistics.mean.size(), constant));
     return scaling_for(method, statistics, constant_scale);
   };
+  const auto input_scaling = [&](const ColumnStatistics& inputs) {
+    const Columns of_channels{"channels", "channel", store.input_names()};
+    if (has_channels) return for_every_point(scaling(of_channels, inputs, 0), store.features());
+    if (by_channel)
+      return for_every_point(scaling(of_channels, channel_statistics(inputs, channels), 0), store.features());
+    return scaling({"inputs", "column", store.input_names()}, inputs, 0);
+  };
   const ColumnStatistics inputs = store.input_statistics(training_samples);
   if (has_range(method, store)) take_range(inputs);
-  const Columns channels_of_inputs{"channels", "channel", store.input_names()};
-  normalizer.inputs =
-      has_channels ? for_every_point(scaling(channels_of_inputs, inputs, 0), store.features())
-      : by_channel ? for_every_point(scaling(channels_of_inputs, channel_statistics(inputs, channels), 0),
-                                     store.features())
-                   : scaling({"inputs", "column", store.input_names()}, inputs, 0);
+  normalizer.inputs = given.inputs ? *given.inputs : input_scaling(inputs);
   if (!normalizes_targets || store.task() != Task::regression) return normalizer;
+  if (given.targets) {
+    normalizer.targets = *given.targets;
+    return normalizer;
+  }
   const ColumnStatistics targets = store.target_statistics(training_samples);
   const std::int64_t points = on_grid ? store.features() / channels : 1;
   const Columns channels_of_targets{"channels of the targets", "channel", store.target_names()};

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -70,6 +71,12 @@ struct Normalizer {
   friend bool operator==(const Normalizer&, const Normalizer&) = default;
 };
 
+/// Scalings that are given; those that are not are computed from the training samples.
+struct GivenScalings {
+  std::optional<ColumnScaling> inputs;
+  std::optional<ColumnScaling> targets;
+};
+
 class SampleStore;
 struct Split;
 
@@ -82,11 +89,13 @@ struct Split;
 /// on a grid; 0: no grid. `places`: positions of the deck's keys. Without `normalizes_targets` targets are
 /// not changed; `targets_on_grid`: all points of the grid share their scaling. Without normalisation the
 /// input range is the one that prepare stored, which avoids a pass over the file; bytes have no range. Where
-/// the store's statistics are of channels, "standard" and "minmax" are by channel too.
+/// the store's statistics are of channels, "standard" and "minmax" are by channel too. `given` replaces
+/// scalings; the input range is that of the training samples in any case.
 [[nodiscard]] Normalizer normalizer_for(Normalize method, const SampleStore& store, Split training_samples,
                                         const std::function<void(const std::string&)>& note = {},
                                         std::int64_t channels = 0, const Places& places = {},
-                                        bool normalizes_targets = true, bool targets_on_grid = false);
+                                        bool normalizes_targets = true, bool targets_on_grid = false,
+                                        const GivenScalings& given = {});
 /// Returns a normalizer of the size of normalizer_for's result, without an input range; a restart reads the
 /// values from the checkpoint.
 [[nodiscard]] Normalizer room_for_normalizer(Normalize method, const SampleStore& store,

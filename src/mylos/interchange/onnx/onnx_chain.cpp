@@ -32,8 +32,9 @@ OnnxBoundary onnx_join(OnnxLayer& layer, const JoinOptions& options, OnnxBoundar
   GridShape grid = x.grid();
   grid.channels += skip.grid().channels;
   const OnnxLayout layout = OnnxLayout::channels_first;
-  return {grid, x.axes(), layer.type(), layout,
-          graph.node("Concat", {x.in(layout, graph), skip.in(layout, graph)}, {{"axis", std::int64_t{1}}})};
+  std::vector<std::string> parts{x.in(layout, graph), skip.in(layout, graph)};
+  if (options.skip_first) std::swap(parts[0], parts[1]);
+  return {grid, x.axes(), layer.type(), layout, graph.node("Concat", parts, {{"axis", std::int64_t{1}}})};
 }
 
 /// `skip`: the boundary that the block reads besides x; null: none. Both have the block's type.

@@ -62,6 +62,8 @@ class Reader {
   /// Returns all elements as floats, also those of F64, rounded, and of C64, each as its real and its
   /// imaginary part. Throws Error (bad_input) for other types and for a finite F64 beyond the range of float.
   [[nodiscard]] std::vector<float> read_rounded(const Entry& entry);
+  /// Returns all elements of a tensor of F64 as they are. Throws Error (bad_input) for other types.
+  [[nodiscard]] std::vector<double> read_doubles(const Entry& entry);
   /// Throws Error (bad_input) if read_rounded() would throw it for the type.
   void require_roundable(const Entry& entry) const;
   /// Throws Error (bad_input) if read() would throw it for the type.
@@ -110,7 +112,6 @@ class Writer {
   DType type_;
   std::vector<NamedShape> tensors_;
   std::size_t next_ = 0;
-  std::ofstream file_;
 };
 
 }  // namespace mylos::safetensors

@@ -43,10 +43,13 @@ std::int64_t header_bytes(std::ifstream& file, const std::string& path, std::int
   std::uint64_t claimed = 0;
   read_bytes(file, path, &claimed, length_bytes);
   if (claimed > static_cast<std::uint64_t>(file_bytes - length_bytes)) {
-    fail_input(
-        claimed > static_cast<std::uint64_t>(max_header_bytes) ? ErrorId::wrong_format : ErrorId::truncated,
-        "{}: is truncated or not a safetensors file: it claims a header of {} bytes, {} follow", path,
-        claimed, file_bytes - length_bytes);
+    if (claimed > static_cast<std::uint64_t>(max_header_bytes))
+      fail_input(ErrorId::wrong_format,
+                 "{}: is not a safetensors file, whose first {} bytes are the length of its header", path,
+                 length_bytes);
+    fail_input(ErrorId::truncated,
+               "{}: is truncated or not a safetensors file: it claims a header of {} bytes, {} follow", path,
+               claimed, file_bytes - length_bytes);
   }
   if (claimed > static_cast<std::uint64_t>(max_header_bytes)) {
     fail_input(ErrorId::too_large, "{}: claims a header of {} bytes, more than the {} that the format allows",
@@ -75,8 +78,9 @@ void read_as(std::ifstream& file, const std::string& path, std::span<float> valu
   }
 }
 
-/// Reads doubles into floats through a buffer of a few MiB.
-void read_doubles(std::ifstream& file, const std::string& path, const Entry& entry, std::span<float> values) {
+/// Rounds doubles to floats through a buffer of a few MiB.
+void read_rounded_doubles(std::ifstream& file, const std::string& path, const Entry& entry,
+                          std::span<float> values) {
   constexpr std::size_t piece = std::size_t{1} << 19;
   std::vector<double> buffer(std::min(piece, values.size()));
   for (std::size_t done = 0; done < values.size(); done += piece) {
@@ -152,8 +156,19 @@ std::vector<float> Reader::read_rounded(const Entry& entry) {
   if (is_complex) {
     read_as<float>(file_, path_, values);
   } else {
-    read_doubles(file_, path_, entry, values);
+    read_rounded_doubles(file_, path_, entry, values);
   }
+  return values;
+}
+
+std::vector<double> Reader::read_doubles(const Entry& entry) {
+  if (entry.type != word_of(DType::fp64)) {
+    fail_input(ErrorId::unsupported_feature, "{}: tensor '{}' holds {}, expected F64", path_,
+               printable(entry.name), entry.type);
+  }
+  std::vector<double> values(static_cast<std::size_t>(entry.size()));
+  file_.seekg(data_start_ + entry.begin);
+  read_bytes(file_, path_, values.data(), static_cast<std::int64_t>(values.size() * sizeof(double)));
   return values;
 }
 

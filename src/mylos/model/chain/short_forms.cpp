@@ -69,7 +69,8 @@ class LayerList {
            .transposed = true});
       add({.kind = LayerKind::concat,
            .name = name + "_beside",
-           .skip_from = fmt::format("down{}_{}", level + 1, model_.blocks)});
+           .skip_from = fmt::format("down{}_{}", level + 1, model_.blocks),
+           .skip_first = model_.skip_first});
       add_convolutions(name, model_.channels[level]);
     }
     add({.kind = LayerKind::conv, .name = "head", .outputs = model_.fields});
@@ -100,7 +101,8 @@ class LayerList {
     LayerOptions layer{.kind = LayerKind::conv, .name = std::move(name), .outputs = outputs};
     layer.kernel = {model_.kernel};
     layer.edges = model_.edges;
-    layer.bias = model_.norm != NormType::batchnorm;  // batch normalisation would remove a bias
+    // Batch normalisation would remove a bias.
+    layer.bias = model_.conv_bias.value_or(model_.norm != NormType::batchnorm);
     layer.norm = model_.norm;
     layer.activation = model_.activation;
     return layer;
@@ -220,6 +222,8 @@ ModelOptions expand_short_form(ModelOptions model) {
   chain.blocks = usual.blocks;
   chain.kernel = usual.kernel;
   chain.edges = usual.edges;
+  chain.conv_bias = usual.conv_bias;
+  chain.skip_first = usual.skip_first;
   chain.fields = usual.fields;
   chain.width = usual.width;
   chain.modes = usual.modes;

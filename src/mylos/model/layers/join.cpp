@@ -23,6 +23,18 @@ struct JoinCopies {
   Tensor skip;
 };
 
+/// The columns of y at each point from which on x and s lie.
+struct FirstColumns {
+  std::int64_t input = 0;
+  std::int64_t skip = 0;
+};
+
+FirstColumns first_columns(const JoinOptions& options) {
+  if (options.join == JoinType::add) return {};
+  return options.skip_first ? FirstColumns{.input = options.skip_channels}
+                            : FirstColumns{.skip = options.channels};
+}
+
 /// Writes columns of a matrix by points to `target`. If the types differ, the result is computed in `copy`
 /// and converted.
 void pass_part(const Execution& exec, const ConstColumns& part, const Tensor& copy, const Tensor& target,
@@ -73,8 +85,9 @@ void Join::forward(const StepContext& context, const BlockMemory& memory) const 
   }
   const std::int64_t points = options_.points;
   const Tensor y = by_points(memory.output, points);
-  copy_columns(context.exec, {by_points(x, points)}, {y}, options_.channels);
-  copy_columns(context.exec, {by_points(s, points)}, {y, options_.channels}, options_.skip_channels);
+  const FirstColumns first = first_columns(options_);
+  copy_columns(context.exec, {by_points(x, points)}, {y, first.input}, options_.channels);
+  copy_columns(context.exec, {by_points(s, points)}, {y, first.skip}, options_.skip_channels);
 }
 
 void Join::backward(const StepContext& context, const BlockMemory& memory,
@@ -83,13 +96,13 @@ void Join::backward(const StepContext& context, const BlockMemory& memory,
   const JoinCopies own(options_, memory.input.rows(), memory.workspace);
   const std::int64_t points = options_.points;
   const Tensor dy = by_points(gradients.output, points);
-  const auto pass = [&](std::int64_t first, const Tensor& target, const Tensor& copy, bool adds) {
+  const FirstColumns first = first_columns(options_);
+  const auto pass = [&](std::int64_t column, const Tensor& target, const Tensor& copy, bool adds) {
     if (target.empty()) return;
-    pass_part(context.exec, {dy, first}, by_points(copy, points), by_points(target, points), adds);
+    pass_part(context.exec, {dy, column}, by_points(copy, points), by_points(target, points), adds);
   };
-  pass(0, gradients.input, own.input, false);
-  pass(options_.join == JoinType::add ? 0 : options_.channels, gradients.skip, own.skip,
-       gradients.add_to_skip);
+  pass(first.input, gradients.input, own.input, false);
+  pass(first.skip, gradients.skip, own.skip, gradients.add_to_skip);
 }
 
 }  // namespace mylos

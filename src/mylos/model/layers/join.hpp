@@ -1,7 +1,8 @@
 // Join: joins an earlier boundary, at the end of a residual or U-Net connection.
 //
 //   add      y = x + s, rounded once                       (He et al. 2016, arXiv 1512.03385)
-//   concat   y = [x, s] side by side at every grid point   (Ronneberger et al. 2015, arXiv 1505.04597)
+//   concat   y = [x, s] side by side at every grid point   (Ronneberger et al. 2015, arXiv 1505.04597),
+//            or [s, x]
 //
 // s is a skip tensor of the chain (skips.hpp). Backward reads neither x nor s: their gradients are copies and
 // columns of y's. Nothing is saved.
@@ -17,6 +18,7 @@ enum class JoinType { add, concat };
 struct JoinOptions {
   std::string name;
   JoinType join = JoinType::add;
+  bool skip_first = false;         // concat: [s, x]
   std::int64_t points = 1;         // of the grid of a row
   std::int64_t channels = 0;       // of x at each point
   std::int64_t skip_channels = 0;  // of s; add: equal to `channels`

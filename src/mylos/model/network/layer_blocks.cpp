@@ -36,6 +36,7 @@ std::unique_ptr<Block> make_join(const LayerOptions& layer, JoinType join, const
   const DType type = types.compute(input.layer, name_of(layer.kind));
   return std::make_unique<Join>(JoinOptions{.name = input.layer,
                                             .join = join,
+                                            .skip_first = layer.skip_first,
                                             .points = input.grid.points(),
                                             .channels = input.grid.channels,
                                             .skip_channels = from.grid.channels,

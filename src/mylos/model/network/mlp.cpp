@@ -1,5 +1,6 @@
 #include "mylos/model/network/mlp.hpp"
 
+#include "mylos/model/layers/activation_block.hpp"
 #include "mylos/model/layers/dense.hpp"
 #include "mylos/model/layers/norm_block.hpp"
 #include "mylos/model/layers/output_loss.hpp"
@@ -48,6 +49,18 @@ class MlpBuilder {
     append(std::make_unique<NormBlock>(std::move(options)));
   }
 
+  void add_activation(const std::string& name, Activation activation, double dropout) {
+    if (activation == Activation::none && dropout == 0) return;
+    ActivationOptions options;
+    options.name = name;
+    options.width = width_;
+    options.activation = activation;
+    options.dropout = dropout;
+    options.type = last_type();
+    options.seed = seed_;
+    append(std::make_unique<ActivationBlock>(std::move(options)));
+  }
+
   Chain finish(const ModelOptions& model) {
     append_residual(chain_, model, {.grid = {.channels = model.inputs}}, {.grid = {.channels = width_}});
     chain_.head = std::make_unique<OutputLoss>(model, width_, last_type());
@@ -75,8 +88,16 @@ Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std
                bool accumulates, bool input_gradients) {
   MlpBuilder builder(model, precision, seed, accumulates, input_gradients);
   for (std::size_t i = 0; i < model.hidden.size(); ++i) {
-    builder.add_dense(fmt::format("hidden{}", i + 1), model.hidden[i], model.activation, model.dropout);
-    if (model.norm != NormType::none) builder.add_norm(fmt::format("norm{}", i + 1), model.norm);
+    const std::string name = fmt::format("hidden{}", i + 1);
+    const std::string norm = fmt::format("norm{}", i + 1);
+    if (model.norm != NormType::none && model.norm_first) {
+      builder.add_dense(name, model.hidden[i], Activation::none, 0);
+      builder.add_norm(norm, model.norm);
+      builder.add_activation(name + ".activation", model.activation, model.dropout);
+    } else {
+      builder.add_dense(name, model.hidden[i], model.activation, model.dropout);
+      if (model.norm != NormType::none) builder.add_norm(norm, model.norm);
+    }
   }
   builder.add_dense("head", model.outputs * outputs_per_target(model.loss), Activation::none, 0);
   return builder.finish(model);

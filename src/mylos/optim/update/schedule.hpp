@@ -19,7 +19,8 @@
 //                    final_lr + (lr - final_lr) · (1 - t')^power  (Hu et al., MiniCPM, arXiv 2404.06395)
 //
 // one_cycle counts as PyTorch's OneCycleLR does: the last update of the rise has lr, and the last update of
-// all has final_lr. The other schedules reach their end with the first update after `steps`.
+// all has final_lr. The other schedules reach their end with the first update after `steps`. The phases of
+// one_cycle and wsd are fractions of the updates and may begin and end between two of them.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -41,7 +42,7 @@ struct LearningRate {
   std::int64_t step_size = 1;
   std::int64_t period = 1;
   std::int64_t growth = 1;
-  std::int64_t decay = 1;  // wsd: updates in which the rate falls
+  double decay = 1;  // wsd: updates in which the rate falls, possibly fractional
   std::int64_t milestone_count = 0;
   std::int32_t milestones[max_milestones] = {};
 
@@ -68,7 +69,7 @@ struct LearningRate {
       case ScheduleType::one_cycle:
         return in_one_cycle(static_cast<double>(past), static_cast<double>(length));
       case ScheduleType::wsd:
-        return along_power(share(past - (length > decay ? length - decay : 0), decay));
+        return along_power(share(static_cast<double>(past - length) + decay, decay));
       case ScheduleType::constant:
         break;
     }
@@ -76,9 +77,12 @@ struct LearningRate {
   }
 
  private:
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION static double share(std::int64_t past, std::int64_t length) {
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION static double share(double past, double length) {
     if (past < 0) return 0;
-    return past < length ? static_cast<double>(past) / static_cast<double>(length) : 1.0;
+    return past < length ? past / length : 1.0;
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION static double share(std::int64_t past, std::int64_t length) {
+    return share(static_cast<double>(past), static_cast<double>(length));
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION static double along_cosine(double from, double to, double share) {
     return to + (from - to) * 0.5 * (1.0 + Kokkos::cos(Kokkos::numbers::pi * share));
@@ -105,8 +109,7 @@ struct LearningRate {
     const double peak = rise - 1;
     const double last = length - 1;
     if (past <= peak) return along_cosine(start_lr, lr, peak > 0 ? past / peak : 1.0);
-    const double from = peak > 0 ? peak : 0;
-    return along_cosine(lr, final_lr, past < last ? (past - from) / (last - from) : 1.0);
+    return along_cosine(lr, final_lr, past < last ? (past - peak) / (last - peak) : 1.0);
   }
 };
 

@@ -50,7 +50,9 @@ void decide(const Execution& exec, const StepRule& rule, const StepInput* input,
         double weight = rule.planned_rows > 0 && rows > 0 ? rule.planned_rows / rows : 1.0;
         if (own.is_used != 0) weight = own.by_rows != 0 && rows > 0 ? own.weight / rows : own.weight;
         const bool sums_loss = own.is_used != 0 && own.by_rows == 0;
-        const double norm = weight * Kokkos::sqrt(result.sums.squared_norm);
+        // A skipped step has no norm: some slices of its gradients are finite, and which ranks have them
+        // depends on their number.
+        const double norm = result.skip != 0 ? 0.0 : weight * Kokkos::sqrt(result.sums.squared_norm);
         const double room = rule.clip_norm / (norm + 1e-6);
         const double clip = rule.clip_norm > 0 && room < 1 ? room : 1.0;
         const auto time = static_cast<double>(state->updates + 1);

@@ -44,7 +44,7 @@ struct DataOfDeck {
   std::unique_ptr<RunData> data;  // null: the deck has the sizes
   RunState state;
 
-  DataOfDeck(Options& options, RankGroup& ranks, const Places& places, const Output& output) {
+  DataOfDeck(Options& options, RankGroup& ranks, const Places& places) {
     const ModelOptions& model = options.model;
     if (options.data.train.empty()) {
       if (model.type == ModelType::gpt) state.vocabulary = Vocabulary::tokens(model.vocabulary);
@@ -59,11 +59,21 @@ struct DataOfDeck {
     });
     state.data_identity = agreed_identity(*data, options.data, ranks);
     run_on_all(ranks, [&] {
-      static_cast<void>(run_length(options, data->epochs()));
+      if (options.run.steps > 0 || options.run.epochs > 0)
+        static_cast<void>(run_length(options, data->epochs()));
       static_cast<void>(watched_metric(options, *data));
-      state.normalizer = data->normalizer(output.line);
       state.vocabulary = data->vocabulary();
     });
+  }
+
+  /// Without data the deck has those of the file alone.
+  void normalize(const GivenScalings& kept, const Output& output) {
+    if (data) {
+      state.normalizer = data->normalizer(output.line, kept);
+      return;
+    }
+    state.normalizer.inputs = kept.inputs.value_or(ColumnScaling());
+    state.normalizer.targets = kept.targets.value_or(ColumnScaling());
   }
 };
 
@@ -98,7 +108,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   Options options = deck.options;
   const std::unique_ptr<Communicator> communicator = make_communicator(mpi, options.communication);
   RankGroup& ranks = communicator->ranks();
-  DataOfDeck of_deck(options, ranks, deck.places, output);
+  DataOfDeck of_deck(options, ranks, deck.places);
   require_agreed(options.model.point_weights, ranks);
   note_weights(options.model, of_deck.state);
   Chain chain;
@@ -117,6 +127,11 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   });
   std::optional<InitialWeights> initial;
   if (other == nullptr && !options.run.initial.empty()) initial.emplace(ranks, options, chain, deck.places);
+  run_on_all(ranks, [&] {
+    const SampleMeaning meaning = of_deck.data ? of_deck.data->meaning() : SampleMeaning();
+    of_deck.normalize(initial ? initial->kept_scalings(options, meaning, deck.places) : GivenScalings(),
+                      output);
+  });
 
   const Execution exec;
   std::optional<ParameterStore> parameters;

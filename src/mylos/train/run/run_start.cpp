@@ -26,11 +26,8 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi, bool checks)
     require_consistent(parts.network, *data, request.deck.places);
   });
   require_possible_folder(ranks(), given_.run.folder, request.deck.places);
-  if (only_checks) {
-    find_start();
-    return;
-  }
   choose();
+  if (only_checks) return;
   require_shared_folder(ranks(), given_.run.folder);
   if (lock) lock->name_holder(false);
 }
@@ -70,14 +67,24 @@ void RunStart::open_initial_weights() {
   initial.emplace(ranks(), options(), parts.network.chain, request.deck.places);
 }
 
+void RunStart::make_normalizer() {
+  if (saved) {
+    normalizer = data->room_for_normalizer();
+    return;
+  }
+  GivenScalings kept;
+  if (initial) kept = initial->kept_scalings(options(), data->meaning(), request.deck.places);
+  normalizer = data->normalizer(request.output.line, kept);
+}
+
 /// Finds a checkpoint to resume from, and what depends on it.
 void RunStart::find_start() {
   open_checkpoint();
   run_on_all(ranks(), [this] {
     if (!saved) amend();
-    normalizer = saved ? data->room_for_normalizer() : data->normalizer(request.output.line);
   });
   if (!saved) open_initial_weights();
+  run_on_all(ranks(), [this] { make_normalizer(); });
   if (!saved) choose_first_type();
   plan_memory();
 }

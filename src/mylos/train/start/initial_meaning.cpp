@@ -23,9 +23,15 @@ std::vector<NamedLayer> layers_of(const ModelOptions& model) {
   std::vector<NamedLayer> layers;
   if (model.type == ModelType::mlp) {
     for (std::size_t i = 1; i <= model.hidden.size(); ++i) {
-      layers.push_back({fmt::format("hidden{}", i), {.activation = model.activation}});
-      if (model.norm != NormType::none)
-        layers.push_back({fmt::format("norm{}", i), {.kind = LayerKind::norm, .norm = model.norm}});
+      const bool is_normalised = model.norm != NormType::none;
+      const bool norm_first = is_normalised && model.norm_first;
+      const Activation activation = model.activation;
+      layers.push_back(
+          {fmt::format("hidden{}", i), {.activation = norm_first ? Activation::none : activation}});
+      if (!is_normalised) continue;
+      LayerOptions norm{.kind = LayerKind::norm, .norm = model.norm};
+      if (norm_first) norm.activation = activation;
+      layers.push_back({fmt::format("norm{}", i), std::move(norm)});
     }
     layers.push_back({"head", {}});
   }
@@ -116,6 +122,7 @@ std::vector<std::pair<const char*, std::string>> layer_facts(const LayerOptions&
           {"between", layer.between == Between::linear ? "\"linear\"" : "\"nearest\""},
           {"modes", layer.modes.empty() ? "none" : axes_text(layer.modes)},
           {"margin", layer.margin.empty() ? "none" : fmt::format("[{}]", fmt::join(layer.margin, ", "))},
+          {"skip_first", layer.skip_first ? "true" : "false"},
           {"gated", layer.gated ? "true" : "false"},
           {"norm", fmt::format("\"{}\"", name_of(layer.norm))},
           {"norm_groups", has_groups ? fmt::format("{}", layer.norm_groups) : "none"},
@@ -138,14 +145,6 @@ class LayerComparison {
     compare_between();
     for (const auto& [own, other] : matched_) compare(here_[own], file_[other]);
     return std::move(differences_);
-  }
-  [[nodiscard]] bool takes_first() const {
-    const auto first = std::find_if(here_.begin(), here_.end(), has_weights);
-    return first != here_.end() && matched_.contains(static_cast<std::size_t>(first - here_.begin()));
-  }
-  [[nodiscard]] bool takes_last() const {
-    const auto last = std::find_if(here_.rbegin(), here_.rend(), has_weights);
-    return last != here_.rend() && matched_.contains(static_cast<std::size_t>(here_.rend() - last) - 1);
   }
   /// Whether a dense layer is taken that reads a grid, if samples lie on one.
   [[nodiscard]] bool takes_dense_on_grid() const {
@@ -264,6 +263,20 @@ std::vector<KeyDifference> differing_transformers(const Options& file, const Opt
 
 }  // namespace
 
+TakenEnds taken_ends(const ModelOptions& here, const std::vector<TakenLayer>& layers) {
+  const std::vector<NamedLayer> own = layers_of(here);
+  const auto first = std::find_if(own.begin(), own.end(), has_weights);
+  const auto last = std::find_if(own.rbegin(), own.rend(), has_weights);
+  if (first == own.end()) return {};
+  TakenEnds ends;
+  for (const TakenLayer& layer : layers) {
+    const std::size_t taken = layer_of_block(own, layer.here);
+    ends.first = ends.first || taken == static_cast<std::size_t>(first - own.begin());
+    ends.last = ends.last || taken == static_cast<std::size_t>(own.rend() - last) - 1;
+  }
+  return ends;
+}
+
 std::vector<KeyDifference> differing_networks(const Options& file, const std::vector<std::int64_t>& file_grid,
                                               const Options& here, const std::vector<TakenLayer>& layers) {
   const bool is_gpt = here.model.type == ModelType::gpt;
@@ -275,16 +288,20 @@ std::vector<KeyDifference> differing_networks(const Options& file, const std::ve
       takes_block(layers, {"hidden", "norm"})) {
     Options before = here;
     before.model.norm = file.model.norm;
+    before.model.norm_first = file.model.norm_first;
+    const bool same_activation = file.model.activation == here.model.activation;
     for (KeyDifference& norm : differing_keys(before, here)) {
       std::erase_if(differences, [&](const KeyDifference& known) {
-        return known.key == norm.key || known.key == "model.layers";
+        return known.key == norm.key || known.key == "model.layers" ||
+               (same_activation && known.key == "model.activation");
       });
       differences.push_back(std::move(norm));
     }
   }
   Options before = here;
-  if (comparison.takes_first() || comparison.takes_last()) before.data.normalize = file.data.normalize;
-  if (comparison.takes_last()) before.model.residual = file.model.residual;
+  const TakenEnds ends = taken_ends(here.model, layers);
+  if (ends.first || ends.last) before.data.normalize = file.data.normalize;
+  if (ends.last) before.model.residual = file.model.residual;
   for (KeyDifference& difference : differing_keys(before, here)) differences.push_back(std::move(difference));
   const std::vector<std::int64_t>& grid = file.data.shape.empty() ? file_grid : file.data.shape;
   if (comparison.takes_dense_on_grid() && !grid.empty() && !here.model.shape.empty() &&
@@ -293,56 +310,6 @@ std::vector<KeyDifference> differing_networks(const Options& file, const std::ve
                            fmt::format("[{}]", fmt::join(here.model.shape, ", "))});
   }
   return differences;
-}
-
-std::vector<KeyDifference> require_same_network(const std::vector<KeyDifference>& differences,
-                                                const std::vector<std::string>& ignore,
-                                                const std::string& path, const Places& places) {
-  constexpr std::size_t max_described = 4;
-  std::vector<KeyDifference> ignored;
-  std::vector<const KeyDifference*> refused;
-  std::vector<std::string> keys;  // all that differ
-  std::vector<bool> serves(ignore.size());
-  for (const KeyDifference& difference : differences) {
-    bool is_ignored = false;
-    for (std::size_t i = 0; i < ignore.size(); ++i) {
-      if (!matches_pattern(ignore[i], difference.key)) continue;
-      is_ignored = serves[i] = true;
-    }
-    if (is_ignored) {
-      ignored.push_back(difference);
-    } else {
-      refused.push_back(&difference);
-    }
-    if (keys.size() < max_described) keys.push_back(difference.key);
-  }
-  if (!refused.empty()) {
-    std::vector<std::string> described;
-    std::vector<std::string> quoted;
-    for (const KeyDifference* difference : refused) {
-      if (described.size() == max_described) break;
-      described.push_back(fmt::format("{} is {} here, and {} there", difference->key,
-                                      printable(difference->after, 200), printable(difference->before, 200)));
-      quoted.push_back(fmt::format("\"{}\"", difference->key));
-    }
-    const std::string more = refused.size() > described.size()
-                                 ? fmt::format("; and {} keys more", refused.size() - described.size())
-                                 : "";
-    fail_input(ErrorId::model_mismatch,
-               "{}{}: holds weights of a network that uses them differently: {}{}. Change the deck, or use "
-               "the weights anyway: initial.ignore = [{}]",
-               place_of(places, {refused.front()->key, "run.initial"}), path, fmt::join(described, "; "),
-               more, fmt::join(quoted, ", "));
-  }
-  for (std::size_t i = 0; i < ignore.size(); ++i) {
-    if (serves[i]) continue;
-    const std::string what = keys.empty() ? "nothing differs that is compared"
-                                          : fmt::format("what differs is {}{}", fmt::join(keys, ", "),
-                                                        differences.size() > keys.size() ? ", ..." : "");
-    fail_input(ErrorId::key_without_effect, "{}initial.ignore: '{}' ignores nothing of {}: {}; leave it out",
-               place_of(places, {"initial.ignore"}), printable(ignore[i]), path, what);
-  }
-  return ignored;
 }
 
 }  // namespace mylos

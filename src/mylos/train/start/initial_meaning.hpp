@@ -26,6 +26,15 @@ struct TakenLayer {
   bool operator==(const TakenLayer&) const = default;
 };
 
+/// Whether the first and the last layer with weights are taken: those that read the inputs and compute the
+/// outputs.
+struct TakenEnds {
+  bool first = false;
+  bool last = false;
+};
+
+[[nodiscard]] TakenEnds taken_ends(const ModelOptions& here, const std::vector<TakenLayer>& layers);
+
 /// In what `here` computes otherwise than the network `file`, whose samples lay on `file_grid` (empty where
 /// that is not known); `before` is the file's.
 [[nodiscard]] std::vector<KeyDifference> differing_networks(const Options& file,

@@ -16,6 +16,7 @@
 #include "mylos/base/places.hpp"
 #include "mylos/checkpoint/file/weight_file.hpp"
 #include "mylos/model/parameters/channels_first.hpp"
+#include "mylos/train/start/initial_normalization.hpp"
 #include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
@@ -28,6 +29,11 @@ class InitialWeights {
   /// and a file whose deck says that its network computes otherwise with what is taken (initial_meaning.hpp).
   /// `places`: of the deck.
   InitialWeights(RankGroup& ranks, const Options& options, const Chain& chain, const Places& places = {});
+
+  /// Returns the scalings of inputs and targets that the run keeps of the file (initial_normalization.hpp);
+  /// lines() then names them. `options`: with the sizes of the data, which `here` describes.
+  [[nodiscard]] GivenScalings kept_scalings(const Options& options, const SampleMeaning& here,
+                                            const Places& places = {});
 
   /// What is taken from where, and what is drawn or not used, as lines of a log: at most `most` tensors and
   /// names of each kind; the others are counted.
@@ -47,6 +53,7 @@ class InitialWeights {
     std::optional<ChannelsFirst> in_file;  // where its numbers lie otherwise there
   };
 
+  [[nodiscard]] std::vector<TakenLayer> taken_layers() const;
   void find(const Options& options, const Chain& chain, const Places& places);
   void compare_networks(const Options& options, const Places& places);
   void load(const Taken& taken, const ParameterStore& parameters, const BufferStore& buffers,
@@ -58,6 +65,8 @@ class InitialWeights {
   std::vector<std::string> drawn_;   // parameters
   std::vector<std::string> unused_;  // tensors of the file
   std::vector<std::string> notes_;   // of the comparison with the file's deck
+  StoredScaling scaling_;            // of the file
+  std::string normalization_;        // a line on what the run keeps of it
 };
 
 }  // namespace mylos
