@@ -56,7 +56,7 @@ function(mylos_add_c_library)
   set_target_properties(mylos_inside PROPERTIES UNITY_BUILD OFF)
   target_include_directories(mylos_inside SYSTEM PRIVATE ${fmt_headers}
                              $<TARGET_PROPERTY:tomlplusplus::tomlplusplus,INTERFACE_INCLUDE_DIRECTORIES>)
-  set(sources arrays.cpp last_error.cpp library.cpp model.cpp model_values.cpp trainer.cpp trust.cpp)
+  set(sources arrays.cpp last_error.cpp library.cpp model.cpp model_values.cpp trainer.cpp trainer_parameters.cpp trust.cpp)
   list(TRANSFORM sources PREPEND "${PROJECT_SOURCE_DIR}/src/mylos/api/")
   list(APPEND sources $<TARGET_OBJECTS:mylos_inside>)
 

@@ -92,6 +92,11 @@ endfunction()
 mylos_backend(CUDA "Run scripts/setup --cuda")
 mylos_backend(HIP "Run scripts/setup --hip")
 mylos_backend(SYCL "Build Kokkos with -DKokkos_ENABLE_SYCL=ON (docs/explanation/gpu-intel.md)")
+if(mylos_kokkos_backend STREQUAL "openmp" AND NOT Kokkos_ENABLE_OPENMP
+   AND NOT (Kokkos_ENABLE_CUDA OR Kokkos_ENABLE_HIP OR Kokkos_ENABLE_SYCL))
+  message(FATAL_ERROR "Mylos needs a Kokkos with OpenMP for hosts, but the Kokkos in ${Kokkos_DIR} was built for ${Kokkos_DEVICES}. "
+                      "Run scripts/setup, or point CMAKE_PREFIX_PATH at a Kokkos that was configured with -DKokkos_ENABLE_OPENMP=ON.")
+endif()
 set(Mylos_VENDOR none)  # the folder of src/mylos/device
 if(Mylos_HAVE_CUDA)
   set(Mylos_VENDOR cuda)

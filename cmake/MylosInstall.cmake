@@ -21,6 +21,24 @@ target_include_directories(mylos_library PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOU
 target_link_libraries(mylos_library PUBLIC Kokkos::kokkos fmt::fmt MPI::MPI_C
                                     PRIVATE hdf5::hdf5 tomlplusplus::tomlplusplus xxHash::xxhash ZLIB::ZLIB Threads::Threads)
 
+# mylos_install_dependency(OUTPUT PREFIX CACHED): what programs of the installed library compile with. A folder of scripts/setup,
+# CACHED, belongs to whoever built Mylos: it is installed too, and OUTPUT is where, as MylosConfig.cmake names it. A site's own
+# PREFIX stays where it is.
+function(mylos_install_dependency output prefix cached)
+  if(NOT prefix STREQUAL cached)
+    set(${output} "${prefix}" PARENT_SCOPE)
+    return()
+  endif()
+  get_filename_component(name "${prefix}" NAME)
+  string(REGEX REPLACE "-.*" "" name "${name}")
+  set(folder "${CMAKE_INSTALL_LIBDIR}/mylos/${name}")
+  foreach(part IN ITEMS include lib)
+    install(DIRECTORY "${prefix}/${part}" DESTINATION "${folder}" COMPONENT development
+            PATTERN pkgconfig EXCLUDE)
+  endforeach()
+  set(${output} "\${Mylos_PREFIX}/${folder}" PARENT_SCOPE)
+endfunction()
+
 # mylos_engine(HAVE TARGET FIND...): a library that this build may have, and how a program finds it.
 function(mylos_engine have target)
   if(NOT have)
@@ -32,8 +50,9 @@ function(mylos_engine have target)
   set(Mylos_ENGINE_DEPENDENCIES "${Mylos_ENGINE_DEPENDENCIES}" PARENT_SCOPE)
 endfunction()
 if(NOT Mylos_HAVE_DEVICE)
-  get_filename_component(Mylos_HIGHWAY_PREFIX "${hwy_DIR}/../../.." ABSOLUTE)
-  mylos_engine(ON hwy::hwy "hwy 1.3 PATHS \"${Mylos_HIGHWAY_PREFIX}\"")
+  get_filename_component(mylos_highway_used "${hwy_DIR}/../../.." ABSOLUTE)
+  mylos_install_dependency(mylos_installed_highway "${mylos_highway_used}" "${mylos_highway_prefix}")
+  mylos_engine(ON hwy::hwy "hwy 1.3 PATHS \"${mylos_installed_highway}\"")
 endif()
 if(Mylos_HAVE_ONEDNN AND NOT Mylos_HAVE_DEVICE)
   mylos_engine(ON DNNL::dnnl dnnl)
@@ -53,7 +72,8 @@ mylos_engine("${Mylos_HAVE_NVML}" CUDA::nvml CUDAToolkit)
 mylos_engine("${Mylos_HAVE_NCCL}" NCCL::nccl NCCL)
 
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/Mylos")
-get_filename_component(Mylos_KOKKOS_PREFIX "${Kokkos_DIR}/../../.." ABSOLUTE)
+get_filename_component(mylos_kokkos_used "${Kokkos_DIR}/../../.." ABSOLUTE)
+mylos_install_dependency(Mylos_INSTALLED_KOKKOS "${mylos_kokkos_used}" "${mylos_kokkos_prefix}")
 set(Mylos_HDF5_IS_PARALLEL OFF)
 if(HDF5_IS_PARALLEL)
   set(Mylos_HDF5_IS_PARALLEL ON)
@@ -66,7 +86,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake
 install(CODE "
   if(NOT EXISTS \"$<TARGET_FILE:mylos_library>\")
     message(FATAL_ERROR \"The library of Mylos has not been built ($<TARGET_FILE:mylos_library>). Build it: \"
-                        \"cmake --build ${PROJECT_BINARY_DIR}; or install the command alone: \"
+                        \"cmake --build ${PROJECT_BINARY_DIR} --target mylos_library; or install the command alone: \"
                         \"cmake --install ${PROJECT_BINARY_DIR} --component command\")
   endif()" COMPONENT library)
 install(TARGETS mylos_library EXPORT MylosTargets

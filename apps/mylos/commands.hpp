@@ -32,7 +32,7 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
 struct SweepArguments {
   std::string deck;
   std::vector<std::string> words;  // key=values
-  std::string output;              // "" = runs/NAME-sweep
+  std::string output;              // "" = runs/NAME-sweep; with `best`: of the decks, "" = print them
   std::int64_t trials = 0;         // 0 = the grid
   int ranks_per_trial = 1;
   std::string metric;  // "" = the first that is measured
@@ -46,8 +46,9 @@ struct SweepArguments {
 };
 ExitCode sweep_command(const SweepArguments& arguments, const StopSources& stop);
 /// Prints `count` decks of a sweep's folder, the best first. Each begins with a comment of its value and
-/// member, is complete, and has a folder of its own (run.folder).
-ExitCode print_best_decks(const std::string& folder, std::int64_t count);
+/// member, is complete, and has a folder of its own (run.folder). With `output`, a folder, each is written to
+/// a file of its own there, and its comment and name are printed.
+ExitCode print_best_decks(const std::string& folder, std::int64_t count, const std::string& output);
 
 struct PlanArguments {
   std::string deck;

@@ -61,7 +61,7 @@ void add_train(CLI::App& app, CommandLine& line) {
   CLI::App* train = app.add_subcommand("train", "Train the network that a deck describes");
   train->add_option("deck", line.train.deck, "The deck (TOML); `mylos manual` lists every key")->required();
   train->add_option("overrides", line.train.overrides, "section.key=value: overrides the deck");
-  CLI::Option* restart = train->add_option(
+  train->add_option(
       "--restart", line.train.restart,
       "auto: the newest valid checkpoint, or a new run; latest: it must exist; or a checkpoint file");
   train
@@ -81,8 +81,7 @@ void add_train(CLI::App& app, CommandLine& line) {
       ->add_flag(
           "--check", line.train.check,
           "Read deck and data, print where each rank runs, the resolved deck, the shapes, threads, memory "
-          "and what is in the run's folder, and touch nothing")
-      ->excludes(restart)
+          "and, with --restart, what is resumed; touch nothing, and end as the run would begin")
       ->excludes(plan);
   train->footer(
       "The keys of a deck, also for section.key=value (their types and meanings: mylos manual):\n" +

@@ -60,7 +60,9 @@ class File {
     require(H5Dread(set.id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), name);
   }
   [[nodiscard]] bool has(const std::string& name) const {
-    return H5Lexists(file_.id(), name.c_str(), H5P_DEFAULT) > 0;
+    const htri_t exists = H5Lexists(file_.id(), name.c_str(), H5P_DEFAULT);
+    require(exists, name);
+    return exists > 0;
   }
   void flush() { require(H5Fflush(file_.id(), H5F_SCOPE_GLOBAL), "/"); }
 

@@ -11,16 +11,18 @@
  * C++. docs/reference/c.md is the manual.
  *
  * Status: functions that return int32_t return a mylos_status. If it is not MYLOS_OK, mylos_last_error() has
- * the message and mylos_last_error_id() the cause of docs/reference/errors.md ("no-such-file"), both of the calling
- * thread. A failed call sets the handle that it would have made to NULL. The library prints nothing and never
- * ends the process.
+ * the message and mylos_last_error_id() the cause of docs/reference/errors.md ("no-such-file"), both of the
+ * calling thread. A failed call sets the handle that it would have made to NULL. The library prints nothing
+ * and never ends the process.
  *
  * Handles: who makes one (load, clone, create) destroys it. A null handle, or one that was destroyed, is an
  * error of status MYLOS_BAD_INPUT ("bad-call").
  *
- * Threads: one thread at a time uses a handle. Several threads infer at the same time with a clone each, also
- * inside an OpenMP parallel region, where a call runs on the calling thread alone. All other calls are made
- * outside of parallel regions.
+ * Threads: one thread at a time uses a handle. A call that finds another one running on the handle returns
+ * MYLOS_FAILED ("bad-call"). Several threads infer at the same time with a clone each, also inside an OpenMP
+ * parallel region, where a call runs on the calling thread alone. All other calls, destroy functions
+ * included, are made outside of parallel regions. After fork() the child cannot use a library of several
+ * threads.
  *
  * Start and end: the library has a Kokkos of its own, which the first call starts and exit() ends. See
  * mylos_initialize() and mylos_finalize(). Inference does not use MPI; the library never starts or ends it.
@@ -62,6 +64,13 @@ typedef enum mylos_units {
   MYLOS_NETWORK_UNITS = 1 /* what the network reads and writes: scaled values, logits */
 } mylos_units;
 
+/* How a program counts the dimensions of an array; messages name them so. */
+typedef enum mylos_order {
+  MYLOS_C_ORDER = 0,       /* as this header does */
+  MYLOS_FORTRAN_ORDER = 1, /* the other way round: extents and strides were given in reverse */
+  MYLOS_COLUMNS_FIRST = 2  /* in Fortran, with columns_first: as they are, from 1 on */
+} mylos_order;
+
 /* The largest number of dimensions of an array. */
 #define MYLOS_MAX_RANK 5
 
@@ -75,7 +84,7 @@ typedef struct mylos_array {
   int64_t extents[MYLOS_MAX_RANK]; /* of each dimension */
   int64_t strides[MYLOS_MAX_RANK]; /* in elements; not used where the extent is 0 or 1 */
   int32_t on_device;               /* 0: memory of the host; 1: of the device, in a build for devices */
-  int32_t reserved;                /* 0 */
+  int32_t order;                   /* mylos_order, for messages alone; 0 in C */
 } mylos_array;
 
 /* The same, read only. */
@@ -86,7 +95,7 @@ typedef struct mylos_const_array {
   int64_t extents[MYLOS_MAX_RANK]; /* of each dimension */
   int64_t strides[MYLOS_MAX_RANK]; /* in elements */
   int32_t on_device;               /* 0 or 1 */
-  int32_t reserved;                /* 0 */
+  int32_t order;                   /* mylos_order */
 } mylos_const_array;
 
 /* ---- The library ---- */
@@ -191,7 +200,7 @@ const char* mylos_model_name(const mylos_model* model, int32_t names, int64_t in
  * After the first call of a size, nothing is allocated. After an error, y is unchanged. */
 int32_t mylos_model_infer(mylos_model* model, const mylos_const_array* x, const mylos_array* y,
                           int32_t units);
-/* NULL is allowed. */
+/* NULL is allowed. Fails, and frees nothing, inside an OpenMP parallel region and while a call uses it. */
 int32_t mylos_model_destroy(mylos_model* model);
 
 /* ---- How sure a model is ---- */
@@ -264,7 +273,7 @@ int32_t mylos_ensemble_infer(mylos_ensemble* ensemble, const mylos_const_array* 
 int32_t mylos_ensemble_check_inputs(mylos_ensemble* ensemble, int32_t member, const mylos_const_array* x,
                                     const mylos_input_check* check, uint8_t* flags,
                                     const mylos_array* distances);
-/* NULL is allowed. */
+/* As mylos_model_destroy(). */
 int32_t mylos_ensemble_destroy(mylos_ensemble* ensemble);
 
 /* ---- Trainers: a network that the program trains. All need MPI. ---- */
@@ -375,6 +384,9 @@ typedef struct mylos_parameter {
 int32_t mylos_trainer_get_parameter(const mylos_trainer* trainer, int64_t index, mylos_parameter* parameter);
 /* Copies a parameter to `values`. `count`: rows * columns. Every rank receives all values. */
 int32_t mylos_trainer_read_parameter(mylos_trainer* trainer, const char* name, float* values, int64_t count);
+/* Copies the gradient of L by a parameter: the sum of all ranks' passes since the last apply(), without the
+ * loss scale. Between backward() and apply(), for an optimizer of the program's own. */
+int32_t mylos_trainer_read_gradient(mylos_trainer* trainer, const char* name, float* values, int64_t count);
 /* Replaces a parameter by the values of rank 0, which must be finite. */
 int32_t mylos_trainer_write_parameter(mylos_trainer* trainer, const char* name, const float* values,
                                       int64_t count);
@@ -385,7 +397,7 @@ int32_t mylos_trainer_infer(mylos_trainer* trainer, const mylos_const_array* x, 
 int32_t mylos_trainer_save(mylos_trainer* trainer, const char* path);
 /* Resumes from a checkpoint of such a network, on any number of ranks. */
 int32_t mylos_trainer_load(mylos_trainer* trainer, const char* path);
-/* NULL is allowed. */
+/* As mylos_model_destroy(). */
 int32_t mylos_trainer_destroy(mylos_trainer* trainer);
 
 /* ---- Arrays of contiguous rows, a sample each ---- */

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "mylos/base/dtype_limits.hpp"
+#include "mylos/base/dtype_names.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/config/deck.hpp"

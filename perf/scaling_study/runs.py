@@ -163,6 +163,8 @@ class Study:
         for place in places(arguments):
             require_launcher(arguments.launcher, place)
         require_appendable(arguments.out)
+        if not os.access(arguments.folder, os.W_OK | os.X_OK) or not os.path.isdir(arguments.folder):
+            raise Trouble(f"--folder {arguments.folder}: is no folder that can be written; the runs have theirs in it")
 
     def run(self, place, folder):
         """Makes one line of the table."""

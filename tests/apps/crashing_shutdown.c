@@ -31,10 +31,10 @@ static void* crash_in_thread(void* unused) {
   return unused;
 }
 
-int MPI_Comm_dup(void* communicator, void* copy) {
+int MPI_Comm_idup(void* communicator, void* copy, void* request) {
   if (is_place("work")) crash();
-  int (*original)(void*, void*) = (int (*)(void*, void*))dlsym(RTLD_NEXT, "MPI_Comm_dup");
-  return original(communicator, copy);
+  int (*original)(void*, void*, void*) = (int (*)(void*, void*, void*))dlsym(RTLD_NEXT, "MPI_Comm_idup");
+  return original(communicator, copy, request);
 }
 
 int MPI_Finalize(void) {

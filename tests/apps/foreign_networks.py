@@ -9,7 +9,7 @@ from small_problem import environment
 def deck(name, model, shape=None):
     """The deck of a network without data, which states its sizes."""
     grid = f"shape = {shape}\n" if shape else ""
-    return (f'[run]\npeak_flops = 1e12\nname = "{name}"\nsteps = 1\n[data]\nbatch = 8\n{grid}[precision]\ncompute = "fp32"\n'
+    return (f'[run]\npeak_flops = 1e12\nname = "{name}"\n[data]\nbatch = 8\n{grid}[precision]\ncompute = "fp32"\n'
             f'[model]\nloss = "mse"\n{model}\n')
 
 

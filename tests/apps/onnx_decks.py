@@ -24,6 +24,9 @@ loss = "{loss}"
 NETWORKS = {
     "mlp": ('type = "mlp"\nhidden = [24, 16]\nactivation = "gelu"\nnorm = "layernorm"\ndropout = 0.1', (5,), 3, "mse", "standard"),
     "classes": ('type = "mlp"\nhidden = [24]\nnorm = "rmsnorm"\nactivation = "silu"', (9,), 4, "cross_entropy", "minmax"),
+    # Of numbers so small that the epsilon of a norm counts.
+    "faint": ('type = "mlp"\nhidden = [24]\nnorm = "rmsnorm"\nactivation = "silu"', (9,), 4, "mse", "none"),
+    "faint-mean": ('type = "mlp"\nhidden = [24]\nnorm = "layernorm"\nactivation = "silu"', (9,), 4, "mse", "none"),
     "flags": ('type = "mlp"\nhidden = [16]\nactivation = "tanh"', (6,), 5, "binary_cross_entropy", "none"),
     "step": ('type = "mlp"\nhidden = [32]\nresidual = true\nactivation = "gelu_tanh"', (7,), 7, "l1", "standard"),
     "sure": ('type = "mlp"\nhidden = [16]\nactivation = "gelu"', (6,), 3, "gaussian", "standard"),
@@ -68,6 +71,8 @@ def write_data(path, shape, targets, loss, samples=24):
     source = numpy.random.default_rng(len(path.name))
     columns = int(numpy.prod(shape))
     inputs = source.normal(size=(samples, columns)) * source.uniform(0.1, 3, columns) + source.normal(size=columns) * 5
+    if path.name.startswith("faint"):
+        inputs *= 1e-3
     with h5py.File(path, "w") as file:
         file["inputs"] = inputs.astype("f4")
         if loss == "cross_entropy":

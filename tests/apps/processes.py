@@ -1,6 +1,7 @@
 """The processes of a run that is going on: finding them, sending signals, and that none is left behind."""
 import os
 import pathlib
+import subprocess
 import time
 
 
@@ -44,6 +45,19 @@ def wait_until(condition, what):
 
 def require_none_left(command):
     wait_until(lambda: not of_folder(command.folder), "processes are left")
+
+
+LAUNCHER_ENDS_S = 20  # after its ranks; Debian 12's mpirun was seen to wait for ever in its own clean-up
+
+
+def finish_killed(run, command):
+    """The same of a command whose ranks were killed. A launcher that then waits for nobody is killed too."""
+    try:
+        return finish(run, LAUNCHER_ENDS_S)
+    except subprocess.TimeoutExpired:
+        wait_until(lambda: not ranks_of(command), "ranks are left, and the launcher waits")
+        run.kill()
+        return finish(run)
 
 
 def finish(run, seconds=HANGS_AFTER_S):

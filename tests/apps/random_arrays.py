@@ -10,14 +10,16 @@ SZIP = h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP) and \
 
 
 class RandomArrays:
-    """Writes the files of layout `number` into a folder; `section` is [data.arrays], `axes` has the axes of each array."""
+    """Writes the files of layout `number` into a folder; `section` is [data.arrays], `axes` has the axes of each array.
+    `feeds_back`: the targets are among the inputs and have levels in time, as a rollout needs them."""
 
-    def __init__(self, folder, number):
-        self.folder, self.random = folder, numpy.random.default_rng([44, number])
+    def __init__(self, folder, number, feeds_back=False):
+        self.folder, self.random, self.feeds_back = folder, numpy.random.default_rng([44, number]), feeds_back
         pick = self.pick
         self.grid = list(self.random.permutation(["z", "y", "x"])[:pick(0, 1, 1, 2, 2, 2, 3)])
         self.extents = {axis: int(self.random.integers(2, 7)) for axis in self.grid}
         self.has_sample, self.has_time = pick(False, False, True), pick(True, True, True, True, True, False)
+        self.has_time |= feeds_back
         self.has_sample |= not self.has_time
         self.fill = pick(None, None, None, -7.5)
         self.choose_windows()
@@ -31,9 +33,9 @@ class RandomArrays:
 
     def choose_windows(self):
         pick = self.pick
-        self.steps = pick(1, 1, 2, 3) if self.has_time else 1
+        self.steps = pick(1, 1, 2, 3) if self.has_time and not self.feeds_back else 1
         windows = {"history": pick(1, 1, 2, 3), "ahead": pick(0, 1, 1, 2, 3), "every": pick(1, 1, 2, 3)}
-        if self.steps > 1:
+        if self.steps > 1 or self.feeds_back:
             windows["ahead"] = max(1, windows["ahead"]) if windows["history"] == 1 else 1
         self.windows = {key: value for key, value in windows.items() if value != 1} if self.has_time else {}
         self.differences = self.has_time and windows["ahead"] > 0 and pick(True, False, False)
@@ -43,7 +45,7 @@ class RandomArrays:
         names = list(self.random.permutation(["/u", "/flow/v", "/w", "/p", "/q"]))
         count = self.pick(1, 2, 3)
         inputs = names[:count]
-        if self.steps > 1 or self.differences:
+        if self.steps > 1 or self.differences or self.feeds_back:
             targets = list(self.random.permutation(inputs)[:self.random.integers(1, count + 1)])
         else:
             targets = names[count:count + self.pick(0, 1)] + inputs[:self.pick(0, 1, count)]

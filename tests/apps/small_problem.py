@@ -111,11 +111,11 @@ class Command:
         """The running command: a subprocess.Popen. `variables`: of the environment, beside the usual ones."""
         return self.start_line(self.line(*arguments, ranks=ranks), variables)
 
-    def start_with_own_messages(self, *arguments, ranks):
+    def start_with_own_messages(self, *arguments, ranks, variables=None):
         """Each rank writes its messages to a file messages-RANK: a launcher that ends ranks does not always pass on what
-        they say."""
+        they say. `variables`: of the environment, beside the usual ones."""
         shell = ["sh", "-c", 'exec "$0" "$@" 2> messages-$OMPI_COMM_WORLD_RANK']
-        return self.start_line([*LAUNCHER, "-n", str(ranks), *shell, *self.line(*arguments)])
+        return self.start_line([*LAUNCHER, "-n", str(ranks), *shell, *self.line(*arguments)], variables)
 
     def start_on_own_disks(self, folders, *arguments):
         """A rank in each of these folders of ours, as on nodes with disks of their own."""

@@ -1,6 +1,6 @@
 """Batches of random layouts of arrays, on 1 to 5 ranks, against numpy's: every number, bit for bit in float32.
 
-usage: test_array_layouts.py MYLOS DECK_BATCHES [--full | --only NUMBER ...]     --full: 40 layouts, not some
+usage: test_array_layouts.py MYLOS DECK_BATCHES [--full | --only NUMBER ...]     --full: 300 layouts, not some
 """
 import collections
 import concurrent.futures
@@ -38,7 +38,7 @@ ON_COLUMNS = """[model]
 hidden = [4]
 loss = "mse"
 """
-SOME, ALL = 10, 40
+SOME, ALL = 10, 300
 FIELDS = ("step", "first", "samples", "features", "outputs")
 
 

@@ -28,6 +28,10 @@ def check_same_bits(command, ranks):
     for name, path in a.items():
         compare(path, b[name], f"{name} on {ranks} ranks")
         command.must("info", path)
+    last = max(a.items())[1]
+    written = last.stat().st_mtime_ns
+    again = command.must(*common, f"run.folder=beside-{ranks}", "--restart", "latest", ranks=ranks)
+    assert "nothing left to do" in again.stdout and last.stat().st_mtime_ns == written, "the checkpoint was written again"
     print(f"{ranks} ranks: {len(a)} checkpoints have the same bits")
 
 
@@ -53,6 +57,9 @@ def check_clock(command, ranks):
     seconds = column_of(command.folder / f"clock-{ranks}" / "history.csv", "elapsed_s")[-1]
     count = len(files(command, f"clock-{ranks}")) - 1  # and the last
     assert 1 <= count <= seconds / EVERY_S + 1, (count, seconds, result.stdout[-2000:])
+    command.must("train", "deck.toml", f"run.folder=minute-{ranks}", *steps, "checkpoint.every=0", "checkpoint.every_minutes=1",
+                 ranks=ranks)
+    assert len(files(command, f"minute-{ranks}")) == 1, "a minute is longer than this run"
     print(f"{ranks} ranks: {count} checkpoints by the clock in {seconds:.1f} s, one each {EVERY_S} s at most")
 
 

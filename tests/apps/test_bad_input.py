@@ -5,6 +5,7 @@ usage: test_bad_input.py MYLOS [--full]     --full: every case on two ranks too,
 import concurrent.futures
 import pathlib
 import re
+import shutil
 import sys
 import tempfile
 
@@ -79,6 +80,9 @@ def main():
         prepare(command)
         write_bad_data(command.folder)
         command.must("train", "deck.toml", "run.folder=done")
+        for name in ("other.h5", "picture.svg"):
+            shutil.copy(command.folder / "test.h5", command.folder / name)
+        shutil.copy(command.folder / "done/history.csv", command.folder / "history")
         newer = command.folder / "newer/checkpoints/step-0000000032.h5"
         newer.parent.mkdir(parents=True)
         newer.write_bytes((command.folder / NEWEST).read_bytes().replace(b"checkpoint 3", b"checkpoint 4", 1))

@@ -1,7 +1,6 @@
 """No process takes more memory than its plan says, or than memory.budget: random convolutional networks, MLPs and GPTs.
 
 usage: test_budgets.py MYLOS [--seed N] [--full] [--only NUMBER]
-       test_budgets.py --measure FILE COMMAND...    (a rank: runs COMMAND and writes its peak resident bytes)
 
 Each deck is planned, and then run with a budget that leaves MARGIN beside what the plan must have: the peak of every rank
 (ru_maxrss, what VmHWM is) is at most that budget, and at most the plan and 1 %.
@@ -10,7 +9,6 @@ import json
 import math
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,22 +16,13 @@ import time
 import h5py
 import numpy
 
+from process_peaks import peaks_of
 from random_chains import value_text
-from small_problem import LAUNCHER, Command, environment
+from small_problem import Command
 
 MEBIBYTE = 1 << 20
 MARGIN = 2 * MEBIBYTE  # one start is not as large as the next
 MAX_FLOPS = 4e9  # of a step's forward pass: the tests end
-
-
-def measure(path, command):
-    """Runs a rank and writes what it took at its peak."""
-    process = subprocess.Popen(command)
-    _, status, usage = os.wait4(process.pid, 0)
-    rank = os.environ.get("OMPI_COMM_WORLD_RANK", "0")
-    with open(f"{path}-{rank}", "w", encoding="ascii") as file:
-        file.write(str(1024 * usage.ru_maxrss))
-    sys.exit(os.waitstatus_to_exitcode(status) & 255)
 
 
 class Deck:
@@ -172,18 +161,6 @@ def write_data(command, deck):
             file["labels"] = source.integers(0, 3, samples).astype("i4")
 
 
-def peaks_of(command, deck, *arguments):
-    """The exit code, what was said, and the peak of each rank."""
-    for old in command.folder.glob("peak-*"):
-        old.unlink()
-    line = [sys.executable, os.path.abspath(__file__), "--measure", "peak", command.program, *arguments]
-    if deck.ranks > 1:
-        line = [*LAUNCHER, "-n", str(deck.ranks), *line]
-    result = subprocess.run(line, cwd=command.folder, env=environment(), capture_output=True, text=True, timeout=900)
-    peaks = [int(path.read_text(encoding="ascii")) for path in sorted(command.folder.glob("peak-*"))]
-    return result, peaks
-
-
 def judge(program, deck):
     """The share of its plan that the largest rank took, and of its budget."""
     with tempfile.TemporaryDirectory() as folder:
@@ -193,15 +170,13 @@ def judge(program, deck):
         plan = json.loads(command.plan("deck.toml", "--json", "--ranks", deck.ranks).stdout)
         whole = plan["rank_bytes"] - plan["checkpoint_copy_bytes"]
         budget = whole + MARGIN
-        result, peaks = peaks_of(command, deck, "train", "deck.toml", f'memory.budget="{budget} B"')
+        result, peaks = peaks_of(command, deck.ranks, "train", "deck.toml", f'memory.budget="{budget} B"')
         assert result.returncode == 0, f"{deck.name}: {result.returncode}\n{deck.text('run')}{result.stdout}{result.stderr}"
         assert len(peaks) == deck.ranks, peaks
         return max(peaks) / whole, max(peaks) / budget, whole
 
 
 def main():
-    if sys.argv[1] == "--measure":
-        measure(sys.argv[2], sys.argv[3:])
     full = "--full" in sys.argv
     seed = sys.argv[sys.argv.index("--seed") + 1] if "--seed" in sys.argv else str(int(time.time())) if full else "1"
     only = int(sys.argv[sys.argv.index("--only") + 1]) if "--only" in sys.argv else None

@@ -79,13 +79,52 @@ def check_what_the_start_refuses(command):
                         "run.evaluate_every=1000000", "checkpoint.every=0")
     lock = command.folder / "used/lock"
     wait_until(lambda: lock.exists() and "process" in lock.read_text(), "no lock")
-    said = command.must(*check, "run.folder=used").stdout
-    assert f"\n# used: process {run.pid} on " in said and said.endswith("\n# in order, but for the folder\n"), said
+    command.must_refuse([*check, "run.folder=used"], "folder-in-use", f"used: process {run.pid} on ")
+    said = command.must(*check, "run.folder=used", "--restart", "auto").stdout
+    assert f"\n# used: process {run.pid} on " in said and "the run waits for it" in said and said.endswith("\n# in order\n"), said
     run.terminate()
     assert finish(run)[0] == 85
-    said = command.must(*check, "run.folder=used", ranks=4).stdout  # which do not take each other for another run
-    assert "works in this folder" not in said and "used has checkpoints up to step" in said, said
-    assert said.endswith("\n# in order, but for the folder\n"), said
+    # Ranks do not take each other for another run.
+    command.must_refuse([*check, "run.folder=used"], "folder-has-checkpoints", "used has checkpoints of an earlier run", ranks=4)
+
+
+def check_restart(command):
+    """What would be resumed, and what would be refused, by the run's own words; nothing is touched."""
+    command.must("train", "deck.toml", "run.folder=resumed", "checkpoint.every=9", "--stop-after", "20", code=85)
+    folder = command.folder / "resumed"
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    newest = "resumed/checkpoints/step-0000000020.h5"
+
+    def said(*words, deck="deck.toml", ranks=1):
+        checked = command.must("train", deck, "run.folder=resumed", "--check", "--restart", *words, ranks=ranks).stdout
+        assert checked.endswith("\n# in order\n"), checked
+        return [line[2:] for line in checked.splitlines() if line.startswith("# ")]
+
+    for ranks in (1, 2):
+        assert f"restarts from {newest} at step 20 of 32" in said("latest", ranks=ranks), said("latest")
+    changed = said("auto", "optimizer.lr=0.002", "run.epochs=4")
+    assert "changed at the restart: optimizer.lr = 0.002 (was 0.01)" in changed, changed
+    assert any(re.match(r"changed at the restart: the schedule takes \d+ updates \(was 32\)", line) for line in changed), changed
+    older = "resumed/checkpoints/step-0000000009.h5"
+    assert f"restarts from {older} at step 9 of 32" in said(older)
+    (command.folder / "newest").write_bytes((command.folder / newest).read_bytes())
+    with open(command.folder / newest, "r+b") as file:
+        file.seek(3000)
+        file.write(b"damaged")
+    damaged = said("latest")
+    assert "restarts from resumed/checkpoints/step-0000000018.h5 at step 18 of 32" in damaged, damaged
+    assert any(line.startswith(f"skipped {newest}: ") for line in damaged), damaged
+    (command.folder / newest).write_bytes((command.folder / "newest").read_bytes())
+    refused = [(["run.seed=7", "--restart", "latest"], "restart-mismatch"), (["model.hidden=[31, 16]", "--restart", "auto"], "model-mismatch"),
+               (["--restart", "newest.h5"], "no-such-file"), (["run.epochs=1", "--restart", "latest"], "restart-mismatch"),
+               (["run.folder=none", "--restart", "latest"], "no-checkpoint")]
+    for words, error in refused:
+        words = ["train", "deck.toml", *([] if "run.folder=none" in words else ["run.folder=resumed"]), *words]
+        messages = {command.must_refuse([*words, *check], error).stderr for check in ([], ["--check"])}
+        assert len(messages) == 1, messages
+    afresh = command.must("train", "deck.toml", "run.folder=none", "--check", "--restart", "auto").stdout
+    assert "# no valid checkpoint in none/checkpoints: the run starts afresh\n" in afresh and not (command.folder / "none").exists(), afresh
+    assert before.keys() == {path: 0 for path in folder.rglob("*")}.keys(), "something was written"
 
 
 def check_folder_that_cannot_be_made(command):
@@ -164,6 +203,7 @@ def main():
         check_of_a_deck(command)
         check_sizes_and_layers(command)
         check_what_the_start_refuses(command)
+        check_restart(command)
         check_folder_that_cannot_be_made(command)
         check_limit_of_file_sizes(command)
         check_of_hostile_files(command, int(sys.argv[2]) if len(sys.argv) > 2 else 16)

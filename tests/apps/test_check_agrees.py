@@ -64,16 +64,36 @@ def require_agreement(command, deck, mistake):
     if deck.sections["data"].get("test") == "test.h5":
         test = {name: values if isinstance(values, int) else values[::-1][:7] for name, values in deck.arrays.items()}
         write_data(command.folder / "test.h5", test)
-    check = command.run("train", "deck.toml", "--check", ranks=deck.ranks)
-    assert not (command.folder / "run").exists(), "the check has made the run's folder"
-    train = command.run("train", "deck.toml", ranks=deck.ranks)
+    code = code_of_both(command, deck.ranks)
+    assert code in (0, 2, 3), f"exit code {code}"
+    assert code != 0 or not mistake, f"{mistake} is no mistake"
+    if code == 0:
+        require_agreement_on_a_restart(command, deck.ranks)
+    return mistake if code else ""
+
+
+def code_of_both(command, ranks, *words):
+    """Of the check and then of the run, which must be the same; the check touches nothing."""
+    before = files_of(command.folder)
+    check = command.run("train", "deck.toml", "--check", *words, ranks=ranks)
+    assert files_of(command.folder) == before, "the check has touched something"
+    train = command.run("train", "deck.toml", *words, ranks=ranks)
     codes = check.returncode, train.returncode
-    assert codes[0] == codes[1], f"--check ends with {codes[0]}, train with {codes[1]}\n{check.stderr}\n{train.stderr}"
+    assert codes[0] == codes[1], f"{words}: --check ends with {codes[0]}, train with {codes[1]}\n{check.stderr}\n{train.stderr}"
     said = first_line(check), first_line(train)
-    assert said[0] == said[1], f"--check says\n{said[0]}\nand train\n{said[1]}"
-    assert codes[0] in (0, 2, 3), f"exit code {codes[0]}\n{check.stderr}"
-    assert codes[0] != 0 or not mistake, f"{mistake} is no mistake"
-    return mistake if codes[0] else ""
+    assert said[0] == said[1], f"{words}: --check says\n{said[0]}\nand train\n{said[1]}"
+    return codes[0]
+
+
+def files_of(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def require_agreement_on_a_restart(command, ranks):
+    """In the folder of the run that has just ended."""
+    assert code_of_both(command, ranks) == 2
+    assert code_of_both(command, ranks, "run.seed=987654", "--restart", "latest") == 2
+    assert code_of_both(command, ranks, "--restart", "latest") == 0
 
 
 def check(program, seed, number, _full):

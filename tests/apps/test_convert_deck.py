@@ -92,6 +92,15 @@ def check_types(command, _):
                 assert found[f"{ours}/{part}"].tobytes() == expected[f"{theirs}.{part}"].tobytes(), (dtype, ours, part)
 
 
+def check_without_length(command, _):
+    """No deck here has run.steps or run.epochs: only a run needs them."""
+    (command.folder / "vectors.toml").write_text(VECTORS, encoding="utf-8")
+    command.plan("vectors.toml")
+    command.must("init", "vectors.toml", "drawn.h5")
+    command.must("export", "drawn.h5", "drawn-model.h5")
+    command.must_refuse(["train", "vectors.toml"], "missing-key", "'run.epochs'", "'run.steps'")
+
+
 def check_maps(command, _):
     """A map exchanges layers, transposes and leaves out."""
     state = random_tensors(TWO_LAYERS)
@@ -226,6 +235,9 @@ def check_bad_input(command, _):
         for more in (vectors, []):
             refuse(command, [name, "no.h5", *more], "wrong-format", f"{name}: ", "torch.load",
                    "safetensors.torch.save_file", '{"mylos.order": "\\n".join(state)}')
+    (command.folder / "net.onnx").write_bytes(b"\x08\x08\x12\x07pytorch" + bytes(60))
+    for more in (vectors, []):
+        refuse(command, ["net.onnx", "no.h5", *more], "wrong-format", "net.onnx: is an ONNX file; ", 'onnx.load("net.onnx")')
     write(command.folder / "good.safetensors", good)
     content = (command.folder / "good.safetensors").read_bytes()
     length, = struct.unpack("<Q", content[:8])
@@ -239,7 +251,7 @@ def check_bad_input(command, _):
     refuse(command, ["good.safetensors", "notes.h5", *vectors], "already-exists", "notes.h5: ")
     refuse(command, ["good.safetensors", "no.onnx", *vectors], "bad-argument", "no.onnx: ", "mylos export")
     (command.folder / "claims.safetensors").write_bytes(struct.pack("<Q", 2 ** 40) + b"{}")
-    refuse(command, ["claims.safetensors", "no.h5", *vectors], "wrong-format", "claims.safetensors: ", "1099511627776 bytes")
+    refuse(command, ["claims.safetensors", "no.h5", *vectors], "wrong-format", "claims.safetensors: is not a safetensors file")
     header = json.dumps({"a": {"dtype": "F32", "shape": [2 ** 40, 2 ** 40], "data_offsets": [0, 4]}}).encode()
     (command.folder / "claims.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
     refuse(command, ["claims.safetensors", "no.h5", *vectors], "too-large", "claims.safetensors: ", "'a'")
@@ -247,6 +259,6 @@ def check_bad_input(command, _):
 
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
-    for check in (check_grids, check_types, check_maps, check_gpt2, check_spectral, check_bad_input):
+    for check in (check_grids, check_types, check_without_length, check_maps, check_gpt2, check_spectral, check_bad_input):
         check(mylos, sys.argv[2])
         print(check.__name__, "passed")

@@ -110,6 +110,26 @@ def check_pictures(command):
     assert page.shape[0] > 2 * pictures[0].shape[0] and page.shape[1] > 5 * pictures[0].shape[1], page.shape
 
 
+def check_maps(command):
+    """North is up, whichever way the latitudes run."""
+    field = numpy.arange(numpy.prod(GRID), dtype="f4").reshape(GRID)
+    deck = DECK.replace('"run-*.h5"', '"map.h5"').replace('test = "other.h5"\n', "").replace('["/u", "/v"]', '["/u"]')
+    deck = deck.replace('constants = ["/mask"]\n', "").replace("time y x", "time lat lon")
+    (command.folder / "map.toml").write_text(deck, encoding="utf-8")
+    pages = []
+    for direction in (1, -1):
+        with h5py.File(command.folder / "map.h5", "w") as file:
+            file["u"] = numpy.broadcast_to(field[::direction], (LEVELS, *GRID))
+            file["lat"] = numpy.linspace(-70, 70, GRID[0])[::direction]
+            file["lat"].make_scale("lat")
+            file["u"].dims[1].attach_scale(file["lat"])
+        command.must("data", "map.toml", "--picture", "map.png")
+        pages.append(pixels_of((command.folder / "map.png").read_bytes()))
+    assert numpy.array_equal(*pages), "the same map"
+    colours = [tuple(colour) for colour in pages[0].reshape(-1, 3)]
+    assert colours.index(VIRIDIS_ENDS[1]) < colours.index(VIRIDIS_ENDS[0]), "the largest value is the northernmost"
+
+
 def check_lines(command):
     """Grids of one dimension are curves."""
     with h5py.File(command.folder / "line.h5", "w") as file:
@@ -173,6 +193,6 @@ def check_refusals(command):
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     write_fields(mylos.folder)
-    for check in (check_tables, check_pictures, check_lines, check_prepared, check_first_mistakes, check_refusals):
+    for check in (check_tables, check_pictures, check_maps, check_lines, check_prepared, check_first_mistakes, check_refusals):
         check(mylos)
         print(check.__name__, "passed")

@@ -102,7 +102,7 @@ def check_users_files(command):
     assert (folder / "deck.toml").read_text() == deck
     resolved = (folder / "resolved.toml").read_text()
     assert "lr = 0.0025" in resolved and "batch = 48" in resolved, resolved
-    assert "lr = 0.0025" in command.must("train", "own/resolved.toml", "--check").stdout
+    assert "lr = 0.0025" in command.must("train", "own/resolved.toml", "--check", "--restart", "latest").stdout
     (folder / "stop").touch()
     result = command.must(*train, "--restart", "latest", "--stop-after", "5", code=85)
     assert "removed own/stop, which was there before this start" in result.stdout.splitlines(), result.stdout

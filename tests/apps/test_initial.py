@@ -193,6 +193,29 @@ def check_average(command, _):
         assert not (command.folder / "refused").exists()
 
 
+def check_kinds_of_files(command, _):
+    """A run's folder and exported models begin a run as its newest checkpoint does."""
+    newest = last_checkpoint(command, "averaging")
+    command.must("export", "averaging", "whole.h5")
+    command.must("export", "averaging", "narrow.h5", "--type", "bf16")
+    (command.folder / "deck.toml").write_text(DECK + FREEZE_ALL_BUT.format("head/bias"), encoding="utf-8")
+    step = int(newest.stem.removeprefix("step-"))
+    for number, (file, kind) in enumerate((("averaging", f"{newest.relative_to(command.folder)} (checkpoint of step {step})"),
+                                           ("averaging/checkpoints", f"(checkpoint of step {step})"),
+                                           ("whole.h5", f"whole.h5 (model file of step {step})"),
+                                           ("narrow.h5", f"narrow.h5 (model file of step {step})"))):
+        said = command.must("train", "deck.toml", f"run.folder=kinds{number}", "run.epochs=1",
+                            f"run.initial={file}", ranks=1 + number % 2).stdout
+        assert kind in said, said
+        after = weights_of(last_checkpoint(command, f"kinds{number}"))
+        for name, tensor in weights_of(newest).items():
+            if file == "narrow.h5":
+                tensor = reference_gpt2.from_bf16(reference_gpt2.to_bf16(tensor))
+            assert name == "head/bias" or tensor.tobytes() == after[name].tobytes(), (file, name)
+    (command.folder / "empty").mkdir()
+    command.must_refuse(["train", "deck.toml", "run.folder=refused", "run.initial=empty"], "no-checkpoint", "empty: ")
+
+
 def check_own_names_of_a_gpt(command, _):
     command.must("convert", "gpt2.h5", "own.safetensors", "--names", "own")
     tensors, _ = reference_gpt2.read_safetensors(command.folder / "own.safetensors")
@@ -321,5 +344,6 @@ def check_mistakes(command, _):
 
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
-    for check in (check_fine_tuning, check_restarts, check_round_trip, check_average, check_own_names_of_a_gpt, check_normalisation, check_mistakes):
+    for check in (check_fine_tuning, check_restarts, check_round_trip, check_average, check_kinds_of_files, check_own_names_of_a_gpt,
+                  check_normalisation, check_mistakes):
         check(mylos, sys.argv[2])

@@ -96,6 +96,7 @@ def check_stopped_and_checkpoint(command):
     command.must("train", "deck.toml", "run.folder=part", "--stop-after", "20", code=85)
     run, = report(command, "part")["runs"]
     assert run["progress"] == "stopped" and "step 20" in run["progress_text"], run["progress_text"]
+    assert [(row["kind"], row["step"]) for row in run["events"]["rows"]] == [("stop", 20)], run["events"]
     losses = run["history"]["curves"]["loss"]["mean"]
     (command.folder / "part/history.csv").unlink()
     run, = report(command, "part")["runs"]
@@ -156,7 +157,8 @@ def check_long(command):
     assert overflows["total"] == 2500 and overflows["every"] == 2 and len(overflows["steps"]) == 1250
     maps = run["health"]["maps"]["gradient_norm"]
     assert len(maps["rows"]) == 100 and maps["broken"] == [[3, 0]], maps["broken"]
-    assert run["events"]["total"] == 5000 and len(run["events"]["rows"]) == 400
+    assert run["events"]["total"] == 5000
+    assert [row["step"] for row in run["events"]["rows"]] == [*range(200), *range(4800, 5000)], "the first and the last"
     print(f"100,000 steps: {size / 2**20:.2f} MiB")
 
 
@@ -209,7 +211,8 @@ def check_fields(command):
     plane = {"title": "sample 3", "channel": "</script>", "rows": 2, "columns": 3, "every": 1, "low": -1, "high": 2.5, "span": 0.5,
              "truth": "AAECAwT/", "predicted": "AAECAwT/", "difference": "AAECAwT/"}
     line = {**plane, "rows": 1, "truth": [1, 2, None], "predicted": [1, 2, 3]}
-    samples = {"format": "mylos-samples", "version": 1, "step": 7, "parts": {"test": [plane, line]}}
+    north = {**plane, "upward": True}
+    samples = {"format": "mylos-samples", "version": 1, "step": 7, "parts": {"test": [plane, line, north]}}
     rollout = {"format": "mylos-rollout", "version": 1, "step": 7, "members": [{"name": "a", "first_step_not_finite": 2}],
                "errors": {"step": [1, 2], "nrmse": [0.5, None], "persistence_nrmse": [1, 2], "energy": [1, 2]},
                "spectrum": {"wavenumber": [0, 1, 2], "steps": [0, 2], "network": [[1, 2, 3], [1, 2, 3]], "truth": [[1, 2, 3], []], "error": [[0, 0, 0], []]},
@@ -218,7 +221,7 @@ def check_fields(command):
     make_run(command, "fields", history, samples_json=json.dumps(samples))
     (command.folder / "fields/long.rollout.json").write_text(json.dumps(rollout), encoding="utf-8")
     run, = report(command, "fields")["runs"]
-    assert run["samples"]["parts"]["test"] == [plane, line] and run["samples"]["step"] == 7 and run["notes"] == [], run["notes"]
+    assert run["samples"]["parts"]["test"] == [plane, line, north] and run["samples"]["step"] == 7 and run["notes"] == [], run["notes"]
     found, = run["rollouts"]
     assert found["name"] == "long.rollout.json" and found["members"] == 1 and found["first_step_not_finite"] == 2
     assert found["errors"] == rollout["errors"] and found["spectrum"] == rollout["spectrum"] and found["pictures"] == [plane]
@@ -292,6 +295,7 @@ def check_refusals(command):
     (command.folder / "empty/deck.toml").write_text("[run]\n")
     for arguments, refusal in ((["empty"], ("wrong-format", "empty: ", "history.csv")), (["nowhere"], ("no-such-folder", "nowhere: ")),
                                (["deck.toml"], ("not-a-folder", "deck.toml: ")),
+                               (["done", "./done/checkpoints"], ("arguments-conflict", "./done/checkpoints: is the run in done", "given twice")),
                                (["done", "--watch", "0"], ("bad-argument", "--watch: '0'", "from 1 to")), ([], ("missing-argument",))):
         command.must_refuse(["report", *arguments], *refusal)
     assert not (command.folder / "empty/report.html").exists()

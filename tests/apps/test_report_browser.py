@@ -10,7 +10,7 @@ import tempfile
 
 from small_problem import Command, prepare
 from sweep_folders import describe, list_key, make_sweep, range_key, write_table
-from test_report import check_fields, check_hostile, check_long, check_uncertainty
+from test_report import HEADER, check_fields, check_hostile, check_long, check_uncertainty, make_run
 
 SWEEP = "parallel,importance,curves"
 CURVES = "loss,lr,scale,gradient-norm,rate"
@@ -48,6 +48,13 @@ def make_sweeps(command):
     command.must("report", "large", "--out", "large.html")
 
 
+def make_signed(command):
+    """A loss that begins positive and becomes negative, as a Gaussian one does, and a gradient that is 0 in some steps."""
+    losses = [90 / (1 + step) - 3 for step in range(40)]
+    make_run(command, "signed", HEADER + "".join(f"{i + 1},0,{loss},1e-3,{i % 3},1,0,{i + 1},10,0,{i}\n" for i, loss in enumerate(losses)))
+    command.must("report", "signed")
+
+
 def main():
     program, sources = sys.argv[1], pathlib.Path(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
@@ -63,11 +70,12 @@ def main():
         check_hostile(command)
         check_fields(command)
         check_uncertainty(command)
+        make_signed(command)
         make_sweeps(command)
         for expected, pages in ((f"{CURVES},share,parts,time,memory,memory-steps", ["one/report.html"]),
                                 (f"{CURVES},share,parts-compute_s,parts-communication_s,parts-data_wait_s,time,memory,memory-host_bytes,memory-host_peak_bytes", ["both.html"]),
-                                ("loss,rollout-0-0-nrmse,rollout-0-0-spectrum,rollout-0-0-picture-0,samples-0-test-0,samples-0-test-1", ["fields/report.html"]),
-                                ("loss,reliability-0", ["sure/report.html"]), (SWEEP, ["grid.html", "large.html"]), ("parallel,curves", ["damaged.html"]),
+                                ("loss,rollout-0-0-nrmse,rollout-0-0-spectrum,rollout-0-0-picture-0,samples-0-test-0,samples-0-test-1,samples-0-test-2", ["fields/report.html"]),
+                                ("loss,reliability-0", ["sure/report.html"]), ("loss,gradient-norm", ["signed/report.html"]), (SWEEP, ["grid.html", "large.html"]), ("parallel,curves", ["damaged.html"]),
                                 ("", ["bare.html"]), (f"{CURVES},health-0,ratio-0,parts", ["long/report.html"]), ("loss", ["hostile/report.html", "old/report.html"])):
             line = [sources / "scripts/check-report", "--expect", expected, *(command.folder / page for page in pages)]
             code = subprocess.run(line, check=False).returncode

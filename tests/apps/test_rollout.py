@@ -93,6 +93,23 @@ def check_linear(command):
         assert f"test.rollout3 {metric[best]:.6g} at step {10 * (best + 1)}" in trained, trained
 
 
+def check_windows(command):
+    """A network of windows whose targets lie several levels after them predicts states; it has no rollouts."""
+    deck = LINEAR.format(history=2, targets_are="difference", normalize="standard").replace("history = 2", "history = 2\nahead = 3\nevery = 2")
+    deck = deck.replace('metrics = ["rollout3"]\n', "").replace('keep_best = "test.rollout3"\n', "")
+    (command.folder / "windows.toml").write_text(deck, encoding="utf-8")
+    command.must("train", "windows.toml", "run.folder=windows")
+    command.must("predict", "windows", "linear.h5", "windows.h5")
+    with h5py.File(command.folder / "linear.h5") as file:
+        data = numpy.concatenate([file[name][:].astype("f4").astype("f8") for name in ("u", "g", "f")], axis=-1)
+    begins = range(0, LEVELS - 4, 2)
+    states = [matrix_rollout(last_checkpoint(command, "windows"), data[:, begin:begin + 2], None, True, 1)[:, 0] for begin in begins]
+    with h5py.File(command.folder / "windows.h5") as file:
+        assert file["u"].shape == (SAMPLES, len(begins), 3)
+        close(numpy.concatenate([file["u"][:], file["g"][:]], axis=-1), numpy.stack(states, 1), 2e-5)
+    command.must_refuse(["rollout", "windows", "linear.h5", "--steps", 1, "--out", "no.h5"], "data-mismatch", "history = 2 and ahead = 3")
+
+
 def train_fields(command, name, time=":", more=""):
     (command.folder / "fields.toml").write_text(FIELDS.format(time=time, more=more), encoding="utf-8")
     command.must("train", "fields.toml", f"run.folder={name}")
@@ -257,7 +274,7 @@ def check_refusals(command):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         command = Command(sys.argv[1], folder)
-        for check in (check_linear, check_fields, check_layout, check_slices, check_points, check_ranks, check_not_finite, check_refusals):
+        for check in (check_linear, check_windows, check_fields, check_layout, check_slices, check_points, check_ranks, check_not_finite, check_refusals):
             check(command)
             print(check.__name__, flush=True)
 

@@ -3,11 +3,12 @@
 usage: test_shards.py MYLOS [--full]
 """
 import json
+import math
 import re
 import sys
 import tempfile
 
-from checkpoints import compare, history_without_times, last_checkpoint
+from checkpoints import compare, history_without_times, last_checkpoint, rows_without_times
 from small_problem import Command, prepare
 
 GPT = """[run]
@@ -37,7 +38,7 @@ STATE = "optimizer.shard=state"
 GRADIENTS = "optimizer.shard=gradients"
 # Of one type in every bucket, of several in one, and with a head that reads the embedding's weights as floats.
 NETWORKS = {
-    "mlp": ["deck.toml", "communication.bucket=1024"],
+    "mlp": ["deck.toml", "communication.bucket=1024", "health.every=2"],
     "mlp-half": ["deck.toml", "communication.bucket=1024", "precision.compute=fp16", "data.micro_batch=5"],
     "mlp-rules": ["deck.toml", "communication.bucket=1024", "data.micro_batch=7",
                   'precision.rules={hidden2="fp32", head="fp16"}'],
@@ -79,6 +80,7 @@ def check_same_bits(command, name, ranks, shard=STATE):
     assert a.keys() == b.keys() and len(a) > 2, (a, b)
     count = [compare(a[step], b[step], f"{name} on {ranks} ranks, {step}") for step in a][-1]
     assert history_without_times(command, plain) == history_without_times(command, cut), name
+    require_same_health(command, plain, cut)
     assert evaluations(whole) == evaluations(sharded) and evaluations(whole), sharded
     assert f"{len(b)} written, {len(b) - 1} of them asynchronously" in sharded, sharded
     command.must("info", last_checkpoint(command, cut), "--verify")
@@ -86,6 +88,20 @@ def check_same_bits(command, name, ranks, shard=STATE):
     judged = [command.must("eval", folder, *judge).stdout.replace(folder, "") for folder in (plain, cut)]
     assert judged[0] == judged[1], judged
     print(f"{name}, {ranks} ranks, {shard}: {count} datasets bitwise equal")
+
+
+def require_same_health(command, plain, cut):
+    """Sums over the slices of ranks are rounded in another order."""
+    both = [command.folder / folder / "health.csv" for folder in (plain, cut)]
+    assert both[0].exists() == both[1].exists()
+    if not both[0].exists():
+        return
+    whole, sharded = (rows_without_times(command, folder, "health.csv") for folder in (plain, cut))
+    assert len(whole) == len(sharded) > 2
+    for one, other in zip(whole, sharded):
+        for name, value in one.items():
+            same = value == other[name] or math.isclose(float(value), float(other[name]), rel_tol=1e-5)
+            assert same, (one, other)
 
 
 def check_restarts(command, name, chain):

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 from checkpoints import compare, last_checkpoint, rows_without_times, weights_of
-from processes import finish, ranks_of, require_none_left, send, wait_until
+from processes import finish, finish_killed, ranks_of, require_none_left, send, wait_until
 from small_problem import Command, prepare
 
 STOPPED = 85
@@ -82,12 +82,7 @@ def check_kills(command, source):
             wait_until(lambda: sweep.poll() is not None or len(list(histories.glob("*/history.csv"))) > kill, "no member began")
             time.sleep(source.uniform(0, 0.3))
             send(signal.SIGKILL, ranks_of(command))
-            try:
-                finish(sweep)
-            except subprocess.TimeoutExpired:  # Debian 12's launcher was seen to hang in its own clean-up
-                assert not ranks_of(command), "ranks are left, and the launcher waits"
-                sweep.kill()
-                sweep.communicate()
+            finish_killed(sweep, command)
             require_none_left(command)
         command.must(*line, ranks=ranks)
         require_as_alone(command, folder, "alone")
@@ -187,10 +182,24 @@ def check_halving(command):
     assert first.keys() == second.keys() and all(first[name].tobytes() == second[name].tobytes() for name in first)
     command.must(*line, "--out", "halving-2", ranks=2)
     assert "done" in {row["state"] for row in rows_of(command, "halving-2")}
-    command.must("sweep", "deck.toml", *COMMON, "run.steps=1000000", "run.evaluate_every=1000000", "optimizer.lr=1e-3,1e-2", "--halving",
-                 "--factor", 2, "--budget", "time", "--first-seconds", 1, "--out", "by-time")
+    by_time = ["sweep", "deck.toml", *COMMON, "run.steps=1000000", "run.evaluate_every=1000000", "optimizer.lr=1e-3,1e-2", "--halving",
+               "--factor", 2, "--budget", "time", "--first-seconds", 1, "--out", "by-time"]
+    command.must(*by_time)
     assert sorted(row["state"] for row in rows_of(command, "by-time")) == ["done", "stopped"], rows_of(command, "by-time")
+    check_seconds_of_earlier_rungs(command, by_time)
     print("halving promotes the best", flush=True)
+
+
+def check_seconds_of_earlier_rungs(command, line):
+    """They count: a member that had its seconds before its last rung takes no more steps there."""
+    winner = next(number for number, row in enumerate(rows_of(command, "by-time")) if row["state"] == "done")
+    first, last = (command.folder / f"by-time/state/{winner:04}-{rung}.json" for rung in (0, 1))
+    spent = json.loads(first.read_text(encoding="utf-8")) | {"seconds": 1000.0}
+    first.write_text(json.dumps(spent), encoding="utf-8")
+    steps = json.loads(last.read_text(encoding="utf-8"))["steps"]
+    last.unlink()
+    command.must(*line)
+    assert json.loads(last.read_text(encoding="utf-8"))["steps"] <= steps + 2, (steps, last.read_text(encoding="utf-8"))
 
 
 def check_bad_input(command):

@@ -131,6 +131,11 @@ def check_running_and_killed(command, folder, members):
         fcntl.flock(lock, fcntl.LOCK_EX)
         sweep = page_of(command, folder)
     assert sweep["progress"] == "running", sweep["progress_text"]
+    # The table of a sweep that was killed may lack members; what one had measured before it failed does not count.
+    describe(folder, KEYS, "", trials=10)
+    write_table(folder, KEYS, [dict(members[0], state="failed"), *members[1:]])
+    sweep = page_of(command, folder)
+    assert sweep["progress"] == "unfinished" and sweep["importance"]["members"] == 8, (sweep["progress_text"], sweep["importance"])
 
 
 def check_damaged(command, folder):
@@ -188,6 +193,10 @@ def check_best(command, folder, members):
         assert head.startswith(f"# {i + 1} of 3: test.loss = ") and f"member {member:04} of grid" in head, head
         assert math.isclose(float(head.split(" = ")[1].split()[0]), float(row["value"])) and f"at step {row['best_step']}," in head, head
         assert f"optimizer.lr = {row['optimizer.lr']}" in head, head
+    files = command.must("sweep", "--best", "3", "grid", "--out", "decks/best").stdout.splitlines()
+    decks = [(command.folder / f"decks/best/best-{i + 1}.toml").read_text(encoding="utf-8") for i in range(3)]
+    assert "".join(decks) == printed and [line.split(": ")[0] for line in files] == [f"decks/best/best-{i + 1}.toml" for i in range(3)], files
+    assert [f"# {line.split('.toml: ')[1]}" for line in files] == heads
     (command.folder / "best.toml").write_text(command.must("sweep", "grid", "--best", "1").stdout, encoding="utf-8")
     command.must("train", "best.toml")
     for name in ("evaluations.csv", "history.csv"):

@@ -34,6 +34,17 @@ TEST(ThreadCount, OfAnEmptyVariableIsThatOfTheCores) {
   }
 }
 
+TEST(ThreadCount, StaysWithinTheQuotaOfAContainer) {
+  EXPECT_EQ(thread_count(0, nullptr, {.cores = 128, .ranks = 1, .quota = 2}, 1), 2);
+  EXPECT_EQ(thread_count(0, nullptr, {.cores = 128, .ranks = 4, .quota = 8, .ranks_of_quota = 4}, 1), 2);
+  EXPECT_EQ(thread_count(0, nullptr, {.cores = 32, .ranks = 1, .quota = 8, .ranks_of_quota = 4}, 1), 2)
+      << "ranks that are bound apart";
+  EXPECT_EQ(thread_count(0, nullptr, {.cores = 128, .ranks = 1, .quota = 8}, 4), 2) << "planned ranks";
+  EXPECT_EQ(thread_count(0, nullptr, {.cores = 4, .ranks = 1, .quota = 100}, 1), 4);
+  EXPECT_EQ(thread_count(0, nullptr, {.cores = 8, .ranks = 3, .quota = 2, .ranks_of_quota = 3}, 1), 1);
+  EXPECT_EQ(thread_count(0, "6", {.cores = 8, .ranks = 1, .quota = 2}, 1), 6);
+}
+
 TEST(ThreadCount, OfVeryManyCoresStaysWithinTheLimit) {
   EXPECT_EQ(thread_count(0, nullptr, {1024, 1}, 1), max_threads);
   EXPECT_EQ(thread_count(0, nullptr, {1024, 4}, 1), 256);

@@ -121,6 +121,7 @@ def check_contents(command):
     command.must(*common, "--stop-after", 3, code=85)
     shutil.copytree(command.folder / "a", command.folder / "elsewhere" / "a")
     shutil.copytree(command.folder / "b", command.folder / "elsewhere" / "b")
+    command.must_refuse([*common, "data.fill=0", "--restart", "latest"], "restart-mismatch", "data.fill")
     moved = 'data.train=["elsewhere/a/run[01].h5", "elsewhere/b/*.h5"]'
     command.must(*common, moved, "--restart", "latest", "--stop-after", 3, code=85)
     with h5py.File(command.folder / "elsewhere/b/run2.h5", "a") as file:

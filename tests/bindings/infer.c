@@ -1,5 +1,6 @@
-/* infer MODEL INPUTS.bin OUTPUTS.bin ROWS: the outputs of rows of floats by every kind of array, which must have the bits of
- * OUTPUTS.bin, what `mylos predict` computes. Prints "ok". */
+/* infer MODEL INPUTS.bin OUTPUTS.bin ROWS AVERAGE.bin TYPE: the outputs of rows of floats by every kind of array, which must have
+ * the bits of OUTPUTS.bin, what `mylos predict` computes; of the average of the weights, those of AVERAGE.bin. TYPE: a number of
+ * mylos_type. Prints "ok". */
 #include <string.h>
 
 #include "support.h"
@@ -71,7 +72,9 @@ int main(int count, char** texts) {
   mylos_bytes bytes;
   int64_t rows;
   float *inputs, *expected;
-  require(count == 5, "four arguments");
+  float* of_average;
+  const mylos_load_options average = {1, 0, 0};
+  require(count == 7, "six arguments");
   rows = atol(texts[4]);
   inputs = read_floats(texts[2], (size_t)(rows * INPUTS));
   expected = read_floats(texts[3], (size_t)(rows * OUTPUTS));
@@ -81,6 +84,7 @@ int main(int count, char** texts) {
   require(mylos_model_get_info(model, &info) == MYLOS_OK, "info");
   require(info.inputs == INPUTS && info.outputs == OUTPUTS && info.input_rank == 1 && info.input_shape[0] == INPUTS,
           "sizes");
+  require(info.type == atoi(texts[6]), "the type of the first layer");
   require(info.bytes.weights == bytes.weights && info.bytes.workspace == bytes.workspace, "stated bytes");
   require(info.input_names == INPUTS && strcmp(mylos_model_name(model, MYLOS_INPUT_NAMES, 5), "x5") == 0, "input names");
   require(info.target_names == OUTPUTS && strcmp(mylos_model_name(model, MYLOS_TARGET_NAMES, 0), "y0") == 0,
@@ -96,6 +100,12 @@ int main(int count, char** texts) {
   require(mylos_model_destroy(model) == MYLOS_OK, "destroy");
   rows_of_floats(clone, inputs, expected, rows);
   require(mylos_model_destroy(clone) == MYLOS_OK, "destroy the clone");
+  of_average = read_floats(texts[5], (size_t)(rows * OUTPUTS));
+  require(memcmp(of_average, expected, (size_t)(rows * OUTPUTS) * sizeof *expected) != 0, "the average is another network");
+  require(mylos_model_load_with(texts[1], &average, &model) == MYLOS_OK, "load the average");
+  rows_of_floats(model, inputs, of_average, rows);
+  require(mylos_model_destroy(model) == MYLOS_OK, "destroy the average");
+  free(of_average);
   free(inputs);
   free(expected);
   puts("ok");

@@ -70,6 +70,8 @@ program infer
   call require(error%code == 2 .and. index(error%message, "not allocated") > 0, "an array that is not allocated")
   call clone%infer(x(2:, :), y, error)
   call require(error%code == 2 .and. index(error%message, "x5") > 0, "wrong features list the names")
+  call require(index(error%message, "x is (5, ") > 0 .and. index(error%message, "first dimension") > 0 .and. &
+               index(error%message, "columns_first") > 0, "wrong features are named in Fortran's order")
   call clone%infer(x(:, rows:1:-1), y, error)
   call require(error%code == 2, "a negative stride")
   call clone%infer(x(:, 1:0), y(:, 1:0), error)

@@ -32,6 +32,7 @@ loss = "mse"
 compute = "{type}"
 [optimizer]
 lr = 1e-2
+average = 0.9
 """
 ONLINE_DECK = """[run]
 name = "online"
@@ -84,11 +85,11 @@ class Compilers:
              "-o", program, *self.link], folder)
         return program
 
-    def fortran(self, source, folder, compiler="gfortran"):
+    def fortran(self, source, folder, compiler="gfortran", flags=()):
         program = folder / pathlib.Path(source).stem
         module = self.include / "mylos/fortran"
         names = ("mylos_c", "mylos_errors", "mylos_arrays", "mylos_models", "mylos_ensembles", "mylos_trainers", "mylos")
-        line = [compiler, "-std=f2018", "-Wall", "-Wextra", "-Werror", "-O1", f"-J{folder}"]
+        line = [compiler, "-std=f2018", "-Wall", "-Wextra", "-Werror", "-O1", *flags, f"-J{folder}"]
         run([*line, "-c", *(module / f"{name}.f90" for name in names)], folder)
         # The programs compare bits, call functions in conditions, and pass an array that is not allocated.
         run([*line, "-Wno-compare-reals", "-Wno-function-elimination", "-Wno-uninitialized", "-Wno-maybe-uninitialized", HERE / source,
@@ -119,7 +120,8 @@ def write_table(path, rows, seed, unusual=False):
 
 
 def train_closure(mylos, folder, number_type):
-    """A network on normalised data: its checkpoint, float inputs and what `mylos predict` makes of them, as raw files."""
+    """A network on normalised data: its checkpoint, float inputs and what `mylos predict` makes of them, as raw files: with its
+    weights, and with their average."""
     command = Command(mylos, folder)
     targets = ",".join(f"y{i}" for i in range(OUTPUTS))
     for name, rows, seed in (("closure", 400, 1), ("columns", 150, 2)):
@@ -128,13 +130,13 @@ def train_closure(mylos, folder, number_type):
     (folder / "deck.toml").write_text(DECK.format(type=number_type), encoding="utf-8")
     command.must("train", "deck.toml", f"run.folder=runs/{number_type}")
     checkpoint = last_checkpoint(command, f"runs/{number_type}")
-    command.must("predict", checkpoint, "columns.h5", f"{number_type}.h5")
     with h5py.File(folder / "columns.h5") as file:
         inputs = file["inputs"][()] if "inputs" in file else file["features"][()]
-    with h5py.File(folder / f"{number_type}.h5") as file:
-        outputs = file["outputs"][()]
+    for name, options in ((number_type, []), (f"{number_type}_average", ["--average"])):
+        command.must("predict", checkpoint, "columns.h5", f"{name}.h5", *options)
+        with h5py.File(folder / f"{name}.h5") as file:
+            file["outputs"][()].astype(numpy.float32).tofile(folder / f"{name}.bin")
     inputs.astype(numpy.float32).tofile(folder / "inputs.bin")
-    outputs.astype(numpy.float32).tofile(folder / f"{number_type}.bin")
     return checkpoint, len(inputs)
 
 

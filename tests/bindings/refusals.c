@@ -22,7 +22,7 @@ static void accepted_(int line, int32_t status) {
 
 static void wrong_loads(const char* path) {
   mylos_model* model = NULL;
-  mylos_load_options options = {0, 0, -1};
+  mylos_load_options options = {0, 0, -1}, seven = {7, 0, 0};
   const int64_t shape[3] = {2, 3, INPUTS};
   refused(mylos_model_open(MYLOS_ABI_VERSION + 1, path, NULL, &model), MYLOS_BAD_INPUT, "unknown-version", "ABI");
   refused(mylos_initialize_abi(0, 1), MYLOS_BAD_INPUT, "unknown-version", "ABI");
@@ -31,6 +31,7 @@ static void wrong_loads(const char* path) {
   refused(mylos_model_load(NULL, &model), MYLOS_BAD_INPUT, "bad-call", "path");
   refused(mylos_model_load(path, NULL), MYLOS_BAD_INPUT, "bad-call", "handle");
   refused(mylos_model_load_with(path, &options, &model), MYLOS_BAD_INPUT, "bad-call", "max_samples");
+  refused(mylos_model_load_with(path, &seven, &model), MYLOS_BAD_INPUT, "bad-call", "average is 7");
   refused(mylos_model_load_on_grid(path, NULL, 3, NULL, &model), MYLOS_BAD_INPUT, "bad-call", "shape");
   refused(mylos_model_load_on_grid(path, NULL, 1, shape, &model), MYLOS_BAD_INPUT, "bad-call", "rank is 1");
   refused(mylos_model_load_on_grid(path, NULL, 3, shape, &model), MYLOS_BAD_INPUT, "data-mismatch", "2 x 3 x 6");
@@ -79,9 +80,16 @@ static void wrong_arrays(mylos_model* model) {
   WRONG(from.type = 17, from.type = MYLOS_FP64, "17");
   WRONG(from.extents[0] = -1, from.extents[0] = ROWS, "extent -1");
   WRONG(from.extents[0] = INT64_MAX, from.extents[0] = ROWS, "extent");
+  WRONG((from.rank = 4, from.extents[1] = from.extents[2] = INT64_C(1) << 40, from.extents[3] = INPUTS), /* 2^80 elements */
+        (from.rank = 2, from.extents[1] = INPUTS), "extent 1099511627776 of dimension 2");
+  WRONG((from.extents[0] = INT64_C(1) << 40, from.strides[0] = INT64_C(1) << 40),
+        (from.extents[0] = ROWS, from.strides[0] = INPUTS), "stride 1099511627776 of dimension 0");
+  WRONG(from.order = 3, from.order = 0, "mylos_order");
+  WRONG((from.order = MYLOS_FORTRAN_ORDER, from.extents[0] = -1), (from.order = 0, from.extents[0] = ROWS), "of dimension 2");
   WRONG(from.strides[1] = 0, from.strides[1] = 1, "stride 0");
   WRONG(to.strides[0] = -3, to.strides[0] = OUTPUTS, "stride -3");
   WRONG(to.on_device = 1, to.on_device = 0, "device");
+  WRONG(to.on_device = 5, to.on_device = 0, "on_device is 5");
 #undef WRONG
   refused(mylos_model_infer(model, NULL, &to, 0), MYLOS_BAD_INPUT, "bad-call", "x");
   refused(mylos_model_infer(model, &from, NULL, 0), MYLOS_BAD_INPUT, "bad-call", "y");

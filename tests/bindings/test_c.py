@@ -1,6 +1,6 @@
 """The C interface: the bits of `mylos predict` by every kind of array, clones in threads, trainers on ranks, and refusals.
 
-usage: test_c.py MYLOS BUILD SOURCE CXX infer | refusals | threads | trust | trainer RANKS
+usage: test_c.py MYLOS BUILD SOURCE CXX infer | calls | refusals | threads | trust | trainer RANKS
 """
 import pathlib
 import sys
@@ -13,7 +13,15 @@ def infer(mylos, compilers, folder):
     program = compilers.c("infer.c", folder)
     for number_type in ("fp32", "bf16", "fp16"):
         model, rows = train_closure(mylos, folder, number_type)
-        run_silent([program, model, "inputs.bin", f"{number_type}.bin", rows], folder)
+        type_number = ("fp32", "fp64", "fp16", "bf16").index(number_type)
+        run_silent([program, model, "inputs.bin", f"{number_type}.bin", rows, f"{number_type}_average.bin", type_number], folder)
+
+
+def calls(mylos, compilers, folder):
+    model, _ = train_closure(mylos, folder, "fp32")
+    program = compilers.c("calls.c", folder)
+    for threads_of_library in (1, 2):
+        run_silent([program, model, threads_of_library], folder)
 
 
 def trust(mylos, compilers, folder):
@@ -44,7 +52,7 @@ def trainer(_, compilers, folder, ranks):
 
 def main(mylos, build, source, cxx, what, *arguments):
     with tempfile.TemporaryDirectory() as scratch:
-        cases = {"infer": infer, "threads": threads, "trust": trust, "refusals": refusals, "trainer": trainer}
+        cases = {"infer": infer, "calls": calls, "threads": threads, "trust": trust, "refusals": refusals, "trainer": trainer}
         cases[what](mylos, Compilers(build, source, cxx), pathlib.Path(scratch), *arguments)
     print(f"{what}: as it must be")
 

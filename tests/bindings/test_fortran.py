@@ -16,6 +16,8 @@ def infer(mylos, compilers, folder):
     for number_type in ("fp32", "bf16"):
         model, rows = train_closure(mylos, folder, number_type)
         run_silent([program, model, "inputs.bin", f"{number_type}.bin", rows], folder)
+    of_long_integers = compilers.fortran("infer.f90", folder, flags=["-fdefault-integer-8"])
+    run_silent([of_long_integers, model, "inputs.bin", f"{number_type}.bin", rows], folder)
 
 
 def trust(mylos, compilers, folder):

@@ -20,6 +20,11 @@ find_package(Mylos 0.1 REQUIRED COMPONENTS Fortran)
 add_executable(infer infer.f90)
 target_link_libraries(infer PRIVATE Mylos::fortran)
 """
+CXX_PROJECT = """cmake_minimum_required(VERSION 3.25)
+project(solver LANGUAGES C CXX)
+find_package(Mylos 0.1 REQUIRED)
+message(STATUS "Kokkos: ${Kokkos_DIR}, Highway: ${hwy_DIR}")
+"""
 C_MAKEFILE = """infer: infer.c
 \t$(CC) -std=c99 $$(pkg-config --cflags mylos) -o $@ $< $$(pkg-config --libs mylos)
 """
@@ -40,6 +45,15 @@ def copy(source, folder):
         (folder / name).write_bytes((HERE / name).read_bytes())
 
 
+def require_own_dependencies(prefix, folder, cmake, variables):
+    """Where Kokkos and Highway are those of scripts/setup, another user's project finds them in the prefix."""
+    own = [path for path in prefix.rglob("mylos/*") if path.name in ("kokkos", "highway") and (path / "include").is_dir()]
+    found = write(folder / "cmake_cxx", "CMakeLists.txt", CXX_PROJECT)
+    printed = run([cmake, "-S", found, "-B", found / "build"], folder, variables=variables).stdout
+    for path in own:
+        assert str(path) in printed, printed
+
+
 def main(mylos, build, _source, _cxx, cmake):
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
@@ -48,6 +62,7 @@ def main(mylos, build, _source, _cxx, cmake):
         prefix = (folder / "first").rename(folder / "prefix")
         [configuration] = prefix.rglob("mylos.pc")
         variables = {"PKG_CONFIG_PATH": str(configuration.parent), "CMAKE_PREFIX_PATH": str(prefix)}
+        require_own_dependencies(prefix, folder, cmake, variables)
         model, rows = train_closure(mylos, folder, "fp32")
         arguments = [model, folder / "inputs.bin", folder / "fp32.bin", rows]
 
@@ -59,12 +74,13 @@ def main(mylos, build, _source, _cxx, cmake):
             copy(f"infer.{suffix}", by_cmake)
             run([cmake, "-S", by_cmake, "-B", by_cmake / "build"], folder, variables=variables)
             run([cmake, "--build", by_cmake / "build"], folder)
-            run_silent([by_cmake / "build/infer", *arguments], folder)
+            of_language = arguments + [folder / "fp32_average.bin", 0] if suffix == "c" else arguments
+            run_silent([by_cmake / "build/infer", *of_language], folder)
             if has("pkg-config"):
                 by_make = write(folder / f"make_{suffix}", "makefile", makefile)
                 copy(f"infer.{suffix}", by_make)
                 run(["make"], by_make, variables=variables)
-                run_silent([by_make / "infer", *arguments], folder)
+                run_silent([by_make / "infer", *of_language], folder)
     print("found by CMake and by pkg-config")
 
 

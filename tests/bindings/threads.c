@@ -1,12 +1,53 @@
 /* threads MODEL INPUTS.bin OUTPUTS.bin ROWS: a clone per thread of an OpenMP region, where each computes the bits of OUTPUTS.bin;
- * the program's own number of threads stays. Prints "ok". */
+ * the program's own number of threads stays. A handle that several threads use, one that is destroyed in a region or during a
+ * call, and a library of several threads after fork() are errors, and end nothing. Prints "ok". */
+#define _POSIX_C_SOURCE 200809L
 #include <mylos/mylos.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { INPUTS = 6, OUTPUTS = 3, THREADS = 4 };
+
+static int is_refused(int32_t status, const char* part) {
+  return status == MYLOS_FAILED && strcmp(mylos_last_error_id(), "bad-call") == 0 && strstr(mylos_last_error(), part) != NULL;
+}
+
+/* Threads share one handle: a call returns the bits or is refused. Returns the number of calls that did neither. */
+static int calls_of_one_handle(mylos_model* model, const float* x, const float* expected) {
+  int thread, wrong = 0;
+#pragma omp parallel for reduction(+ : wrong) schedule(static, 1)
+  for (thread = 0; thread < THREADS; ++thread) {
+    const mylos_const_array from = mylos_read_f32(x + thread * INPUTS, 1, INPUTS);
+    int call;
+    for (call = 0; call < 1000; ++call) {
+      float y[OUTPUTS] = {0};
+      const mylos_array to = mylos_write_f32(y, 1, OUTPUTS);
+      if (mylos_model_infer(model, &from, &to, MYLOS_DATA_UNITS) == MYLOS_OK)
+        wrong += memcmp(y, expected + thread * OUTPUTS, sizeof y) != 0;
+      else
+        wrong += !is_refused(MYLOS_FAILED, "another call");
+    }
+  }
+  return wrong;
+}
+
+/* Returns whether the child of fork() is refused, and does not hang. */
+static int child_is_refused(mylos_model* model, const float* x, int64_t rows) {
+  const pid_t child = fork();
+  int status = -1;
+  if (child == 0) {
+    float* y = malloc((size_t)(rows * OUTPUTS) * sizeof *y);
+    const mylos_const_array from = mylos_read_f32(x, rows, INPUTS);
+    const mylos_array to = mylos_write_f32(y, rows, OUTPUTS);
+    alarm(20);
+    _exit(is_refused(mylos_model_infer(model, &from, &to, MYLOS_DATA_UNITS), "fork") ? 0 : 1);
+  }
+  return waitpid(child, &status, 0) == child && status == 0;
+}
 
 int main(int count, char** texts) {
   mylos_model *model, *clones[THREADS];
@@ -41,6 +82,17 @@ int main(int count, char** texts) {
     return 6;
   }
   if (omp_get_max_threads() != THREADS) return 7;
+#pragma omp parallel for reduction(+ : wrong)
+  for (i = 0; i < THREADS; ++i) wrong += !is_refused(mylos_model_destroy(clones[i]), "parallel region");
+  if (wrong != 0) return 8;
+  for (i = 1; i < THREADS; ++i)
+    if (mylos_model_destroy(clones[i])) return 9;
+  wrong = calls_of_one_handle(model, x, expected);
+  if (wrong != 0) {
+    fprintf(stderr, "%d calls of a handle in use were neither right nor refused\n", wrong);
+    return 10;
+  }
+  if (!child_is_refused(model, x, rows)) return 11;
   puts("ok"); /* exit() frees the models */
   return 0;
 }

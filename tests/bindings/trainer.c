@@ -26,18 +26,29 @@ static void make_samples(int rank, int step) {
   }
 }
 
-static void own_step(mylos_trainer* trainer, mylos_step_report* report) {
+/* Returns this rank's part of the loss: the sum of its samples' mean squared errors. */
+static double own_step(mylos_trainer* trainer, mylos_step_report* report) {
   float y[SAMPLES * OUTPUTS], dy[SAMPLES * OUTPUTS], dx[SAMPLES * INPUTS];
   const mylos_const_array from = mylos_read_f64(x, SAMPLES, INPUTS);
   const mylos_array to = mylos_write_f32(y, SAMPLES, OUTPUTS);
   const mylos_const_array loss = mylos_read_f32(dy, SAMPLES, OUTPUTS);
   const mylos_array adjoints = mylos_write_f32(dx, SAMPLES, INPUTS);
   const float factor = 1.0f / OUTPUTS; /* of a mean over all samples */
+  mylos_apply_options apply = {0, 1, 0, 0};
+  float gradient[HEAD];
+  double squares = 0;
   int i;
   require(mylos_trainer_forward(trainer, &from, &to) == MYLOS_OK);
-  for (i = 0; i < SAMPLES * OUTPUTS; ++i) dy[i] = factor * (2.0f * (y[i] - (float)t[i]));
+  for (i = 0; i < SAMPLES * OUTPUTS; ++i) {
+    dy[i] = factor * (2.0f * (y[i] - (float)t[i]));
+    apply.loss += (y[i] - t[i]) * (y[i] - t[i]) / OUTPUTS;
+  }
   require(mylos_trainer_backward(trainer, &loss, &adjoints) == MYLOS_OK);
-  require(mylos_trainer_apply(trainer, NULL, report) == MYLOS_OK);
+  require(mylos_trainer_read_gradient(trainer, "head/weight", gradient, HEAD) == MYLOS_OK);
+  for (i = 0; i < HEAD; ++i) squares += (double)gradient[i] * gradient[i];
+  require(squares > 0);
+  require(mylos_trainer_apply(trainer, &apply, report) == MYLOS_OK);
+  return apply.loss;
 }
 
 static void require_same_head(mylos_trainer* a, mylos_trainer* b) {
@@ -52,8 +63,16 @@ static void refusals(mylos_trainer* trainer, int rank) {
   mylos_const_array targets = mylos_read_f64(t, SAMPLES, OUTPUTS);
   float head[HEAD];
   mylos_parameter parameter;
+  mylos_apply_options apply = {0, 0, 0, 0};
   if (rank == 0) targets.strides[1] = 0; /* one rank's mistake is an error of all */
   require(mylos_trainer_step(trainer, &from, &targets, NULL) == MYLOS_BAD_INPUT);
+  targets.strides[1] = -1;
+  require(mylos_trainer_step(trainer, &from, &targets, NULL) == MYLOS_BAD_INPUT);
+  targets.order = MYLOS_FORTRAN_ORDER;
+  targets.strides[1] = 1;
+  targets.extents[1] = OUTPUTS + 1;
+  require(mylos_trainer_step(trainer, &from, &targets, NULL) == MYLOS_BAD_INPUT);
+  require(strstr(mylos_last_error(), "targets is (4, 16)") != NULL && strstr(mylos_last_error(), "first dimension") != NULL);
   targets = mylos_read_f64(t, SAMPLES, OUTPUTS - 1);
   require(mylos_trainer_step(trainer, &from, &targets, NULL) == MYLOS_BAD_INPUT);
   require(mylos_trainer_step(trainer, &from, rank == 0 ? NULL : &targets, NULL) == MYLOS_BAD_INPUT);
@@ -61,11 +80,27 @@ static void refusals(mylos_trainer* trainer, int rank) {
   require(strcmp(mylos_last_error_id(), "unknown-name") == 0 && strstr(mylos_last_error(), "head/weight") != NULL);
   require(mylos_trainer_read_parameter(trainer, "head/weight", head, HEAD - 1) == MYLOS_BAD_INPUT);
   require(mylos_trainer_write_parameter(trainer, "head/weight", NULL, HEAD) == MYLOS_BAD_INPUT);
+  apply.has_lr = 2;
+  require(mylos_trainer_apply(trainer, &apply, NULL) == MYLOS_BAD_INPUT && strstr(mylos_last_error(), "has_lr is 2") != NULL);
+  require(mylos_trainer_read_gradient(trainer, "head/weight", head, HEAD) == MYLOS_BAD_INPUT);
+  require(strstr(mylos_last_error(), "backward()") != NULL);
   require(mylos_trainer_get_parameter(trainer, 99, &parameter) == MYLOS_BAD_INPUT);
   require(mylos_trainer_get_parameter(trainer, -1, &parameter) == MYLOS_BAD_INPUT);
   require(mylos_trainer_load(trainer, "nowhere.h5") == MYLOS_BAD_INPUT);
   require(mylos_trainer_load(trainer, NULL) != MYLOS_OK);
   require(mylos_trainer_save(trainer, NULL) != MYLOS_OK);
+}
+
+/* An overflow of the last rank skips the step on all; its number is in the report. */
+static void overflow(mylos_trainer* trainer, int rank, int ranks) {
+  const mylos_const_array from = mylos_read_f64(x, SAMPLES, INPUTS);
+  const mylos_const_array targets = mylos_read_f64(t, SAMPLES, OUTPUTS);
+  const double before = t[0];
+  mylos_step_report report;
+  if (rank == ranks - 1) t[0] = 1e300; /* infinite as a float */
+  require(mylos_trainer_step(trainer, &from, &targets, &report) == MYLOS_OK);
+  require(report.updated == 0 && report.overflow_rank == ranks - 1);
+  t[0] = before;
 }
 
 static int lines = 0;
@@ -85,6 +120,7 @@ int main(int count, char** texts) {
   const mylos_const_array targets = mylos_read_f64(t, SAMPLES, OUTPUTS);
   const mylos_array to = mylos_write_f32(y, SAMPLES, OUTPUTS);
   int provided;
+  double loss;
   require(count == 2);
   require(mylos_trainer_create(texts[1], MPI_COMM_WORLD, NULL, &wrong) == MYLOS_FAILED && wrong == NULL);
   require(strcmp(mylos_last_error_id(), "bad-call") == 0 && strstr(mylos_last_error(), "MPI is not running") != NULL);
@@ -96,6 +132,9 @@ int main(int count, char** texts) {
   require(mylos_trainer_create_text("[model]\nwrong = 1\n", MPI_COMM_WORLD, NULL, &wrong) == MYLOS_BAD_INPUT);
   require(strcmp(mylos_last_error_id(), "unknown-key") == 0);
   require(mylos_trainer_create(texts[1], MPI_COMM_NULL, NULL, &wrong) == MYLOS_BAD_INPUT);
+  require(mylos_trainer_create_f(texts[1], 12345, NULL, &wrong) == MYLOS_BAD_INPUT && wrong == NULL);
+  require(strcmp(mylos_last_error_id(), "bad-call") == 0 && strstr(mylos_last_error(), "12345 is no communicator") != NULL);
+  require(mylos_trainer_create_f(texts[1], -7, NULL, &wrong) == MYLOS_BAD_INPUT);
   require(mylos_trainer_create(texts[1], MPI_COMM_WORLD, NULL, &by_step) == MYLOS_OK);
   require(mylos_trainer_create(texts[1], MPI_COMM_WORLD, &options, &by_parts) == MYLOS_OK);
   require(lines > 0 || rank > 0);
@@ -106,17 +145,22 @@ int main(int count, char** texts) {
   for (step = 1; step <= STEPS; ++step) {
     make_samples(rank, step);
     require(mylos_trainer_step(by_step, &from, &targets, &a) == MYLOS_OK);
-    own_step(by_parts, &b);
+    loss = own_step(by_parts, &b);
     require(a.step == (uint64_t)step && a.samples == ranks * SAMPLES && a.updated == b.updated);
+    require((a.overflow_rank == -1) == (a.updated == 1) && b.overflow_rank == a.overflow_rank);
+    MPI_Allreduce(MPI_IN_PLACE, &loss, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    loss /= ranks * SAMPLES;
+    require(b.loss > 0.9999 * loss && b.loss < 1.0001 * loss);
   }
   require_same_head(by_step, by_parts);
   refusals(by_step, rank);
+  overflow(by_step, rank, ranks);
 
   require(mylos_trainer_save(by_step, "trained.h5") == MYLOS_OK);
   require(mylos_trainer_load(by_parts, "trained.h5") == MYLOS_OK);
   require(mylos_trainer_step(by_step, &from, &targets, &a) == MYLOS_OK);
   require(mylos_trainer_step(by_parts, &from, &targets, &b) == MYLOS_OK);
-  require(a.loss == b.loss && a.step == STEPS + 1);
+  require(a.loss == b.loss && a.step == STEPS + 2);
   require_same_head(by_step, by_parts);
   require(mylos_trainer_infer(by_step, &from, &to) == MYLOS_OK);
 

@@ -35,6 +35,8 @@ program trainer
     dy = real(1 / real(outputs, real32) * (2 * (real(y, real32) - real(t, real32))), real64)
     call by_parts%backward(dy, dx, error)
     call require(error%code == 0, "backward")
+    call by_parts%read_gradient("head/weight", first, error)
+    call require(error%code == 0 .and. any(first /= 0), "read_gradient")
     call by_parts%apply(error, report=own)
     call require(error%code == 0 .and. (own%updated .eqv. report%updated), "apply")
   end do

@@ -59,6 +59,23 @@ TEST(Timeout, ABarrierNamesItselfToo) {
   }
 }
 
+TEST(Timeout, TheStartOfAGroupHasItToo) {
+  RankGroup all(MPI_COMM_WORLD, 30);
+  if (all.size() == 1) GTEST_SKIP() << "one rank waits for nobody";
+  all.barrier();
+  const auto start = [&] { const RankGroup group(all.mpi(), 0.5); };
+  if (all.rank() == 0) {
+    EXPECT_TRUE(refuses(ErrorId::communication_failed, {"rank 0 of ", "communication.timeout = 0.5"}, start));
+  } else {
+    std::this_thread::sleep_for(std::chrono::duration<double>(1.2));
+    try {
+      start();
+    } catch (const Error&) {
+    }
+  }
+  all.barrier();
+}
+
 /// New groups of the same parent work while the late rank still sends to the lost group.
 TEST(Timeout, MessagesOfOtherCommunicatorsArriveAfterALostExchange) {
   RankGroup parent(MPI_COMM_WORLD, 30);

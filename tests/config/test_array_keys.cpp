@@ -8,6 +8,7 @@ namespace mylos::testing::array_keys_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// A deck with arrays, then the lines: line 9 is the first of them.
 std::string arrays(std::string_view lines) {
@@ -152,9 +153,11 @@ TEST(ArrayKeys, KeysThatContradictEachOtherAreRefused) {
             "}\n",
             "\"/m\" of 'data.arrays.constants' has the axis \"time\""},
            {"inputs = ['/u']\ntargets = ['/w']\naxes = { '/u' = 'time x', '/w' = 'x' }\n",
-            "\"/u\" has the axis \"time\" and \"/w\" has not"},
+            "\"/u\" has the axis \"time\" but \"/w\" does not"},
            {"inputs = ['/u']\ntargets = ['/w']\naxes = { '/u' = 'time y x', '/w' = 'time x' }\n",
             "other axes of a grid (x, y and x)"},
+           {"inputs = ['/u', '/s']\ntargets = ['/u']\naxes = { '/u' = 'time lat lon', '/s' = 'time' }\n",
+            "\"/u\" and \"/s\" have other axes of a grid (lat, lon and none)"},
            {"inputs = ['/u']\ntargets = ['/u']\naxes = 'time w z y x'\n",
             "networks support at most 3. Only axes with the names"},
            {std::string(usual) + "slice = { z = '1:' }\n",
@@ -168,6 +171,13 @@ TEST(ArrayKeys, KeysThatContradictEachOtherAreRefused) {
   EXPECT_EQ(
       refusal_of("inputs = ['/u']\ntargets = ['/u']\naxes = 'time w z y x'\npoints_are_samples = true\n"),
       "");
+}
+
+TEST(ArrayKeys, SectionsThatAnEqualsSignLeavesEmptyAreRefused) {
+  const std::string deck = "run.steps = 3\n[data]\ntrain = 'a.h5'\n";
+  EXPECT_THAT(message_of(deck + "weights = {}\n"),
+              AllOf(HasSubstr("deck.toml:4: 'data.weights'"), HasSubstr("{}"), HasSubstr("leave it out")));
+  EXPECT_THAT(message_of(deck + "[data.weights]\n"), Not(HasSubstr("weights")));
 }
 
 TEST(ArrayKeys, KeysWithoutEffectAreRefused) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/config/deck/deck_without_length.hpp"
 
 namespace mylos::testing::deck_test {
 
@@ -11,6 +12,18 @@ TEST(Deck, SaysNothingAndTheOptionsKeepTheirDefaults) {
   expected.run.folder = "runs/run";
   expected.data.train = "train.h5";
   EXPECT_EQ(read_with("").options, expected);
+}
+
+/// For plans and initial weights; a checkpoint that these make has such a deck.
+TEST(Deck, NeedsNoLengthWhereNothingIsTrained) {
+  const std::string text = "data.train = 'train.h5'\nschedule.type = 'cosine'\nschedule.warmup = 5";
+  EXPECT_THROW(static_cast<void>(read_deck(text, "deck.toml", {})), Error);
+  const Deck deck = read_deck_without_length(text, "deck.toml", {});
+  EXPECT_EQ(deck.options.run.steps, 0);
+  EXPECT_EQ(deck.options.run.epochs, 0);
+  EXPECT_EQ(read_stored_deck(deck.resolved, "net.h5").options, deck.options);
+  EXPECT_THROW(static_cast<void>(read_deck(deck.resolved, "deck.toml", {})), Error);
+  EXPECT_THROW(static_cast<void>(read_deck_without_length(text, "deck.toml", {"run.stepz=3"})), Error);
 }
 
 TEST(Deck, FillsEveryOption) {

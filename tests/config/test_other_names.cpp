@@ -25,6 +25,8 @@ TEST(UnknownKey, OfOtherFrameworksIsAnsweredWithOurs) {
       {"precision.dtype", "precision.compute"},
       {"model.dtype", "precision.compute"},
       {"precision.scaler.loss_scale_window", "precision.scaler.growth_interval"},
+      {"model.gradient_checkpointing", "memory.recompute"},
+      {"memory.activation_checkpointing", "memory.recompute"},
       {"model.n_embd", "model.width"},
       {"model.seq_len", "model.context"},
       {"schedule.Warmup_Steps", "schedule.warmup"}};
@@ -45,6 +47,7 @@ TEST(UnknownKey, OfOtherFrameworksThatIsRefusedSaysWhyAndWhatToSet) {
       {"run.gradient_accumulation_steps", "'data.micro_batch'"},
       {"optimizer.accumulate_grad_batches", "'data.micro_batch'"},
       {"precision.scaler.initial_scale_power", "'precision.scaler.initial_scale'"},
+      {"data.drop_last", "'data.last_batch' = \"drop\""},
       {"communication.gradient_predivide_factor", "in float"},
       {"precision.check_for_nan_in_loss_and_grad", "are skipped"},
       {"optimizer.immediate_grad_update", "'communication.bucket'"},

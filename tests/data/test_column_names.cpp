@@ -26,7 +26,10 @@ TEST(ColumnNames, AreReadInEveryFormThatH5pyWrites) {
   EXPECT_EQ(names_of("f['names'] = 'T\\nwind, east\\n\\u00e9'"), expected) << "one text of variable length";
   EXPECT_EQ(names_of("f['names'] = n.bytes_('T\\nwind, east\\n\\u00e9\\n'.encode())"), expected)
       << "one text";
-  EXPECT_EQ(names_of("f['names'] = n.array([b'a', b'\\xe9'])"), (Names{"a", "\xe9"})) << "no UTF-8";
+  const Names escaped{"a", "\\xE9", "\\u001B[31mred"};  // what terminals follow, and JSON and ONNX refuse
+  EXPECT_EQ(names_of("f['names'] = n.array([b'a', b'\\xe9', b'\\x1b[31mred'])"), escaped);
+  EXPECT_EQ(names_of("f['names'] = n.bytes_(b'a\\n\\xe9\\n\\x1b[31mred')"), escaped);
+  EXPECT_EQ(names_of_text(text_of_names(escaped)), escaped);
   EXPECT_EQ(names_of("f['other'] = 1"), Names{});
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "data/digest_builders.hpp"
 #include "mylos/data/feed/loader.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "support/refusal.hpp"
@@ -58,6 +59,15 @@ TEST_F(ConcatenatedStoreTest, ReadsTheSamplesOfOneFileWithAllOfThem) {
   }
   EXPECT_EQ(parts.place_of_input(34, 2), (folder / "c.h5") + ": /inputs row 0, column 2 (counted from 0)");
   EXPECT_EQ(parts.place_of_target(33, 1), (folder / "b.h5") + ": /targets row 32, column 1 (counted from 0)");
+}
+
+TEST_F(ConcatenatedStoreTest, CheckingTakesTheBytesOfAllFiles) {
+  const std::vector<std::string> files{prepared_images(folder / "few.h5", 100),
+                                       prepared_images(folder / "many.h5", 1000)};
+  const std::int64_t of_few = Dataset(files[0]).checking_bytes();
+  const std::int64_t of_many = Dataset(files[1]).checking_bytes();
+  ASSERT_GT(of_few, 0);
+  EXPECT_EQ(ConcatenatedStore(files, "two", Answers::needed).checking_bytes(), of_few + of_many);
 }
 
 TEST_F(ConcatenatedStoreTest, StatisticsAreThoseOfOneFile) {

@@ -260,23 +260,6 @@ TEST(Loader, BatchesBeforeTheWrongOneAreGivenAndTheErrorStays) {
   }
 }
 
-TEST(Loader, MoreSamplesThanMemoryAreRefusedWithTheWayOut) {
-  const TemporaryFolder folder;
-  const Dataset dataset(write_images(folder / "a.h5", 1000, 100, 10));
-  LoaderOptions options;
-  options.ranks_on_node = 1 << 30;  // leaves each rank some bytes
-  const std::string message = test::refusal_of([&] {
-    const Loader loader(dataset, {0, 1000}, sampler_for(1000, 10, Shuffle::samples), {}, options);
-  });
-  EXPECT_TRUE(message.starts_with(dataset.path() +
-                                  ": its 1000 training samples take 101.6 KiB in memory, more than "
-                                  "half of the "))
-      << message;
-  EXPECT_TRUE(test::says(message, ErrorId::too_large, {"data.shuffle = \"blocks\""})) << message;
-  EXPECT_NO_THROW(
-      (void)Loader(dataset, {0, 1000}, sampler_for(1000, 10, Shuffle::blocks), {}, options).next());
-}
-
 TEST(Loader, MoreRanksThanSamplesInABatchAreRefused) {
   const TemporaryFolder folder;
   const Dataset dataset(write_images(folder / "a.h5", 100, 3, 10));

@@ -50,6 +50,17 @@ TEST(PrepareCsv, WithoutTargetsAndLabelAllColumnsAreInputs) {
                          {"data.csv:3", "column 2", "'nan'"}));
 }
 
+TEST(PrepareCsv, ColumnsOfOneNameAreRefusedWhereTheyAreRead) {
+  const std::string text = "a,a,y\n1,2,3\n4,5,6\n";
+  for (const PrepareCsv& job : {PrepareCsv{}, regression({"y"}), regression({"1"})})
+    EXPECT_TRUE(test::says(refusal(text, job), ErrorId::bad_names,
+                           {"data.csv", "columns 1 and 2", "'a'", "--inputs"}));
+  const TemporaryFolder folder;
+  PrepareCsv job = regression({"y"});
+  job.inputs = {"2"};
+  EXPECT_EQ(inputs_of(prepared(folder, text, job)), (std::vector<float>{2, 5}));
+}
+
 TEST(PrepareCsv, NamedInputsLeaveTheOtherColumnsUnread) {
   const TemporaryFolder folder;
   PrepareCsv job = regression({"lift"});

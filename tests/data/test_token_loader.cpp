@@ -132,16 +132,6 @@ TEST(TokenLoader, ATokenOutsideTheVocabularyIsNamedWithItsPositionInTheFile) {
   }
 }
 
-TEST(TokenLoader, TokensThatTakeTooMuchOfTheMemoryOrTheBudgetStayInTheFile) {
-  const TemporaryFolder folder;
-  const TokenDataset data(write_counting_tokens(folder / "a.h5", 5000));
-  EXPECT_TRUE(fit_in_memory(data, {0, 5000}, 1, 0));
-  EXPECT_FALSE(fit_in_memory(data, {0, 5000}, 1 << 30, 0));  // leaves each rank some bytes
-  const std::int64_t bytes = 5000 * static_cast<std::int64_t>(size_of(data.type()));
-  EXPECT_TRUE(fit_in_memory(data, {0, 5000}, 1, 8 * bytes));
-  EXPECT_FALSE(fit_in_memory(data, {0, 5000}, 1, 8 * bytes - 1));
-}
-
 TEST(TokenLoader, StatesItsBytes) {
   const TemporaryFolder folder;
   const TokenDataset data(write_counting_tokens(folder / "a.h5", 5000));

@@ -70,7 +70,8 @@ class EnsemblePassTest : public testing::Test {
       int seed = 40 + 10 * member;
       for (const ParameterSlot& slot : model.parameters().layout().slots)
         test::set_values(model.parameters().master(slot), test::drawn_values(slot.size(), ++seed, 1));
-      const Normalizer normalizer{{{100, 110, 120}, {0.125, 0.125, 0.125}}, {{1, 2}, {0.25, 0.5}}};
+      const Normalizer normalizer{
+          {{100, 110, 120}, {0.125, 0.125, 0.125}}, {{1, 2}, {0.25, 0.5}}, input_range};
       const std::string path = folder.path() + "/" + std::to_string(member) + ".h5";
       test::write_network(ranks, path, model, {.deck = resolve(options), .normalizer = normalizer});
       members.push_back({path});
@@ -97,6 +98,8 @@ class EnsemblePassTest : public testing::Test {
     return open_trained_network(ranks, reader, data);
   }
 
+  // Column 0 goes from 100 to 115.75.
+  const InputRange input_range{{100, 0, 0}, {114, 1000, 1000}};
   Execution exec;
   RankGroup ranks{MPI_COMM_WORLD, 60};
   test::SharedFolder folder{ranks};
@@ -124,6 +127,20 @@ TEST_F(EnsemblePassTest, AnyDivisionOfTheSamplesGivesTheSameBits) {
     EXPECT_FLOAT_EQ(expected.means[i], static_cast<float>(mean));
     EXPECT_FLOAT_EQ(expected.deviations[i], static_cast<float>(std::sqrt(square / 2)));
   }
+}
+
+TEST_F(EnsemblePassTest, CountsInputsOutsideTheRangeOnceForAllMembers) {
+  const TrainedNetwork first = open(members.front().path);
+  EnsemblePass pass(exec, *engines, ranks, {members[0], members[1]}, first, data, DataPart::train);
+  static_cast<void>(run(pass));
+  std::int64_t expected = 0;
+  for (std::int64_t row = 0; row < rows; ++row)
+    expected += input_range.holds(testing_support::measured(row, 0), 0) ? 0 : 1;
+  const OutsideRange own = pass.outside_range();
+  std::vector<std::int64_t> found{own.values, own.samples};
+  ranks.add_up(found);
+  EXPECT_GT(expected, 0);
+  EXPECT_EQ(found, (std::vector<std::int64_t>{expected, expected}));
 }
 
 TEST_F(EnsemblePassTest, MasksDependOnTheSeedThePassAndTheSampleAlone) {

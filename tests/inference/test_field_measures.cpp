@@ -108,6 +108,22 @@ TEST(FieldErrors, LeaveOutWhatIsUndefinedAndSayWhatIsNotFinite) {
   EXPECT_TRUE(std::isnan(field_errors(truth, nothing, 2).relative_l2));
 }
 
+TEST(FieldErrors, HaveNoCorrelationWithAConstantButForItsRounding) {
+  constexpr std::size_t points = 1000;
+  std::vector<float> varies(points), constant(points, 0.1f), rounded(points, 0.1f);
+  for (std::size_t i = 0; i < points; ++i) {
+    varies[i] = std::sin(static_cast<float>(i));
+    if (i % 2 == 0) rounded[i] = std::nextafter(0.1f, 1.0f);
+  }
+  for (const auto& one : {constant, rounded}) {
+    EXPECT_TRUE(std::isnan(field_errors(one, varies, 1).correlation));
+    EXPECT_TRUE(std::isnan(field_errors(varies, one, 1).correlation));
+    EXPECT_GT(field_errors(one, varies, 1).nrmse, 0);
+  }
+  for (std::size_t i = 0; i < points; ++i) rounded[i] = 1 + 1e-5f * varies[i];  // a hundred roundings
+  EXPECT_NEAR(field_errors(rounded, varies, 1).correlation, 1, 1e-4);
+}
+
 /// Levels whose values say what they are: 100 member + level, + 0.1 for each channel and 0.01 for each point.
 class NumberedLevels final : public Trajectories {
  public:
@@ -135,8 +151,9 @@ class NumberedLevels final : public Trajectories {
 TEST(RolloutWindows, ShiftLevelsFeedOutputsBackAndReadForcings) {
   // Two levels of the channels u, f and v; the network predicts v and u. One constant.
   LevelLayout layout{.extents = {2}, .history = 2, .channels = 3, .constants = 1, .state = {2, 0}};
-  for (const bool adds_newest : {false, true}) {
+  for (const auto& [adds_newest, ahead] : {std::pair{false, 1}, {true, 1}, {true, 3}}) {
     layout.adds_newest = adds_newest;
+    layout.ahead = ahead;
     const NumberedLevels levels(layout);
     RolloutWindows windows(levels.layout(), 2);
     windows.start(levels, 1, 2);
@@ -158,7 +175,7 @@ TEST(RolloutWindows, ShiftLevelsFeedOutputsBackAndReadForcings) {
         const float v = outputs[output] + (adds_newest ? value(member, 0, point, 2) : 0);
         const float u = outputs[output + 1] + (adds_newest ? value(member, 0, point, 0) : 0);
         output += 2;
-        expected.insert(expected.end(), {u, value(member, 1, point, 1), v, value(member, 0, point, 3)});
+        expected.insert(expected.end(), {u, value(member, ahead, point, 1), v, value(member, 0, point, 3)});
       }
     EXPECT_EQ(std::vector<float>(windows.inputs().begin(), windows.inputs().end()), expected);
     std::vector<float> state(4);

@@ -1,6 +1,8 @@
 // Clones share weights, infer from threads of a parallel region with the same bits, and allocate nothing.
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -116,6 +118,47 @@ TEST_F(ModelClones, OneThreadOfAnInstanceOrOfTheProgramGivesTheSameBits) {
     EXPECT_TRUE(found == expected) << subject.name;
     exec = Execution();
   }
+}
+
+TEST_F(ModelClones, TwoThreadsOfOneModelGetItsBitsOrAnError) {
+  if (!memory_is_host) GTEST_SKIP() << "kernels run on a device";
+  constexpr int calls = 500;
+  const StoredModel stored(ranks, file, subjects(DType::fp32)[1].options, true);
+  Model model(file);
+  std::vector<double> expected[] = {outputs_of(model, 1, 0), outputs_of(model, 1, 1)};
+  int right[2] = {};
+  int refused[2] = {};
+  const auto work = [&](int own) {
+    for (int i = 0; i < calls; ++i) {
+      try {
+        right[own] += outputs_of(model, 1, own) == expected[own] ? 1 : 0;
+      } catch (const Error& error) {
+        refused[own] += error.id() == ErrorId::bad_call && error.code() == ExitCode::failed ? 1 : 0;
+      }
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  for (int own = 0; own < 2; ++own) EXPECT_EQ(right[own] + refused[own], calls);
+  EXPECT_TRUE(outputs_of(model, 1, 0) == expected[0]);
+}
+
+TEST_F(ModelClones, AForkedProcessWithoutKokkosThreadsIsRefused) {
+  if (!memory_is_host || Kokkos::num_threads() == 1) GTEST_SKIP() << "Kokkos has one thread";
+  const StoredModel stored(ranks, file, test::vector_options(DType::fp32), true);
+  Model model(file);
+  outputs_of(model, 40, 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // instead of a test that hangs
+    const bool is_refused = static_cast<bool>(
+        test::refuses(ExitCode::failed, ErrorId::bad_call, {"fork"}, [&] { outputs_of(model, 40, 1); }));
+    _exit(is_refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(ModelClones, ARegionLeavesThreadsAndLevelsAsTheyWere) {

@@ -10,6 +10,7 @@
 #include "mylos/inference/stored_network.hpp"
 #include "mylos/inference/trained_network.hpp"
 #include "mylos/model/chain/short_forms.hpp"
+#include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::other_grid_test {
@@ -150,6 +151,18 @@ TEST_F(OtherGrid, HasTheBitsOfANetworkThatIsBuiltOnIt) {
   expect_same_bits(resnet(), {8, 8, 2}, {6, 12, 2});
 }
 
+TEST_F(OtherGrid, KeepsTheRangeOfInputsThatIsByChannel) {
+  const Options options = options_of(unet(), DType::fp32, {4, 6, 2});
+  NetworkOnGrid trained{options.model, make_chain(options.model, options.precision, 1, false), {}};
+  const InputRange of_channels{{-1, -2}, {1, 2}};
+  trained.normalizer.input_range = of_channels;
+  const auto range = [&] { return on_other_grid(trained, {}, {8, 2, 2}, file).normalizer.input_range; };
+  EXPECT_EQ(range(), of_channels);
+  trained.normalizer.input_range = {std::vector<double>(48, -1),
+                                    std::vector<double>(48, 1)};  // of each point
+  EXPECT_EQ(range(), InputRange{});
+}
+
 TEST_F(OtherGrid, IsRefusedByTheLayerThatReadsAllPoints) {
   ModelOptions model;
   model.type = ModelType::cnn;
@@ -171,6 +184,16 @@ TEST_F(OtherGrid, IsRefusedWhereItHasFewerPointsThanModes) {
   EXPECT_TRUE(is_refused({0, 6, 2}, ErrorId::data_mismatch, {file, "0 x 6 x 2", "at least 1"}));
   EXPECT_TRUE(is_refused({-8, -6, 2}, ErrorId::data_mismatch, {file, "-8 x -6 x 2", "at least 1"}));
   EXPECT_TRUE(is_refused({std::int64_t{1} << 40, std::int64_t{1} << 40, 2}, ErrorId::bad_layer, {file}));
+}
+
+TEST_F(OtherGrid, IsRefusedBeforeMemoryIsTakenForMorePointsThanThereIsMemory) {
+  write(options_of(fourier_operator(), DType::fp32, {8, 6, 2}));
+  constexpr long little = 64 << 20;
+  const long before = testing_support::peak_bytes_from_now();
+  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, ErrorId::does_not_fit, {file, "are available"}, [&] {
+    const Model model(file, {.shape = {1 << 18, 1 << 18, 2}});
+  }));
+  EXPECT_LT(testing_support::peak_bytes() - before, little);
 }
 
 TEST_F(OtherGrid, IsRefusedWhereACoarserGridHasNoPoints) {

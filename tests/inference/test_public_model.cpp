@@ -247,6 +247,32 @@ TEST_F(PublicModel, RefusesArraysThatDoNotFitAndWritesNothing) {
   EXPECT_EQ(y.written(), 0);
 }
 
+TEST_F(PublicModel, MessagesNameDimensionsInTheOrderOfTheCallersLanguage) {
+  const StoredModel stored(ranks, file, test::vector_options(DType::fp32), true);
+  Model model(file);
+  std::vector<float> x(800);
+  std::vector<float> y(800);
+  ConstArray in{.data = x.data(), .rank = 2, .extents = {100, 8}, .strides = {8, 1}};
+  const Array out{.data = y.data(), .rank = 2, .extents = {100, 4}, .strides = {4, 1}};
+  const auto refused = [&](ArrayOrder order, std::initializer_list<std::string_view> parts) {
+    in.order = order;
+    return test::refuses(ErrorId::bad_call, parts, [&] { model.infer(exec, in, out); });
+  };
+  EXPECT_TRUE(refused(ArrayOrder::c, {"x is [100, 8]", "6 inputs", "they are the last dimension"}));
+  EXPECT_TRUE(refused(ArrayOrder::fortran, {"x is (8, 100)", "they are the first dimension",
+                                            "the last with columns_first = .true."}));
+  EXPECT_TRUE(refused(ArrayOrder::columns_first,
+                      {"x is (100, 8)", "they are the last dimension", "the first without columns_first"}));
+  in.extents = {10, 5, 6};
+  in.rank = 3;
+  in.strides = {30, 6, 1};
+  EXPECT_TRUE(refused(ArrayOrder::fortran, {"x has (5, 10) samples and y [100]", "after those of a sample"}));
+  in.strides = {30, -6, 1};
+  EXPECT_TRUE(refused(ArrayOrder::c, {"dimension 1 (counted from 0)", "-6"}));
+  in.extents = {10, 7, 6};
+  EXPECT_TRUE(refused(ArrayOrder::fortran, {"dimension 2 (counted from 1)", "-6"}));
+}
+
 TEST_F(PublicModel, SlicesOfOneArrayMayInterleave) {
   StoredModel stored(ranks, file, test::vector_options(DType::fp32), true);
   Model model(file);

@@ -219,6 +219,42 @@ TEST(OnnxNetwork, LayersOfEqualModesShareTheirMatrices) {
   EXPECT_GT(bytes, 0);
 }
 
+/// Of each axis, from 0 on, in shares of its extent: 1 would be the first point once more.
+TEST(OnnxNetwork, CoordinatesBeginAt0AndEndBefore1) {
+  ModelOptions model = fourier_operator();  // of 8 x 9 points
+  model.padding = {0};
+  const OnnxGraph graph = graph_of(model);
+  const auto positions =
+      std::find_if(graph.constants.begin(), graph.constants.end(),
+                   [](const OnnxTensor& each) { return each.name.ends_with("positions"); });
+  ASSERT_NE(positions, graph.constants.end());
+  ASSERT_THAT(positions->dims, ElementsAre(1, 2, 8, 9));
+  const std::vector<float> values = floats_of(*positions);
+  for (std::size_t row = 0; row < 8; ++row) {
+    for (std::size_t column = 0; column < 9; ++column) {
+      EXPECT_EQ(values[row * 9 + column], static_cast<float>(row) / 8);
+      EXPECT_EQ(values[72 + row * 9 + column], static_cast<float>(column) / 9);
+    }
+  }
+}
+
+/// Which numbers of usual size would not show.
+TEST(OnnxNetwork, NormsHaveTheirEpsilon) {
+  const auto producer = [](const OnnxGraph& graph, const std::string& value) {
+    return *std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                         [&](const OnnxNode& node) { return node.output == value; });
+  };
+  const OnnxGraph rms = graph_of(mlp(NormType::rmsnorm));
+  const auto root = std::find_if(rms.nodes.begin(), rms.nodes.end(),
+                                 [](const OnnxNode& node) { return node.op == "Sqrt"; });
+  ASSERT_NE(root, rms.nodes.end());
+  const OnnxNode sum = producer(rms, root->inputs.at(0));
+  ASSERT_EQ(sum.op, "Add");
+  const OnnxTensor* const epsilon = find(rms, sum.inputs.at(1));
+  ASSERT_NE(epsilon, nullptr);
+  EXPECT_THAT(floats_of(*epsilon), ElementsAre(Norm{}.epsilon));
+}
+
 TEST(OnnxNetwork, ScalingIsInTheGraphInFloat) {
   StoredNetwork network = network_of(mlp(), DType::fp16);
   network.normalizer.inputs = {{1e6 + 0.01, 0, -2}, {0.5, 1, 4}};

@@ -166,9 +166,22 @@ TEST(AtomicPublish, AFileLargerThanTheProcessMayWriteIsRefusedBeforeASignalEndsI
 }
 
 TEST(AtomicPublish, AMissingTemporaryIsNamed) {
+  const TemporaryFolder folder;
+  PendingFile pending(folder / "state");
+  std::filesystem::remove(pending.temporary());
   EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_write,
-                            {"/nowhere/state.tmp: ", "No such file or directory"},
-                            [] { publish("/nowhere/state"); }));
+                            {folder / "state.tmp: ", "No such file or directory"},
+                            [&] { pending.publish(); }));
+}
+
+TEST(AtomicPublish, ALinkUnderTheNameIsReplacedAndItsTargetKept) {
+  const TemporaryFolder folder;
+  write_file(folder / "another", "kept");
+  std::filesystem::create_symlink(folder / "another", folder / "state");
+  publish_text(folder / "state", "new");
+  EXPECT_EQ(read_file(folder / "state"), "new");
+  EXPECT_FALSE(std::filesystem::is_symlink(folder / "state"));
+  EXPECT_EQ(read_file(folder / "another"), "kept");
 }
 
 }  // namespace mylos::atomic_publish_test

@@ -238,6 +238,21 @@ TEST(RelativeH1, HandMadeValues) {
   EXPECT_TRUE(std::isnan(OneField({std::nanf(""), 0, 0}, {1, 1, 1}).gradient[0]));
 }
 
+TEST(RelativeL2, OfTargetsThatAreZeroIsTheNormOfTheError) {
+  // Two channels at two points: the targets of the first are 0, of the second 3 and 4.
+  const test::Matrix predictions(DType::fp32, 1, 4, {3, 3, 4, 5}), targets(DType::fp32, 1, 4, {0, 3, 0, 4}),
+      zeros(DType::fp32, 1, 4, {0, 0, 0, 0}), d(DType::fp32, 1, 4);
+  const test::DeviceValue<float> scale(1.0f), row_loss;
+  const auto loss_of = [&](const test::Matrix& t, bool per_channel) {
+    relative_l2_of_field({}, {2, 2}, per_channel,
+                         {predictions, t.floats(), d, scale.data(), 1, row_loss.data()});
+    return row_loss.get();
+  };
+  EXPECT_FLOAT_EQ(loss_of(targets, true), (5 + 1.0f / 5) / 2);
+  EXPECT_EQ(d.values(), (std::vector<float>{0.5f * 3 / 5, 0, 0.5f * 4 / 5, 0.5f / 5}));
+  EXPECT_FLOAT_EQ(loss_of(zeros, false), std::sqrt(59.0f));
+}
+
 class WeightedMean : public testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(All, WeightedMean, testing::ValuesIn(test::all_types));
 

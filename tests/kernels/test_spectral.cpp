@@ -30,6 +30,11 @@ const SpectralShape shapes[] = {shape_of({1, 1, 1}, {1, 1, 1}),      shape_of({1
                                 shape_of({4, 3, 6}, {4, 3, 6}),      shape_of({5, 4, 7}, {2, 3, 5}, 3, 1),
                                 shape_of({6, 1, 5}, {3, 1, 2})};
 
+TEST(Spectral, AnFftOfRealPointsTakesHalfThatOfComplexOnes) {
+  EXPECT_EQ(fft_flops({.extent = {1, 1, 8}, .channels = 1}, 3), 3 * 2.5 * 8 * 3);  // 5/2 n log2 n
+  EXPECT_EQ(fft_flops({.extent = {1, 4, 16}, .channels = 1}, 1), 2.5 * 64 * 6);
+}
+
 /// A matrix that has been rounded to the type.
 test::Matrix rounded_matrix(DType type, const std::vector<float>& values) {
   return {type, 1, static_cast<std::int64_t>(values.size()), values};

@@ -85,6 +85,37 @@ TEST(RolloutGradients, InSixteenBitsStayWithinTheirRoundings) {
   }
 }
 
+TEST(RolloutGradients, OfAPreviousInputAreTheSumOfItsReaders) {
+  constexpr std::int64_t rows = 2;
+  const FeedbackMap map = test::rollout_map(2, true);
+  const RolloutOptions options = test::rollout_options({.steps = 2, .is_difference = true});
+  PrecisionOptions precision;
+  precision.compute = DType::fp32;
+  const FeedbackStore store(options, make_chain(test::rollout_model({}), precision, seed, false), rows);
+  const std::int64_t columns = test::rollout_points * test::inputs_of_point;
+  Arena arena("gradients", static_cast<std::size_t>(2 * rows * columns) * sizeof(float));
+  const Tensor next = arena.tensor(0, DType::fp32, rows, columns);
+  const Tensor previous = arena.tensor(next.size() * sizeof(float), DType::fp32, rows, columns);
+  const std::vector<float> d_next = test::drawn_values(next.size(), 3);
+  const std::vector<float> present = test::drawn_values(next.size(), 4);
+  for (const bool adds : {false, true}) {
+    test::set_values(next, d_next);
+    test::set_values(previous, present);
+    add_previous_gradient({}, shape_of(map), store.tables(), next, previous, adds);
+    Execution().fence();
+    const std::vector<float> found = test::values_of(previous);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      // The newest level becomes the older one, and the states of the next one are added to it.
+      const std::int64_t channel = static_cast<std::int64_t>(i) % test::inputs_of_point;
+      const bool is_newest = channel >= test::level && channel < 2 * test::level;
+      float expected = adds ? present[i] : 0;
+      if (is_newest) expected += d_next[i - test::level];
+      if (is_newest && channel < test::level + test::states) expected += d_next[i];
+      EXPECT_EQ(found[i], expected) << i;
+    }
+  }
+}
+
 TEST(RolloutChains, HaveTheSameBitsWhateverIsRecomputed) {
   for (const DType compute : {DType::fp32, DType::bf16}) {
     const RolloutCase of{.convolves = true, .steps = 4, .is_difference = true, .compute = compute};

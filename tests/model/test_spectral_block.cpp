@@ -9,6 +9,7 @@
 #include "kernels/reference_spectral.hpp"
 #include "model/guarded_block.hpp"
 #include "model/reference_mlp.hpp"
+#include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/chain/chain.hpp"
 #include "mylos/model/layers/output_loss.hpp"
@@ -53,6 +54,17 @@ void expect_near(const Tensor& tensor, const Numbers& expected, double u, const 
   const double bound = (16 * u + 1e-5) * (1 + largest_of(expected));
   for (std::size_t i = 0; i < found.size(); ++i)
     EXPECT_NEAR(found[i], expected[i], bound) << what << " " << i;
+}
+
+TEST(SpectralBlock, ThatKeepsItsInputTransformsItAgain) {
+  const SpectralShape shape{.input = {.extent = {1, 4, 6}, .channels = 2}, .outputs = 2, .modes = {1, 4, 6}};
+  const auto engines = make_engines({});
+  const BlockCost cost = SpectralBlock(options_of(DType::fp32, shape)).cost(*engines, rows);
+  const double mixing = cost.backward_flops - cost.forward_flops;  // as many channels in as out
+  ASSERT_EQ(cost.variants.size(), 2u);
+  EXPECT_EQ(cost.variants[0].recompute_flops, 0);
+  EXPECT_EQ(cost.variants[1].recompute_flops, (cost.forward_flops - mixing) / 2);
+  EXPECT_GT(cost.variants[1].recompute_flops, 0);
 }
 
 TEST(SpectralBlock, AgreesWithCentralDifferencesInDouble) {

@@ -145,6 +145,17 @@ TEST(ReductionMemory, ASlotIsAsLargeAsTheLargestOfItsBuckets) {
   EXPECT_EQ(summed_from_16_bits(memory), std::vector<std::size_t>(buckets_in_flight, 0));
 }
 
+TEST(ReductionMemory, ASlotHoldsWhatIsGatheredWhereLessTravels) {
+  ParameterLayout layout;
+  layout.slots.emplace_back().spec.type = DType::bf16;
+  GradientBucket& bucket = layout.buckets.emplace_back();
+  bucket.count = 64;
+  bucket.type = DType::fp32;
+  const ReductionMemory memory = reduction_memory(layout, ReduceType::compute, 2);
+  EXPECT_EQ(memory.wire_types, std::vector{DType::bf16});
+  EXPECT_EQ(exchanged(memory), std::vector{64 * sizeof(float)});
+}
+
 TEST(ReductionMemory, OnlyBucketsThatTravelIn16BitsAreSummedFromThem) {
   ParameterLayout layout;
   for (std::size_t i = 0; i < 2 * buckets_in_flight; ++i) {

@@ -89,6 +89,12 @@ TEST_F(Step, ClippingScalesTheNormDownAndNeverUp) {
   EXPECT_FLOAT_EQ(decide_only(good(1e12)).control.gradient_factor, 1.0f / 1024);
 }
 
+TEST_F(Step, ASkippedStepHasNoNorm) {
+  // Which part of the gradients is finite depends on how the ranks divide them.
+  EXPECT_EQ(run(overflow(1)).record.gradient_norm, 0);
+  EXPECT_EQ(record(0).gradient_norm, 0);
+}
+
 TEST_F(Step, TheUpdateDividesByTheRowsThatTheRanksPutIn) {
   rule.planned_rows = 1024;  // divisor of the reduction; the actual number of rows is 256
   const StepState now = decide_only(good(0.01));

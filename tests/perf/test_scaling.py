@@ -123,6 +123,7 @@ def check_messages(scaling):
                    "no-such-launcher -n {ranks}")
     scaling.refuse("has no place for {ranks}", *run, "--launcher", "env A=1")
     scaling.refuse("is none of its places", *run, "--launcher", "env {rank}")
+    scaling.refuse("--folder nowhere: is no folder that can be written", *run, "--launcher", TEMPLATE, "--folder", "nowhere")
     scaling.refuse("there is no program 'no-such-mylos'", "run", "deck.toml", "--mylos", "no-such-mylos")
     said = scaling.refuse("'model.hiden'", *run, "model.hiden=[8]", "--launcher", TEMPLATE, "--ranks", 1, "--patience", 0)
     assert "[unknown-key]" in said, said

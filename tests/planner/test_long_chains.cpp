@@ -67,6 +67,21 @@ TEST(LongChains, OfBlocksThatAllDifferTimesAreExact) {
   }
 }
 
+TEST(StageGroups, CarryASkipPastThoseThatBeginWithin) {
+  ChainCost cost;
+  constexpr std::size_t from = 2;  // the boundary, of bytes of its own
+  for (std::size_t block = 0; block < 12; ++block)
+    cost.blocks.push_back(
+        {.output_bytes = (block + 1 == from ? 5 : 1) * unit, .variants = {{"all", unit, 0, 0}}});
+  cost.blocks[10].skip = from;
+  const std::vector<Stage> groups = StageGroups(stages_of(cost), 3).stages();
+  ASSERT_EQ(groups.size(), 4u);  // of blocks 0, 4 and 8 on, and the loss
+  EXPECT_EQ(groups[1].input_beside(0), 6 * unit);
+  EXPECT_EQ(groups[2].input_beside(0), 6 * unit);
+  EXPECT_EQ(groups[2].input_beside(1), unit) << "the second group's first boundary holds the skip too";
+  EXPECT_EQ(groups[3].input_beside(0), unit);
+}
+
 TEST(LongChains, TimesOf300BlocksAreExact) {
   std::mt19937_64 generator(33);
   const ChainCost pattern = test::random_chain(generator, {.blocks = 3, .max_units = 2, .skips = 0.5});

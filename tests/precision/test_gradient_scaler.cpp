@@ -51,6 +51,42 @@ TEST(GradientScaler, DividesEveryTypeByItsScale) {
   EXPECT_EQ(scaler.overflow_rank(), -1);
 }
 
+TEST(GradientScaler, DividesDoublesInDouble) {
+  GradientScaler scaler(ScalerOptions{.initial_scale = 3});
+  const double tiny = 1e-300;
+  const auto doubles = test::on_device(std::vector<double>{1, -7, tiny});
+  const Numbers<float> floats("quotients", 3);
+  scaler.unscale_and_check(doubles, floats);
+  EXPECT_EQ(test::on_host(floats), (std::vector<float>{1.0f / 3, static_cast<float>(-7.0 / 3), 0}));
+  scaler.unscale_and_check(doubles);
+  EXPECT_EQ(test::on_host(doubles), (std::vector<double>{1.0 / 3, -7.0 / 3, tiny / 3}));
+  EXPECT_FALSE(scaler.has_overflow());
+  scaler.unscale_and_check(test::on_device(std::vector<double>{std::numeric_limits<double>::infinity()}));
+  EXPECT_TRUE(scaler.has_overflow());
+}
+
+TEST(GradientScaler, SaysWhatAStepDidToTheScale) {
+  GradientScaler scaler(ScalerOptions{.initial_scale = 1024, .growth_interval = 2, .hysteresis = 2});
+  const auto expect = [](const ScaleUpdate& found, bool is_finite, ScaleEvent event, float before,
+                         float after) {
+    EXPECT_EQ(found.is_finite, is_finite);
+    EXPECT_EQ(static_cast<bool>(found), is_finite);
+    EXPECT_EQ(found.event, event);
+    EXPECT_EQ(found.old_scale, before);
+    EXPECT_EQ(found.new_scale, after);
+  };
+  const auto overflow = [&] {
+    EXPECT_FALSE(scaler.has_overflow());
+    scaler.note_overflow();
+    EXPECT_TRUE(scaler.has_overflow());
+    return scaler.update();
+  };
+  expect(overflow(), false, ScaleEvent::tolerated, 1024, 1024);
+  expect(overflow(), false, ScaleEvent::decreased, 1024, 512);
+  expect(scaler.update(), true, ScaleEvent::unchanged, 512, 512);
+  expect(scaler.update(), true, ScaleEvent::increased, 512, 1024);
+}
+
 TEST(GradientScaler, OneRanksOverflowLowersTheScaleOfAll) {
   const int last = ranks_in_world() - 1;
   for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
@@ -92,6 +128,18 @@ TEST(GradientScaler, AStateContinuesInAnotherScaler) {
   ScalerState impossible;
   impossible.scale = -1;
   EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"set_state"}, [&] { second.set_state(impossible); }));
+}
+
+TEST(GradientScaler, AStateReplacesWhatWasNotedAndTheScaleThatGradientsAreDividedBy) {
+  GradientScaler scaler(ScalerOptions{.initial_scale = 1024});
+  const ScalerState other = GradientScaler(ScalerOptions{.initial_scale = 8}).state();
+  scaler.note_overflow();
+  scaler.set_state(other);
+  const auto values = numbers<float>({8, -24});
+  scaler.unscale_and_check(values);
+  EXPECT_EQ(test::on_host(values), (std::vector<float>{1, -3}));
+  EXPECT_TRUE(scaler.update()) << "the overflow was of the step before the state";
+  EXPECT_EQ(scaler.scale(), 8);
 }
 
 TEST(GradientScaler, TheBytesOfAStateContinueInAnotherScaler) {

@@ -25,6 +25,8 @@ TEST(EvaluationValues, AreThoseOfTheMetricsPartAndColumn) {
   EXPECT_TRUE(evaluated_values(path, {DataPart::test, Quantity::loss}).empty());
   EXPECT_TRUE(evaluated_values(path, {DataPart::validation, Quantity::r2}).empty());
   EXPECT_TRUE(evaluated_values(path + ".none", loss).empty());
+  // A regular file that cannot be read: there is no memory at 0.
+  EXPECT_THROW(static_cast<void>(evaluated_values("/proc/self/mem", loss)), Error);
   EXPECT_FALSE(best_of({}, loss));
   std::filesystem::remove(path);
 }

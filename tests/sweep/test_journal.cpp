@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -69,6 +70,23 @@ TEST_F(JournalTest, ContinuesAfterAKill) {
   EXPECT_TRUE(progress[1].is_interrupted && !progress[1].is_over) << "its cause may be gone";
   EXPECT_TRUE(progress[2].is_over) << "it would diverge again";
   EXPECT_TRUE(next.claim(0, 1));
+}
+
+TEST_F(JournalTest, TriesAgainWhatFailedOrDidNotFit) {
+  Journal earlier = opened();
+  earlier.begin();
+  const std::array results{MemberState::failed, MemberState::does_not_fit, MemberState::done};
+  for (std::size_t member = 0; member < results.size(); ++member) {
+    ASSERT_TRUE(earlier.claim(member, 0));
+    earlier.finish(member, 0, {.state = results[member], .cause = "a cause"});
+  }
+  Journal next = opened();
+  next.begin();
+  next.refresh();
+  const std::vector<MemberProgress> progress = next.progress();
+  EXPECT_FALSE(progress[0].is_over);
+  EXPECT_FALSE(progress[1].is_over) << "the memory may be larger, or the deck's budget";
+  EXPECT_TRUE(progress[2].is_over);
 }
 
 TEST_F(JournalTest, GivesAJobUp) {

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "data/builders.hpp"
+#include "support/refusal.hpp"
+
 namespace mylos::sweep_memory_test {
 
 TEST(SweepMemory, DividesTheNodeByTheGroupsThatFit) {
@@ -11,6 +16,61 @@ TEST(SweepMemory, DividesTheNodeByTheGroupsThatFit) {
   EXPECT_EQ(groups_that_fit(4, 100, needs(26)), 3);
   EXPECT_EQ(groups_that_fit(4, 100, needs(100)), 1);
   EXPECT_EQ(groups_that_fit(4, 100, needs(101)), 0);
+}
+
+constexpr const char* deck = R"(
+[run]
+steps = 10
+[data]
+train = "{}"
+batch = 16
+[model]
+type = "mlp"
+hidden = [8]
+loss = "mse"
+[memory]
+budget = "{}"
+)";
+
+class MembersOfANode : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_);
+    testing_support::write_table(table_, 64, 3, 2);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] Sweep sweep(const char* budget) const {
+    return Sweep({.deck_text = fmt::format(fmt::runtime(deck), table_, budget),
+                  .deck_file = "deck.toml",
+                  .words = {"model.dropout=0,0.1"},
+                  .folder = folder_ + "/sweep"});
+  }
+  /// Two ranks on a node, with these bytes each.
+  static void require_fit(const Sweep& sweep, std::size_t bytes) {
+    require_members_fit(sweep, {.ranks_on_node = 2, .budget_bytes = bytes});
+  }
+
+  std::string folder_ = ::testing::TempDir() + "/members-of-a-node";
+  std::string table_ = folder_ + "/table.h5";
+};
+
+/// Of powers of two there is one with which a single member fits the node, and two do not.
+TEST_F(MembersOfANode, AreRefusedWhereFewerFitAndNotWhereTheirOwnBudgetIsTooSmallAlone) {
+  const Sweep with_room = sweep("64 GiB");
+  const Sweep without = sweep("64 KiB");
+  int refused = 0;
+  for (std::size_t bytes = std::size_t{1} << 16; bytes <= std::size_t{1} << 36; bytes *= 2) {
+    try {
+      require_fit(with_room, bytes);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.id(), ErrorId::does_not_fit) << error.what();
+      EXPECT_NE(error.message().find("1 fits at once"), std::string_view::npos) << error.what();
+      EXPECT_NO_THROW(require_fit(without, bytes)) << "its own start says so";
+      ++refused;
+    }
+  }
+  EXPECT_EQ(refused, 1);
 }
 
 }  // namespace mylos::sweep_memory_test

@@ -37,8 +37,7 @@ struct RunOnFile {
     const TrainingReader reading{.type = network.chain.input_type(),
                                  .micro_batch = options.data.micro_batch,
                                  .rank = rank,
-                                 .ranks = ranks,
-                                 .ranks_on_node = ranks};
+                                 .ranks = ranks};
     trainer = std::make_unique<Trainer>(network, *engines, *communicator, options.run.steps);
     batches = std::make_unique<StagedBatches>(data->training_batches({}, reading), trainer->model().chain(),
                                               network.step.micro_batch);

@@ -225,6 +225,21 @@ TEST(Adaptation, TakesBackWhatSmallerGradientsNeedNoMore) {
   EXPECT_EQ(run.changes.back().decision.cause, adaptation_cause::rare);
 }
 
+TEST(Adaptation, TakesBackTheFactorNoFurtherThanTheDeck) {
+  Options options = options_of(DType::fp16);
+  ScalerOptions deck = options.precision.scaler;
+  deck.growth_interval = 10;
+  deck.growth_factor = 1.2;
+  options.precision.scaler.growth_interval = 80;  // slowed twice beyond what one step takes back
+  options.precision.scaler.growth_factor = 1.125;
+  ScalerState calm;
+  calm.since_backoff = 100'000;
+  const auto change = adapt_growth({.steps = 400, .overflows = 1}, calm, options, deck, {}, 500);
+  ASSERT_TRUE(change);
+  EXPECT_EQ(change->growth_interval, 40);
+  EXPECT_EQ(change->growth_factor, 1.2) << "not 1.25";
+}
+
 TEST(Adaptation, AnOverflowThatWasToleratedIsNoCalm) {
   Options options = options_of(DType::fp16);
   ScalerOptions deck = options.precision.scaler;

@@ -166,13 +166,27 @@ TEST(HealthWatch, TellsThatManyStepsAreSkippedButNotOfAScaleThatStartsTooHigh) {
   EXPECT_TRUE(run.all.empty());
   run.see_sound(151, 240);
   skipped.updates = 90;
-  for (int i = 0; i < 5; ++i) run.see(skipped);
-  run.see_sound(245, 250);
+  for (int i = 0; i < 10; ++i) run.see(skipped);
+  run.see_sound(250, 255);
   EXPECT_TRUE(run.all.empty()) << run.all[0].text;
   run.see(skipped);
   ASSERT_FALSE(run.all.empty());
   EXPECT_EQ(run.all[0].cause, health_cause::skipped);
   EXPECT_NE(run.all[0].text.find("growth_interval = 4000"), std::string::npos) << run.all[0].text;
+}
+
+/// More than 5 % of 200 steps, long before there are so many.
+TEST(HealthWatch, TellsAtOnceThatManyStepsAreSkipped) {
+  Watched run;
+  run.see_sound(1, 3);
+  StepRecord skipped = step_of(4);
+  skipped.overflow = 1;
+  skipped.updates = 2;
+  for (int i = 0; i < 10; ++i) run.see(skipped);
+  EXPECT_TRUE(run.all.empty()) << run.all[0].text;
+  run.see(skipped);
+  ASSERT_FALSE(run.all.empty());
+  EXPECT_NE(run.all[0].text.find("11 of the last 1"), std::string::npos) << run.all[0].text;
 }
 
 TEST(HealthWatch, TellsAScaleAtItsFloorWithTheParameterAndOneAtItsCap) {

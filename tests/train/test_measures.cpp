@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "io/support.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/train/evaluation/result_files.hpp"
+#include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::measures_test {
@@ -172,6 +175,49 @@ TEST(Measures, WhereNoTargetVariesR2IsUndefined) {
   EXPECT_TRUE(std::isnan(measures.mean_r2()));
   EXPECT_FALSE(std::signbit(measures.mean_r2())) << "evaluations.csv would have -nan";
   EXPECT_EQ(describe_r2(measures), "R2 undefined (no target varies)");
+}
+
+TEST(Measures, OfAConfusionMatrixAreWrittenInFewBytesOfMemory) {
+  constexpr std::int64_t classes = 700;
+  const TemporaryFolder folder;
+  ClassMeasures measures(classes);
+  std::vector<float> logits(classes);
+  logits[2] = 1;
+  const std::vector<std::int32_t> label{698};
+  measures.add(logits, label);
+  const ClassMeasures none(classes);
+  const std::pair<DataPart, const ClassMeasures*> parts[] = {{DataPart::validation, &measures},
+                                                             {DataPart::test, &none}};
+  const long before = peak_bytes_from_now();
+  write_confusion_file(folder / "confusion.json", 12, {"a \"b\""}, parts);
+  EXPECT_LT(peak_bytes() - before, 1 << 20) << "a matrix has 4 MB";
+
+  const auto document = nlohmann::json::parse(read_file(folder / "confusion.json"));
+  EXPECT_EQ(document["step"], 12);
+  EXPECT_EQ(document["classes"][0], "a \"b\"");
+  EXPECT_EQ(document["classes"][699], "699");
+  const auto& found = document["parts"]["validation"];
+  ASSERT_EQ(found.size(), 700u);
+  EXPECT_EQ(found[698][2], 1);
+  EXPECT_EQ(found[2][698], 0);
+  EXPECT_EQ(document["parts"]["test"][699].size(), 700u);
+}
+
+TEST(Measures, StateTheirBytes) {
+  const std::vector crps{Measure::crps};
+  EXPECT_EQ(Measures::memory_bytes(crps, 10, 6), 2 * 6 * 10 * sizeof(float) + 2 * 10 * sizeof(double))
+      << "outputs and deviations of the samples, and the scaling";
+}
+
+TEST(Measures, OfManyTargetsHaveAMeanWithoutAListOfThem) {
+  constexpr std::size_t targets = 100'000;
+  TargetMeasures measures(targets);
+  std::vector<float> values(2 * targets, 1.0f);
+  for (std::size_t i = 0; i < targets; ++i) values[i] = static_cast<float>(i % 3);
+  measures.add(values, values);
+  const long before = peak_bytes_from_now();
+  EXPECT_EQ(measures.mean_r2(), 1);
+  EXPECT_EQ(peak_bytes() - before, 0);
 }
 
 }  // namespace mylos::measures_test

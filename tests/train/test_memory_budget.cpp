@@ -67,6 +67,9 @@ TEST(Refusal, NamesABudgetAndAMicroBatchThatDo) {
   const std::int64_t budget = number_after(message, "would do is memory.budget = \"");
   ASSERT_GT(budget, 0) << message;
   EXPECT_EQ(refusal(world, static_cast<std::size_t>(budget) << 20), "");
+  const std::size_t least = fixed + smallest_plan(state_memory(world.problem(plenty)).cost).placement.bytes;
+  EXPECT_EQ(refusal(world, least), "");
+  EXPECT_NE(refusal(world, least - 1), "");
   EXPECT_NE(refusal(world, static_cast<std::size_t>(budget - 1) << 20), "");
 
   const std::int64_t micro_batch = number_after(message, "data.micro_batch = ");

@@ -269,8 +269,7 @@ TEST(EntriesOfData, AreWhatReadersTakeAndWhatCheckpointsAreWrittenBy) {
   const TrainingReader reader{.type = chain.input_type(),
                               .micro_batch = options.data.micro_batch,
                               .rank = world.communicator->rank(),
-                              .ranks = world.communicator->size(),
-                              .ranks_on_node = world.communicator->size()};
+                              .ranks = world.communicator->size()};
   TrainingReader of_largest_share = reader;  // as the statement
   of_largest_share.rank = 0;
   EXPECT_EQ(stated(statement, "training data"),

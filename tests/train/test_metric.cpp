@@ -66,6 +66,18 @@ TEST_F(WatchedMetric, OfARolloutHasItsNumberOfSteps) {
                             [&] { static_cast<void>(watched()); }));
 }
 
+TEST(Metric, OfWhatIsGainedTheHigherIsBetterAndOfErrorsTheLower) {
+  for (const Quantity gain : {Quantity::accuracy, Quantity::top5, Quantity::r2}) {
+    EXPECT_TRUE(is_better({DataPart::test, gain}, 0.2, 0.1)) << name_of(Metric{DataPart::test, gain});
+    EXPECT_FALSE(is_better({DataPart::test, gain}, 0.1, 0.2)) << name_of(Metric{DataPart::test, gain});
+  }
+  for (const Quantity error :
+       {Quantity::loss, Quantity::rollout, Quantity::relative_l2, Quantity::relative_h1, Quantity::crps}) {
+    EXPECT_TRUE(is_better({DataPart::test, error}, 0.1, 0.2)) << name_of(Metric{DataPart::test, error});
+    EXPECT_FALSE(is_better({DataPart::test, error}, 0.2, 0.1)) << name_of(Metric{DataPart::test, error});
+  }
+}
+
 TEST(RolloutSteps, AreANumberAfterTheName) {
   EXPECT_EQ(rollout_steps_of("rollout1"), 1);
   EXPECT_EQ(rollout_steps_of("rollout100000"), 100'000);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "train/online.hpp"
 
@@ -108,6 +109,53 @@ TEST(OnlineStates, WithoutMastersGoOnFromMastersThatAreRoundedAndSayIt) {
   without.save(file);
   without.load(file);
   EXPECT_EQ(said, "");
+  MPI_Barrier(MPI_COMM_WORLD);
+  std::filesystem::remove(file);
+}
+
+TEST(OnlineCheckpoint, CountsTheSamplesOfAllSteps) {
+  const std::string file = scratch("position.h5");
+  OnlineTrainer online(online_options(), MPI_COMM_WORLD);
+  const auto expect_position = [&](std::int64_t steps) {
+    online.save(file);
+    std::int64_t position = -1;
+    CheckpointState state;
+    state.add_scalar("/data/position", position);
+    RankGroup ranks(MPI_COMM_WORLD, 60);
+    CheckpointReader(ranks, file).read(state);
+    EXPECT_EQ(position, steps * most * size_of(MPI_COMM_WORLD));
+    MPI_Barrier(MPI_COMM_WORLD);
+  };
+  const Samples samples(0, 0, most);
+  for (int i = 0; i < 3; ++i) online.step(samples.inputs, samples.targets);
+  expect_position(3);
+  online.load(file);
+  online.step(samples.inputs, samples.targets);
+  expect_position(4);
+  std::filesystem::remove(file);
+}
+
+TEST(OnlineCheckpoint, WithoutAnAverageBeginsItWithItsWeights) {
+  const std::string file = scratch("no_average.h5");
+  Options options = online_options();
+  OnlineTrainer without(options, MPI_COMM_WORLD);
+  without.save(file);
+  options.optimizer.average = 0.9;
+  OnlineTrainer with(options, MPI_COMM_WORLD);
+  const Samples samples(0, 0, most);
+  for (int i = 0; i < 3; ++i) with.step(samples.inputs, samples.targets);
+  const auto average = [&] {
+    std::vector<float> values;
+    for (std::size_t slot = 0; slot < with.trainer().model().parameters().layout().slots.size(); ++slot) {
+      const std::vector<float> own = test::values_of(with.trainer().optimizer().average(slot).values);
+      values.insert(values.end(), own.begin(), own.end());
+    }
+    return values;
+  };
+  EXPECT_NE(average(), masters_of(with));
+  with.load(file);
+  EXPECT_EQ(masters_of(with), masters_of(without));
+  EXPECT_EQ(average(), masters_of(with));
   MPI_Barrier(MPI_COMM_WORLD);
   std::filesystem::remove(file);
 }

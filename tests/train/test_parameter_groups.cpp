@@ -122,6 +122,24 @@ TEST(Groups, APatternThatMatchesNothingIsToldWithNamesThatAreNear) {
   EXPECT_NO_THROW(require_groups_match(chain, optimizer));
 }
 
+/// Unless a later group lets some of it learn.
+TEST(Groups, SettingsOfWhatIsFrozenAreRefused) {
+  const Options options = small_options(DType::fp32);
+  const Chain chain = make_chain(options.model, options.precision, 1, false);
+  for (const bool is_factor : {true, false}) {
+    const std::string said = is_factor ? "'lr_factor' has no effect" : "'weight_decay' has no effect";
+    ParameterGroup frozen{{"hidden1/*"}, {}, {}, true};
+    (is_factor ? frozen.lr_factor : frozen.weight_decay) = 0.5;
+    OptimizerOptions optimizer;
+    optimizer.groups = {frozen};
+    const auto require = [&] { require_groups_match(chain, optimizer); };
+    EXPECT_TRUE(test::refuses(ErrorId::key_without_effect, {said, "frozen"}, require));
+    optimizer.groups.push_back({{"hidden1/bias"}, {}, {}, false});
+    EXPECT_NO_THROW(require());
+  }
+}
+}
+
 TEST(Groups, AModelOfWhichEverythingIsFrozenIsRefused) {
   const Options options = small_options(DType::fp32);
   const Chain chain = make_chain(options.model, options.precision, 1, false);

@@ -104,4 +104,27 @@ TEST_F(TinyRun, AStartThatGoesBackCountsEveryStepThatItMakes) {
   EXPECT_EQ(said["speed"]["peak_flops_per_rank"], 1e12) << "the deck's, on any number of ranks";
 }
 
+TEST_F(TinyRun, StopsAndRestartsAreKeptBesideTheEventsOfTheTraining) {
+  const auto starts = [this] {
+    std::vector<std::string> found;
+    std::ifstream stream(file("run/starts.jsonl"));
+    for (std::string line; std::getline(stream, line);) {
+      const json event = json::parse(line);
+      found.push_back(event["kind"].get<std::string>() + " " + std::to_string(event["step"].get<int>()) +
+                      ": " + event["cause"].get<std::string>());
+    }
+    return found;
+  };
+  EXPECT_EQ(start({}, 6), ExitCode::requeue);
+  EXPECT_EQ(start({}, 5, "latest"), ExitCode::requeue);
+  EXPECT_EQ(start({}, 0, "latest"), ExitCode::done);
+  EXPECT_EQ(start({}, 0, "latest"), ExitCode::done) << "nothing is left to do";
+  ranks.barrier();
+  EXPECT_EQ(starts(),
+            (std::vector<std::string>{"stop 6: the steps of this start", "restart 6: step-0000000006.h5",
+                                      "stop 11: the steps of this start", "restart 11: step-0000000011.h5"}));
+  EXPECT_FALSE(checkpoint(20).exists("/history/events"))
+      << "a run that was never stopped has the same checkpoint";
+}
+
 }  // namespace mylos::run_test

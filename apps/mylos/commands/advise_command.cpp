@@ -10,6 +10,7 @@
 #include "launch/runtime.hpp"
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
+#include "launch/start.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/agreed_data.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -108,9 +109,8 @@ std::vector<std::int64_t> max_micro_batches(const Subject& subject,
 void write_deck(const std::string& file, const AdviseArguments& arguments, const Options& options,
                 const std::string& verdict) {
   require_new(file);
-  publish_text(file,
-               fmt::format("# Made of {} by `mylos advise`: {}.\n# Its run has a folder of its own.\n{}",
-                           arguments.deck, verdict, resolve(options)));
+  publish_text(file, fmt::format("# Made of {} by `mylos advise`: {}.\n# Its run has a separate folder.\n{}",
+                                 arguments.deck, verdict, resolve(options)));
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ ExitCode advise_command(const AdviseArguments& arguments) {
   Output output;
   const std::string file = output_file(arguments);
   {
-    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+    RankGroup& ranks = ranks_of_start();
     deck = read_shared_deck(ranks, arguments.deck, arguments.overrides);
     run_on_all(ranks, [&] {
       if (ranks.rank() != 0) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "mylos/base/error.hpp"
@@ -24,13 +25,13 @@ class ArrayPredictions final : public PredictionFile {
  public:
   ArrayPredictions(const std::string& path, const ArrayStore& store, const ArrayOptions& options,
                    const std::string& checkpoint, const PredictionParts& parts)
-      : store_(store),
-        parts_(parts),
-        adds_newest_(options.targets_are == TargetsAre::difference),
-        points_(options.points_are_samples ? points_of(store, options) : 1) {
+      : parts_(parts), points_(options.points_are_samples ? points_of(store, options) : 1) {
     const std::int64_t trajectories = trajectories_of(store);
     windows_ = store.samples() / (trajectories * points_);
-    if (adds_newest_) layout_ = level_layout(options, store);
+    newest_of_first_ = options.history - 1;
+    every_ = options.every;
+    if (options.targets_are == TargetsAre::difference)
+      levels_.emplace(store.files(), options, options.targets, std::vector<std::string>{});
     FieldFileShape shape{.arrays = options.targets,
                          .members = {},
                          .is_one_start = true,
@@ -43,21 +44,14 @@ class ArrayPredictions final : public PredictionFile {
       shape.parts.push_back({array_suffix(array), is_bound ? parts_.coverage : std::nullopt});
     }
     for (std::int64_t i = 0; i < trajectories; ++i) shape.members.push_back(i);
-    for (std::int64_t i = 0; i < windows_; ++i)
-      shape.levels.push_back(options.history - 1 + options.ahead + i * options.every);
+    for (std::int64_t i = 0; i < windows_; ++i) shape.levels.push_back(newest_of(i) + options.ahead);
     file_ = std::make_unique<FieldFile>(path, store, shape);
   }
 
   void write(const PredictionArray& array, const Share& samples, std::span<const float> values) override {
-    const std::size_t part = parts_.index_of(array);
-    const bool is_deviation = array.part == PredictionPart::standard_deviation;
     const std::size_t width = values.size() / static_cast<std::size_t>(samples.count);
-    for (std::int64_t i = 0; i < samples.count; ++i) {
-      std::vector<float> sample(values.begin() + i * static_cast<std::ptrdiff_t>(width),
-                                values.begin() + (i + 1) * static_cast<std::ptrdiff_t>(width));
-      if (adds_newest_ && !is_deviation) add_newest(samples.first + i, sample);
-      put(part, samples.first + i, sample);
-    }
+    for (std::int64_t i = 0; i < samples.count; ++i)
+      put(array, samples.first + i, values.subspan(static_cast<std::size_t>(i) * width, width));
   }
   void close() override { file_->close(); }
   void publish() override { file_->publish(); }
@@ -77,39 +71,40 @@ class ArrayPredictions final : public PredictionFile {
     return points;
   }
 
-  void add_newest(std::int64_t sample, std::vector<float>& values) {
-    inputs_.resize(static_cast<std::size_t>(store_.features()));
-    store_.read_inputs(sample, 1, inputs_.data());
-    const std::size_t state = layout_.state.size();
-    const std::size_t newest = static_cast<std::size_t>((layout_.history - 1) * layout_.channels);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::size_t point = i / state * static_cast<std::size_t>(layout_.inputs());
-      values[i] += inputs_[point + newest + static_cast<std::size_t>(layout_.state[i % state])];
-    }
+  /// Returns the newest level of a window's inputs.
+  [[nodiscard]] std::int64_t newest_of(std::int64_t window) const {
+    return newest_of_first_ + window * every_;
   }
 
-  void put(std::size_t part, std::int64_t sample, const std::vector<float>& values) {
+  void put(const PredictionArray& array, std::int64_t sample, std::span<const float> values) {
     const std::int64_t window = sample / points_;
-    if (points_ == 1) {
-      file_->write(window / windows_, window % windows_, values, part);
-      return;
-    }
-    Incomplete& field = incomplete_[{part, window}];
+    Incomplete& field = incomplete_[{parts_.index_of(array), window}];
     field.values.resize(static_cast<std::size_t>(points_) * values.size());
     std::copy(values.begin(), values.end(),
               field.values.begin() + sample % points_ * static_cast<std::ptrdiff_t>(values.size()));
     if (++field.points < points_) return;
-    file_->write(window / windows_, window % windows_, field.values, part);
-    incomplete_.erase({part, window});
+    write_field(array, window, field.values);
+    incomplete_.erase({parts_.index_of(array), window});
   }
 
-  const ArrayStore& store_;
+  void write_field(const PredictionArray& array, std::int64_t window, std::vector<float>& field) {
+    const std::int64_t trajectory = window / windows_;
+    const std::int64_t place = window % windows_;
+    if (levels_ && array.part != PredictionPart::standard_deviation) {
+      newest_.resize(field.size());
+      levels_->read(trajectory, newest_of(place), newest_);
+      for (std::size_t i = 0; i < field.size(); ++i) field[i] += newest_[i];
+    }
+    file_->write(trajectory, place, field, parts_.index_of(array));
+  }
+
   PredictionParts parts_;
-  bool adds_newest_;
-  std::int64_t points_;       // that are samples; 1: samples are fields
-  std::int64_t windows_ = 1;  // of a trajectory
-  LevelLayout layout_;
-  std::vector<float> inputs_;                                              // of a sample
+  std::int64_t points_;                 // that are samples; 1: samples are fields
+  std::int64_t windows_ = 1;            // of a trajectory
+  std::int64_t newest_of_first_ = 0;    // level of the first window
+  std::int64_t every_ = 1;              // levels between windows
+  std::optional<StoredLevels> levels_;  // of the predicted arrays, where the network predicts differences
+  std::vector<float> newest_;           // one of them
   std::map<std::pair<std::size_t, std::int64_t>, Incomplete> incomplete_;  // by part and window
   std::unique_ptr<FieldFile> file_;
 };

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "commands.hpp"
 #include "commands/bench_measurement.hpp"
+#include "commands/replaced_file.hpp"
+#include "launch/blocking_call.hpp"
 #include "launch/placement.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
@@ -106,6 +109,8 @@ void AllreduceBench::measure(SumRival& rival, std::size_t bytes, int repetitions
   if (rival.ours) fill(exec_, message, static_cast<float>(communicator_.rank() + 1));
   SumTimes sum;
   communicator_.barrier(exec_);
+  std::optional<BlockingCall> call;
+  if (!rival.ours) call.emplace("MPI_Allreduce", communicator_.ranks().timeout_s());
   for (int i = 0; i < repetitions; ++i) {
     const SumTimes one =
         rival.ours ? sum_gradients({message.data(), static_cast<std::size_t>(message.size()), message.type()})
@@ -256,6 +261,7 @@ ExitCode bench_allreduce_command(const BenchAllreduceArguments& arguments) {
   require_room(communicator->ranks(),
                static_cast<std::int64_t>(3 * largest + staging_bytes(options, size, slots)),
                fmt::format("messages of {}", format_bytes(static_cast<std::int64_t>(largest))));
+  require_replaceable(arguments.csv, OutputKind::other);
   AllreduceFile file(*communicator, arguments.csv);
   AllreduceBench bench(*communicator, largest);
   std::vector<SumRival> rivals = sum_rivals(arguments.types);

@@ -9,8 +9,10 @@
 
 #include "commands.hpp"
 #include "commands/bench_measurement.hpp"
+#include "commands/replaced_file.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
+#include "launch/start.hpp"
 #include "launch/stop_signals.hpp"
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/timing.hpp"
@@ -176,7 +178,7 @@ std::string operation_line(const Operation& operation, std::int64_t bytes) {
 
 ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments) {
   const StopSignals signals;
-  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  RankGroup& ranks = ranks_of_start();
   const KokkosRuntime kokkos(0);
   const std::vector<std::int64_t> lengths = array_lengths(parse_bytes(arguments.size).value_or(0));
   const std::int64_t held = held_bytes(lengths, ranks, arguments.sharded);
@@ -186,6 +188,7 @@ ExitCode bench_checkpoint_command(const BenchCheckpointArguments& arguments) {
   std::int64_t bytes = 0;
   for (const std::int64_t length : lengths) bytes += length * static_cast<std::int64_t>(sizeof(float));
   const OwnFolder folder(ranks, arguments.folder, bytes);
+  require_replaceable(arguments.csv, OutputKind::other);
   BenchFile file(ranks, arguments.csv,
                  {"benchmark", "mylos", "ranks", "ranks_on_node", "held", "operation", "bytes", "seconds",
                   "smallest_s", "largest_s"});

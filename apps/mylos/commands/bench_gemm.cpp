@@ -9,8 +9,10 @@
 
 #include "commands.hpp"
 #include "commands/bench_measurement.hpp"
+#include "commands/replaced_file.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
+#include "launch/start.hpp"
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/timing.hpp"
 #include "mylos/base/errors/text.hpp"
@@ -165,7 +167,7 @@ std::vector<std::string> rate_cells(const EngineRival& rival, const NamedProduct
 }  // namespace
 
 ExitCode bench_gemm_command(const BenchGemmArguments& arguments) {
-  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  RankGroup& ranks = ranks_of_start();
   if (ranks.size() > 1)
     fail_input(ErrorId::wrong_rank_count,
                "mylos bench gemm runs on one rank; start it without mpirun, or with -n 1");
@@ -180,6 +182,7 @@ ExitCode bench_gemm_command(const BenchGemmArguments& arguments) {
     }
   }
   require_room(ranks, static_cast<std::int64_t>(bytes), "the matrices of the largest product");
+  require_replaceable(arguments.csv, OutputKind::other);
   BenchFile file(ranks, arguments.csv,
                  {"benchmark", "mylos", "threads", "engine", "computed_by", "type", "product", "flops",
                   "seconds", "smallest_s", "largest_s"});

@@ -15,10 +15,12 @@
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
+#include "mylos/config/deck/deck_without_length.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/sample_meaning.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
+#include "mylos/io/system/control_group.hpp"
 #include "tables/precision_report.hpp"
 
 namespace mylos::app {
@@ -28,7 +30,7 @@ constexpr std::size_t longest_name = 300;  // that is printed; files may hold an
 
 /// The number of threads of a command that starts Kokkos; this command does not need Kokkos.
 int threads_of_command() {
-  const CoreShare cores{.cores = static_cast<int>(bound_cores().count()), .ranks = 1};
+  const CoreShare cores{.cores = static_cast<int>(bound_cores().count()), .ranks = 1, .quota = quota_cores()};
   return thread_count(0, std::getenv("OMP_NUM_THREADS"), cores, 1);
 }
 
@@ -51,7 +53,7 @@ struct Scaling {
 
 /// Uses the training data of the deck; `data` must be valid data for a run of the deck.
 Scaling scaling_of(RankGroup& ranks, const std::string& deck_file, Dataset& data) {
-  const Deck deck = read_shared_deck(ranks, deck_file, {});
+  const Deck deck = read_shared_deck(ranks, deck_file, {}, read_deck_without_length);
   if (deck.options.data.arrays.given()) {
     fail_input(ErrorId::data_mismatch,
                "{}{}: learns from arrays as they lie in files ([data.arrays]), and {} is a prepared file; "
@@ -175,7 +177,7 @@ std::string note_on(const FilePrecision& file, const Scaling& scaling) {
 }  // namespace
 
 ExitCode check_precision_command(const CheckPrecisionArguments& arguments) {
-  RankGroup ranks = ranks_of_start();
+  RankGroup& ranks = ranks_of_start();
   if (ranks.size() > 1)
     fail_input(ErrorId::wrong_rank_count, "mylos check-precision runs on one rank; start it without mpirun");
   const std::string path = checkpoint_file(ranks, {.path = arguments.file});

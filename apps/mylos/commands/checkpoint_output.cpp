@@ -39,6 +39,7 @@ void require_checkpoint_output(const std::string& path, const char* example) {
                printable(path));
   }
   require_file_output(path, "checkpoint's", example);
+  require_hdf5_name(path);
   std::error_code failure;
   if (fs::is_regular_file(path, failure) && fs::file_size(path, failure) > 0 && !failure)
     require_replaceable_file(path);

@@ -5,15 +5,18 @@
 
 #include "commands.hpp"
 #include "commands/checkpoint_output.hpp"
+#include "commands/replaced_file.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/runtime.hpp"
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
+#include "launch/start.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/comm/options.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/config/deck/deck_without_length.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/interchange/foreign_weights.hpp"
 #include "mylos/interchange/huggingface_gpt2.hpp"
@@ -84,6 +87,7 @@ ExitCode to_safetensors(RankGroup& ranks, const std::string& checkpoint, const C
     fail_input(ErrorId::bad_argument, "{}: a checkpoint is converted into a file whose name ends in {}",
                arguments.output, weights_ending);
   }
+  require_replaceable(arguments.output, OutputKind::other);
   if (arguments.heads != 0 || arguments.pad_vocabulary != 1) {
     fail_input(ErrorId::arguments_conflict,
                "--heads and --pad-vocabulary are for the conversion into a checkpoint; {} already is one",
@@ -148,8 +152,8 @@ ExitCode to_checkpoint_of_deck(const std::string& input, const ConvertArguments&
   require_checkpoint_name(arguments);
   Deck deck;
   {
-    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
-    deck = read_shared_deck(ranks, arguments.deck, {});
+    RankGroup& ranks = ranks_of_start();
+    deck = read_shared_deck(ranks, arguments.deck, {}, read_deck_without_length);
   }
   for (const std::string& file : {arguments.deck, arguments.map}) {
     if (!file.empty()) require_other_file(file, arguments.output);
@@ -179,7 +183,7 @@ ExitCode convert_command(const ConvertArguments& arguments) {
   std::string input;
   bool is_checkpoint = false;
   {
-    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+    RankGroup& ranks = ranks_of_start();
     if (ranks.size() > 1)
       fail_input(ErrorId::wrong_rank_count, "mylos convert runs on one rank; start it without mpirun");
     input = checkpoint_file(ranks, arguments.input);
@@ -194,7 +198,7 @@ ExitCode convert_command(const ConvertArguments& arguments) {
       }
       return to_safetensors(ranks, input, arguments);
     }
-    refuse_pickle(input);
+    refuse_other_formats(input);
     if (arguments.deck.empty()) return to_checkpoint(ranks, arguments);
   }
   return to_checkpoint_of_deck(input, arguments);

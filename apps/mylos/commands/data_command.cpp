@@ -9,12 +9,13 @@
 
 #include "commands.hpp"
 #include "commands/data_speed.hpp"
+#include "commands/replaced_file.hpp"
 #include "commands/sample_panels.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
-#include "mylos/config/deck.hpp"
+#include "mylos/config/deck/deck_without_length.hpp"
 #include "mylos/data/arrays/array_store.hpp"
 #include "mylos/data/files/concatenated_store.hpp"
 #include "mylos/data/files/dataset.hpp"
@@ -161,6 +162,7 @@ void require_picture_name(const DataArguments& arguments, const Options& options
     std::error_code failure;
     if (!name.empty() && fs::exists(name, failure)) require_other_file(name, picture);
   }
+  require_replaceable(picture, OutputKind::other);
 }
 
 /// What the command prints of one kind of store.
@@ -236,7 +238,8 @@ ExitCode data_command(const DataArguments& arguments) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > 1) fail_input(ErrorId::wrong_rank_count, "mylos data runs on one rank; start it without mpirun");
-  const Deck deck = read_deck(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
+  const Deck deck =
+      read_deck_without_length(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
   Options options = deck.options;
   require_picture_name(arguments, options);
   const KokkosRuntime kokkos(options.run.threads);

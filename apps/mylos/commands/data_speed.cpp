@@ -9,10 +9,10 @@
 
 #include "mylos/base/errors/units.hpp"
 #include "mylos/data/run/run_data.hpp"
-#include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
 #include "mylos/train/plan/product_choice.hpp"
+#include "mylos/train/plan/shared_plan.hpp"
 
 namespace mylos::app {
 namespace {
@@ -39,7 +39,7 @@ double predicted_step_ms(Options options) {
   const std::unique_ptr<EngineSet> engines = make_engines(options.kernels);
   MemoryProblem problem{.network = plan_network(options, 0, 1),
                         .engines = *engines,
-                        .place = {1, static_cast<std::size_t>(resident_memory())},
+                        .place = {1, process_memory()},
                         .data = data.get()};
   problem.budget = memory_budget(options.memory, problem.place, 1);
   static_cast<void>(choose_engines(problem, {}));

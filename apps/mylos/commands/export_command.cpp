@@ -101,7 +101,7 @@ void export_model_file(const CheckpointReader& checkpoint, const ExportArguments
 }  // namespace
 
 ExitCode export_command(const ExportArguments& arguments) {
-  RankGroup ranks = ranks_of_start();
+  RankGroup& ranks = ranks_of_start();
   if (ranks.size() > 1)
     fail_input(ErrorId::wrong_rank_count, "mylos export runs on one rank; start it without mpirun");
   require_options_apply(arguments);

@@ -24,7 +24,7 @@ std::string fused_attention_line() {
 }  // namespace
 
 ExitCode info_command(const NamedCheckpoint& checkpoint) {
-  RankGroup ranks = ranks_of_start();
+  RankGroup& ranks = ranks_of_start();
   const std::string text = describe_checkpoint(ranks, checkpoint_file(ranks, checkpoint));
   standard_output(ranks.rank()).line(text);
   return ExitCode::done;

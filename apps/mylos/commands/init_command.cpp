@@ -9,8 +9,10 @@
 #include "launch/runtime.hpp"
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
+#include "launch/start.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/config/deck/deck_without_length.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/run/initial_checkpoint.hpp"
@@ -44,8 +46,8 @@ ExitCode init_command(const InitArguments& arguments) {
   Deck deck;
   Output output;
   {
-    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
-    deck = read_shared_deck(ranks, arguments.deck, overrides);
+    RankGroup& ranks = ranks_of_start();
+    deck = read_shared_deck(ranks, arguments.deck, overrides, read_deck_without_length);
     output = standard_output(ranks.rank());
     run_on_first(ranks, [&] { require_possible_output(arguments, deck.options); });
   }

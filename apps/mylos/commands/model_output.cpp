@@ -1,8 +1,7 @@
 #include "commands/model_output.hpp"
 
 #include "commands/output_name.hpp"
-#include "mylos/base/error.hpp"
-#include "mylos/checkpoint/file/user_block.hpp"
+#include "commands/replaced_file.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
@@ -12,9 +11,7 @@ void require_model_output(const std::string& checkpoint, const DataOptions& data
   if (!has_onnx_name(output)) require_hdf5_name(output);
   require_file_output(output, "model's", "model.h5");
   require_other_file(checkpoint, output);
-  if (kind_of_file(output) == FileKind::checkpoint)
-    fail_input(ErrorId::already_exists,
-               "{}: is a checkpoint, which a model file cannot replace; name another file", output);
+  require_replaceable(output, has_onnx_name(output) ? OutputKind::other : OutputKind::model);
   require_other_than_data(data, output);
 }
 

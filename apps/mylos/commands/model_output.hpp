@@ -8,8 +8,8 @@
 namespace mylos::app {
 
 /// Throws Error (bad_input) where `output` cannot be a model file of this checkpoint, HDF5 unless it is named
-/// MODEL.onnx: the name is that of another kind of file, or it would replace a folder, a checkpoint, or the
-/// data of the run.
+/// MODEL.onnx: the name has another ending, or it would replace a folder, the data of the run, or a file that
+/// is no model file.
 void require_model_output(const std::string& checkpoint, const DataOptions& data, const std::string& output);
 
 }  // namespace mylos::app

@@ -35,13 +35,10 @@ bool is_table(const std::string& path) {
 }
 
 void require_hdf5_name(const std::string& path, const char* or_else) {
-  constexpr std::string_view others[] = {".csv", ".tsv", ".txt",  ".json",    ".npy",        ".onnx",
-                                         ".npz", ".nc",  ".toml", ".parquet", ".safetensors"};
-  const std::string extension = extension_of(path);
-  if (std::find(std::begin(others), std::end(others), extension) == std::end(others)) return;
-  fail_input(ErrorId::bad_argument,
-             "{}: the output is an HDF5 file, and the name is that of another kind; name it {}{}", path,
-             fs::path(path).replace_extension(".h5").string(), or_else);
+  constexpr std::string_view of_hdf5[] = {"", ".h5", ".hdf5", ".hdf", ".he5"};
+  if (std::find(std::begin(of_hdf5), std::end(of_hdf5), extension_of(path)) != std::end(of_hdf5)) return;
+  fail_input(ErrorId::bad_argument, "{}: the output is an HDF5 file, whose name ends in .h5; name it {}{}",
+             printable(path), printable(fs::path(path).replace_extension(".h5").string()), or_else);
 }
 
 void require_array_name(const std::string& path) {

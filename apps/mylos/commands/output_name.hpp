@@ -8,8 +8,8 @@ namespace mylos::app {
 /// Returns whether a file of this name is to be a table: it ends in .csv.
 [[nodiscard]] bool is_table(const std::string& path);
 
-/// For files that are HDF5 whatever they are called: throws Error (bad_input) where the name is that of
-/// another kind of file.
+/// For files that are HDF5 whatever they are called: throws Error (bad_input) where the name has an ending
+/// that is not one of HDF5.
 void require_hdf5_name(const std::string& path, const char* or_else = "");
 
 /// The same for files of arrays as solvers write them, which may be called .nc as well.

@@ -9,16 +9,18 @@
 #include "commands/plan_device.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
-#include "mylos/config/deck.hpp"
+#include "mylos/config/deck/deck_without_length.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/run/point_weights.hpp"
-#include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
+#include "mylos/model/chain/grid_layers.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/precision/loss_scaler.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/product_choice.hpp"
+#include "mylos/train/plan/recompute_settings.hpp"
+#include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"
 #include "mylos/train/plan/tables/network_table.hpp"
 #include "mylos/train/plan/tables/plan_table.hpp"
@@ -28,7 +30,7 @@ namespace {
 
 bool states_its_shapes(const ModelOptions& model) {
   if (model.type == ModelType::gpt) return model.vocabulary > 0;
-  const bool has_grid = model.type != ModelType::chain || !model.shape.empty();
+  const bool has_grid = !model.shape.empty() || !needs_grid(model);
   return has_grid && model.inputs > 0 && model.outputs > 0;
 }
 
@@ -93,7 +95,7 @@ constexpr std::size_t bytes_beside_others = std::size_t{3} << 20;
 
 /// The memory of this process as one of `ranks` ranks.
 std::size_t bytes_of_rank(int ranks) {
-  return static_cast<std::size_t>(resident_memory()) + (ranks > 1 ? bytes_beside_others : 0);
+  return process_memory() + (ranks > 1 ? bytes_beside_others : 0);
 }
 
 /// Returns where the loss scale begins and how it grows; "" without one.
@@ -114,7 +116,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
   if (size > 1)
     fail_input(ErrorId::wrong_rank_count,
                "mylos plan runs on one rank; start it without mpirun and give --ranks {}", size);
-  const Deck deck = read_deck(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
+  const Deck deck =
+      read_deck_without_length(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
   Options given = deck.options;
   const KnownDevice* device = planned_device(arguments, given.memory);
   const int on_node =
@@ -122,6 +125,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
   const KokkosRuntime kokkos(given.run.threads, on_node);
   const std::unique_ptr<EngineSet> engines = make_engines(given.kernels);
   const std::unique_ptr<RunData> data = data_of(given, deck.places);
+  // A start has it when it measures its process.
+  const Normalizer normalizer = data ? data->room_for_normalizer() : Normalizer();
 
   MemoryProblem problem{.network = network_of(given, arguments.ranks, deck.places),
                         .engines = *engines,
@@ -167,6 +172,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
                           describe(plan)));
   output.line(network_table(network.chain, *engines, plan.statement.micro_batch));
   output.line(plan_table(stages, plan));
+  if (const std::string table = recompute_table(plan); !table.empty()) output.line(table);
   if (!plan.statement.cost.measured) output.line(fmt::format("modelled times are of {}\n", describe(rates)));
   if (options.precision.adapt) {
     note +=
@@ -178,6 +184,8 @@ ExitCode plan_command(const PlanArguments& arguments) {
   if (device != nullptr) note += (note.empty() ? "" : "\n") + note_on_device(*device, options.memory);
   if (const std::string shards = note_on_shards(network); !shards.empty())
     note += (note.empty() ? "" : "\n") + shards;
+  if (const std::string recompute = note_on_recompute(plan, options.memory); !recompute.empty())
+    note += (note.empty() ? "" : "\n") + recompute;
   if (const std::string scale = note_on_scale(network); !scale.empty())
     note += (note.empty() ? "" : "\n") + scale;
   if (const std::string transforms = note_on_transforms(network.chain); !transforms.empty())

@@ -1,12 +1,8 @@
 #include "commands/prediction_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -15,7 +11,6 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/column_names.hpp"
-#include "mylos/data/files/file_with_room.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 #include "mylos/io/hdf5/hdf5_axes.hpp"
@@ -30,8 +25,7 @@ class Hdf5Predictions final : public PredictionFile {
         outputs_(shape.outputs),
         parts_(shape.parts),
         pending_(path),
-        file_(create_with_room(pending_, samples_ * outputs_ * static_cast<std::int64_t>(sizeof(float)) *
-                                             static_cast<std::int64_t>(parts_.arrays().size()))) {
+        file_(hdf5::File::create(pending_.temporary())) {
     add("/outputs", {samples_, outputs_}, shape.meaning);
     file_.write_attribute("/", "checkpoint", shape.checkpoint);
     if (parts_.has_deviation)
@@ -44,7 +38,7 @@ class Hdf5Predictions final : public PredictionFile {
     }
     if (parts_.members > 0) add("/members", {parts_.members, samples_, outputs_}, shape.meaning);
     if (!shape.names.empty()) write_names(file_, shape.names_path, shape.names);
-    keep_room(file_);
+    file_.reserve();
   }
   void write(const PredictionArray& array, const Share& samples, std::span<const float> values) override {
     const std::int64_t first = array.member * samples_ + samples.first;
@@ -81,15 +75,8 @@ class CsvPredictions final : public PredictionFile {
         header_(header_of(path, shape)) {
     bytes_ = static_cast<std::int64_t>(header_.size()) + shape.samples * row_bytes();
     reserve_space(pending_.temporary(), bytes_);
-    descriptor_ = ::open(pending_.temporary().c_str(), O_RDWR | O_CLOEXEC);
-    if (descriptor_ < 0) refuse("opened");
-    put(header_, 0);
+    pending_.file().write(0, header_);
   }
-  ~CsvPredictions() override {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  CsvPredictions(const CsvPredictions&) = delete;
-  CsvPredictions& operator=(const CsvPredictions&) = delete;
 
   void write(const PredictionArray& array, const Share& samples, std::span<const float> values) override {
     const auto first = static_cast<std::int64_t>(parts_.index_of(array));
@@ -107,14 +94,13 @@ class CsvPredictions final : public PredictionFile {
     auto end = static_cast<std::int64_t>(header_.size());
     for (std::int64_t first = end; first < bytes_;) {
       std::string text(static_cast<std::size_t>(std::min(bytes_ - first, piece_bytes)), '\0');
-      get(text, first);
+      pending_.file().read(first, text);
       first += static_cast<std::int64_t>(text.size());
       text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-      put(text, end);
+      pending_.file().write(end, text);
       end += static_cast<std::int64_t>(text.size());
     }
-    if (::ftruncate(descriptor_, end) != 0) refuse("shortened");
-    if (::close(std::exchange(descriptor_, -1)) != 0) refuse("closed");
+    pending_.file().truncate(end);
   }
   void publish() override { pending_.publish(); }
 
@@ -129,7 +115,7 @@ class CsvPredictions final : public PredictionFile {
     const std::int64_t place = static_cast<std::int64_t>(header_.size()) + first_row * row_bytes();
     std::string rows(
         values.size() / static_cast<std::size_t>(outputs_) * static_cast<std::size_t>(row_bytes()), ' ');
-    if (arrays_ > 1) get(rows, place);  // the cells of the other columns
+    if (arrays_ > 1) pending_.file().read(place, rows);  // the cells of the other columns
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::int64_t column = static_cast<std::int64_t>(i) % outputs_ * arrays_ + first;
       const std::int64_t row = static_cast<std::int64_t>(i) / outputs_;
@@ -137,7 +123,7 @@ class CsvPredictions final : public PredictionFile {
       fmt::format_to(rows.data() + row * row_bytes() + column * cell_bytes, "{:<{}}{}",
                      fmt::format("{}", values[i]), cell_bytes - 1, end);
     }
-    put(rows, place);
+    pending_.file().write(place, rows);
   }
   static std::string quoted(const std::string& name) {
     if (name.find_first_of(",;\"\t\r ") == std::string::npos) return name;
@@ -166,37 +152,12 @@ class CsvPredictions final : public PredictionFile {
     return line + '\n';
   }
 
-  [[noreturn]] void refuse(const char* what) const {
-    fail_run(ErrorId::cannot_write, "{}: cannot be {}: {}", pending_.temporary(), what, std::strerror(errno));
-  }
-  void put(std::string_view text, std::int64_t place) {
-    while (!text.empty()) {
-      const ssize_t count = ::pwrite(descriptor_, text.data(), text.size(), place);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) refuse("written");
-      text.remove_prefix(static_cast<std::size_t>(count));
-      place += count;
-    }
-  }
-
-  /// Reads as many bytes as `text` has.
-  void get(std::string& text, std::int64_t place) const {
-    for (std::size_t done = 0; done < text.size();) {
-      const ssize_t count = ::pread(descriptor_, text.data() + done, text.size() - done,
-                                    place + static_cast<std::int64_t>(done));
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) refuse("read");
-      done += static_cast<std::size_t>(count);
-    }
-  }
-
   std::int64_t outputs_;
   PredictionParts parts_;
   std::int64_t arrays_;  // columns of a target
   PendingFile pending_;
   std::string header_;
   std::int64_t bytes_ = 0;
-  int descriptor_ = -1;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "commands/array_predictions.hpp"
 #include "commands/output_name.hpp"
+#include "commands/replaced_file.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/data_paths.hpp"
@@ -93,6 +94,8 @@ void require_predictable(const TrainedNetwork& network, const PredictArguments& 
   }
   require_other_file(network.path, arguments.output);
   require_other_than_data(network.deck.options.data, arguments.output);
+  require_replaceable(arguments.output,
+                      is_table(arguments.output) ? OutputKind::other : OutputKind::predictions);
 }
 
 void finish_predictions(RankGroup& ranks, const PredictedNetwork& predicted, PredictionWriter* writer,

@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "commands/output_name.hpp"
+#include "commands/replaced_file.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
 #include "mylos/base/errors/text.hpp"
@@ -25,6 +26,7 @@ void require_start(const std::vector<std::string>& inputs, const std::string& ou
   require_one_rank();
   for (const std::string& input : inputs) require_other_file(input, output);
   require_hdf5_name(output);
+  require_replaceable(output, OutputKind::data);
 }
 
 /// Of what stands between commas outside double quotes.

@@ -6,12 +6,12 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "commands.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
@@ -54,11 +54,9 @@ void require_no_other_file(const std::string& path) {
                printable(path, 300));
   }
   constexpr std::string_view begin = "<!DOCTYPE html>";
-  std::ifstream file(path, std::ios::binary);
-  std::string found(begin.size(), '\0');
-  if (!file.read(found.data(), 1)) return;
-  file.read(found.data() + 1, static_cast<std::streamsize>(found.size()) - 1);
-  if (found != begin)
+  if (!std::filesystem::exists(there)) return;
+  const std::string found = file_text(path, begin.size());
+  if (!found.empty() && found != begin)
     fail_input(ErrorId::already_exists,
                "--out {}: exists and is not a page of `mylos report`; give another name",
                printable(path, 300));
@@ -111,12 +109,25 @@ ExitCode print_page(const std::vector<std::string>& folders, std::int64_t watch_
   return ExitCode::done;
 }
 
+/// Two curves of one run would look like agreement.
+void require_another(const std::vector<std::string>& folders, const std::string& folder,
+                     const std::string& path) {
+  for (const std::string& before : folders) {
+    std::error_code failure;
+    if (!std::filesystem::equivalent(before, folder, failure) || failure) continue;
+    fail_input(ErrorId::arguments_conflict, "{}: is the run in {}, and is given twice; name each run once",
+               printable(path, 300), printable(before, 300));
+  }
+}
+
 /// A sweep, or runs.
 std::vector<std::string> open_folders(const std::vector<std::string>& paths) {
   std::vector<std::string> folders;
   for (const std::string& path : paths) {
     if (!is_sweep(path)) {
-      folders.push_back(open_run_folder(path));
+      std::string folder = open_run_folder(path);
+      require_another(folders, folder, path);
+      folders.push_back(std::move(folder));
       continue;
     }
     if (paths.size() > 1)
@@ -159,7 +170,7 @@ ExitCode report_command(const ReportArguments& arguments) {
     std::this_thread::sleep_for(std::chrono::seconds(arguments.watch_s));
     page = write();
   }
-  output.line("no run goes on: the page is complete");
+  output.line("no run continues: the page is complete");
   return ExitCode::done;
 }
 

@@ -11,12 +11,14 @@
 
 #include "commands.hpp"
 #include "commands/output_name.hpp"
+#include "commands/replaced_file.hpp"
 #include "commands/rollout_members.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/rollout/field_file.hpp"
+#include "mylos/inference/rollout/map_orientation.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/evaluation/field_files.hpp"
 
@@ -48,6 +50,9 @@ void check(const StoredNetwork& network, const RolloutArguments& arguments) {
   for (const std::string& output : {arguments.output, paths.errors, paths.spectrum, paths.document})
     for (const std::string& input : {arguments.start, arguments.truth, network.path})
       if (!input.empty()) require_other_file(input, output);
+  require_replaceable(arguments.output, OutputKind::predictions);
+  for (const std::string& output : {paths.errors, paths.spectrum, paths.document})
+    require_replaceable(output, OutputKind::other);
 }
 
 /// Throws unless the file's fields are what the network reads and predicts.
@@ -76,13 +81,9 @@ ArrayOptions trajectory_options(const StoredNetwork& network) {
   return options;
 }
 
-std::shared_ptr<const StoredLevels> open_levels(const std::string& file, const ArrayOptions& levels) {
-  return std::make_shared<const StoredLevels>(open_array_store({file}, levels, 1, Answers::optional));
-}
-
 std::shared_ptr<const StoredLevels> open_starts(const StoredNetwork& network, const std::string& file) {
   const ArrayOptions options = trajectory_options(network);
-  return open_levels(file, level_options(options, options.inputs, options.constants));
+  return std::make_shared<const StoredLevels>(std::vector{file}, options, options.inputs, options.constants);
 }
 
 /// Returns the shape of the samples on the grid of the file that the rollout starts from; empty where it is
@@ -106,7 +107,8 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
   const LevelLayout layout = level_layout(options, data.starts->store());
   require_fits(network, layout, arguments.start);
   if (!arguments.truth.empty()) {
-    data.truth = open_levels(arguments.truth, level_options(options, options.targets, {}));
+    data.truth = std::make_shared<const StoredLevels>(std::vector{arguments.truth}, options, options.targets,
+                                                      std::vector<std::string>{});
     std::vector<std::int64_t> grid = data.truth->store().grid();
     if (!grid.empty()) grid.pop_back();
     if (grid != layout.extents)
@@ -132,7 +134,9 @@ std::string name_of(const RolloutMember& member, bool has_samples) {
 class Levels {
  public:
   Levels(const RolloutArguments& arguments, const StoredNetwork& network, const RolloutData& data)
-      : data_(*data.trajectories), names_(network.target_names) {
+      : data_(*data.trajectories),
+        names_(network.target_names),
+        upward_(rows_run_north(data.starts->store())) {
     const LevelLayout& layout = data_.layout();
     FieldFileShape shape{.arrays = network.options.data.arrays.targets,
                          .members = {},
@@ -166,6 +170,7 @@ class Levels {
          ++channel) {
       FieldPicture picture =
           make_picture(data_.layout().extents, channels, static_cast<std::int64_t>(channel), truth_, state);
+      picture.upward = upward_;
       picture.title = fmt::format("{}, step {}", members[static_cast<std::size_t>(member)], step);
       picture.channel = channel < names_.size() ? names_[channel] : fmt::format("channel {}", channel);
       pictures_[{member, step, channel}] = std::move(picture);
@@ -185,6 +190,7 @@ class Levels {
  private:
   const StoredTrajectories& data_;
   std::vector<std::string> names_;
+  bool upward_;
   std::vector<std::int64_t> pictured_members_;
   std::vector<std::int64_t> pictured_steps_;
   std::vector<float> truth_;

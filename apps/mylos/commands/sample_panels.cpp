@@ -4,12 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 
 #include "mylos/base/errors/text.hpp"
+#include "mylos/inference/rollout/map_orientation.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "tables/sample_picture.hpp"
 
@@ -38,7 +35,7 @@ std::vector<std::int64_t> extents_of(const std::vector<std::int64_t>& grid, std:
 
 /// The channels of `values`, which lie next to each other at every point.
 PanelRow row_of(std::string heading, const std::vector<float>& values, const std::vector<std::int64_t>& grid,
-                const std::vector<std::string>& names, const std::string& scale) {
+                const std::vector<std::string>& names, const std::string& scale, bool upward) {
   std::int64_t channels = 1;
   const std::vector<std::int64_t> extents =
       extents_of(grid, static_cast<std::int64_t>(values.size()), channels);
@@ -51,7 +48,8 @@ PanelRow row_of(std::string heading, const std::vector<float>& values, const std
                                          : fmt::format("channel {}", channel),
                 .scale = scale + (is_named ? scale_of(names[i]) : ""),
                 .extents = extents,
-                .values = {}};
+                .values = {},
+                .upward = upward};
     for (std::size_t at = i; at < values.size(); at += static_cast<std::size_t>(channels))
       panel.values.push_back(values[at]);
     row.panels.push_back(std::move(panel));
@@ -74,37 +72,26 @@ std::vector<float> inputs_of(const SampleStore& store, std::int64_t sample) {
   return values;
 }
 
-void write(const std::string& path, const std::string& contents) {
-  const std::string temporary = temporary_path(path);
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  if (file << contents << std::flush) {
-    file.close();
-    publish(path);
-    return;
-  }
-  const std::string reason = std::strerror(errno);
-  std::error_code ignored;
-  std::filesystem::remove(temporary, ignored);
-  fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", temporary, reason);
-}
-
 }  // namespace
 
 std::string write_sample_picture(const SampleStore& store, const std::vector<std::int64_t>& grid,
                                  std::int64_t sample, bool targets_are_differences, const std::string& path) {
-  std::vector<PanelRow> rows{row_of("inputs", inputs_of(store, sample), grid, store.input_names(), "")};
+  const auto* arrays = dynamic_cast<const ArrayStore*>(&store);
+  const bool upward = arrays != nullptr && rows_run_north(*arrays);
+  std::vector<PanelRow> rows{
+      row_of("inputs", inputs_of(store, sample), grid, store.input_names(), "", upward)};
   std::string label;
   if (store.task() == Task::regression) {
     std::vector<float> targets(static_cast<std::size_t>(store.outputs()));
     store.read_targets(sample, 1, targets.data());
-    rows.push_back(
-        row_of("targets", targets, grid, store.target_names(), targets_are_differences ? "change of " : ""));
+    rows.push_back(row_of("targets", targets, grid, store.target_names(),
+                          targets_are_differences ? "change of " : "", upward));
   } else if (store.task() == Task::classification) {
     std::int32_t answer = 0;
     store.read_labels(sample, 1, &answer);
     label = fmt::format(", class {}", answer);
   }
-  write(path, path.ends_with(".svg") ? svg_of(rows) : png_of(rows));
+  publish_text(path, path.ends_with(".svg") ? svg_of(rows) : png_of(rows));
   std::string text = fmt::format("{}: sample {}{}; from left to right, dark is low and light is high:\n",
                                  path, sample, label);
   for (const PanelRow& row : rows) {

@@ -1,4 +1,4 @@
-// mylos sweep --best N FOLDER: the decks of the best members of a sweep.
+// mylos sweep --best N FOLDER [--out DECKS]: the decks of the best members of a sweep.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include "launch/start.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/config/deck.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 #include "report/deck_lines.hpp"
 #include "report/sweep_folder.hpp"
 
@@ -26,6 +27,13 @@ void require_sweep(const std::string& folder) {
                printable(folder, 300));
 }
 
+void make_folder(const std::string& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure)
+    fail_run(ErrorId::cannot_write, "{}: cannot be made: {}", printable(folder, 300), failure.message());
+}
+
 /// Two of the printed decks must not meet in one folder, nor in that of the member.
 std::string folder_for(const StoredSweep& sweep, const StoredMember& member) {
   const std::string base = DeckLines(sweep.deck).value("run.folder");
@@ -41,7 +49,7 @@ std::string deck_of(const std::string& folder, const StoredSweep& sweep, const S
 
 }  // namespace
 
-ExitCode print_best_decks(const std::string& folder, std::int64_t count) {
+ExitCode print_best_decks(const std::string& folder, std::int64_t count, const std::string& output) {
   if (size_of_start() > 1)
     fail_input(ErrorId::wrong_rank_count, "mylos sweep --best runs on one rank; start it without mpirun");
   require_sweep(folder);
@@ -56,19 +64,27 @@ ExitCode print_best_decks(const std::string& folder, std::int64_t count) {
                sweep.members.size(), printable(folder, 300), ranking.size(),
                sweep.metric.empty() ? "the metric" : printable(sweep.metric), printable(problems, 1000));
   }
-  const Output output = standard_output(0);
+  if (!output.empty()) make_folder(output);
+  const Output lines = standard_output(0);
   for (std::int64_t i = 0; i < count; ++i) {
     const StoredMember& member = sweep.members[ranking[static_cast<std::size_t>(i)]];
     std::string values;
     for (std::size_t key = 0; key < sweep.keys.size(); ++key)
       values += fmt::format(", {} = {}", sweep.keys[key].name, printable(member.values[key], 300));
-    output.line(
+    const std::string head =
         fmt::format("# {} of {}: {} = {}{}{}", i + 1, count, printable(sweep.metric), *member.value,
                     member.best_step ? fmt::format(" at step {}", *member.best_step) : "",
-                    fmt::format(", member {:04} of {}{}", member.number, printable(folder, 300), values)));
+                    fmt::format(", member {:04} of {}{}", member.number, printable(folder, 300), values));
     std::string deck = deck_of(folder, sweep, member);
     if (deck.ends_with('\n')) deck.pop_back();
-    output.line(deck);
+    if (output.empty()) {
+      lines.line(head);
+      lines.line(deck);
+    } else {
+      const std::string file = fmt::format("{}/best-{}.toml", output, i + 1);
+      publish_text(file, head + '\n' + deck + '\n');
+      lines.line(fmt::format("{}: {}", file, head.substr(2)));
+    }
   }
   return ExitCode::done;
 }

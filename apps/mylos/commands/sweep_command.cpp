@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "launch/blocking_call.hpp"
 #include "launch/runtime.hpp"
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
@@ -43,9 +44,12 @@ SweepRequest request_of(const SweepArguments& arguments, std::string deck_text) 
 /// The communicator of this rank's group; MPI_COMM_NULL on ranks that form no group.
 class GroupCommunicator {
  public:
-  GroupCommunicator(int rank, int ranks, int ranks_per_trial) {
+  GroupCommunicator(RankGroup& all, int ranks_per_trial) {
+    const int rank = all.rank();
     const int group = rank / ranks_per_trial;
-    const bool is_complete = (group + 1) * ranks_per_trial <= ranks;
+    const bool is_complete = (group + 1) * ranks_per_trial <= all.size();
+    all.barrier();  // a rank that does not come is named here
+    const BlockingCall call("MPI_Comm_split", all.timeout_s());
     MPI_Comm_split(MPI_COMM_WORLD, is_complete ? group : MPI_UNDEFINED, rank, &group_);
   }
   ~GroupCommunicator() {
@@ -59,14 +63,15 @@ class GroupCommunicator {
   MPI_Comm group_ = MPI_COMM_NULL;
 };
 
-/// All ranks. Waits for all of them without a deadline: other groups may train for days.
-void wait_for_all() {
+/// All ranks. Waits for all of them while they show that they run: other groups may train for days.
+void wait_for_all(Heartbeat& all) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
   for (;;) {
     int done = 0;
     MPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done != 0) return;
+    all.require_all();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
@@ -101,12 +106,13 @@ ExitCode sweep_command(const SweepArguments& arguments, const StopSources& stop)
     fail_input(ErrorId::wrong_rank_count,
                "--ranks-per-trial {}: there {} {} rank{}; start more with mpirun -n",
                arguments.ranks_per_trial, size == 1 ? "is" : "are", size, size == 1 ? "" : "s");
-  RankGroup all(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  RankGroup& all = ranks_of_start();
   std::string text;
   run_on_first(all, [&] { text = read_deck_file(arguments.deck); });
   text = broadcast_text(all, text);
   std::unique_ptr<Sweep> sweep;
   run_on_all(all, [&] { sweep = std::make_unique<Sweep>(request_of(arguments, std::move(text))); });
+  keep_deadline(sweep->options().communication);
   const Output output = run_log(rank);
   const KokkosRuntime kokkos(sweep->options().run.threads);
   for (const std::string& line : kokkos.advice(needs_these_threads(sweep->options()))) output.line(line);
@@ -119,18 +125,19 @@ ExitCode sweep_command(const SweepArguments& arguments, const StopSources& stop)
   return reporting_errors([&] {
     const std::unique_ptr<FolderLock> lock = take_sweep_folder(*sweep, all);
     output.line(groups_line(*sweep, size));
-    const GroupCommunicator communicator(rank, size, arguments.ranks_per_trial);
+    Heartbeat heartbeat(sweep->folder(), rank, size, all.timeout_s());
+    const GroupCommunicator communicator(all, arguments.ranks_per_trial);
     SweepStop asked(stop.signal, sweep->folder());
     std::unique_ptr<SweepMonitor> monitor;
     if (rank == 0) monitor = std::make_unique<SweepMonitor>(*sweep, output.line);
     if (communicator.mpi() != MPI_COMM_NULL) {
-      RankGroup ranks(communicator.mpi(), sweep->options().communication.timeout_s);
+      RankGroup ranks(communicator.mpi(), all.timeout_s());
       StopSources sources = stop;
       sources.announced = [&notice] { notice.run_has_said_it(); };
-      SweepGroup group{ranks, share, std::move(sources), asked};
+      SweepGroup group{ranks, share, std::move(sources), asked, heartbeat};
       train_members(*sweep, group);
     }
-    wait_for_all();
+    wait_for_all(heartbeat);
     ExitCode code = ExitCode::done;
     run_on_first(all, [&] {
       monitor->finish();

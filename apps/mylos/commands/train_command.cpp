@@ -43,12 +43,12 @@ ExitCode train_command(const TrainArguments& arguments, const StopSources& stop)
   if (!arguments.walltime.empty()) overrides.push_back(fmt::format("run.walltime={}", arguments.walltime));
   RunRequest request;
   {
-    RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+    RankGroup& ranks = ranks_of_start();
     request.deck = read_shared_deck(ranks, arguments.deck, overrides);
     request.output = arguments.check ? standard_output(ranks.rank()) : run_log(ranks.rank());
   }
-  if (arguments.check) return check(std::move(request));
   request.restart = arguments.restart;
+  if (arguments.check) return check(std::move(request));
   request.stop_after = arguments.stop_after;
   request.plan_file = arguments.plan;
   request.debug_tensors = arguments.debug_tensors;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "launch/standard_output.hpp"
+#include "launch/start.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
@@ -40,6 +41,15 @@ void note_other_instructions(const CheckpointReader& reader, const RankGroup& ra
   print_error(
       fmt::format("mylos: {}: was trained by {}, and runs by {} here: sums may be rounded differently",
                   reader.path(), printable(before), describe_instructions()));
+}
+
+/// All ranks. Returns the options of the checkpoint's run: from here on ranks wait for each other as in it.
+Options options_of_run(const CheckpointReader& reader) {
+  Options options;
+  run_on_all(reader.ranks(),
+             [&] { options = read_stored_deck(reader.header().deck, reader.path()).options; });
+  keep_deadline(options.communication);
+  return options;
 }
 
 }  // namespace
@@ -99,16 +109,16 @@ std::unique_ptr<StoredModel> open_stored_model(
     const NamedCheckpoint& checkpoint, const std::function<void(const StoredNetwork&)>& check,
     const std::function<std::vector<std::int64_t>(const StoredNetwork&)>& shape_of) {
   auto stored = std::make_unique<StoredModel>();
-  const CommunicationOptions communication;
-  RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
+  RankGroup& ranks = ranks_of_start();
   const CheckpointReader reader(ranks, checkpoint_file(ranks, checkpoint), ReadableKinds::all);
   require_average(reader, checkpoint);
+  static_cast<void>(options_of_run(reader));
   stored->network = read_stored_network(reader);
   run_on_all(ranks, [&] { check(stored->network); });
   const Options& options = stored->network.options;
   stored->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);
   stored->execution.emplace();
-  stored->communicator = make_communicator(MPI_COMM_WORLD, communication);
+  stored->communicator = make_communicator(MPI_COMM_WORLD, communication_of_start());
   stored->engines = make_agreed_engines(usable_on_all(options.kernels, ranks), ranks);
   note_other_instructions(reader, ranks);
   run_on_all(ranks, [&] { move_to_grid(stored->network, shape_of(stored->network)); });
@@ -127,18 +137,16 @@ std::unique_ptr<StoredModel> open_stored_model(
 std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoint, const NetworkData& data,
                                                  const OpenOptions& open) {
   auto trained = std::make_unique<TrainedModel>();
-  const CommunicationOptions communication;
-  RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
+  RankGroup& ranks = ranks_of_start();
   const CheckpointReader reader(ranks, checkpoint_file(ranks, checkpoint), ReadableKinds::all);
   require_average(reader, checkpoint);
   // Before the data are opened: arrays are read into Kokkos' memory.
-  trained->kokkos = std::make_unique<KokkosRuntime>(
-      read_stored_deck(reader.header().deck, reader.path()).options.run.threads);
+  trained->kokkos = std::make_unique<KokkosRuntime>(options_of_run(reader).run.threads);
   trained->execution.emplace();
   trained->network = open_trained_network(ranks, reader, data);
   if (open.seed) trained->network.deck.options.run.seed = *open.seed;
   const Options& options = trained->network.deck.options;
-  trained->communicator = make_communicator(MPI_COMM_WORLD, communication);
+  trained->communicator = make_communicator(MPI_COMM_WORLD, communication_of_start());
   trained->engines = make_agreed_engines(usable_on_all(options.kernels, ranks), ranks);
   note_other_instructions(reader, ranks);
   if (open.loads_weights)

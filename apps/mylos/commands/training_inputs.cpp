@@ -30,7 +30,7 @@ void require_same_data(const CheckpointReader& checkpoint, const RunData& data) 
   if (data.identity(DataPart::train) == checkpoint.text("/data/identity")) return;
   fail_input(
       ErrorId::data_mismatch,
-      "{}: is not the file that {} was trained on: its contents differ, so that its inputs say nothing of "
+      "{}: is not the file that {} was trained on: its contents differ, so that its inputs say nothing about "
       "the network",
       data.path(), checkpoint.path());
 }

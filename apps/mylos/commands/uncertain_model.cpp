@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "launch/start.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/inference/ensemble/ensemble_pass.hpp"
 #include "mylos/inference/ensemble/network_passes.hpp"
@@ -66,8 +67,7 @@ UncertainModel open_uncertain_model(const NamedCheckpoint& checkpoint, const std
   }
   std::vector<EnsembleMember> members;
   {
-    const CommunicationOptions communication;
-    RankGroup ranks(MPI_COMM_WORLD, communication.timeout_s);
+    RankGroup& ranks = ranks_of_start();
     members = members_of(ranks, checkpoint, more);
     require_ensemble(ranks, members);
   }

@@ -31,7 +31,7 @@ std::string chosen_file(const NamedCheckpoint& checkpoint) {
 }  // namespace
 
 ExitCode verify_command(const NamedCheckpoint& checkpoint) {
-  RankGroup ranks = ranks_of_start();
+  RankGroup& ranks = ranks_of_start();
   run_on_all(ranks, [&] {
     if (ranks.rank() != 0) return;
     std::string text;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "mylos/base/numbers/hash.hpp"
+#include "mylos/io/system/control_group.hpp"
 
 namespace mylos::app {
 
@@ -17,6 +18,7 @@ RankPlace place_of_process(RankGroup& ranks, const std::optional<DeviceSurvey>& 
   place.bound = bound_cores();
   place.occupied = with_siblings(place.bound);
   place.usable = usable_cores() | place.bound;
+  place.quota = quota_cores();
   if (!survey) return place;
   place.devices = static_cast<int>(survey->devices.size());
   std::string ids;
@@ -33,10 +35,15 @@ Placement gather(RankGroup& ranks, const RankPlace& own) {
 
 CoreShare core_share(const Placement& placement, int rank) {
   const RankPlace& own = placement[static_cast<std::size_t>(rank)];
-  const auto sharing = std::count_if(placement.begin(), placement.end(), [&](const RankPlace& other) {
-    return other.node_first == own.node_first && other.bound == own.bound;
-  });
-  return {std::max(1, static_cast<int>(own.bound.count())), static_cast<int>(sharing)};
+  const auto count = [&](const auto& shares) {
+    return static_cast<int>(std::count_if(placement.begin(), placement.end(), [&](const RankPlace& other) {
+      return other.node_first == own.node_first && shares(other);
+    }));
+  };
+  return {.cores = std::max(1, static_cast<int>(own.bound.count())),
+          .ranks = count([&](const RankPlace& other) { return other.bound == own.bound; }),
+          .quota = own.quota,
+          .ranks_of_quota = count([](const RankPlace& other) { return other.quota > 0; })};
 }
 
 int device_of(const Placement& placement, int rank) {

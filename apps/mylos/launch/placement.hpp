@@ -25,6 +25,7 @@ struct RankPlace {
   int devices = 0;                    // that it sees
   std::uint64_t visible_devices = 0;  // a hash of which they are
   DeviceId device{};                  // its own
+  int quota = 0;  // cores that its control group may keep busy (a container's limit); 0: no limit
 };
 static_assert(std::is_trivially_copyable_v<RankPlace>);
 
@@ -37,10 +38,13 @@ using Placement = std::vector<RankPlace>;
 /// Gathers the placements of all ranks on every rank. All ranks call it.
 [[nodiscard]] Placement gather(RankGroup& ranks, const RankPlace& own);
 
-/// The cores that a rank may use, and the number of ranks of its node that may use exactly the same cores.
+/// The cores that a rank may use, and the number of ranks of its node that may use exactly the same cores;
+/// the cores of its quota, and the number of ranks of its node, which share it.
 struct CoreShare {
   int cores = 1;
   int ranks = 1;
+  int quota = 0;  // no limit
+  int ranks_of_quota = 1;
 };
 [[nodiscard]] CoreShare core_share(const Placement& placement, int rank);
 

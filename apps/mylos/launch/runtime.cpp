@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "launch/blocking_call.hpp"
 #include "launch/placement_report.hpp"
 #include "launch/shutdown.hpp"
 #include "launch/standard_output.hpp"
@@ -156,12 +157,23 @@ int run_with_mpi(int argument_count, char** arguments, const std::function<ExitC
   start_in_isolation();
   // The main thread makes no MPI call while a communicator's thread exchanges gradients; background readers
   // and writers make none.
-  int provided = 0;
-  MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &provided);
-  const int code = run_alone(command);
+  {
+    const BlockingCall call("MPI_Init", CommunicationOptions{}.timeout_s);
+    int provided = 0;
+    MPI_Init_thread(&argument_count, &arguments, MPI_THREAD_SERIALIZED, &provided);
+  }
+  const int code = run_alone([&] {
+    const ExitCode done = command();
+    ranks_of_start().barrier();  // a rank that does not come is named here
+    return done;
+  });
   keep_exit_code(code);
   end_kokkos();
-  MPI_Finalize();
+  {
+    const BlockingCall call("MPI_Finalize", communication_of_start().timeout_s);
+    leave_start();
+    MPI_Finalize();
+  }
   keep_exit_code(code);  // MPI may have put back handlers of its own
   return code;
 }
@@ -177,7 +189,7 @@ bool kokkos_was_told_the_device() {
 }  // namespace
 
 KokkosRuntime::KokkosRuntime(int threads, int planned_ranks) {
-  RankGroup ranks = ranks_of_start();
+  RankGroup& ranks = ranks_of_start();
   std::optional<DeviceSurvey> survey;
   run_on_all(ranks, [&] {
     survey = survey_devices();

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "launch/start.hpp"
 #include "mylos/base/errors/text.hpp"
-#include "mylos/comm/options.hpp"
 #include "mylos/comm/ranks/same_code.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
 
@@ -46,7 +46,7 @@ std::size_t first_difference(const std::vector<Words>& lines) {
 }  // namespace
 
 void require_same_start(int argument_count, char** arguments) {
-  RankGroup ranks(MPI_COMM_WORLD, CommunicationOptions{}.timeout_s);
+  RankGroup& ranks = ranks_of_start();
   require_same_code(ranks);
   std::vector<ValueOfRanks> given = values_of_ranks(ranks, joined(argument_count, arguments));
   if (given.size() == 1) return;

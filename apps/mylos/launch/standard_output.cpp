@@ -80,7 +80,7 @@ class RunLog {
     if (failure == 0 || has_failed_) return;
     has_failed_ = true;
     print_error(
-        fmt::format("mylos: warning: standard output cannot be written: {}; the run goes on, and "
+        fmt::format("mylos: warning: standard output cannot be written: {}; the run continues, and "
                     "history.csv in its folder has every step",
                     std::strerror(failure)));
   }

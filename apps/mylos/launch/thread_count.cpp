@@ -26,7 +26,11 @@ bool asks_for_threads(int asked, const char* variable) {
 int thread_count(int asked, const char* variable, const CoreShare& share, int ranks) {
   if (asked > 0) return asked;
   const std::string_view said = words_of(variable);
-  if (said.empty()) return std::clamp(share.cores / std::max({1, share.ranks, ranks}), 1, max_threads);
+  if (said.empty()) {
+    int cores = share.cores / std::max({1, share.ranks, ranks});
+    if (share.quota > 0) cores = std::min(cores, share.quota / std::max({1, share.ranks_of_quota, ranks}));
+    return std::clamp(cores, 1, max_threads);
+  }
   const std::string_view first = trimmed(said.substr(0, said.find(',')), blanks);
   int threads = 0;
   const char* end = first.data() + first.size();

@@ -22,7 +22,7 @@ void add_calibrate(CLI::App& app, CalibrateArguments& arguments, Command& comman
       ->capture_default_str();
   calibrate
       ->add_option("--coverage", arguments.coverage,
-                   "The probability with which an interval is to hold the target, between 0 and 1")
+                   "The probability with which an interval contains the target, between 0 and 1")
       ->capture_default_str();
   calibrate->add_option("--out", arguments.output,
                         "The model file to write (default: calibrated.h5 in the run's folder)");

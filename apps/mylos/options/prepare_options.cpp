@@ -88,8 +88,8 @@ void add_prepare_fields(CLI::App& prepare, PrepareArguments& arguments, Command&
   };
   number("--samples", arguments.fields.samples, 1, "Number of samples");
   number("--size", arguments.fields.size, 4, "Points along both axes");
-  number("--modes", arguments.fields.modes, 1, "Waves along an axis of the finest that sources have");
-  number("--seed", arguments.fields.seed, 0, "Of the random numbers");
+  number("--modes", arguments.fields.modes, 1, "Periods of the finest waves of the sources along an axis");
+  number("--seed", arguments.fields.seed, 0, "Seed of the random numbers");
   fields->add_option("--out", arguments.fields.out, "Dataset file to write")->required();
   fields->callback([&] { command = [&] { return prepare_fields_command(arguments.fields); }; });
 }

@@ -17,7 +17,9 @@ void add_sweep(CLI::App& app, SweepArguments& arguments, const StopSources& stop
       "keys", arguments.words,
       "section.key=a,b,c: these values; section.key=low:high or low:high:log: numbers of a range; "
       "section.key=value: overrides the deck for all members");
-  sweep->add_option("--out", arguments.output, "Folder of the sweep (default: runs/NAME-sweep)");
+  CLI::Option* out = sweep->add_option(
+      "--out", arguments.output,
+      "Folder of the sweep (default: runs/NAME-sweep); with --best: of the decks, a file for each");
   CLI::Option* trials = sweep->add_option(
       "--trials", arguments.trials,
       "This number of members, drawn by Latin hypercube sampling; without it all points of the grid");
@@ -25,10 +27,10 @@ void add_sweep(CLI::App& app, SweepArguments& arguments, const StopSources& stop
   sweep->add_option("--ranks-per-trial", arguments.ranks_per_trial, "Ranks that train a member together")
       ->check(integer_from(1, max_counted))
       ->capture_default_str();
-  sweep->add_option(
-      "--metric", arguments.metric,
-      "By which members are compared, such as validation.accuracy (default: the validation loss, or else "
-      "that of the test data)");
+  sweep->add_option("--metric", arguments.metric,
+                    "Metric by which members are compared, such as validation.accuracy (default: the "
+                    "validation loss, or else "
+                    "that of the test data)");
   CLI::Option* halving = sweep->add_flag(
       "--halving", arguments.halving,
       "Stop members early (ASHA): only the best 1/factor of those that reach a rung are trained to the next");
@@ -36,7 +38,7 @@ void add_sweep(CLI::App& app, SweepArguments& arguments, const StopSources& stop
       sweep->add_option("--first-steps", arguments.first_steps,
                         "Steps of the first rung (default: those of the deck / factor^2, rounded up)");
   first_steps->check(integer_from(1, max_counted))->needs(halving);
-  sweep->add_option("--factor", arguments.factor, "Of the steps of a rung to those of the one before")
+  sweep->add_option("--factor", arguments.factor, "Ratio of the steps of a rung to those of the previous one")
       ->check(integer_from(2, 1000))
       ->capture_default_str()
       ->needs(halving);
@@ -53,10 +55,12 @@ void add_sweep(CLI::App& app, SweepArguments& arguments, const StopSources& stop
       ->capture_default_str()
       ->needs(trials);
   CLI::Option* best = sweep->add_option(
-      "--best", arguments.best, "Train nothing; print the decks of the best N members of a sweep's folder");
+      "--best", arguments.best,
+      "Train nothing; print the decks of the best N members of a sweep's folder, or write them to --out");
   best->check(integer_from(1, max_counted));
   for (CLI::Option* other : sweep->get_options())
-    if (other != best && other->get_name() != "deck" && other != sweep->get_help_ptr()) best->excludes(other);
+    if (other != best && other != out && other->get_name() != "deck" && other != sweep->get_help_ptr())
+      best->excludes(other);
   sweep->footer(
       "Under mpirun the ranks are divided into groups of --ranks-per-trial, and each group trains one member "
       "after "
@@ -68,7 +72,7 @@ void add_sweep(CLI::App& app, SweepArguments& arguments, const StopSources& stop
   sweep->callback([&] {
     if (arguments.best == 0 && arguments.words.empty()) throw CLI::RequiredError("keys");
     command = [&] {
-      return arguments.best > 0 ? print_best_decks(arguments.deck, arguments.best)
+      return arguments.best > 0 ? print_best_decks(arguments.deck, arguments.best, arguments.output)
                                 : sweep_command(arguments, stop);
     };
   });

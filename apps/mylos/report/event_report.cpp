@@ -31,14 +31,28 @@ ordered_json event_of(std::string_view line) {
   return row;
 }
 
-}  // namespace
-
-ordered_json events_of(const std::string& folder, bool runs_on, ordered_json& notes) {
+struct Events {
   ordered_json rows = ordered_json::array();
-  std::deque<ordered_json> last;
   ordered_json kinds = ordered_json::object();
   std::int64_t total = 0;
+  bool exist = false;  // one of the files does
+};
+
+void count_kind(const std::string& kind, Events& events) {
+  ++events.total;
+  if (events.kinds.contains(kind)) {
+    events.kinds[kind] = events.kinds[kind].get<std::int64_t>() + 1;
+  } else if (events.kinds.size() < max_kinds) {
+    events.kinds[kind] = 1;
+  }
+}
+
+/// Adds the first and the last events of a file.
+void read_events(const std::string& folder, const char* name, bool runs_on, Events& events,
+                 ordered_json& notes) {
   std::int64_t damaged = 0;
+  std::size_t first = 0;
+  std::deque<ordered_json> last;
   BoundedLines lines(max_event_bytes, [&](std::string_view line) {
     if (line.empty()) return;
     ordered_json event = event_of(line);
@@ -46,30 +60,33 @@ ordered_json events_of(const std::string& folder, bool runs_on, ordered_json& no
       ++damaged;
       return;
     }
-    ++total;
-    const auto kind = event["kind"].get<std::string>();
-    if (kinds.contains(kind)) {
-      kinds[kind] = kinds[kind].get<std::int64_t>() + 1;
-    } else if (kinds.size() < max_kinds) {
-      kinds[kind] = 1;
-    }
-    if (rows.size() < max_first) {
-      rows.push_back(std::move(event));
+    count_kind(event["kind"].get<std::string>(), events);
+    if (first < max_first) {
+      events.rows.push_back(std::move(event));
+      ++first;
     } else {
       last.push_back(std::move(event));
       if (last.size() > max_last) last.pop_front();
     }
   });
-  if (!read_in_pieces(folder + "/events.jsonl", [&](std::string_view piece) { lines.feed(piece); }))
-    return nullptr;
+  if (!read_in_pieces(folder + "/" + name, [&](std::string_view piece) { lines.feed(piece); })) return;
+  events.exist = true;
   damaged += lines.too_long();
   if (damaged > 0)
-    notes.push_back(
-        fmt::format("events.jsonl: {} damaged line{} left out", damaged, damaged == 1 ? "" : "s"));
+    notes.push_back(fmt::format("{}: {} damaged line{} left out", name, damaged, damaged == 1 ? "" : "s"));
   if (lines.ends_within_line() && !runs_on)
-    notes.push_back("events.jsonl: ends within a line, which was left out");
-  for (ordered_json& event : last) rows.push_back(std::move(event));
-  return {{"total", total}, {"kinds", std::move(kinds)}, {"rows", std::move(rows)}};
+    notes.push_back(fmt::format("{}: ends within a line, which was left out", name));
+  for (ordered_json& event : last) events.rows.push_back(std::move(event));
+}
+
+}  // namespace
+
+ordered_json events_of(const std::string& folder, bool runs_on, ordered_json& notes) {
+  Events events;
+  read_events(folder, "starts.jsonl", runs_on, events, notes);
+  read_events(folder, "events.jsonl", runs_on, events, notes);  // the run's last event is the last row
+  if (!events.exist) return nullptr;
+  return {{"total", events.total}, {"kinds", std::move(events.kinds)}, {"rows", std::move(events.rows)}};
 }
 
 }  // namespace mylos::app

@@ -175,7 +175,7 @@ ordered_json history_of(const std::string& folder, const DeckLines& deck, bool r
     }
     if (stored.rows().rows() == 0) continue;
     notes.push_back(fmt::format("history.csv {}: the curves are those that {} keeps",
-                                found ? "has no whole row" : "is not there", name));
+                                found ? "has no complete row" : "is missing", name));
     return stored.document();
   }
   return history.document();

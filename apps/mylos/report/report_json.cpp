@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 namespace mylos::app {
 
 ordered_json short_number(double value) {
   if (!std::isfinite(value)) return nullptr;
   if (std::abs(value) < 1e15 && value == std::floor(value)) return static_cast<std::int64_t>(value);
-  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+  const std::string text = fmt::format("{:.6g}", value);
+  double rounded = value;
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return rounded;
 }
 
 std::string script_text(const ordered_json& document) {

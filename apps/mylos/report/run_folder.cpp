@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
@@ -51,6 +52,7 @@ bool read_in_pieces(const std::string& path, const std::function<void(std::strin
   std::array<char, piece_bytes> piece;
   while (file.read(piece.data(), piece.size()), file.gcount() > 0)
     take({piece.data(), static_cast<std::size_t>(file.gcount())});
+  require_read(file, path);
   return true;
 }
 

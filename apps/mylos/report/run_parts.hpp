@@ -38,8 +38,9 @@ namespace mylos::app {
 /// few by name; empty if there are none.
 [[nodiscard]] ordered_json rollouts_of(const std::string& folder, ordered_json& notes);
 
-/// events.jsonl, warnings, rewinds and decisions: {total, kinds: {KIND: count}, rows: [{step, kind, cause,
-/// subject, text}, ...]}, only the first and last rows if there are many.
+/// starts.jsonl, restarts and stops, then events.jsonl, warnings, rewinds and decisions: {total, kinds:
+/// {KIND: count}, rows: [{step, kind, cause, subject, text}, ...]}, only the first and last rows if there are
+/// many.
 [[nodiscard]] ordered_json events_of(const std::string& folder, bool runs_on, ordered_json& notes);
 
 /// health.csv, measurements of single parameters for the heat maps. A map has at most `max_cells` cells

@@ -39,7 +39,7 @@ RunProgressReport progress_of(const std::string& folder, const std::string& outc
     return {stopped,
             "it was asked to stop before its end: resume with --restart latest" + newest_checkpoint(folder)};
   return {unfinished,
-          "it left no summary and nobody works on it: it failed, was killed, or its machine went down" +
+          "it left no summary and no process works on it: it failed, was killed, or its machine went down" +
               newest_checkpoint(folder)};
 }
 

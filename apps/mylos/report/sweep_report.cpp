@@ -50,7 +50,7 @@ RunProgressReport progress_of_sweep(const std::string& folder, const StoredSweep
   if (!worker.empty()) return {running, fmt::format("{} works on it", worker)};
   const auto known = static_cast<std::int64_t>(sweep.members.size());
   if (known > 0 && ended == known && known >= sweep.trials) return {done, "every member has ended"};
-  return {unfinished, "nobody works on it: the same command continues it"};
+  return {unfinished, "no process works on it: the same command continues it"};
 }
 
 ordered_json key_json(const StoredKey& key, const DeckLines& deck) {

@@ -31,7 +31,8 @@ const TrialResult* base_of(const AdviceReport& report) {
 
 std::string head(const AdviceReport& report) {
   return fmt::format(
-      "{}: {} parameters, {} rank{}, batch {}; computed by {}\ntimes of a step on the slowest rank, by turns "
+      "{}: {} parameters, {} rank{}, batch {}; computed by {}\ntimes of a step on the slowest rank, "
+      "interleaved "
       "in {} "
       "rounds; losses after {} steps from the same weights\n",
       report.run, report.parameters, report.ranks, report.ranks == 1 ? "" : "s", report.batch,

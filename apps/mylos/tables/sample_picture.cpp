@@ -65,7 +65,8 @@ Picture picture_of(const Panel& panel, const ColourRange& range) {
   const std::int64_t height = is_stripe ? stripe_height : (plane.height + m.points - 1) / m.points * m.pixels;
   Picture picture(height, width, background);
   for (std::int64_t row = 0; row < height; ++row) {
-    const std::int64_t y = is_stripe ? 0 : row / m.pixels * m.points;
+    const std::int64_t shown = panel.upward ? height - 1 - row : row;
+    const std::int64_t y = is_stripe ? 0 : shown / m.pixels * m.points;
     for (std::int64_t column = 0; column < width; ++column) {
       const std::int64_t x = column / m.pixels * m.points;
       picture.at(row, column) =

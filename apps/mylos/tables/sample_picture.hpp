@@ -13,6 +13,7 @@ struct Panel {
   std::string scale;                  // panels with the same text share the range of their colours
   std::vector<std::int64_t> extents;  // of the grid, 1 to 3; of three the middle plane of the first is drawn
   std::vector<float> values;          // row-major
+  bool upward = false;                // the first row is the lowest one of the drawing
 };
 
 /// Panels side by side, below a heading.

@@ -2,7 +2,7 @@
 module mylos_arrays
   use, intrinsic :: iso_c_binding, only: c_associated, c_int32_t, c_int64_t, c_intptr_t, c_loc, c_ptr, c_null_ptr
   use, intrinsic :: iso_fortran_env, only: real32, real64
-  use mylos_c, only: c_array, mylos_fp32, mylos_fp64, mylos_max_rank
+  use mylos_c, only: c_array, mylos_columns_first, mylos_fp32, mylos_fp64, mylos_max_rank
   implicit none
   private
   public :: described
@@ -29,7 +29,10 @@ contains
     logical, intent(in), optional :: columns_first
     integer :: n
     if (present(columns_first)) then
-      if (columns_first) return
+      if (columns_first) then
+        array%order = mylos_columns_first
+        return
+      end if
     end if
     n = int(array%rank)
     array%extents(1:n) = array%extents(n:1:-1)

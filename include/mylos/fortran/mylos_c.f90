@@ -5,9 +5,10 @@ module mylos_c
   implicit none
   public
 
-  integer(c_int32_t), parameter :: mylos_abi = 1
+  integer(c_int32_t), parameter :: mylos_abi = 1, mylos_failed = 1
   integer(c_int32_t), parameter :: mylos_fp32 = 0, mylos_fp64 = 1
   integer(c_int32_t), parameter :: mylos_input_names = 0, mylos_target_names = 1, mylos_class_names = 2
+  integer(c_int32_t), parameter :: mylos_fortran_order = 1, mylos_columns_first = 2
   integer, parameter :: mylos_max_rank = 5
 
   ! mylos_array and mylos_const_array
@@ -18,7 +19,7 @@ module mylos_c
     integer(c_int64_t) :: extents(mylos_max_rank) = 1
     integer(c_int64_t) :: strides(mylos_max_rank) = 1
     integer(c_int32_t) :: on_device = 0
-    integer(c_int32_t) :: reserved = 0
+    integer(c_int32_t) :: order = mylos_fortran_order
   end type c_array
 
   type, bind(c) :: c_load_options
@@ -286,6 +287,15 @@ module mylos_c
       integer(c_int64_t), value :: count
       integer(c_int32_t) :: status
     end function c_trainer_read_parameter
+    function c_trainer_read_gradient(trainer, name, values, count) &
+      bind(c, name="mylos_trainer_read_gradient") result(status)
+      import :: c_char, c_float, c_int32_t, c_int64_t, c_ptr
+      type(c_ptr), value :: trainer
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_float), intent(inout) :: values(*)
+      integer(c_int64_t), value :: count
+      integer(c_int32_t) :: status
+    end function c_trainer_read_gradient
     function c_trainer_write_parameter(trainer, name, values, count) &
       bind(c, name="mylos_trainer_write_parameter") result(status)
       import :: c_char, c_float, c_int32_t, c_int64_t, c_ptr

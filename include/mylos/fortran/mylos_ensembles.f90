@@ -60,8 +60,9 @@ contains
   subroutine ensemble_free(self)
     class(mylos_ensemble), intent(inout) :: self
     integer(c_int32_t) :: status
+    status = 0
     if (c_associated(self%handle)) status = c_ensemble_destroy(self%handle)
-    self%handle = c_null_ptr
+    if (status /= mylos_failed) self%handle = c_null_ptr  ! else it is in use, or this is a parallel region
   end subroutine ensemble_free
 
   subroutine ensemble_final(self)

@@ -12,8 +12,9 @@ module mylos_models
   ! The bits of a flag of check(): iand(flags(i), mylos_far) /= 0.
   integer(int8), parameter :: mylos_outside_range = 1_int8, mylos_far = 2_int8, mylos_not_finite = 4_int8
 
-  ! A trained network. One thread at a time uses it: in a parallel region each thread has a clone, made outside
-  ! of the region. Clone it instead of copying it by "=".
+  ! A trained network. One thread at a time uses it, and a call that finds another one running is an error: in a
+  ! parallel region each thread has a clone, made and freed outside of the region. Clone it instead of copying it
+  ! by "=".
   type :: mylos_model
     private
     type(c_ptr) :: handle = c_null_ptr
@@ -76,8 +77,9 @@ contains
   subroutine model_free(self)
     class(mylos_model), intent(inout) :: self
     integer(c_int32_t) :: status
+    status = 0
     if (c_associated(self%handle)) status = c_model_destroy(self%handle)
-    self%handle = c_null_ptr
+    if (status /= mylos_failed) self%handle = c_null_ptr  ! else it is in use, or this is a parallel region
   end subroutine model_free
 
   subroutine model_final(self)

@@ -23,7 +23,7 @@ module mylos_trainers
   end type mylos_report
 
   ! A network that the program trains. All ranks of its communicator call create, step, apply, read_parameter,
-  ! write_parameter, save, load and free together. MPI_Finalize frees it too.
+  ! read_gradient, write_parameter, save, load and free together. MPI_Finalize frees it too.
   type :: mylos_trainer
     private
     type(c_ptr) :: handle = c_null_ptr
@@ -35,6 +35,7 @@ module mylos_trainers
     procedure :: max_samples => trainer_max_samples  ! of a rank in a step
     procedure :: apply => trainer_apply
     procedure :: read_parameter => trainer_read_parameter
+    procedure :: read_gradient => trainer_read_gradient
     procedure :: write_parameter => trainer_write_parameter
     procedure :: save => trainer_save
     procedure :: load => trainer_load
@@ -71,8 +72,9 @@ contains
   subroutine trainer_free(self)
     class(mylos_trainer), intent(inout) :: self
     integer(c_int32_t) :: status
+    status = 0
     if (c_associated(self%handle)) status = c_trainer_destroy(self%handle)
-    self%handle = c_null_ptr
+    if (status /= mylos_failed) self%handle = c_null_ptr  ! else it is in use, or this is a parallel region
   end subroutine trainer_free
 
   subroutine trainer_final(self)
@@ -268,6 +270,17 @@ contains
     call check(c_trainer_read_parameter(self%handle, trim(name) // c_null_char, values, size(values, kind=c_int64_t)), &
                error)
   end subroutine trainer_read_parameter
+
+  ! The gradient by a parameter, summed over all ranks: between backward and apply, for an optimizer of the program's
+  ! own.
+  subroutine trainer_read_gradient(self, name, values, error)
+    class(mylos_trainer), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    real(real32), intent(inout), contiguous :: values(:)
+    type(mylos_error), intent(inout), optional :: error
+    call check(c_trainer_read_gradient(self%handle, trim(name) // c_null_char, values, size(values, kind=c_int64_t)), &
+               error)
+  end subroutine trainer_read_gradient
 
   subroutine trainer_write_parameter(self, name, values, error)
     class(mylos_trainer), intent(inout) :: self

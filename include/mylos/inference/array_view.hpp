@@ -23,6 +23,10 @@ enum class ElementType : std::uint8_t { fp32, fp64, fp16, bf16 };
 /// The number of extents that an array may have is 1 to this.
 inline constexpr int max_array_rank = 5;
 
+/// How the caller counts dimensions, for messages: as here; in Fortran, in reverse; in Fortran with
+/// `columns_first`, as here from 1 on.
+enum class ArrayOrder : std::uint8_t { c, fortran, columns_first };
+
 /// An entry per dimension; those behind the rank do not count.
 using ArrayExtents = std::array<std::int64_t, max_array_rank>;
 
@@ -34,6 +38,7 @@ struct ConstArray {
   ArrayExtents extents{};                // the first `rank` count
   ArrayExtents strides{};                // in elements; of a dimension of extent 0 or 1 it is not used
   bool on_device = false;                // true: memory that the host cannot read, in a build for devices
+  ArrayOrder order = ArrayOrder::c;      // in which messages name extents
 };
 
 /// Elements that are written.
@@ -44,6 +49,7 @@ struct Array {
   ArrayExtents extents{};                // the first `rank` count
   ArrayExtents strides{};                // in elements, at least 1
   bool on_device = false;                // memory that the host cannot read
+  ArrayOrder order = ArrayOrder::c;      // in which messages name extents
 };
 
 namespace detail {
@@ -76,6 +82,11 @@ template <class ArrayType, class View>
 }
 
 }  // namespace detail
+
+/// Returns the same elements, to be read.
+[[nodiscard]] inline ConstArray const_array_of(const Array& array) {
+  return {array.data, array.type, array.rank, array.extents, array.strides, array.on_device, array.order};
+}
 
 /// Kokkos views of 1 to 5 dimensions, of any layout and memory.
 template <class View>

@@ -11,11 +11,12 @@
 //   ... gradients of scaler.scale() * loss ...
 //   scaler.unscale_and_check(weights_gradient);       // each array once
 //   scaler.unscale_and_check(bias_gradient);
-//   if (scaler.update()) ...                          // the same answer on all ranks
+//   if (scaler.update()) ...                          // the same answer on all ranks: ScaleUpdate
 //
 // Arrays belong to the program: the scaler keeps no reference to them after a call. Kokkos must be running
-// while it exists. One thread uses it at a time, outside of OpenMP's parallel regions. On hosts no call
-// but the constructor and the first update() allocates memory.
+// while it exists. One thread uses it at a time, outside of OpenMP's parallel regions: a call that finds
+// another one running on it throws Error (failed, bad_call). On hosts no call but the constructor and the
+// first update() allocates memory.
 #pragma once
 
 #include <mpi.h>
@@ -29,6 +30,16 @@
 #include "mylos/precision/scaler_statistics.hpp"
 
 namespace mylos {
+
+/// The end of a step, the same on all ranks. True if all gradients of all ranks were finite: the program
+/// updates its weights.
+struct ScaleUpdate {
+  bool is_finite = true;                       // as the conversion to bool
+  ScaleEvent event = ScaleEvent::unchanged;    // what became of the scale
+  float old_scale = 1;                         // with which the step was computed
+  float new_scale = 1;                         // of the next step
+  operator bool() const { return is_finite; }  // NOLINT: update() is a question
+};
 
 /// A loss scale that all ranks agree on, for a program with its own gradients.
 class GradientScaler {
@@ -57,7 +68,8 @@ class GradientScaler {
   /// the same order of memory; they do not overlap, or are the same memory of types of one size. Throws Error
   /// (bad_input) if the numbers of elements differ.
   void unscale_and_check(const ConstTensor& gradients, const Tensor& unscaled);
-  /// Does the same for a contiguous Kokkos view of float, half or bfloat16 in device memory, of any rank.
+  /// Does the same for a contiguous Kokkos view of float, double, half or bfloat16 in device memory, of any
+  /// rank. Doubles are divided in double.
   /// Throws Error (bad_input) for a view with gaps.
   template <class View>
   requires Kokkos::is_view_v<View>
@@ -81,11 +93,13 @@ class GradientScaler {
   }
   /// Notes an overflow that the program found itself.
   void note_overflow();
-  /// Ends the step: agrees with all ranks on overflows and advances the scale. Returns true if all gradients
-  /// of all ranks were finite: the program updates its weights. All ranks call it. Throws Error on all ranks:
-  /// diverged once max_consecutive_skips consecutive steps overflowed although no lower scale helps, bad_call
-  /// if the scales of two ranks differ, because their options or states did.
-  bool update();
+  /// Returns whether this rank has an overflow in the current step: a gradient that was not finite, or one
+  /// that the program noted. Only this rank takes part.
+  [[nodiscard]] bool has_overflow() const;
+  /// Ends the step: agrees with all ranks on overflows and advances the scale. All ranks call it. Throws
+  /// Error on all ranks: diverged once max_consecutive_skips consecutive steps overflowed although no lower
+  /// scale helps, bad_call if the scales of two ranks differ, because their options or states did.
+  ScaleUpdate update();
 
   /// Returns the lowest rank that overflowed in the last step that update() ended, or -1.
   [[nodiscard]] int overflow_rank() const;

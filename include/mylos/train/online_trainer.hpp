@@ -2,10 +2,11 @@
 //
 // MPI and Kokkos must be initialised before its construction and remain so until its destruction. It
 // duplicates the communicator, prints nothing, ends no process, and throws only Error. A call inside an
-// OpenMP parallel region throws Error on the rank that makes it. All ranks of the communicator construct it,
-// and call step(), apply(), save(), load(), and read() and write() of a parameter together; infer(),
-// forward() and backward() involve only the calling rank, unless the network normalises over the samples of
-// all ranks.
+// OpenMP parallel region, or while another thread's call on the trainer runs, throws Error on the rank that
+// makes it. All ranks of the communicator construct it,
+// and call step(), apply(), save(), load(), and read(), write() and read_gradient() of a parameter together;
+// infer(), forward() and backward() involve only the calling rank, unless the network normalises over the
+// samples of all ranks.
 //
 // It uses the following options: the network ([model], with inputs and outputs), [precision], [memory],
 // [optimizer], [schedule], [communication], [kernels], run.initial with [initial], run.seed and run.steps
@@ -24,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/config/options.hpp"
@@ -31,8 +33,8 @@
 
 namespace mylos {
 
-class OnlineTrainer;
 class Trainer;
+struct OnlineParts;
 
 /// A contiguous row per sample, in the memory where kernels run. Any Kokkos view of such memory converts to
 /// it; a view with strides between its rows is refused.
@@ -88,39 +90,60 @@ class NetworkParameter {
   /// Returns the number of values.
   [[nodiscard]] std::int64_t size() const { return rows_ * columns_; }
 
-  /// Copies the parameter to `values`, a contiguous view of size() floats of any rank, in host or device
-  /// memory. These are the master weights (precision.masters = "none": the 16-bit weights). All ranks call
-  /// it, also if masters are sharded; every rank receives all values. Throws Error on all ranks (bad_input,
-  /// bad_call) if a view has another size or gaps.
+  /// Copies the parameter to `values`, a contiguous view of size() floats, doubles, halves or bfloat16s of
+  /// any rank, in host or device memory. These are the master weights (precision.masters = "none": the 16-bit
+  /// weights), rounded to nearest. All ranks call it, also if masters are sharded; every rank receives all
+  /// values. Throws Error on all ranks (bad_input, bad_call) if a view has another size or gaps.
   template <class View>
   void read(const View& values) const {
-    static_assert(std::is_same_v<typename View::non_const_value_type, float>, "parameters are read as float");
     static_assert(!std::is_const_v<typename View::value_type>, "read() writes to the view");
-    read_to(values.data(), values.span_is_contiguous() ? static_cast<std::int64_t>(values.size()) : -1,
-            is_on_host<View>);
+    read_to(memory_of(values));
+  }
+  /// Copies the gradient of the program's loss (LossReduction) by this parameter to such a view: the sum of
+  /// all ranks' passes since the last apply(), without the loss scale. It is not finite after an overflow, on
+  /// all ranks. For a program with an optimizer of its own (docs/reference/library.md). All ranks call it,
+  /// between backward() and apply(). Throws as read(), and where no rank has called backward(), or with
+  /// optimizer.shard = "gradients", which keeps no sums of a rank.
+  template <class View>
+  void read_gradient(const View& values) const {
+    static_assert(!std::is_const_v<typename View::value_type>, "read_gradient() writes to the view");
+    read_gradient_to(memory_of(values));
   }
   /// Replaces the parameter by the values of rank 0's view; compute weights follow. Moments and the average
   /// of the weights stay. All ranks call it. Throws as read(), and if a value is not finite.
   template <class View>
   void write(const View& values) const {
-    static_assert(std::is_same_v<typename View::non_const_value_type, float>, "parameters are float");
-    write_from(values.data(), values.span_is_contiguous() ? static_cast<std::int64_t>(values.size()) : -1,
-               is_on_host<View>);
+    write_from(memory_of(values));
   }
 
  private:
   friend class OnlineTrainer;
-  NetworkParameter(Trainer& trainer, std::string name, std::size_t slot, std::int64_t rows,
-                   std::int64_t columns)
-      : trainer_(&trainer), name_(std::move(name)), slot_(slot), rows_(rows), columns_(columns) {}
-  template <class View>
-  static constexpr bool is_on_host =
-      Kokkos::SpaceAccessibility<Kokkos::DefaultHostExecutionSpace, typename View::memory_space>::accessible;
-  /// `count`: floats, or -1 if they have gaps.
-  void read_to(float* values, std::int64_t count, bool on_host) const;
-  void write_from(const float* values, std::int64_t count, bool on_host) const;
+  /// The elements of a view, which write_from() only reads.
+  struct ProgramMemory {
+    void* data;
+    DType type;
+    std::int64_t count;  // -1: the view has gaps
+    bool on_host;
+  };
 
-  Trainer* trainer_;
+  NetworkParameter(OnlineParts& parts, std::string name, std::size_t slot, std::int64_t rows,
+                   std::int64_t columns)
+      : parts_(&parts), name_(std::move(name)), slot_(slot), rows_(rows), columns_(columns) {}
+  template <class View>
+  static ProgramMemory memory_of(const View& values) {
+    using T = typename View::non_const_value_type;
+    static_assert(OneOf<T, float, double, half, bfloat16>,
+                  "parameters are float, double, mylos::half or mylos::bfloat16");
+    return {const_cast<T*>(values.data()), dtype_of<T>,
+            values.span_is_contiguous() ? static_cast<std::int64_t>(values.size()) : -1,
+            Kokkos::SpaceAccessibility<Kokkos::DefaultHostExecutionSpace,
+                                       typename View::memory_space>::accessible};
+  }
+  void read_to(const ProgramMemory& values) const;
+  void read_gradient_to(const ProgramMemory& values) const;
+  void write_from(const ProgramMemory& values) const;
+
+  OnlineParts* parts_;
   std::string name_;
   std::size_t slot_;
   std::int64_t rows_;
@@ -163,6 +186,11 @@ class OnlineTrainer {
   StepReport step(const SampleRows<const float>& inputs, const SampleRows<const float>& targets);
   /// The same with a class of each sample.
   StepReport step(const SampleRows<const float>& inputs, const SampleValues<const std::int32_t>& labels);
+  /// The same of doubles, here and below: they are rounded to float once on entry, in memory that grows with
+  /// the samples of a call, and results are widened.
+  StepReport step(const SampleRows<const double>& inputs, const SampleRows<const double>& targets);
+  /// The same with labels.
+  StepReport step(const SampleRows<const double>& inputs, const SampleValues<const std::int32_t>& labels);
 
   /// Own losses and loops: forward(), backward() and apply() are the three parts of step(). model.loss is not
   /// used. A step of the program is any number of pairs forward(), backward() on each rank, none included,
@@ -184,6 +212,8 @@ class OnlineTrainer {
   /// If layers normalise over the samples of all ranks, all ranks make the same calls (a rank without samples
   /// passes empty views), and every Error is thrown on all of them, also if one calls something else.
   void forward(const SampleRows<const float>& x, const SampleRows<float>& y);
+  /// The same of doubles.
+  void forward(const SampleRows<const double>& x, const SampleRows<double>& y);
   /// Adds the gradients of the last forward() pass to those of the step. dy = dL/dy [samples, model.outputs],
   /// unscaled: the loss scale multiplies it before it is rounded to the compute type; see LossReduction for
   /// L. The second form also writes dL/dx, the adjoints of the inputs, unscaled, to dx [samples,
@@ -195,6 +225,10 @@ class OnlineTrainer {
   void backward(const SampleRows<const float>& dy);
   /// The same, which also writes dL/dx.
   void backward(const SampleRows<const float>& dy, const SampleRows<float>& dx);
+  /// The same of doubles.
+  void backward(const SampleRows<const double>& dy);
+  /// The same of doubles, with dL/dx.
+  void backward(const SampleRows<const double>& dy, const SampleRows<double>& dx);
   /// Ends the step on all ranks as step() does: sums the gradients of all ranks, agrees on overflow and norm,
   /// clips, and updates or skips. If no rank has called backward(), no weights are updated.
   /// Throws Error on all ranks as step(), and if ranks disagree on the learning rate or a forward() has no
@@ -219,6 +253,8 @@ class OnlineTrainer {
   /// samples. Predictions of a classifier are logits. Only this rank takes part, and only this rank throws
   /// Error (bad_input).
   void infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions);
+  /// The same of doubles.
+  void infer(const SampleRows<const double>& inputs, const SampleRows<double>& predictions);
 
   /// Writes a checkpoint, which `mylos info`, `eval` and `predict` read, as does load(), on any number of
   /// ranks. An existing file of that name is replaced when the new one is complete. Throws Error (failed) on
@@ -234,8 +270,7 @@ class OnlineTrainer {
   [[nodiscard]] const Trainer& trainer() const;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<OnlineParts> parts_;
 };
 
 }  // namespace mylos

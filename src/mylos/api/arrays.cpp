@@ -1,11 +1,13 @@
 #include "mylos/api/arrays.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <type_traits>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/float16.hpp"
+#include "mylos/inference/arrays/array_samples.hpp"
 
 namespace mylos::api {
 namespace {
@@ -15,9 +17,18 @@ static_assert(static_cast<int>(ElementType::fp64) == MYLOS_FP64);
 static_assert(static_cast<int>(ElementType::fp16) == MYLOS_FP16);
 static_assert(static_cast<int>(ElementType::bf16) == MYLOS_BF16);
 static_assert(max_array_rank == MYLOS_MAX_RANK);
+static_assert(static_cast<int>(ArrayOrder::c) == MYLOS_C_ORDER);
+static_assert(static_cast<int>(ArrayOrder::fortran) == MYLOS_FORTRAN_ORDER);
+static_assert(static_cast<int>(ArrayOrder::columns_first) == MYLOS_COLUMNS_FIRST);
 
 /// Beyond it, offsets of elements would not fit their type.
 constexpr std::int64_t max_elements = std::int64_t{1} << 48;
+
+ArrayOrder order_of(std::int32_t order, const char* name) {
+  if (order < MYLOS_C_ORDER || order > MYLOS_COLUMNS_FIRST)
+    fail_input(ErrorId::bad_call, "{}: {} is no mylos_order; set it to 0", name, order);
+  return static_cast<ArrayOrder>(order);
+}
 
 template <class Elements, class Given>
 Elements checked(const Given* given, const char* name) {
@@ -32,19 +43,25 @@ Elements checked(const Given* given, const char* name) {
   elements.data = given->data;
   elements.type = static_cast<ElementType>(given->type);
   elements.rank = given->rank;
-  elements.on_device = given->on_device != 0;
+  elements.on_device = flag_of(given->on_device, "on_device");
+  elements.order = order_of(given->order, name);
   std::int64_t count = 1;
   for (std::size_t d = 0; d < static_cast<std::size_t>(given->rank); ++d) {
     const std::int64_t extent = given->extents[d];
     const std::int64_t stride = given->strides[d];
-    if (extent < 0 || extent > max_elements || (count *= extent) > max_elements)
+    const int number = number_of_dimension(elements.order, given->rank, static_cast<int>(d));
+    if (extent < 0 || extent > max_elements / std::max<std::int64_t>(count, 1))
       fail_input(ErrorId::bad_call,
                  "{}: extent {} of dimension {}; extents are 0 or more, of at most 2^48 "
                  "elements together",
-                 name, extent, d);
-    if (extent > 1 && (stride < 1 || stride > max_elements))
-      fail_input(ErrorId::bad_call, "{}: stride {} of dimension {}; strides are in elements, 1 or more", name,
-                 stride, d);
+                 name, extent, number);
+    count *= extent;
+    if (extent > 1 && (stride < 1 || stride > max_elements / extent))
+      fail_input(
+          ErrorId::bad_call,
+          "{}: stride {} of dimension {}; strides are in elements, 1 or more, and an array spans at most "
+          "2^48",
+          name, stride, number);
     elements.extents[d] = extent;
     elements.strides[d] = stride;
   }
@@ -82,9 +99,8 @@ T element_of(float value) {
     return from_float<T>(value);
 }
 
-/// How the last dimensions make a sample of `values`; where none do, the first dimension counts samples.
-template <class Elements>
-Sizes sizes_of(const Elements& array, std::int64_t values) {
+/// How the last dimensions make a sample of `values`.
+Sizes sizes_of(const ConstArray& array, std::int64_t values, const char* name) {
   const auto product = [&](int begin, int end) {
     std::int64_t count = 1;
     for (int d = begin; d < end; ++d) count *= array.extents[static_cast<std::size_t>(d)];
@@ -93,7 +109,8 @@ Sizes sizes_of(const Elements& array, std::int64_t values) {
   for (int first = array.rank - 1; first >= 0; --first) {
     if (product(first, array.rank) == values) return {product(0, first), values};
   }
-  return {array.extents[0], product(1, array.rank)};
+  if (product(0, array.rank) == 0) return {0, values};
+  refuse_samples(array, {name, "values", {values}, {}, values});
 }
 
 /// Whether the elements lie one after the other.
@@ -165,6 +182,11 @@ void require_pointer(const void* pointer, const char* call, const char* name) {
   if (pointer == nullptr) fail_input(ErrorId::bad_call, "{}: {} is null", call, name);
 }
 
+bool flag_of(std::int32_t value, const char* name) {
+  if (value != 0 && value != 1) fail_input(ErrorId::bad_call, "{} is {}; it is 0 or 1", name, value);
+  return value == 1;
+}
+
 SampleRows<float> Rows::rows() const {
   return rows_at(memory_.data(), {samples_, values_});
 }
@@ -179,8 +201,8 @@ void Rows::grow(std::int64_t samples, std::int64_t values) {
   host_ = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, memory_);
 }
 
-SampleRows<const float> Rows::read(const ConstArray& array, std::int64_t values) {
-  const Sizes sizes = sizes_of(array, values);
+SampleRows<const float> Rows::read(const ConstArray& array, std::int64_t values, const char* name) {
+  const Sizes sizes = sizes_of(array, values, name);
   copied_ = !is_rows_of_kernels(array);
   if (!copied_) return rows_at(static_cast<const float*>(array.data), sizes);
   if (array.on_device)
@@ -194,8 +216,8 @@ SampleRows<const float> Rows::read(const ConstArray& array, std::int64_t values)
   return rows();
 }
 
-SampleRows<float> Rows::write(const Array& array, std::int64_t values) {
-  const Sizes sizes = sizes_of(array, values);
+SampleRows<float> Rows::write(const Array& array, std::int64_t values, const char* name) {
+  const Sizes sizes = sizes_of(const_array_of(array), values, name);
   copied_ = !is_rows_of_kernels(array);
   if (!copied_) return rows_at(static_cast<float*>(array.data), sizes);
   if (array.on_device)

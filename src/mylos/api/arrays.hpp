@@ -19,15 +19,19 @@ namespace mylos::api {
 /// Throws Error (bad_input) if a pointer that the caller must give is null.
 void require_pointer(const void* pointer, const char* call, const char* name);
 
+/// Returns a flag of the caller. Throws Error (bad_input) unless it is 0 or 1: a larger number was meant as
+/// something else.
+[[nodiscard]] bool flag_of(std::int32_t value, const char* name);
+
 /// The rows that a trainer works on: the memory of a caller's array if that has contiguous rows of floats
 /// where kernels run, else a copy, whose memory is reused and grows with the number of samples.
 class Rows {
  public:
-  /// Returns the samples of `array`, whose last dimensions are the `values` of a sample. If they are not, the
-  /// rows have the array's own size, which the trainer refuses on all ranks.
-  [[nodiscard]] SampleRows<const float> read(const ConstArray& array, std::int64_t values);
+  /// Returns the samples of `array`, whose last dimensions are the `values` of a sample. Throws Error
+  /// (bad_input), which calls it `name`, if they are not.
+  [[nodiscard]] SampleRows<const float> read(const ConstArray& array, std::int64_t values, const char* name);
   /// Returns rows to be written. fetch() then copies them to the array.
-  [[nodiscard]] SampleRows<float> write(const Array& array, std::int64_t values);
+  [[nodiscard]] SampleRows<float> write(const Array& array, std::int64_t values, const char* name);
   void fetch(const Array& array) const;
 
  private:

@@ -8,6 +8,8 @@
 
 #include "mylos/api/arrays.hpp"
 #include "mylos/api/library.hpp"
+#include "mylos/base/device/parallel_region.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/inference/ensemble.hpp"
 #include "mylos/inference/model.hpp"
 #include "mylos/mylos.h"
@@ -57,3 +59,28 @@ struct mylos_trainer final : mylos::api::Handle {
   mylos::api::Rows dx;
   mylos::api::Labels labels;
 };
+
+namespace mylos::api {
+
+inline void require_alive(const mylos_trainer& handle, const char* call) {
+  if (!handle.trainer)
+    fail_run(ErrorId::bad_call, "{}: the trainer ended with MPI; call it before MPI_Finalize", call);
+}
+
+/// Returns what a call that changes nothing reads. Throws Error as Library::get(), and after MPI's end.
+inline const mylos_trainer& trainer_of(const mylos_trainer* pointer, const char* call) {
+  const mylos_trainer& handle = library().get(pointer, call);
+  require_alive(handle, call);
+  return handle;
+}
+
+/// Returns the trainer of a call that computes. Throws Error as Library::use(), after MPI's end, and inside a
+/// parallel region.
+inline InUse<mylos_trainer> use_trainer(const mylos_trainer* pointer, const char* call) {
+  require_outside_parallel_region(call);
+  InUse handle = library().use(pointer, call);
+  require_alive(*handle, call);
+  return handle;
+}
+
+}  // namespace mylos::api

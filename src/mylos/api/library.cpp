@@ -77,6 +77,7 @@ void Library::finish() {
   require_outside_parallel_region("mylos_finalize");
   const std::unique_lock lock(mutex_);
   if (finished_) return;
+  for (const auto& handle : handles_) const BusyCall none_runs(handle->busy, "mylos_finalize");
   finished_ = true;
   const bool mpi = mpi_is_running();
   for (const auto& handle : handles_) {
@@ -132,7 +133,9 @@ void Library::remove(const Handle* pointer, const char* call) {
   if (pointer == nullptr) return;
   const std::unique_lock lock(mutex_);
   if (finished_) return;  // finish() has freed it
-  const Handle* const found = find(pointer, call);
+  require_outside_parallel_region(call);
+  Handle* const found = find(pointer, call);
+  { const BusyCall none_runs(found->busy, call); }
   const auto entry = std::find_if(handles_.begin(), handles_.end(),
                                   [&](const auto& handle) { return handle.get() == found; });
   if ((*entry)->of_mpi() && !mpi_is_running()) (*entry)->close();  // does nothing: MPI's end has closed it

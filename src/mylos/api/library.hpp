@@ -11,6 +11,7 @@
 #include <shared_mutex>
 #include <vector>
 
+#include "mylos/base/device/busy_flag.hpp"
 #include "mylos/base/error.hpp"
 
 namespace mylos::api {
@@ -22,6 +23,22 @@ class Handle {
   /// Frees what needs Kokkos, and MPI if `of_mpi`. Later calls do nothing.
   virtual void close() noexcept = 0;
   [[nodiscard]] virtual bool of_mpi() const noexcept = 0;
+
+  BusyFlag busy;  // while a call uses it
+};
+
+/// A handle during a call, which no other call uses or frees.
+template <class T>
+class InUse {
+ public:
+  /// `call`: "mylos_model_infer". Throws Error (failed, bad_call) if another call uses it.
+  InUse(T& handle, const char* call) : handle_(&handle), busy_(handle.busy, call) {}
+  [[nodiscard]] T& operator*() const { return *handle_; }
+  [[nodiscard]] T* operator->() const { return handle_; }
+
+ private:
+  T* handle_;
+  BusyCall busy_;
 };
 
 class Library {
@@ -48,21 +65,32 @@ class Library {
     handles_.push_back(std::move(handle));
     return pointer;
   }
-  /// Returns what a caller's pointer refers to, or throws Error: null, destroyed or of another kind, or after
-  /// the end of the library.
+  /// Returns what a caller's pointer refers to, for what calls do not change, or throws Error: null,
+  /// destroyed or of another kind, or after the end of the library.
   template <class T>
   T& get(const T* pointer, const char* call) {
     const std::shared_lock lock(mutex_);
-    require_running();
-    T* const found = dynamic_cast<T*>(find(pointer, call));
-    if (found == nullptr) fail_unknown(call);
-    return *found;
+    return found<T>(pointer, call);
   }
-  /// Frees a handle. A null pointer is nothing to free; so is any after the end of the library.
+  /// The same, for a call that nothing else may use it during.
+  template <class T>
+  InUse<T> use(const T* pointer, const char* call) {
+    const std::shared_lock lock(mutex_);
+    return InUse<T>(found<T>(pointer, call), call);
+  }
+  /// Frees a handle. A null pointer is nothing to free; so is any after the end of the library. Throws Error
+  /// if a call uses it, and inside a parallel region, where Kokkos cannot free memory.
   void remove(const Handle* pointer, const char* call);
 
  private:
   Library() = default;
+  template <class T>
+  T& found(const T* pointer, const char* call) const {
+    require_running();
+    T* const handle = dynamic_cast<T*>(find(pointer, call));
+    if (handle == nullptr) fail_unknown(call);
+    return *handle;
+  }
   void require_running() const;
   [[nodiscard]] Handle* find(const Handle* pointer, const char* call) const;
   [[noreturn]] static void fail_unknown(const char* call);

@@ -142,11 +142,11 @@ const char* mylos_model_name(const mylos_model* model, std::int32_t names, std::
 std::int32_t mylos_model_infer(mylos_model* model, const mylos_const_array* x, const mylos_array* y,
                                std::int32_t units) {
   return status_of([&] {
-    mylos_model& handle = library().get(model, "mylos_model_infer");
+    const InUse handle = library().use(model, "mylos_model_infer");
     const mylos::ConstArray inputs = elements_of(x, "x");
     const mylos::Array outputs = elements_of(y, "y");
     const OwnThreads threads;
-    handle.model->infer(*handle.execution, inputs, outputs, units_of(units, "mylos_model_infer"));
+    handle->model->infer(*handle->execution, inputs, outputs, units_of(units, "mylos_model_infer"));
   });
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/api/arrays.hpp"
 #include "mylos/base/dtype.hpp"
 #include "mylos/base/error.hpp"
 
@@ -30,7 +31,7 @@ LoadOptions load_options_of(const mylos_load_options* given) {
   if (given == nullptr) return options;
   if (given->max_samples < 0)
     fail_input(ErrorId::bad_call, "max_samples is {}; it is 0 (automatic) or more", given->max_samples);
-  options.average = given->average != 0;
+  options.average = flag_of(given->average, "average");
   options.max_samples = given->max_samples;
   return options;
 }

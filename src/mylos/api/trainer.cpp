@@ -1,8 +1,9 @@
-// mylos_trainer_open() to mylos_trainer_destroy() of mylos.h.
+// mylos_trainer_open() to mylos_trainer_destroy() of mylos.h, apart from parameters.
 #include <mpi.h>
 
 #include <Kokkos_Core.hpp>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -22,31 +23,21 @@
 namespace mylos::api {
 namespace {
 
-mylos_trainer& trainer_of(const mylos_trainer* pointer, const char* call) {
-  mylos_trainer& handle = library().get(pointer, call);
-  if (!handle.trainer)
-    fail_run(ErrorId::bad_call, "{}: the trainer ended with MPI; call it before MPI_Finalize", call);
-  return handle;
-}
-
 MPI_Comm communicator_of(std::int32_t handle) {
   if (!mpi_is_running())
     fail_run(ErrorId::bad_call,
              "MPI is not running; a trainer must live between MPI_Init and MPI_Finalize, also on one rank");
-  return MPI_Comm_f2c(static_cast<MPI_Fint>(handle));
-}
-
-/// All ranks of the communicator, which each have a deck, or all an Error.
-Options options_on_all(MPI_Comm communicator, const char* deck, bool is_text) {
+  const MPI_Comm communicator = MPI_Comm_f2c(static_cast<MPI_Fint>(handle));
   if (communicator == MPI_COMM_NULL)
     fail_input(ErrorId::bad_call, "mylos_trainer_create: MPI_COMM_NULL: this rank does not train");
-  RankGroup ranks(communicator, CommunicationOptions{}.timeout_s);
-  Options options;
-  run_on_all(ranks, [&] {
-    require_pointer(deck, "mylos_trainer_create", "the deck");
-    options = is_text ? read_deck(deck, "the deck", {}).options : read_deck(std::string(deck));
-  });
-  return options;
+  if (!is_communicator(communicator)) {
+    fail_input(
+        ErrorId::bad_call,
+        "mylos_trainer_create: {} is no communicator; give what MPI_Comm_c2f returns, or in Fortran the "
+        "communicator itself",
+        handle);
+  }
+  return communicator;
 }
 
 std::function<void(const std::string&)> message_of(const mylos_trainer_options* options) {
@@ -59,17 +50,35 @@ std::function<void(const std::string&)> message_of(const mylos_trainer_options* 
 OnlineOptions own_options_of(const mylos_trainer_options* options) {
   OnlineOptions own;
   if (options == nullptr) return own;
-  own.input_gradients = options->input_gradients != 0;
-  own.reduction = options->mean_loss != 0 ? LossReduction::mean : LossReduction::sum;
+  own.input_gradients = flag_of(options->input_gradients, "input_gradients");
+  own.reduction = flag_of(options->mean_loss, "mean_loss") ? LossReduction::mean : LossReduction::sum;
   return own;
 }
 
-std::unique_ptr<mylos_trainer> make_trainer(MPI_Comm communicator, const char* deck, bool is_text,
-                                            const mylos_trainer_options* given) {
-  const Options options = options_on_all(communicator, deck, is_text);
-  return std::make_unique<mylos_trainer>(
-      OnlineTrainer(options, communicator, own_options_of(given), message_of(given)), options.model.inputs,
-      options.model.outputs);
+struct GivenOptions {
+  Options deck;
+  OnlineOptions own;
+};
+
+/// All ranks of the communicator, which each have a deck, or all an Error.
+GivenOptions options_on_all(MPI_Comm communicator, const char* deck, std::int32_t is_text,
+                            const mylos_trainer_options* own) {
+  RankGroup ranks(communicator, CommunicationOptions{}.timeout_s);
+  GivenOptions given;
+  run_on_all(ranks, [&] {
+    require_pointer(deck, "mylos_trainer_create", "the deck");
+    given.deck = flag_of(is_text, "deck_is_text") ? read_deck(deck, "the deck", {}).options
+                                                  : read_deck(std::string(deck));
+    given.own = own_options_of(own);
+  });
+  return given;
+}
+
+std::unique_ptr<mylos_trainer> make_trainer(MPI_Comm communicator, const char* deck, std::int32_t is_text,
+                                            const mylos_trainer_options* own) {
+  const GivenOptions given = options_on_all(communicator, deck, is_text, own);
+  return std::make_unique<mylos_trainer>(OnlineTrainer(given.deck, communicator, given.own, message_of(own)),
+                                         given.deck.model.inputs, given.deck.model.outputs);
 }
 
 void report(const StepReport& from, mylos_step_report* to) {
@@ -84,21 +93,21 @@ void report(const StepReport& from, mylos_step_report* to) {
   to->updated = from.updated ? 1 : 0;
 }
 
-/// Runs a collective step of rows that `prepare` makes of the caller's arrays. If this rank's arrays are
-/// refused, it takes part with rows that the trainer refuses on all ranks, so that none waits.
-template <class Prepare, class Step>
-StepReport step_on_all(const Prepare& prepare, const Step& step) {
+/// Runs a call that may be collective with what `prepare` makes of the caller's arguments. If this rank's are
+/// refused, call(false) takes part with others that the trainer refuses on all ranks, so that none waits.
+template <class Prepare, class Call>
+auto call_on_all(const Prepare& prepare, const Call& call) {
   try {
     prepare();
   } catch (const Error& refused) {
     const Error error = refused;
     try {
-      step(false);
+      call(false);
     } catch (const Error&) {  // says less than the first
     }
     throw Error(error);
   }
-  return step(true);
+  return call(true);
 }
 
 /// A row without values.
@@ -107,13 +116,10 @@ SampleRows<const float> refused_rows() {
   return SampleRows<const float>(&nothing, 1, 0);
 }
 
-using HostFloats = Kokkos::View<float*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-using ConstHostFloats =
-    Kokkos::View<const float*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-
-/// What a null pointer or a negative count describe has no floats, which is refused on all ranks.
-std::size_t count_of(const float* values, std::int64_t count) {
-  return values == nullptr || count < 0 ? 0 : static_cast<std::size_t>(count);
+/// The same, to be written.
+SampleRows<float> refused_outputs() {
+  static float nothing = 0;
+  return SampleRows<float>(&nothing, 1, 0);
 }
 
 }  // namespace
@@ -132,7 +138,7 @@ std::int32_t mylos_trainer_open(std::int32_t abi, const char* deck, std::int32_t
     library().start(0);
     library().end_trainers_with_mpi();
     const OwnThreads threads;
-    *trainer = library().add(make_trainer(ranks, deck, deck_is_text != 0, options));
+    *trainer = library().add(make_trainer(ranks, deck, deck_is_text, options));
   });
 }
 
@@ -151,36 +157,37 @@ std::int32_t mylos_trainer_get_info(const mylos_trainer* trainer, mylos_trainer_
 std::int32_t mylos_trainer_step(mylos_trainer* trainer, const mylos_const_array* x,
                                 const mylos_const_array* targets, mylos_step_report* step_report) {
   return status_of([&] {
-    mylos_trainer& handle = trainer_of(trainer, "mylos_trainer_step");
+    const InUse handle = use_trainer(trainer, "mylos_trainer_step");
     const OwnThreads threads;
     mylos::SampleRows<const float> inputs = refused_rows();
     mylos::SampleRows<const float> outputs = refused_rows();
-    report(
-        step_on_all(
-            [&] {
-              inputs = handle.x.read(elements_of(x, "x"), handle.inputs);
-              outputs = handle.y.read(elements_of(targets, "targets"), handle.outputs);
-            },
-            [&](bool accepted) { return handle.trainer->step(accepted ? inputs : refused_rows(), outputs); }),
-        step_report);
+    report(call_on_all(
+               [&] {
+                 inputs = handle->x.read(elements_of(x, "x"), handle->inputs, "x");
+                 outputs = handle->y.read(elements_of(targets, "targets"), handle->outputs, "targets");
+               },
+               [&](bool accepted) {
+                 return handle->trainer->step(accepted ? inputs : refused_rows(), outputs);
+               }),
+           step_report);
   });
 }
 
 std::int32_t mylos_trainer_step_labels(mylos_trainer* trainer, const mylos_const_array* x,
                                        const std::int32_t* labels, mylos_step_report* step_report) {
   return status_of([&] {
-    mylos_trainer& handle = trainer_of(trainer, "mylos_trainer_step_labels");
+    const InUse handle = use_trainer(trainer, "mylos_trainer_step_labels");
     const OwnThreads threads;
     mylos::SampleRows<const float> inputs = refused_rows();
-    report(step_on_all(
+    report(call_on_all(
                [&] {
-                 inputs = handle.x.read(elements_of(x, "x"), handle.inputs);
+                 inputs = handle->x.read(elements_of(x, "x"), handle->inputs, "x");
                  if (inputs.extent(0) > 0) require_pointer(labels, "mylos_trainer_step_labels", "labels");
                },
                [&](bool accepted) {
                  const std::size_t count = accepted ? inputs.extent(0) : 0;
-                 return handle.trainer->step(accepted ? inputs : refused_rows(),
-                                             handle.labels.copy(labels, count));
+                 return handle->trainer->step(accepted ? inputs : refused_rows(),
+                                              handle->labels.copy(labels, count));
                }),
            step_report);
   });
@@ -188,103 +195,92 @@ std::int32_t mylos_trainer_step_labels(mylos_trainer* trainer, const mylos_const
 
 std::int32_t mylos_trainer_forward(mylos_trainer* trainer, const mylos_const_array* x, const mylos_array* y) {
   return status_of([&] {
-    mylos_trainer& handle = trainer_of(trainer, "mylos_trainer_forward");
-    const mylos::ConstArray inputs = elements_of(x, "x");
-    const mylos::Array outputs = elements_of(y, "y");
+    const InUse handle = use_trainer(trainer, "mylos_trainer_forward");
     const OwnThreads threads;
-    handle.trainer->forward(handle.x.read(inputs, handle.inputs), handle.y.write(outputs, handle.outputs));
-    handle.y.fetch(outputs);
+    mylos::Array outputs;
+    mylos::SampleRows<const float> inputs = refused_rows();
+    mylos::SampleRows<float> written = refused_outputs();
+    call_on_all(
+        [&] {
+          outputs = elements_of(y, "y");
+          inputs = handle->x.read(elements_of(x, "x"), handle->inputs, "x");
+          written = handle->y.write(outputs, handle->outputs, "y");
+        },
+        [&](bool accepted) { handle->trainer->forward(accepted ? inputs : refused_rows(), written); });
+    handle->y.fetch(outputs);
   });
 }
 
 std::int32_t mylos_trainer_backward(mylos_trainer* trainer, const mylos_const_array* dy,
                                     const mylos_array* dx) {
   return status_of([&] {
-    mylos_trainer& handle = trainer_of(trainer, "mylos_trainer_backward");
-    const mylos::ConstArray derivatives = elements_of(dy, "dy");
+    const InUse handle = use_trainer(trainer, "mylos_trainer_backward");
     const OwnThreads threads;
-    if (dx == nullptr) {
-      handle.trainer->backward(handle.y.read(derivatives, handle.outputs));
-      return;
-    }
-    const mylos::Array adjoints = elements_of(dx, "dx");
-    handle.trainer->backward(handle.y.read(derivatives, handle.outputs),
-                             handle.dx.write(adjoints, handle.inputs));
-    handle.dx.fetch(adjoints);
+    mylos::Array adjoints;
+    mylos::SampleRows<const float> derivatives = refused_rows();
+    mylos::SampleRows<float> written = refused_outputs();
+    call_on_all(
+        [&] {
+          derivatives = handle->y.read(elements_of(dy, "dy"), handle->outputs, "dy");
+          if (dx == nullptr) return;
+          adjoints = elements_of(dx, "dx");
+          written = handle->dx.write(adjoints, handle->inputs, "dx");
+        },
+        [&](bool accepted) {
+          if (!accepted || dx == nullptr)
+            handle->trainer->backward(accepted ? derivatives : refused_rows());
+          else
+            handle->trainer->backward(derivatives, written);
+        });
+    if (dx != nullptr) handle->dx.fetch(adjoints);
   });
 }
 
 std::int32_t mylos_trainer_apply(mylos_trainer* trainer, const mylos_apply_options* options,
                                  mylos_step_report* step_report) {
   return status_of([&] {
-    mylos_trainer& handle = trainer_of(trainer, "mylos_trainer_apply");
+    const InUse handle = use_trainer(trainer, "mylos_trainer_apply");
     mylos::ApplyOptions apply;
-    if (options != nullptr && options->has_lr != 0) apply.lr = options->lr;
-    if (options != nullptr && options->has_loss != 0) apply.loss = options->loss;
     const OwnThreads threads;
-    report(handle.trainer->apply(apply), step_report);
-  });
-}
-
-std::int32_t mylos_trainer_get_parameter(const mylos_trainer* trainer, std::int64_t index,
-                                         mylos_parameter* parameter) {
-  return status_of([&] {
-    require_pointer(parameter, "mylos_trainer_get_parameter", "parameter");
-    *parameter = {};
-    const mylos_trainer& handle = trainer_of(trainer, "mylos_trainer_get_parameter");
-    const auto count = static_cast<std::int64_t>(handle.parameters.size());
-    if (index < 0 || index >= count)
-      mylos::fail_input(mylos::ErrorId::bad_call, "mylos_trainer_get_parameter: index {}; the network has {}",
-                        index, count);
-    const mylos::NetworkParameter& found = handle.parameters[static_cast<std::size_t>(index)];
-    *parameter = {found.name().c_str(), found.rows(), found.columns()};
-  });
-}
-
-std::int32_t mylos_trainer_read_parameter(mylos_trainer* trainer, const char* name, float* values,
-                                          std::int64_t count) {
-  return status_of([&] {
-    mylos_trainer& handle = trainer_of(trainer, "mylos_trainer_read_parameter");
-    require_pointer(name, "mylos_trainer_read_parameter", "the name");
-    const OwnThreads threads;
-    handle.trainer->parameter(name).read(HostFloats(values, count_of(values, count)));
-  });
-}
-
-std::int32_t mylos_trainer_write_parameter(mylos_trainer* trainer, const char* name, const float* values,
-                                           std::int64_t count) {
-  return status_of([&] {
-    mylos_trainer& handle = trainer_of(trainer, "mylos_trainer_write_parameter");
-    require_pointer(name, "mylos_trainer_write_parameter", "the name");
-    const OwnThreads threads;
-    handle.trainer->parameter(name).write(ConstHostFloats(values, count_of(values, count)));
+    report(call_on_all(
+               [&] {
+                 if (options == nullptr) return;
+                 if (flag_of(options->has_lr, "has_lr")) apply.lr = options->lr;
+                 if (flag_of(options->has_loss, "has_loss")) apply.loss = options->loss;
+               },
+               [&](bool accepted) {
+                 if (!accepted) apply.lr = std::numeric_limits<double>::quiet_NaN();  // no rank takes it
+                 return handle->trainer->apply(apply);
+               }),
+           step_report);
   });
 }
 
 std::int32_t mylos_trainer_infer(mylos_trainer* trainer, const mylos_const_array* x, const mylos_array* y) {
   return status_of([&] {
-    mylos_trainer& handle = trainer_of(trainer, "mylos_trainer_infer");
+    const InUse handle = use_trainer(trainer, "mylos_trainer_infer");
     const mylos::ConstArray inputs = elements_of(x, "x");
     const mylos::Array outputs = elements_of(y, "y");
     const OwnThreads threads;
-    handle.trainer->infer(handle.x.read(inputs, handle.inputs), handle.y.write(outputs, handle.outputs));
-    handle.y.fetch(outputs);
+    handle->trainer->infer(handle->x.read(inputs, handle->inputs, "x"),
+                           handle->y.write(outputs, handle->outputs, "y"));
+    handle->y.fetch(outputs);
   });
 }
 
 std::int32_t mylos_trainer_save(mylos_trainer* trainer, const char* path) {
   return status_of([&] {
-    mylos_trainer& handle = trainer_of(trainer, "mylos_trainer_save");
+    const InUse handle = use_trainer(trainer, "mylos_trainer_save");
     const OwnThreads threads;
-    handle.trainer->save(path == nullptr ? "" : path);  // refused on all ranks
+    handle->trainer->save(path == nullptr ? "" : path);  // refused on all ranks
   });
 }
 
 std::int32_t mylos_trainer_load(mylos_trainer* trainer, const char* path) {
   return status_of([&] {
-    mylos_trainer& handle = trainer_of(trainer, "mylos_trainer_load");
+    const InUse handle = use_trainer(trainer, "mylos_trainer_load");
     const OwnThreads threads;
-    handle.trainer->load(path == nullptr ? "" : path);
+    handle->trainer->load(path == nullptr ? "" : path);
   });
 }
 

@@ -22,7 +22,9 @@ static_assert(input_flag::outside_range == MYLOS_OUTSIDE_RANGE && input_flag::fa
 
 InputCheck check_of(const mylos_input_check* given) {
   if (given == nullptr) return {};
-  return {.range = given->no_range == 0, .distance = given->no_distance == 0, .limit = given->limit};
+  return {.range = !flag_of(given->no_range, "no_range"),
+          .distance = !flag_of(given->no_distance, "no_distance"),
+          .limit = given->limit};
 }
 
 /// Returns the flags of the samples of `x`, one after the other. A sample is the last dimensions of `x`.
@@ -91,9 +93,9 @@ std::int32_t mylos_model_check_inputs(mylos_model* model, const mylos_const_arra
                                       const mylos_input_check* check, std::uint8_t* flags,
                                       const mylos_array* distances) {
   return status_of([&] {
-    mylos_model& handle = library().get(model, "mylos_model_check_inputs");
+    const InUse handle = library().use(model, "mylos_model_check_inputs");
     const OwnThreads threads;
-    check_inputs(*handle.model, *handle.execution, x, check, flags, distances);
+    check_inputs(*handle->model, *handle->execution, x, check, flags, distances);
   });
 }
 
@@ -101,14 +103,14 @@ std::int32_t mylos_model_infer_uncertain(mylos_model* model, const mylos_const_a
                                          const mylos_array* mean, const mylos_array* deviation,
                                          const mylos_array* lower, const mylos_array* upper) {
   return status_of([&] {
-    mylos_model& handle = library().get(model, "mylos_model_infer_uncertain");
+    const InUse handle = library().use(model, "mylos_model_infer_uncertain");
     const mylos::ConstArray inputs = elements_of(x, "x");
     mylos::UncertainArrays arrays{.mean = elements_of(mean, "mean")};
     if (deviation != nullptr) arrays.deviation = elements_of(deviation, "deviation");
     if (lower != nullptr) arrays.lower = elements_of(lower, "lower");
     if (upper != nullptr) arrays.upper = elements_of(upper, "upper");
     const OwnThreads threads;
-    handle.model->infer_uncertain(*handle.execution, inputs, arrays);
+    handle->model->infer_uncertain(*handle->execution, inputs, arrays);
   });
 }
 
@@ -160,13 +162,13 @@ std::int32_t mylos_ensemble_get_info(const mylos_ensemble* ensemble, mylos_model
 std::int32_t mylos_ensemble_infer(mylos_ensemble* ensemble, const mylos_const_array* x,
                                   const mylos_array* mean, const mylos_array* deviation, std::int32_t units) {
   return status_of([&] {
-    mylos_ensemble& handle = library().get(ensemble, "mylos_ensemble_infer");
+    const InUse handle = library().use(ensemble, "mylos_ensemble_infer");
     const mylos::ConstArray inputs = elements_of(x, "x");
     const mylos::Array means = elements_of(mean, "mean");
     const mylos::Array deviations = elements_of(deviation, "deviation");
     const OwnThreads threads;
-    handle.ensemble->infer(*handle.execution, inputs, means, deviations,
-                           units_of(units, "mylos_ensemble_infer"));
+    handle->ensemble->infer(*handle->execution, inputs, means, deviations,
+                            units_of(units, "mylos_ensemble_infer"));
   });
 }
 
@@ -174,12 +176,12 @@ std::int32_t mylos_ensemble_check_inputs(mylos_ensemble* ensemble, std::int32_t 
                                          const mylos_const_array* x, const mylos_input_check* check,
                                          std::uint8_t* flags, const mylos_array* distances) {
   return status_of([&] {
-    mylos_ensemble& handle = library().get(ensemble, "mylos_ensemble_check_inputs");
+    const InUse handle = library().use(ensemble, "mylos_ensemble_check_inputs");
     if (member < 0)
       mylos::fail_input(mylos::ErrorId::bad_call, "member {} of an ensemble of {}, counted from 0", member,
-                        handle.ensemble->size());
+                        handle->ensemble->size());
     const OwnThreads threads;
-    check_inputs(handle.ensemble->member(static_cast<std::size_t>(member)), *handle.execution, x, check,
+    check_inputs(handle->ensemble->member(static_cast<std::size_t>(member)), *handle->execution, x, check,
                  flags, distances);
   });
 }

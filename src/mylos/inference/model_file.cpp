@@ -158,7 +158,11 @@ class Copier {
     for (const StatePiece& piece : state_.arrays[index].pieces) write(index, piece);
   }
 
-  [[nodiscard]] std::vector<PieceCrc> take_crcs() { return std::move(crcs_); }
+  /// Ends the writes, and returns the CRC-32s of all pieces.
+  [[nodiscard]] std::vector<PieceCrc> finish() {
+    file_.finish();
+    return std::move(crcs_);
+  }
 
  private:
   void write(std::size_t index, const StatePiece& piece) {
@@ -213,7 +217,7 @@ WrittenModel write_model_file(const CheckpointReader& checkpoint, const std::str
   Copier copier(checkpoint, file, state);
   for (std::size_t i = 0; i < arrays.size(); ++i) copier.copy(i, arrays[i].source);
   for (std::size_t i = arrays.size(); i < state.arrays.size(); ++i) copier.write(i);
-  file.finish(state, copier.take_crcs());
+  file.finish(state, copier.finish());
 
   WrittenModel written{.type = exported.precision.compute};
   for (const CopiedArray& array : arrays) {

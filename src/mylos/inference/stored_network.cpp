@@ -142,11 +142,12 @@ void make_stored_chain(const CheckpointReader& reader, StoredNetwork& network) {
   network.output_shape = output_shape_of(network.chain, axes);
 }
 
-void move_to_grid(StoredNetwork& network, const std::vector<std::int64_t>& shape) {
+void move_to_grid(StoredNetwork& network, const std::vector<std::int64_t>& shape,
+                  const RequireMemory& require_memory) {
   ModelOptions& model = network.options.model;
   if (shape.empty() || shape == network.input_shape) return;
   NetworkOnGrid other = on_other_grid({model, network.chain, network.normalizer}, network.options.precision,
-                                      shape, network.path);
+                                      shape, network.path, require_memory);
   model = std::move(other.model);
   network.chain = std::move(other.chain);
   network.normalizer = std::move(other.normalizer);

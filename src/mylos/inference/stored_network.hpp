@@ -14,6 +14,7 @@
 #include "mylos/config/options.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/data/files/vocabulary.hpp"
+#include "mylos/inference/grids/other_grid.hpp"
 #include "mylos/inference/uncertainty/calibration.hpp"
 #include "mylos/model/chain/chain.hpp"
 
@@ -47,7 +48,8 @@ void make_stored_chain(const CheckpointReader& reader, StoredNetwork& network);
 
 /// Makes it read samples of `shape`: the extents of a grid, then the channels; empty: those that it was
 /// trained on. Throws Error as on_other_grid() does.
-void move_to_grid(StoredNetwork& network, const std::vector<std::int64_t>& shape);
+void move_to_grid(StoredNetwork& network, const std::vector<std::int64_t>& shape,
+                  const RequireMemory& require_memory = {});
 
 /// Returns the shape of the training samples on a grid, as the file states it; empty if it does not.
 [[nodiscard]] std::vector<std::int64_t> stored_grid(const CheckpointReader& reader);

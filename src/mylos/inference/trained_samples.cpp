@@ -39,7 +39,8 @@ SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOpti
     if (!is_same) return meaning;
     if (meaning.grid.empty()) meaning.grid = file.grid();
     if (meaning.class_names.empty()) meaning.class_names = file.class_names();
-  } catch (const Error&) {  // the training file is not evaluated: nothing depends on it
+  } catch (const Error& error) {  // the training file is not evaluated: it may be another one now
+    if (error.id() == ErrorId::cannot_read) throw;
   }
   return meaning;
 }

@@ -6,10 +6,10 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 
 #include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/file/weight_file.hpp"
 #include "mylos/interchange/tensor_names.hpp"
@@ -47,14 +47,11 @@ std::vector<std::string> aligned(const std::vector<std::array<std::string, 4>>& 
 
 /// The length of a header that the file can have, and the JSON object that it is: whatever the file's name,
 /// and though a length of 19,280 begins with "PK".
-bool begins_as_safetensors(const std::string& path) {
+bool begins_as_safetensors(const std::string& path, std::string_view begin) {
   constexpr std::uintmax_t word = 8;
   std::error_code failure;
   const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
-  std::array<char, word + 1> begin{};
-  if (failure || bytes < begin.size() ||
-      !std::ifstream(path, std::ios::binary).read(begin.data(), begin.size()))
-    return false;
+  if (failure || begin.size() <= word) return false;
   std::uint64_t header = 0;
   for (std::size_t i = word; i-- > 0;) header = header << 8 | static_cast<unsigned char>(begin[i]);
   return header <= bytes - word && begin[word] == '{';
@@ -71,16 +68,29 @@ bool has_odd_axis(const Chain& chain) {
   });
 }
 
+[[noreturn]] void refuse_onnx(const std::string& path) {
+  fail_input(ErrorId::wrong_format,
+             "{}: is an ONNX file; `mylos convert` reads checkpoints, and weights in safetensors files. In "
+             "Python:\n"
+             "  import onnx, onnx.numpy_helper, safetensors.numpy; graph = onnx.load(\"{}\").graph\n"
+             "  safetensors.numpy.save_file({{t.name: onnx.numpy_helper.to_array(t) for t in "
+             "graph.initializer}}, \"net.safetensors\")",
+             printable(path), printable(path));
+}
+
 }  // namespace
 
-void refuse_pickle(const std::string& path) {
-  if (begins_as_safetensors(path)) return;
+void refuse_other_formats(const std::string& path) {
+  std::error_code failure;
+  if (!std::filesystem::exists(path, failure)) return;
+  const std::string begin = file_text(path, 9);
+  if (begins_as_safetensors(path, begin)) return;
   const std::string ending = std::filesystem::path(path).extension().string();
-  std::array<char, 4> begin{};
-  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
-  const bool is_archive = std::string_view(begin.data(), begin.size()) == "PK\3\4";
+  if (ending == ".onnx") refuse_onnx(path);
+  const bool is_archive = begin.starts_with("PK\3\4");
   constexpr char last_protocol = 5;
-  const bool is_pickle = begin[0] == '\x80' && begin[1] >= 1 && begin[1] <= last_protocol && begin[2] != 0;
+  const bool is_pickle =
+      begin.size() > 2 && begin[0] == '\x80' && begin[1] >= 1 && begin[1] <= last_protocol && begin[2] != 0;
   const bool is_named = ending == ".pt" || ending == ".pth" || ending == ".bin" || ending == ".pkl" ||
                         ending == ".ckpt" || ending == ".zip";
   if (!is_archive && !is_pickle && !is_named) return;

@@ -17,9 +17,10 @@ namespace mylos {
 /// The key of the metadata of a file that states the order of the network: names of tensors, one in a line.
 inline constexpr const char* order_metadata = "mylos.order";
 
-/// Throws Error (bad_input) that shows how PyTorch makes a safetensors file if the file, by its name or its
-/// first bytes, is one of torch.save or another pickle or archive. A file that begins as safetensors is none.
-void refuse_pickle(const std::string& path);
+/// Throws Error (bad_input) that shows how a safetensors file is made in Python if the file, by its name or
+/// its first bytes, is one of torch.save, another pickle or archive, or ONNX. A file that begins as
+/// safetensors is none.
+void refuse_other_formats(const std::string& path);
 
 class ForeignWeights {
  public:

@@ -1,10 +1,10 @@
 #include "mylos/interchange/gpt2_config.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -21,8 +21,7 @@ json parse(const std::string& path) {
     fail_input(ErrorId::wrong_format,
                "{}: is not a configuration: it cannot be read or has more than {} bytes", path, max_bytes);
   }
-  std::ifstream file(path, std::ios::binary);
-  json config = json::parse(file, nullptr, false);
+  json config = json::parse(file_text(path), nullptr, false);
   if (!config.is_object()) fail_input(ErrorId::wrong_format, "{}: is not a JSON object", path);
   return config;
 }

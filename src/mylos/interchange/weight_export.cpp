@@ -12,6 +12,7 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/io/safetensors/safetensors.hpp"
 #include "mylos/io/system/system_memory.hpp"
+#include "mylos/model/chain/grid_layers.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/parameters/channels_first.hpp"
 #include "mylos/train/start/run_state.hpp"
@@ -47,12 +48,6 @@ std::int64_t targets_of(const WeightFile& file, const ModelOptions& model, const
   return rows_of(file, last + "/weight") / outputs_per_target(model.loss);
 }
 
-bool works_on_grids(const LayerOptions& layer) {
-  return layer.kind != LayerKind::dense && layer.kind != LayerKind::norm &&
-         layer.kind != LayerKind::activation && layer.kind != LayerKind::add &&
-         layer.kind != LayerKind::concat && layer.kind != LayerKind::branch;
-}
-
 /// Returns the last extents of a grid of the network, one per axis of its samples, followed by the channels.
 std::vector<std::int64_t> shape_of(const GridShape& grid, std::size_t axes) {
   std::vector<std::int64_t> shape(grid.extent.end() - static_cast<std::ptrdiff_t>(axes), grid.extent.end());
@@ -68,8 +63,7 @@ ExportLayout layout_of(const WeightFile& file) {
   if (model.type == ModelType::gpt) return layout;  // no grid
   if (model.shape.empty()) model.shape = file.grid();
   if (model.shape.size() < 2) {
-    const bool has_grids = std::any_of(model.chain.begin(), model.chain.end(), works_on_grids);
-    return has_grids ? ExportLayout{} : layout;
+    return needs_grid(model) ? ExportLayout{} : layout;
   }
   layout.inputs = channels_first_sample(model.shape);
   model.inputs = layout.inputs.row();

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/utf8.hpp"
@@ -137,10 +137,7 @@ std::vector<MapLine> read_weight_map(const std::string& path) {
     fail_input(ErrorId::too_large, "{}: has {} bytes; a map has a line for each tensor, at most {} bytes",
                printable(path), bytes, max_map_bytes);
   }
-  std::string text(static_cast<std::size_t>(bytes), '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file) fail_input(ErrorId::cannot_read, "{}: cannot be read", printable(path));
+  const std::string text = file_text(path);
   if (text.find('\0') != std::string::npos || !is_utf8(text))
     fail_input(ErrorId::wrong_format, "{}: is no text of tensors and parameters", printable(path));
   return parse_weight_map(text, printable(path));

@@ -1,9 +1,10 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/interchange/gpt2_config.hpp"
 #include "mylos/interchange/gpt2_names.hpp"
 #include "mylos/interchange/huggingface_gpt2.hpp"
@@ -64,19 +65,10 @@ std::vector<float> values_of(const GptWeights& weights, const Export& tensor) {
 
 /// Throws Error if the file exists with other contents.
 void require_no_other(const std::string& path, const std::string& text) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return;
-  std::ostringstream present;
-  present << file.rdbuf();
-  if (present.str() == text) return;
+  std::error_code failure;
+  if (!std::filesystem::exists(path, failure) || file_text(path, text.size() + 1) == text) return;
   fail_input(ErrorId::already_exists, "{}: exists and describes another network; write to another folder",
              path);
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (!file) fail_run(ErrorId::cannot_write, "{}: cannot be written", path);
 }
 
 }  // namespace
@@ -102,7 +94,7 @@ void write_huggingface(const GptWeights& weights, const std::string& path, DType
   safetensors::Writer writer(path, type, std::move(shapes), {{"format", "pt"}});
   for (const Export& tensor : exports) writer.write(values_of(weights, tensor));
   PendingFile pending_config(config_path);
-  write_text(pending_config.temporary(), config);
+  pending_config.file().append(config);
   writer.close();
   pending_config.publish();
 }

@@ -41,9 +41,8 @@ void ExactSquares::sum(const Execution& exec, double* result) const {
   const auto blocks = blocks_;
   const auto total = total_;
   const auto exchanged = exchanged_;
-  Kokkos::parallel_for(
-      "squares", Kokkos::RangePolicy<Execution>(exec, 0, 1),
-      KOKKOS_LAMBDA(const int) { total() = SquaresOfBlock{}; });
+  for_each_index(
+      exec, "squares", 1, KOKKOS_LAMBDA(std::int64_t) { total() = SquaresOfBlock{}; });
   for (const Tensor& slice : slices_) {
     const auto* values = slice.as<float>();
     const std::int64_t count = slice.size();
@@ -62,8 +61,8 @@ void ExactSquares::sum(const Execution& exec, double* result) const {
           blocks(begin / block_elements) = own;
         });
     const std::int64_t used = blocks_of(count);
-    Kokkos::parallel_for(
-        "squares", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+    for_each_index(
+        exec, "squares", 1, KOKKOS_LAMBDA(std::int64_t) {
           for (std::int64_t i = 0; i < used; ++i) {
             total().sum.add(blocks(i).sum);
             total().not_finite += blocks(i).not_finite;
@@ -71,8 +70,8 @@ void ExactSquares::sum(const Execution& exec, double* result) const {
         });
   }
   // The sum of the carried digits of up to 2^15 ranks fits 32 bits.
-  Kokkos::parallel_for(
-      "squares", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+  for_each_index(
+      exec, "squares", 1, KOKKOS_LAMBDA(std::int64_t) {
         total().sum.carry();
         for (int i = 0; i < ExactSum::digit_count; ++i)
           exchanged(i) = static_cast<std::int32_t>(total().sum.digits[i]);
@@ -81,8 +80,8 @@ void ExactSquares::sum(const Execution& exec, double* result) const {
     communicator_.allreduce(exec, {exchanged_.data(), exchanged_.size(), DType::int32}, Reduction::sum);
   });
   const bool first = communicator_.rank() == 0;
-  Kokkos::parallel_for(
-      "squares", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+  for_each_index(
+      exec, "squares", 1, KOKKOS_LAMBDA(std::int64_t) {
         ExactSum all;
         for (int i = 0; i < ExactSum::digit_count; ++i) all.digits[i] = exchanged(i);
         const double own = first ? all.value() : 0.0;

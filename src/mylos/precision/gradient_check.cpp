@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/device/each_index.hpp"
 #include "mylos/base/device/region.hpp"
 
 namespace mylos {
@@ -35,8 +36,8 @@ void GradientCheck::run(const Execution& exec, const float* scale, const Agreeme
   const std::int32_t own = rank_ + 1;
   AgreementFlags* flags = agreement.own_flags();
   AgreementSums* own_sums = agreement.own_sums();
-  Kokkos::parallel_for(
-      "state check", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+  for_each_index(
+      exec, "state check", 1, KOKKOS_LAMBDA(std::int64_t) {
         double squared = 0;
         for (std::size_t i = 0; i < sums.extent(0); ++i) {
           const double unit = static_cast<double>(*scale) * static_cast<double>(divisors(i));

@@ -4,6 +4,7 @@
 #include <bit>
 #include <vector>
 
+#include "mylos/base/device/busy_flag.hpp"
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/comm/ranks/mpi_running.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
@@ -54,6 +55,8 @@ MPI_Comm require_member(MPI_Comm ranks) {
              "MPI_Finalize");
   if (ranks == MPI_COMM_NULL)
     fail_input(ErrorId::bad_call, "a GradientScaler was given MPI_COMM_NULL: this rank does not train");
+  if (!is_communicator(ranks))
+    fail_input(ErrorId::bad_call, "a GradientScaler was given a handle that is no communicator");
   return ranks;
 }
 
@@ -115,6 +118,7 @@ struct GradientScaler::Parts {
   Kokkos::View<std::int32_t, Device> not_finite{"gradients not finite"};
   bool overflow = false;  // of this rank in the current step
   int overflow_rank = -1;
+  BusyFlag busy;
 
  private:
   Parts(const ScalerOptions& options, std::size_t alone)
@@ -143,6 +147,7 @@ void GradientScaler::unscale_and_check(const Tensor& gradients) {
 
 void GradientScaler::unscale_and_check(const ConstTensor& gradients, const Tensor& unscaled) {
   require_outside_parallel_region("GradientScaler::unscale_and_check");
+  const BusyCall call(parts_->busy, "GradientScaler::unscale_and_check");
   if (gradients.size() != unscaled.size())
     fail_input(ErrorId::bad_call, "unscale_and_check: {} gradients, and room for {} quotients",
                gradients.size(), unscaled.size());
@@ -155,8 +160,13 @@ void GradientScaler::note_overflow() {
   parts_->overflow = true;
 }
 
-bool GradientScaler::update() {
+bool GradientScaler::has_overflow() const {
+  return parts_->overflow;
+}
+
+ScaleUpdate GradientScaler::update() {
   require_outside_parallel_region("GradientScaler::update");
+  const BusyCall call(parts_->busy, "GradientScaler::update");
   Parts& parts = *parts_;
   const Parts::EndOfStep own{parts.overflow ? 1 : 0, std::bit_cast<std::uint32_t>(parts.state.scale)};
   parts.ranks.all_gather(&own, parts.ends.data(), sizeof(own));
@@ -165,7 +175,8 @@ bool GradientScaler::update() {
                                   [](const Parts::EndOfStep& end) { return end.overflow != 0; });
   const bool any = first != parts.ends.end();
   parts.overflow_rank = any ? static_cast<int>(first - parts.ends.begin()) : -1;
-  parts.rule.advance(parts.state, any);
+  const float old_scale = parts.state.scale;
+  const ScaleEvent event = parts.rule.advance(parts.state, any);
   parts.overflow = false;
   parts.upload_scale();
   if (parts.rule.exhausted(parts.state)) {
@@ -174,7 +185,7 @@ bool GradientScaler::update() {
                             "cannot be lowered further",
                             parts.state.skipped_in_a_row, parts.state.scale));
   }
-  return !any;
+  return {.is_finite = !any, .event = event, .old_scale = old_scale, .new_scale = parts.state.scale};
 }
 
 int GradientScaler::overflow_rank() const {
@@ -191,6 +202,7 @@ const ScalerState& GradientScaler::state() const {
 
 void GradientScaler::set_state(const ScalerState& state) {
   require_outside_parallel_region("GradientScaler::set_state");
+  const BusyCall call(parts_->busy, "GradientScaler::set_state");
   if (!is_possible(state))
     fail_input(ErrorId::bad_call, "set_state: no sequence of steps leads to this state of a loss scaler");
   parts_->state = state;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "data/arrays/array_builders.hpp"
+#include "support/refusal.hpp"
 
 namespace mylos {
 namespace {
@@ -41,6 +42,11 @@ TEST(ArrayNumbers, FollowTheirAttributes) {
   EXPECT_EQ(value_of(path), static_cast<float>(-300.0 * 0.01 + 273.15));
   write_arrays(path, "f['a'] = n.array([[1], [-1]], 'i1'); f['a'].attrs['_Unsigned'] = 'true'");
   EXPECT_EQ(value_of(path), 255.0f);
+  // The attribute is signed, as the stored number is.
+  write_arrays(path,
+               "f['a'] = n.array([[1], [-1]], 'i1'); f['a'].attrs['_Unsigned'] = 'true'\n"
+               "f['a'].attrs['_FillValue'] = n.int8(-1)");
+  EXPECT_EQ(value_of(path, 0.5), 0.5f);
   write_arrays(path,
                "f['a'] = n.array([[1], [-99]], 'i2'); f['a'].attrs['_FillValue'] = n.int16(-99)\n"
                "f['a'].attrs['scale_factor'] = 2.0");
@@ -54,6 +60,81 @@ TEST(ArrayNumbers, FollowTheirAttributes) {
   EXPECT_EQ(value_of(path, -1.0), -1.0f);
   write_arrays(path, "f['a'] = n.array([[1], [n.nan]])");
   EXPECT_EQ(value_of(path, 3.0), 3.0f);
+}
+
+TEST(ArrayNumbers, OutsideOfTheValidRangeAreMissing) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.h5";
+  const auto second = [&](const std::string& number, const std::string& attributes) {
+    write_arrays(path, "f['a'] = n.array([[1], [" + number + "]], 'i2'); t = f['a'].attrs\n" + attributes);
+    return value_of(path, -5.0);
+  };
+  EXPECT_EQ(second("40", "t['valid_max'] = n.int16(40)"), 40.0f);
+  EXPECT_EQ(second("41", "t['valid_max'] = n.int16(40)"), -5.0f);
+  EXPECT_EQ(second("-3", "t['valid_min'] = n.int16(-2)"), -5.0f);
+  EXPECT_EQ(second("-2", "t['valid_min'] = n.int16(-2)"), -2.0f);
+  EXPECT_EQ(second("9", "t['valid_range'] = n.int16([0, 8])"), -5.0f);
+  // Of packed numbers the range has the type of the packed ones, or else that of the values.
+  const std::string packed = "t['scale_factor'] = 0.5; ";
+  EXPECT_EQ(second("8", packed + "t['valid_range'] = n.int16([0, 8])"), 4.0f);
+  EXPECT_EQ(second("9", packed + "t['valid_range'] = n.int16([0, 8])"), -5.0f);
+  EXPECT_EQ(second("9", packed + "t['valid_range'] = n.float64([0, 8])"), 4.5f);
+  EXPECT_EQ(second("17", packed + "t['valid_range'] = n.float64([0, 8])"), -5.0f);
+  EXPECT_EQ(second("-1", "t['_Unsigned'] = 'true'; t['valid_range'] = n.int16([0, -2])"), -5.0f);
+  EXPECT_EQ(second("-2", "t['_Unsigned'] = 'true'; t['valid_range'] = n.int16([0, -2])"), 65534.0f);
+  write_arrays(path, "f['a'] = n.array([[1], [9]]); f['a'].attrs['valid_max'] = 8.0");
+  const std::string message = error_of([&] { value_of(path); });
+  EXPECT_NE(message.find("/a[1, 0] (stored indices, counted from 0) is 9, which stands for a missing value"),
+            std::string::npos)
+      << message;
+}
+
+TEST(ArrayNumbers, ThatNetcdfFilledInAreMissing) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.h5";
+  // As NetCDF-4 makes a variable: its default is HDF5's value of chunks that were never written.
+  const auto unwritten = [&](const std::string& type, const std::string& fill, const std::string& more = "") {
+    write_arrays(path, "d = f.create_dataset('a', (2, 1), '" + type +
+                           "', chunks=(1, 1), compression='gzip', " + "fillvalue=" + fill + "); d[0] = 1\n" +
+                           more);
+    return value_of(path, -5.0);
+  };
+  EXPECT_EQ(unwritten("f4", "n.float32(9.969209968386869e36)"), -5.0f);
+  EXPECT_EQ(unwritten("f8", "9.969209968386869e36"), -5.0f);
+  EXPECT_EQ(unwritten("i2", "-32767"), -5.0f);
+  EXPECT_EQ(unwritten("i4", "-2147483647"), -5.0f);
+  EXPECT_EQ(unwritten("u2", "65535"), -5.0f);
+  EXPECT_EQ(unwritten("i8", "-9223372036854775806"), -5.0f);
+  EXPECT_EQ(unwritten("i2", "-32767", "d.attrs['_Unsigned'] = 'true'"), -5.0f);
+  // Bytes have no default, other fill values are numbers, and _FillValue says which are missing.
+  EXPECT_EQ(unwritten("i1", "-127"), -127.0f);
+  EXPECT_EQ(unwritten("u1", "255"), 255.0f);
+  EXPECT_EQ(unwritten("i2", "7"), 7.0f);
+  EXPECT_EQ(unwritten("i2", "-32767", "d.attrs['_FillValue'] = n.int16(5)"), -32767.0f);
+  write_arrays(path, "f['a'] = n.array([[1], [-32767]], 'i2')");
+  EXPECT_EQ(value_of(path, -5.0), -32767.0f);
+}
+
+TEST(ArrayNumbers, AreRefusedWhereAnAttributeIsNotWhatItsNameSays) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.h5";
+  const auto refuses = [&](const std::string& name, const std::string& value) {
+    write_arrays(path, "f['a'] = n.array([[1], [2]], 'i2'); f['a'].attrs['" + name + "'] = " + value);
+    return test::refuses(ExitCode::bad_input, ErrorId::bad_dataset,
+                         {path + ": array /a: its attribute '" + name + "' is not "},
+                         [&] { value_of(path); });
+  };
+  for (const char* value : {"f['a'].ref", "'2'", "n.array([1.0, 2.0])", "0.0", "n.nan", "h5py.Empty('f8')"})
+    EXPECT_TRUE(refuses("scale_factor", value)) << value;
+  EXPECT_TRUE(refuses("add_offset", "f['a'].ref"));
+  for (const char* value : {"'2'", "f['a'].ref", "h5py.Empty('f8')"}) {
+    EXPECT_TRUE(refuses("_FillValue", value)) << value;
+    EXPECT_TRUE(refuses("missing_value", value)) << value;
+    EXPECT_TRUE(refuses("valid_max", value)) << value;
+  }
+  EXPECT_TRUE(refuses("valid_range", "n.array([1, 2, 3])"));
+  EXPECT_TRUE(refuses("_Unsigned", "3"));
+  EXPECT_TRUE(refuses("_Unsigned", "'yes'"));
 }
 
 TEST(ArrayNumbers, SzipIsDecodedWhereHdf5HasIt) {

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <chrono>
+
 #include "data/arrays/array_builders.hpp"
 
 namespace mylos {
@@ -53,6 +55,33 @@ TEST(SharedSurvey, ReadsEachFileOnOneRank) {
   const auto store = open_array_store({folder / "?.h5"}, series());
   store->survey_over(ranks);
   EXPECT_LE(store->input_statistics({0, store->samples()}).maximum.front(), 1);
+}
+
+TEST(SharedSurvey, IsWaitedForAsLongAsARankReads) {
+  constexpr double timeout_s = 1.5;
+  RankGroup ranks{MPI_COMM_WORLD, timeout_s};
+  if (ranks.size() != 2) GTEST_SKIP() << "one reads, one waits";
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, std::int64_t levels) {
+    return write_arrays(folder / name, fmt::format("f['u'] = n.zeros(({}, 1), 'f4')", levels));
+  };
+  using Clock = std::chrono::steady_clock;
+  const auto seconds_of = [](const auto& run) {
+    const auto begin = Clock::now();
+    run();
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  constexpr std::int64_t some = 200'000;
+  const auto store = open_array_store({write("some.h5", some)}, series());
+  // All ranks read the same, so that they begin together, and the first has the longest file.
+  double each = seconds_of([&] { static_cast<void>(store->identity()); }) / some;
+  MPI_Allreduce(MPI_IN_PLACE, &each, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+  const auto many = static_cast<std::int64_t>(2 * timeout_s / each);
+  write("0.h5", many);
+  write("1.h5", 2);
+  const auto shared = open_array_store({folder / "?.h5"}, series());
+  MPI_Barrier(MPI_COMM_WORLD);
+  EXPECT_GT(seconds_of([&] { shared->survey_over(ranks); }), timeout_s);
 }
 
 TEST(SharedSurvey, FailsOnAllRanksIfOneFindsNoNumber) {

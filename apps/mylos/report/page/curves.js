@@ -14,7 +14,7 @@ function nothing(id, text) {
   return element("p", { class: "nothing wide", id }, withCode(text));
 }
 
-const eventSigns = { warning: "!", rewind: "\u21b6", adaptation: "\u25c6", divergence: "\u2715", early_stop: "\u25a0" };
+const eventSigns = { warning: "!", rewind: "\u21b6", adaptation: "\u25c6", divergence: "\u2715", early_stop: "\u25a0", restart: "\u21bb", stop: "\u2016" };
 
 function signOf(kind) {
   return eventSigns[kind] || "\u2022";

@@ -72,9 +72,12 @@ function lineOfPicture(id, title, picture, when) {
     summary: `${when} Values along the grid.${reduced(picture)}`.trim() });
 }
 
-function codesOf(text) {
+// The codes of a plane in the order in which they are drawn, row by row from the top.
+function codesOf(text, { rows, columns, upward }) {
   const binary = atob(text);
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  const codes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  if (!upward) return codes;
+  return codes.map((_, i) => codes[(rows - 1 - Math.floor(i / columns)) * columns + (i % columns)]);
 }
 
 function colourBetween(colours, share) {
@@ -104,7 +107,7 @@ function imageOf(codes, rows, columns, colours) {
 function planesOfPicture(id, title, picture, when) {
   const { rows, columns, low, high, span } = picture;
   const panels = [["truth", viridis, low, high], ["predicted", viridis, low, high], ["difference", redBlue, -span, span]].map(([key, colours, from, to]) => {
-    const codes = codesOf(picture[key]);
+    const codes = codesOf(picture[key], picture);
     return { name: key === "predicted" ? "prediction" : key, codes, url: imageOf(codes, rows, columns, colours),
       value: (code) => (code === notFiniteCode ? "not finite" : number(from + (code / largestCode) * (to - from))) };
   });
@@ -112,7 +115,7 @@ function planesOfPicture(id, title, picture, when) {
   const words = `${when} Truth and prediction from ${number(low)} to ${number(high)}, difference within \u00b1${number(span)}.` +
     (broken > 0 ? ` ${plural(broken, "point")} of the prediction not finite.` : "") + reduced(picture);
   return card({ id, title, wide: true, summary: words.trim(), legend: fieldLegend(low, high, span),
-    draw: (width) => drawPlanes(width, rows, columns, panels) }).figure;
+    draw: (width) => drawPlanes(width, picture, panels) }).figure;
 }
 
 function fieldLegend(low, high, span) {
@@ -125,7 +128,7 @@ function fieldLegend(low, high, span) {
   return element("ul", { class: "legend" }, bar(viridis, low, high, "truth and prediction"), bar(redBlue, -span, span, "prediction \u2212 truth"));
 }
 
-function drawPlanes(width, rows, columns, panels) {
+function drawPlanes(width, { rows, columns, upward }, panels) {
   const gap = 14;
   const side = width < 520 ? width : (width - 2 * gap) / 3;  // below each other on a phone
   const across = width < 520 ? 1 : 3;
@@ -154,7 +157,7 @@ function drawPlanes(width, rows, columns, panels) {
     row = Math.min(rows - 1, Math.max(0, row));
     column = Math.min(columns - 1, Math.max(0, column));
     cursors.forEach((cursor, i) => fill(cursor, { x: places[i].x + column * scale, y: places[i].y + row * scale, visibility: "visible" }, []));
-    return `row ${row}, column ${column}: ${panels.map((panel) => `${panel.name} ${panel.value(panel.codes[row * columns + column])}`).join(" \u00b7 ")}`;
+    return `row ${upward ? rows - 1 - row : row}, column ${column}: ${panels.map((panel) => `${panel.name} ${panel.value(panel.codes[row * columns + column])}`).join(" \u00b7 ")}`;
   };
   return { svg, move };
 }

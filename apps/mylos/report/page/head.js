@@ -85,7 +85,7 @@ function headOfMany(runs) {
   ];
   return [
     element("h1", {}, `${runs.length} runs`),
-    element("p", { class: "soft" }, "Side by side; curves are laid over each other, and keys of their decks that differ are marked."),
+    element("p", { class: "soft" }, "Side by side; their curves are overlaid, and keys of their decks that differ are marked."),
     element("div", { class: "card", id: "figures", style: "margin-top:1.2rem" }, table({ columns, rows, label: "Figures of the runs" })),
   ];
 }

@@ -8,7 +8,7 @@ function importanceCard(sweep) {
   const gone = importance.diverged > 0 ? ` ${plural(importance.diverged, "member")} that diverged count${importance.diverged === 1 ? "s" : ""} as the worst.` : "";
   return card({
     id: "importance", title: "Importance of the keys", wide: true,
-    summary: `Of the variance of ${plural(importance.members, "member")}, ranked by ${of}, ${keys[0].key} alone explains ${percent(keys[0].share)}. A key without effect would reach its mark by chance.${gone}`,
+    summary: `Of the variance of ${plural(importance.members, "member")}, ranked by ${of}, ${keys[0].key} alone explains ${percent(keys[0].share)}. A key without effect is expected to reach its mark.${gone}`,
     draw: (width) => drawImportance(width, keys, sweep),
     table: () => groupsTable(sweep, keys),
   }).figure;
@@ -51,13 +51,13 @@ function groupName(group) {
 function importanceInWords(key, sweep) {
   const best = key.groups.reduce((one, other) => (other.mean_rank < one.mean_rank ? other : one));
   const median = best.median === null ? "" : `, median ${metricName(sweep)} ${number(best.median)}`;
-  return `${key.key}: ${percent(key.share)} of the variance, ${percent(key.chance)} by chance; best on average: ${groupName(best)} (${plural(best.members, "member")}${median})`;
+  return `${key.key}: ${percent(key.share)} of the variance, ${percent(key.chance)} expected at random; best on average: ${groupName(best)} (${plural(best.members, "member")}${median})`;
 }
 
 function groupsTable(sweep, keys) {
   const rows = keys.flatMap((key) => key.groups.map((group, i) => ({
     cells: [i === 0 ? key.key : "", i === 0 ? percent(key.share) : "", i === 0 ? percent(key.chance) : "", groupName(group), whole(group.members), number(group.mean_rank, 3),
       group.median === null ? "diverged" : number(group.median), group.best === null ? "diverged" : number(group.best)] })));
-  return table({ columns: [{ title: "key" }, { title: "share", number: true }, { title: "by chance", number: true }, { title: "values", number: true }, { title: "members", number: true },
+  return table({ columns: [{ title: "key" }, { title: "share", number: true }, { title: "at random", number: true }, { title: "values", number: true }, { title: "members", number: true },
     { title: "mean rank", number: true }, { title: `median ${metricName(sweep)}`, number: true }, { title: "best", number: true }], rows, tall: true, label: "Groups of members by key" });
 }

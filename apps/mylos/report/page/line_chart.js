@@ -8,21 +8,22 @@ function lineChart({ id, title, wide, low, lines, marks = [], format = number, u
   lines = lines.filter((line) => line.curve).map((line, i) => ({ look: i, ...line, points: pointsOf(line.curve) }));
   if (lines.length === 0) return null;
   const extent = extentOf(lines, limit);
-  const mayLog = log !== "never" && extent.leastPositive > 0 && extent.largest > extent.leastPositive;
-  let logarithmic = mayLog && (log === "always" || extent.typicalLargest / extent.leastPositive > 40);
+  const decades = log === "never" ? null : decadesOf(extent);
+  const mayLog = decades !== null;
+  let logarithmic = mayLog && (log === "always" || decades.spread > 40);
   const say = (value) => format(value) + unit;
   const toggle = mayLog && log !== "always" && element("button", { type: "button", id: `${id}-log`, "aria-pressed": String(logarithmic),
     onclick: () => {
       logarithmic = !logarithmic;
       toggle.setAttribute("aria-pressed", String(logarithmic));
       made.redraw();
-    } }, "log scale");
+    } }, decades.linearUpTo > 0 ? "log scale, linear around 0" : "log scale");
   const made = card({
     id, title, wide, buttons: toggle || null,
     summary: summary || lines.slice(0, 4).map((line, i) => inWords(line, lines.length > 1, i > 0, say)).join(" "),
     legend: lines.length > 1 || lines.some((line) => line.points.some((point) => point.least < point.largest))
       ? legendOf(lines, quietLabel) : null,
-    draw: (width) => drawLines({ width, high: wide && !low, lines, marks, extent, logarithmic, base, format, say, axis }),
+    draw: (width) => drawLines({ width, high: wide && !low, lines, marks, extent, decades: logarithmic ? decades : null, base, format, say, axis }),
     table: () => tableOfLines(title, lines, more, say, axis),
   });
   return made.figure;
@@ -51,6 +52,15 @@ function extentOf(lines, limit) {
     }
   }
   return extent;
+}
+
+// A logarithmic scale for the values, with the ratio that it spreads; null where only a linear scale shows them: all are equal, or
+// none is positive. Values that are not all positive have a scale that is linear around zero, up to the smaller of the two ends.
+function decadesOf({ least, largest, leastPositive, typicalLargest }) {
+  if (!(largest > leastPositive)) return null;
+  if (least > 0) return { linearUpTo: 0, spread: typicalLargest / leastPositive };
+  const linearUpTo = least < 0 ? Math.min(-least, largest) : leastPositive;
+  return { linearUpTo, spread: Math.max(-least, typicalLargest) / linearUpTo };
 }
 
 function inWords(line, named, short, say) {
@@ -90,12 +100,17 @@ function legendOf(all, quietLabel) {
   return element("ul", { class: "legend" }, entries);
 }
 
-function drawLines({ width, high, lines, marks, extent, logarithmic, base, format, say, axis }) {
+function verticalScale({ least, largest, leastPositive }, decades, bottom, top, base) {
+  if (!decades) return linearScale(least > 0 && least < largest / 3 ? 0 : least, largest, bottom, top, 5);
+  if (decades.linearUpTo > 0) return symmetricScale(least, largest, decades.linearUpTo, bottom, top);
+  return logScale(leastPositive, largest, bottom, top, 5, base);
+}
+
+function drawLines({ width, high, lines, marks, extent, decades, base, format, say, axis }) {
   const height = high ? Math.round(Math.min(340, Math.max(220, width * 0.42))) : 210;
   const bottom = height - 22;
   const top = marks.length > 0 ? 22 : 8;
-  const y = logarithmic ? logScale(extent.leastPositive, extent.largest, bottom, top, 5, base)
-    : linearScale(Math.min(extent.least, extent.least > 0 && extent.least < extent.largest / 3 ? 0 : extent.least), extent.largest, bottom, top, 5);
+  const y = verticalScale(extent, decades, bottom, top, base);
   const labels = y.ticks.map((tick) => format(tick));
   const left = labelWidth([...labels, axis === "step" ? "" : axis]);
   const x = linearScale(extent.first, extent.last, left, width - 10, Math.max(3, Math.floor(width / 85)));

@@ -25,7 +25,7 @@ const typeNames = { fp32: "float", bf16: "bfloat16", fp16: "half" };
 
 function typesCard(runs) {
   const known = runs.filter((run) => run.layers);
-  if (known.length === 0) return nothing("types", "The types of layers follow from resolved.toml, which is not there or cannot be read.");
+  if (known.length === 0) return nothing("types", "The types of layers follow from resolved.toml, which is missing or cannot be read.");
   const names = [...new Set(known.flatMap((run) => run.layers.map((layer) => layer.name)))];
   const layerOf = (run, name) => run.layers.find((layer) => layer.name === name);
   const counts = (run) => {
@@ -74,7 +74,7 @@ function adviceCards(runs) {
 
 function eventsCard(runs) {
   const known = runs.filter((run) => run.events);
-  if (known.length === 0) return nothing("events", "No events.jsonl: the run warned of nothing, returned to no checkpoint and adapted nothing."
+  if (known.length === 0) return nothing("events", "No events.jsonl and no starts.jsonl: the run warned of nothing, returned to no checkpoint, adapted nothing, and was neither stopped nor restarted."
     + (runs.some((run) => Number(valueOfKey(run, "health.every")) > 0) ? "" : " `health.every` makes a run monitor its parameters too."));
   const byStep = (run) => [...run.events.rows].sort((one, other) => one.step - other.step);  // events are written when they are found, for an earlier step
   const rows = known.flatMap((run) => byStep(run).map((event) => ({
@@ -83,7 +83,7 @@ function eventsCard(runs) {
   const kinds = known.map((run) => `${runs.length > 1 ? `${run.label}: ` : ""}${Object.entries(run.events.kinds).map(([kind, count]) => `${whole(count)} \u00d7 ${kind}`).join(", ") || "nothing happened"}`);
   const total = known.reduce((sum, run) => sum + run.events.total, 0);
   const columns = [...(runs.length > 1 ? [{ title: "run" }] : []), { title: "step", number: true }, { title: "kind" }, { title: "cause" }, { title: "of" }, { title: "what it says", wrap: true }];
-  return element("div", { class: "card wide", id: "events" }, element("h3", {}, "Warnings, returns and adaptations"),
+  return element("div", { class: "card wide", id: "events" }, element("h3", {}, "Warnings, returns, adaptations, stops and restarts"),
     element("p", { class: "summary" }, kinds.join("; ") + (rows.length < total ? `; the first and the last ${whole(rows.length)} of ${whole(total)} are shown.` : ".")),
     rows.length > 0 ? table({ columns, rows, label: "Events", tall: true, long: true }) : null);
 }

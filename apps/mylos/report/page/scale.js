@@ -37,6 +37,24 @@ function logScale(least, largest, from, to, count, base = 10) {
   return { least, largest, place, ticks, log: true };
 }
 
+// For values that are not all positive: linear up to about `linearUpTo` on both sides of zero, logarithmic beyond. Ticks are zero and
+// powers of ten at least 14 pixels apart.
+function symmetricScale(least, largest, linearUpTo, from, to) {
+  const [low, high] = [Math.asinh(least / linearUpTo), Math.asinh(largest / linearUpTo)];
+  const place = (value) => from + ((Math.asinh(value / linearUpTo) - low) / (high - low)) * (to - from);
+  const ticks = [0];
+  for (let power = Math.floor(Math.log10(linearUpTo)); 10 ** power <= Math.max(-least, largest); power += 1) {
+    for (const tick of [10 ** power, -(10 ** power)]) {
+      if (tick >= least && tick <= largest && ticks.every((other) => Math.abs(place(tick) - place(other)) >= 14)) ticks.push(tick);
+    }
+  }
+  for (const end of [least, largest]) {  // a side without a power of ten gets its end, of one digit
+    const unit = 10 ** Math.floor(Math.log10(Math.abs(end)));
+    if (end !== 0 && ticks.every((tick) => tick * end <= 0)) ticks.push(Number((Math.trunc(end / unit) * unit).toPrecision(1)));
+  }
+  return { least, largest, place, ticks, log: true };
+}
+
 // The width of the labels of a vertical axis.
 function labelWidth(labels) {
   return 12 + 6.6 * Math.max(2, ...labels.map((label) => label.length));

@@ -43,7 +43,7 @@ function keysInWords(sweep, member) {
   return sweep.keys.map((key, i) => `${key.key} ${keyText(key, member.values[i])}`).join(", ");
 }
 
-// Values of ranges are drawn by chance and have many digits.
+// Values of ranges are drawn at random and have many digits.
 function keyText(key, text) {
   if (text === "") return "\u2013";
   const value = key.kind === "range" ? numberOfKey(text) : null;

@@ -1,7 +1,9 @@
 #include "mylos/base/device/parallel_region.hpp"
 
 #include <omp.h>
+#include <pthread.h>
 
+#include <atomic>
 #include <type_traits>
 
 #include "mylos/base/error.hpp"
@@ -11,6 +13,16 @@ namespace {
 
 /// What Kokkos needs to run kernels inside a region.
 constexpr int active_levels = 2;
+
+/// Whether this process is the child of a fork() that left Kokkos' threads behind.
+std::atomic<bool> threads_are_lost{false};
+
+void note_fork() {
+  if (Kokkos::is_initialized() && Kokkos::num_threads() > 1) threads_are_lost = true;
+}
+
+/// Before main(), so that no fork() is missed.
+[[maybe_unused]] const int fork_is_watched = pthread_atfork(nullptr, nullptr, note_fork);
 
 [[noreturn]] void refuse(const char* call, int level) {
   fail_run(
@@ -35,7 +47,18 @@ int parallel_level() {
   return omp_get_level();  // regions of one thread count too, as in Kokkos
 }
 
+void require_own_threads(const char* call) {
+  if (!threads_are_lost.load(std::memory_order_relaxed)) return;
+  fail_run(
+      ErrorId::bad_call,
+      "{} was called in a process that fork() made from one whose Kokkos had several threads: they do not "
+      "exist here. Use the library in the parent alone, start another program (exec), or start it with one "
+      "thread",
+      call);
+}
+
 void require_outside_parallel_region(const char* call) {
+  require_own_threads(call);
   if (const int level = parallel_level(); level != 0) refuse(call, level);
 }
 

@@ -1,4 +1,5 @@
-// Calls from inside a host program's OpenMP parallel region, which Kokkos' OpenMP backend would abort.
+// Calls from inside a host program's OpenMP parallel region, which Kokkos' OpenMP backend would abort, and
+// calls in a process that lost Kokkos' threads.
 //
 // Kokkos 5.0.2 makes no execution instance there, and aborts at a kernel unless OpenMP allows one more active
 // level. An instance of one thread, made outside, then runs its kernels on the calling thread. Its
@@ -9,8 +10,12 @@
 
 namespace mylos {
 
-/// Throws Error (failed) that names `call` if the calling thread is in a parallel region. Public functions
-/// call it before they enter Kokkos.
+/// Throws Error (failed) that names `call` if the process was forked from one in which Kokkos ran with
+/// several threads: they do not exist here, and a kernel would wait for them for ever.
+void require_own_threads(const char* call);
+
+/// Throws Error (failed) that names `call` if the calling thread is in a parallel region, or as
+/// require_own_threads(). Public functions call it before they enter Kokkos.
 void require_outside_parallel_region(const char* call);
 
 /// Throws Error (failed) that names `call` if kernels cannot run here: in a parallel region, unless a

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/stored_bytes.hpp"
@@ -111,6 +112,18 @@ std::string indented(const std::string& text) {
   return result;
 }
 
+/// Escapes what terminals follow: the names and texts in a file may be a stranger's.
+std::string printable_lines(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("\n\t"), text.size());
+    result += printable(text.substr(0, end), end);
+    if (end < text.size()) result += text[end];
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return result;
+}
+
 }  // namespace
 
 bool looks_like_checkpoint(const std::string& path) {
@@ -130,7 +143,7 @@ std::string describe_checkpoint(RankGroup& ranks, const std::string& path) {
     if (child.kind == hdf5::ObjectKind::group) text += group_text(file, "/" + child.name);
     if (child.name == "scaler") text += scaler_rates(file);
   }
-  return text + "deck\n" + indented(header.deck);
+  return printable_lines(text + "deck\n" + indented(header.deck));
 }
 
 }  // namespace mylos

@@ -1,16 +1,14 @@
 #include "mylos/checkpoint/file/file_structure.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "mylos/checkpoint/file/stored_bytes.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
-#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 namespace {
 
-/// Creates all structure, with space for every attribute, before the disk space is reserved.
+/// Creates all structure, with space for every attribute, and reserves the disk space.
 OpenFile create_structure(const std::string& path, const CheckpointHeader& header,
                           const CheckpointState& state) {
   OpenFile open{hdf5::File::create(path, {.user_block = user_block_bytes}), {}, {}};
@@ -30,7 +28,7 @@ OpenFile create_structure(const std::string& path, const CheckpointHeader& heade
     open.texts.push_back(open.file.create_text(text.path, bytes_in_file(text)));
     open.file.write_attribute(text.path, crc_attribute, static_cast<std::int64_t>(crc_of_text(text.text)));
   }
-  open.file.flush();
+  open.file.reserve();
   return open;
 }
 
@@ -38,13 +36,6 @@ OpenFile create_structure(const std::string& path, const CheckpointHeader& heade
 
 std::int64_t bytes_in_file(const StateText& text) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(text.text.size()));
-}
-
-std::int64_t file_bytes_bound(const CheckpointState& state) {
-  std::int64_t bytes = 256 << 10;
-  for (const StateArray& array : state.arrays) bytes += array.bytes() + 2048;
-  for (const StateText& text : state.texts) bytes += static_cast<std::int64_t>(text.text.size()) + 2048;
-  return bytes;
 }
 
 void require_writable(const CheckpointState& state) {
@@ -56,8 +47,6 @@ void require_writable(const CheckpointState& state) {
 
 OpenFile begin_file(const std::string& path, const CheckpointHeader& header, const CheckpointState& state) {
   OpenFile open = create_structure(path, header, state);
-  // The flush has extended the file by all space allocated in it: later writes have room.
-  reserve_space(path, static_cast<std::int64_t>(std::filesystem::file_size(path)));
   for (std::size_t i = 0; i < state.texts.size(); ++i) open.texts[i].write_text(state.texts[i].text);
   return open;
 }

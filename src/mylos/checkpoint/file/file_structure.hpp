@@ -18,8 +18,6 @@ struct OpenFile {
   std::vector<hdf5::Dataset> texts;         // in the order of the state
 };
 
-/// Returns an upper bound of the file's bytes, so that creating its structure cannot fail on a full disk.
-[[nodiscard]] std::int64_t file_bytes_bound(const CheckpointState& state);
 /// Returns the stored bytes of a text, at least 1: HDF5 has no empty text type.
 [[nodiscard]] std::int64_t bytes_in_file(const StateText& text);
 

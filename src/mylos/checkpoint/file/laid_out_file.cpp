@@ -41,10 +41,7 @@ LaidOutFile::LaidOutFile(const std::string& path, const CheckpointHeader& header
                          const CheckpointState& state)
     : pending_(path), kind_(header.kind) {
   require_writable(state);
-  on_own_file([&] {
-    reserve_space(temporary(), file_bytes_bound(state));
-    open_ = begin_file(temporary(), header, state);
-  });
+  on_own_file([&] { open_ = begin_file(temporary(), header, state); });
 }
 
 void LaidOutFile::finish(const CheckpointState& state, std::vector<PieceCrc> pieces) {
@@ -53,7 +50,7 @@ void LaidOutFile::finish(const CheckpointState& state, std::vector<PieceCrc> pie
     write_crcs(*open_, state, crcs);
     const std::vector<StoredDataset> stored = stored_datasets(*open_, state, crcs);
     end_file(*open_);
-    sync_file(temporary());
+    pending_.file().sync();
     write_user_block(temporary(), verify_stored(temporary(), stored), kind_);
     verify_through_hdf5(temporary(), stored);
     pending_.publish();
@@ -70,6 +67,7 @@ std::vector<PieceCrc> write_pieces(const std::string& path, const std::vector<st
       crcs.push_back({static_cast<std::uint32_t>(i), crc, piece.first, piece.count});
     }
   }
+  file.finish();
   return crcs;
 }
 

@@ -1,5 +1,7 @@
 #include "mylos/checkpoint/file/user_block.hpp"
 
+#include <fcntl.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -7,6 +9,8 @@
 #include <string_view>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
+#include "mylos/io/files/output_file.hpp"
 #include "mylos/io/files/piece_digest.hpp"
 #include "mylos/io/files/raw_file.hpp"
 
@@ -26,13 +30,7 @@ std::string make_block(FileKind kind, const std::string& digest, std::int64_t fi
 }
 
 std::string read_block(const std::string& path) {
-  std::string block(static_cast<std::size_t>(user_block_bytes), '\0');
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail_run(ErrorId::cannot_read, "{}: cannot be opened: {}", path, std::strerror(errno));
-  file.read(block.data(), user_block_bytes);
-  if (file.bad()) fail_run(ErrorId::cannot_read, "{}: cannot be read: {}", path, std::strerror(errno));
-  block.resize(static_cast<std::size_t>(file.gcount()));
-  return block;
+  return file_text(path, static_cast<std::size_t>(user_block_bytes));
 }
 
 std::int64_t size_of_file(const std::string& path) {
@@ -78,11 +76,9 @@ std::string contents_digest(const std::string& path) {
 
 void write_user_block(const std::string& path, const std::string& digest, FileKind kind) {
   const std::string block = make_block(kind, digest, size_of_file(path));
-  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  file.write(block.data(), user_block_bytes);
-  file.flush();
-  if (!file)
-    fail_run(ErrorId::cannot_write, "{}: its digest cannot be written: {}", path, std::strerror(errno));
+  OutputFile file(path, O_WRONLY, path);
+  file.write(0, block);
+  file.close();
 }
 
 FileKind verify_user_block(const std::string& path, ReadableKinds kinds) {

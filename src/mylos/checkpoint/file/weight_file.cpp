@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
@@ -107,14 +108,15 @@ void WeightFile::open(RankGroup& ranks) {
   });
   char any = is_checkpoint ? 1 : 0;
   ranks.broadcast(&any, sizeof any, 0);  // the readers below exchange messages themselves
-  if (any != 0) checkpoint_ = std::make_unique<CheckpointReader>(ranks, path_);
+  if (any != 0) checkpoint_ = std::make_unique<CheckpointReader>(ranks, path_, ReadableKinds::all);
   run_on_all(ranks, [&] {
     if (checkpoint_) {
       entries_ = entries_of_checkpoint(checkpoint_->file(), wanted_);
       return;
     }
     if (std::filesystem::path(path_).extension() != ".safetensors")
-      fail_input(ErrorId::wrong_format, "{}: is neither a checkpoint nor named FILE.safetensors", path_);
+      fail_input(ErrorId::wrong_format,
+                 "{}: is neither a checkpoint, nor a model file, nor named FILE.safetensors", path_);
     if (wanted_ == StoredWeights::average) {
       fail_input(
           ErrorId::no_average,
@@ -130,9 +132,11 @@ void WeightFile::open(RankGroup& ranks) {
 void WeightFile::require_readable(const WeightEntry& entry) const {
   if (tensors_) return tensors_->require_readable(*tensors_->find(entry.name));
   const hdf5::Dataset dataset = checkpoint_->file().dataset(fmt::format("{}/{}", entry.group, entry.name));
+  const bool is_model = checkpoint_->header().kind == FileKind::model;
   if (dataset.type() == DType::fp32) return;
-  fail_input(ErrorId::bad_dataset, "{}: {} holds {}, weights are float32", path_, printable(dataset.path()),
-             dataset.type_name());
+  if (is_model && (dataset.type() == DType::fp16 || dataset.type() == DType::bf16)) return;
+  fail_input(ErrorId::bad_dataset, "{}: {} holds {}, weights are float32{}", path_, printable(dataset.path()),
+             dataset.type_name(), is_model ? ", float16 or bfloat16" : "");
 }
 
 void WeightFile::read(const WeightEntry& entry, std::int64_t first, std::span<float> values) {
@@ -142,8 +146,12 @@ void WeightFile::read(const WeightEntry& entry, std::int64_t first, std::span<fl
     crc_ = 0;
   }
   const auto count = static_cast<std::int64_t>(values.size());
-  dataset_.value().read(first, count, values.data());
-  crc_ = crc32_of(values.data(), values.size() * sizeof(float), crc_);
+  dispatch(dataset_.value().type().value(), [&]<class T>(TypeTag<T>) {
+    std::vector<T> stored(values.size());
+    dataset_->read_unconverted(first, count, stored.data());
+    std::transform(stored.begin(), stored.end(), values.begin(), [](T value) { return to_float(value); });
+    crc_ = crc32_of(stored.data(), stored.size() * sizeof(T), crc_);
+  });
   if (first + count == entry.size()) require_crc(checkpoint_->file(), dataset_->path(), crc_);
 }
 
@@ -156,8 +164,8 @@ WeightFile::Doubles WeightFile::statistic(const std::string& name) {
 
 std::string WeightFile::kind() const {
   if (!checkpoint_) return "safetensors";
-  return fmt::format("{}checkpoint of step {}",
-                     wanted_ == StoredWeights::average ? "average of weights in the " : "",
+  return fmt::format("{}{} of step {}", wanted_ == StoredWeights::average ? "average of weights in the " : "",
+                     checkpoint_->header().kind == FileKind::model ? "model file" : "checkpoint",
                      checkpoint_->header().step);
 }
 

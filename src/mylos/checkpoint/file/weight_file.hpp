@@ -1,4 +1,4 @@
-// WeightFile: the weights in a checkpoint or in a safetensors file, by their names in the file.
+// WeightFile: the weights in a checkpoint, a model or a safetensors file, by their names in the file.
 //
 // Every rank opens the file and lists its tensors; the caller decides which ranks read numbers. No memory is
 // allocated for a tensor before it is read. A file from outside is checked as described in CheckpointReader
@@ -52,8 +52,8 @@ class WeightFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Returns the datasets under /model (or /average) and /buffers, or all tensors.
   [[nodiscard]] const std::vector<WeightEntry>& entries() const { return entries_; }
-  /// Throws Error (bad_input) unless its numbers are floats: 32-bit in a checkpoint, 32-bit or 16-bit in
-  /// safetensors.
+  /// Throws Error (bad_input) unless its numbers are floats: 32-bit in a checkpoint, 32-bit or 16-bit in a
+  /// model and in safetensors.
   void require_readable(const WeightEntry& entry) const;
   /// Reads elements of `entry` from `first` on, as float. The caller reads an entry in order from the first
   /// to the last element, so that the CRC-32 of a checkpoint's dataset is verified at the end: throws Error
@@ -67,7 +67,8 @@ class WeightFile {
   /// Returns the statistic "inputs.shift" of the data that `mylos convert` writes beside the weights; empty
   /// if the file has none. Throws Error (bad_input) if it does not hold doubles.
   [[nodiscard]] Doubles statistic(const std::string& name);
-  /// Returns "checkpoint of step 500", "average of weights in the checkpoint of step 500" or "safetensors".
+  /// Returns "checkpoint of step 500", "average of weights in the checkpoint of step 500", "model file of
+  /// step 500" or "safetensors".
   [[nodiscard]] std::string kind() const;
   [[nodiscard]] bool is_checkpoint() const { return checkpoint_ != nullptr; }
   /// Returns the deck of the run that produced the weights; "" if the file does not contain it.
@@ -79,7 +80,7 @@ class WeightFile {
   [[nodiscard]] bool is_channels_first() const;
   /// Returns whether the order of the numbers is known; files from elsewhere do not state it.
   [[nodiscard]] bool says_layout() const;
-  /// Returns the checkpoint, or null if the file is none.
+  /// Returns the checkpoint or model, or null if the file is none.
   [[nodiscard]] const CheckpointReader* checkpoint() const { return checkpoint_.get(); }
   /// Returns the network's name, "hidden1/weight", of a tensor of the file: checkpoints use the same name,
   /// safetensors "hidden1.weight".

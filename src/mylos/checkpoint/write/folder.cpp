@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -19,6 +19,7 @@ constexpr std::string_view folder_name = "checkpoints";  // subfolder of a run's
 constexpr std::string_view prefix = "step-";
 constexpr std::string_view suffix = ".h5";
 constexpr std::size_t min_digits = 10;
+constexpr std::int64_t max_name_bytes = 4096;
 
 fs::path checkpoint_folder(const std::string& folder) {
   return fs::path(folder) / folder_name;
@@ -239,8 +240,9 @@ void forget_best(const std::string& folder) {
 }
 
 std::optional<CheckpointFile> best_checkpoint(const std::string& folder) {
-  std::string name;
-  std::ifstream(checkpoint_folder(folder) / "best") >> name;
+  const auto text = text_of_file((checkpoint_folder(folder) / "best").string(), max_name_bytes);
+  if (!text) return std::nullopt;
+  const std::string name = text->substr(0, text->find_first_of(" \t\r\n"));
   for (const CheckpointFile& file : list_checkpoints(folder)) {
     if (fs::path(file.path).filename() == name) return file;
   }

@@ -76,10 +76,7 @@ struct PieceWriter::Write {
     file = std::make_unique<LaidOutFile>(path(), header, state);
     array_offsets = file->array_offsets();
   }
-  void write() {
-    written = write_pieces(temporary(), array_offsets, state);
-    sync_file(temporary());  // if each rank has its own page cache, only this rank can do it
-  }
+  void write() { written = write_pieces(temporary(), array_offsets, state); }
   void finish() {
     file->finish(state, std::move(written));
     name_latest(folder);

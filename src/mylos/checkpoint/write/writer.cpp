@@ -57,11 +57,8 @@ void write_file(const WritingGroup& ranks, const std::string& path, const Checkp
   });
   ranks.agree(array_offsets);
   std::vector<PieceCrc> written;
-  ranks.on_each([&] {
-    written = write_pieces(temporary_path(path), array_offsets, own_pieces(state, ranks));
-    // If each rank has its own page cache, only this rank can do it; the first rank does it at the end.
-    if (ranks.rank() != 0) sync_file(temporary_path(path));
-  });
+  ranks.on_each(
+      [&] { written = write_pieces(temporary_path(path), array_offsets, own_pieces(state, ranks)); });
   written = ranks.gather(std::move(written));
   ranks.on_first([&] { file->finish(state, std::move(written)); });
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/each_index.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/numbers/binary_tree.hpp"
 #include "mylos/comm/group/communicator.hpp"
@@ -35,8 +36,8 @@ void AgreementBuffer::fold(const Execution& execution) const {
   const auto flags = ranks() == 1 ? own_flags_ : reduced_flags_;
   const auto sums = sums_;
   const auto result = result_;
-  Kokkos::parallel_for(
-      "mylos agreement", Kokkos::RangePolicy<Execution>(execution, 0, 1), KOKKOS_LAMBDA(int) {
+  for_each_index(
+      execution, "mylos agreement", 1, KOKKOS_LAMBDA(std::int64_t) {
         AgreementResult agreed;
         agreed.overflow = flags().overflow;
         agreed.stop = flags().stop;
@@ -76,9 +77,8 @@ void check_scales(const Execution& execution, Communicator& communicator, const 
   const auto* flags = buffer.own_flags();
   auto* bits = buffer.scale_bits_of_ranks();
   const auto rank = static_cast<std::size_t>(buffer.rank());
-  Kokkos::parallel_for(
-      "mylos scales", Kokkos::RangePolicy<Execution>(execution, 0, 1),
-      KOKKOS_LAMBDA(int) { bits[rank] = flags->scale_bits; });
+  for_each_index(
+      execution, "mylos scales", 1, KOKKOS_LAMBDA(std::int64_t) { bits[rank] = flags->scale_bits; });
   const auto ranks = static_cast<std::size_t>(buffer.ranks());
   communicator.all_gather(execution, {bits, ranks, DType::int32});
   communicator.synchronize(execution);

@@ -1,4 +1,4 @@
-// Whether MPI can be called.
+// Whether MPI can be called, and on what.
 #pragma once
 
 #include <mpi.h>
@@ -13,5 +13,9 @@ namespace mylos {
   MPI_Finalized(&over);
   return started != 0 && over == 0;
 }
+
+/// Returns whether MPI knows this handle as a communicator, as far as the library can tell: of Open MPI,
+/// whose handles are pointers, only those that it made of an integer. MPI must be running.
+[[nodiscard]] bool is_communicator(MPI_Comm handle);
 
 }  // namespace mylos

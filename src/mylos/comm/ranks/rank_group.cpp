@@ -1,14 +1,19 @@
 #include "mylos/comm/ranks/rank_group.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <climits>
 #include <cstring>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "mylos/base/device/seconds_since.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/numbers/hash.hpp"
 #include "mylos/comm/ranks/poll_pause.hpp"
 
 namespace mylos {
@@ -39,13 +44,32 @@ int mpi_count(std::size_t bytes) {
   return static_cast<int>(bytes);
 }
 
+/// Differs between machines, also where these have one name, and between nodes that are named apart on one
+/// machine. MPI_Comm_split_type would ask the launcher, and has no form with a deadline.
+std::string name_of_node() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  return name + ('\n' + boot);
+}
+
 }  // namespace
 
 RankGroup::RankGroup(MPI_Comm parent, double timeout_s) : timeout_s_(timeout_s) {
-  check(MPI_Comm_dup(parent, &communicator_), "MPI_Comm_dup");
+  check(MPI_Comm_rank(parent, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(parent, &size_), "MPI_Comm_size");
+  auto made = std::make_unique<MPI_Comm>(MPI_COMM_NULL);
+  MPI_Request request = MPI_REQUEST_NULL;
+  check(MPI_Comm_idup(parent, made.get(), &request), "MPI_Comm_idup");
+  try {
+    wait(request, "MPI_Comm_idup");
+  } catch (const Error&) {
+    static_cast<void>(made.release());  // MPI may still write it
+    throw;
+  }
+  communicator_ = *made;
   check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
-  check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
 }
 
 RankGroup::~RankGroup() {
@@ -63,22 +87,13 @@ RankGroup::~RankGroup() {
 }
 
 NodePlace RankGroup::node_place() {
-  if (size_ == 1) return {};
-  MPI_Comm node = MPI_COMM_NULL;
-  check(MPI_Comm_split_type(mpi(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
-  NodePlace place;
-  check(MPI_Comm_size(node, &place.ranks), "MPI_Comm_size");
-  check(MPI_Comm_rank(node, &place.index), "MPI_Comm_rank");
-  MPI_Group of_node = MPI_GROUP_NULL;
-  MPI_Group of_all = MPI_GROUP_NULL;
-  check(MPI_Comm_group(node, &of_node), "MPI_Comm_group");
-  check(MPI_Comm_group(mpi(), &of_all), "MPI_Comm_group");
-  const int lowest = 0;
-  check(MPI_Group_translate_ranks(of_node, 1, &lowest, of_all, &place.first), "MPI_Group_translate_ranks");
-  check(MPI_Group_free(&of_node), "MPI_Group_free");
-  check(MPI_Group_free(&of_all), "MPI_Group_free");
-  check(MPI_Comm_free(&node), "MPI_Comm_free");
-  return place;
+  const std::uint64_t own = hash_bytes(name_of_node());
+  std::vector<std::uint64_t> nodes(static_cast<std::size_t>(size_));
+  all_gather(&own, nodes.data(), sizeof own);
+  const auto before = nodes.begin() + rank_;
+  return {.first = static_cast<int>(std::find(nodes.begin(), nodes.end(), own) - nodes.begin()),
+          .index = static_cast<int>(std::count(nodes.begin(), before, own)),
+          .ranks = static_cast<int>(std::count(nodes.begin(), nodes.end(), own))};
 }
 
 void RankGroup::broadcast(void* data, std::size_t bytes, int root) {

@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
+#include "mylos/config/deck/deck_without_length.hpp"
 #include "mylos/config/schema/checks.hpp"
 #include "mylos/config/schema/deck_text.hpp"
 #include "mylos/config/schema/entries.hpp"
@@ -174,7 +175,7 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
   apply_usual_values(model, given);
   model.shape = deck.options.data.shape;
   check_options(deck.options, given, file_name, origin);
-  if (origin == DeckOrigin::user) refuse_idle_preset(entries, deck.options);
+  if (origin != DeckOrigin::checkpoint) refuse_idle_preset(entries, deck.options);
   model = expand_short_form(std::move(model));
   deck.resolved = resolve(deck.options);
   return deck;
@@ -185,6 +186,11 @@ Deck read(std::string_view text, const std::string& file_name, const std::vector
 Deck read_deck(std::string_view text, const std::string& file_name,
                const std::vector<std::string>& overrides) {
   return read(text, file_name, overrides, DeckOrigin::user);
+}
+
+Deck read_deck_without_length(std::string_view text, const std::string& file_name,
+                              const std::vector<std::string>& overrides) {
+  return read(text, file_name, overrides, DeckOrigin::user_without_run);
 }
 
 Deck read_stored_deck(std::string_view text, const std::string& checkpoint) {
@@ -211,10 +217,7 @@ std::string read_deck_file(const std::string& path) {
                format_bytes(static_cast<std::int64_t>(max_deck)),
                format_bytes(static_cast<std::int64_t>(size)));
   }
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) fail_input(ErrorId::cannot_read, "{}: the deck cannot be read", path);
-  return text;
+  return file_text(path);
 }
 
 std::string resolve(const Options& options) {

@@ -26,6 +26,10 @@ std::set<std::string> grid_axes(const std::vector<std::string>& axes) {
   return found;
 }
 
+std::string text_of_axes(const std::set<std::string>& axes) {
+  return axes.empty() ? "none" : fmt::format("{}", fmt::join(axes, ", "));
+}
+
 class ArrayChecks : DeckMistakes {
  public:
   ArrayChecks(const Options& options, const GivenPlaces& given, const std::string& file_name)
@@ -123,15 +127,15 @@ class ArrayChecks : DeckMistakes {
         fail(ErrorId::keys_conflict, {axes_key},
              fmt::format("\"{}\" and \"{}\" have other axes of a grid ({} and {}); all arrays must have the "
                          "same",
-                         printable(first), printable(array), fmt::join(grid, ", "),
-                         fmt::join(grid_axes(axes), ", ")));
+                         printable(first), printable(array), text_of_axes(grid),
+                         text_of_axes(grid_axes(axes))));
       }
       if (is_among(arrays_.constants, array)) continue;
       for (const std::string_view axis : {sample_axis, time_axis}) {
         if (is_among(axes, axis) == is_among(of_first, axis)) continue;
         const bool has = is_among(axes, axis);
         fail(ErrorId::keys_conflict, {axes_key},
-             fmt::format("\"{}\" has the axis \"{}\" and \"{}\" has not; an array without it is one of "
+             fmt::format("\"{}\" has the axis \"{}\" but \"{}\" does not; an array without it is one of "
                          "'data.arrays.constants'",
                          printable(has ? array : first), axis, printable(has ? first : array)));
       }

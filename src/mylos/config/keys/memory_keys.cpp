@@ -109,8 +109,9 @@ void add_memory_keys(Schema& schema) {
                "\"auto\", \"none\", \"all\", \"every N\" (N from 1) or ascending list of groups of blocks "
                "[first, last] (counted from 0)",
                "",
-               "The activations that are recomputed in backward instead of stored; the weights are bitwise "
-               "the same. auto: the fastest schedule that fits the budget. A group stores the input of its "
+               "Gradient checkpointing (activation checkpointing): the activations that are recomputed in "
+               "backward instead of stored; the weights are bitwise the same. auto: the fastest schedule "
+               "that fits the budget. A group stores the input of its "
                "first block. all: every block is a group; every N: groups of N blocks.");
   recompute.choices = {"auto", "none", "all"};
   recompute.read = read_recompute;

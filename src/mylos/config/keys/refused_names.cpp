@@ -41,6 +41,10 @@ std::vector<RefusedName> refused_names_of_other_frameworks() {
         "update_freq"},
        "the number of micro-batches follows from 'data.batch', the number of ranks, and the samples of a "
        "micro-batch, 'data.micro_batch'; set that"},
+      {{"drop_last", "drop_last_batch", "drop_remainder", "dataloader_drop_last"},
+       "all batches have 'data.batch' samples: those of a shorter one would have a larger weight in its "
+       "update than others. 'data.last_batch' = \"drop\" leaves out the rest of an epoch, and \"join\" fills "
+       "its last batch from the next epoch, so that every sample counts the same"},
       {{"initial_scale_power"}, "'precision.scaler.initial_scale' is the scale itself, 2 to this power"},
       {{"prescale_gradients", "gradient_predivide_factor"},
        "the sum over ranks is divided once, in float, where no range can be lost; there is nothing to set"},

@@ -103,8 +103,8 @@ void add_run_keys(Schema& schema) {
             "The folder to which the run writes: resolved deck, history, checkpoints.")
       .by_default("\"runs/<name>\"");
   keys.text("initial", &RunOptions::initial, is_path, "path (1 to 4096 bytes, no control characters)",
-            "Checkpoint (a file) or safetensors file from which the run's weights are initialised, as set in "
-            "[initial]. Only weights are taken; optimizer, loss scale and schedule start anew. A run that "
+            "Run folder (its newest checkpoint), checkpoint, exported model (FILE.h5) or safetensors file "
+            "from which the run's weights are initialised, as set in [initial]. Only weights are taken; optimizer, loss scale and schedule start anew. A run that "
             "resumes from its own checkpoint (--restart) ignores this key. `docs/how-to/initial.md`.");
   keys.integer("seed", &RunOptions::seed, {0, max_seed}, "",
                "Key of all random numbers: initial weights, order of the samples, dropout.");
@@ -204,10 +204,12 @@ void add_data_keys(Schema& schema) {
               Words<Shuffle>{{"samples", Shuffle::samples}, {"blocks", Shuffle::blocks}},
               "Labelled samples: order of an epoch. samples: all samples shuffled; blocks: blocks of "
               "adjacent samples shuffled (for data larger than memory).");
-  keys.choice("last_batch", &DataOptions::last_batch,
-              Words<LastBatch>{{"drop", LastBatch::drop}, {"join", LastBatch::join}},
-              "Labelled samples: use of an incomplete batch at the end of an epoch. drop: its samples are "
-              "dropped; join: it is filled with the first samples of the next epoch.");
+  keys.choice(
+      "last_batch", &DataOptions::last_batch,
+      Words<LastBatch>{{"drop", LastBatch::drop}, {"join", LastBatch::join}},
+      "Labelled samples: use of an incomplete batch at the end of an epoch. drop: its samples are "
+      "dropped; join: it is filled with the first samples of the next epoch. No batch is shorter: its "
+      "samples would have a larger weight than others in their update.");
   keys.choice(
       "window", &DataOptions::window,
       Words<WindowOrder>{{"random", WindowOrder::random}, {"sequential", WindowOrder::sequential}},

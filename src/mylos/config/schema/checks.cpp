@@ -15,16 +15,15 @@ class Checks : DeckMistakes {
   Checks(const Options& options, const GivenPlaces& given, const std::string& file_name)
       : DeckMistakes(given, file_name), options_(options) {}
 
-  void length() const {
+  void length(bool is_needed) const {
     const RunOptions& run = options_.run;
     if (run.epochs > 0 && run.steps > 0) {
       fail(ErrorId::keys_conflict, {"run.epochs", "run.steps"},
            "'run.epochs' and 'run.steps' are both given; keep the one that sets the "
            "run's length");
     }
-    if (run.epochs == 0 && run.steps == 0) {
+    if (is_needed && run.epochs == 0 && run.steps == 0)
       fail(ErrorId::missing_key, {}, "the length of the run is missing; give 'run.epochs' or 'run.steps'");
-    }
   }
 
   void metrics() const {
@@ -305,13 +304,13 @@ void check_options(const Options& options, const GivenPlaces& given, const std::
                    DeckOrigin origin) {
   const Checks checks(options, given, file_name);
   check_model(options, given, file_name);
-  if (origin == DeckOrigin::user) {
+  if (origin != DeckOrigin::checkpoint) {
     require_effect(options, given);
     checks.kernels();
     checks.attention_sums();
     checks.masters();
   }
-  checks.length();
+  checks.length(origin == DeckOrigin::user);
   checks.metrics();
   checks.data();
   checks.weights();

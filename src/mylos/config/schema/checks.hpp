@@ -13,7 +13,8 @@ namespace mylos {
 using GivenPlaces = std::map<std::string, Place>;
 
 /// Earlier versions accepted and wrote keys that had no effect; checkpoints with such keys are still read.
-enum class DeckOrigin { user, checkpoint };
+/// Only a deck of a user by which a run trains needs the length of one.
+enum class DeckOrigin { user, user_without_run, checkpoint };
 
 /// Throws Error that names the position of the key that should change.
 void check_options(const Options& options, const GivenPlaces& given, const std::string& file_name,

@@ -113,6 +113,12 @@ class Walk {
       } else if (inner == nullptr) {
         add(key, path, value_of(node, lines_));
       } else if (schema().find_section(path) != nullptr) {
+        if (inner->empty() && inner->is_inline()) {
+          fail_input(
+              ErrorId::key_without_effect,
+              "{}:{}: '{}' is a section, and {{}} gives none of its keys: it has no effect; leave it out",
+              file_name_, key.source().begin.line, path);
+        }
         visit(*inner, path);
       } else if (known != nullptr && known->has_entries) {
         for (auto&& [name, entry] : *inner) {

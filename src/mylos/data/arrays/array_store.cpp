@@ -24,10 +24,12 @@ constexpr std::int64_t usual_block_sample_bytes = std::int64_t{1} << 20;
 
 class ArrayStore::State {
  public:
-  State(std::vector<std::string> paths, const ArrayOptions& given, std::int64_t steps, Answers answers)
+  State(std::vector<std::string> paths, const ArrayOptions& given, std::int64_t steps, Answers answers,
+        std::vector<std::string> grid_axes)
       : options(with_available_targets(paths.front(), given, answers)),
         name(DataFiles(paths).text()),
-        files(std::move(paths), arrays_of(options), options),
+        files(std::move(paths), arrays_of(options), options,
+              grid_axes.empty() ? grid_axes_of(options) : std::move(grid_axes)),
         layout(sample_layout(options, steps, files.open(0).arrays)),
         windows(layout.span, layout.every) {
     open_all();
@@ -187,8 +189,8 @@ class ArrayStore::State {
 };
 
 ArrayStore::ArrayStore(std::vector<std::string> files, const ArrayOptions& options, std::int64_t steps,
-                       Answers answers)
-    : state_(std::make_shared<State>(std::move(files), options, steps, answers)) {}
+                       Answers answers, std::vector<std::string> grid)
+    : state_(std::make_shared<State>(std::move(files), options, steps, answers, std::move(grid))) {}
 
 const std::string& ArrayStore::path() const {
   return state_->name;
@@ -305,26 +307,6 @@ WindowPlace ArrayStore::place(std::int64_t sample) const {
   return place;
 }
 
-std::optional<std::int64_t> ArrayStore::sample_at(const WindowPlace& place) const {
-  State& state = *state_;
-  const std::lock_guard lock(state.mutex);
-  std::int64_t trajectory = 0;
-  std::int64_t newest = 0;
-  for (const SlicedAxis& axis : state.files.open(place.file).arrays.front().axes()) {
-    if (axis.name != time_axis && axis.name != sample_axis) continue;
-    const std::int64_t from_start = (axis.name == time_axis ? place.newest : place.sample) - axis.start;
-    const std::int64_t index = from_start / axis.step;
-    if (from_start < 0 || from_start % axis.step != 0 || index >= axis.count) return std::nullopt;
-    (axis.role == AxisRole::level ? newest : trajectory) = index;
-  }
-  const std::int64_t level = newest - (state.layout.rollout.history - 1);
-  const std::int64_t each = state.windows.windows_of(state.windows.levels(place.file));
-  if (level < 0 || level % state.layout.every != 0 || level / state.layout.every >= each) return std::nullopt;
-  const std::int64_t window =
-      state.windows.first_window(place.file) + trajectory * each + level / state.layout.every;
-  return window * state.points_in_window + place.point;
-}
-
 const std::vector<ArrayReport>& ArrayStore::arrays() const {
   return state_->reports;
 }
@@ -340,11 +322,11 @@ ArrayCoordinates ArrayStore::coordinates(std::int64_t file, const std::string& a
 }
 
 std::shared_ptr<ArrayStore> open_array_store(const std::vector<std::string>& names,
-                                             const ArrayOptions& options, std::int64_t steps,
-                                             Answers answers) {
+                                             const ArrayOptions& options, std::int64_t steps, Answers answers,
+                                             std::vector<std::string> grid) {
   if (names.empty() || !options.given())
     fail_run(ErrorId::internal, "a store of arrays needs files and inputs");
-  return std::make_shared<ArrayStore>(files_of(names), options, steps, answers);
+  return std::make_shared<ArrayStore>(files_of(names), options, steps, answers, std::move(grid));
 }
 
 }  // namespace mylos

@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,8 +42,8 @@ struct ArrayReport {
 class ArrayStore final : public SampleStore {
  public:
   /// Opens every file once. Throws Error (bad_input) with file and array; see open_array_store().
-  ArrayStore(std::vector<std::string> files, const ArrayOptions& options, std::int64_t steps,
-             Answers answers);
+  ArrayStore(std::vector<std::string> files, const ArrayOptions& options, std::int64_t steps, Answers answers,
+             std::vector<std::string> grid);
 
   [[nodiscard]] const std::string& path() const override;
   [[nodiscard]] const DatasetShape& shape() const override;
@@ -85,9 +84,6 @@ class ArrayStore final : public SampleStore {
   /// Returns the samples of file `file`.
   [[nodiscard]] Split samples_of(std::int64_t file) const;
   [[nodiscard]] WindowPlace place(std::int64_t sample) const;
-  /// Returns the sample whose inputs end at `newest` (a stored index) of trajectory `sample` in file `file`;
-  /// nothing if no window does. With points_are_samples: its first point.
-  [[nodiscard]] std::optional<std::int64_t> sample_at(const WindowPlace& place) const;
   /// Returns inputs, then targets that are no inputs, then constants.
   [[nodiscard]] const std::vector<ArrayReport>& arrays() const;
   /// Reads the axes of an array of a file as they are used, sliced: names, coordinates and units.
@@ -99,12 +95,14 @@ class ArrayStore final : public SampleStore {
 };
 
 /// Opens the files that names and patterns stand for (file_pattern.hpp) as one store. `steps`: of a rollout;
-/// 1: none. Throws Error (bad_input), before memory is taken, if a pattern matches no file, a file is of
-/// another format, arrays or axes are missing or do not fit each other, slices or windows leave nothing, or
-/// targets cannot be fed back although steps > 1.
+/// 1: none. `grid`: the names of its axes in the order of points; empty: the order of the first input. Throws
+/// Error (bad_input), before memory is taken, if a pattern matches no file, a file is of another format,
+/// arrays or axes are missing or do not fit each other, slices or windows leave nothing, or targets cannot be
+/// fed back although steps > 1.
 [[nodiscard]] std::shared_ptr<ArrayStore> open_array_store(const std::vector<std::string>& names,
                                                            const ArrayOptions& options,
                                                            std::int64_t steps = 1,
-                                                           Answers answers = Answers::needed);
+                                                           Answers answers = Answers::needed,
+                                                           std::vector<std::string> grid = {});
 
 }  // namespace mylos

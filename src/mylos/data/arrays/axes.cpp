@@ -37,13 +37,13 @@ std::vector<std::string> grid_axes_of(const ArrayOptions& options) {
 }
 
 std::vector<SlicedAxis> sliced_axes(const ArrayOptions& options, const std::string& path,
-                                    const std::vector<std::int64_t>& dims, const std::string& where) {
+                                    const std::vector<std::int64_t>& dims,
+                                    const std::vector<std::string>& grid, const std::string& where) {
   const std::vector<std::string> names = options.axes_for(path);
   if (names.size() != dims.size()) {
     fail_input(ErrorId::bad_dataset, "{} has {} dimensions [{}], data.arrays.axes has {} for it: \"{}\"",
                where, dims.size(), fmt::join(dims, ", "), names.size(), fmt::join(names, " "));
   }
-  const std::vector<std::string> grid = grid_axes_of(options);
   const bool has_time = std::find(names.begin(), names.end(), time_axis) != names.end();
   std::vector<SlicedAxis> axes;
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -24,14 +24,15 @@ struct SlicedAxis {
   std::int64_t count = 0;
 };
 
-/// Returns the names of the grid's axes, in the order of the first input.
+/// Returns the names of the grid's axes in the order of the first input, which is that of points.
 [[nodiscard]] std::vector<std::string> grid_axes_of(const ArrayOptions& options);
 
-/// Returns the axes of array `path` with extents `dims` as the options name and slice them. Throws Error
-/// (bad_input), starting with `where` ("run0.h5: array /u"), if the number of axes differs or a slice leaves
-/// nothing.
+/// Returns the axes of array `path` with extents `dims` as the options name and slice them. `grid`: its axes
+/// in the order of points. Throws Error (bad_input), starting with `where` ("run0.h5: array /u"), if the
+/// number of axes differs, one is none of the grid or a slice leaves nothing.
 [[nodiscard]] std::vector<SlicedAxis> sliced_axes(const ArrayOptions& options, const std::string& path,
                                                   const std::vector<std::int64_t>& dims,
+                                                  const std::vector<std::string>& grid,
                                                   const std::string& where);
 
 }  // namespace mylos

@@ -21,7 +21,9 @@ std::vector<hdf5::Attribute> without(std::vector<hdf5::Attribute> attributes, au
   const auto is_in = [](const auto& list, const std::string& name) {
     return std::find(list.begin(), list.end(), name) != list.end();
   };
-  std::erase_if(attributes, [&](const hdf5::Attribute& each) { return (is_in(lists, each.name) || ...); });
+  std::erase_if(attributes, [&](const hdf5::Attribute& each) {
+    return !each.is_read() || (is_in(lists, each.name) || ...);
+  });
   return attributes;
 }
 
@@ -31,8 +33,8 @@ void read_scale(const hdf5::File& file, const std::string& scale, const SlicedAx
   const hdf5::Array array(file, scale);
   if (array.facts().dims != std::vector<std::int64_t>{of.extent}) return;
   const std::vector<hdf5::Attribute> attributes = array.attributes();
-  const NumberConversion conversion = conversion_of(array.facts().type, attributes, std::nullopt,
-                                                    fmt::format("{}: array {}", file.path(), scale));
+  const NumberConversion conversion =
+      conversion_of(array.facts(), attributes, std::nullopt, fmt::format("{}: array {}", file.path(), scale));
   std::vector<std::byte> stored(static_cast<std::size_t>(of.count * size_of(conversion.type)));
   array.read({{of.start}, {of.step}, {of.count}}, stored.data());
   axis.scale = scale;
@@ -54,7 +56,8 @@ ArrayCoordinates coordinates_of(const hdf5::File& file, const OpenArray& array) 
     AxisCoordinates axis{.axis = of.name, .extent = of.count};
     try {
       if (!scales[i].empty()) read_scale(file, scales[i], of, axis);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (error.id() == ErrorId::cannot_read) throw;
       axis = {.axis = of.name, .extent = of.count};  // a NetCDF dimension without coordinates holds nothing
     }
     result.axes.push_back(std::move(axis));

@@ -3,12 +3,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 
 namespace mylos {
@@ -24,9 +23,7 @@ FileStamp stamp_of(const std::string& path) {
 
 /// Names the formats that users may take for NetCDF-4.
 void refuse_classic_netcdf(const std::string& path) {
-  std::array<char, 4> begin{};
-  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
-  if (std::string_view(begin.data(), 3) != "CDF") return;
+  if (file_text(path, 3) != "CDF") return;
   fail_input(ErrorId::wrong_format,
              "{}: is a classic NetCDF file, expected NetCDF-4 or HDF5; `nccopy -k nc4 {} NEW.nc` converts it",
              path, path);
@@ -41,10 +38,10 @@ hdf5::File open_array_file(const std::string& path) {
 }  // namespace
 
 OpenArrayFile::OpenArrayFile(const std::string& path, const std::vector<std::string>& names,
-                             const ArrayOptions& options)
+                             const ArrayOptions& options, const std::vector<std::string>& grid)
     : file(open_array_file(path)) {
   arrays.reserve(names.size());
-  for (const std::string& name : names) arrays.emplace_back(file, name, options);
+  for (const std::string& name : names) arrays.emplace_back(file, name, options, grid);
 }
 
 ArrayOptions with_available_targets(const std::string& file, ArrayOptions options, Answers answers) {
@@ -55,7 +52,7 @@ ArrayOptions with_available_targets(const std::string& file, ArrayOptions option
     return options;
   }
   if (options.targets.empty()) return options;
-  const OpenArrayFile opened(file, {options.inputs.front()}, options);
+  const OpenArrayFile opened(file, {options.inputs.front()}, options, grid_axes_of(options));
   const bool has_all = std::all_of(options.targets.begin(), options.targets.end(),
                                    [&](const std::string& target) { return opened.file.exists(target); });
   if (has_all) return options;
@@ -65,10 +62,11 @@ ArrayOptions with_available_targets(const std::string& file, ArrayOptions option
 }
 
 FileTable::FileTable(std::vector<std::string> paths, std::vector<std::string> arrays,
-                     const ArrayOptions& options)
+                     const ArrayOptions& options, std::vector<std::string> grid)
     : paths_(std::move(paths)),
       arrays_(std::move(arrays)),
       options_(options),
+      grid_(std::move(grid)),
       stamps_(paths_.size()),
       open_(std::min(max_open, paths_.size())) {}
 
@@ -88,7 +86,7 @@ const OpenArrayFile& FileTable::open(std::int64_t file) {
   auto opened = [&] {
     require_regular_file(path);
     const FileStamp before = stamp_of(path);
-    auto result = std::make_unique<OpenArrayFile>(path, arrays_, options_);
+    auto result = std::make_unique<OpenArrayFile>(path, arrays_, options_, grid_);
     if (stamps_[number].bytes == 0) stamps_[number] = before;
     return result;
   }();

@@ -21,7 +21,8 @@ struct FileStamp {
 
 /// An open file with its arrays, in the order of FileTable::arrays().
 struct OpenArrayFile {
-  OpenArrayFile(const std::string& path, const std::vector<std::string>& arrays, const ArrayOptions& options);
+  OpenArrayFile(const std::string& path, const std::vector<std::string>& arrays, const ArrayOptions& options,
+                const std::vector<std::string>& grid);
 
   hdf5::File file;
   std::vector<OpenArray> arrays;
@@ -36,8 +37,9 @@ class FileTable {
  public:
   static constexpr std::size_t max_open = 8;
 
-  /// `arrays`: the paths that every file has. No file is opened.
-  FileTable(std::vector<std::string> paths, std::vector<std::string> arrays, const ArrayOptions& options);
+  /// `arrays`: the paths that every file has. `grid`: its axes in the order of points. No file is opened.
+  FileTable(std::vector<std::string> paths, std::vector<std::string> arrays, const ArrayOptions& options,
+            std::vector<std::string> grid);
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(paths_.size()); }
   [[nodiscard]] const std::vector<std::string>& paths() const { return paths_; }
@@ -64,6 +66,7 @@ class FileTable {
   std::vector<std::string> paths_;
   std::vector<std::string> arrays_;
   ArrayOptions options_;
+  std::vector<std::string> grid_;
   std::vector<FileStamp> stamps_;  // bytes = 0: not opened yet
   std::vector<Entry> open_;
   std::uint64_t clock_ = 0;

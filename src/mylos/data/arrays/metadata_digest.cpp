@@ -30,8 +30,9 @@ void add_metadata(Xxh128& digest, const std::string& path, const std::vector<Ope
     text +=
         fmt::format("\n{} {} [{}]", array.array().path(), name_of(facts.type), fmt::join(facts.dims, ", "));
     for (const hdf5::Attribute& attribute : array.attributes())
-      text += fmt::format("\n {} '{}' [{:.17g}]", attribute.name, attribute.text,
-                          fmt::join(attribute.numbers, ", "));
+      if (attribute.is_read())
+        text += fmt::format("\n {} '{}' [{:.17g}]", attribute.name, attribute.text,
+                            fmt::join(attribute.numbers, ", "));
   }
   text += '\n';
   digest.update(text.data(), text.size());

@@ -72,9 +72,10 @@ Result converted(const NumberConversion& by, double fill, Stored stored) {
   if (by.is_scaled) value = number * by.scale + by.offset;
   if constexpr (Masked) {
     // All comparisons, without branches: the loop vectorises.
+    const double judged = by.range_is_of_values ? value : number;
     const int is_missing = int{number != number} | int{number == by.missing[0]} |
                            int{number == by.missing[1]} | int{number == by.missing[2]} |
-                           int{number == by.missing[3]};
+                           int{number == by.missing[3]} | int{judged < by.lowest} | int{judged > by.highest};
     value = is_missing != 0 ? fill : value;
   }
   return static_cast<Result>(value);
@@ -176,31 +177,30 @@ const hdf5::Attribute* find_attribute(const std::vector<hdf5::Attribute>& attrib
   return found == attributes.end() ? nullptr : &*found;
 }
 
+[[noreturn]] void refuse(const hdf5::Attribute& attribute, const std::string& where, std::string_view what) {
+  fail_input(ErrorId::bad_dataset, "{}: its attribute '{}' is not {}", where, attribute.name, what);
+}
+
 double number_of(const hdf5::Attribute& attribute, const std::string& where) {
-  if (attribute.is_text || attribute.numbers.size() != 1 || !std::isfinite(attribute.numbers.front())) {
-    fail_input(ErrorId::bad_dataset, "{}: its attribute '{}' is not one finite number", where,
-               attribute.name);
-  }
+  if (attribute.numbers.size() != 1 || !std::isfinite(attribute.numbers.front()))
+    refuse(attribute, where, "one finite number");
   return attribute.numbers.front();
 }
 
-NumberType unsigned_type(NumberType type) {
-  switch (type) {
-    case NumberType::int8:
-      return NumberType::uint8;
-    case NumberType::int16:
-      return NumberType::uint16;
-    case NumberType::int32:
-      return NumberType::uint32;
-    case NumberType::int64:
-      return NumberType::uint64;
-    default:
-      return type;
-  }
+bool is_floating(NumberType type) {
+  return type >= NumberType::fp16;
 }
 
-bool says(const hdf5::Attribute* attribute, const char* text) {
-  return attribute != nullptr && attribute->is_text && attribute->text == text;
+/// Each unsigned type follows the signed one.
+NumberType unsigned_type(NumberType type) {
+  return is_floating(type) ? type : static_cast<NumberType>(static_cast<unsigned>(type) | 1U);
+}
+
+bool is_true(const hdf5::Attribute* attribute, const std::string& where) {
+  if (attribute == nullptr) return false;
+  if (attribute->text == "true" || attribute->text == "True") return true;
+  if (attribute->text == "false" || attribute->text == "False") return false;
+  refuse(*attribute, where, "\"true\" or \"false\"");
 }
 
 /// Returns the number as floats store it: an attribute may be a double, 1e20, where the values are floats.
@@ -209,44 +209,126 @@ double as_stored(double number, NumberType type) {
   return type == NumberType::fp32 && fits ? static_cast<double>(static_cast<float>(number)) : number;
 }
 
-}  // namespace
+/// Returns the number with which NetCDF fills elements that are never written; NaN of types without: of a
+/// byte every value may be meant.
+double netcdf_fill(NumberType stored) {
+  constexpr double none = NumberConversion::none;
+  constexpr double fills[] = {none,
+                              none,
+                              -32767,
+                              65535,
+                              -2147483647,
+                              4294967295,
+                              -9223372036854775806.0,
+                              18446744073709551614.0,
+                              none,
+                              none,
+                              9.9692099683868690e+36,
+                              9.9692099683868690e+36};
+  return fills[static_cast<std::size_t>(stored)];
+}
 
-NumberConversion conversion_of(NumberType stored, const std::vector<hdf5::Attribute>& attributes,
-                               std::optional<double> fill, const std::string& where) {
-  NumberConversion conversion{.type = stored, .fill = fill};
-  if (says(find_attribute(attributes, "_Unsigned"), "true")) conversion.type = unsigned_type(stored);
-  if (says(find_attribute(attributes, "dtype"), "bfloat16")) {
-    if (stored != NumberType::uint16) {
+/// Reads what numbers of an array mean from its attributes.
+struct AttributeReader {
+  const hdf5::ArrayFacts& facts;
+  const std::vector<hdf5::Attribute>& attributes;
+  const std::string& where;
+  NumberConversion& conversion;
+  std::size_t missing = 0;  // values so far
+
+  [[nodiscard]] const hdf5::Attribute* find(const char* name) const {
+    return find_attribute(attributes, name);
+  }
+
+  /// The number of an attribute as those of the array are stored.
+  [[nodiscard]] double stored_alike(double number) const {
+    if (number < 0 && conversion.type != facts.type)  // _Unsigned: the attribute is signed as well
+      number += std::ldexp(1.0, static_cast<int>(8 * size_of(facts.type)));
+    return as_stored(number, conversion.type);
+  }
+
+  void read_type() {
+    if (is_true(find("_Unsigned"), where)) conversion.type = unsigned_type(facts.type);
+    const auto* type = find("dtype");
+    if (type == nullptr || type->text != "bfloat16") return;
+    if (facts.type != NumberType::uint16) {
       fail_input(ErrorId::bad_dataset, "{}: its attribute 'dtype' is \"bfloat16\", but it holds {}", where,
-                 name_of(stored));
+                 name_of(facts.type));
     }
     conversion.type = NumberType::bf16;
   }
-  if (const auto* scale = find_attribute(attributes, "scale_factor"))
-    conversion.scale = number_of(*scale, where);
-  if (const auto* offset = find_attribute(attributes, "add_offset"))
-    conversion.offset = number_of(*offset, where);
-  conversion.is_scaled = conversion.scale != 1 || conversion.offset != 0;
-  std::size_t count = 0;
-  for (const char* name : {"_FillValue", "missing_value"}) {
-    const auto* attribute = find_attribute(attributes, name);
-    if (attribute == nullptr || attribute->is_text) continue;
-    for (double number : attribute->numbers) {
-      if (number < 0 && conversion.type != stored)  // _Unsigned: the attribute is signed as well
-        number += std::ldexp(1.0, static_cast<int>(8 * size_of(stored)));
-      number = as_stored(number, conversion.type);
-      const auto known = conversion.missing.begin() + static_cast<std::ptrdiff_t>(count);
-      if (std::isnan(number) || std::find(conversion.missing.begin(), known, number) != known) continue;
-      if (count == NumberConversion::max_missing) {
-        fail_input(ErrorId::unsupported_feature,
-                   "{}: has more than {} missing values (_FillValue, missing_value)", where,
-                   NumberConversion::max_missing);
-      }
-      conversion.missing[count++] = number;
+
+  void read_packing() {
+    if (const auto* scale = find("scale_factor")) {
+      conversion.scale = number_of(*scale, where);
+      if (conversion.scale == 0) refuse(*scale, where, "a number other than 0");
     }
+    if (const auto* offset = find("add_offset")) conversion.offset = number_of(*offset, where);
+    conversion.is_scaled = conversion.scale != 1 || conversion.offset != 0;
   }
-  conversion.has_missing = count > 0;
+
+  void add_missing(double number) {
+    number = stored_alike(number);
+    const auto known = conversion.missing.begin() + static_cast<std::ptrdiff_t>(missing);
+    if (std::isnan(number) || std::find(conversion.missing.begin(), known, number) != known) return;
+    if (missing == NumberConversion::max_missing) {
+      fail_input(ErrorId::unsupported_feature,
+                 "{}: has more than {} missing values (_FillValue, missing_value)", where,
+                 NumberConversion::max_missing);
+    }
+    conversion.missing[missing++] = number;
+    conversion.has_missing = true;
+  }
+
+  void read_missing() {
+    for (const char* name : {"_FillValue", "missing_value"}) {
+      const auto* attribute = find(name);
+      if (attribute == nullptr) continue;
+      if (attribute->numbers.empty()) refuse(*attribute, where, "a number");
+      for (const double number : attribute->numbers) add_missing(number);
+    }
+    const double fill = as_stored(netcdf_fill(facts.type), facts.type);
+    if (find("_FillValue") == nullptr && facts.unwritten && as_stored(*facts.unwritten, facts.type) == fill)
+      add_missing(fill);
+  }
+
+  /// Reads the lowest value first, and the highest last.
+  void narrow(const hdf5::Attribute* attribute, std::size_t numbers, bool is_lowest, bool is_highest) {
+    if (attribute == nullptr) return;
+    const auto is_nan = [](double number) { return std::isnan(number); };
+    if (attribute->numbers.size() != numbers || std::ranges::any_of(attribute->numbers, is_nan))
+      refuse(*attribute, where, numbers == 1 ? "one number" : "two numbers");
+    const bool is_of_values =
+        conversion.is_scaled && is_floating(attribute->type) && !is_floating(conversion.type);
+    conversion.range_is_of_values = conversion.range_is_of_values || is_of_values;
+    const auto bound = [&](double number) { return is_of_values ? number : stored_alike(number); };
+    if (is_lowest) conversion.lowest = bound(attribute->numbers.front());
+    if (is_highest) conversion.highest = bound(attribute->numbers.back());
+    conversion.has_missing = true;
+  }
+
+  void read_range() {
+    if (const auto* range = find("valid_range")) return narrow(range, 2, true, true);
+    narrow(find("valid_min"), 1, true, false);
+    narrow(find("valid_max"), 1, false, true);
+  }
+};
+
+}  // namespace
+
+NumberConversion conversion_of(const hdf5::ArrayFacts& facts, const std::vector<hdf5::Attribute>& attributes,
+                               std::optional<double> fill, const std::string& where) {
+  NumberConversion conversion{.type = facts.type, .fill = fill};
+  AttributeReader reader{facts, attributes, where, conversion};
+  reader.read_type();
+  reader.read_packing();
+  reader.read_missing();
+  reader.read_range();
   return conversion;
+}
+
+bool is_missing(const NumberConversion& conversion, double stored) {
+  return std::isnan(converted<true, double>(conversion, NumberConversion::none, stored));
 }
 
 bool convert_numbers(const NumberConversion& conversion, std::vector<ConversionLoop> loops,

@@ -2,10 +2,16 @@
 //
 //   scale_factor, add_offset      value = stored * scale_factor + add_offset, rounded after each operation
 //   _FillValue, missing_value     stored numbers that stand for no value, as does NaN
+//   valid_min, valid_max,         stored numbers outside stand for no value; if the attribute has the type of
+//   valid_range                   unpacked values and a packed number has another, values outside
 //   _Unsigned = "true"            signed integers are unsigned ones
 //   dtype = "bfloat16"            unsigned 16-bit integers are the upper halves of float32 numbers
 //
-// http://cfconventions.org/cf-conventions/cf-conventions.html, 2.5.1 and 8.1.
+// Without _FillValue, the number that NetCDF gives to what is never written stands for no value, if the file
+// has it for that; bytes have none.
+//
+// http://cfconventions.org/cf-conventions/cf-conventions.html, 2.5.1 and 8.1;
+// https://docs.unidata.ucar.edu/nug/current/attribute_conventions.html
 #pragma once
 
 #include <array>
@@ -30,14 +36,19 @@ struct NumberConversion {
   double offset = 0;
   bool has_missing = false;
   std::array<double, max_missing> missing = {none, none, none, none};
+  double lowest = -std::numeric_limits<double>::infinity();  // others are missing
+  double highest = std::numeric_limits<double>::infinity();
+  bool range_is_of_values = false;  // and not of stored numbers
   std::optional<double> fill = {};  // takes the place of missing values
 };
 
 /// Returns the conversion that the attributes of an array state. Throws Error (bad_input), starting with
-/// `where`, if they contradict themselves.
-[[nodiscard]] NumberConversion conversion_of(hdf5::NumberType stored,
+/// `where`, if one of them is not what the conventions say, or they contradict themselves.
+[[nodiscard]] NumberConversion conversion_of(const hdf5::ArrayFacts& facts,
                                              const std::vector<hdf5::Attribute>& attributes,
                                              std::optional<double> fill, const std::string& where);
+/// Returns whether the stored number stands for no value.
+[[nodiscard]] bool is_missing(const NumberConversion& conversion, double stored);
 
 /// A loop over elements: `count` of them, at distances (in elements) in the source and in the result.
 struct ConversionLoop {

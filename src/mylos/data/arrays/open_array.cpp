@@ -27,13 +27,14 @@ bool are_finite(const Result* values, std::int64_t count) {
 
 }  // namespace
 
-OpenArray::OpenArray(const hdf5::File& file, const std::string& path, const ArrayOptions& options)
+OpenArray::OpenArray(const hdf5::File& file, const std::string& path, const ArrayOptions& options,
+                     const std::vector<std::string>& grid)
     : where_(fmt::format("{}: array {}", file.path(), path)),
       array_(file, path),
       attributes_(array_.attributes()),
-      axes_(sliced_axes(options, path, array_.facts().dims, where_)),
-      conversion_(conversion_of(array_.facts().type, attributes_, options.fill, where_)) {
-  extents_.grid.resize(grid_axes_of(options).size(), 1);
+      axes_(sliced_axes(options, path, array_.facts().dims, grid, where_)),
+      conversion_(conversion_of(array_.facts(), attributes_, options.fill, where_)) {
+  extents_.grid.resize(grid.size(), 1);
   for (const SlicedAxis& axis : axes_) {
     switch (axis.role) {
       case AxisRole::trajectory:
@@ -156,15 +157,14 @@ void OpenArray::fail_value(const Selection& selection, std::int64_t trajectory, 
   }
   const double number = stored_number(conversion_, stored, offset);
   const std::string where = place(trajectory, first + level, point, channel);
-  const auto& missing = conversion_.missing;
-  if (std::find(missing.begin(), missing.end(), number) != missing.end()) {
-    fail_input(ErrorId::not_finite,
-               "{} is {}, which stands for a missing value (_FillValue, missing_value); data.fill = 0 would "
-               "replace it",
-               where, number);
-  }
   if (std::isnan(number)) {
     fail_input(ErrorId::not_finite, "{} is {}, expected a finite number; data.fill = 0 would replace it",
+               where, number);
+  }
+  if (is_missing(conversion_, number)) {
+    fail_input(ErrorId::not_finite,
+               "{} is {}, which stands for a missing value (_FillValue, missing_value, the valid range or "
+               "NetCDF's value of what was never written); data.fill = 0 would replace it",
                where, number);
   }
   fail_input(ErrorId::not_finite, "{} is {}, expected a finite number that float32 can hold", where,

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -41,7 +42,10 @@ std::vector<StatisticsEntry> read_entries(const std::string& path) {
   if (std::filesystem::file_size(path, ignored) > max_statistics_bytes) fail_statistics(path);
   std::ifstream file(path, std::ios::binary);
   std::string line;
-  if (!std::getline(file, line)) fail_statistics(path);
+  if (!std::getline(file, line)) {
+    require_read(file, path);
+    fail_statistics(path);
+  }
   if (line == earlier_heading) return {};
   if (line != statistics_heading) fail_statistics(path);
   std::vector<StatisticsEntry> entries;
@@ -55,11 +59,13 @@ std::vector<StatisticsEntry> read_entries(const std::string& path) {
       fail_statistics(path);
     entry.text.resize(bytes);
     Xxh128 actual;
-    if (!file.read(entry.text.data(), static_cast<std::streamsize>(bytes))) fail_statistics(path);
+    file.read(entry.text.data(), static_cast<std::streamsize>(bytes));
+    require_read(file, path);
     actual.update(entry.text.data(), bytes);
-    if (actual.digest() != digest) fail_statistics(path);
+    if (!file || actual.digest() != digest) fail_statistics(path);
     entries.push_back(std::move(entry));
   }
+  require_read(file, path);
   return entries;
 }
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <exception>
 #include <sstream>
 
@@ -185,9 +185,9 @@ bool read_sums(std::istream& text, std::size_t channels, ChannelSums& sums) {
   const auto number = [&](double& value) {
     std::string word;
     if (!(text >> word)) return false;
-    char* end = nullptr;
-    value = std::strtod(word.c_str(), &end);
-    return end == word.c_str() + word.size();
+    const char* const end = word.data() + word.size();
+    const auto [read, status] = std::from_chars(word.data(), end, value);  // in any locale of the program
+    return status == std::errc() && read == end;
   };
   double count = 0;
   std::size_t stored = 0;

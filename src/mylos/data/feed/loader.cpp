@@ -5,13 +5,11 @@
 #include <optional>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/errors/units.hpp"
 #include "mylos/data/feed/augmentation.hpp"
 #include "mylos/data/feed/batch_buffer.hpp"
 #include "mylos/data/feed/batch_ring.hpp"
 #include "mylos/data/feed/sample_source.hpp"
 #include "mylos/data/feed/share.hpp"
-#include "mylos/io/system/system_memory.hpp"
 
 namespace mylos {
 
@@ -23,7 +21,7 @@ class Loader::Maker final : public BatchMaker {
         normalizer_(normalizer),
         share_(batch_share(sampler.options().batch, options.rank, options.ranks)),
         micro_batch_(micro_batch_samples(share_.count, options.micro_batch)),
-        source_(make_source(split, sampler, options)),
+        source_(make_source(split, sampler)),
         buffers_{make_buffer(options), make_buffer(options), make_buffer(options), make_buffer(options)},
         ring_(*this, sampler.options().batch) {
     if (options.augment.any()) {
@@ -65,23 +63,13 @@ class Loader::Maker final : public BatchMaker {
     return {moved.input, moved.answer, sample.index, &*augmentation_};
   }
 
-  std::unique_ptr<SampleSource> make_source(Split split, const Sampler& sampler,
-                                            const LoaderOptions& options) {
+  std::unique_ptr<SampleSource> make_source(Split split, const Sampler& sampler) {
     if (sampler.options().samples != split.count) {
       fail_run(ErrorId::internal, "{}: the sampler orders {} samples, the split has {}", store_.path(),
                sampler.options().samples, split.count);
     }
     if (sampler.options().shuffle == Shuffle::blocks) {
       return samples_by_windows(store_, split, sampler, share_);
-    }
-    const std::int64_t needed = memory_of_samples(store_.shape(), split);
-    const std::int64_t available = available_host_memory() / options.ranks_on_node;
-    if (needed > available / 2) {
-      fail_input(
-          ErrorId::too_large,
-          "{}: its {} training samples take {} in memory, more than half of the {} that each rank has; "
-          "data.shuffle = \"blocks\" reads them in pieces",
-          store_.path(), split.count, format_bytes(needed), format_bytes(available));
     }
     return samples_in_memory(store_, split, sampler, share_);
   }

@@ -23,7 +23,6 @@ struct LoaderOptions {
   std::int64_t micro_batch = 0;  // maximum samples per batch; 0 = the rank's complete local batch
   int rank = 0;
   int ranks = 1;
-  int ranks_on_node = 1;                // ranks that share this machine's memory
   std::int64_t first_position = 0;      // samples already consumed; a multiple of the sampler's batch
   AugmentOptions augment = {};          // with the sampler's seed
   std::vector<std::int64_t> grid = {};  // of a sample, for `augment`: extents, then channels
@@ -32,8 +31,8 @@ struct LoaderOptions {
 class Loader final : public BatchReader {
  public:
   /// Loads the samples of `split` of `store`, which must outlive the loader; the sampler's index 0 is the
-  /// first of them. Throws Error (bad_input) if there are more ranks than samples in a batch, or if the
-  /// samples of shuffle = "samples" take more than half of the available memory.
+  /// first of them. Throws Error (bad_input) if there are more ranks than samples in a batch. Whether
+  /// memory_bytes() fit is decided by the plan of the run.
   Loader(const SampleStore& store, Split split, const Sampler& sampler, const Normalizer& normalizer,
          const LoaderOptions& options);
   ~Loader() override;

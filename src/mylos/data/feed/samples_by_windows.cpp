@@ -22,7 +22,7 @@ struct Entry {
 };
 
 std::int64_t rows_per_piece(const DatasetShape& shape) {
-  return std::max<std::int64_t>(1, window_piece_bytes / shape.input_bytes());
+  return std::max<std::int64_t>(1, window_piece_bytes / (shape.input_bytes() + shape.answer_bytes()));
 }
 
 /// The samples of one window.

@@ -3,12 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <sstream>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
-#include "mylos/data/files/file_with_room.hpp"
 
 namespace mylos {
 namespace {
@@ -23,6 +23,12 @@ std::vector<std::string> missing_from(const std::vector<std::string>& others,
   return missing;
 }
 
+/// A name from a file, as it may be printed, written to a table and put in another file: terminals follow
+/// control characters, and readers of JSON or ONNX refuse what is not UTF-8.
+std::string safe_name(std::string_view name) {
+  return printable(name, std::numeric_limits<std::size_t>::max());
+}
+
 }  // namespace
 
 std::vector<std::string> read_names(const hdf5::File& file, const std::string& path) {
@@ -31,7 +37,10 @@ std::vector<std::string> read_names(const hdf5::File& file, const std::string& p
   std::vector<std::string> names = dataset.read_texts();
   if (dataset.dims().empty()) return names_of_text(names.front());
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (!names[i].empty() && names[i].find('\n') == std::string::npos) continue;
+    if (!names[i].empty() && names[i].find('\n') == std::string::npos) {
+      names[i] = safe_name(names[i]);
+      continue;
+    }
     fail_input(ErrorId::bad_names, "{}: {} {} (counted from 0) is '{}', expected a name without line breaks",
                file.path(), path, i, printable(names[i]));
   }
@@ -41,7 +50,7 @@ std::vector<std::string> read_names(const hdf5::File& file, const std::string& p
 void write_names(hdf5::File& file, const std::string& path, const std::vector<std::string>& names) {
   const std::string text = text_of_names(names);
   hdf5::Dataset dataset = file.create_text(path, static_cast<std::int64_t>(text.size()));
-  keep_room(file);
+  file.reserve();
   dataset.write_text(text);
 }
 
@@ -52,7 +61,7 @@ std::string text_of_names(const std::vector<std::string>& names) {
 std::vector<std::string> names_of_text(const std::string& text) {
   std::vector<std::string> names;
   std::istringstream lines(text);
-  for (std::string name; std::getline(lines, name);) names.push_back(name);
+  for (std::string name; std::getline(lines, name);) names.push_back(safe_name(name));
   return names;
 }
 

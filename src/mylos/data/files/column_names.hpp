@@ -10,8 +10,9 @@
 
 namespace mylos {
 
-/// Returns the names at `path`: a text with one name per line, or a list of texts, as h5py writes one; empty
-/// if there is no such dataset. Throws Error (bad_input) if a name in a list is empty or has a line break.
+/// Returns the names at `path`, each printable(): a text with one name per line, or a list of texts, as h5py
+/// writes one; empty if there is none. Throws Error (bad_input) if one in a list is empty or has a line
+/// break.
 [[nodiscard]] std::vector<std::string> read_names(const hdf5::File& file, const std::string& path);
 
 /// Writes the names as a text with one name per line, after checking the disk's free space.

@@ -8,8 +8,8 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/data/files/column_names.hpp"
+#include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/dataset_summary.hpp"
-#include "mylos/data/files/file_with_room.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 
@@ -26,20 +26,12 @@ std::int64_t channels_of(const std::string& sample_shape) {
   return extents.size() == 2 ? 1 : extents.back();
 }
 
-/// Returns the bytes of the samples and of the statistics: four doubles per column.
-std::int64_t bytes_of_data(const DatasetShape& shape, std::int64_t channels) {
-  const std::int64_t targets = shape.task == Task::regression ? shape.outputs : 0;
-  const auto of_column = static_cast<std::int64_t>(4 * sizeof(double));
-  return shape.samples * (shape.input_bytes() + shape.answer_bytes()) +
-         of_column * (shape.features + channels + targets);
-}
-
 }  // namespace
 
 struct DatasetWriter::State {
   State(const std::string& path, const DatasetShape& wanted, std::int64_t channels)
       : pending(path),
-        file(create_with_room(pending, bytes_of_data(wanted, channels))),
+        file(hdf5::File::create(pending.temporary())),
         shape(wanted),
         summary(wanted, channels) {}
 
@@ -69,7 +61,7 @@ DatasetWriter::DatasetWriter(const std::string& path, const DatasetShape& shape,
   file.write_attribute("/", "identity", std::string(Xxh128::hex_characters, '0'));
   file.write_attribute("/", "source", source);
   if (!sample_shape.empty()) file.write_attribute("/", "shape", sample_shape);
-  keep_room(file);
+  file.reserve();
 }
 
 DatasetWriter::~DatasetWriter() = default;
@@ -127,6 +119,8 @@ void DatasetWriter::finish() {
   }
   state.summary.write(state.file, state.shape.outputs);
   state.file.close();
+  const Dataset written(state.pending.temporary(), Answers::optional);
+  written.read_all([](const std::byte*, std::int64_t) {}, [](const std::byte*, std::int64_t) {});
   state.pending.publish();
 }
 

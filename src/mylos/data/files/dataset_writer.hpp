@@ -33,7 +33,7 @@ class DatasetWriter {
   void add_labels(const std::int32_t* values, std::int64_t count);
   void add_targets(const float* values, std::int64_t count);
 
-  /// Writes statistics, digests and identity, and publishes the file.
+  /// Writes statistics, digests and identity, reads the file back, and publishes it.
   void finish();
 
  private:

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -208,6 +209,19 @@ DatasetShape shape_of(const PrepareCsv& job, const Roles& roles, std::int64_t sa
           .outputs = roles.label ? job.classes : static_cast<std::int64_t>(roles.targets.size())};
 }
 
+/// Of the columns that are read: data are matched with a network by their columns' names.
+void require_different_names(const PrepareCsv& job, const CsvTable& table, const Roles& roles) {
+  std::map<std::string, std::size_t> columns;
+  for (std::size_t column = 0; column < roles.is_used.size(); ++column) {
+    if (!roles.is_used[column]) continue;
+    const auto [before, is_new] = columns.emplace(table.name(column), column);
+    if (is_new) continue;
+    fail_input(ErrorId::bad_names,
+               "{}: columns {} and {} are both called '{}'; rename one, or leave one out (--inputs)",
+               job.file, before->second + 1, column + 1, printable(before->first));
+  }
+}
+
 void name_columns(const CsvTable& table, const Roles& roles, DatasetWriter& writer) {
   const auto names = [&](const std::vector<std::size_t>& columns) {
     std::vector<std::string> of;
@@ -257,6 +271,7 @@ std::vector<std::string> prepare(const PrepareCsv& job) {
   const CsvTable table(job);
   std::vector<std::string> notes = table.first_line_notes();
   const Roles roles = roles_of(job, table, notes);
+  if (table.has_header()) require_different_names(job, table, roles);
   if (const std::string note = unused_note(job, table, roles); !note.empty()) notes.push_back(note);
   const std::int64_t samples = rows_to_keep(job, table, roles);
   DatasetWriter writer(job.out, shape_of(job, roles, samples),

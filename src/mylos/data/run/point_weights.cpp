@@ -65,8 +65,7 @@ std::shared_ptr<const PointWeights> read_point_weights(const WeightOptions& opti
         "the grid",
         where, fmt::join(dims, ", "), max_points);
   }
-  const NumberConversion conversion =
-      conversion_of(array.facts().type, array.attributes(), std::nullopt, where);
+  const NumberConversion conversion = conversion_of(array.facts(), array.attributes(), std::nullopt, where);
   std::vector<std::byte> stored(static_cast<std::size_t>(count * size_of(conversion.type)));
   array.read({std::vector<std::int64_t>(dims.size(), 0), std::vector<std::int64_t>(dims.size(), 1), dims},
              stored.data());

@@ -11,16 +11,10 @@
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/run/windows_of_steps.hpp"
+#include "mylos/model/chain/grid_layers.hpp"
 
 namespace mylos {
 namespace {
-
-/// Returns whether a layer's input must be a grid.
-bool works_on_grids(LayerKind kind) {
-  return kind == LayerKind::conv || kind == LayerKind::spectral || kind == LayerKind::max_pool ||
-         kind == LayerKind::average_pool || kind == LayerKind::global_pool || kind == LayerKind::upsample ||
-         kind == LayerKind::coordinates || kind == LayerKind::pad || kind == LayerKind::crop;
-}
 
 /// Returns whether the network's outputs lie on the grid of its samples. The last layer that changes the kind
 /// of data decides.
@@ -149,6 +143,7 @@ class SampleData final : public RunData {
   [[nodiscard]] Normalizer room_for_normalizer() const override {
     return mylos::room_for_normalizer(normalize_, train_, channels(), !has_probabilities_);
   }
+  [[nodiscard]] std::int64_t normalizer_bytes() const override { return normalizer_bytes(train_.shape()); }
   [[nodiscard]] std::shared_ptr<const ArrayStore> arrays(DataPart part) const override {
     if (part != DataPart::test) return stores_.arrays;
     return std::dynamic_pointer_cast<const ArrayStore>(stores_.test);
@@ -179,7 +174,16 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] std::int64_t reader_bytes(const TrainingReader& reader) const override {
     return Loader::memory_bytes(training_.shape(), training_split_, sampler_, loading(reader)) +
-           training_.checking_bytes();
+           training_.checking_bytes() + normalizer_bytes(training_.shape());
+  }
+  [[nodiscard]] std::int64_t saved_by_blocks(const TrainingReader& reader) const override {
+    SamplerOptions by_blocks = sampler_.options();
+    if (by_blocks.shuffle != Shuffle::samples) return 0;
+    by_blocks.shuffle = Shuffle::blocks;
+    const auto bytes = [&](const Sampler& sampler) {
+      return Loader::memory_bytes(training_.shape(), training_split_, sampler, loading(reader));
+    };
+    return bytes(sampler_) - bytes(Sampler(by_blocks));
   }
   [[nodiscard]] std::unique_ptr<EvaluationPass> pass_over(DataPart part, const Normalizer& normalizer,
                                                           const EvaluationOptions& options) const override {
@@ -189,7 +193,8 @@ class SampleData final : public RunData {
     const SampleStore& data = store_of(part);
     const bool is_the_readers = &data == &training_;  // which counts it
     const std::int64_t checking = is_the_readers ? 0 : data.checking_bytes();
-    return EvaluationReader::memory_bytes(data.shape(), split_of(part), options) + checking;
+    return EvaluationReader::memory_bytes(data.shape(), split_of(part), options) + checking +
+           normalizer_bytes(data.shape());
   }
 
  private:
@@ -206,8 +211,16 @@ class SampleData final : public RunData {
   }
   [[nodiscard]] std::int64_t channels() const { return grid_.empty() ? 0 : grid_.back(); }
   [[nodiscard]] LoaderOptions loading(const TrainingReader& reader) const {
-    return {reader.type,          reader.micro_batch,    reader.rank, reader.ranks,
-            reader.ranks_on_node, reader.first_position, augment_,    training_grid()};
+    return {reader.type,           reader.micro_batch, reader.rank,    reader.ranks,
+            reader.first_position, augment_,           training_grid()};
+  }
+  /// Returns the bytes of a reader's copy of the normalizer.
+  [[nodiscard]] std::int64_t normalizer_bytes(const DatasetShape& shape) const {
+    const bool scales_targets = !has_probabilities_ && shape.task == Task::regression;
+    const std::int64_t scaled =
+        normalize_ == Normalize::none ? 0 : shape.features + (scales_targets ? shape.outputs : 0);
+    const std::int64_t in_range = grid_.empty() ? shape.features : channels();
+    return 2 * (scaled + in_range) * static_cast<std::int64_t>(sizeof(double));
   }
 
   /// Refuses to select the best checkpoint by R2 if all targets are constant: R2 is then undefined, and no

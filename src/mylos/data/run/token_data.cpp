@@ -19,7 +19,6 @@ class TokenData final : public RunData {
  public:
   explicit TokenData(const Options& options)
       : context_(options.model.context),
-        budget_(options.memory.budget_bytes),
         train_(only_file(options.data.train)),
         splits_(split_tokens(train_, options.data.validation, context_)),
         sampler_({.tokens = splits_.train.count,
@@ -96,11 +95,10 @@ class TokenData final : public RunData {
             .rank = reader.rank,
             .ranks = reader.ranks,
             .first_position = reader.first_position,
-            .in_memory = fit_in_memory(train_, splits_.train, reader.ranks_on_node, budget_)};
+            .in_memory = splits_.train.count * token_bytes(train_.type()) <= reader.token_bytes};
   }
 
   std::int64_t context_;
-  std::int64_t budget_;  // of a rank; 0 = automatic
   TokenDataset train_;
   std::optional<TokenDataset> test_;
   Splits splits_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -18,8 +19,9 @@ struct TrainingReader {
   std::int64_t micro_batch = 0;  // maximum samples per batch; 0 = the rank's complete local batch
   int rank = 0;
   int ranks = 1;
-  int ranks_on_node = 1;
   std::int64_t first_position = 0;  // samples already consumed
+  /// Tokens that take more are not held in memory; their windows are read from the file.
+  std::int64_t token_bytes = std::numeric_limits<std::int64_t>::max();
 };
 
 class TrainingData {
@@ -35,11 +37,16 @@ class TrainingData {
   }
   /// Returns a normalizer of the same size: a restart reads its values from the checkpoint.
   [[nodiscard]] virtual Normalizer room_for_normalizer() const { return {}; }
+  /// Returns the bytes of one, at most.
+  [[nodiscard]] virtual std::int64_t normalizer_bytes() const { return 0; }
   /// Returns a reader that this object must outlive.
   [[nodiscard]] virtual std::unique_ptr<BatchReader> training_batches(const Normalizer& normalizer,
                                                                       const TrainingReader& reader) const = 0;
   /// Returns the host memory of such a reader in bytes.
   [[nodiscard]] virtual std::int64_t reader_bytes(const TrainingReader& reader) const = 0;
+  /// Returns how many bytes less it takes with data.shuffle = "blocks"; 0 where the deck has that, or its
+  /// data are not shuffled so.
+  [[nodiscard]] virtual std::int64_t saved_by_blocks(const TrainingReader& /*reader*/) const { return 0; }
 };
 
 }  // namespace mylos

@@ -12,8 +12,9 @@
 namespace mylos {
 namespace {
 
-/// Calls `write` on a copy, which then replaces the file.
-void replace_by_edited_copy(const std::string& path, const std::function<void(hdf5::File&)>& write) {
+/// Calls `write` on a copy and `read_back` with its name; then the copy replaces the file.
+void replace_by_edited_copy(const std::string& path, const std::function<void(hdf5::File&)>& write,
+                            const std::function<void(const std::string& written)>& read_back) {
   namespace fs = std::filesystem;
   std::error_code failure;
   const fs::path file = fs::canonical(path, failure);  // a symbolic link is kept
@@ -26,6 +27,7 @@ void replace_by_edited_copy(const std::string& path, const std::function<void(hd
   if (copy.exists("/digests")) copy.remove("/digests");
   write(copy);
   copy.close();
+  read_back(pending.temporary());
   pending.publish();
 }
 
@@ -40,11 +42,15 @@ void stamp_samples(const std::string& path) {
   DatasetSummary summary(dataset.shape(), grid.empty() ? 0 : grid.back());
   dataset.read_all([&](const std::byte* stored, std::int64_t count) { summary.add_inputs(stored, count); },
                    [&](const std::byte* stored, std::int64_t count) { summary.add_answers(stored, count); });
-  replace_by_edited_copy(path, [&](hdf5::File& file) {
+  const auto write = [&](hdf5::File& file) {
     if (file.exists("/statistics")) file.remove("/statistics");
     summary.create(file);
     summary.write(file, dataset.outputs());
     write_format(file, dataset_format, dataset_version);
+  };
+  replace_by_edited_copy(path, write, [](const std::string& written) {
+    Dataset(written, Answers::optional)
+        .read_all([](const std::byte*, std::int64_t) {}, [](const std::byte*, std::int64_t) {});
   });
 }
 
@@ -57,7 +63,7 @@ void stamp_tokens(const std::string& path) {
     digests.add(stored, count);
     identity.add(stored, count * bytes);
   });
-  replace_by_edited_copy(path, [&](hdf5::File& file) {
+  const auto write = [&](hdf5::File& file) {
     digests.create(file, "/tokens", dataset.tokens());
     digests.write(file, "/tokens");
     if (dataset.vocabulary().kind() == TokenKind::characters) {
@@ -65,6 +71,9 @@ void stamp_tokens(const std::string& path) {
     }
     file.write_attribute("/", "identity", identity.finish(dataset.type(), dataset.vocabulary()));
     write_format(file, token_format, token_version);
+  };
+  replace_by_edited_copy(path, write, [](const std::string& written) {
+    TokenDataset(written).read_all([](const std::byte*, std::int64_t) {});
   });
 }
 

@@ -8,7 +8,6 @@
 #include "mylos/data/feed/share.hpp"
 #include "mylos/data/tokens/token_buffer.hpp"
 #include "mylos/data/tokens/token_store.hpp"
-#include "mylos/io/system/system_memory.hpp"
 
 namespace mylos {
 
@@ -70,11 +69,6 @@ class TokenLoader::Maker final : public BatchMaker {
 
   BatchRing ring_;  // last: its thread uses the rest
 };
-
-bool fit_in_memory(const TokenDataset& dataset, Split split, int ranks_on_node, std::int64_t budget) {
-  const std::int64_t bytes = split.count * token_bytes(dataset.type());
-  return bytes <= available_host_memory() / ranks_on_node / 2 && (budget == 0 || bytes <= budget / 8);
-}
 
 TokenLoader::TokenLoader(const TokenDataset& dataset, Split split, const TokenSampler& sampler,
                          const TokenLoaderOptions& options)

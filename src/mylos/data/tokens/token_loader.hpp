@@ -1,9 +1,8 @@
 // TokenLoader: the micro-batches of token windows of this rank, made in the background before the step needs
 // them.
 //
-// Tokens are stored in memory in their stored type if they take at most half of the memory that is available
-// to the rank; otherwise each window is read from the file when it is needed. Both give the same batches. In
-// the steady state nothing is allocated.
+// Tokens are stored in memory in their stored type, or each window is read from the file when it is needed.
+// Both give the same batches. In the steady state nothing is allocated.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +21,6 @@ struct TokenLoaderOptions {
   std::int64_t first_position = 0;  // windows already consumed; a multiple of the sampler's batch
   bool in_memory = true;            // otherwise windows are read one by one
 };
-
-/// Returns whether the tokens of `split` take at most half of the memory that is available to each of
-/// `ranks_on_node` ranks and, if a rank has a budget (bytes; 0: none), at most an eighth of that.
-[[nodiscard]] bool fit_in_memory(const TokenDataset& dataset, Split split, int ranks_on_node,
-                                 std::int64_t budget);
 
 class TokenLoader final : public BatchReader {
  public:

@@ -5,26 +5,16 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/data/files/block_digests.hpp"
-#include "mylos/data/files/file_with_room.hpp"
+#include "mylos/data/tokens/token_dataset.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos {
 
-namespace {
-
-std::int64_t bytes_of_tokens(DType type, std::int64_t count, const Vocabulary& words) {
-  constexpr std::int64_t longest_character = 4;  // in UTF-8
-  const std::int64_t characters = words.kind() == TokenKind::characters ? words.size() : 0;
-  return count * token_bytes(type) + characters * longest_character;
-}
-
-}  // namespace
-
 struct TokenWriter::State {
   State(const std::string& path, DType stored, std::int64_t count, const Vocabulary& words)
       : pending(path),
-        file(create_with_room(pending, bytes_of_tokens(stored, count, words))),
+        file(hdf5::File::create(pending.temporary())),
         type(stored),
         tokens(count),
         vocabulary(words),
@@ -59,7 +49,7 @@ TokenWriter::TokenWriter(const std::string& path, DType type, std::int64_t token
   file.write_attribute("/", "vocabulary", vocabulary.size());
   file.write_attribute("/", "identity", std::string(Xxh128::hex_characters, '0'));
   file.write_attribute("/", "source", source);
-  keep_room(file);
+  file.reserve();
 }
 
 TokenWriter::~TokenWriter() = default;
@@ -98,6 +88,7 @@ void TokenWriter::finish() {
   state.digests.write(state.file, "/tokens");
   state.file.write_attribute("/", "identity", state.identity.finish(state.type, state.vocabulary));
   state.file.close();
+  TokenDataset(state.pending.temporary()).read_all([](const std::byte*, std::int64_t) {});
   state.pending.publish();
 }
 

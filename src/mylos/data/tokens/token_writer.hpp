@@ -22,7 +22,7 @@ class TokenWriter {
   /// Adds the next tokens. The caller checks them, because it can name the origin of a wrong one.
   void add(std::span<const std::uint32_t> tokens);
 
-  /// Writes vocabulary and identity, and publishes the file.
+  /// Writes vocabulary and identity, reads the file back, and publishes it.
   void finish();
 
  private:

@@ -14,8 +14,20 @@
 namespace mylos {
 namespace {
 
+/// Returns extents as the caller's language writes them: [100, 8], in Fortran (8, 100).
+std::string text_of(std::span<const std::int64_t> extents, ArrayOrder order) {
+  if (order == ArrayOrder::c) return fmt::format("[{}]", fmt::join(extents, ", "));
+  std::vector<std::int64_t> all(extents.begin(), extents.end());
+  if (order == ArrayOrder::fortran) std::reverse(all.begin(), all.end());
+  return fmt::format("({})", fmt::join(all, ", "));
+}
+
 std::string text_of(const ConstArray& array) {
-  return fmt::format("[{}]", fmt::join(array.extents.begin(), array.extents.begin() + array.rank, ", "));
+  return text_of(std::span(array.extents).first(static_cast<std::size_t>(array.rank)), array.order);
+}
+
+std::string text_of_samples(const ArraySamples& samples) {
+  return text_of({samples.leading.extent, static_cast<std::size_t>(samples.leading.rank)}, samples.order);
 }
 
 std::string names_text(const SampleFormat& format) {
@@ -29,16 +41,7 @@ int dimensions_of_sample(const ConstArray& array, const SampleFormat& format) {
   if (dimensions <= array.rank && std::equal(format.shape.begin(), format.shape.end(), end - dimensions))
     return dimensions;
   if (*(end - 1) == format.size) return 1;
-  if (dimensions == 1) {
-    fail_input(ErrorId::bad_call,
-               "{} is {}, but a sample of the network has {} {}{}; they are the last dimension", format.name,
-               text_of(array), format.size, format.values, names_text(format));
-  }
-  fail_input(
-      ErrorId::bad_call,
-      "{} is {}, but a sample of the network is [{}]{}; these are the last dimensions, or the last one "
-      "is {}",
-      format.name, text_of(array), fmt::join(format.shape, ", "), names_text(format), format.size);
+  refuse_samples(array, format);
 }
 
 void require_valid(const ConstArray& array, const SampleFormat& format) {
@@ -50,8 +53,10 @@ void require_valid(const ConstArray& array, const SampleFormat& format) {
     const auto i = static_cast<std::size_t>(d);
     if (array.extents[i] < 0) fail_input(ErrorId::bad_call, "{} is {}", format.name, text_of(array));
     if (array.extents[i] <= 1 || array.strides[i] > 0) continue;
-    fail_input(ErrorId::bad_call, "{}: dimension {} (counted from 0) has the stride {}; strides are positive",
-               format.name, d, array.strides[i]);
+    fail_input(ErrorId::bad_call,
+               "{}: dimension {} (counted from {}) has the stride {}; strides are positive", format.name,
+               number_of_dimension(array.order, array.rank, d), array.order == ArrayOrder::c ? 0 : 1,
+               array.strides[i]);
   }
   if (array.on_device && memory_is_host)
     fail_input(ErrorId::bad_call, "{} lies in device memory, which this build does not use", format.name);
@@ -120,6 +125,29 @@ bool may_overlap(std::span<const Reach> a, std::int64_t of_a, std::span<const Re
 
 }  // namespace
 
+int number_of_dimension(ArrayOrder order, int rank, int d) {
+  if (order == ArrayOrder::c) return d;
+  return order == ArrayOrder::fortran ? rank - d : d + 1;
+}
+
+void refuse_samples(const ConstArray& array, const SampleFormat& format) {
+  const char* const place = array.order == ArrayOrder::fortran ? "first" : "last";
+  const char* const otherwise = array.order == ArrayOrder::c ? ""
+                                : array.order == ArrayOrder::fortran
+                                    ? " (the last with columns_first = .true.)"
+                                    : " (the first without columns_first)";
+  if (format.shape.size() == 1) {
+    fail_input(ErrorId::bad_call,
+               "{} is {}, but a sample of the network has {} {}{}; they are the {} dimension{}", format.name,
+               text_of(array), format.size, format.values, names_text(format), place, otherwise);
+  }
+  fail_input(
+      ErrorId::bad_call,
+      "{} is {}, but a sample of the network is {}{}; these are the {} dimensions{}, or the {} one is {}",
+      format.name, text_of(array), text_of(format.shape, array.order), names_text(format), place, otherwise,
+      place, format.size);
+}
+
 void StridedIndex::append(std::int64_t its_extent, std::int64_t its_stride) {
   if (its_extent == 1) return;
   if (rank > 0 && stride[rank - 1] == its_extent * its_stride) {
@@ -141,6 +169,7 @@ ArraySamples samples_of(const ConstArray& array, const SampleFormat& format) {
   samples.type = array.type;
   samples.element_bytes = bytes_of(array.type);
   samples.on_device = array.on_device;
+  samples.order = array.order;
   samples.count = 1;
   for (int d = 0; d < array.rank; ++d) {
     const auto i = static_cast<std::size_t>(d);
@@ -159,8 +188,7 @@ ArraySamples samples_of(const ConstArray& array, const SampleFormat& format) {
 }
 
 ArraySamples samples_of(const Array& array, const SampleFormat& format) {
-  return samples_of(
-      ConstArray{array.data, array.type, array.rank, array.extents, array.strides, array.on_device}, format);
+  return samples_of(const_array_of(array), format);
 }
 
 ArraySamples numbers_of(const Array& array, const char* name) {
@@ -198,9 +226,9 @@ void match_samples(ArraySamples& x, ArraySamples& y) {
   const StridedIndex& out = y.leading;
   if (in.rank != out.rank || !std::equal(in.extent, in.extent + in.rank, out.extent)) {
     fail_input(ErrorId::bad_call,
-               "{} has [{}] samples and {} [{}]; the dimensions before those of a sample must agree", x.name,
-               fmt::join(in.extent, in.extent + in.rank, ", "), y.name,
-               fmt::join(out.extent, out.extent + out.rank, ", "));
+               "{} has {} samples and {} {}; the dimensions {} those of a sample must agree", x.name,
+               text_of_samples(x), y.name, text_of_samples(y),
+               x.order == ArrayOrder::fortran ? "after" : "before");
   }
   if (x.count == 0) return;
   if (Addresses(y).repeats())

@@ -50,6 +50,7 @@ struct ArraySamples {
   StridedIndex value;   // numbers the values of a sample
   // As the caller gave them, without those of one element.
   StridedIndex leading;
+  ArrayOrder order = ArrayOrder::c;  // in which messages name them
 
   /// Returns whether samples are rows without gaps.
   [[nodiscard]] bool is_contiguous(std::int64_t values_of_sample) const {
@@ -73,6 +74,11 @@ struct SampleFormat {
 /// The same for arrays whose elements are samples: a number of each, or its flags. `name`: of the argument.
 [[nodiscard]] ArraySamples numbers_of(const Array& array, const char* name);
 [[nodiscard]] ArraySamples numbers_of(const FlagArray& array, const char* name);
+
+/// Throws Error (bad_input) that says what the dimensions of a sample are, in the order of the caller.
+[[noreturn]] void refuse_samples(const ConstArray& array, const SampleFormat& format);
+/// Returns by which number the caller knows dimension `d`: from 0 in C, from 1 in Fortran.
+[[nodiscard]] int number_of_dimension(ArrayOrder order, int rank, int d);
 
 /// Orders the samples of both arrays in the same way, so that successive samples of `x` are near each other.
 /// Throws Error (bad_input) if the arrays have other samples, or if elements of `y` lie over elements of `x`

@@ -95,6 +95,14 @@ void require_columns(const ColumnScaling& scaling, std::int64_t columns, const c
              count, columns);
 }
 
+/// Returns the bytes that normalizer_on_grid() takes.
+std::size_t scaling_bytes(const Normalizer& trained, const Chain& other) {
+  const auto bytes = [](const ColumnScaling& scaling, std::int64_t columns) {
+    return scaling.identity() ? 0 : static_cast<std::size_t>(columns) * 2 * sizeof(double);
+  };
+  return bytes(trained.inputs, other.inputs()) + bytes(trained.targets, other.outputs());
+}
+
 Normalizer normalizer_on_grid(const NetworkOnGrid& trained, const Chain& other, const Grids& grids) {
   const Normalizer& before = trained.normalizer;
   const std::int64_t channels = grids.given.back();
@@ -123,7 +131,8 @@ std::string text_of_shape(const std::vector<std::int64_t>& shape) {
 }
 
 NetworkOnGrid on_other_grid(const NetworkOnGrid& trained, const PrecisionOptions& precision,
-                            const std::vector<std::int64_t>& shape, const std::string& path) {
+                            const std::vector<std::int64_t>& shape, const std::string& path,
+                            const RequireMemory& require_memory) {
   const Grids grids{path, trained.model.shape, shape};
   require_same_axes(grids);
   NetworkOnGrid other;
@@ -133,6 +142,7 @@ NetworkOnGrid on_other_grid(const NetworkOnGrid& trained, const PrecisionOptions
   if (!takes_outputs_of_data(other.model.chain, other.model.chain.size() - 1)) other.model.outputs = 0;
   other.chain = chain_on_grid(other.model, precision, grids);
   require_same_weights(trained.chain, other.chain, grids);
+  if (require_memory) require_memory(other.chain, scaling_bytes(trained.normalizer, other.chain));
   other.normalizer = normalizer_on_grid(trained, other.chain, grids);
   return other;
 }

@@ -4,7 +4,9 @@
 // depend on the grid's points. A dense layer that reads a grid has, and a network with one stays on its grid.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,13 +22,18 @@ struct NetworkOnGrid {
   Normalizer normalizer;
 };
 
+/// Throws Error where there is too little memory for a network on another grid: its chain, and the bytes of
+/// the scaling of its inputs and targets, which are not allocated yet.
+using RequireMemory = std::function<void(const Chain& chain, std::size_t scaling_bytes)>;
+
 /// Returns the network, which was trained on samples of `trained.model.shape`, for samples of `shape`: the
 /// extents of the grid, then the channels. `path`: the network's file, for messages. Throws Error (bad_input)
 /// if the network reads no grid, if the grid has another number of axes or channels, if a layer's weights
 /// depend on the grid or the layer cannot work on it (the message names it), and if the samples were not
-/// scaled by channel.
+/// scaled by channel. `require_memory` is called before memory is taken for each point of the grid.
 [[nodiscard]] NetworkOnGrid on_other_grid(const NetworkOnGrid& trained, const PrecisionOptions& precision,
-                                          const std::vector<std::int64_t>& shape, const std::string& path);
+                                          const std::vector<std::int64_t>& shape, const std::string& path,
+                                          const RequireMemory& require_memory = {});
 
 /// Returns the count of numbers in a sample of this shape; 1 for none. Throws Error (bad_input), with `what`,
 /// if they are too many.

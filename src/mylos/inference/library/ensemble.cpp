@@ -171,7 +171,9 @@ struct Ensemble::Parts {
       : members(std::move(its_members)),
         piece(smallest_piece(members)),
         memory("ensemble", EnsembleTensors(piece, chain(), nullptr).pieces.bytes()),
-        tensors(piece, chain(), memory.data()) {}
+        tensors(piece, chain(), memory.data()) {
+    for (Model& member : members) member.parts_->busy = members.front().parts_->busy;
+  }
 
   [[nodiscard]] const Chain& chain() const { return members.front().parts_->chain(); }
   static std::int64_t smallest_piece(const std::vector<Model>& members) {
@@ -221,7 +223,7 @@ Ensemble Ensemble::clone() const {
 void Ensemble::infer(const Execution& exec, const ConstArray& x, const Array& mean, const Array& deviation,
                      Units units) {
   Model::Parts& first = *parts_->members.front().parts_;
-  const CallOfThread call(exec, first.alone, "Ensemble::infer");
+  const CallOfThread call(exec, first, "Ensemble::infer");
   if (units == Units::network) {
     for (const Model& member : parts_->members) {
       if (member.parts_->network().normalizer == first.network().normalizer) continue;

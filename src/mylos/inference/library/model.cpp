@@ -109,7 +109,7 @@ void Model::infer_uncertain(const Execution& exec, const ConstArray& x, const Un
 
 void Model::run(const Execution& exec, const char* call, const ConstArray& x, const UncertainArrays& y,
                 Units units) {
-  const CallOfThread thread(exec, parts_->alone, call);
+  const CallOfThread thread(exec, *parts_, call);
   constexpr std::size_t count = 4;
   const auto address = [](const std::optional<Array>& array) { return array ? &*array : nullptr; };
   const Array* const given[count] = {&y.mean, address(y.deviation), address(y.lower), address(y.upper)};
@@ -138,7 +138,7 @@ double Model::coverage() const {
 
 void Model::check_inputs(const Execution& exec, const ConstArray& x, const FlagArray& flags,
                          const Array* distances, const InputCheck& check) {
-  const CallOfThread call(exec, parts_->alone, "Model::check_inputs");
+  const CallOfThread call(exec, *parts_, "Model::check_inputs");
   require_known(*parts_, distances != nullptr, check);
   ArraySamples in = samples_of(x, parts_->inputs());
   ArraySamples out = numbers_of(flags, "flags");

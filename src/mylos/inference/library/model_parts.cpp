@@ -53,8 +53,9 @@ void require_free_memory(const std::string& path, std::size_t bytes) {
                           format_bytes(static_cast<std::int64_t>(available))));
 }
 
-CallOfThread::CallOfThread(const Execution& exec, const Execution& alone, const char* call)
-    : on_(parallel_level() == 0 || !memory_is_host ? exec : alone) {
+CallOfThread::CallOfThread(const Execution& exec, const Model::Parts& model, const char* call)
+    : busy_(*model.busy, call), on_(parallel_level() == 0 || !memory_is_host ? exec : model.alone) {
+  require_own_threads(call);
   const int level = parallel_level();
   if (level > 1) {
     fail_run(ErrorId::bad_call,
@@ -73,10 +74,12 @@ CallOfThread::CallOfThread(const Execution& exec, const Execution& alone, const 
 ModelPlan::ModelPlan(const std::string& path, const LoadOptions& options)
     : reader(ranks, path, ReadableKinds::all) {
   opened.network = read_stored_network(reader);
-  move_to_grid(opened.network, options.shape);
+  engines = make_engines(usable_here(opened.network.options.kernels));
+  move_to_grid(opened.network, options.shape, [&](const Chain& chain, std::size_t scaling_bytes) {
+    require_free_memory(path, inference_layout(chain, *engines, 1).bytes + scaling_bytes);
+  });
   opened.inputs =
       read_input_statistics(reader, opened.network.normalizer.input_range, opened.network.input_shape);
-  engines = make_engines(usable_here(opened.network.options.kernels));
   if (options.max_samples < 0)
     fail_input(ErrorId::bad_call, "max_samples is {}; it is positive, or 0", options.max_samples);
   const std::int64_t limit =

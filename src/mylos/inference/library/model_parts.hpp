@@ -8,6 +8,7 @@
 #include <string>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/busy_flag.hpp"
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/base/instructions.hpp"
@@ -99,6 +100,7 @@ struct Model::Parts {
   StagedFloats staging;
   ForwardPass pass;
   Execution alone = single_thread_instance();
+  std::shared_ptr<BusyFlag> busy = std::make_shared<BusyFlag>();  // one of all members of an ensemble
   /// Writes rows of floats, where kernels run, to any array, from sample `first` on.
   void write_floats(const Execution& exec, const Tensor& floats, const ArraySamples& y, std::int64_t first);
 
@@ -134,16 +136,17 @@ struct ModelPlan {
 /// Takes the memory of the plan, once, and reads the weights.
 [[nodiscard]] std::unique_ptr<Model::Parts> load_parts(ModelPlan& plan, bool average);
 
-/// The calling thread's way to run: on `exec`, or alone inside a parallel region. Holds the number of
-/// threads.
+/// A call on a model, whose members it may use, and the calling thread's way to run: on `exec`, or alone
+/// inside a parallel region. Holds the number of threads.
 class CallOfThread {
  public:
-  /// `call`: "Model::infer". Throws Error (bad_call) in nested regions, and for an instance of more threads
-  /// than Kokkos has.
-  CallOfThread(const Execution& exec, const Execution& alone, const char* call);
+  /// `call`: "Model::infer". Throws Error (bad_call) while another call on the model runs, in nested regions,
+  /// and for an instance of more threads than Kokkos has.
+  CallOfThread(const Execution& exec, const Model::Parts& model, const char* call);
   [[nodiscard]] const Execution& on() const { return on_; }
 
  private:
+  BusyCall busy_;
   const Execution& on_;
   std::optional<ThreadLimit> limit_;
 };

@@ -23,19 +23,21 @@ struct ChannelMean {
 
 /// Sums over the points of one channel.
 struct ChannelSums {
-  double error = 0;  // (p - t)^2
-  double truth = 0;  // t^2
+  double error = 0;      // (p - t)^2
+  double truth = 0;      // t^2
+  double predicted = 0;  // p^2
   double predicted_mean = 0;
   double truth_mean = 0;
 
-  ChannelSums(std::span<const float> predicted, std::span<const float> truth_values, std::size_t first,
+  ChannelSums(std::span<const float> predicted_values, std::span<const float> truth_values, std::size_t first,
               std::size_t step) {
     double points = 0;
     for (std::size_t i = first; i < truth_values.size(); i += step) {
-      const double p = predicted[i];
+      const double p = predicted_values[i];
       const double t = truth_values[i];
       error += (p - t) * (p - t);
       truth += t * t;
+      predicted += p * p;
       predicted_mean += p;
       truth_mean += t;
       points += 1;
@@ -44,6 +46,13 @@ struct ChannelSums {
     truth_mean /= points;
   }
 };
+
+/// Returns whether the values differ by no more than the rounding of float32 does: by at most one unit in the
+/// last place of their root mean square. `distances`: the sum of the squared distances from their mean.
+bool is_constant(double distances, double squares) {
+  constexpr double rounding = std::numeric_limits<float>::epsilon();
+  return distances <= rounding * rounding * squares;
+}
 
 /// Returns NaN if one of the channels is constant.
 double correlation_of(std::span<const float> predicted, std::span<const float> truth, std::size_t first,
@@ -58,6 +67,8 @@ double correlation_of(std::span<const float> predicted, std::span<const float> t
     of_predicted += p * p;
     of_truth += t * t;
   }
+  if (is_constant(of_predicted, sums.predicted) || is_constant(of_truth, sums.truth))
+    return std::numeric_limits<double>::quiet_NaN();
   return both / std::sqrt(of_predicted * of_truth);
 }
 

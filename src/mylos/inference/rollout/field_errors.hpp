@@ -7,9 +7,10 @@
 //   correlation   of p and t over the points of a channel (Pearson); the mean over channels
 //   energy        mean over points of the sum over channels of p^2
 //
-// Channels that are 0 everywhere in truth have no nRMSE, channels that are constant in either field no
-// correlation; the means leave them out. A number without any such channel is NaN, and so is each of these if
-// a value of either field is not finite. Sums are in double, in the order of the points.
+// Channels that are 0 everywhere in truth have no nRMSE, channels that are constant in either field, but for
+// the rounding of float32, no correlation; the means leave them out. A number without any such channel is
+// NaN, and so is each of these if a value of either field is not finite. Sums are in double, in the order of
+// the points.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "mylos/base/error.hpp"
-#include "mylos/data/files/file_with_room.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/hdf5/hdf5_axes.hpp"
 #include "mylos/io/hdf5/hdf5_boxes.hpp"
 
@@ -51,19 +51,14 @@ struct FieldFile::State {
   State(const std::string& path, const ArrayStore& like, const FieldFileShape& shape)
       : shape_(shape), pending_(path), source_(hdf5::File::open(like.files().front())) {
     std::vector<ArrayCoordinates> arrays;
-    std::int64_t bytes = 0;
     for (const std::string& name : shape.arrays) {
       arrays.push_back(like.coordinates(0, name));
-      std::int64_t numbers = members() * levels();
-      for (const AxisCoordinates& axis : arrays.back().axes) {
-        if (axis.axis != sample_axis && axis.axis != mylos::time_axis) numbers *= axis.extent;
+      for (const AxisCoordinates& axis : arrays.back().axes)
         if (axis.axis == channel_axis) outputs_ += axis.extent - 1;
-      }
       ++outputs_;
-      bytes += numbers * 8 * static_cast<std::int64_t>(1 + shape.parts.size());
     }
     set_grid(like.coordinates(0, like.options().inputs.front()));
-    file_.emplace(create_with_room(pending_, bytes));
+    file_.emplace(hdf5::File::create(pending_.temporary()));
     hdf5::copy_attributes(source_, "/", *file_, "/");
     file_->write_attribute("/", "checkpoint", shape.checkpoint);
     std::int64_t channel = 0;
@@ -72,7 +67,7 @@ struct FieldFile::State {
       channel = 0;
       for (const ArrayCoordinates& array : arrays) channel = add(array, channel, part);
     }
-    keep_room(*file_);
+    file_->reserve();
   }
 
   void write(std::int64_t member, std::int64_t level, std::span<const float> field, std::size_t part) {

@@ -23,6 +23,7 @@ struct FieldPicture {
   std::int64_t rows = 1;
   std::int64_t columns = 1;
   std::int64_t every = 1;   // points of the field for one of the picture, along each axis
+  bool upward = false;      // the first row is the lowest one of the drawing
   std::int64_t plane = -1;  // of the first of three axes; -1: the field has fewer
   double low = 0;           // of the finite values of truth and prediction
   double high = 0;

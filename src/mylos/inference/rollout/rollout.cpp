@@ -27,6 +27,7 @@ class MemberRollouts {
         outputs_(static_cast<std::size_t>(request.members_at_once) * values_),
         states_(outputs_.size()),
         starts_(outputs_.size()),
+        start_energies_(static_cast<std::size_t>(request.members_at_once)),
         truth_(values_) {}
 
   void start(std::int64_t first, std::int64_t count) {
@@ -36,6 +37,8 @@ class MemberRollouts {
     for (std::int64_t member = 0; member < count; ++member) {
       windows_.state(member, of(starts_, member));
       windows_.state(member, of(states_, member));
+      start_energies_[static_cast<std::size_t>(member)] =
+          field_energy(of(starts_, member), data_.layout().outputs());
     }
   }
 
@@ -50,7 +53,9 @@ class MemberRollouts {
   [[nodiscard]] MemberStep measure(std::int64_t member, std::int64_t step) {
     const std::int64_t channels = data_.layout().outputs();
     const std::span<const float> state = of(states_, member);
-    MemberStep found{no_errors, no_errors, field_energy(state, channels), unknown};
+    const double energy = field_energy(state, channels);
+    const double drift = energy / start_energies_[static_cast<std::size_t>(member)] - 1;
+    MemberStep found{no_errors, no_errors, energy, drift, unknown};
     if (!read_truth(member, step)) return found;
     found.network = field_errors(state, truth_, channels);
     found.persistence = field_errors(of(starts_, member), truth_, channels);
@@ -87,6 +92,7 @@ class MemberRollouts {
   std::vector<float> outputs_;
   std::vector<float> states_;
   std::vector<float> starts_;
+  std::vector<double> start_energies_;
   std::vector<float> truth_;
   std::int64_t first_ = 0;
   std::int64_t count_ = 0;
@@ -219,10 +225,12 @@ MemberStep RolloutResult::mean(std::int64_t step) const {
   KnownMean network[3];
   KnownMean persistence[3];
   KnownMean energy;
+  KnownMean drift;
   KnownMean truth_energy;
   for (std::int64_t member = 0; member < members; ++member) {
     const MemberStep& one = at(member, step);
     energy.add(one.energy);
+    drift.add(one.energy_drift);
     if (std::isnan(one.truth_energy)) continue;
     truth_energy.add(one.truth_energy);
     const auto add = [](KnownMean(&to)[3], const FieldErrors& errors) {
@@ -236,7 +244,7 @@ MemberStep RolloutResult::mean(std::int64_t step) const {
   const auto errors = [](const KnownMean(&of)[3]) {
     return FieldErrors{of[0].value(), of[1].value(), of[2].value()};
   };
-  return {errors(network), errors(persistence), energy.value(), truth_energy.value()};
+  return {errors(network), errors(persistence), energy.value(), drift.value(), truth_energy.value()};
 }
 
 std::int64_t RolloutResult::compared_steps() const {
@@ -258,14 +266,12 @@ RolloutResult roll_out(RowInference& network, RankGroup& ranks, const Trajectori
                        const RolloutRequest& request) {
   const LevelLayout& layout = data.layout();
   const std::int64_t members = data.members();
-  RolloutResult result{
-      .steps = request.steps, .members = members, .all = {}, .start_energy = {}, .spectrum = {}};
+  RolloutResult result{.steps = request.steps, .members = members, .all = {}, .spectrum = {}};
   std::optional<MemberRollouts> own;
   std::optional<SpectrumSums> spectrum;
   std::vector<float> other;
   run_on_all(ranks, [&] {
     result.all.resize(static_cast<std::size_t>(members * request.steps));
-    result.start_energy.resize(static_cast<std::size_t>(members));
     own.emplace(network, data, request);
     spectrum.emplace(layout, request);
     if (ranks.size() > 1) other.resize(static_cast<std::size_t>(layout.state_values()));
@@ -275,12 +281,8 @@ RolloutResult roll_out(RowInference& network, RankGroup& ranks, const Trajectori
   const auto record = [&](std::int64_t step) {
     for (std::int64_t member = 0; member < own->count(); ++member) {
       const std::int64_t place = own->first() + member;
-      if (step == 0) {
-        result.start_energy[static_cast<std::size_t>(place)] =
-            field_energy(own->state(member), layout.outputs());
-      } else {
+      if (step > 0)
         result.all[static_cast<std::size_t>(place * request.steps + step - 1)] = own->measure(member, step);
-      }
       if (!request.has_spectrum) continue;
       const bool known = own->read_truth(member, step);
       spectrum->add(step, own->state(member), known ? own->truth() : std::span<const float>());
@@ -301,7 +303,6 @@ RolloutResult roll_out(RowInference& network, RankGroup& ranks, const Trajectori
     }
   }
   gather_members(ranks, members, static_cast<std::size_t>(request.steps), result.all);
-  gather_members(ranks, members, 1, result.start_energy);
   result.spectrum = spectrum->means(ranks, members);
   return result;
 }
@@ -318,7 +319,8 @@ std::size_t rollout_bytes(const LevelLayout& layout, const RolloutRequest& reque
                   static_cast<std::size_t>(FieldSpectrum::wavenumbers_of(extents));
   }
   return RolloutWindows::memory_bytes(layout, request.members_at_once) + states * sizeof(float) +
-         static_cast<std::size_t>(members) * steps * sizeof(MemberStep) + spectra;
+         static_cast<std::size_t>(request.members_at_once) * sizeof(double) +
+         static_cast<std::size_t>(members * request.steps) * sizeof(MemberStep) + spectra;
 }
 
 }  // namespace mylos

@@ -19,7 +19,8 @@ namespace mylos {
 struct MemberStep {
   FieldErrors network = {};
   FieldErrors persistence = {};
-  double energy = 0;  // of the state; not finite if the state is not
+  double energy = 0;        // of the state; not finite if the state is not
+  double energy_drift = 0;  // energy / that of the beginning - 1
   double truth_energy = 0;
 };
 
@@ -34,7 +35,6 @@ struct RolloutResult {
   std::int64_t steps = 0;
   std::int64_t members = 0;
   std::vector<MemberStep> all;         // [members, steps], steps from 1
-  std::vector<double> start_energy;    // of each member at level 0
   std::vector<StepSpectrum> spectrum;  // of steps 0 ... steps; of rank 0, where it was asked for
 
   [[nodiscard]] const MemberStep& at(std::int64_t member, std::int64_t step) const {

@@ -15,6 +15,25 @@ std::int64_t channels_of(const ArrayStore& levels, const std::string& array) {
   return 1;
 }
 
+/// Returns the options by which each level of these inputs and constants is a sample.
+ArrayOptions level_options(const ArrayOptions& of, std::vector<std::string> inputs,
+                           std::vector<std::string> constants) {
+  ArrayOptions options = of;
+  options.inputs = std::move(inputs);
+  options.constants = std::move(constants);
+  options.targets.clear();
+  options.history = options.ahead = options.every = 1;
+  options.targets_are = TargetsAre::state;
+  options.points_are_samples = false;
+  options.statistics.clear();
+  const auto used = [&](const ArrayAxes& axes) {
+    return std::ranges::find(options.inputs, axes.array) != options.inputs.end() ||
+           std::ranges::find(options.constants, axes.array) != options.constants.end();
+  };
+  std::erase_if(options.axes_of, [&](const ArrayAxes& axes) { return !used(axes); });
+  return options;
+}
+
 }  // namespace
 
 std::int64_t end_of_trajectory(const ArrayStore& store, std::int64_t first, std::int64_t end) {
@@ -31,7 +50,10 @@ std::int64_t end_of_trajectory(const ArrayStore& store, std::int64_t first, std:
   return low;
 }
 
-StoredLevels::StoredLevels(std::shared_ptr<ArrayStore> store) : store_(std::move(store)) {
+StoredLevels::StoredLevels(const std::vector<std::string>& names, const ArrayOptions& of,
+                           std::vector<std::string> arrays, std::vector<std::string> constants)
+    : store_(open_array_store(names, level_options(of, std::move(arrays), std::move(constants)), 1,
+                              Answers::optional, grid_axes_of(of))) {
   for (std::size_t file = 0; file < store_->files().size(); ++file) {
     const Split samples = store_->samples_of(static_cast<std::int64_t>(file));
     const std::int64_t end = samples.first + samples.count;
@@ -49,24 +71,6 @@ std::int64_t StoredLevels::levels(std::int64_t trajectory) const {
 
 void StoredLevels::read(std::int64_t trajectory, std::int64_t level, std::span<float> values) const {
   store_->read_inputs(all_[static_cast<std::size_t>(trajectory)].first + level, 1, values.data());
-}
-
-ArrayOptions level_options(const ArrayOptions& of, std::vector<std::string> inputs,
-                           std::vector<std::string> constants) {
-  ArrayOptions options = of;
-  options.inputs = std::move(inputs);
-  options.constants = std::move(constants);
-  options.targets.clear();
-  options.history = options.ahead = options.every = 1;
-  options.targets_are = TargetsAre::state;
-  options.points_are_samples = false;
-  options.statistics.clear();
-  const auto used = [&](const ArrayAxes& axes) {
-    return std::ranges::find(options.inputs, axes.array) != options.inputs.end() ||
-           std::ranges::find(options.constants, axes.array) != options.constants.end();
-  };
-  std::erase_if(options.axes_of, [&](const ArrayAxes& axes) { return !used(axes); });
-  return options;
 }
 
 std::vector<AxisSlice> slices_of_trajectories(const std::vector<AxisSlice>& slices) {

@@ -22,8 +22,10 @@ namespace mylos {
 /// The trajectories of a store of levels.
 class StoredLevels {
  public:
-  /// `store`: opened with level_options().
-  explicit StoredLevels(std::shared_ptr<ArrayStore> store);
+  /// Opens the files as open_array_store() does: each level of `arrays` and `constants` is a sample. Their
+  /// axes, slices and fill, and the order of points, are those of `of`, the options of a run.
+  StoredLevels(const std::vector<std::string>& names, const ArrayOptions& of, std::vector<std::string> arrays,
+               std::vector<std::string> constants);
 
   [[nodiscard]] const ArrayStore& store() const { return *store_; }
   [[nodiscard]] std::int64_t trajectories() const { return static_cast<std::int64_t>(all_.size()); }
@@ -35,9 +37,6 @@ class StoredLevels {
   std::vector<Split> all_;  // the samples of each trajectory, one a level
 };
 
-/// Returns the options by which each level of the arrays is a sample: these inputs and constants, no targets.
-[[nodiscard]] ArrayOptions level_options(const ArrayOptions& of, std::vector<std::string> inputs,
-                                         std::vector<std::string> constants);
 /// Returns the slices of complete trajectories: without that of the axis "sample", and without the beginning
 /// and end of the time axis, whose step stays.
 [[nodiscard]] std::vector<AxisSlice> slices_of_trajectories(const std::vector<AxisSlice>& slices);

@@ -1,11 +1,8 @@
 #include "mylos/interchange/onnx/onnx_file.hpp"
 
-#include <fcntl.h>
 #include <onnx/onnx_pb.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <limits>
 
 #include "mylos/base/error.hpp"
@@ -100,23 +97,6 @@ void fill(onnx::ModelProto& model, OnnxGraph from) {
   for (OnnxTensor& constant : from.constants) set(*graph.add_initializer(), std::move(constant));
 }
 
-/// An open file for writing.
-class Descriptor {
- public:
-  explicit Descriptor(const std::string& path) : number_(open(path.c_str(), O_WRONLY | O_CLOEXEC)) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  [[nodiscard]] int number() const { return number_; }
-  [[nodiscard]] bool close() { return ::close(std::exchange(number_, -1)) == 0; }
-
- private:
-  int number_;
-};
-
 }  // namespace
 
 std::string onnx_library() {
@@ -136,9 +116,7 @@ void write_onnx(OnnxGraph graph, const std::string& path) {
   }
   PendingFile file(path);
   reserve_space(file.temporary(), bytes);
-  Descriptor descriptor(file.temporary());
-  if (descriptor.number() < 0 || !model.SerializeToFileDescriptor(descriptor.number()) || !descriptor.close())
-    fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
+  if (!model.SerializeToFileDescriptor(file.file().descriptor())) fail_to_write(path, errno);
   file.publish();
 }
 

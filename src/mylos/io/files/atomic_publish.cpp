@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
 #include "mylos/base/error.hpp"
@@ -22,30 +21,9 @@
 namespace mylos {
 namespace {
 
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags) : descriptor_(::open(path.c_str(), flags | O_CLOEXEC)) {
-    if (descriptor_ < 0)
-      fail_run(ErrorId::cannot_write, "{}: cannot be opened: {}", path, std::strerror(errno));
-  }
-  ~Descriptor() { ::close(descriptor_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
 std::string folder_of(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
-}
-
-void sync(const Descriptor& descriptor, const std::string& path) {
-  if (::fsync(descriptor.get()) != 0) {
-    fail_run(ErrorId::cannot_write, "{}: cannot be written to the disk: {}", path, std::strerror(errno));
-  }
 }
 
 /// Throws Error if `bytes` exceed the process's file size limit. The kernel ends a process that exceeds it
@@ -68,12 +46,12 @@ std::string temporary_path(const std::string& path) {
 
 void reserve_space(const std::string& path, std::int64_t bytes) {
   require_within_limit(path, bytes);
-  const Descriptor file(path, O_RDWR);
+  OutputFile file(path, O_RDWR, path);
   // The free space is checked first: some file systems allocate all free space before they report that it is
   // not enough.
   struct stat status {};
   struct statvfs disk {};
-  if (::fstat(file.get(), &status) != 0 || ::fstatvfs(file.get(), &disk) != 0) {
+  if (::fstat(file.descriptor(), &status) != 0 || ::fstatvfs(file.descriptor(), &disk) != 0) {
     fail_run(ErrorId::cannot_write, "{}: space cannot be reserved: {}", path, std::strerror(errno));
   }
   constexpr auto max_free = static_cast<double>(std::numeric_limits<std::int64_t>::max() / 2);
@@ -81,7 +59,7 @@ void reserve_space(const std::string& path, std::int64_t bytes) {
   const auto free_bytes = static_cast<std::int64_t>(std::min(reported_free, max_free));
   const bool reports_size = disk.f_blocks > 0;  // 0 on ramfs and some network file systems
   const bool fits = !reports_size || bytes - static_cast<std::int64_t>(status.st_blocks) * 512 <= free_bytes;
-  const int failure = fits ? ::posix_fallocate(file.get(), 0, bytes) : ENOSPC;
+  const int failure = fits ? ::posix_fallocate(file.descriptor(), 0, bytes) : ENOSPC;
   if (failure == ENOSPC) {
     fail_run(ErrorId::cannot_write,
              "{}: the disk is full: the file needs {} ({} bytes), {} ({} bytes) are free in {}", path,
@@ -91,23 +69,14 @@ void reserve_space(const std::string& path, std::int64_t bytes) {
     fail_run(ErrorId::cannot_write, "{}: {} ({} bytes) cannot be reserved: {}", path, format_bytes(bytes),
              bytes, std::strerror(failure));
   }
-}
-
-void sync_file(const std::string& path) {
-  sync(Descriptor(path, O_RDONLY), path);
+  file.close();
 }
 
 void sync_folder(const std::string& folder) {
-  sync(Descriptor(folder, O_RDONLY | O_DIRECTORY), folder);
-}
-
-void publish(const std::string& path) {
-  const std::string temporary = temporary_path(path);
-  sync_file(temporary);
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    fail_run(ErrorId::cannot_write, "{}: cannot be renamed to {}: {}", temporary, path, std::strerror(errno));
-  }
-  sync_folder(folder_of(path));
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int failure = descriptor < 0 || ::fsync(descriptor) != 0 ? errno : 0;
+  if (descriptor >= 0) ::close(descriptor);
+  if (failure != 0) fail_to_write(folder, failure);
 }
 
 namespace {
@@ -140,9 +109,9 @@ void require_no_folder(const std::string& path) {
   }
 }
 
-/// Creates the empty temporary file. A regular file left by an earlier process is replaced. Anything else is
-/// refused: it belongs to somebody else, and the target of a link may be any file.
-void begin_temporary(const std::string& path, const std::string& temporary) {
+/// Refuses what is there under the temporary name and no file: it belongs to somebody else, and the target of
+/// a link may be any file. A regular file left by an earlier process is replaced.
+void require_free(const std::string& path, const std::string& temporary) {
   std::error_code failure;
   const auto there = std::filesystem::symlink_status(temporary, failure);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
@@ -150,9 +119,6 @@ void begin_temporary(const std::string& path, const std::string& temporary) {
              "{}: exists and is not a file; remove it, because {} is first written under this name",
              temporary, path);
   }
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (file < 0) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
-  ::close(file);
 }
 
 }  // namespace
@@ -169,7 +135,8 @@ PendingFile::PendingFile(std::string path) : path_(std::move(path)), temporary_(
   const std::filesystem::path folder = folder_of(path_);
   std::filesystem::create_directories(folder, failure);
   if (failure) fail_run(ErrorId::cannot_write, "{}: its folder cannot be made: {}", path_, failure.message());
-  begin_temporary(path_, temporary_);
+  require_free(path_, temporary_);
+  file_.emplace(temporary_, O_RDWR | O_CREAT | O_TRUNC, path_);
 }
 
 void require_other_file(const std::string& input, const std::string& output) {
@@ -191,18 +158,19 @@ PendingFile::~PendingFile() {
 }
 
 void PendingFile::publish() {
-  mylos::publish(path_);
+  file_->sync();
+  file_->close();
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    fail_run(ErrorId::cannot_write, "{}: cannot be renamed to {}: {}", temporary_, path_,
+             std::strerror(errno));
+  }
   published_ = true;
+  sync_folder(folder_of(path_));
 }
 
 void publish_text(const std::string& path, std::string_view text) {
   PendingFile pending(path);
-  {
-    std::ofstream file(pending.temporary(), std::ios::trunc);
-    if (file) errno = 0;  // otherwise it states why the file could not be opened
-    file << text << std::flush;
-    if (!file) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
-  }
+  pending.file().append(text);
   pending.publish();
 }
 

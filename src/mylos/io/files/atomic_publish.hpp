@@ -1,10 +1,14 @@
 // Atomic publication of files: a file is written as NAME.tmp, synchronised to disk, then renamed, so that
-// readers find a complete file or none.
+// readers find a complete file or none. Every file that Mylos writes takes this way, except for the tables
+// and logs of a run, to which rows are appended (OutputFile).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "mylos/io/files/output_file.hpp"
 
 namespace mylos {
 
@@ -15,14 +19,8 @@ namespace mylos {
 /// space. Throws Error (failed) whose message states the space needed and the space free or allowed.
 void reserve_space(const std::string& path, std::int64_t bytes);
 
-/// Waits until the contents of the file are on disk.
-void sync_file(const std::string& path);
 /// Waits until the entries of the folder are on disk.
 void sync_folder(const std::string& folder);
-
-/// Synchronises `temporary_path(path)` to disk and renames it to `path`, replacing an older file of that name
-/// atomically.
-void publish(const std::string& path);
 
 /// Throws Error (bad_input) if writing `output` would replace `input`: if both names refer to one file, or
 /// `input` and temporary_path(output) do.
@@ -42,11 +40,17 @@ class PendingFile {
   PendingFile& operator=(const PendingFile&) = delete;
 
   [[nodiscard]] const std::string& temporary() const { return temporary_; }
+  /// The temporary file. It is open from the beginning, so that an error of writes that others make through
+  /// the name is reported to it too.
+  [[nodiscard]] OutputFile& file() { return *file_; }
+  /// Waits until the contents are on disk, and gives the file its name, replacing an older one atomically.
+  /// Others must have closed it.
   void publish();
 
  private:
   std::string path_;
   std::string temporary_;
+  std::optional<OutputFile> file_;
   bool published_ = false;
 };
 

@@ -10,14 +10,16 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/io/files/output_file.hpp"
 
 namespace mylos {
 namespace {
 
 constexpr const char* ending = "ending";
+constexpr std::int64_t max_bytes = 4096;
 constexpr std::size_t text_bytes = 320;  // the longest host name (255) and the rest
 
 std::string this_process() {
@@ -47,17 +49,15 @@ bool FolderLock::open_file(bool make) {
   if (make) std::filesystem::create_directories(folder_, failure);
   // Opened read-only: a file open for writing would prevent an administrator from remounting the disk
   // read-only.
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | (make ? O_CREAT : 0), 0666);
-  if (descriptor_ >= 0) return true;
-  if (!make && (errno == ENOENT || errno == ENOTDIR)) return false;
-  fail_run(ErrorId::cannot_write, "{}: the run's folder cannot be made or written: {}", folder_,
-           failure ? failure.message() : std::strerror(errno));
+  descriptor_ = open_regular(path_, O_RDONLY | (make ? O_CREAT : 0), folder_ + ": the run's folder");
+  if (descriptor_ < 0 && make) fail_to_write(folder_, failure ? failure.value() : ENOENT);
+  return descriptor_ >= 0;
 }
 
 /// Reopens the file for writing, once: NFS requires write access for an exclusive lock.
 bool FolderLock::reopen_for_writing() {
   if ((::fcntl(descriptor_, F_GETFL) & O_ACCMODE) == O_RDWR) return false;
-  const int writable = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  const int writable = ::open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (writable < 0) return false;
   close_file();
   descriptor_ = writable;
@@ -67,7 +67,7 @@ bool FolderLock::reopen_for_writing() {
 bool FolderLock::is_still_there() const {
   struct stat own {};
   struct stat found {};
-  if (::fstat(descriptor_, &own) != 0 || ::stat(path_.c_str(), &found) != 0) return false;
+  if (::fstat(descriptor_, &own) != 0 || ::lstat(path_.c_str(), &found) != 0) return false;
   return own.st_dev == found.st_dev && own.st_ino == found.st_ino;
 }
 
@@ -78,11 +78,11 @@ void FolderLock::replace_dead_holder() {
 
 FolderLock::Holder FolderLock::holder() const {
   Holder holder;
-  std::ifstream file(path_);
-  std::getline(file, holder.name);
+  std::istringstream text(text_of_file(path_, max_bytes).value_or(""));
+  std::getline(text, holder.name);
   if (holder.name.empty()) holder.name = "another process";
   std::string word;
-  holder.is_ending = static_cast<bool>(file >> word) && word == ending;
+  holder.is_ending = static_cast<bool>(text >> word) && word == ending;
   return holder;
 }
 
@@ -91,7 +91,7 @@ FolderLock::Holder FolderLock::holder() const {
 void FolderLock::name_holder(bool is_ending) {
   std::string text = fmt::format("{}\n{}", this_process(), is_ending ? ending : "");
   text.resize(std::max(text.size(), text_bytes), ' ');
-  const int file = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  const int file = ::open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return;
   is_named_ = ::pwrite(file, text.data(), text.size(), 0) > 0;
   ::close(file);
@@ -105,7 +105,11 @@ void FolderLock::close_file() {
 FolderLock::~FolderLock() {
   // Clears the name, so that the next holder is not mistaken for this process. A deleted file is not created
   // again.
-  if (is_named_ && ::truncate(path_.c_str(), 0) != 0) errno = 0;
+  const int file = is_named_ ? ::open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+  if (file >= 0) {
+    if (::ftruncate(file, 0) != 0) errno = 0;
+    ::close(file);
+  }
   close_file();
 }
 

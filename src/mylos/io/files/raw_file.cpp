@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/io/files/output_file.hpp"
 
 namespace mylos {
 namespace {
@@ -49,8 +51,17 @@ RawFile::RawFile(std::string path, Access access, Cache cache) : path_(std::move
 }
 
 RawFile::~RawFile() {
-  ::close(cached_);
+  if (cached_ >= 0) ::close(cached_);
   if (direct_ >= 0) ::close(direct_);
+}
+
+void RawFile::finish() {
+  int error = ::fsync(cached_) == 0 ? 0 : errno;
+  for (int* descriptor : {&cached_, &direct_}) {
+    const int closed = std::exchange(*descriptor, -1);
+    if (closed >= 0 && ::close(closed) != 0 && error == 0) error = errno;
+  }
+  if (error != 0) fail_to_write(path_, error);
 }
 
 void RawFile::write(std::int64_t offset, std::int64_t bytes, const Fill& fill) {
@@ -82,10 +93,7 @@ void RawFile::write_piece(std::int64_t offset, const std::byte* data, std::int64
       direct_ = -1;
       continue;
     }
-    if (written <= 0) {
-      fail_run(ErrorId::cannot_write, "{}: {} bytes cannot be written at byte {}: {}", path_, bytes, offset,
-               written < 0 ? std::strerror(errno) : "the file system took none");
-    }
+    if (written <= 0) fail_to_write(path_, written < 0 ? errno : EIO);
     offset += written;
     data += written;
     bytes -= written;

@@ -36,6 +36,9 @@ class RawFile {
 
   /// Writes `bytes` bytes at `offset`. Requires Access::write.
   void write(std::int64_t offset, std::int64_t bytes, const Fill& fill);
+  /// Ends the writes: waits until they are on disk, and closes the file. Where each host has a page cache of
+  /// its own, only the process that wrote can do this.
+  void finish();
   /// Reads from byte `first` to the end of the file.
   void read(std::int64_t first, const Use& use);
 

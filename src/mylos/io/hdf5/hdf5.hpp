@@ -113,6 +113,9 @@ class File {
   [[nodiscard]] const std::string& path() const;
   /// Writes all buffered data to the operating system.
   void flush();
+  /// Reserves disk space for all that was created so far, and flushes it. Throws Error (failed) of
+  /// reserve_space().
+  void reserve();
   /// Returns the bytes of the flushed file, including the user block.
   [[nodiscard]] std::int64_t bytes() const;
   void close();

@@ -6,7 +6,9 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/units.hpp"
+#include "mylos/io/hdf5/hdf5_chunks.hpp"
 #include "mylos/io/hdf5/hdf5_library.hpp"
+#include "mylos/io/hdf5/hdf5_number_types.hpp"
 
 namespace mylos::hdf5 {
 namespace {
@@ -34,89 +36,6 @@ constexpr KnownFilter known_filters[] = {
     {H5Z_FILTER_SCALEOFFSET, "scaleoffset", 1e9},
 };
 
-struct FloatFields {
-  NumberType type;
-  std::size_t bytes, exponent_at, exponent_bits, mantissa_bits, bias;
-};
-constexpr FloatFields float_types[] = {{NumberType::fp16, 2, 10, 5, 10, 15},
-                                       {NumberType::bf16, 2, 7, 8, 7, 127},
-                                       {NumberType::fp32, 4, 23, 8, 23, 127},
-                                       {NumberType::fp64, 8, 52, 11, 52, 1023}};
-
-std::optional<NumberType> float_type(hid_t type) {
-  std::size_t sign = 0;
-  std::size_t exponent_at = 0;
-  std::size_t exponent_bits = 0;
-  std::size_t mantissa_at = 0;
-  std::size_t mantissa_bits = 0;
-  if (H5Tget_fields(type, &sign, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) < 0)
-    return std::nullopt;
-  for (const FloatFields& known : float_types) {
-    if (H5Tget_size(type) == known.bytes && sign == 8 * known.bytes - 1 && exponent_at == known.exponent_at &&
-        exponent_bits == known.exponent_bits && mantissa_at == 0 && mantissa_bits == known.mantissa_bits &&
-        H5Tget_ebias(type) == known.bias)
-      return known.type;
-  }
-  return std::nullopt;
-}
-
-/// Returns the type of stored numbers; nothing for anything else. An enum of integers (h5py's bool) counts as
-/// them.
-std::optional<NumberType> number_type(hid_t type) {
-  if (H5Tget_class(type) == H5T_ENUM) {
-    const Handle base(H5Tget_super(type), H5Tclose);
-    return base.ok() && H5Tget_class(base.id()) == H5T_INTEGER ? number_type(base.id()) : std::nullopt;
-  }
-  const auto bytes = H5Tget_size(type);
-  const auto order = H5Tget_order(type);
-  if (bytes > 1 && order != H5T_ORDER_LE && order != H5T_ORDER_BE) return std::nullopt;
-  if (H5Tget_class(type) == H5T_FLOAT) return float_type(type);
-  if (H5Tget_class(type) != H5T_INTEGER || H5Tget_precision(type) != 8 * bytes) return std::nullopt;
-  const bool is_signed = H5Tget_sign(type) == H5T_SGN_2;
-  switch (bytes) {
-    case 1:
-      return is_signed ? NumberType::int8 : NumberType::uint8;
-    case 2:
-      return is_signed ? NumberType::int16 : NumberType::uint16;
-    case 4:
-      return is_signed ? NumberType::int32 : NumberType::uint32;
-    case 8:
-      return is_signed ? NumberType::int64 : NumberType::uint64;
-    default:
-      return std::nullopt;
-  }
-}
-
-Handle in_memory(NumberType type) {
-  switch (type) {
-    case NumberType::int8:
-      return {H5Tcopy(H5T_NATIVE_INT8), H5Tclose};
-    case NumberType::int16:
-      return {H5Tcopy(H5T_NATIVE_INT16), H5Tclose};
-    case NumberType::uint8:
-      return type_in_memory(DType::uint8);
-    case NumberType::uint16:
-      return type_in_memory(DType::uint16);
-    case NumberType::int32:
-      return type_in_memory(DType::int32);
-    case NumberType::uint32:
-      return type_in_memory(DType::uint32);
-    case NumberType::int64:
-      return type_in_memory(DType::int64);
-    case NumberType::uint64:
-      return type_in_memory(DType::uint64);
-    case NumberType::fp16:
-      return type_in_memory(DType::fp16);
-    case NumberType::bf16:
-      return type_in_memory(DType::bf16);
-    case NumberType::fp32:
-      return type_in_memory(DType::fp32);
-    case NumberType::fp64:
-      break;
-  }
-  return type_in_memory(DType::fp64);
-}
-
 /// Reads the names of the filters, and returns the largest ratio of compression that they can reach.
 double read_filters(const std::string& where, hid_t creation, std::vector<std::string>& names) {
   double ratio = 1;
@@ -125,8 +44,8 @@ double read_filters(const std::string& where, hid_t creation, std::vector<std::s
     unsigned settings = 0;
     const auto* const known = std::find_if(std::begin(known_filters), std::end(known_filters),
                                            [&](const KnownFilter& filter) { return filter.id == id; });
-    const bool can_decode = known != std::end(known_filters) && H5Zfilter_avail(id) > 0 &&
-                            H5Zget_filter_info(id, &settings) >= 0 &&
+    const bool can_decode = known != std::end(known_filters) && checked(H5Zfilter_avail(id)) > 0 &&
+                            checked(H5Zget_filter_info(id, &settings)) >= 0 &&
                             (settings & H5Z_FILTER_CONFIG_DECODE_ENABLED) != 0;
     if (!can_decode) {
       fail_input(
@@ -143,22 +62,12 @@ double read_filters(const std::string& where, hid_t creation, std::vector<std::s
 
 }  // namespace
 
-std::int64_t size_of(NumberType type) {
-  constexpr std::int64_t bytes[] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
-  return bytes[static_cast<std::size_t>(type)];
-}
-
-std::string_view name_of(NumberType type) {
-  constexpr std::string_view names[] = {"int8",  "uint8",  "int16",   "uint16",   "int32",   "uint32",
-                                        "int64", "uint64", "float16", "bfloat16", "float32", "float64"};
-  return names[static_cast<std::size_t>(type)];
-}
-
 struct Array::State {
   File file;
   std::string path;
   hid_t id = -1;
   ArrayFacts facts;
+  std::unique_ptr<ChunkReader> chunks;  // nothing: HDF5 reads them
 
   State(const File& of, std::string name) : file(of), path(std::move(name)) {}
   State(const State&) = delete;
@@ -172,18 +81,20 @@ struct Array::State {
   void open();
   void read_dims(const std::string& where);
   void check_storage(const std::string& where);
+  [[nodiscard]] std::optional<double> unwritten_value() const;
+  void swap_bytes(const Box& box, void* numbers) const;
 };
 
 void Array::State::read_dims(const std::string& where) {
-  const Handle space(H5Dget_space(id), H5Sclose);
-  const int rank = H5Sget_simple_extent_ndims(space.id());
-  if (rank < 0 || static_cast<std::size_t>(rank) > max_array_rank)
+  const Handle space(checked_read(H5Dget_space(id), file.path(), path), H5Sclose);
+  const int rank = checked(H5Sget_simple_extent_ndims(space.id()));
+  if (static_cast<std::size_t>(rank) > max_array_rank)
     fail_input(ErrorId::too_large, "{} has {} dimensions, at most {} are read", where, rank, max_array_rank);
   if (H5Sget_simple_extent_type(space.id()) == H5S_NULL)
     fail_input(ErrorId::bad_dataset, "{} has a null dataspace, expected elements", where);
   std::array<hsize_t, max_array_rank> extent{};
   std::array<hsize_t, max_array_rank> most{};
-  H5Sget_simple_extent_dims(space.id(), extent.data(), most.data());
+  checked(H5Sget_simple_extent_dims(space.id(), extent.data(), most.data()));
   std::int64_t bytes = size_of(facts.type);
   for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i) {
     const auto length = static_cast<std::int64_t>(extent[i]);
@@ -196,19 +107,18 @@ void Array::State::read_dims(const std::string& where) {
 }
 
 void Array::State::check_storage(const std::string& where) {
-  const Handle creation(H5Dget_create_plist(id), H5Pclose);
-  if (!creation.ok()) fail_to_read(where + " is damaged");
-  const auto layout = H5Pget_layout(creation.id());
-  if (layout == H5D_VIRTUAL || H5Pget_external_count(creation.id()) > 0)
+  const Handle creation(checked_read(H5Dget_create_plist(id), file.path(), path), H5Pclose);
+  const auto layout = checked(H5Pget_layout(creation.id()));
+  if (layout == H5D_VIRTUAL || checked(H5Pget_external_count(creation.id())) > 0)
     fail_input(ErrorId::unsupported_feature, "{} keeps its data in another file, which is not followed",
                where);
   double ratio = 1;
   double chunk_bytes = 0;
   if (layout == H5D_CHUNKED) {
     std::array<hsize_t, max_array_rank> extent{};
-    const int rank = H5Pget_chunk(creation.id(), static_cast<int>(max_array_rank), extent.data());
+    const int rank = checked(H5Pget_chunk(creation.id(), static_cast<int>(max_array_rank), extent.data()));
     auto bytes = static_cast<double>(size_of(facts.type));
-    for (std::size_t i = 0; i < static_cast<std::size_t>(std::max(0, rank)); ++i) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i) {
       facts.chunk.push_back(static_cast<std::int64_t>(extent[i]));
       bytes *= static_cast<double>(extent[i]);
     }
@@ -217,7 +127,7 @@ void Array::State::check_storage(const std::string& where) {
     chunk_bytes = bytes;
     ratio = read_filters(where, creation.id(), facts.filters);
   }
-  facts.stored_bytes = static_cast<std::int64_t>(H5Dget_storage_size(id));
+  facts.stored_bytes = stored_bytes_of(id, file.path(), path);
   auto bytes = static_cast<double>(size_of(facts.type));
   for (const auto length : facts.dims) bytes *= static_cast<double>(length);
   if (chunk_bytes > std::max(bytes, max_idle_chunk_bytes)) {
@@ -232,6 +142,26 @@ void Array::State::check_storage(const std::string& where) {
   }
 }
 
+std::optional<double> Array::State::unwritten_value() const {
+  const Handle creation(checked_read(H5Dget_create_plist(id), file.path(), path), H5Pclose);
+  H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+  H5D_fill_time_t time = H5D_FILL_TIME_NEVER;
+  checked(H5Pfill_value_defined(creation.id(), &defined));
+  checked(H5Pget_fill_time(creation.id(), &time));
+  if (defined != H5D_FILL_VALUE_USER_DEFINED || time == H5D_FILL_TIME_NEVER) return std::nullopt;
+  double value = 0;
+  checked_read(H5Pget_fill_value(creation.id(), H5T_NATIVE_DOUBLE, &value), file.path(), path);
+  return value;
+}
+
+/// Converts numbers of the file, read as they are, to this machine's order of bytes.
+void Array::State::swap_bytes(const Box& box, void* numbers) const {
+  std::size_t size = 1;
+  for (const std::int64_t count : box.count) size *= static_cast<std::size_t>(count);
+  const Handle stored(checked_read(H5Dget_type(id), file.path(), path), H5Tclose);
+  checked(H5Tconvert(stored.id(), number_in_memory(facts.type).id(), size, numbers, nullptr, H5P_DEFAULT));
+}
+
 void Array::State::open() {
   const std::string where = fmt::format("{}: array {}", file.path(), path);
   if (!file.exists(path)) {
@@ -239,26 +169,28 @@ void Array::State::open() {
                contents_around(file, path));
   }
   // HDF5 follows no links here: open_object() has checked the path.
-  { const Handle object = open_object(*file.state_, path); }
+  if (H5Iget_type(open_object(*file.state_, path).id()) != H5I_DATASET)
+    fail_input(ErrorId::bad_dataset, "{} is not an array", where);
   const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
   // Boxes are made of complete chunks, each of which is read once: the cache holds one chunk.
   constexpr std::size_t cached_chunks = 101;  // slots
   constexpr std::size_t cache_bytes = std::size_t{1} << 20;
-  H5Pset_chunk_cache(access.id(), cached_chunks, cache_bytes, 1.0);
-  id = H5Dopen2(file.state_->id, path.c_str(), access.id());
-  if (id < 0) fail_input(ErrorId::bad_dataset, "{} is not an array: {}", where, last_error());
-  const Handle type(H5Dget_type(id), H5Tclose);
-  const auto stored = type.ok() ? number_type(type.id()) : std::nullopt;
+  checked(H5Pset_chunk_cache(access.id(), cached_chunks, cache_bytes, 1.0));
+  id = checked_read(H5Dopen2(file.state_->id, path.c_str(), access.id()), file.path(), path);
+  const Handle type(checked_read(H5Dget_type(id), file.path(), path), H5Tclose);
+  const auto stored = number_type(type.id());
   if (!stored)
-    fail_input(ErrorId::bad_dataset, "{} holds {}, expected numbers: integers or floats of 8 to 64 bits{}",
-               where, type.ok() ? type_text(type.id()) : "nothing readable",
-               type.ok() && H5Tget_class(type.id()) == H5T_COMPOUND
-                   ? "; write the parts of complex numbers as two arrays"
-                   : "");
+    fail_input(
+        ErrorId::bad_dataset, "{} holds {}, expected numbers: integers or floats of 8 to 64 bits{}", where,
+        type_text(type.id()),
+        H5Tget_class(type.id()) == H5T_COMPOUND ? "; write the parts of complex numbers as two arrays" : "");
   facts.type = *stored;
+  // HDF5 converts no enum to floating point.
+  if (H5Tget_class(type.id()) != H5T_ENUM) facts.unwritten = unwritten_value();
   facts.big_endian = H5Tget_size(type.id()) > 1 && H5Tget_order(type.id()) == H5T_ORDER_BE;
   read_dims(where);
   check_storage(where);
+  chunks = ChunkReader::of(id, file.path(), path);
 }
 
 Array::Array(const File& file, const std::string& path) : state_(std::make_shared<State>(file, path)) {
@@ -295,6 +227,14 @@ void Array::read(const Box& box, void* destination) const {
       row_bytes *= box.count[i];
     }
   }
+  if (array.chunks) {
+    array.chunks->read({start.data(), rank}, {step.data(), rank}, {count.data(), rank},
+                       static_cast<std::byte*>(destination));
+    const LibraryScope scope;
+    require_not_truncated(*array.file.state_);
+    if (array.facts.big_endian) array.swap_bytes(box, destination);
+    return;
+  }
   const std::int64_t rows = split < rank ? box.count[split] : 1;
   std::int64_t piece = std::max<std::int64_t>(1, read_piece_bytes / row_bytes);
   const std::int64_t chunk =
@@ -318,7 +258,7 @@ void Array::read(const Box& box, void* destination) const {
     const Handle memory_space(
         rank == 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(static_cast<int>(rank), count.data(), nullptr),
         H5Sclose);
-    const Handle type = in_memory(array.facts.type);
+    const Handle type = number_in_memory(array.facts.type);
     const bool done =
         (rank == 0 || H5Sselect_hyperslab(file_space.id(), H5S_SELECT_SET, start.data(), step.data(),
                                           count.data(), nullptr) >= 0) &&

@@ -32,15 +32,18 @@ struct ArrayFacts {
   std::vector<std::int64_t> chunk;   // extents of a chunk; empty: contiguous
   std::vector<std::string> filters;  // "gzip", "shuffle" ..., in the order in which they were applied
   std::int64_t stored_bytes = 0;
+  std::optional<double> unwritten = {};  // what its writer chose for elements that are never written
 };
 
-/// An attribute: a text (or several), or numbers. Others are not read.
+/// An attribute: a text (or several), or numbers. Others, empty ones and long ones have neither.
 struct Attribute {
   std::string name;
   bool is_text = false;
   std::string text;                    // several texts are joined by line breaks
   std::vector<double> numbers;         // rounded to double
   NumberType type = NumberType::fp64;  // of stored numbers
+
+  [[nodiscard]] bool is_read() const { return is_text || !numbers.empty(); }
 };
 
 /// An open array. Copies share it; it is closed with the last copy or with its file.
@@ -64,7 +67,8 @@ class Array {
   /// released after pieces of some MiB.
   void read(const Box& box, void* destination) const;
 
-  /// Returns the attributes with text or numbers, at most 256 of at most 64 KiB each, sorted by name.
+  /// Returns the attributes, sorted by name. Throws Error (bad_input) if there are more than 256; more than
+  /// 64 KiB of one are not read.
   [[nodiscard]] std::vector<Attribute> attributes() const;
   /// Returns the path of the dimension scale of each dimension (HDF5's DIMENSION_LIST, which NetCDF-4
   /// writes); empty where there is none.

@@ -1,8 +1,8 @@
 // Attributes and dimension scales of arrays.
 #include <algorithm>
-#include <array>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/text.hpp"
 #include "mylos/io/hdf5/hdf5_array.hpp"
 #include "mylos/io/hdf5/hdf5_library.hpp"
 #include "mylos/io/hdf5/hdf5_versions.hpp"
@@ -12,6 +12,17 @@ namespace {
 
 constexpr std::size_t max_attributes = 256;
 constexpr std::size_t max_attribute_bytes = std::size_t{64} << 10;
+
+/// What an attribute's calls of HDF5 return, checked.
+struct AttributeOf {
+  const std::string& file;
+  std::string what;
+
+  template <class Returned>
+  Returned read(Returned returned) const {
+    return checked_read(returned, file, what);
+  }
+};
 
 /// Returns the type in which an attribute's numbers are stored, to write them alike; fp64 for unusual ones.
 NumberType stored_type(hid_t type) {
@@ -27,15 +38,15 @@ NumberType stored_type(hid_t type) {
   return bytes == 4 ? NumberType::int32 : NumberType::int64;
 }
 
-void read_texts(hid_t id, hid_t type, std::size_t count, Attribute& attribute) {
+void read_texts(const AttributeOf& of, hid_t id, hid_t type, std::size_t count, Attribute& attribute) {
   const auto append = [&](std::string_view text) {
     if (!attribute.text.empty()) attribute.text += '\n';
     attribute.text += text.substr(0, max_attribute_bytes);
   };
   attribute.is_text = true;
-  if (H5Tis_variable_str(type) > 0) {
+  if (checked(H5Tis_variable_str(type)) > 0) {
     std::vector<char*> texts(count);
-    if (H5Aread(id, type, static_cast<void*>(texts.data())) < 0) return;
+    of.read(H5Aread(id, type, static_cast<void*>(texts.data())));
     for (char* text : texts) {
       if (text == nullptr) continue;
       append(text);
@@ -46,7 +57,7 @@ void read_texts(hid_t id, hid_t type, std::size_t count, Attribute& attribute) {
   const std::size_t bytes = H5Tget_size(type);
   if (bytes > max_attribute_bytes / count) return;
   std::vector<char> texts(bytes * count);
-  if (H5Aread(id, type, texts.data()) < 0) return;
+  of.read(H5Aread(id, type, texts.data()));
   for (std::size_t i = 0; i < count; ++i) {
     std::string text(texts.data() + i * bytes, bytes);
     text.resize(text.find_last_not_of(std::string_view("\0 ", 2)) + 1);
@@ -54,63 +65,52 @@ void read_texts(hid_t id, hid_t type, std::size_t count, Attribute& attribute) {
   }
 }
 
-/// Reads one attribute; returns false if it holds neither text nor numbers.
-bool read_attribute(hid_t object, const char* name, Attribute& attribute) {
-  const Handle opened(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
-  if (!opened.ok()) return false;
-  const Handle type(H5Aget_type(opened.id()), H5Tclose);
-  const Handle space(H5Aget_space(opened.id()), H5Sclose);
-  const auto points = H5Sget_simple_extent_npoints(space.id());
+/// Reads one attribute.
+Attribute read_attribute(const AttributeOf& of, hid_t object, const std::string& name) {
+  const Handle opened(of.read(H5Aopen(object, name.c_str(), H5P_DEFAULT)), H5Aclose);
+  const Handle type(of.read(H5Aget_type(opened.id())), H5Tclose);
+  const Handle space(of.read(H5Aget_space(opened.id())), H5Sclose);
+  const auto points = checked(H5Sget_simple_extent_npoints(space.id()));
+  Attribute attribute;
   attribute.name = name;
-  if (points < 1 || static_cast<std::size_t>(points) > max_attribute_bytes / sizeof(double)) return false;
+  if (points < 1 || static_cast<std::size_t>(points) > max_attribute_bytes / sizeof(double)) return attribute;
   const auto count = static_cast<std::size_t>(points);
   switch (H5Tget_class(type.id())) {
     case H5T_STRING:
-      read_texts(opened.id(), type.id(), count, attribute);
-      return true;
+      read_texts(of, opened.id(), type.id(), count, attribute);
+      break;
     case H5T_INTEGER:
     case H5T_FLOAT:
       attribute.numbers.resize(count);
       attribute.type = stored_type(type.id());
-      return H5Aread(opened.id(), H5T_NATIVE_DOUBLE, attribute.numbers.data()) >= 0;
+      of.read(H5Aread(opened.id(), H5T_NATIVE_DOUBLE, attribute.numbers.data()));
+      break;
     default:
-      return false;
+      break;
   }
+  return attribute;
 }
 
-/// Returns the path of the object that a reference in `dataset` refers to; empty if it cannot be followed.
-std::string path_of_reference(hid_t dataset, const hobj_ref_t& reference) {
-  const Handle object(H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, &reference), H5Oclose);
-  if (!object.ok()) return "";
-  std::array<char, 1024> name{};
-  const auto length = H5Iget_name(object.id(), name.data(), name.size());
-  return length > 0 && static_cast<std::size_t>(length) < name.size() ? name.data() : "";
+/// Returns the path of the object that a reference in `dataset` refers to; empty if it refers to nothing or
+/// to what has no path.
+std::string path_of_reference(const AttributeOf& of, hid_t dataset, const hobj_ref_t& reference) {
+  if (reference == 0) return "";
+  const Handle object(of.read(H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, &reference)), H5Oclose);
+  const auto length = static_cast<std::size_t>(of.read(H5Iget_name(object.id(), nullptr, 0)));
+  std::string name(length, '\0');
+  of.read(H5Iget_name(object.id(), name.data(), length + 1));
+  return name;
 }
 
 }  // namespace
 
 std::vector<Attribute> Array::attributes() const {
   const LibraryScope scope;
-  std::vector<std::string> names;
-  const auto add = [](hid_t, const char* name, const H5A_info_t*, void* data) -> herr_t {
-    auto& all = *static_cast<std::vector<std::string>*>(data);
-    all.emplace_back(name);
-    return all.size() > max_attributes ? -1 : 0;
-  };
-  hsize_t index = 0;
-  if (H5Aiterate2(id(), H5_INDEX_NAME, H5_ITER_INC, &index, add, &names) < 0) {
-    if (names.size() > max_attributes)
-      fail_input(ErrorId::too_large, "{}: array {} has more than {} attributes", file_path(), path(),
-                 max_attributes);
-    fail_to_read(fmt::format("{}: the attributes of array {} cannot be read", file_path(), path()));
-  }
-  std::sort(names.begin(), names.end());
   std::vector<Attribute> attributes;
-  for (const std::string& name : names) {
-    Attribute attribute;
-    if (read_attribute(id(), name.c_str(), attribute)) attributes.push_back(std::move(attribute));
+  for (const std::string& name : attribute_names(id(), file_path(), path(), max_attributes)) {
+    const AttributeOf of{file_path(), fmt::format("attribute '{}' of array {}", printable(name), path())};
+    attributes.push_back(read_attribute(of, id(), name));
   }
-  H5Eclear2(H5E_DEFAULT);
   return attributes;
 }
 
@@ -118,23 +118,23 @@ std::vector<std::string> Array::scales() const {
   const LibraryScope scope;
   const std::size_t rank = facts().dims.size();
   std::vector<std::string> paths(rank);
-  if (H5Aexists(id(), "DIMENSION_LIST") <= 0) return paths;
-  const Handle attribute(H5Aopen(id(), "DIMENSION_LIST", H5P_DEFAULT), H5Aclose);
-  const Handle type(H5Aget_type(attribute.id()), H5Tclose);
-  const Handle space(H5Aget_space(attribute.id()), H5Sclose);
-  if (!attribute.ok() || H5Tget_class(type.id()) != H5T_VLEN ||
-      H5Sget_simple_extent_npoints(space.id()) != static_cast<hssize_t>(rank))
+  const AttributeOf of{file_path(), fmt::format("attribute '{}' of array {}", "DIMENSION_LIST", path())};
+  if (of.read(H5Aexists(id(), "DIMENSION_LIST")) == 0) return paths;
+  const Handle attribute(of.read(H5Aopen(id(), "DIMENSION_LIST", H5P_DEFAULT)), H5Aclose);
+  const Handle type(of.read(H5Aget_type(attribute.id())), H5Tclose);
+  const Handle space(of.read(H5Aget_space(attribute.id())), H5Sclose);
+  if (H5Tget_class(type.id()) != H5T_VLEN ||
+      checked(H5Sget_simple_extent_npoints(space.id())) != static_cast<hssize_t>(rank))
     return paths;
   const Handle base(H5Tget_super(type.id()), H5Tclose);
-  if (H5Tequal(base.id(), H5T_STD_REF_OBJ) <= 0) return paths;
+  if (checked(H5Tequal(base.id(), H5T_STD_REF_OBJ)) == 0) return paths;
   std::vector<hvl_t> lists(rank);
-  if (H5Aread(attribute.id(), type.id(), lists.data()) >= 0) {
-    for (std::size_t i = 0; i < rank; ++i) {
-      if (lists[i].len > 0) paths[i] = path_of_reference(id(), *static_cast<hobj_ref_t*>(lists[i].p));
-    }
-    reclaim(type.id(), space.id(), lists.data());
-  }
-  H5Eclear2(H5E_DEFAULT);
+  of.read(H5Aread(attribute.id(), type.id(), lists.data()));
+  std::vector<hobj_ref_t> first(rank, 0);  // 0 refers to nothing
+  for (std::size_t i = 0; i < rank; ++i)
+    if (lists[i].len > 0) first[i] = *static_cast<hobj_ref_t*>(lists[i].p);
+  reclaim(type.id(), space.id(), lists.data());
+  for (std::size_t i = 0; i < rank; ++i) paths[i] = path_of_reference(of, id(), first[i]);
   return paths;
 }
 

@@ -10,42 +10,41 @@ constexpr std::size_t max_text_bytes = std::size_t{1} << 20;
 
 void write(const File::State& file, const std::string& path, const std::string& name, hid_t file_type,
            hid_t memory_type, const void* value) {
+  const std::string what = fmt::format("attribute '{}' of {}", name, path);
   const Handle object = open_object(file, path);
-  if (H5Aexists(object.id(), name.c_str()) > 0) {
+  const bool exists = checked_read(H5Aexists(object.id(), name.c_str()), file.path, path) > 0;
+  if (exists) {
     // An attribute of the same type is overwritten in place, so that a value written later does not move
     // anything in the file.
-    const Handle attribute(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT), H5Aclose);
-    const Handle type(H5Aget_type(attribute.id()), H5Tclose);
-    if (H5Tequal(type.id(), file_type) > 0) {
-      if (H5Awrite(attribute.id(), memory_type, value) >= 0) return;
-      fail_run(ErrorId::cannot_write, "{}: attribute '{}' of {} cannot be written: {}", file.path, name, path,
-               last_error());
+    const Handle attribute(checked_read(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT), file.path, what),
+                           H5Aclose);
+    const Handle type(checked_read(H5Aget_type(attribute.id()), file.path, what), H5Tclose);
+    if (checked(H5Tequal(type.id(), file_type)) > 0) {
+      checked_write(H5Awrite(attribute.id(), memory_type, value), file, what);
+      return;
     }
   }
-  if (H5Aexists(object.id(), name.c_str()) > 0) H5Adelete(object.id(), name.c_str());
+  if (exists) checked_write(H5Adelete(object.id(), name.c_str()), file, what);
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
   const Handle attribute(
-      H5Acreate2(object.id(), name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-  if (!attribute.ok() || H5Awrite(attribute.id(), memory_type, value) < 0) {
-    fail_run(ErrorId::cannot_write, "{}: attribute '{}' of {} cannot be written: {}", file.path, name, path,
-             last_error());
-  }
+      checked_write(H5Acreate2(object.id(), name.c_str(), file_type, space.id(), H5P_DEFAULT, H5P_DEFAULT),
+                    file, what),
+      H5Aclose);
+  checked_write(H5Awrite(attribute.id(), memory_type, value), file, what);
 }
 
 /// Opens a scalar attribute of the class that `expected` describes.
 Handle open_attribute(const File::State& file, const std::string& path, const std::string& name,
                       H5T_class_t type_class, std::string_view expected) {
   const Handle object = open_object(file, path);
-  if (H5Aexists(object.id(), name.c_str()) <= 0) {
+  const std::string what = fmt::format("attribute '{}' of {}", name, path);
+  if (checked_read(H5Aexists(object.id(), name.c_str()), file.path, what) == 0) {
     fail_input(ErrorId::missing_dataset, "{}: {} has no attribute '{}', expected {}", file.path, path, name,
                expected);
   }
-  Handle attribute(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT), H5Aclose);
-  if (!attribute.ok()) {
-    fail_to_read(fmt::format("{}: attribute '{}' of {} cannot be read", file.path, name, path));
-  }
-  const Handle type(H5Aget_type(attribute.id()), H5Tclose);
-  const Handle space(H5Aget_space(attribute.id()), H5Sclose);
+  Handle attribute(checked_read(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT), file.path, what), H5Aclose);
+  const Handle type(checked_read(H5Aget_type(attribute.id()), file.path, what), H5Tclose);
+  const Handle space(checked_read(H5Aget_space(attribute.id()), file.path, what), H5Sclose);
   if (H5Tget_class(type.id()) != type_class || H5Sget_simple_extent_npoints(space.id()) != 1) {
     fail_input(ErrorId::bad_dataset, "{}: attribute '{}' of {} is not {}", file.path, name, path, expected);
   }
@@ -54,9 +53,7 @@ Handle open_attribute(const File::State& file, const std::string& path, const st
 
 void read(const File::State& file, const std::string& path, const std::string& name, hid_t attribute,
           hid_t type, void* value) {
-  if (H5Aread(attribute, type, value) < 0) {
-    fail_to_read(fmt::format("{}: attribute '{}' of {} cannot be read", file.path, name, path));
-  }
+  checked_read(H5Aread(attribute, type, value), file.path, fmt::format("attribute '{}' of {}", name, path));
 }
 
 }  // namespace
@@ -80,18 +77,18 @@ void File::write_attribute(const std::string& path, const std::string& name, std
 bool File::has_attribute(const std::string& path, const std::string& name) const {
   const LibraryScope scope;
   const Handle object = open_object(*state_, path);
-  return H5Aexists(object.id(), name.c_str()) > 0;
+  return checked_read(H5Aexists(object.id(), name.c_str()), this->path(), path) > 0;
 }
 
 std::string File::text_attribute(const std::string& path, const std::string& name) const {
   const LibraryScope scope;
   const Handle attribute = open_attribute(*state_, path, name, H5T_STRING, "a text");
   const Handle type(H5Aget_type(attribute.id()), H5Tclose);
-  if (H5Tis_variable_str(type.id()) > 0) {  // as h5py writes them
+  if (checked(H5Tis_variable_str(type.id())) > 0) {  // as h5py writes them
     char* value = nullptr;
     read(*state_, path, name, attribute.id(), type.id(), &value);
     std::string text = value == nullptr ? "" : value;
-    H5free_memory(value);
+    checked(H5free_memory(value));
     return text;
   }
   const std::size_t bytes = H5Tget_size(type.id());

@@ -26,9 +26,9 @@ void write(const Dataset& dataset, std::span<const AxisRange> box, DType type, c
                                                             count.data(), nullptr) >= 0);
   if (!selected ||
       H5Dwrite(dataset.state().id, stored.id(), memory.id(), space.id(), H5P_DEFAULT, source) < 0) {
-    fail_run(ErrorId::cannot_write, "{}: {} cannot be written: {}", dataset.state().file->path,
-             dataset.path(), last_error());
+    fail_to_write(*dataset.state().file, fmt::format("dataset {} cannot be written", dataset.path()));
   }
+  require_written(*dataset.state().file);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/units.hpp"
+#include "mylos/io/hdf5/hdf5_chunks.hpp"
 #include "mylos/io/hdf5/hdf5_library.hpp"
 
 namespace mylos::hdf5 {
@@ -17,13 +18,13 @@ constexpr std::size_t max_texts_bytes = std::size_t{64} << 20;
 /// damaged.
 constexpr std::int64_t max_compression = 1032;
 
-/// Selects the elements [first, first + count) in row-major order, as a few boxes that are complete in the
-/// inner dimensions.
-bool select_range(hid_t space, const std::vector<std::int64_t>& dims, std::int64_t first,
-                  std::int64_t count) {
-  if (count == 0) return H5Sselect_none(space) >= 0;
-  if (dims.empty()) return H5Sselect_all(space) >= 0;
-  bool first_box = true;
+using Index = std::array<hsize_t, max_rank>;
+
+/// Calls use(start, count) with a few boxes, complete in the inner dimensions, that are the elements
+/// [first, first + count) in row-major order.
+template <class Use>
+void for_each_box(const std::vector<std::int64_t>& dims, std::int64_t first, std::int64_t count,
+                  const Use& use) {
   while (count > 0) {
     // Find the outermost dimension along which a box can grow from `first`.
     std::int64_t inner = 1;
@@ -33,8 +34,8 @@ bool select_range(hid_t space, const std::vector<std::int64_t>& dims, std::int64
       inner /= dims[level];
       if (first % inner == 0 && count >= inner) break;
     }
-    std::array<hsize_t, max_rank> start{};
-    std::array<hsize_t, max_rank> box{};
+    Index start{};
+    Index box{};
     std::int64_t rest = first;
     for (std::size_t i = dims.size(); i-- > 0; rest /= dims[i]) {
       start[i] = static_cast<hsize_t>(rest % dims[i]);
@@ -43,20 +44,26 @@ bool select_range(hid_t space, const std::vector<std::int64_t>& dims, std::int64
     const std::int64_t length =
         std::min(count / inner, dims[level] - static_cast<std::int64_t>(start[level]));
     box[level] = static_cast<hsize_t>(length);
-    const auto operation = first_box ? H5S_SELECT_SET : H5S_SELECT_OR;
-    if (H5Sselect_hyperslab(space, operation, start.data(), nullptr, box.data(), nullptr) < 0) return false;
-    first_box = false;
+    use(start, box);
     first += length * inner;
     count -= length * inner;
   }
-  return true;
+}
+
+void select_range(hid_t space, const std::vector<std::int64_t>& dims, std::int64_t first,
+                  std::int64_t count) {
+  if (dims.empty()) return;  // all is selected
+  checked(H5Sselect_none(space));
+  for_each_box(dims, first, count, [&](const Index& start, const Index& box) {
+    checked(H5Sselect_hyperslab(space, H5S_SELECT_OR, start.data(), nullptr, box.data(), nullptr));
+  });
 }
 
 /// Throws Error if the dataset's chunks are too large. HDF5 holds a complete chunk in memory, even if it has
 /// few elements: chunks of an extendible dataset can exceed the dataset.
 void check_chunks(const std::string& where, hid_t creation, std::size_t element_bytes, std::int64_t bytes) {
   std::array<hsize_t, max_rank> extent{};
-  const int rank = H5Pget_chunk(creation, static_cast<int>(max_rank), extent.data());
+  const int rank = checked(H5Pget_chunk(creation, static_cast<int>(max_rank), extent.data()));
   double chunk = static_cast<double>(element_bytes);
   for (int i = 0; i < rank; ++i) chunk *= static_cast<double>(extent[static_cast<std::size_t>(i)]);
   if (chunk > static_cast<double>(std::max(bytes, piece_bytes))) {
@@ -68,7 +75,7 @@ void check_chunks(const std::string& where, hid_t creation, std::size_t element_
 /// Throws Error unless every HDF5 library can decode the dataset's filters. Returns whether it is compressed.
 bool check_filters(const std::string& where, hid_t creation) {
   bool compressed = false;
-  for (const auto& [filter, name] : filters_of(creation)) {
+  for (const auto& [filter, name, setting] : filters_of(creation)) {
     if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32) {
       fail_input(ErrorId::unsupported_feature, "{} needs the filter {} ({}), expected gzip or none", where,
                  static_cast<int>(filter), name);
@@ -80,6 +87,8 @@ bool check_filters(const std::string& where, hid_t creation) {
 
 }  // namespace
 
+Dataset::State::State() = default;
+
 Dataset::State::~State() {
   if (id < 0 || file->id < 0) return;
   const LibraryScope scope;
@@ -88,22 +97,20 @@ Dataset::State::~State() {
 
 void Dataset::State::describe() {
   const std::string where = fmt::format("{}: dataset {}", file->path, path);
-  const Handle file_type(H5Dget_type(id), H5Tclose);
-  const Handle space(H5Dget_space(id), H5Sclose);
-  const Handle creation(H5Dget_create_plist(id), H5Pclose);
-  if (!file_type.ok() || !space.ok() || !creation.ok())
-    fail_input(ErrorId::damaged, "{} is damaged: {}", where, last_error());
+  const Handle file_type(checked_read(H5Dget_type(id), file->path, path), H5Tclose);
+  const Handle space(checked_read(H5Dget_space(id), file->path, path), H5Sclose);
+  const Handle creation(checked_read(H5Dget_create_plist(id), file->path, path), H5Pclose);
 
   type = dtype_of_numbers(file_type.id());
   is_text = H5Tget_class(file_type.id()) == H5T_STRING;
   type_text = hdf5::type_text(file_type.id());
   element_bytes = H5Tget_size(file_type.id());
-  const int rank = H5Sget_simple_extent_ndims(space.id());
-  if (rank < 0 || static_cast<std::size_t>(rank) > max_rank) {
+  const int rank = checked(H5Sget_simple_extent_ndims(space.id()));
+  if (static_cast<std::size_t>(rank) > max_rank) {
     fail_input(ErrorId::too_large, "{} has {} dimensions, at most {} are read", where, rank, max_rank);
   }
   std::array<hsize_t, max_rank> extent{};
-  H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr);
+  checked(H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr));
   dims.assign(extent.begin(), extent.begin() + rank);
   if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) {  // it would be taken for a scalar
     fail_input(ErrorId::bad_dataset, "{} has a null dataspace, expected elements", where);
@@ -121,18 +128,30 @@ void Dataset::State::describe() {
   }
   if (empty) return;
 
-  const auto layout = H5Pget_layout(creation.id());
-  if (layout == H5D_VIRTUAL || H5Pget_external_count(creation.id()) > 0) {
+  const auto layout = checked(H5Pget_layout(creation.id()));
+  if (layout == H5D_VIRTUAL || checked(H5Pget_external_count(creation.id())) > 0) {
     fail_input(ErrorId::unsupported_feature, "{} keeps its data in another file, which is not followed",
                where);
   }
   if (layout == H5D_CHUNKED) check_chunks(where, creation.id(), element_bytes, bytes);
   const bool compressed = layout == H5D_CHUNKED && check_filters(where, creation.id());
-  const auto stored = static_cast<std::int64_t>(H5Dget_storage_size(id));
+  const std::int64_t stored = stored_bytes_of(id, file->path, path);
   if (stored < (compressed ? bytes / max_compression : bytes)) {
     fail_input(ErrorId::damaged, "{} has {} stored, its dimensions need {}", where, format_bytes(stored),
                format_bytes(bytes));
   }
+  if (type || (is_text && checked(H5Tis_variable_str(file_type.id())) == 0))
+    chunks = ChunkReader::of(id, file->path, path);
+}
+
+/// Reads elements as they are stored, of a dataset that has `chunks`.
+void Dataset::State::read_chunks(std::int64_t first, std::int64_t count, std::byte* destination) const {
+  for_each_box(dims, first, count, [&](const Index& start, const Index& box) {
+    chunks->read({start.data(), dims.size()}, {}, {box.data(), dims.size()}, destination);
+    std::size_t bytes = element_bytes;
+    for (std::size_t d = 0; d < dims.size(); ++d) bytes *= box[d];
+    destination += bytes;
+  });
 }
 
 const std::string& Dataset::path() const {
@@ -198,22 +217,32 @@ void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, vo
   auto* position = static_cast<std::byte*>(memory);
   while (count > 0) {
     const std::int64_t length = std::min(piece, count);
+    std::vector<std::byte> stored;  // in the file's type
+    if (dataset.chunks && !write) {
+      stored.resize(static_cast<std::size_t>(length * widest));
+      dataset.read_chunks(first, length, stored.data());
+    }
     const LibraryScope scope;
     const Handle file_space(H5Dget_space(dataset.id), H5Sclose);
     const auto memory_length = static_cast<hsize_t>(length);
     const Handle memory_space(H5Screate_simple(1, &memory_length, nullptr), H5Sclose);
     const Handle in_memory = type_in_memory(memory_type);
-    bool done = select_range(file_space.id(), dims(), first, length);
-    if (done && write) {
-      done = H5Dwrite(dataset.id, in_memory.id(), memory_space.id(), file_space.id(), H5P_DEFAULT,
-                      position) >= 0;
-    } else if (done) {
-      done =
-          H5Dread(dataset.id, in_memory.id(), memory_space.id(), file_space.id(), H5P_DEFAULT, position) >= 0;
+    select_range(file_space.id(), dims(), first, length);
+    if (write) {
+      checked_write(
+          H5Dwrite(dataset.id, in_memory.id(), memory_space.id(), file_space.id(), H5P_DEFAULT, position),
+          *dataset.file, path());
+      require_written(*dataset.file);
+    } else if (dataset.chunks) {
+      const Handle type(checked_read(H5Dget_type(dataset.id), file, path()), H5Tclose);
+      checked(H5Tconvert(type.id(), in_memory.id(), static_cast<std::size_t>(length), stored.data(), nullptr,
+                         H5P_DEFAULT));
+      std::copy_n(stored.begin(), length * memory_bytes, position);
+    } else {
+      checked_read(
+          H5Dread(dataset.id, in_memory.id(), memory_space.id(), file_space.id(), H5P_DEFAULT, position),
+          file, path());
     }
-    if (!done && write)
-      fail_run(ErrorId::cannot_write, "{}: dataset {} cannot be written: {}", file, path(), last_error());
-    if (!done) fail_to_read(fmt::format("{}: dataset {} cannot be read", file, path()));
     if (!write) require_not_truncated(*dataset.file);
     first += length;
     count -= length;
@@ -231,14 +260,13 @@ std::string Dataset::read_text() const {
   if (!is_text()) refuse_type("text");
   const LibraryScope scope;
   const Handle type(H5Dget_type(state_->id), H5Tclose);
-  if (H5Tis_variable_str(type.id()) > 0) {
+  if (checked(H5Tis_variable_str(type.id())) > 0) {
     fail_input(ErrorId::bad_dataset, "{}: dataset {} holds variable-length text, expected fixed-length",
                state_->file->path, path());
   }
   std::string text(state_->element_bytes, '\0');
-  if (H5Dread(state_->id, type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) {
-    fail_to_read(fmt::format("{}: dataset {} cannot be read", state_->file->path, path()));
-  }
+  checked_read(H5Dread(state_->id, type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), state_->file->path,
+               path());
   text.resize(text.find_last_not_of('\0') + 1);
   return text;
 }
@@ -255,17 +283,17 @@ std::vector<std::string> Dataset::read_texts() const {
     fail_input(ErrorId::too_large, "{}: dataset {} holds more than {} of text", state_->file->path, path(),
                format_bytes(static_cast<std::int64_t>(max_texts_bytes)));
   };
-  bool done = true;
-  if (H5Tis_variable_str(type.id()) > 0) {
+  if (checked(H5Tis_variable_str(type.id())) > 0) {
     // Texts are read one at a time: a small file may refer to one long text many times.
     const Handle space(H5Dget_space(state_->id), H5Sclose);
     const hsize_t one = 1;
     const Handle memory_space(H5Screate_simple(1, &one, nullptr), H5Sclose);
     std::size_t bytes = 0;
-    for (std::size_t i = 0; i < texts.size() && done; ++i) {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
       char* value = nullptr;
-      done = select_range(space.id(), dims(), static_cast<std::int64_t>(i), 1) &&
-             H5Dread(state_->id, type.id(), memory_space.id(), space.id(), H5P_DEFAULT, &value) >= 0;
+      select_range(space.id(), dims(), static_cast<std::int64_t>(i), 1);
+      checked_read(H5Dread(state_->id, type.id(), memory_space.id(), space.id(), H5P_DEFAULT, &value),
+                   state_->file->path, path());
       if (value == nullptr) continue;
       texts[i] = value;
       H5free_memory(value);
@@ -275,14 +303,18 @@ std::vector<std::string> Dataset::read_texts() const {
   } else {
     require_room_for(texts.size() * state_->element_bytes);
     std::string all(texts.size() * state_->element_bytes, '\0');
-    done = H5Dread(state_->id, type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()) >= 0;
+    if (state_->chunks) {
+      state_->read_chunks(0, size(), reinterpret_cast<std::byte*>(all.data()));
+    } else {
+      checked_read(H5Dread(state_->id, type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, all.data()),
+                   state_->file->path, path());
+    }
     const bool has_blanks = H5Tget_strpad(type.id()) == H5T_STR_SPACEPAD;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       texts[i] = all.substr(i * state_->element_bytes, state_->element_bytes).c_str();
       if (has_blanks) texts[i].resize(texts[i].find_last_not_of(' ') + 1);
     }
   }
-  if (!done) fail_to_read(fmt::format("{}: dataset {} cannot be read", state_->file->path, path()));
   require_not_truncated(*state_->file);
   return texts;
 }
@@ -297,8 +329,7 @@ void Dataset::write_text(std::string_view text) {
   const LibraryScope scope;
   const Handle memory_type = text_type(padded.size());
   if (H5Dwrite(state_->id, memory_type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()) < 0) {
-    fail_run(ErrorId::cannot_write, "{}: dataset {} cannot be written: {}", state_->file->path, path(),
-             last_error());
+    fail_to_write(*state_->file, fmt::format("dataset {} cannot be written", path()));
   }
 }
 

@@ -10,8 +10,10 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/hdf5/hdf5_library.hpp"
 #include "mylos/io/hdf5/hdf5_versions.hpp"
+#include "mylos/io/hdf5/write_driver.hpp"
 
 namespace mylos::hdf5 {
 namespace {
@@ -23,22 +25,19 @@ constexpr std::size_t structure_cache_bytes = std::size_t{128} << 10;
 void bound_structure_cache(const Handle& access) {
   H5AC_cache_config_t cache{};
   cache.version = H5AC__CURR_CACHE_CONFIG_VERSION;
-  bool set = H5Pget_mdc_config(access.id(), &cache) >= 0;
+  checked(H5Pget_mdc_config(access.id(), &cache));
   cache.set_initial_size = true;
   cache.initial_size = cache.min_size = cache.max_size = structure_cache_bytes;
-  set = set && H5Pset_mdc_config(access.id(), &cache) >= 0;
-  if (!set)
-    fail_run(ErrorId::library_failed, "HDF5 does not take a structure cache of {} bytes: {}",
-             structure_cache_bytes, last_error());
+  checked(H5Pset_mdc_config(access.id(), &cache));
 }
 
 Handle access_properties() {
   Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   // Closing the file closes its open objects.
-  H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG);
+  checked(H5Pset_fclose_degree(access.id(), H5F_CLOSE_STRONG));
   // File locking is disabled: whether locks work depends on the file system, and nobody writes a published
   // file.
-  H5Pset_file_locking(access.id(), false, true);
+  checked(H5Pset_file_locking(access.id(), false, true));
   bound_structure_cache(access);
   return access;
 }
@@ -47,14 +46,16 @@ Handle access_properties() {
 /// writes time stamps).
 void make_group(const File::State& file, const std::string& path) {
   const Handle creation(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
-  H5Pset_obj_track_times(creation.id(), false);
+  checked(H5Pset_obj_track_times(creation.id(), false));
   for (std::size_t end = 0; end != std::string::npos;) {
     end = path.find('/', end + 1);
     const std::string group = path.substr(0, end);
-    if (group.empty() || group == "/" || H5Lexists(file.id, group.c_str(), H5P_DEFAULT) > 0) continue;
-    const Handle made(H5Gcreate2(file.id, group.c_str(), H5P_DEFAULT, creation.id(), H5P_DEFAULT), H5Gclose);
-    if (!made.ok())
-      fail_run(ErrorId::cannot_write, "{}: group {} cannot be created: {}", file.path, group, last_error());
+    if (group.empty() || group == "/") continue;
+    if (checked_read(H5Lexists(file.id, group.c_str(), H5P_DEFAULT), file.path, group) > 0) continue;
+    const Handle made(
+        checked_write(H5Gcreate2(file.id, group.c_str(), H5P_DEFAULT, creation.id(), H5P_DEFAULT), file,
+                      group),
+        H5Gclose);
   }
 }
 
@@ -63,23 +64,34 @@ struct LinkProblem {
   std::string text;
 };
 
+/// Returns the type and the hard links of what the hard link `path` leads to.
+H5O_info_t info_of(const File::State& file, const std::string& path) {
+  H5O_info_t info{};
+  checked_read(find_info(file.id, path.c_str(), info), file.path, path);
+  return info;
+}
+
 /// Returns nothing if every component of `path` exists and is a hard link, otherwise the problem of the first
 /// that is not.
-std::optional<LinkProblem> link_problem(hid_t file, const std::string& path) {
+std::optional<LinkProblem> link_problem(const File::State& file, const std::string& path) {
+  std::string group = "/";
   std::size_t end = 0;
   while (end < path.size() && end != std::string::npos) {
     end = path.find('/', end + 1);
     const std::string prefix = path.substr(0, end);
     if (prefix == "/" || prefix.empty()) continue;
-    if (H5Lexists(file, prefix.c_str(), H5P_DEFAULT) <= 0)
+    // What is no group has nothing in it, which to ask H5Lexists is an error.
+    if (group != "/" && info_of(file, group).type != H5O_TYPE_GROUP)
+      return LinkProblem{ErrorId::missing_dataset, "is missing"};
+    if (checked_read(H5Lexists(file.id, prefix.c_str(), H5P_DEFAULT), file.path, prefix) == 0)
       return LinkProblem{ErrorId::missing_dataset, "is missing"};
     H5L_info_t link{};
-    if (H5Lget_info(file, prefix.c_str(), &link, H5P_DEFAULT) < 0)
-      return LinkProblem{ErrorId::damaged, last_error()};
+    checked_read(H5Lget_info(file.id, prefix.c_str(), &link, H5P_DEFAULT), file.path, prefix);
     if (link.type != H5L_TYPE_HARD) {
       return LinkProblem{ErrorId::unsupported_feature,
                          fmt::format("is reached by a link ({}), which is not followed", prefix)};
     }
+    group = prefix;
   }
   return std::nullopt;
 }
@@ -114,34 +126,34 @@ File::State::~State() {
 }
 
 Handle open_object(const File::State& file, const std::string& path) {
-  const auto problem = link_problem(file.id, path);
+  const auto problem = link_problem(file, path);
   if (problem) fail_input(problem->id, "{}: {} {}", file.path, path, problem->text);
-  Handle object(H5Oopen(file.id, path.c_str(), H5P_DEFAULT), H5Oclose);
-  if (!object.ok()) fail_to_read(fmt::format("{}: {} cannot be opened", file.path, path));
-  return object;
+  return {checked_read(H5Oopen(file.id, path.c_str(), H5P_DEFAULT), file.path, path), H5Oclose};
 }
 
 File File::create(const std::string& path, const CreateOptions& options) {
   const LibraryScope scope;
   const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-  H5Pset_obj_track_times(creation.id(), false);
-  if (options.user_block > 0) H5Pset_userblock(creation.id(), static_cast<hsize_t>(options.user_block));
+  checked(H5Pset_obj_track_times(creation.id(), false));
+  if (options.user_block > 0)
+    checked(H5Pset_userblock(creation.id(), static_cast<hsize_t>(options.user_block)));
   const Handle access = access_properties();
-  H5Pset_libver_bounds(access.id(), H5F_LIBVER_V110, H5F_LIBVER_V110);
+  checked(H5Pset_libver_bounds(access.id(), H5F_LIBVER_V110, H5F_LIBVER_V110));
   auto state = std::make_shared<State>();
   state->path = path;
   state->writable = true;
+  use_write_driver(access.id(), &state->write_error);
   state->id = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id());
-  if (state->id < 0) fail_run(ErrorId::cannot_write, "{}: cannot be created: {}", path, last_error());
+  if (state->id < 0) fail_to_write(*state, "cannot be created");
   return File(std::move(state));
 }
 
 namespace {
 
 void require_hdf5(const std::string& path) {
-  if (has_signature(path.c_str())) return;
-  H5Eclear2(H5E_DEFAULT);
-  fail_input(ErrorId::wrong_format, "{}: is not an HDF5 file", path);
+  const htri_t found = has_signature(path.c_str());
+  if (found < 0) fail_to_read(fmt::format("{}: cannot be read", path));
+  if (found == 0) fail_input(ErrorId::wrong_format, "{}: is not an HDF5 file", path);
 }
 
 }  // namespace
@@ -167,9 +179,9 @@ File File::edit(const std::string& path) {
   auto state = std::make_shared<State>();
   state->path = path;
   state->writable = true;
+  use_write_driver(access.id(), &state->write_error);
   state->id = H5Fopen(path.c_str(), H5F_ACC_RDWR, access.id());
-  if (state->id < 0)
-    fail_run(ErrorId::cannot_write, "{}: cannot be opened to be changed: {}", path, last_error());
+  if (state->id < 0) fail_to_write(*state, "cannot be opened to be changed");
   return File(std::move(state));
 }
 
@@ -179,8 +191,15 @@ const std::string& File::path() const {
 
 void File::flush() {
   const LibraryScope scope;
-  if (H5Fflush(state_->id, H5F_SCOPE_GLOBAL) < 0)
-    fail_run(ErrorId::cannot_write, "{}: cannot be flushed: {}", path(), last_error());
+  if (H5Fflush(state_->id, H5F_SCOPE_GLOBAL) < 0) fail_to_write(*state_, "cannot be flushed");
+  require_written(*state_);
+}
+
+void File::reserve() {
+  // Before the flush, which could only say that the disk is full; and for what it has added.
+  reserve_space(path(), bytes());
+  flush();
+  reserve_space(path(), bytes());
 }
 
 std::int64_t File::bytes() const {
@@ -195,13 +214,14 @@ void File::close() {
   const LibraryScope scope;
   if (state_->id < 0) return;
   const hid_t id = std::exchange(state_->id, -1);
-  if (H5Fclose(id) < 0) fail_run(ErrorId::cannot_write, "{}: cannot be closed: {}", path(), last_error());
+  if (H5Fclose(id) < 0) fail_to_write(*state_, "cannot be closed");
+  require_written(*state_);
 }
 
 void File::remove(const std::string& path) {
   const LibraryScope scope;
   if (H5Ldelete(state_->id, path.c_str(), H5P_DEFAULT) < 0) {
-    fail_run(ErrorId::cannot_write, "{}: {} cannot be removed: {}", this->path(), path, last_error());
+    fail_to_write(*state_, path + " cannot be removed");
   }
 }
 
@@ -216,14 +236,12 @@ hid_t create(const File::State& file, const std::string& path, hid_t file_type,
                      H5Sclose);
   make_group(file, path.substr(0, path.rfind('/')));
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  H5Pset_obj_track_times(creation.id(), false);
-  H5Pset_alloc_time(creation.id(), H5D_ALLOC_TIME_EARLY);
-  H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER);
-  const hid_t id =
-      H5Dcreate2(file.id, path.c_str(), file_type, space.id(), H5P_DEFAULT, creation.id(), H5P_DEFAULT);
-  if (id < 0)
-    fail_run(ErrorId::cannot_write, "{}: dataset {} cannot be created: {}", file.path, path, last_error());
-  return id;
+  checked(H5Pset_obj_track_times(creation.id(), false));
+  checked(H5Pset_alloc_time(creation.id(), H5D_ALLOC_TIME_EARLY));
+  checked(H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER));
+  return checked_write(
+      H5Dcreate2(file.id, path.c_str(), file_type, space.id(), H5P_DEFAULT, creation.id(), H5P_DEFAULT), file,
+      path);
 }
 
 }  // namespace
@@ -251,25 +269,22 @@ Dataset File::create_text(const std::string& path, std::int64_t bytes) {
 
 Dataset File::dataset(const std::string& path) const {
   const LibraryScope scope;
-  const auto problem = link_problem(state_->id, path);
+  const auto problem = link_problem(*state_, path);
   if (problem) fail_input(problem->id, "{}: dataset {} {}", this->path(), path, problem->text);
+  if (path == "/" || info_of(*state_, path).type != H5O_TYPE_DATASET)
+    fail_input(ErrorId::bad_dataset, "{}: {} is not a dataset", this->path(), path);
   auto state = std::make_shared<Dataset::State>();
   state->file = state_;
   state->path = path;
-  state->id = H5Dopen2(state_->id, path.c_str(), H5P_DEFAULT);
-  if (state->id < 0)
-    fail_input(ErrorId::bad_dataset, "{}: {} is not a readable dataset: {}", this->path(), path,
-               last_error());
+  state->id = checked_read(H5Dopen2(state_->id, path.c_str(), H5P_DEFAULT), this->path(), path);
   state->describe();
   return Dataset(std::move(state));
 }
 
 bool File::exists(const std::string& path) const {
   const LibraryScope scope;
-  const auto problem = link_problem(state_->id, path);
-  const bool found = !problem || problem->id != ErrorId::missing_dataset;
-  H5Eclear2(H5E_DEFAULT);
-  return found;
+  const auto problem = link_problem(*state_, path);
+  return !problem || problem->id != ErrorId::missing_dataset;
 }
 
 std::vector<Child> File::children(const std::string& path) const {
@@ -277,22 +292,27 @@ std::vector<Child> File::children(const std::string& path) const {
   const Handle group = open_object(*state_, path);
   if (H5Iget_type(group.id()) != H5I_GROUP)
     fail_input(ErrorId::bad_dataset, "{}: {} is not a group", this->path(), path);
-  std::vector<Child> result;
-  const auto add = [](hid_t parent, const char* name, const H5L_info_t* link, void* data) -> herr_t {
-    ObjectKind kind = ObjectKind::other;
-    if (link->type == H5L_TYPE_HARD) {
-      const Handle object(H5Oopen(parent, name, H5P_DEFAULT), H5Oclose);
-      const H5I_type_t type = object.ok() ? H5Iget_type(object.id()) : H5I_BADID;
-      // A group with several hard links may contain itself, and a recursive reader would never return.
-      if (type == H5I_GROUP && hard_links<H5O_info_t>(object.id()) == 1) kind = ObjectKind::group;
-      if (type == H5I_DATASET) kind = ObjectKind::dataset;
-    }
-    static_cast<std::vector<Child>*>(data)->push_back({name, kind});
+  struct Link {
+    std::string name;
+    bool is_hard;
+  };
+  std::vector<Link> links;
+  const auto add = [](hid_t, const char* name, const H5L_info_t* link, void* data) -> herr_t {
+    static_cast<std::vector<Link>*>(data)->push_back({name, link->type == H5L_TYPE_HARD});
     return 0;
   };
   hsize_t index = 0;
-  if (H5Literate(group.id(), H5_INDEX_NAME, H5_ITER_INC, &index, add, &result) < 0) {
-    fail_to_read(fmt::format("{}: group {} cannot be listed", this->path(), path));
+  checked_read(H5Literate(group.id(), H5_INDEX_NAME, H5_ITER_INC, &index, add, &links), this->path(), path);
+  std::vector<Child> result;
+  for (const Link& link : links) {
+    ObjectKind kind = ObjectKind::other;
+    if (link.is_hard) {
+      const H5O_info_t info = info_of(*state_, (path == "/" ? path : path + '/') + link.name);
+      // A group with several hard links may contain itself, and a recursive reader would never return.
+      if (info.type == H5O_TYPE_GROUP && info.rc == 1) kind = ObjectKind::group;
+      if (info.type == H5O_TYPE_DATASET) kind = ObjectKind::dataset;
+    }
+    result.push_back({link.name, kind});
   }
   return result;
 }

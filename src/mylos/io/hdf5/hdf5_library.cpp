@@ -10,9 +10,13 @@
 #include <thread>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/text.hpp"
+#include "mylos/io/files/output_file.hpp"
 
 namespace mylos::hdf5 {
 namespace {
+
+constexpr std::size_t max_name_bytes = 400;  // in messages
 
 /// A lock that is granted in order of arrival: with std::mutex a thread that reads piece after piece would
 /// take the lock again before a waiting thread wakes up.
@@ -87,9 +91,9 @@ Handle narrow_float(DType type) {
   const std::size_t exponent_bits = 15 - mantissa_bits;
   const std::size_t exponent_bias = type == DType::fp16 ? 15 : 127;
   Handle narrow(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
-  H5Tset_fields(narrow.id(), 15, mantissa_bits, exponent_bits, 0, mantissa_bits);
-  H5Tset_size(narrow.id(), 2);
-  H5Tset_ebias(narrow.id(), exponent_bias);
+  checked(H5Tset_fields(narrow.id(), 15, mantissa_bits, exponent_bits, 0, mantissa_bits));
+  checked(H5Tset_size(narrow.id(), 2));
+  checked(H5Tset_ebias(narrow.id(), exponent_bias));
   return narrow;
 }
 
@@ -113,11 +117,14 @@ std::string library_version() {
   unsigned major = 0;
   unsigned minor = 0;
   unsigned release = 0;
-  H5get_libversion(&major, &minor, &release);
+  checked(H5get_libversion(&major, &minor, &release));
   return fmt::format("HDF5 {}.{}.{}", major, minor, release);
 }
 
-std::string last_error() {
+namespace {
+
+/// Returns the innermost message of HDF5's error stack, and clears the stack.
+std::string innermost_message() {
   std::string text;
   H5Ewalk2(
       H5E_DEFAULT, H5E_WALK_UPWARD,
@@ -130,13 +137,46 @@ std::string last_error() {
   return text.empty() ? "HDF5 gives no reason" : text;
 }
 
+/// Of "file read failed: time = ..., error message = 'Input/output error', buf = ..." what the system says.
+std::string reason_in(const std::string& message) {
+  constexpr std::string_view before = "error message = '";
+  const std::size_t begin = message.find(before);
+  if (begin == std::string::npos) return message;
+  const std::size_t first = begin + before.size();
+  return message.substr(first, message.find('\'', first) - first);
+}
+
+}  // namespace
+
+std::string last_error() {
+  return reason_in(innermost_message());
+}
+
 void fail_to_read(std::string_view what) {
-  const std::string reason = last_error();
-  const auto says = [&](std::string_view part) { return reason.find(part) != std::string::npos; };
+  const std::string message = innermost_message();
+  const auto says = [&](std::string_view part) { return message.find(part) != std::string::npos; };
   const ErrorId id = says("truncated") ? ErrorId::truncated
                      : says("errno")   ? ErrorId::cannot_read
                                        : ErrorId::damaged;
-  fail_input(id, "{}: {}", what, reason);
+  fail_input(id, "{}: {}", what, reason_in(message));
+}
+
+void fail_to_read(const std::string& file, std::string_view what) {
+  fail_to_read(fmt::format("{}: {} cannot be read", file, printable(what, max_name_bytes)));
+}
+
+void fail_in_library() {
+  fail_run(ErrorId::library_failed, "HDF5: {}", last_error());
+}
+
+void require_written(const File::State& file) {
+  if (file.write_error != 0) mylos::fail_to_write(file.path, file.write_error);
+}
+
+void fail_to_write(const File::State& file, std::string_view what) {
+  const std::string reason = last_error();
+  require_written(file);
+  fail_run(ErrorId::cannot_write, "{}: {}: {}", file.path, printable(what, max_name_bytes), reason);
 }
 
 std::string_view name_in_files(DType type) {
@@ -178,12 +218,12 @@ std::optional<DType> dtype_of_numbers(hid_t type) {
     return std::nullopt;
   }
   for (const DType narrow : {DType::fp16, DType::bf16}) {
-    if (bytes == 2 && H5Tequal(type, narrow_float(narrow).id()) > 0) return narrow;
+    if (bytes == 2 && checked(H5Tequal(type, narrow_float(narrow).id())) > 0) return narrow;
   }
   if (bytes == 2) return std::nullopt;
   const Handle native(H5Tget_native_type(type, H5T_DIR_ASCEND), H5Tclose);
-  if (native.ok() && H5Tequal(native.id(), H5T_NATIVE_FLOAT) > 0 && bytes == 4) return DType::fp32;
-  if (native.ok() && H5Tequal(native.id(), H5T_NATIVE_DOUBLE) > 0 && bytes == 8) return DType::fp64;
+  if (checked(H5Tequal(native.id(), H5T_NATIVE_FLOAT)) > 0 && bytes == 4) return DType::fp32;
+  if (checked(H5Tequal(native.id(), H5T_NATIVE_DOUBLE)) > 0 && bytes == 8) return DType::fp64;
   return std::nullopt;
 }
 
@@ -212,24 +252,50 @@ std::string type_text(hid_t type) {
 }
 
 std::vector<StoredFilter> filters_of(hid_t creation) {
-  std::vector<StoredFilter> filters(static_cast<std::size_t>(std::max(0, H5Pget_nfilters(creation))));
+  std::vector<StoredFilter> filters(static_cast<std::size_t>(checked(H5Pget_nfilters(creation))));
   for (std::size_t i = 0; i < filters.size(); ++i) {
     unsigned flags = 0;
-    unsigned settings = 0;
-    std::size_t values = 0;
+    unsigned config = 0;
+    std::size_t settings = 1;
     std::array<char, 64> name{};
-    filters[i].id = H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &values, nullptr,
-                                   name.size() - 1, name.data(), &settings);
+    filters[i].id = checked(H5Pget_filter2(creation, static_cast<unsigned>(i), &flags, &settings,
+                                           &filters[i].setting, name.size() - 1, name.data(), &config));
     filters[i].name = name.data();
   }
   return filters;
 }
 
+std::vector<std::string> attribute_names(hid_t object, const std::string& file, const std::string& path,
+                                         std::size_t most) {
+  struct Names {
+    std::vector<std::string> found;
+    std::size_t most;
+  } names{{}, most};
+  const auto add = [](hid_t, const char* name, const H5A_info_t*, void* data) -> herr_t {
+    auto& all = *static_cast<Names*>(data);
+    all.found.emplace_back(name);
+    return all.found.size() > all.most ? 1 : 0;  // 1 ends the iteration
+  };
+  hsize_t index = 0;
+  checked_read(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, &index, add, &names), file, path);
+  if (names.found.size() > most)
+    fail_input(ErrorId::too_large, "{}: {} has more than {} attributes", file, path, most);
+  std::sort(names.found.begin(), names.found.end());
+  return std::move(names.found);
+}
+
+std::int64_t stored_bytes_of(hid_t dataset, const std::string& file, const std::string& path) {
+  H5Eclear2(H5E_DEFAULT);
+  const hsize_t bytes = H5Dget_storage_size(dataset);
+  if (bytes == 0) checked_read(H5Eget_num(H5E_DEFAULT) > 0 ? -1 : 0, file, path);  // its 0 may be a failure
+  return static_cast<std::int64_t>(bytes);
+}
+
 Handle text_type(std::size_t bytes) {
   Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
-  H5Tset_size(type.id(), bytes > 0 ? bytes : 1);
-  H5Tset_strpad(type.id(), H5T_STR_NULLPAD);
-  H5Tset_cset(type.id(), H5T_CSET_UTF8);
+  checked(H5Tset_size(type.id(), bytes > 0 ? bytes : 1));
+  checked(H5Tset_strpad(type.id(), H5T_STR_NULLPAD));
+  checked(H5Tset_cset(type.id(), H5T_CSET_UTF8));
   return type;
 }
 

@@ -112,7 +112,6 @@ class Writer {
   DType type_;
   std::vector<NamedShape> tensors_;
   std::size_t next_ = 0;
-  std::ofstream file_;
 };
 
 }  // namespace mylos::safetensors

@@ -43,10 +43,13 @@ std::int64_t header_bytes(std::ifstream& file, const std::string& path, std::int
   std::uint64_t claimed = 0;
   read_bytes(file, path, &claimed, length_bytes);
   if (claimed > static_cast<std::uint64_t>(file_bytes - length_bytes)) {
-    fail_input(
-        claimed > static_cast<std::uint64_t>(max_header_bytes) ? ErrorId::wrong_format : ErrorId::truncated,
-        "{}: is truncated or not a safetensors file: it claims a header of {} bytes, {} follow", path,
-        claimed, file_bytes - length_bytes);
+    if (claimed > static_cast<std::uint64_t>(max_header_bytes))
+      fail_input(ErrorId::wrong_format,
+                 "{}: is not a safetensors file, whose first {} bytes are the length of its header", path,
+                 length_bytes);
+    fail_input(ErrorId::truncated,
+               "{}: is truncated or not a safetensors file: it claims a header of {} bytes, {} follow", path,
+               claimed, file_bytes - length_bytes);
   }
   if (claimed > static_cast<std::uint64_t>(max_header_bytes)) {
     fail_input(ErrorId::too_large, "{}: claims a header of {} bytes, more than the {} that the format allows",

@@ -41,19 +41,14 @@ std::string header_text(DType type, const std::vector<NamedShape>& tensors,
 
 Writer::Writer(const std::string& path, DType type, std::vector<NamedShape> tensors,
                const std::map<std::string, std::string>& metadata)
-    : path_(path),
-      pending_(path),
-      type_(type),
-      tensors_(std::move(tensors)),
-      file_(pending_.temporary(), std::ios::binary) {
-  if (!file_) fail_run(ErrorId::cannot_write, "{}: cannot be created", path);
+    : path_(path), pending_(path), type_(type), tensors_(std::move(tensors)) {
   const std::string header = header_text(type, tensors_, metadata);
   std::int64_t bytes = 0;
   for (const NamedShape& tensor : tensors_) bytes += bytes_of(tensor, type);
   const std::uint64_t length = header.size();
   reserve_space(pending_.temporary(), static_cast<std::int64_t>(sizeof length + length) + bytes);
-  file_.write(reinterpret_cast<const char*>(&length), sizeof length);
-  file_ << header;
+  pending_.file().append(std::span<const std::uint64_t>(&length, 1));
+  pending_.file().append(header);
 }
 
 /// Returns the type of the next tensor, which must have this number of elements.
@@ -76,9 +71,7 @@ void Writer::write_doubles(std::span<const double> values) {
   if (next_type(values.size()) != DType::fp64)
     fail_run(ErrorId::internal, "{}: tensor '{}' is not fp64, and doubles are written", path_,
              tensors_[next_].name);
-  file_.write(reinterpret_cast<const char*>(values.data()),
-              static_cast<std::streamsize>(values.size_bytes()));
-  if (!file_) fail_run(ErrorId::cannot_write, "{}: cannot be written", path_);
+  pending_.file().append(values);
   ++next_;
 }
 
@@ -97,17 +90,13 @@ void Writer::write_as(std::span<const float> values) {
                    path_, tensors_[next_].name, value, done + i, word_of(type_of(tensors_[next_], type_)));
       }
     }
-    file_.write(reinterpret_cast<const char*>(buffer.data()),
-                static_cast<std::streamsize>(count * sizeof(T)));
+    pending_.file().append(std::span<const T>(buffer.data(), count));
   }
-  if (!file_) fail_run(ErrorId::cannot_write, "{}: cannot be written", path_);
 }
 
 void Writer::close() {
   if (next_ != tensors_.size())
     fail_run(ErrorId::internal, "{}: {} of {} tensors were written", path_, next_, tensors_.size());
-  file_.close();
-  if (!file_) fail_run(ErrorId::cannot_write, "{}: cannot be written", path_);
   pending_.publish();
 }
 

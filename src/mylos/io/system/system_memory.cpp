@@ -1,12 +1,12 @@
 #include "mylos/io/system/system_memory.hpp"
 
 #include <algorithm>
-#include <array>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <optional>
 #include <string>
+
+#include "mylos/io/system/control_group.hpp"
 
 namespace mylos {
 namespace {
@@ -31,53 +31,31 @@ std::optional<std::int64_t> entry_in(const std::string& path, const std::string&
 }
 
 /// The file names of one version of the kernel's control groups.
-struct ControlGroups {
-  std::string root;
-  std::string line;  // the prefix of the group's path in /proc/self/cgroup
-  std::string limit;
-  std::string usage;
-  std::string reclaimable;
+struct MemoryFiles {
+  const char* limit;
+  const char* usage;
+  const char* reclaimable;  // in memory.stat
 };
 
 /// Returns the bytes the group may still allocate. Unused pages of files count as free: the kernel reclaims
 /// them on demand.
-std::int64_t left_in(const ControlGroups& version, const std::string& group) {
-  const auto limit = number_in(group + "/" + version.limit);
-  const auto usage = number_in(group + "/" + version.usage);
+std::int64_t left_in(const std::string& folder, const MemoryFiles& names) {
+  const auto limit = number_in(folder + "/" + names.limit);
+  const auto usage = number_in(folder + "/" + names.usage);
   if (!limit || !usage) return unlimited;
-  const auto reclaimable = entry_in(group + "/memory.stat", version.reclaimable, 1).value_or(0);
+  const auto reclaimable = entry_in(folder + "/memory.stat", names.reclaimable, 1).value_or(0);
   return std::max<std::int64_t>(0, *limit - *usage + reclaimable);
-}
-
-/// Returns this process's group below the root; in a container this is often the root itself.
-std::filesystem::path own_group(const ControlGroups& version) {
-  std::ifstream file("/proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    const auto at = line.find(version.line);
-    if (at != std::string::npos) return line.substr(at + version.line.size());
-  }
-  return "/";
-}
-
-/// Returns the minimum over the group and its ancestors: a job's limit may be set on any of them (Slurm: on
-/// the job, with a group per step below).
-std::int64_t left_in(const ControlGroups& version) {
-  std::int64_t bytes = unlimited;
-  for (auto path = own_group(version); true; path = path.parent_path()) {
-    bytes = std::min(bytes, left_in(version, version.root + path.string()));
-    if (!path.has_relative_path()) return bytes;
-  }
 }
 
 }  // namespace
 
 std::int64_t available_host_memory() {
-  const std::array<ControlGroups, 2> versions{
-      {{"/sys/fs/cgroup", "0::", "memory.max", "memory.current", "inactive_file"},
-       {"/sys/fs/cgroup/memory", ":memory:", "memory.limit_in_bytes", "memory.usage_in_bytes",
-        "total_inactive_file"}}};
+  constexpr MemoryFiles of_v2{"memory.max", "memory.current", "inactive_file"};
+  constexpr MemoryFiles of_v1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
   std::int64_t bytes = entry_in("/proc/meminfo", "MemAvailable:", 1024).value_or(unlimited);
-  for (const auto& version : versions) bytes = std::min(bytes, left_in(version));
+  for (const ControlGroups& groups : control_groups("memory"))
+    for (const std::string& folder : groups.folders)
+      bytes = std::min(bytes, left_in(folder, groups.is_v2 ? of_v2 : of_v1));
   return bytes;
 }
 

@@ -1,7 +1,6 @@
 // Sums over the rows of a matrix, column by column, fused with the kernel that computes the elements.
 #pragma once
 
-#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
@@ -27,7 +26,7 @@ void sum_blocks_of_rows(const Execution& exec, KernelName name, std::int64_t row
                         const AddRows& add_rows, const Store& store) {
   const std::int64_t width = strip_columns(exec, columns);
   const std::int64_t strips = ceiling_quotient(columns, width);
-  Kokkos::parallel_for(name.string(), Range(exec, 0, strips), [=](std::int64_t strip) {
+  for_each_index(exec, name, strips, [=](std::int64_t strip) {
     const std::int64_t first = strip * width;
     const std::int64_t count = smaller(width, columns - first);
     float total[tile_width] = {};

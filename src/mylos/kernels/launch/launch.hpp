@@ -1,5 +1,5 @@
 // Launches kernels over elements, tiles, rows and columns, on the host and on devices. All kernels are
-// launched here.
+// launched here; those of the host by for_each_index() (base/device/each_index.hpp).
 //
 // On the host a thread processes a contiguous range, and its inner loop is a SIMD loop. On a device, elements
 // are distributed over threads and rows over teams. A launch does not allocate or fence, and returns no value
@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "mylos/base/device/each_index.hpp"
 #include "mylos/base/device/emulation.hpp"
 #include "mylos/base/device/kernel_name.hpp"
 #include "mylos/base/device/lanes.hpp"
@@ -19,10 +20,6 @@
 #include "mylos/kernels/launch/divisor.hpp"
 
 namespace mylos {
-
-/// True if kernels run on host threads, in their host form.
-inline constexpr bool runs_on_host =
-    std::is_same_v<Execution, Kokkos::DefaultHostExecutionSpace> && !emulates_device;
 
 /// Calls body(i) for i in [begin, end); the calls must be independent. A SIMD loop on the host.
 template <class Body>
@@ -33,8 +30,7 @@ KOKKOS_FORCEINLINE_FUNCTION void simd_for(std::int64_t begin, std::int64_t end, 
 
 namespace launch {
 
-using Range =
-    Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
+using Range = IndexRange;
 using Teams = Kokkos::TeamPolicy<Execution>;
 
 KOKKOS_INLINE_FUNCTION constexpr std::int64_t ceiling_quotient(std::int64_t dividend, std::int64_t divisor) {
@@ -57,8 +53,8 @@ void for_each_block(const Execution& exec, KernelName name, std::int64_t count, 
                     const Body& body) {
   static_assert(launch::captures_little<Body>);
   const std::int64_t blocks = launch::ceiling_quotient(count, block);
-  Kokkos::parallel_for(
-      name.string(), launch::Range(exec, 0, blocks), KOKKOS_LAMBDA(std::int64_t index) {
+  for_each_index(
+      exec, name, blocks, KOKKOS_LAMBDA(std::int64_t index) {
         const std::int64_t begin = index * block;
         body(begin, launch::smaller(begin + block, count));
       });
@@ -106,8 +102,8 @@ void for_each_tile(const Execution& exec, KernelName name, std::int64_t rows, st
   const std::int64_t together = Divisor::max / tiles;
   for (std::int64_t first_row = 0; first_row < rows; first_row += together) {
     const std::int64_t count = launch::smaller(together, rows - first_row);
-    Kokkos::parallel_for(
-        name.string(), launch::Range(exec, 0, count * tiles), KOKKOS_LAMBDA(std::int64_t index) {
+    for_each_index(
+        exec, name, count * tiles, KOKKOS_LAMBDA(std::int64_t index) {
           const std::int64_t row = divisor.quotient(index);
           const std::int64_t first = (index - row * tiles) * tile_width;
           body(first_row + row, first, launch::smaller(tile_width, columns - first));
@@ -120,8 +116,8 @@ template <class Body>
 void for_each_tile(const Execution& exec, KernelName name, std::int64_t count, const Body& body) {
   static_assert(launch::captures_little<Body>);
   const std::int64_t tiles = launch::ceiling_quotient(count, tile_width);
-  Kokkos::parallel_for(
-      name.string(), launch::Range(exec, 0, tiles), KOKKOS_LAMBDA(std::int64_t tile) {
+  for_each_index(
+      exec, name, tiles, KOKKOS_LAMBDA(std::int64_t tile) {
         body(tile * tile_width, launch::smaller(tile_width, count - tile * tile_width));
       });
 }
@@ -311,7 +307,7 @@ void for_each_row(const Execution& exec, KernelName name, std::int64_t rows,
                   [[maybe_unused]] std::int64_t columns, const Body& body) {
   static_assert(launch::captures_little<Body>);
   if constexpr (runs_on_host) {
-    Kokkos::parallel_for(name.string(), launch::Range(exec, 0, rows), [body](std::int64_t index) {
+    for_each_index(exec, name, rows, [body](std::int64_t index) {
       const Body local = body;  // as in for_each_element
       local(index, HostRow{});
     });

@@ -9,7 +9,6 @@
 #include <new>
 
 #include "mylos/base/device/arena.hpp"
-#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
@@ -51,13 +50,13 @@ inline std::size_t bytes_of_workers(std::size_t bytes) {
 template <class Body>
 void for_each_task(const Execution& exec, KernelName name, std::int64_t tasks, std::byte* memory,
                    std::size_t bytes, const Body& body) {
-  const std::int64_t workers = threads_of(exec);
+  const std::int64_t workers = launch::smaller(threads_of(exec), tasks);
   const auto memory_of = [=](std::int64_t worker) {
     return memory + static_cast<std::size_t>(worker) * (range_bytes + bytes);
   };
   for (std::int64_t worker = 0; worker < workers; ++worker)
     new (memory_of(worker)) TaskRange(tasks, worker, workers);
-  Kokkos::parallel_for(name.string(), launch::Range(exec, 0, workers), [=](std::int64_t worker) {
+  for_each_index(exec, name, workers, [=](std::int64_t worker) {
     std::byte* const scratch = memory_of(worker) + range_bytes;
     for (std::int64_t i = 0; i < workers; ++i) {
       auto& range = *std::launder(reinterpret_cast<TaskRange*>(memory_of((worker + i) % workers)));

@@ -1,11 +1,31 @@
 #include "mylos/kernels/pointwise/gradient_scale.hpp"
 
+#include <type_traits>
+
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
 namespace {
 
 constexpr std::int64_t unscale_block = 4096;
+
+/// Returns an element in the type in which it is scaled: doubles stay doubles.
+template <class T>
+KOKKOS_INLINE_FUNCTION auto widened(T value) {
+  if constexpr (std::is_same_v<T, double>)
+    return value;
+  else
+    return to_float(value);
+}
+
+/// Returns a number of either type, rounded once.
+template <class To, class Wide>
+KOKKOS_INLINE_FUNCTION To rounded(Wide value) {
+  if constexpr (std::is_same_v<To, double>)
+    return static_cast<double>(value);
+  else
+    return from_float<To>(static_cast<float>(value));
+}
 
 /// Separate functions: nvcc does not support a device lambda inside a generic lambda.
 template <class From, class To>
@@ -25,11 +45,17 @@ void divide(const Execution& exec, std::int64_t count, const From* from, To* to,
         const float divisor = *scale * factor;
         std::int32_t found = 0;
         for (std::int64_t i = begin; i < end; ++i) {
-          to[i] = from_float<To>(to_float(from[i]) / divisor);
-          found |= Kokkos::isfinite(to_float(to[i])) ? 0 : 1;
+          to[i] = rounded<To>(widened(from[i]) / divisor);
+          found |= Kokkos::isfinite(widened(to[i])) ? 0 : 1;
         }
         if (found != 0 && not_finite != nullptr) Kokkos::atomic_store(not_finite, 1);
       });
+}
+
+template <class Call>
+void with_type(DType type, const Call& call) {
+  if (type == DType::fp64) return call(TypeTag<double>{});
+  dispatch(type, call);
 }
 
 /// Calls call(from, to) with pointers of the tensors' types.
@@ -50,8 +76,10 @@ void multiply_by_scale(const Execution& exec, const ConstTensor& from, const Ten
 
 void divide_by_scale(const Execution& exec, const ConstTensor& from, const Tensor& to, const float* scale,
                      float factor, std::int32_t* not_finite) {
-  with_types(from, to, [&](const auto* in, auto* out) {
-    divide(exec, from.size(), in, out, scale, factor, not_finite);
+  with_type(from.type(), [&]<class From>(TypeTag<From>) {
+    with_type(to.type(), [&]<class To>(TypeTag<To>) {
+      divide(exec, from.size(), from.as<From>(), to.as<To>(), scale, factor, not_finite);
+    });
   });
 }
 

@@ -12,7 +12,8 @@ namespace mylos {
 void multiply_by_scale(const Execution& exec, const ConstTensor& from, const Tensor& to, const float* scale,
                        float factor);
 
-/// Computes to = from / (*scale * factor) in float, rounded to the type of `to`, which may be `from`. Sets
+/// Computes to = from / (*scale * factor) in float, of doubles in double, rounded to the type of `to`, which
+/// may be `from`. Sets
 /// *not_finite (device memory; may be null) to 1 if a result is not finite, and else leaves it.
 void divide_by_scale(const Execution& exec, const ConstTensor& from, const Tensor& to, const float* scale,
                      float factor, std::int32_t* not_finite = nullptr);

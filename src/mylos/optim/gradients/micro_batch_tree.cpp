@@ -47,8 +47,8 @@ void MicroBatchTree::take(const Execution& exec, LossSums* losses) {
   const int target = stored_ - complete;  // level at which the sum is stored, or complete
   if (!last) take_gradients(exec, target);
   const auto stored_losses = losses_;
-  Kokkos::parallel_for(
-      "add losses", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+  for_each_index(
+      exec, "add losses", 1, KOKKOS_LAMBDA(std::int64_t) {
         for (int level = top; level >= target; --level) add(*losses, stored_losses(level));
         if (last) return;
         stored_losses(target) = *losses;

@@ -12,23 +12,21 @@ void upload(const Execution& exec, const StepInput& input, StepInput* device) {
     return;
   }
   // A launch copies its captures: no host buffer must outlive the copy.
-  Kokkos::parallel_for(
-      "step input", Kokkos::RangePolicy<Execution>(exec, 0, 1),
-      KOKKOS_LAMBDA(const int) { *device = input; });
+  for_each_index(
+      exec, "step input", 1, KOKKOS_LAMBDA(std::int64_t) { *device = input; });
 }
 
 void begin_step(const Execution& exec, LossSums* sums) {
-  Kokkos::parallel_for(
-      "begin step", Kokkos::RangePolicy<Execution>(exec, 0, 1),
-      KOKKOS_LAMBDA(const int) { *sums = LossSums{}; });
+  for_each_index(
+      exec, "begin step", 1, KOKKOS_LAMBDA(std::int64_t) { *sums = LossSums{}; });
 }
 
 void state_own_part(const Execution& exec, const StepInput* input, const LossSums* sums,
                     const AgreementBuffer& agreement) {
   AgreementFlags* flags = agreement.own_flags();
   AgreementSums* part = agreement.own_sums();
-  Kokkos::parallel_for(
-      "own part", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+  for_each_index(
+      exec, "own part", 1, KOKKOS_LAMBDA(std::int64_t) {
         flags->stop = input->stop;
         flags->error = input->error;
         flags->set_call(input->own.call);
@@ -39,8 +37,8 @@ void state_own_part(const Execution& exec, const StepInput* input, const LossSum
 
 void decide(const Execution& exec, const StepRule& rule, const StepInput* input,
             const AgreementResult* agreed, StepState* state) {
-  Kokkos::parallel_for(
-      "decide", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+  for_each_index(
+      exec, "decide", 1, KOKKOS_LAMBDA(std::int64_t) {
         if (state->halted != 0) {  // the record remains that of the step that halted the run
           state->control.apply = 0;
           state->control.health_record = -1;
@@ -52,7 +50,9 @@ void decide(const Execution& exec, const StepRule& rule, const StepInput* input,
         double weight = rule.planned_rows > 0 && rows > 0 ? rule.planned_rows / rows : 1.0;
         if (own.is_used != 0) weight = own.by_rows != 0 && rows > 0 ? own.weight / rows : own.weight;
         const bool sums_loss = own.is_used != 0 && own.by_rows == 0;
-        const double norm = weight * Kokkos::sqrt(result.sums.squared_norm);
+        // A skipped step has no norm: some slices of its gradients are finite, and which ranks have them
+        // depends on their number.
+        const double norm = result.skip != 0 ? 0.0 : weight * Kokkos::sqrt(result.sums.squared_norm);
         const double room = rule.clip_norm / (norm + 1e-6);
         const double clip = rule.clip_norm > 0 && room < 1 ? room : 1.0;
         const auto time = static_cast<double>(state->updates + 1);
@@ -81,8 +81,8 @@ void decide(const Execution& exec, const StepRule& rule, const StepInput* input,
 
 void advance(const Execution& exec, const StepRule& rule, const AgreementResult* agreed, StepState* state,
              StepRecord* records, std::int64_t capacity) {
-  Kokkos::parallel_for(
-      "advance", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+  for_each_index(
+      exec, "advance", 1, KOKKOS_LAMBDA(std::int64_t) {
         if (state->halted != 0) return;
         if (agreed->error != 0 || agreed->scales_differ != 0 || agreed->calls_differ != 0) {
           state->halted = 1;

@@ -6,6 +6,9 @@
 #include <map>
 #include <string_view>
 
+#include "mylos/base/errors/file_text.hpp"
+#include "mylos/io/files/output_file.hpp"
+
 namespace mylos {
 namespace {
 
@@ -36,10 +39,14 @@ std::string column_of(const Metric& metric) {
 }  // namespace
 
 std::vector<EvaluatedValue> evaluated_values(const std::string& file, const Metric& metric) {
+  if (!is_regular(file)) return {};
   std::ifstream lines(file);
   std::string line;
   std::vector<EvaluatedValue> values;
-  if (!std::getline(lines, line)) return values;
+  if (!std::getline(lines, line)) {
+    require_read(lines, file);
+    return values;
+  }
   std::map<std::string, std::size_t, std::less<>> columns;
   for (const std::string_view name : fields_of(line)) columns.emplace(std::string(name), columns.size());
   const auto value_column = columns.find(column_of(metric));
@@ -54,6 +61,7 @@ std::vector<EvaluatedValue> evaluated_values(const std::string& file, const Metr
     const auto value = number_of<double>(fields[value_column->second]);
     if (step && value && std::isfinite(*value)) values.push_back({*step, *value});
   }
+  require_read(lines, file);
   return values;
 }
 

@@ -1,13 +1,15 @@
 #include "mylos/sweep/run/member.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <utility>
 
 #include "mylos/base/device/seconds_since.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/io/files/output_file.hpp"
 #include "mylos/sweep/run/evaluation_values.hpp"
 #include "mylos/train/run/run.hpp"
 
@@ -16,14 +18,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The file `log` of a member's folder, which gets what `mylos train` prints.
+/// The file `log` of a member's folder, which gets what `mylos train` prints, as far as the disk takes it: no
+/// number is read from it.
 Output log_of(const std::string& folder, bool writes) {
   Output output;
   if (!writes) return output;
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
-  const auto file = std::make_shared<std::ofstream>(folder + "/log", std::ios::app);
-  output.line = [file](const std::string& text) { *file << text << std::endl; };
+  const std::string path = folder + "/log";
+  const auto file = std::make_shared<OutputFile>(path, O_WRONLY | O_CREAT, path);
+  output.line = [file](const std::string& text) {
+    try {
+      file->append(text + '\n');
+    } catch (const Error&) {
+    }
+  };
   return output;
 }
 
@@ -61,12 +70,15 @@ RunRequest request_of(const Sweep& sweep, const MemberJob& job, SweepGroup& grou
   return request;
 }
 
-Outcome train_alone(RunRequest request, MPI_Comm ranks) {
+Outcome train_alone(const Sweep& sweep, const MemberJob& job, SweepGroup& group) {
   Outcome outcome;
-  const Output output = request.output;
+  Output output;
   std::unique_ptr<Run> run;  // a checkpoint that is being written when the run fails is completed
   try {
-    outcome.code = train(std::move(request), ranks, run);
+    RunRequest request;
+    run_on_all(group.ranks, [&] { request = request_of(sweep, job, group); });
+    output = request.output;
+    outcome.code = train(std::move(request), group.ranks.mpi(), run);
   } catch (const Error& error) {
     outcome.error = error;
   } catch (const std::exception& error) {
@@ -103,7 +115,7 @@ std::string one_line(std::string_view text) {
 
 std::optional<MemberResult> train_member(const Sweep& sweep, const MemberJob& job, SweepGroup& group) {
   const auto started = Clock::now();
-  Outcome outcome = train_alone(request_of(sweep, job, group), group.ranks.mpi());
+  Outcome outcome = train_alone(sweep, job, group);
   if (outcome.error && outcome.error->id() == ErrorId::communication_failed) throw *outcome.error;
   // Whatever a single rank met, all ranks go on together.
   struct Met {

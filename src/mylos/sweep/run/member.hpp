@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/sweep/run/heartbeat.hpp"
 #include "mylos/sweep/run/sweep.hpp"
 #include "mylos/sweep/run/sweep_stop.hpp"
 #include "mylos/sweep/state/member_result.hpp"
@@ -25,6 +26,7 @@ struct SweepGroup {
   NodeShare share;
   StopSources stop;  // of the process
   SweepStop& asked;  // on the group's first rank
+  Heartbeat& all;    // ranks of the sweep
 };
 
 /// All ranks of the group. Returns the result on all of them; nothing if the member was asked to stop before.

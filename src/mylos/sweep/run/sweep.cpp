@@ -36,7 +36,7 @@ Sweep::Sweep(SweepRequest request) : request_(std::move(request)) {
     if (word.starts_with("run.folder="))
       fail_input(
           ErrorId::bad_argument,
-          "command line: run.folder: every member has a folder of its own; --out names that of the sweep");
+          "command line: run.folder: every member has a separate folder; --out names that of the sweep");
   }
   trials_ = choose_trials(words.keys, request_.trials, request_.seed);
   description_ = {.name = base_.options.run.name,

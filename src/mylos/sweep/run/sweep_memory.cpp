@@ -5,10 +5,10 @@
 
 #include "mylos/base/errors/units.hpp"
 #include "mylos/data/run/run_data.hpp"
-#include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/sweep/state/sweep_table.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
+#include "mylos/train/plan/shared_plan.hpp"
 
 namespace mylos {
 namespace {
@@ -32,7 +32,7 @@ class MemberMemory {
         engines_(make_engines(deck.options.kernels)),
         problem_{.network = network_of(deck.options, *data_, ranks),
                  .engines = *engines_,
-                 .place = {share.ranks_on_node, static_cast<std::size_t>(resident_memory())},
+                 .place = {share.ranks_on_node, process_memory()},
                  .data = data_.get(),
                  .rates = fixed_rates(),
                  .starts = true} {}

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/start/shared_folder.hpp"
@@ -34,17 +33,13 @@ void take_lock(FolderLock& lock, const std::string& folder) {
   lock.name_holder(false);
 }
 
-std::string text_of_file(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
+constexpr std::int64_t max_description_bytes = std::int64_t{64} << 20;
 
 void describe(const Sweep& sweep) {
   const std::string path = sweep.folder() + "/sweep.json";
   std::error_code failure;
-  if (fs::exists(path, failure)) {
-    require_same_sweep(text_of_file(path), path, sweep.description());
+  if (const auto text = text_of_file(path, max_description_bytes)) {
+    require_same_sweep(*text, path, sweep.description());
   } else {
     publish_text(path, document_of(sweep.description()));
   }
@@ -107,7 +102,10 @@ void train_members(const Sweep& sweep, SweepGroup& group) {
   Decisions decisions(sweep);
   for (;;) {
     Decision decision;
-    run_on_first(group.ranks, [&] { decision = decisions.next(group.asked); });
+    run_on_first(group.ranks, [&] {
+      decision = decisions.next(group.asked);
+      if (decision.job.kind == NextJob::Kind::wait) group.all.require_all();
+    });
     group.ranks.broadcast(&decision, sizeof decision, 0);
     if (decision.job.kind == NextJob::Kind::none) return;
     if (decision.job.kind == NextJob::Kind::wait) {
@@ -128,7 +126,7 @@ ExitCode leave_sweep_folder(const Sweep& sweep) {
   std::error_code failure;
   fs::remove(sweep.folder() + "/stop", failure);
   if (!is_done) {
-    std::ofstream(sweep.folder() + "/requeue") << "not at its end: give the same command again\n";
+    publish_text(sweep.folder() + "/requeue", "not at its end: give the same command again\n");
     return ExitCode::requeue;
   }
   fs::remove(sweep.folder() + "/requeue", failure);

@@ -1,7 +1,10 @@
 #include "mylos/sweep/run/sweep_stop.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
-#include <fstream>
+
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 
@@ -22,7 +25,8 @@ std::string SweepStop::asked() {
 void SweepStop::ask(const std::string& reason) {
   reason_ = reason;
   std::error_code failure;
-  if (!std::filesystem::exists(file_, failure)) std::ofstream(file_) << "asked to stop by " << reason << '\n';
+  if (!std::filesystem::exists(file_, failure))
+    publish_text(file_, fmt::format("asked to stop by {}\n", reason));
 }
 
 }  // namespace mylos

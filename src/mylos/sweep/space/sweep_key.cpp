@@ -19,7 +19,7 @@ struct OwnKey {
   const char* reason;
 };
 constexpr OwnKey own_keys[] = {
-    {"run.folder", "every member has a folder of its own; --out names that of the sweep"},
+    {"run.folder", "every member has a separate folder; --out names that of the sweep"},
     {"run.threads", "all members run on the same threads; give one value"},
     {"run.walltime", "all members have the time of the job; give one value"},
     {"run.name", "every member's name is that of the deck with its number; give one value"},

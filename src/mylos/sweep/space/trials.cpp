@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -38,7 +39,8 @@ class KeyNumbers {
 /// Returns 6 digits, for people, or all of them if rounding leaves the range.
 std::string short_number(double value, const SweepKey& range) {
   std::string text = fmt::format("{:.6g}", value);
-  const double rounded = std::strtod(text.c_str(), nullptr);
+  double rounded = value;
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
   return rounded < range.low || rounded > range.high ? fmt::format("{}", value) : text;
 }
 

@@ -9,10 +9,9 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
@@ -20,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t max_result_bytes = 1 << 20;
+constexpr std::int64_t max_result_bytes = 1 << 20;
 
 /// A file of the journal: "0003-1.claim".
 struct Entry {
@@ -55,13 +54,11 @@ std::vector<Entry> entries_of(const std::string& folder, std::size_t members, st
 }
 
 std::string text_of(const std::string& path) {
-  std::error_code failure;
-  if (fs::file_size(path, failure) > max_result_bytes || failure)
+  auto text = text_of_file(path, max_result_bytes);
+  if (!text)
     fail_input(ErrorId::damaged,
                "{}: is not the result of a member; delete it, and the member is trained again", path);
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
+  return std::move(*text);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ class Trial {
                                  .micro_batch = network_.options.data.micro_batch,
                                  .rank = ranks().rank(),
                                  .ranks = ranks().size(),
-                                 .ranks_on_node = ranks().ranks_on_node()};
+                                 .token_bytes = memory_->statement.token_bytes};
     batches_ = std::make_unique<StagedBatches>(subject_.data.training_batches(subject_.normalizer, reading),
                                                chain, network_.step.micro_batch);
   }

@@ -35,6 +35,7 @@ ordered_json json_of(const FieldPicture& picture) {
                     {"rows", picture.rows},
                     {"columns", picture.columns},
                     {"every", picture.every}};
+  if (picture.upward) json["upward"] = true;
   if (picture.plane >= 0) json["plane"] = picture.plane;
   json["low"] = picture.low;
   json["high"] = picture.high;
@@ -66,26 +67,20 @@ void publish_json(const std::string& path, const ordered_json& document) {
 /// A column of the errors of all steps.
 struct ErrorColumn {
   const char* name;
-  double (*value)(const MemberStep& mean, double start_energy);
+  double (*value)(const MemberStep& mean);
 };
 
 constexpr ErrorColumn error_columns[] = {
-    {"relative_l2", [](const MemberStep& mean, double) { return mean.network.relative_l2; }},
-    {"nrmse", [](const MemberStep& mean, double) { return mean.network.nrmse; }},
-    {"correlation", [](const MemberStep& mean, double) { return mean.network.correlation; }},
-    {"persistence_relative_l2", [](const MemberStep& mean, double) { return mean.persistence.relative_l2; }},
-    {"persistence_nrmse", [](const MemberStep& mean, double) { return mean.persistence.nrmse; }},
-    {"persistence_correlation", [](const MemberStep& mean, double) { return mean.persistence.correlation; }},
-    {"energy", [](const MemberStep& mean, double) { return mean.energy; }},
-    {"energy_drift", [](const MemberStep& mean, double start) { return mean.energy / start - 1; }},
-    {"truth_energy", [](const MemberStep& mean, double) { return mean.truth_energy; }},
+    {"relative_l2", [](const MemberStep& mean) { return mean.network.relative_l2; }},
+    {"nrmse", [](const MemberStep& mean) { return mean.network.nrmse; }},
+    {"correlation", [](const MemberStep& mean) { return mean.network.correlation; }},
+    {"persistence_relative_l2", [](const MemberStep& mean) { return mean.persistence.relative_l2; }},
+    {"persistence_nrmse", [](const MemberStep& mean) { return mean.persistence.nrmse; }},
+    {"persistence_correlation", [](const MemberStep& mean) { return mean.persistence.correlation; }},
+    {"energy", [](const MemberStep& mean) { return mean.energy; }},
+    {"energy_drift", [](const MemberStep& mean) { return mean.energy_drift; }},
+    {"truth_energy", [](const MemberStep& mean) { return mean.truth_energy; }},
 };
-
-double mean_start_energy(const RolloutResult& result) {
-  double sum = 0;
-  for (const double energy : result.start_energy) sum += energy;
-  return sum / static_cast<double>(result.members);
-}
 
 /// Returns the number of members whose state is not finite after this step.
 std::int64_t members_not_finite(const RolloutResult& result, std::int64_t step) {
@@ -113,10 +108,9 @@ ordered_json json_of_errors(const RolloutResult& result) {
     steps.push_back(step);
   }
   ordered_json errors{{"step", steps}};
-  const double start = mean_start_energy(result);
   for (const ErrorColumn& column : error_columns) {
     ordered_json values = ordered_json::array();
-    for (const MemberStep& mean : means) values.push_back(number(column.value(mean, start)));
+    for (const MemberStep& mean : means) values.push_back(number(column.value(mean)));
     errors[column.name] = std::move(values);
   }
   return errors;
@@ -178,12 +172,11 @@ std::string error_table(const RolloutResult& result) {
   std::string text = "step";
   for (const ErrorColumn& column : error_columns) text += fmt::format(",{}", column.name);
   text += ",members_not_finite\n";
-  const double start = mean_start_energy(result);
   for (std::int64_t step = 1; step <= result.steps; ++step) {
     const MemberStep mean = result.mean(step);
     fmt::format_to(std::back_inserter(text), "{}", step);
     for (const ErrorColumn& column : error_columns) {
-      const double value = column.value(mean, start);
+      const double value = column.value(mean);
       // NaN is what is not known or not finite; the last column counts the latter.
       text += std::isnan(value) ? std::string(",") : fmt::format(",{:.9g}", value);
     }

@@ -20,8 +20,8 @@ struct JudgedSums {
 
 /// Adds the sums of a batch to those of the rank, and sets the batch's to 0. Both are in device memory.
 inline void move_into(const Execution& exec, LossSums* batch, JudgedSums* sums) {
-  Kokkos::parallel_for(
-      "add batch", Kokkos::RangePolicy<Execution>(exec, 0, 1), KOKKOS_LAMBDA(const int) {
+  for_each_index(
+      exec, "add batch", 1, KOKKOS_LAMBDA(std::int64_t) {
         if (Kokkos::isfinite(batch->loss)) {
           sums->loss.add(batch->loss);
         } else {

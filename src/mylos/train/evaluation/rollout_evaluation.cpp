@@ -11,12 +11,12 @@ namespace mylos {
 
 RolloutEvaluation::RolloutEvaluation(const Options& options) : steps_(options.run.rollout_steps) {
   const ArrayOptions& arrays = options.data.arrays;
-  const auto open = [&](const ArrayOptions& levels) {
-    auto store = open_array_store(options.data.test.names, levels, 1, Answers::optional);
-    checking_bytes_ += store->checking_bytes();
-    return std::make_shared<const StoredLevels>(std::move(store));
+  const auto open = [&](const std::vector<std::string>& inputs, const std::vector<std::string>& constants) {
+    auto levels = std::make_shared<const StoredLevels>(options.data.test.names, arrays, inputs, constants);
+    checking_bytes_ += levels->store().checking_bytes();
+    return levels;
   };
-  starts_ = open(level_options(arrays, arrays.inputs, arrays.constants));
+  starts_ = open(arrays.inputs, arrays.constants);
   const LevelLayout layout = level_layout(arrays, starts_->store());
   std::vector<RolloutMember> members = consecutive_members(*starts_, layout, steps_);
   if (members.empty()) {
@@ -24,7 +24,7 @@ RolloutEvaluation::RolloutEvaluation(const Options& options) : steps_(options.ru
                "{}: no trajectory has the {} levels of a rollout of {} steps (run.metrics \"rollout{}\")",
                path(), layout.history + steps_ * layout.ahead, steps_, steps_);
   }
-  trajectories_.emplace(arrays, starts_, open(level_options(arrays, arrays.targets, {})), std::move(members));
+  trajectories_.emplace(arrays, starts_, open(arrays.targets, {}), std::move(members));
 }
 
 RolloutRequest RolloutEvaluation::request(std::int64_t samples) const {
@@ -55,7 +55,9 @@ std::vector<std::string> RolloutEvaluation::member_names() const {
 }
 
 std::size_t RolloutEvaluation::memory_bytes(std::int64_t samples) const {
+  constexpr std::size_t bytes_of_name = 512;  // of a member, in messages and in evaluation.rollout.json
   return static_cast<std::size_t>(checking_bytes_) +
+         static_cast<std::size_t>(trajectories_->members()) * bytes_of_name +
          rollout_bytes(trajectories_->layout(), request(samples), trajectories_->members());
 }
 

@@ -23,10 +23,11 @@ bool SamplePictures::are_of(const Chain& chain) {
 }
 
 SamplePictures::SamplePictures(const Chain& chain, std::uint64_t seed, std::int64_t samples,
-                               const Normalizer& normalizer, std::vector<std::string> names)
+                               const Normalizer& normalizer, std::vector<std::string> names, bool upward)
     : normalizer_(normalizer),
       names_(std::move(names)),
       extents_(chain.grids.back().extent.begin(), chain.grids.back().extent.end()),
+      upward_(upward),
       channels_(chain.output_grid().channels),
       outputs_(chain.outputs()) {
   while (extents_.front() == 1) extents_.erase(extents_.begin());  // axes that the grid does not have
@@ -78,6 +79,7 @@ std::vector<FieldPicture> SamplePictures::gather(RankGroup& ranks) {
     for (std::int64_t channel = 0; ranks.rank() == 0 && channel < std::min(channels_, max_channels);
          ++channel) {
       FieldPicture picture = make_picture(extents_, channels_, channel, one.truth, one.predicted);
+      picture.upward = upward_;
       picture.title = fmt::format("sample {}", one.sample);
       picture.channel = static_cast<std::int64_t>(names_.size()) == channels_
                             ? names_[static_cast<std::size_t>(channel)]

@@ -22,9 +22,10 @@ class SamplePictures {
   /// Returns whether outputs of such a network are fields.
   [[nodiscard]] static bool are_of(const Chain& chain);
 
-  /// `samples`: of the part of the data that is evaluated. `normalizer` must outlive the object.
+  /// `samples`: of the part of the data that is evaluated. `normalizer` must outlive the object. `upward`: as
+  /// in FieldPicture.
   SamplePictures(const Chain& chain, std::uint64_t seed, std::int64_t samples, const Normalizer& normalizer,
-                 std::vector<std::string> names);
+                 std::vector<std::string> names, bool upward);
 
   /// Copies the outputs of chosen samples of the batch on which the network has just run.
   void observe(const StepContext& step, const ForwardPass& model, const Batch& batch);
@@ -45,6 +46,7 @@ class SamplePictures {
   const Normalizer& normalizer_;
   std::vector<std::string> names_;  // of channels
   std::vector<std::int64_t> extents_;
+  bool upward_;
   std::int64_t channels_;
   std::int64_t outputs_;
   std::vector<Taken> chosen_;

@@ -16,7 +16,6 @@ constexpr std::size_t norm_window = 100;
 constexpr std::size_t skip_window = 200;
 constexpr std::int64_t smoothed = 5;  // losses whose median is judged, so that a single batch is no jump
 constexpr std::int64_t losses_to_judge = 40;  // before that, the fall at the start of training hides jumps
-constexpr std::int64_t skips_to_judge = 100;
 constexpr std::int64_t high_norm_steps = 100;
 constexpr std::int64_t vanishing_steps = 5;
 constexpr std::int64_t consecutive_inspections = 3;
@@ -117,8 +116,6 @@ void HealthWatch::see_scale(const StepRecord& step, const HealthRecord* health,
   const bool has_begun = step.updates > 0;  // an initial scale that is too high has been lowered by then
   if (has_begun) skips_.add(step.overflow != 0 ? 1 : 0);
   const auto skipped = std::count(skips_.values.begin(), skips_.values.begin() + skips_.count, 1.0);
-  const double part =
-      static_cast<double>(skipped) / static_cast<double>(std::max<std::int64_t>(skips_.count, 1));
   std::string where;
   if (health != nullptr && step.overflow != 0) {
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -126,12 +123,16 @@ void HealthWatch::see_scale(const StepRecord& step, const HealthRecord* health,
         where = parameters_[i].path;  // the last one is the first in the backward pass
     }
   }
-  if (has_begun && options_.skipped_share > 0 && skips_.count >= skips_to_judge &&
-      part > options_.skipped_share) {
+  // Of a whole window: known before it is full, as soon as the steps after these could not change it.
+  const bool are_too_many =
+      static_cast<double>(skipped) > options_.skipped_share * static_cast<double>(skip_window);
+  if (has_begun && options_.skipped_share > 0 && are_too_many) {
     found.push_back(
         {step.step, "warning", health_cause::skipped, "",
-         fmt::format("{:.1f} % of the last {} steps were skipped because gradients were not finite; {}",
-                     100 * part, skips_.count, advice_.on_skipped_steps())});
+         fmt::format("{} of the last {} steps ({:.1f} %) were skipped because gradients were not finite; {}",
+                     skipped, skips_.count,
+                     100 * static_cast<double>(skipped) / static_cast<double>(skips_.count),
+                     advice_.on_skipped_steps())});
   }
   if (!scale_is_dynamic_) return;
   // Compared as float, like the scaler's state: the float nearest to 0.1 is larger than 0.1.

@@ -1,16 +1,16 @@
 #include "mylos/train/history/row_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
@@ -20,17 +20,13 @@ namespace {
 // dropped.
 constexpr std::size_t max_unwritten = std::size_t{4} << 20;
 
+constexpr std::size_t copied_bytes = std::size_t{64} << 10;  // at a time
+
 /// Returns the step in the first column; 0 for the header and for lines that are not rows.
 std::uint64_t step_of(const std::string& line) {
   std::uint64_t step = 0;
   std::from_chars(line.data(), line.data() + line.size(), step);
   return step;
-}
-
-void write_or_fail(std::ofstream& file, const std::string& path, const std::string& text) {
-  if (file) errno = 0;  // if opening failed, errno has the reason
-  file << text << std::flush;
-  if (!file) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
 }
 
 }  // namespace
@@ -52,9 +48,10 @@ void RowFile::append(const std::string& lines) {
     begun_ = false;
     fail_run(ErrorId::no_such_file, "{}: no longer exists; was the run's folder deleted?", path_);
   }
+  OutputFile file(path_, O_WRONLY | O_CREAT, path_);
   try {
-    std::ofstream file(path_, std::ios::app);
-    write_or_fail(file, path_, (before == 0 ? format_.header : "") + unwritten_);
+    file.write(static_cast<std::int64_t>(before), (before == 0 ? format_.header : "") + unwritten_);
+    file.close();
   } catch (const Error&) {
     std::filesystem::resize_file(path_, before, failure);
     throw;
@@ -64,7 +61,7 @@ void RowFile::append(const std::string& lines) {
 }
 
 std::string RowFile::begin_anew() {
-  if (!std::filesystem::exists(path_)) return "";
+  if (!is_regular(path_)) return "";
   int number = 1;
   while (std::filesystem::exists(fmt::format("{}.{}", path_, number))) ++number;
   std::string aside = fmt::format("{}.{}", path_, number);
@@ -73,13 +70,14 @@ std::string RowFile::begin_anew() {
 }
 
 RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t last,
-                             std::ostream& earlier) const {
+                             const std::function<void(const std::string& line)>& earlier) const {
   Found rows;
   rows.shared.resize(tail.size());
   RowPlace newest{0, std::numeric_limits<int>::max()};
   std::size_t own = 0;
   const auto commas = std::count(format_.header.begin(), format_.header.end(), ',');
-  std::ifstream file(path_);
+  std::ifstream file;
+  if (is_regular(path_)) file.open(path_);
   for (std::string line; std::getline(file, line);) {
     if (file.eof()) break;  // incomplete row
     if (line.rfind("step,", 0) == 0 && line + '\n' != format_.header) rows.why_aside = "has other columns";
@@ -90,7 +88,7 @@ RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t 
     line += '\n';
     while (own < tail.size() && tail[own].place < place) ++own;
     if (tail.empty() || place < tail.front().place) {
-      earlier << line;
+      earlier(line);
     } else if (own < tail.size() && tail[own].place == place) {
       if (format_.computed_part(tail[own].text) != format_.computed_part(line))
         rows.why_aside = "is of another run";
@@ -100,27 +98,32 @@ RowFile::Found RowFile::read(const std::vector<PlacedLine>& tail, std::uint64_t 
     }
     rows.count += 1;
   }
+  require_read(file, path_);
   return rows;
 }
 
 std::string RowFile::resume(const std::vector<PlacedLine>& tail, std::uint64_t step, std::uint64_t expected) {
   if (path_.empty()) return "";
   PendingFile pending(path_);
-  const auto copy = [&](std::ofstream file) {
-    write_or_fail(file, pending.temporary(), format_.header);
-    Found found = read(tail, step, file);
-    std::string rows;
+  const auto copy = [&] {
+    pending.file().truncate(0);
+    std::string rows = format_.header;
+    Found found = read(tail, step, [&](const std::string& line) {
+      rows += line;
+      if (rows.size() < copied_bytes) return;
+      pending.file().append(rows);
+      rows.clear();
+    });
     for (std::size_t i = 0; i < tail.size(); ++i)
       rows += found.shared[i].empty() ? tail[i].text : found.shared[i];
-    write_or_fail(file, pending.temporary(), rows);
+    pending.file().append(rows);
     return found;
   };
-  const auto anew = std::ios::out | std::ios::trunc;
-  Found found = copy(std::ofstream(pending.temporary(), anew));
+  Found found = copy();
   std::string said;
   if (!found.why_aside.empty()) {
     said = fmt::format("{} {}: now {}. ", path_, found.why_aside, begin_anew());
-    found = copy(std::ofstream(pending.temporary(), anew));
+    found = copy();
   }
   pending.publish();
   const auto taken =

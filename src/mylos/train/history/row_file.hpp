@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,9 +62,9 @@ class RowFile {
 
  private:
   struct Found;
-  /// Reads the file. Writes the rows before the tail, which may be many, to `earlier`.
+  /// Reads the file. Passes the rows before the tail, which may be many, to `earlier`.
   [[nodiscard]] Found read(const std::vector<PlacedLine>& tail, std::uint64_t last,
-                           std::ostream& earlier) const;
+                           const std::function<void(const std::string& line)>& earlier) const;
 
   std::string path_;
   RowFormat format_;

@@ -1,7 +1,8 @@
-// Own losses and loops: a step in parts, and calls in an order that makes none.
+// Own losses and loops: a step in parts, and calls in an order that makes none; predictions in between.
 #include <cmath>
 
-#include "mylos/base/device/parallel_region.hpp"
+#include "mylos/inference/infer.hpp"
+#include "mylos/kernels/convert.hpp"
 #include "mylos/train/online/online_parts.hpp"
 
 namespace mylos {
@@ -22,7 +23,7 @@ Tensor tensor_over(const SampleRows<float>& view, std::int64_t columns) {
 
 }  // namespace
 
-void OnlineTrainer::Parts::forward(const SampleRows<const float>& x, const SampleRows<float>& y) {
+void OnlineParts::forward(const SampleRows<const float>& x, const SampleRows<float>& y) {
   if (diverged) throw *diverged;
   Trainer& trainer = *assembly.trainer;
   const Chain& chain = trainer.model().chain();
@@ -55,7 +56,7 @@ void OnlineTrainer::Parts::forward(const SampleRows<const float>& x, const Sampl
   pass_samples = samples;
 }
 
-void OnlineTrainer::Parts::backward(const SampleRows<const float>& dy, const SampleRows<float>* dx) {
+void OnlineParts::backward(const SampleRows<const float>& dy, const SampleRows<float>* dx) {
   if (diverged) throw *diverged;
   Trainer& trainer = *assembly.trainer;
   const Chain& chain = trainer.model().chain();
@@ -83,7 +84,7 @@ void OnlineTrainer::Parts::backward(const SampleRows<const float>& dy, const Sam
   trainer.backward(d_outputs, own_loss, dx != nullptr ? tensor_over(*dx, chain.inputs()) : Tensor());
 }
 
-StepReport OnlineTrainer::Parts::apply(const ApplyOptions& options) {
+StepReport OnlineParts::apply(const ApplyOptions& options) {
   if (diverged) throw *diverged;
   agree_on_call(OnlineCall::apply, 0);
   Trainer& trainer = *assembly.trainer;
@@ -102,23 +103,49 @@ StepReport OnlineTrainer::Parts::apply(const ApplyOptions& options) {
   return finish_step();
 }
 
+void OnlineParts::infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions) {
+  const Execution& exec = assembly.trainer->execution();
+  if (assembly.trainer->passes().is_forward_done) {
+    assembly.trainer->forget_forward();
+    infer_ended_forward = true;
+  }
+  const InferenceContext context(exec, *assembly.engines, assembly.trainer->model());
+  const Chain& chain = context.model.chain();
+  const std::int64_t outputs = chain.outputs();
+  const auto samples = static_cast<std::int64_t>(inputs.extent(0));
+  if (predictions.extent(0) != inputs.extent(0)) {
+    fail_input(ErrorId::bad_call, "{} rows of inputs and {} of predictions; both views need the same number",
+               inputs.extent(0), predictions.extent(0));
+  }
+  ViewBatch::require_rows(inputs, chain.inputs(), "inputs", "inputs");
+  ViewBatch::require_rows(predictions, outputs, "predictions", "outputs");
+  const Tensor all(predictions.data(), DType::fp32, samples, outputs);
+  infer_in_pieces(
+      context, samples, max_samples,
+      [&](std::int64_t first, std::int64_t count) { return batch->inputs_of(exec, inputs, first, count); },
+      [&](std::int64_t first, const ConstTensor& found) {
+        convert(exec, found, all.row_range(first, found.rows()));
+      });
+  if constexpr (!memory_is_host) exec.fence("predictions");
+}
+
 void OnlineTrainer::forward(const SampleRows<const float>& x, const SampleRows<float>& y) {
-  require_outside_parallel_region("OnlineTrainer::forward");
+  const BusyCall call = parts_->begin("OnlineTrainer::forward");
   parts_->forward(x, y);
 }
 
 void OnlineTrainer::backward(const SampleRows<const float>& dy) {
-  require_outside_parallel_region("OnlineTrainer::backward");
+  const BusyCall call = parts_->begin("OnlineTrainer::backward");
   parts_->backward(dy, nullptr);
 }
 
 void OnlineTrainer::backward(const SampleRows<const float>& dy, const SampleRows<float>& dx) {
-  require_outside_parallel_region("OnlineTrainer::backward");
+  const BusyCall call = parts_->begin("OnlineTrainer::backward");
   parts_->backward(dy, &dx);
 }
 
 StepReport OnlineTrainer::apply(const ApplyOptions& options) {
-  require_outside_parallel_region("OnlineTrainer::apply");
+  const BusyCall call = parts_->begin("OnlineTrainer::apply");
   return parts_->apply(options);
 }
 

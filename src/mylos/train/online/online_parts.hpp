@@ -4,8 +4,11 @@
 #include <optional>
 #include <string>
 
+#include "mylos/base/device/busy_flag.hpp"
+#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/train/history/history.hpp"
+#include "mylos/train/online/float_rows.hpp"
 #include "mylos/train/online/view_batch.hpp"
 #include "mylos/train/online_trainer.hpp"
 #include "mylos/train/plan/assembly.hpp"
@@ -15,10 +18,15 @@ namespace mylos {
 /// The calls that ranks make together if passes exchange statistics.
 enum class OnlineCall : std::int32_t { step, forward, backward, apply };
 
-struct OnlineTrainer::Parts {
-  Parts(const Options& given, MPI_Comm ranks, const OnlineOptions& own,
-        const std::function<void(const std::string&)>& message);
+struct OnlineParts {
+  OnlineParts(const Options& given, MPI_Comm ranks, const OnlineOptions& own,
+              const std::function<void(const std::string&)>& message);
 
+  /// Begins a public call, or throws Error: inside a parallel region, or while another call runs.
+  [[nodiscard]] BusyCall begin(const char* call) {
+    require_outside_parallel_region(call);
+    return {busy, call};
+  }
   StepReport step();
   /// Does nothing unless passes exchange statistics. Otherwise all ranks must call it: throws Error
   /// (bad_input) if they make different calls, or have together fewer samples than a layer needs that
@@ -33,6 +41,7 @@ struct OnlineTrainer::Parts {
   void forward(const SampleRows<const float>& x, const SampleRows<float>& y);
   void backward(const SampleRows<const float>& dy, const SampleRows<float>* dx);
   StepReport apply(const ApplyOptions& options);
+  void infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions);
   /// Ends a step of step() or apply(): its report, or the Error that halted it.
   StepReport finish_step();
   /// Throws Error if ranks ended the step by different calls.
@@ -43,12 +52,14 @@ struct OnlineTrainer::Parts {
   /// Adds the steps up to `last` to the history, if the trainer still has their records.
   void record_steps(std::uint64_t last);
 
+  BusyFlag busy;
   std::function<void(const std::string&)> line;  // prints a message of the program, on rank 0
   std::string deck;                              // the deck that checkpoints contain
   Assembly assembly;                             // its network makes every step a full one
   std::int64_t max_samples = 0;
   SampleNeeds needs;
   std::optional<ViewBatch> batch;
+  FloatRows float_x, float_y, float_dx;  // of calls with doubles
   std::optional<Error> diverged;
   OnlineOptions own;
   OwnLoss own_loss;

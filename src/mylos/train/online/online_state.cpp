@@ -1,7 +1,6 @@
 // What an OnlineTrainer writes to and reads from a checkpoint.
 #include <algorithm>
 
-#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/write/replicas.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
@@ -37,7 +36,7 @@ void require_same_run(const CheckpointReader& reader, const Options& options) {
 
 }  // namespace
 
-void OnlineTrainer::Parts::record_steps(std::uint64_t last) {
+void OnlineParts::record_steps(std::uint64_t last) {
   const auto kept = static_cast<std::uint64_t>(Trainer::record_capacity);
   const std::uint64_t from = std::max(recorded, last > kept ? last - kept : 0);
   std::vector<HistoryRow> rows;
@@ -47,7 +46,7 @@ void OnlineTrainer::Parts::record_steps(std::uint64_t last) {
   recorded = last;
 }
 
-void OnlineTrainer::Parts::continue_with_engines(const ProductEngines& before, const std::string& path) {
+void OnlineParts::continue_with_engines(const ProductEngines& before, const std::string& path) {
   if (before.instructions == assembly.memory.engines.instructions) {
     for (ProductEngine& product : assembly.memory.engines.products) {
       if (const ProductEngine* stored = find_product(before, product.problem))
@@ -61,8 +60,8 @@ void OnlineTrainer::Parts::continue_with_engines(const ProductEngines& before, c
 }
 
 void OnlineTrainer::save(const std::string& path) {
-  require_outside_parallel_region("OnlineTrainer::save");
-  Parts& parts = *parts_;
+  const BusyCall call = parts_->begin("OnlineTrainer::save");
+  OnlineParts& parts = *parts_;
   Trainer& trainer = *parts.assembly.trainer;
   RankGroup& ranks = parts.assembly.communicator->ranks();
   parts.assembly.communicator->synchronize(trainer.execution());
@@ -83,8 +82,8 @@ void OnlineTrainer::save(const std::string& path) {
 }
 
 void OnlineTrainer::load(const std::string& path) {
-  require_outside_parallel_region("OnlineTrainer::load");
-  Parts& parts = *parts_;
+  const BusyCall call = parts_->begin("OnlineTrainer::load");
+  OnlineParts& parts = *parts_;
   Trainer& trainer = *parts.assembly.trainer;
   RankGroup& ranks = parts.assembly.communicator->ranks();
   const CheckpointReader reader(ranks, path);

@@ -9,8 +9,6 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/data/run/point_weights.hpp"
-#include "mylos/inference/infer.hpp"
-#include "mylos/kernels/convert.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/train/health/fault_replay.hpp"
@@ -34,6 +32,8 @@ MPI_Comm require_started(MPI_Comm ranks) {
              "Kokkos is not running; an OnlineTrainer must live within a Kokkos::ScopeGuard");
   if (ranks == MPI_COMM_NULL)
     fail_input(ErrorId::bad_call, "an OnlineTrainer was given MPI_COMM_NULL: this rank does not train");
+  if (!is_communicator(ranks))
+    fail_input(ErrorId::bad_call, "an OnlineTrainer was given a handle that is no communicator");
   return ranks;
 }
 
@@ -126,8 +126,8 @@ void let_steps_be_full(Options& options, std::int64_t max_samples, int ranks) {
 
 }  // namespace
 
-OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi, const OnlineOptions& wanted,
-                            const std::function<void(const std::string&)>& message)
+OnlineParts::OnlineParts(const Options& given, MPI_Comm mpi, const OnlineOptions& wanted,
+                         const std::function<void(const std::string&)>& message)
     : own(wanted) {
   Options options = checked_on_all(given, require_started(mpi));
   assembly.communicator = make_communicator(mpi, options.communication);
@@ -193,7 +193,7 @@ OnlineTrainer::Parts::Parts(const Options& given, MPI_Comm mpi, const OnlineOpti
       bytes(memory.arena_bytes())));
 }
 
-StepReport OnlineTrainer::Parts::step() {
+StepReport OnlineParts::step() {
   if (diverged) throw *diverged;
   agree_on_call(OnlineCall::step, batch->samples());
   end = {};
@@ -208,7 +208,7 @@ StepReport OnlineTrainer::Parts::step() {
   return finish_step();
 }
 
-StepReport OnlineTrainer::Parts::finish_step() {
+StepReport OnlineParts::finish_step() {
   assembly.trainer->quiesce();  // the program may use MPI now
   const StepState state = assembly.trainer->read_state();
   if (state.halted != 0) throw_cause(state);
@@ -225,7 +225,7 @@ StepReport OnlineTrainer::Parts::finish_step() {
 }
 
 /// Only for networks with such a layer: others exchange nothing before a step.
-void OnlineTrainer::Parts::agree_on_call(OnlineCall call, std::int64_t samples) {
+void OnlineParts::agree_on_call(OnlineCall call, std::int64_t samples) {
   if (needs.together == 1 && !exchanges) return;
   Communicator& communicator = *assembly.communicator;
   communicator.synchronize(assembly.trainer->execution());
@@ -244,7 +244,7 @@ void OnlineTrainer::Parts::agree_on_call(OnlineCall call, std::int64_t samples) 
 }
 
 /// Of a step that halted the trainer.
-void OnlineTrainer::Parts::throw_cause(StepState state) {
+void OnlineParts::throw_cause(StepState state) {
   const Quiesced quiet = assembly.trainer->quiesce();
   if (!assembly.trainer->exhausted(state)) {
     state.halted = 0;  // nothing has moved: the program may go on
@@ -264,7 +264,7 @@ void OnlineTrainer::Parts::throw_cause(StepState state) {
   throw *diverged;
 }
 
-void OnlineTrainer::Parts::require_same_end() {
+void OnlineParts::require_same_end() {
   if (!assembly.trainer->calls_differed()) return;
   RankGroup& ranks = assembly.communicator->ranks();
   std::vector<End> all(static_cast<std::size_t>(ranks.size()));
@@ -282,7 +282,7 @@ void OnlineTrainer::Parts::require_same_end() {
 
 OnlineTrainer::OnlineTrainer(const Options& options, MPI_Comm ranks, const OnlineOptions& own,
                              const std::function<void(const std::string&)>& message)
-    : parts_(std::make_unique<Parts>(options, ranks, own, message)) {}
+    : parts_(std::make_unique<OnlineParts>(options, ranks, own, message)) {}
 OnlineTrainer::~OnlineTrainer() = default;
 OnlineTrainer::OnlineTrainer(OnlineTrainer&&) noexcept = default;
 OnlineTrainer& OnlineTrainer::operator=(OnlineTrainer&&) noexcept = default;
@@ -292,7 +292,7 @@ std::int64_t OnlineTrainer::max_samples() const {
 }
 
 ScalerStatistics OnlineTrainer::scaler() const {
-  require_outside_parallel_region("OnlineTrainer::scaler");
+  const BusyCall call = parts_->begin("OnlineTrainer::scaler");
   return statistics_of(parts_->assembly.trainer->read_state().scaler);
 }
 
@@ -302,45 +302,21 @@ const Trainer& OnlineTrainer::trainer() const {
 
 StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
                                const SampleRows<const float>& targets) {
-  require_outside_parallel_region("OnlineTrainer::step");
+  const BusyCall call = parts_->begin("OnlineTrainer::step");
   parts_->batch->set(inputs, targets);
   return parts_->step();
 }
 
 StepReport OnlineTrainer::step(const SampleRows<const float>& inputs,
                                const SampleValues<const std::int32_t>& labels) {
-  require_outside_parallel_region("OnlineTrainer::step");
+  const BusyCall call = parts_->begin("OnlineTrainer::step");
   parts_->batch->set(inputs, labels);
   return parts_->step();
 }
 
 void OnlineTrainer::infer(const SampleRows<const float>& inputs, const SampleRows<float>& predictions) {
-  require_outside_parallel_region("OnlineTrainer::infer");
-  const Execution& exec = parts_->assembly.trainer->execution();
-  if (parts_->assembly.trainer->passes().is_forward_done) {
-    parts_->assembly.trainer->forget_forward();
-    parts_->infer_ended_forward = true;
-  }
-  const InferenceContext context(exec, *parts_->assembly.engines, parts_->assembly.trainer->model());
-  const Chain& chain = context.model.chain();
-  const std::int64_t outputs = chain.outputs();
-  const auto samples = static_cast<std::int64_t>(inputs.extent(0));
-  if (predictions.extent(0) != inputs.extent(0)) {
-    fail_input(ErrorId::bad_call, "{} rows of inputs and {} of predictions; both views need the same number",
-               inputs.extent(0), predictions.extent(0));
-  }
-  ViewBatch::require_rows(inputs, chain.inputs(), "inputs", "inputs");
-  ViewBatch::require_rows(predictions, outputs, "predictions", "outputs");
-  const Tensor all(predictions.data(), DType::fp32, samples, outputs);
-  infer_in_pieces(
-      context, samples, parts_->max_samples,
-      [&](std::int64_t first, std::int64_t count) {
-        return parts_->batch->inputs_of(exec, inputs, first, count);
-      },
-      [&](std::int64_t first, const ConstTensor& found) {
-        convert(exec, found, all.row_range(first, found.rows()));
-      });
-  if constexpr (!memory_is_host) exec.fence("predictions");
+  const BusyCall call = parts_->begin("OnlineTrainer::infer");
+  parts_->infer(inputs, predictions);
 }
 
 }  // namespace mylos

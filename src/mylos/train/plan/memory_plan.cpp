@@ -51,9 +51,25 @@ std::size_t min_bytes(const MemoryStatement& statement, const MemoryOptions& opt
   return statement.fixed_bytes() + std::max(activations, statement.evaluation_bytes);
 }
 
-std::string in_mebibytes(std::size_t bytes) {
-  constexpr std::size_t mebibyte = std::size_t{1} << 20;
-  return fmt::format("{} MiB", (bytes + mebibyte - 1) / mebibyte);
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+
+std::size_t mebibytes_for(std::size_t bytes) {
+  return (bytes + mebibyte - 1) / mebibyte;
+}
+
+/// Returns the smallest budget in MiB that covers `bytes` of the statement for that budget: with a larger
+/// one, more tokens may be held in memory.
+template <class BytesOf>
+std::size_t smallest_budget(const MemoryProblem& problem, std::size_t bytes, const BytesOf& bytes_of) {
+  while (true) {
+    const std::size_t budget = mebibytes_for(bytes) * mebibyte;
+    Options options = problem.options();
+    options.memory.budget_bytes = static_cast<std::int64_t>(budget);
+    MemoryProblem larger = problem.with(problem.network.with(std::move(options)));
+    larger.budget = budget;
+    bytes = bytes_of(state_memory(larger));
+    if (bytes <= budget) return budget / mebibyte;
+  }
 }
 
 std::string of_the_budget(const MemoryProblem& problem) {
@@ -67,11 +83,13 @@ std::string of_the_budget(const MemoryProblem& problem) {
   const MemoryOptions& memory = problem.options().memory;
   const std::size_t least = min_bytes(statement, memory);
   const std::size_t fixed = statement.fixed_bytes();
+  const std::size_t smallest = smallest_budget(
+      problem, least, [&memory](const MemoryStatement& larger) { return min_bytes(larger, memory); });
   std::string message = fmt::format(
       "the run does not fit its budget of {} per rank: it takes {} and at least {} of activations for a "
-      "micro-batch of {}. The smallest budget that would do is memory.budget = \"{}\"",
+      "micro-batch of {}. The smallest budget that would do is memory.budget = \"{} MiB\"",
       of_the_budget(problem), format_bytes(static_cast<std::int64_t>(fixed)),
-      format_bytes(static_cast<std::int64_t>(least - fixed)), statement.micro_batch, in_mebibytes(least));
+      format_bytes(static_cast<std::int64_t>(least - fixed)), statement.micro_batch, smallest);
   const bool fixed_list = memory.recompute != RecomputeMode::automatic;
   if (fixed_list && min_bytes(statement, {}) <= problem.budget) {
     message += "; memory.recompute = \"auto\" would fit";
@@ -98,6 +116,10 @@ std::string of_the_budget(const MemoryProblem& problem) {
         problem.options().model.outputs,
         format_bytes(static_cast<std::int64_t>(Measures::matrix_bytes(problem.options().model.outputs))));
   }
+  const bool fits_by_blocks =
+      statement.saved_by_blocks > 0 && least - std::min(least, statement.saved_by_blocks) <= problem.budget;
+  if (fits_by_blocks)
+    message += "; data.shuffle = \"blocks\" would fit, which holds a part of the training samples";
   if (micro_batch > 0) {
     message +=
         fmt::format("; data.micro_batch = {} would fit{}", micro_batch,
@@ -110,7 +132,7 @@ std::string of_the_budget(const MemoryProblem& problem) {
                            problem.options().rollout.steps);
   }
   if (ranks > 0) message += fmt::format("; {} ranks with as much memory each would fit", ranks);
-  if (micro_batch == 0 && ranks == 0 && rollout == 0 && !shard && !fits_without_matrix)
+  if (micro_batch == 0 && ranks == 0 && rollout == 0 && !shard && !fits_without_matrix && !fits_by_blocks)
     message += "; neither a smaller data.micro_batch nor more ranks are enough";
   throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit, message);
 }
@@ -200,6 +222,19 @@ void require_free_memory(const MemoryPlan& plan, std::optional<std::int64_t> fre
           std::max<std::int64_t>(share - reserve, 0) >> 20));
 }
 
+void require_host_memory(const MemoryPlan& plan, std::optional<std::int64_t> available) {
+  if (!available) return;
+  const auto planned = static_cast<std::int64_t>(plan.statement.host_bytes());
+  const std::int64_t share = *available / plan.statement.place.ranks_on_node;
+  if (planned <= share) return;
+  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+              fmt::format("the plan takes {} of the host's memory per rank, and {} are left for each{}",
+                          format_bytes(planned), format_bytes(share),
+                          plan.statement.saved_by_blocks > 0
+                              ? "; data.shuffle = \"blocks\" holds a part of the training samples at one time"
+                              : ""));
+}
+
 std::string describe_device_libraries(std::size_t connections) {
   const auto bytes = [](std::size_t count) { return format_bytes(static_cast<std::int64_t>(count)); };
   const std::string held =
@@ -245,11 +280,15 @@ MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, co
   result.engines = engines_in_use(problem);
   reserve_least(problem, result);
   if (result.rank_bytes() > problem.budget) {
-    throw Error(
-        ExitCode::does_not_fit, ErrorId::does_not_fit,
-        fmt::format("{} takes {} per rank, more than the budget of {}; it needs memory.budget = \"{}\"",
-                    source, format_bytes(static_cast<std::int64_t>(result.rank_bytes())),
-                    of_the_budget(problem), in_mebibytes(result.rank_bytes())));
+    const std::size_t activations = result.arena_bytes();
+    const std::size_t smallest = smallest_budget(
+        problem, result.rank_bytes(),
+        [activations](const MemoryStatement& larger) { return larger.fixed_bytes() + activations; });
+    throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+                fmt::format("{} takes {} per rank, more than the budget of {}; it needs memory.budget = "
+                            "\"{} MiB\"",
+                            source, format_bytes(static_cast<std::int64_t>(result.rank_bytes())),
+                            of_the_budget(problem), smallest));
   }
   add_checkpoint_copy(problem, result);
   return result;

@@ -62,6 +62,10 @@ inline constexpr std::size_t device_library_reserve = std::size_t{64} << 20;
 /// is the host's.
 void require_free_memory(const MemoryPlan& plan, std::optional<std::int64_t> free_bytes, int ranks_on_device);
 
+/// Throws Error (does_not_fit) where the host of a device has less memory left for each rank than the plan
+/// takes there. `available`: of the host, for all ranks on it; nothing where the budget includes it.
+void require_host_memory(const MemoryPlan& plan, std::optional<std::int64_t> available);
+
 /// Whether a run that starts measures times: where the deck says so, and by itself where the plan is ours to
 /// choose and does not keep all.
 [[nodiscard]] bool wants_measured_times(const MemoryOptions& options, const MemoryPlan& by_model);

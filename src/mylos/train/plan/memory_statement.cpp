@@ -10,6 +10,7 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/inference/infer.hpp"
+#include "mylos/io/system/system_memory.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/model/network/training_model.hpp"
@@ -37,6 +38,14 @@ constexpr std::int64_t batches_ahead = 4;
 // reserve_for_process() takes.
 constexpr std::size_t library_bytes = std::size_t{20} << 20;
 constexpr const char* library_name = "libraries while running";
+constexpr const char* process_name = "process after start-up";
+
+/// Returns what the reader of training data may take to hold tokens in memory, which spares it the file: an
+/// eighth of the budget, the rest of which is for the network. A device's budget does not include the host.
+std::int64_t token_share(const MemoryProblem& problem) {
+  if (!memory_is_host) return available_host_memory() / problem.place.ranks_on_node / 2;
+  return static_cast<std::int64_t>(problem.budget / 8);
+}
 
 /// Returns the bytes of an evaluation on a device. On hosts, library_bytes includes its sums.
 std::size_t device_evaluation_bytes(const Chain& chain, std::int64_t samples,
@@ -71,6 +80,14 @@ std::size_t measure_bytes(const Chain& chain, std::int64_t samples, std::span<co
   for (const DataPart part : judging_parts) {
     if (data != nullptr && data->has(part)) bytes += kept;
   }
+  return bytes;
+}
+
+/// Returns the bytes of a copy of the names of classes and columns.
+std::size_t name_bytes(const SampleMeaning& meaning) {
+  std::size_t bytes = 0;
+  for (const auto* names : {&meaning.class_names, &meaning.input_names, &meaning.target_names})
+    for (const std::string& name : *names) bytes += sizeof(std::string) + name.capacity() + 1;
   return bytes;
 }
 
@@ -199,6 +216,13 @@ std::size_t MemoryStatement::network_bytes() const {
   return sum;
 }
 
+std::size_t MemoryStatement::host_bytes() const {
+  std::size_t sum = 0;
+  for (const MemoryEntry& entry : entries)
+    sum += entry.with_network || entry.name == process_name ? 0 : entry.bytes;
+  return sum;
+}
+
 void MemoryStatement::reserve_for_process(std::size_t bytes) {
   for (MemoryEntry& entry : entries) {
     if (entry.name == library_name) entry.bytes -= std::min(bytes, 2 * start_spread);
@@ -254,21 +278,27 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       statement.parameters * static_cast<std::int64_t>(memory.arrays * sizeof(float)) +
       static_cast<std::int64_t>(memory.buffer_state);
   statement.held_state_bytes = memory.held_state;
+  statement.token_bytes = token_share(problem);
 
   std::size_t batches = batch_bytes(chain, step.micro_batch);
   std::size_t evaluation = 0;
+  std::size_t names = 0;
   const EvaluationOptions passes{chain.input_type(), step.micro_batch, 0, network.ranks, step.reproducible};
   if (const RunData* data = problem.data) {
+    statement.held_state_bytes += static_cast<std::size_t>(data->normalizer_bytes());
     const TrainingReader reader{.type = chain.input_type(),
                                 .micro_batch = options.data.micro_batch,
                                 .ranks = network.ranks,
-                                .ranks_on_node = problem.place.ranks_on_node};
+                                .token_bytes = statement.token_bytes};
     batches = static_cast<std::size_t>(data->reader_bytes(reader));
+    statement.saved_by_blocks =
+        static_cast<std::size_t>(std::max<std::int64_t>(0, data->saved_by_blocks(reader)));
     evaluation = evaluation_data_bytes(*data, passes);
+    names = 2 * name_bytes(data->meaning());  // of evaluations and of a checkpoint
   }
   const FieldBytes fields = field_bytes(options, chain, step.micro_batch, problem.data);
   statement.entries = {
-      {"process after start-up", problem.place.process_bytes, false},
+      {process_name, problem.place.process_bytes, false},
       {library_name, library_bytes, false},
       {"code of convolutions", memory_is_host ? library_code_bytes(problem, passes) : 0, false},
       {"master weights", layout.master_bytes()},
@@ -291,6 +321,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
       {"staged batches", StagedBatches::memory_bytes(chain, step.micro_batch)},
       {"evaluation on the device", device_evaluation_bytes(chain, step.micro_batch, options.run.metrics)},
       {"evaluation data", evaluation, false},
+      {"names of classes and columns", names, false},
       {"measures of evaluations", measure_bytes(chain, step.micro_batch, options.run.metrics, problem.data),
        false},
       {"fields of evaluations", fields.host, false},

@@ -74,6 +74,8 @@ struct MemoryStatement {
   Shard shard = Shard::none;          // as in the deck
   std::size_t saved_by_shards = 0;    // additional bytes of the entries with optimizer.shard = "none"
   std::size_t saved_by_masters = 0;   // likewise, with precision.masters = "fp32"
+  std::size_t saved_by_blocks = 0;    // of the training data, if data.shuffle were "blocks"
+  std::int64_t token_bytes = 0;       // what the reader of training data may hold of tokens
 
   /// Throws Error (bad_input) if some micro-batch has too few samples to train a layer.
   void require_enough_samples() const { mylos::require_enough_samples(needs, partition); }
@@ -82,6 +84,8 @@ struct MemoryStatement {
   [[nodiscard]] std::size_t fixed_bytes() const;
   /// Returns the bytes of these entries in the network's memory.
   [[nodiscard]] std::size_t network_bytes() const;
+  /// Returns the bytes of those that are in the host's memory in any case, without the process.
+  [[nodiscard]] std::size_t host_bytes() const;
   /// Takes `bytes`, at most twice start_spread, from the reserve for libraries. Called if the process is
   /// larger after start-up than that of an earlier start or of `mylos plan`.
   void reserve_for_process(std::size_t bytes);

@@ -83,8 +83,10 @@ void take_engines(GemmEngine& gemm, const ProductEngines& chosen) {
 }
 
 ProductEngines engines_of(const CheckpointReader& saved) {
+  if (!saved.exists("/plan/list")) return {};
+  const std::string text = saved.text("/plan/list");
   try {
-    if (saved.exists("/plan/list")) return parse_plan(saved.text("/plan/list"), saved.path()).engines;
+    return parse_plan(text, saved.path()).engines;
   } catch (const Error&) {  // making a new plan reports the reason
   }
   return {};

@@ -6,6 +6,7 @@
 
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/shared_devices.hpp"
+#include "mylos/io/system/process_pages.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/engines/first_products.hpp"
 #include "mylos/train/plan/plan_document.hpp"
@@ -13,8 +14,14 @@
 
 namespace mylos {
 
+std::size_t process_memory() {
+  constexpr std::int64_t usual_pages = std::int64_t{26} << 20;  // 24 to 25 MiB were seen
+  const std::int64_t pages = resident_file_pages();
+  return static_cast<std::size_t>(resident_memory() - pages + std::max(pages, usual_pages));
+}
+
 NodeShare share_of_node(RankGroup& ranks) {
-  const RunPlace place{ranks.ranks_on_node(), static_cast<std::size_t>(resident_memory())};
+  const RunPlace place{ranks.ranks_on_node(), process_memory()};
   const int on_device = ranks_on_device(devices_of_ranks(ranks), ranks.rank());
   const std::size_t bytes = memory_budget({}, place, place.ranks_on_node);
   ranks.barrier();  // no rank takes memory before all have measured
@@ -30,8 +37,7 @@ MemoryProblem shared_problem(NetworkPlan network, const Engines& engines, RankGr
   };
   MemoryProblem problem{.network = std::move(network),
                         .engines = engines,
-                        .place = {share ? share->ranks_on_node : ranks.ranks_on_node(),
-                                  static_cast<std::size_t>(resident_memory())},
+                        .place = {share ? share->ranks_on_node : ranks.ranks_on_node(), process_memory()},
                         .data = data,
                         .rates = fixed_rates(),
                         .starts = true};
@@ -91,6 +97,7 @@ MemoryPlan share_plan(MemoryProblem& problem, RankGroup& ranks, const std::strin
       plan = plan_again(problem, *stored, source);
     }
     require_free_memory(*plan, free_device_memory(), on_device);
+    require_host_memory(*plan, memory_is_host ? std::nullopt : std::optional(available_host_memory()));
   });
   return *std::move(plan);
 }

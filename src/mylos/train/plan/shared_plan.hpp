@@ -10,6 +10,11 @@
 
 namespace mylos {
 
+/// Returns the memory of this process as all commands count it in RunPlace. How many pages of the program and
+/// its libraries are in memory differs between starts of the same command by more than a MiB; up to a number
+/// that usual builds stay below, they count as that.
+[[nodiscard]] std::size_t process_memory();
+
 /// The part of a node's memory that ranks of a run may use while ranks of other runs use the rest.
 struct NodeShare {
   int ranks_on_node = 1;         // of all these runs

@@ -59,7 +59,8 @@ struct DataOfDeck {
     });
     state.data_identity = agreed_identity(*data, options.data, ranks);
     run_on_all(ranks, [&] {
-      static_cast<void>(run_length(options, data->epochs()));
+      if (options.run.steps > 0 || options.run.epochs > 0)
+        static_cast<void>(run_length(options, data->epochs()));
       static_cast<void>(watched_metric(options, *data));
       state.vocabulary = data->vocabulary();
     });

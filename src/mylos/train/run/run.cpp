@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
+#include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/plan/tables/tensor_table.hpp"
 
 namespace mylos {
@@ -46,7 +47,7 @@ void leave_folder(const RunContext& run, bool done) {
   if (done) {
     std::filesystem::remove(requeue, failure);
   } else {
-    std::ofstream(requeue) << "not at its end: start it again with --restart latest\n";
+    publish_text(requeue, "not at its end: start it again with --restart latest\n");
   }
 }
 
@@ -152,20 +153,16 @@ ExitCode Run::finish() {
   const bool done = position.at_end() || evaluations_.stopped_early(position);
   const RunSummary summary =
       summarize(gather_metrics(quiet, context_.ranks(quiet), metrics_of_rank(context_.clock.parts())));
-  if (context_.is_first_rank()) {
-    leave_folder(context_, done);
-    try {
-      write_summary(context_.file("summary.json"), summary);
-    } catch (const Error& error) {  // training itself has succeeded
-      context_.log.warn(std::string(error.message()));
-    }
-  }
   const bool had_ended = position.at_end() && position.of_start() == 0;
   if (had_ended)
     progress.note(fmt::format("nothing left to do: the run has all of its {} steps; a larger {} continues it",
                               position.step, context_.options().run.steps > 0 ? "run.steps" : "run.epochs"));
-  progress.note(table_of(summary) +
-                (done ? "\ndone" : "\nstopped before its end: continue with --restart latest"));
+  progress.note(table_of(summary));
+  run_on_first(context_.ranks(quiet), [&] {
+    leave_folder(context_, done);
+    write_summary(context_.file("summary.json"), summary);
+  });
+  progress.note(done ? "done" : "stopped before its end: continue with --restart latest");
   return done ? ExitCode::done : ExitCode::requeue;
 }
 

@@ -7,15 +7,13 @@
 #include <utility>
 
 #include "mylos/base/errors/units.hpp"
-#include "mylos/checkpoint/write/folder.hpp"
-#include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/keys/sizes.hpp"
-#include "mylos/io/files/folder_lock.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/train/evaluation/measures/field_measures.hpp"
 #include "mylos/train/evaluation/measures/measures.hpp"
 #include "mylos/train/evaluation/metric.hpp"
+#include "mylos/train/plan/recompute_settings.hpp"
 #include "mylos/train/run/components/run_health.hpp"
 #include "mylos/train/run/run_start.hpp"
 
@@ -46,20 +44,23 @@ std::string machine_line(const MemoryPlan& plan) {
                      bytes(plan.rank_bytes()), bytes(plan.budget), describe(plan));
 }
 
-/// Describes what the folder contains now. It may be gone at the start, or the start may be a restart.
-std::string folder_lines(const std::string& folder) {
-  std::string text;
-  FolderLock lock(folder);
-  if (lock.try_to_take(false) == FolderLock::Attempt::held) {
-    text += fmt::format(
-        "# {}: {} works in this folder: a start without --restart is refused, one with it waits\n", folder,
-        lock.holder().name);
+/// All ranks. What the run says of the checkpoint that it resumes from goes to the request's output.
+std::string restart_line(const RunStart& start) {
+  if (!start.saved) {
+    if (start.request.restart != "auto") return "";
+    return fmt::format("# no valid checkpoint in {}/checkpoints: the run starts afresh\n",
+                       start.parts.network.options.run.folder);
   }
-  if (const auto files = list_checkpoints(folder); !files.empty()) {
-    text += fmt::format("# {} has checkpoints up to step {}: the run needs --restart\n", folder,
-                        files.back().step);
-  }
-  return text;
+  StepState counts;
+  CheckpointState state;
+  state.add_scalar("/schedule/step", counts.step);
+  state.add_scalar("/schedule/updates", counts.updates);
+  start.saved->read(state);
+  RunPosition position{.epochs = start.data->epochs(), .total = start.steps};
+  position.step = position.first = start.saved->header().step;
+  start.note_changes(start.parts.network.options, position, static_cast<std::int64_t>(counts.updates));
+  return fmt::format("# restarts from {} at step {} of {}\n", start.saved->path(), position.step,
+                     position.total);
 }
 
 }  // namespace
@@ -125,12 +126,13 @@ std::string check_run(RunRequest request, MPI_Comm mpi) {
     for (const std::string& line : start.initial->lines(std::numeric_limits<std::size_t>::max()))
       text += fmt::format("# {}\n", line);
   }
+  text += restart_line(start);
   text += notes + machine_line(start.parts.memory);
-  if (const std::string note = note_on_shards(start.parts.network); !note.empty())
-    text += fmt::format("# {}\n", note);
-  std::string folder;  // on the first rank alone: locks of other ranks would conflict
-  run_on_first(ranks, [&] { folder = folder_lines(options.run.folder); });
-  return text + folder + (folder.empty() ? "# in order" : "# in order, but for the folder");
+  for (const std::string& note :
+       {note_on_shards(start.parts.network), note_on_recompute(start.parts.memory, options.memory)}) {
+    if (!note.empty()) text += fmt::format("# {}\n", note);
+  }
+  return text + "# in order";
 }
 
 }  // namespace mylos

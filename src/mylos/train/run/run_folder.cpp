@@ -33,6 +33,12 @@ Attempt try_for_a_round(FolderLock& lock, bool make) {
   return attempt;
 }
 
+[[noreturn]] void refuse_used_folder(const std::string& folder, const FolderLock::Holder& holder) {
+  fail_input(ErrorId::folder_in_use,
+             "{}: {} works in this folder; wait for its end, or give another run.folder", folder,
+             holder.name);
+}
+
 std::vector<std::string> names_of_checkpoints(const std::string& folder) {
   std::vector<std::string> names;
   for (const CheckpointFile& file : list_checkpoints(folder)) names.push_back(file.path);
@@ -40,6 +46,20 @@ std::vector<std::string> names_of_checkpoints(const std::string& folder) {
 }
 
 }  // namespace
+
+/// For a check: what take_folder() would come to.
+void RunStart::note_other_run() const {
+  std::string works;  // on the first rank alone: locks of other ranks would conflict
+  run_on_first(ranks(), [&] {
+    FolderLock other(options().run.folder);
+    if (other.try_to_take(false) != Attempt::held) return;
+    const FolderLock::Holder holder = other.holder();
+    if (request.restart.empty()) refuse_used_folder(options().run.folder, holder);
+    works = holder.name;
+  });
+  if (!works.empty())
+    line(fmt::format("{}: {} works in this folder: the run waits for it", options().run.folder, works));
+}
 
 /// A new folder has no lock. The lock is made once nothing prevents the start. If another run has written
 /// checkpoints meanwhile, the choice is repeated.
@@ -50,6 +70,10 @@ void RunStart::choose() {
     return find_start();
   }
   if (request.restart.empty()) require_unused_folder(ranks(), folder);  // fails without waiting
+  if (only_checks) {
+    note_other_run();
+    return find_start();
+  }
   const bool is_ours = take_folder(false);
   std::vector<std::string> before;
   if (!is_ours) run_on_first(ranks(), [&] { before = names_of_checkpoints(folder); });
@@ -83,11 +107,8 @@ bool RunStart::take_folder(bool make) {
       attempt = try_for_a_round(*lock, make);
       if (attempt != Attempt::held) return;
       holder = lock->holder();
-      if ((!restarts || !holder.is_ending) && seconds_since(since) > patience_s) {
-        fail_input(ErrorId::folder_in_use,
-                   "{}: {} works in this folder; wait for its end, or give another run.folder", folder,
-                   holder.name);
-      }
+      if ((!restarts || !holder.is_ending) && seconds_since(since) > patience_s)
+        refuse_used_folder(folder, holder);
     });
     all.broadcast(&attempt, sizeof attempt, 0);
     if (attempt != Attempt::held) {

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/train/plan/float_bytes.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/product_choice.hpp"
@@ -25,9 +24,7 @@ std::string text_of_file(const std::string& path) {
   if (std::filesystem::file_size(path, failure) > longest_plan_file)
     fail_input(ErrorId::plan_mismatch, "{}: is not a plan: it has more than {} bytes", path,
                longest_plan_file);
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
+  return file_text(path);
 }
 
 /// Returns why the plan in a checkpoint cannot be used by this start; "": it can.
@@ -46,8 +43,10 @@ std::string difference_to(const CheckpointReader& saved, const NetworkPlan& netw
 
 /// Returns 0 if the checkpoint's plan does not have it.
 std::int64_t micro_batch_of(const CheckpointReader& saved) {
+  if (!saved.exists("/plan/list")) return 0;
+  const std::string text = saved.text("/plan/list");
   try {
-    if (saved.exists("/plan/list")) return parse_plan(saved.text("/plan/list"), saved.path()).micro_batch;
+    return parse_plan(text, saved.path()).micro_batch;
   } catch (const Error&) {  // a new plan is made, and its message has the reason
   }
   return 0;
@@ -112,8 +111,9 @@ MemoryPlan RunStart::choose_plan(MemoryProblem& problem, ProductEngines& before)
     const NetworkPlan own = problem.network;
     std::string reason = difference_to(*saved, own);
     if (reason.empty()) {
+      const std::string text = saved->text("/plan/list");
       try {
-        return plan_of_text(problem, saved->text("/plan/list"), "it");
+        return plan_of_text(problem, text, "it");
       } catch (const Error& error) {
         reason = error.message();
       }

@@ -74,7 +74,6 @@ std::string describe_schedule_change(const LearningRate& before, const LearningR
 
 void RunStart::open_checkpoint() {
   saved.reset();
-  if (only_checks) return;  // a check does not know whether the start will be a restart
   if (request.restart.empty()) return require_unused_folder(ranks(), options().run.folder);
   const bool is_named = request.restart != "auto" && request.restart != "latest";
   if (is_named) require_no_other_run();
@@ -176,7 +175,7 @@ void RunStart::note_changes(const Options& options, const RunPosition& now, std:
                      difference.before));
   }
   if (given_.precision.compute != options.precision.compute) {
-    line(fmt::format("precision.compute = \"{}\" of the deck counts for nothing: the run has chosen \"{}\"",
+    line(fmt::format("precision.compute = \"{}\" of the deck has no effect: the run has chosen \"{}\"",
                      name_of(given_.precision.compute), name_of(options.precision.compute)));
   }
   const std::string change = describe_schedule_change(

@@ -1,10 +1,7 @@
 // How a run is put together from what its start has found, and the files that it writes first.
 #include <fmt/ranges.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -14,7 +11,9 @@
 #include "mylos/data/run/rollout_feedback.hpp"
 #include "mylos/model/memory/chain_flops.hpp"
 #include "mylos/train/adapt/scaler_restart.hpp"
+#include "mylos/train/history/run_starts.hpp"
 #include "mylos/train/plan/plan_document.hpp"
+#include "mylos/train/plan/recompute_settings.hpp"
 #include "mylos/train/run/components/run_decks.hpp"
 #include "mylos/train/run/run.hpp"
 #include "mylos/train/run/run_start.hpp"
@@ -75,6 +74,20 @@ bool resumes_from_own(RankGroup& ranks, const CheckpointReader& saved, const std
   return is_own;
 }
 
+/// On rank 0. Adds a restart to starts.jsonl, unless this is a later segment of a start or nothing is left to
+/// do.
+void note_restart(const RunContext& run, const RunStart& start) {
+  const std::string path = run.file("starts.jsonl");
+  if (!start.saved) return forget_starts(path);
+  if (start.request.earlier || run.position.at_end()) return;
+  const int ranks = run.assembly.communicator->size();
+  add_start(path, {.step = static_cast<std::uint64_t>(run.position.step),
+                   .kind = "restart",
+                   .cause = std::filesystem::path(start.saved->path()).filename().string(),
+                   .subject = "",
+                   .text = fmt::format("resumed on {} rank{}", ranks, ranks == 1 ? "" : "s")});
+}
+
 /// On rank 0, after checkpoints were set aside. Names the best checkpoint again. Returns a message; "": none.
 std::string name_best_again(const Options& options, const BestEvaluation& best) {
   const std::string& folder = options.run.folder;
@@ -90,11 +103,7 @@ std::string name_best_again(const Options& options, const BestEvaluation& best) 
 std::vector<std::string> describe_start(const RunContext& run, const RunStart& start) {
   std::vector<std::string> notes = write_resolved_deck(run, start.request.deck.resolved);
   for (std::string& note : write_amended_deck(run)) notes.push_back(std::move(note));
-  std::ofstream plan(run.file("plan.json"), std::ios::trunc);
-  plan << plan_document(run.options().run.name, run.assembly.memory) << std::flush;
-  if (!plan)
-    fail_run(ErrorId::cannot_write, "{}: the run's folder cannot be made or written: {}",
-             run.options().run.folder, std::strerror(errno));
+  publish_text(run.file("plan.json"), plan_document(run.options().run.name, run.assembly.memory));
   std::error_code failure;
   std::filesystem::remove(run.file("requeue"), failure);
   std::filesystem::remove(run.file("summary.json"), failure);  // of an earlier start
@@ -110,7 +119,7 @@ std::string describe_rollout(const RolloutOptions& rollout) {
                                  rollout.steps == 1 ? "" : "s");
   if (rollout.grow_every > 0 && rollout.steps > 1)
     text += fmt::format(", from 1 on one more every {} steps", rollout.grow_every);
-  if (rollout.detach && rollout.steps > 1) text += "; each is a pass of its own";
+  if (rollout.detach && rollout.steps > 1) text += "; each is a separate pass";
   if (rollout.noise > 0) text += fmt::format("; noise {:g}", rollout.noise);
   return text;
 }
@@ -129,6 +138,7 @@ void print_assembly(const RunContext& run, const RunStart& start) {
   const MemoryPlan& memory = run.assembly.memory;
   start.line(fmt::format("memory: {} of {} per rank, {} of them activations; {}", bytes(memory.rank_bytes()),
                          bytes(memory.budget), bytes(memory.arena_bytes()), describe(memory)));
+  if (const std::string note = note_on_recompute(memory, options.memory); !note.empty()) start.line(note);
   if (!memory_is_host) start.line(describe_device_libraries(run.assembly.communicator->connection_bytes()));
 }
 
@@ -140,8 +150,8 @@ void open_batches(RunContext& run, const Normalizer& normalizer) {
                                .micro_batch = run.options().data.micro_batch,
                                .rank = ranks.rank(),
                                .ranks = ranks.size(),
-                               .ranks_on_node = run.assembly.memory.statement.place.ranks_on_node,
-                               .first_position = run.position.samples()};
+                               .first_position = run.position.samples(),
+                               .token_bytes = run.assembly.memory.statement.token_bytes};
   run_on_all(ranks, [&] {
     if (run.assembly.network.rollout)
       run.trainer().set_feedback(feedback_scalings(normalizer, run.options().rollout.feedback));
@@ -177,6 +187,7 @@ Run::Run(RunStart&& start)
   const double peak_flops =
       peak_flops_of(options.run, options.precision.compute, context_.assembly.engines->gemm(), ranks,
                     memory.statement.network_bytes() + memory.arena_bytes());
+  run_on_all(ranks, [&] { evaluations_.open_rollouts(options); });
   run_on_all(ranks, [&] { assemble(context_.assembly, context_.position.total); });
   context_.log.set_work(work_of(context_.assembly, peak_flops));
   records_.open(context_);
@@ -288,6 +299,7 @@ void Run::open_folder(const RunStart& start) {
     if (const std::string lost = name_best_again(context_.options(), evaluations_.best()); !lost.empty())
       notes.push_back(lost);
     for (std::string& note : describe_start(context_, start)) notes.push_back(std::move(note));
+    note_restart(context_, start);
   });
   if (afresh && start.request.restart == "auto")
     start.line(fmt::format("no valid checkpoint in {}/checkpoints: the run starts afresh", folder));

@@ -26,11 +26,8 @@ RunStart::RunStart(RunRequest given, MPI_Comm mpi, bool checks)
     require_consistent(parts.network, *data, request.deck.places);
   });
   require_possible_folder(ranks(), given_.run.folder, request.deck.places);
-  if (only_checks) {
-    find_start();
-    return;
-  }
   choose();
+  if (only_checks) return;
   require_shared_folder(ranks(), given_.run.folder);
   if (lock) lock->name_holder(false);
 }

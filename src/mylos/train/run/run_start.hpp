@@ -19,7 +19,7 @@
 namespace mylos {
 
 struct RunStart {
-  /// With `checks` it measures and writes nothing, and looks for no checkpoint.
+  /// With `checks` it measures and writes nothing, and waits for no other run in the folder.
   RunStart(RunRequest given, MPI_Comm ranks, bool checks = false);
 
   RunRequest request;
@@ -46,6 +46,7 @@ struct RunStart {
   void open_data();
   void choose();
   bool take_folder(bool make);
+  void note_other_run() const;
   void find_start();
   void open_checkpoint();
   void open_initial_weights();

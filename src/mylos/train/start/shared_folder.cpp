@@ -7,11 +7,11 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "mylos/base/device/seconds_since.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 namespace {
@@ -29,12 +29,6 @@ bool appears(const std::string& path, double patience_s) {
     if (seconds_since(start) > patience_s) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-}
-
-void write_sign(const std::string& path) {
-  std::ofstream sign(path);
-  sign << "for the other ranks to see\n" << std::flush;
-  if (!sign) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
 }
 
 /// What is there of the path already: itself, or the nearest folder above it.
@@ -80,7 +74,7 @@ void require_shared_folder(RankGroup& ranks, const std::string& folder) {
   const std::string sign =
       folder + "/seen-by-all-ranks-of-" + broadcast_text(ranks, std::to_string(getpid()));
   const std::string place = broadcast_text(ranks, fs::current_path(failure).string());
-  run_on_first(ranks, [&] { write_sign(sign); });
+  run_on_first(ranks, [&] { publish_text(sign, "for the other ranks to see\n"); });
   const bool seen = ranks.rank() == 0 || appears(sign, std::min(longest_patience_s, ranks.timeout_s() / 2));
   ranks.barrier();
   if (ranks.rank() == 0) fs::remove(sign, failure);

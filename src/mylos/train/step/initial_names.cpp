@@ -118,7 +118,7 @@ void refuse_missing(const WeightFile& file, const std::vector<std::string>& miss
   fail_input(
       ErrorId::model_mismatch,
       "{}: has no {}{}, which this model needs; nearest to {} are {} there. [[initial.rename]] gives tensors "
-      "other names, and initial.missing = \"draw\" draws what is not there{}",
+      "other names, and initial.missing = \"draw\" draws what is missing{}",
       file.path(), fmt::join(listed, ", "), more, missing.front(),
       printable(nearest_names(missing.front(), names.names()), 200), note_on_gpt2(file));
 }

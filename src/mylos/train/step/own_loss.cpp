@@ -1,4 +1,5 @@
 // A Trainer's step in parts, with a loss that the program computes.
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -66,6 +67,18 @@ void Trainer::backward(const ConstTensor& d_outputs, const OwnLoss& loss, const 
       .is_forward_done = false, .backward = passes_done_.backward + 1, .rows = passes_done_.rows + own_rows_};
   if (reduces) reduction_.complete_started(exec_);  // the program may use MPI now
   if (reduces || model_.exchanges_in_passes()) finish_collectives();
+}
+
+void Trainer::read_own_gradient(std::size_t slot, const OwnLoss& loss, const Tensor& gradient) {
+  const ParameterStore& parameters = model_.parameters();
+  const Tensor sum = parameters.gradient(parameters.layout().slots[slot]);
+  const bool is_frozen = std::any_of(
+      frozen_gradients_.begin(), frozen_gradients_.end(), [&](const std::vector<Tensor>& of_stage) {
+        return std::any_of(of_stage.begin(), of_stage.end(),
+                           [&](const Tensor& frozen) { return frozen.data() == sum.data(); });
+      });
+  if (is_frozen || passes_done_.rows == 0) return fill(exec_, gradient, 0);
+  divide_by_scale(exec_, sum, gradient, loss_scale(), loss.seed_factor);
 }
 
 void Trainer::end_step(const OwnLoss& loss, const OwnStepEnd& end) {

@@ -66,11 +66,10 @@ void StepRecorder::remember(const PassOfStep& pass, const MicroBatch& batch) {
   if (found == nullptr) {
     batches_.push_back({key, own, batch});
   } else if (found->batch != own) {
-    fail_run(
-        ErrorId::internal,
-        "micro-batch {} of a step has {} rows, or addresses, that its captured pass has not; a step that "
-        "takes the plan's micro-batches has {}",
-        pass.micro_batch, batch.inputs.rows(), found->contents.inputs.rows());
+    fail_run(ErrorId::internal,
+             "micro-batch {} of a step has {} rows, or addresses, that its captured pass lacks; a step that "
+             "takes the plan's micro-batches has {}",
+             pass.micro_batch, batch.inputs.rows(), found->contents.inputs.rows());
   }
 }
 

@@ -73,6 +73,10 @@ class Trainer {
   /// Adds the gradients of the last forward(): d_outputs [rows, outputs] is dL/dy in float. `d_input`, unless
   /// it is empty, receives dL/dx in float. Sharded gradients are reduced here: one pass in a step.
   void backward(const ConstTensor& d_outputs, const OwnLoss& loss, const Tensor& d_input);
+  /// Writes the gradient of a parameter, by its slot, to `gradient` [1, values] in float: the sum of this
+  /// rank's passes since the last step, without the loss scale; 0 of a frozen parameter, and if the rank had
+  /// no samples. Not for sharded gradients.
+  void read_own_gradient(std::size_t slot, const OwnLoss& loss, const Tensor& gradient);
   /// Ends the step as step() does. An error of bring_error() reaches all ranks.
   void end_step(const OwnLoss& loss, const OwnStepEnd& end);
   /// Forgets the passes since the last step.

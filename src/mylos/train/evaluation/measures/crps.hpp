@@ -35,6 +35,11 @@ class CrpsMeasure {
   /// Returns the mean over all samples; NaN if one of the scores is not finite.
   [[nodiscard]] double value() const;
 
+  /// Returns the bytes in host memory: of the scaling.
+  [[nodiscard]] static std::size_t memory_bytes(std::int64_t outputs) {
+    return 2 * static_cast<std::size_t>(outputs) * sizeof(double);
+  }
+
  private:
   ColumnScaling scaling_;
   std::int64_t outputs_;

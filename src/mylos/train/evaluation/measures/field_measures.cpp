@@ -148,7 +148,7 @@ void FieldMeasures::add_up(RankGroup& ranks) {
 }
 
 std::size_t FieldMeasures::memory_bytes(std::int64_t outputs) {
-  return 2 * static_cast<std::size_t>(outputs) * sizeof(double);
+  return 4 * static_cast<std::size_t>(outputs) * sizeof(double);
 }
 
 std::size_t FieldMeasures::constant_bytes(std::span<const Measure> wanted, const Chain& chain) {

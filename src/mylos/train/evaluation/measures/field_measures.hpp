@@ -45,8 +45,8 @@ class FieldMeasures {
   [[nodiscard]] double relative_l2() const { return l2_.mean(samples_); }
   [[nodiscard]] double relative_h1() const { return h1_.mean(samples_); }
 
-  /// Return the bytes in host memory: of the fields of a sample, and of the weights and tables of its norm.
-  /// constant_bytes() throws as require_field_measures().
+  /// Return the bytes in host memory: of the fields of a sample and the scaling, and of the weights and
+  /// tables of its norm. constant_bytes() throws as require_field_measures().
   [[nodiscard]] static std::size_t memory_bytes(std::int64_t outputs);
   [[nodiscard]] static std::size_t constant_bytes(std::span<const Measure> wanted, const Chain& chain);
 

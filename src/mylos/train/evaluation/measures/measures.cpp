@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/train/evaluation/measures/crps.hpp"
 #include "mylos/train/evaluation/measures/field_measures.hpp"
 
 namespace mylos {
@@ -122,24 +123,26 @@ std::int64_t TargetMeasures::not_finite() const {
   return count;
 }
 
+double TargetMeasures::r2(const Sums& of) const {
+  const double spread_of_target = spread(of);
+  const bool has_one = of.not_finite == 0 && !are_constant(spread_of_target, of.square.value());
+  return has_one ? 1 - of.error.value() / spread_of_target : undefined_r2;
+}
+
 std::vector<double> TargetMeasures::r2() const {
   std::vector<double> result;
-  for (const Sums& of : sums_) {
-    const double spread_of_target = spread(of);
-    const bool has_one = of.not_finite == 0 && !are_constant(spread_of_target, of.square.value());
-    result.push_back(has_one ? 1 - of.error.value() / spread_of_target : undefined_r2);
-  }
+  for (const Sums& of : sums_) result.push_back(r2(of));
   return result;
 }
 
 double TargetMeasures::mean_r2() const {
   double sum = 0;
   std::int64_t count = 0;
-  const std::vector<double> of_targets = r2();
-  for (std::int64_t target = 0; target < targets(); ++target) {
-    if (not_finite(target) > 0) return undefined_r2;
-    if (is_constant(target)) continue;
-    sum += of_targets[static_cast<std::size_t>(target)];
+  for (const Sums& of : sums_) {
+    if (of.not_finite > 0) return undefined_r2;
+    const double own = r2(of);
+    if (std::isnan(own)) continue;  // constant
+    sum += own;
     ++count;
   }
   return count == 0 ? undefined_r2 : sum / static_cast<double>(count);
@@ -210,6 +213,7 @@ std::size_t Measures::memory_bytes(std::span<const Measure> wanted, std::int64_t
   std::size_t bytes = values_of_output * static_cast<std::size_t>(samples) * count * sizeof(float);
   if (has_measure(wanted, Measure::confusion)) bytes += matrix_bytes(outputs);
   if (has_measure(wanted, Measure::r2)) bytes += count * TargetMeasures::bytes_of_target;
+  if (has_measure(wanted, Measure::crps)) bytes += CrpsMeasure::memory_bytes(outputs);
   if (has_field_measure(wanted)) bytes += FieldMeasures::memory_bytes(outputs);
   return bytes;
 }

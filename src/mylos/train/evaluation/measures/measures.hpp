@@ -103,6 +103,7 @@ class TargetMeasures {
 
   /// Returns the sum of squared distances from the mean.
   [[nodiscard]] double spread(const Sums& of) const;
+  [[nodiscard]] double r2(const Sums& of) const;
 
   std::int64_t rows_ = 0;
   std::vector<Sums> sums_;

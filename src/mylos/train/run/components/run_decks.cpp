@@ -1,25 +1,25 @@
 #include "mylos/train/run/components/run_decks.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <fmt/format.h>
 
+#include <filesystem>
+
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/config/keys/sizes.hpp"
+#include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
 namespace {
 
+constexpr std::int64_t max_deck_bytes = std::int64_t{64} << 20;
 constexpr const char* written_by_us = "# Every key with its value. Each start of the run writes this file.";
 
 /// Leaves a file of this name alone if no run wrote it, and returns a message about it.
 std::vector<std::string> write_deck(const std::string& path, const std::string& deck) {
-  std::string first_line;
-  if (std::ifstream before(path); std::getline(before, first_line) && first_line != written_by_us)
+  const auto before = text_of_file(path, max_deck_bytes);
+  if (before && !before->empty() && !before->starts_with(std::string(written_by_us) + '\n'))
     return {path + " was not written by a run: left as it is"};
-  std::ofstream file(path, std::ios::trunc);
-  file << written_by_us << '\n' << deck << std::flush;
-  if (!file) fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path, std::strerror(errno));
+  publish_text(path, fmt::format("{}\n{}", written_by_us, deck));
   return {};
 }
 

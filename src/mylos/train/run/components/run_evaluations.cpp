@@ -5,26 +5,32 @@
 #include <algorithm>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/inference/rollout/map_orientation.hpp"
 #include "mylos/train/evaluation/field_files.hpp"
 #include "mylos/train/evaluation/result_files.hpp"
 #include "mylos/train/run/components/run_context.hpp"
 
 namespace mylos {
 
+void RunEvaluations::open_rollouts(const Options& deck) {
+  if (deck.run.rollout_steps > 0) rollouts_.emplace(deck);
+}
+
 void RunEvaluations::open(const RunData& data, const Normalizer& normalizer, const EvaluationOptions& options,
                           const Options& deck, const Chain& chain, std::int64_t classes) {
   meaning_ = data.meaning();
   measures_ = deck.run.metrics;
-  normalizer_ = normalizer;
+  normalizer_ = &normalizer;
   classes_ = classes;
   every_ = deck.run.evaluate_every;
-  if (deck.run.rollout_steps > 0) rollouts_.emplace(deck);
   for (const DataPart part : judging_parts) {
     if (!data.has(part)) continue;
     parts_.push_back({.part = part, .pass = data.pass_over(part, normalizer, options), .last = ""});
     if (!SamplePictures::are_of(chain)) continue;
-    parts_.back().chosen = std::make_unique<SamplePictures>(chain, deck.run.seed, data.samples(part),
-                                                            normalizer_, meaning_.target_names);
+    const auto arrays = data.arrays(part);
+    parts_.back().chosen =
+        std::make_unique<SamplePictures>(chain, deck.run.seed, data.samples(part), normalizer,
+                                         meaning_.target_names, arrays != nullptr && rows_run_north(*arrays));
   }
 }
 
@@ -56,7 +62,7 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
     }
     Communicator& communicator = *run.assembly.communicator;
     Evaluation found =
-        mylos::evaluate(quiet, context, communicator, *part.pass, measures_, observe, normalizer_.targets);
+        mylos::evaluate(quiet, context, communicator, *part.pass, measures_, observe, normalizer_->targets);
     if (part.chosen) part.pictures = part.chosen->gather(communicator.ranks());
     part.last = describe(found);
     EvaluationRow& row = rows.emplace_back();
@@ -138,7 +144,8 @@ void RunEvaluations::write_confusion(const std::string& path, std::int64_t step)
 
 void RunEvaluations::measure_rollouts(const Quiesced& quiet, RunContext& run, const InferenceContext& context,
                                       EvaluationRow& row) {
-  rollout_ = rollouts_->measure(quiet, context, *run.assembly.communicator, normalizer_);
+  rollout_.reset();  // one result is in memory at a time
+  rollout_ = rollouts_->measure(quiet, context, *run.assembly.communicator, *normalizer_);
   row.rollout = rollout_->mean_nrmse();
 }
 

@@ -21,7 +21,10 @@ class RunEvaluations final : public RunComponent {
   /// `file` is the path of evaluations.csv, or "" on all ranks but the first.
   RunEvaluations(std::string file, BestEvaluation best) : log_(std::move(file), std::move(best)) {}
 
-  /// Opens the parts of the data, which must outlive this object. `classes`: as in InferenceContext.
+  /// Opens the test data of rollouts. Called before the run takes memory, as the plan had it then.
+  void open_rollouts(const Options& deck);
+  /// Opens the parts of the data, which must outlive this object, as the normalizer must. `classes`: as in
+  /// InferenceContext.
   void open(const RunData& data, const Normalizer& normalizer, const EvaluationOptions& options,
             const Options& deck, const Chain& chain, std::int64_t classes);
 
@@ -73,8 +76,8 @@ class RunEvaluations final : public RunComponent {
   SampleMeaning meaning_;
   std::vector<Measure> measures_;
   std::optional<RolloutEvaluation> rollouts_;
-  Normalizer normalizer_;
-  std::optional<RolloutResult> rollout_;  // of the last evaluation
+  const Normalizer* normalizer_ = nullptr;  // of the run
+  std::optional<RolloutResult> rollout_;    // of the last evaluation
   std::int64_t classes_ = 0;
   std::int64_t every_ = 0;  // steps; 0 = each epoch
   double longest_s_ = 0;

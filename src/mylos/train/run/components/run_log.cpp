@@ -47,7 +47,7 @@ RunSpeed RunLog::speed_of_new_rows(std::int64_t last, double samples, double sec
     progress_.note(fmt::format("step {}: peak not known: {:.3g} FLOP/s are more than the {:.3g} that {}",
                                last, speed.model_flops_per_s, peak,
                                work_.peak_is_measured
-                                   ? "a product reached at the start, beside other programs"
+                                   ? "a GEMM reached at the start, while other programs computed"
                                    : "run.peak_flops and the ranks give"));
   }
   return speed;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "mylos/io/files/output_file.hpp"
 #include "mylos/train/run/components/run_context.hpp"
 
 namespace mylos {
@@ -80,6 +81,13 @@ void RunRecords::keep(RunContext& run) {
 
 void RunRecords::finish(RunContext& run, const Quiesced& /*quiet*/) {
   write(run);
+  if (!run.is_first_rank()) return;
+  try {
+    for (const char* table : {"history.csv", "evaluations.csv", "health.csv"})
+      if (is_regular(run.file(table))) sync_file(run.file(table));
+  } catch (const Error& error) {
+    run.on_io_error(error);
+  }
 }
 
 // The order here is that of the arrays in checkpoints; below, that of messages.

@@ -18,7 +18,7 @@ class RunStop final : public RunComponent {
   [[nodiscard]] bool is_agreed() const { return requests_.agreed(); }
 
   void after_step(RunContext& run, LastStep& step) override;
-  /// Reports who asked for the end.
+  /// Reports who asked for the end, and adds a stop to starts.jsonl unless the run is at its end.
   void finish(RunContext& run, const Quiesced& quiet) override;
 
  private:

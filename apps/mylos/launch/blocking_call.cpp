@@ -1,0 +1,51 @@
+#include "launch/blocking_call.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "launch/standard_output.hpp"
+#include "launch/start.hpp"
+#include "mylos/base/error.hpp"
+
+namespace mylos::app {
+namespace {
+
+constexpr int max_turns = 3;
+constexpr double seconds_of_turn = 2;  // launchers end ranks within about one
+
+}  // namespace
+
+BlockingCall::BlockingCall(const char* name, double timeout_s) {
+  if (was_launched()) thread_ = std::thread([this, name, timeout_s] { watch(name, timeout_s); });
+}
+
+BlockingCall::~BlockingCall() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    has_returned_ = true;
+  }
+  returned_.notify_one();
+  thread_.join();
+}
+
+/// On a thread of its own, which makes no call of MPI.
+void BlockingCall::watch(const char* name, double timeout_s) {
+  const int rank = launched_rank();
+  const double turn_s = seconds_of_turn * std::min(rank, max_turns);
+  std::unique_lock lock(mutex_);
+  if (returned_.wait_for(lock, std::chrono::duration<double>(timeout_s + turn_s),
+                         [this] { return has_returned_; }))
+    return;
+  const Error error(
+      ExitCode::failed, ErrorId::communication_failed,
+      fmt::format("rank {}: {}: waited {:.4g} s for the other ranks (communication.timeout = {:.4g})", rank,
+                  name, timeout_s + turn_s, timeout_s));
+  print_error(fmt::format("mylos: {}", error.what()));
+  _exit(static_cast<int>(error.code()));
+}
+
+}  // namespace mylos::app

@@ -1,0 +1,257 @@
+"""Rollouts and predictions on random layouts of arrays, against numpy: states, errors of the truth, run.metrics = ["rollout2"].
+
+usage: test_array_rollouts.py MYLOS [--full | --only NUMBER ...]     --full: 300 layouts, not some
+
+The networks are one matrix at each point, which numpy applies in float64 to the arrays as they lie in the files.
+"""
+import concurrent.futures
+import csv
+import json
+import pathlib
+import sys
+import tempfile
+
+import h5py
+import numpy
+
+from array_samples import Arrays
+from checkpoints import last_checkpoint
+from random_arrays import RandomArrays
+from small_problem import Command
+
+DECK = """[run]
+peak_flops = 1e12
+name = "layout"
+steps = 1
+seed = {seed}
+{metrics}
+[data]
+train = {train}
+{data}
+{arrays}
+{model}
+[precision]
+compute = "fp32"
+[optimizer]
+type = "sgd"
+lr = 1e-9
+"""
+ON_GRID = """[model]
+type = "chain"
+loss = "mse"
+[[model.layers]]
+kind = "conv"
+outputs = {channels}
+"""
+ON_COLUMNS = """[model]
+hidden = []
+loss = "mse"
+"""
+SOME, ALL = 6, 300
+COLUMNS = ("relative_l2", "nrmse", "correlation")
+
+
+def errors(predicted, truth):
+    """(relative L2, nRMSE, correlation) of fields [points, channels]: docs/how-to/rollout.md."""
+    p, t = predicted.astype("f8"), truth.astype("f8")
+    squares = [(values ** 2).mean(0) for values in (p, t)]
+    centred = [values - values.mean(0) for values in (p, t)]
+    spread = [(values ** 2).mean(0) for values in centred]
+    varies = numpy.all([s > numpy.finfo("f4").eps ** 2 * q for s, q in zip(spread, squares)], axis=0)
+    with numpy.errstate(invalid="ignore", divide="ignore"):
+        nrmse = numpy.sqrt(((p - t) ** 2).mean(0) / squares[1])[squares[1] > 0]
+        correlation = ((centred[0] * centred[1]).mean(0) / numpy.sqrt(spread[0] * spread[1]))[varies]
+        relative = numpy.linalg.norm(p - t) / numpy.linalg.norm(t)
+    return relative, mean(nrmse), mean(correlation)
+
+
+def mean(values):
+    return numpy.mean(values) if len(values) else numpy.nan
+
+
+def require_close(found, expected, tolerance, what):
+    found, expected = (numpy.asarray(values, "f8") for values in (found, expected))
+    assert found.shape == expected.shape, (what, found.shape, expected.shape)
+    same = numpy.abs(found - expected) <= tolerance * max(numpy.nanmax(numpy.abs(expected), initial=0), 1e-30)
+    assert (same | (numpy.isnan(found) & numpy.isnan(expected))).all(), (what, found, expected)
+
+
+class PointMatrix:
+    """The network of a checkpoint: outputs of inputs [..., channels], in the units of the data."""
+
+    def __init__(self, checkpoint):
+        with h5py.File(checkpoint) as file:
+            layer, = file["model"].values()
+            bias = layer["bias"][:].astype("f8")
+            self.weight, self.bias = layer["weight"][:].astype("f8").reshape(len(bias), -1), bias
+            self.inputs, self.targets = (self.scaling(file, of, width) for of, width in (("inputs", self.weight.shape[1]), ("targets", len(bias))))
+
+    @staticmethod
+    def scaling(file, of, width):
+        group = f"data/normalization/{of}"
+        return [file[f"{group}/{name}"][:].reshape(-1, width)[0] for name in ("shift", "scale")] if f"{group}/shift" in file else (0.0, 1.0)
+
+    def __call__(self, inputs):
+        scaled = (inputs - self.inputs[0]) * self.inputs[1]
+        return (scaled @ self.weight.T + self.bias) / self.targets[1] + self.targets[0]
+
+
+class Layout:
+    """One random layout: its files, its deck and numpy's idea of both. Every other one has rollouts."""
+
+    def __init__(self, folder, number, program):
+        self.number, self.has_rollouts = number, number % 2 == 0
+        folder.mkdir()
+        self.command = Command(program, folder)
+        self.arrays = arrays = RandomArrays(folder, number + 1000, feeds_back=self.has_rollouts)
+        self.section, self.pick = arrays.section, arrays.pick
+        self.file = arrays.write("start.h5")
+        self.of_windows = Arrays(self.section, arrays.axes, arrays.fill)
+        self.history, self.ahead = self.of_windows.history, self.of_windows.ahead
+        self.differences = self.section.get("targets_are") == "difference"
+        self.widths = {name: arrays.channels[name] if "channel" in axes else 1 for name, axes in arrays.axes.items()}
+        on_grid = bool(arrays.grid) and not arrays.points
+        outputs = sum(self.widths[name] for name in self.section["targets"])
+        data = {"batch": 1, "normalize": self.pick("none", "channel" if on_grid else "standard")}
+        data |= {"fill": arrays.fill} if arrays.fill is not None else {}
+        self.is_measured = self.has_rollouts and bool(arrays.test)
+        data |= {"test": [path.name for path in arrays.test]} if arrays.test else {}
+        self.deck = DECK.format(seed=number, metrics='metrics = ["rollout2"]' if self.is_measured else "", train=json.dumps([path.name for path in arrays.train]),
+                                data="\n".join(f"{key} = {json.dumps(value)}" for key, value in data.items()), arrays=arrays.toml(),
+                                model=ON_GRID.format(channels=outputs) if on_grid else ON_COLUMNS)
+        (folder / "deck.toml").write_text(self.deck, encoding="utf-8")
+
+    def check(self):
+        self.command.must("train", "deck.toml", "run.folder=run")
+        self.network = PointMatrix(last_checkpoint(self.command, "run"))
+        self.check_predictions()
+        if self.has_rollouts:
+            self.check_rollout()
+        if self.is_measured:
+            self.check_metric()
+
+    def levels_of(self, path, slices):
+        """The arrays of a file as [sample, time, points, channels] in float32, and the constants [points, channels]."""
+        arrays = Arrays(self.section | {"slice": slices}, self.arrays.axes, self.arrays.fill)
+        with h5py.File(path) as file:
+            all_of = {name: arrays.arranged(file[name], name).astype("f4") for name in self.arrays.axes}
+        all_of = {name: values.reshape(*values.shape[:2], -1, values.shape[-1]).astype("f8") for name, values in all_of.items()}
+        return all_of, [all_of[name][0, 0] for name in self.section.get("constants", [])]
+
+    def channels_of(self, name):
+        """Where an array stands among the channels of a level of the inputs."""
+        first = sum(self.widths[other] for other in self.section["inputs"][:self.section["inputs"].index(name)])
+        return slice(first, first + self.widths[name])
+
+    def state_of(self, level):
+        return numpy.concatenate([level[:, self.channels_of(name)] for name in self.section["targets"]], axis=-1)
+
+    def rollout(self, path, slices, sample, start, steps):
+        """States and true states [step, points, outputs], from step 0; a truth behind the file is None."""
+        arrays, constants = self.levels_of(path, slices)
+        levels = numpy.concatenate([arrays[name][sample] for name in self.section["inputs"]], axis=-1)
+        window = list(levels[start:start + self.history])
+        newest = start + self.history - 1
+        states, truth = [self.state_of(window[-1])], [self.state_of(window[-1])]
+        for step in range(1, steps + 1):
+            outputs = self.network(numpy.concatenate([*window, *constants], axis=-1))
+            place = newest + step * self.ahead
+            state = outputs + states[-1] if self.differences else outputs
+            states.append(state)
+            truth.append(self.state_of(levels[place]) if place < len(levels) else None)
+            next_level = (levels[place] if place < len(levels) else window[-1]).copy()
+            first = 0
+            for name in self.section["targets"]:
+                next_level[:, self.channels_of(name)] = state[:, first:first + self.widths[name]]
+                first += self.widths[name]
+            window = [*window[1:], next_level]
+        return states, truth
+
+    def fields_of(self, path, members, grid):
+        """The predicted arrays of a file as [member, level, points, outputs]."""
+        fields = []
+        with h5py.File(path) as file:
+            for name in self.section["targets"]:
+                axes = list(self.arrays.axes[name])
+                values = file[name][()].astype("f8")
+                if members > 1 and "sample" not in axes:
+                    axes.insert(0, "sample")
+                assert values.ndim == len(axes), (name, values.shape, axes)
+                order = ["sample", "time", *grid, "channel"]
+                values = values.transpose([axes.index(axis) for axis in order if axis in axes])
+                values = numpy.expand_dims(values, tuple(place for place, axis in enumerate(order) if axis not in axes))
+                fields.append(values.reshape(*values.shape[:2], -1, values.shape[-1]))
+        return numpy.concatenate(fields, axis=-1)
+
+    def check_predictions(self):
+        """The network's outputs for every window, as states, in the axes of each array."""
+        inputs, targets = self.of_windows.samples_of([self.file])
+        width, outputs = self.network.weight.shape[1], len(self.network.bias)
+        inputs = inputs.astype("f8").reshape(len(inputs), -1, width)
+        expected = self.network(inputs)
+        if self.differences:
+            newest = inputs[..., (self.history - 1) * sum(self.widths[name] for name in self.section["inputs"]):]
+            expected += numpy.concatenate([newest[..., self.channels_of(name)] for name in self.section["targets"]], axis=-1)
+        arrays, _ = self.levels_of(self.file, self.section.get("slice", {}))
+        first = arrays[self.section["inputs"][0]]
+        members, points = (first.shape[0] if self.arrays.has_sample else 1), first.shape[2]
+        self.command.must("predict", "run", "start.h5", "predicted.h5", ranks=self.pick(1, 1, 1, 2))
+        found = self.fields_of(self.command.folder / "predicted.h5", members, self.of_windows.grid)
+        require_close(found, expected.reshape(members, -1, points, outputs), 1e-5, "predictions")
+
+    def check_rollout(self):
+        steps, start = self.pick(1, 2, 3), self.pick(0, 1)
+        slices = {axis: text for axis, text in self.section.get("slice", {}).items() if axis != "sample"}
+        if "time" in slices:
+            slices["time"] = "::" + (slices["time"].split(":") + [""])[2]
+        arrays, _ = self.levels_of(self.file, slices)
+        members = arrays[self.section["inputs"][0]].shape[0]
+        self.command.must("rollout", "run", "start.h5", "--steps", steps, "--start", start, "--out", "out.h5", "--truth", "start.h5", ranks=self.pick(1, 1, 2))
+        found = self.fields_of(self.command.folder / "out.h5", members, self.of_windows.grid)
+        rollouts = [self.rollout(self.file, slices, sample, start, steps) for sample in range(members)]
+        require_close(found, [states for states, _ in rollouts], 1e-4, "states")
+        with open(self.command.folder / "out.errors.csv", encoding="utf-8") as file:
+            rows = [{name: float(value) if value else numpy.nan for name, value in row.items()} for row in csv.DictReader(file)]
+        energies = (found ** 2).sum(-1).mean(-1)
+        for step, row in enumerate(rows, 1):
+            known = [sample for sample in range(members) if rollouts[sample][1][step] is not None]
+            for prefix, level in (("", step), ("persistence_", 0)):
+                of_members = [errors(found[sample, level], rollouts[sample][1][step]) for sample in known]
+                require_close([row[prefix + name] for name in COLUMNS], numpy.mean(of_members, axis=0), 1e-6, f"{prefix}errors of step {step}")
+            require_close([row["energy"], row["energy_drift"]], [energies[:, step].mean(), (energies[:, step] / energies[:, 0] - 1).mean()], 1e-6, "energies")
+
+    def check_metric(self):
+        """Each trajectory of the test data is cut into rollouts of two steps."""
+        slices = self.section.get("slice", {})
+        of_members = []
+        for path in self.arrays.test:
+            arrays, _ = self.levels_of(path, slices)
+            samples, levels = arrays[self.section["inputs"][0]].shape[:2]
+            for sample in range(samples):
+                for start in range(0, levels - self.history - 2 * self.ahead + 1, 2 * self.ahead):
+                    states, truth = self.rollout(path, slices, sample, start, 2)
+                    of_members.append([errors(states[step], truth[step])[1] for step in (1, 2)])
+        with open(self.command.folder / "run/evaluations.csv", encoding="utf-8") as file:
+            found = [float(row["rollout"]) for row in csv.DictReader(file) if row["part"] == "test"]
+        require_close(found[-1:], [numpy.mean(of_members)], 1e-4, "rollout2")
+
+
+def check(folder, number):
+    layout = Layout(folder / f"layout-{number}", number, sys.argv[1])
+    try:
+        layout.check()
+    except AssertionError as error:
+        kinds = {name: (layout.arrays.types[name], layout.arrays.axes[name]) for name in layout.arrays.axes}
+        raise AssertionError(f"layout {number}: {error}\n{kinds}\n{layout.deck}") from None
+
+
+def main():
+    numbers = range(ALL if "--full" in sys.argv else SOME)
+    if "--only" in sys.argv:
+        numbers = [int(word) for word in sys.argv[sys.argv.index("--only") + 1:]]
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        count = len(list(pool.map(lambda number: check(pathlib.Path(scratch), number), numbers)))
+    print(f"{count} layouts: predictions, rollouts and their errors are numpy's")
+
+
+main()

@@ -1,0 +1,34 @@
+// An object in use refuses a second call, and only while the first one runs.
+#include "mylos/base/device/busy_flag.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/refusal.hpp"
+
+namespace mylos::busy_flag_test {
+
+TEST(BusyFlag, ASecondCallIsRefusedUntilTheFirstHasReturned) {
+  BusyFlag flag;
+  const auto call = [&] { const BusyCall second(flag, "Model::infer"); };
+  {
+    const BusyCall first(flag, "Model::infer");
+    EXPECT_TRUE(flag.is_set());
+    for (int i = 0; i < 2; ++i)
+      EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::bad_call, {"Model::infer", "another call"}, call));
+    EXPECT_TRUE(flag.is_set());
+  }
+  EXPECT_FALSE(flag.is_set());
+  EXPECT_NO_THROW(call());
+}
+
+TEST(BusyFlag, AMovedCallStillRuns) {
+  BusyFlag flag;
+  {
+    BusyCall first(flag, "a");
+    const BusyCall moved(std::move(first));
+    EXPECT_TRUE(flag.is_set());
+  }
+  EXPECT_FALSE(flag.is_set());
+}
+
+}  // namespace mylos::busy_flag_test
