@@ -8,6 +8,7 @@ import tempfile
 import h5py
 import numpy
 
+from checkpoints import last_checkpoint, weights_of
 from small_problem import Command
 
 REGRESSION = """[run]
@@ -54,19 +55,8 @@ def r2_of(command, checkpoint, data):
     return 1 - ((y.ravel() - truth.ravel()) ** 2).mean() / truth.var()
 
 
-def weights_of(path, group="/model"):
-    found = {}
-    with h5py.File(path) as file:
-        file[group].visititems(lambda name, item: found.update({name: item[()]} if hasattr(item, "shape") else {}))
-    return found
-
-
-def last_checkpoint(command, run):
-    return sorted((command.folder / run / "checkpoints").glob("*.h5"))[-1]
-
-
 def normalisation_of(checkpoint):
-    return {name: tensor.tobytes() for name, tensor in weights_of(checkpoint, "/data/normalization").items()}
+    return {name: tensor.tobytes() for name, tensor in weights_of(checkpoint, ["data/normalization"]).items()}
 
 
 def check_normalisation(command):
