@@ -37,6 +37,9 @@ TEST_F(WeightFiles, ABitThatFlipsAfterTheFileWasOpenedIsNoticed) {
   std::vector<float> values(static_cast<std::size_t>(weight.size()));
   file.read(weight, 0, values);
   EXPECT_EQ(values, SampleState::filled(100).weight);
+  std::vector<float> bias(5);
+  file.read(file.entries().front(), 0, bias);  // HDF5 keeps bytes of a dataset until it is closed
+  EXPECT_EQ(bias, SampleState::filled(100).bias);
   ranks.barrier();
   if (ranks.rank() == 0) {
     std::fstream bytes(path, std::ios::binary | std::ios::in | std::ios::out);
@@ -73,8 +76,9 @@ TEST_F(WeightFiles, StatisticsAreNoWeightsInAFileOfOurs) {
       writer.close();
     }
     ranks.barrier();
+    const WeightFile file(ranks, path);
     std::vector<std::string> found;
-    for (const WeightEntry& entry : WeightFile(ranks, path).entries()) found.push_back(entry.name);
+    for (const WeightEntry& entry : file.entries()) found.push_back(entry.name);
     return found;
   };
   EXPECT_THAT(names({{WeightMetadata::layout, WeightMetadata::channels_first}}),
