@@ -292,27 +292,27 @@ std::vector<Child> File::children(const std::string& path) const {
   const Handle group = open_object(*state_, path);
   if (H5Iget_type(group.id()) != H5I_GROUP)
     fail_input(ErrorId::bad_dataset, "{}: {} is not a group", this->path(), path);
-  struct Link {
-    std::string name;
-    bool is_hard;
-  };
-  std::vector<Link> links;
+  std::vector<Child> result;
   const auto add = [](hid_t, const char* name, const H5L_info_t* link, void* data) -> herr_t {
-    static_cast<std::vector<Link>*>(data)->push_back({name, link->type == H5L_TYPE_HARD});
+    const bool is_hard = link->type == H5L_TYPE_HARD;
+    static_cast<std::vector<Child>*>(data)->push_back(
+        {name, is_hard ? ObjectKind::group : ObjectKind::other});
     return 0;
   };
+  // As they are stored, and sorted here: where a read fails while HDF5 1.10 sorts, it frees what it never
+  // had.
   hsize_t index = 0;
-  checked_read(H5Literate(group.id(), H5_INDEX_NAME, H5_ITER_INC, &index, add, &links), this->path(), path);
-  std::vector<Child> result;
-  for (const Link& link : links) {
-    ObjectKind kind = ObjectKind::other;
-    if (link.is_hard) {
-      const H5O_info_t info = info_of(*state_, (path == "/" ? path : path + '/') + link.name);
-      // A group with several hard links may contain itself, and a recursive reader would never return.
-      if (info.type == H5O_TYPE_GROUP && info.rc == 1) kind = ObjectKind::group;
-      if (info.type == H5O_TYPE_DATASET) kind = ObjectKind::dataset;
-    }
-    result.push_back({link.name, kind});
+  checked_read(H5Literate(group.id(), H5_INDEX_NAME, H5_ITER_NATIVE, &index, add, &result), this->path(),
+               path);
+  std::ranges::sort(result, {}, &Child::name);
+  for (Child& child : result) {
+    if (child.kind == ObjectKind::other) continue;
+    const H5O_info_t info = info_of(*state_, (path == "/" ? path : path + '/') + child.name);
+    // A group with several hard links may contain itself, and a recursive reader would never return.
+    const bool is_group = info.type == H5O_TYPE_GROUP && info.rc == 1;
+    child.kind = info.type == H5O_TYPE_DATASET ? ObjectKind::dataset
+                 : is_group                    ? ObjectKind::group
+                                               : ObjectKind::other;
   }
   return result;
 }

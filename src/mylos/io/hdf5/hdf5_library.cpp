@@ -277,7 +277,7 @@ std::vector<std::string> attribute_names(hid_t object, const std::string& file, 
     return all.found.size() > all.most ? 1 : 0;  // 1 ends the iteration
   };
   hsize_t index = 0;
-  checked_read(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, &index, add, &names), file, path);
+  checked_read(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, &index, add, &names), file, path);
   if (names.found.size() > most)
     fail_input(ErrorId::too_large, "{}: {} has more than {} attributes", file, path, most);
   std::sort(names.found.begin(), names.found.end());
