@@ -18,7 +18,7 @@ import numpy
 import reference_gpt2
 import rollout_fields
 import uncertain_data
-from checkpoints import TIMES, last_checkpoint
+from checkpoints import TIMES, datasets
 from small_problem import Command
 
 SECONDS = 120  # within which a command ends
@@ -110,8 +110,13 @@ def files(folder):
 
 
 def contents(path):
-    """Of HDF5, without clocks."""
+    """Of HDF5, without clocks. Of a checkpoint: what a restart takes."""
     found = {}
+    with h5py.File(path) as file:
+        is_checkpoint = file.attrs.get("format") in ("mylos-checkpoint", b"mylos-checkpoint")
+    if is_checkpoint:
+        return {name: (value.shape, numpy.asarray(value).tobytes()) for name, value in
+                ((name, numpy.asarray(value)) for name, value in datasets(path).items())}
     with h5py.File(path) as file:
         found["/"] = {name: str(value) for name, value in file.attrs.items() if name != "created"}
 

@@ -16,7 +16,7 @@ OF_A_RUN = ("lock", "plan.json", "resolved.toml", "amended.toml", "history.csv",
 OF_A_SWEEP = ("lock", "sweep.json", "sweep.csv", "requeue", "stop", "members/0000/log", "members/0000/evaluations.csv",
               "members/0000/lock")
 TRAIN = ("train", "deck.toml", "run.steps=4", "checkpoint.every=2", "health.every=1", 'checkpoint.keep_best="test.loss"')
-SWEEP = ("sweep", "deck.toml", "run.steps=2", "optimizer.lr=1e-3,1e-2")
+SWEEP = ("sweep", "deck.toml", "run.steps=4", "optimizer.lr=1e-3,1e-2")
 
 
 def lay_out(folder, names, kind):
