@@ -128,6 +128,21 @@ TEST(ArrayWindows, DifferencesOfDoublesAreRoundedOnce) {
   EXPECT_NEAR(store->target_statistics({0, 4}).mean[0], 1e-4, 1e-10);
 }
 
+TEST(ArrayWindows, DifferencesAreRoundedOnceInFilesThatPackNumbersTheirOwnWay) {
+  const TemporaryFolder folder;
+  write_arrays(folder / "a.h5", "f['p'] = n.array([[116], [200]], 'i2')");
+  write_arrays(folder / "b.h5",
+               "f['p'] = n.array([[116], [200]], 'i2'); f['p'].attrs['scale_factor'] = 0.37\n"
+               "f['p'].attrs['add_offset'] = -100.0");
+  ArrayOptions options = one_array("/p", {"time", "x"});
+  options.targets_are = TargetsAre::difference;
+  const auto store = open_array_store({folder / "?.h5"}, options);
+  const double expected = (200 * 0.37 - 100.0) - (116 * 0.37 - 100.0);
+  const float rounded_twice = static_cast<float>(200 * 0.37 - 100.0) - static_cast<float>(116 * 0.37 - 100.0);
+  ASSERT_NE(static_cast<float>(expected), rounded_twice);
+  EXPECT_EQ(targets_of(*store, 0, 2), (std::vector<float>{84, static_cast<float>(expected)}));
+}
+
 TEST(ArrayWindows, PointsOrRowsAreSamplesOfMlps) {
   const TemporaryFolder folder;
   write_arrays(folder / "a.h5",

@@ -152,6 +152,9 @@ class ArrayStore::State {
       const OpenArrayFile& file = files.open(i);
       const std::string& path = files.paths()[static_cast<std::size_t>(i)];
       if (i > 0) require_same_extents(layout, files.paths().front(), file.arrays);
+      for (std::size_t j = 0; j < file.arrays.size(); ++j)
+        if (!file.arrays[j].is_exact_in_float())
+          layout.exact_in_float[j] = false;  // each may be packed its own way
       const StoredExtents& extents = file.arrays.front().extents();
       if (extents.levels < layout.span) {
         fail_input(

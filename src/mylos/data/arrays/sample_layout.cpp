@@ -180,6 +180,7 @@ SampleLayout sample_layout(const ArrayOptions& options, std::int64_t steps,
     }
     layout.extents.push_back(extents);
     layout.types.push_back(first_file[i].conversion().type);
+    layout.exact_in_float.push_back(first_file[i].is_exact_in_float());
   }
   layout.grid = layout.extents.front().grid;
   LayoutMaker maker(options, steps, layout);

@@ -27,6 +27,7 @@ struct SampleLayout {
   std::size_t first_constant = 0;            // constants follow
   std::vector<StoredExtents> extents = {};   // of each array, in the first file
   std::vector<hdf5::NumberType> types = {};  // of each array
+  std::vector<bool> exact_in_float = {};     // of each array: float32 holds its values, in all files
   std::vector<std::int64_t> grid = {};       // extents of the grid
   std::int64_t span = 1;                     // levels of a window
   std::int64_t every = 1;                    // levels between windows
