@@ -65,9 +65,9 @@ def check_orders(command, program):
             if name not in ("up", "head"):
                 shapes |= {f"{name}_bn.{part}": (outputs,) for part in ("weight", "bias", "running_mean", "running_var")}
         state = random_tensors(shapes)
-        state = {name: numpy.abs(tensor) if name.endswith("_var") else tensor for name, tensor in state.items()}
+        state = {name: numpy.abs(tensor) + numpy.float32(0.5) if name.endswith("_var") else tensor for name, tensor in state.items()}
         for skip_first in (False, True):
-            text = deck("orders", 'type = "unet"\nchannels = [4, 6]\nblocks = 1\nkernel = 1\nnorm = "batchnorm"\n'
+            text = deck("orders", 'type = "unet"\ninputs = 32\noutputs = 16\nchannels = [4, 6]\nblocks = 1\nkernel = 1\nnorm = "batchnorm"\n'
                         f"conv_bias = {str(bias).lower()}\nskip_first = {str(skip_first).lower()}", [4, 4, 2])
             compare_orders(command, program, text, state, numpy.moveaxis(x, 1, -1),
                            numpy.moveaxis(pytorch_unet(state, x, skip_first), 1, -1),

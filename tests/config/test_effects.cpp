@@ -53,6 +53,7 @@ const std::vector<Case>& cases() {
       {"data.augment.targets = 'keep'", "model.loss = 'mse'", "data.augment.rotate=true"},
       {"model.dropout = 0.1", "model.hidden = []", "model.hidden=[4]"},
       {"model.activation = 'tanh'", "", "model.hidden=[4]"},
+      {"model.norm_first = true", "model.hidden = [4]", "model.norm=layernorm"},
       {"model.huber_delta = 1", "model.loss = 'mse'", "model.loss=huber"},
       {"checkpoint.keep_every = 5", "checkpoint.keep_last = 0", "checkpoint.keep_last=1"},
       {"initial.missing = 'draw'", "", "run.initial=a.h5"},

@@ -50,6 +50,7 @@ std::vector<std::string> overrides_for(const Key& key) {
       {},
       {"run.initial=base.h5"},
       {"model.hidden=[8]"},
+      {"model.hidden=[8]", "model.norm=layernorm"},
       {"model.loss=huber"},
       {"data.augment.crop=1"},
       {"data.augment.crop=1", "model.loss=mse"},

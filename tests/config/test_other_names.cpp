@@ -132,7 +132,7 @@ TEST(OptionsOfGuides, AreAnsweredAsSectionsToo) {
       {"autocast", "casts are inserted"},
       {"zero_optimization", "did you mean the key 'optimizer.shard'?"}};
   for (const auto& [section, answer] : meant)
-    EXPECT_TRUE(test::says(message_of("[" + section + "]\nenabled = true"), ErrorId::unknown_key,
+    EXPECT_TRUE(test::says(message_of("[" + section + "]\nenabled = true"), ErrorId::unknown_section,
                            {"[" + section + "]", answer}));
 }
 

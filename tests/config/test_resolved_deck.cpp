@@ -32,6 +32,7 @@ class Draw {
                widths(),
                one_of<Activation>(6),
                one_of<NormType>(2),
+               integer(0, 1) == 0,
                fraction(),
                one_of<LossType>(8),
                integer(0, 1 << 28),

@@ -28,9 +28,10 @@ void add_short_form_keys(ModelKeys& keys) {
                "cnn, resnet, unet: extent of the convolutions' kernels along each axis.");
   keys.choice("edges", &ModelOptions::edges, padding_words(),
               "cnn, resnet, unet: the values that convolutions read outside the grid.");
-  keys.add("conv_bias", &ModelOptions::conv_bias, boolean_type(),
-           "cnn, resnet, unet: convolutions that take `norm` have biases.")
-      .by_default("false if `norm` is batchnorm, which removes a bias, otherwise true");
+  keys.add(
+      "conv_bias", &ModelOptions::conv_bias, boolean_type(),
+      "cnn, resnet, unet: convolutions before `norm` have biases. Default: false before batchnorm, which "
+      "would remove them, otherwise true.");
   keys.boolean("skip_first", &ModelOptions::skip_first,
                "unet: on the way up, the channels of the level's own convolutions come before those of the "
                "level below, as in PyTorch's `cat([skip, up])`, not after them.");

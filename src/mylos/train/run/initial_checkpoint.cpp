@@ -49,7 +49,7 @@ struct DataOfDeck {
     if (options.data.train.empty()) {
       if (model.type == ModelType::gpt) state.vocabulary = Vocabulary::tokens(model.vocabulary);
       run_on_all(ranks, [&] {
-        options.model.point_weights = read_point_weights(options.data.weights, options.model.outputs);
+        options.model.point_weights = read_point_weights(options.data, options.model.outputs);
       });
       return;
     }
@@ -66,14 +66,13 @@ struct DataOfDeck {
     });
   }
 
-  /// Without data the deck has those of the file alone.
-  void normalize(const GivenScalings& kept, const Output& output) {
-    if (data) {
-      state.normalizer = data->normalizer(output.line, kept);
-      return;
-    }
-    state.normalizer.inputs = kept.inputs.value_or(ColumnScaling());
-    state.normalizer.targets = kept.targets.value_or(ColumnScaling());
+  /// `initial`: where the weights come from; none: they are drawn, or another program's.
+  void normalize(std::optional<InitialWeights>& initial, const Options& options, const Places& places,
+                 const Output& output) {
+    if (!data) return;
+    GivenScalings kept;
+    if (initial) kept = initial->kept_scalings(options, data->meaning(), places);
+    state.normalizer = data->normalizer(output.line, kept);
   }
 };
 
@@ -127,11 +126,7 @@ std::int64_t write_initial_checkpoint(const Deck& deck, MPI_Comm mpi, const std:
   });
   std::optional<InitialWeights> initial;
   if (other == nullptr && !options.run.initial.empty()) initial.emplace(ranks, options, chain, deck.places);
-  run_on_all(ranks, [&] {
-    const SampleMeaning meaning = of_deck.data ? of_deck.data->meaning() : SampleMeaning();
-    of_deck.normalize(initial ? initial->kept_scalings(options, meaning, deck.places) : GivenScalings(),
-                      output);
-  });
+  run_on_all(ranks, [&] { of_deck.normalize(initial, options, deck.places, output); });
 
   const Execution exec;
   std::optional<ParameterStore> parameters;

@@ -3,14 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <span>
 
 #include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/errors/text.hpp"
-#include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/kernels/convert.hpp"
@@ -136,19 +134,6 @@ std::string listed(const std::vector<std::string>& names, std::size_t most) {
   return text;
 }
 
-/// Returns the newest valid checkpoint of a run's folder; any other path as it is. All ranks call this.
-std::string weights_in(RankGroup& ranks, const std::string& path) {
-  std::error_code failure;
-  char is_folder = std::filesystem::is_directory(path, failure) ? 1 : 0;
-  ranks.broadcast(&is_folder, sizeof is_folder, 0);
-  if (is_folder == 0) return path;
-  const RestartChoice found = find_checkpoint(ranks, run_folder(path), "auto");
-  if (found.path) return *found.path;
-  fail_input(ErrorId::no_checkpoint,
-             "run.initial: {}: is a folder with no valid checkpoint in {}/checkpoints{}{}", path,
-             run_folder(path), found.messages.empty() ? "" : ": ", fmt::join(found.messages, "; "));
-}
-
 }  // namespace
 
 InitialWeights::InitialWeights(RankGroup& ranks, const Options& options, const Chain& chain,
@@ -242,46 +227,6 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
   compare_networks(options, places);
   if (!file_.deck().empty()) return;
   for (std::string& order : assumed_orders(options.model)) notes_.push_back(std::move(order));
-}
-
-std::vector<TakenLayer> InitialWeights::taken_layers() const {
-  std::vector<TakenLayer> layers;
-  for (const Taken& taken : taken_) {
-    const std::string there = file_.parameter_name(file_.entries()[taken.entry].name);
-    TakenLayer layer{taken.path.substr(0, taken.path.rfind('/')), there.substr(0, there.rfind('/'))};
-    if (layers.empty() || layers.back() != layer) layers.push_back(std::move(layer));
-  }
-  return layers;
-}
-
-/// What the file's deck says of the layers whose weights are taken, against this deck.
-void InitialWeights::compare_networks(const Options& options, const Places& places) {
-  std::vector<KeyDifference> differences;
-  if (!file_.deck().empty()) {
-    std::optional<Options> written;
-    try {
-      written = read_stored_deck(file_.deck(), file_.path()).options;
-    } catch (const Error& error) {  // of a version that had other keys: its weights are what is asked for
-      notes_.push_back(fmt::format("not compared with its deck, which cannot be read: {}", error.message()));
-    }
-    if (written) {
-      scaling_.method = written->data.normalize;
-      differences = differing_networks(*written, file_.grid(), options, taken_layers());
-    }
-  }
-  const std::vector<KeyDifference> ignored =
-      require_same_network(differences, options.initial.ignore, file_.path(), places);
-  for (const KeyDifference& difference : ignored) {
-    notes_.push_back(fmt::format("initial.ignore: {} is {} here, and {} in the file", difference.key,
-                                 difference.after, difference.before));
-  }
-}
-
-GivenScalings InitialWeights::kept_scalings(const Options& options, const SampleMeaning& here,
-                                            const Places& places) {
-  KeptScaling kept = kept_scaling(scaling_, options, here, taken_ends(options.model, taken_layers()), places);
-  normalization_ = std::move(kept.line);
-  return std::move(kept.given);
 }
 
 std::vector<std::string> InitialWeights::lines(std::size_t most) const {
