@@ -25,6 +25,7 @@ from small_problem import Command
 MEBIBYTE = 1 << 20
 SPREAD = 4  # MiB: of the sizes of processes
 RESERVE = 8  # MiB below: what a start takes from the libraries' share, and the spread
+SAMPLE = (12, 21)  # tokens that a larger budget lets be held, and a matrix of 1,500 classes or more
 
 
 class Edge:
@@ -239,7 +240,7 @@ def main():
     seed = sys.argv[sys.argv.index("--seed") + 1] if "--seed" in sys.argv else str(int(time.time())) if full else "1"
     only = int(sys.argv[sys.argv.index("--only") + 1]) if "--only" in sys.argv else None
     shares, wrong = [], []
-    for number in [only] if only is not None else range(500) if full else (6, 23):
+    for number in [only] if only is not None else range(500) if full else SAMPLE:
         edge = Edge(random.Random(f"{seed} {number}"))
         with tempfile.TemporaryDirectory() as folder:
             try:

@@ -24,7 +24,8 @@ Options deep_mlp() {
 }
 
 MemoryPlan plan_of(const Options& options) {
-  MemoryProblem problem = World(options).problem(std::size_t{1} << 40);
+  const World world(options);
+  MemoryProblem problem = world.problem(std::size_t{1} << 40);
   problem.rates = fixed_rates();
   return plan_memory(problem);
 }
