@@ -3,6 +3,7 @@
 usage: test_install.py MYLOS BUILD SOURCE CXX CMAKE
 """
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -45,13 +46,16 @@ def copy(source, folder):
         (folder / name).write_bytes((HERE / name).read_bytes())
 
 
-def require_own_dependencies(prefix, folder, cmake, variables):
-    """Where Kokkos and Highway are those of scripts/setup, another user's project finds them in the prefix."""
-    own = [path for path in prefix.rglob("mylos/*") if path.name in ("kokkos", "highway") and (path / "include").is_dir()]
+def require_own_dependencies(prefix, build, folder, cmake, variables):
+    """Another user's project finds Kokkos and Highway in the prefix where those of the build are of scripts/setup: its cache is
+    private."""
+    cache = (pathlib.Path(build) / "CMakeCache.txt").read_text(encoding="utf-8")
     found = write(folder / "cmake_cxx", "CMakeLists.txt", CXX_PROJECT)
     printed = run([cmake, "-S", found, "-B", found / "build"], folder, variables=variables).stdout
-    for path in own:
-        assert str(path) in printed, printed
+    for name, folder_name in (("Kokkos", "kokkos"), ("hwy", "highway")):
+        used = pathlib.Path(re.search(rf"^{name}_DIR:PATH=(.*)/lib/cmake/{name}$", cache, re.MULTILINE)[1])
+        if (used / "complete").exists():  # scripts/setup writes it
+            assert f"mylos/{folder_name}/" in printed and str(used) not in printed and str(prefix) in printed, printed
 
 
 def main(mylos, build, _source, _cxx, cmake):
@@ -62,7 +66,7 @@ def main(mylos, build, _source, _cxx, cmake):
         prefix = (folder / "first").rename(folder / "prefix")
         [configuration] = prefix.rglob("mylos.pc")
         variables = {"PKG_CONFIG_PATH": str(configuration.parent), "CMAKE_PREFIX_PATH": str(prefix)}
-        require_own_dependencies(prefix, folder, cmake, variables)
+        require_own_dependencies(prefix, build, folder, cmake, variables)
         model, rows = train_closure(mylos, folder, "fp32")
         arguments = [model, folder / "inputs.bin", folder / "fp32.bin", rows]
 
