@@ -36,6 +36,7 @@ python3-h5py|h5py|python:h5py|optional
 python3-xxhash|xxhash for Python|python:xxhash|optional
 python3-matplotlib|Matplotlib|python:matplotlib|optional
 python3-pil|Pillow, for tests of images|python:PIL|optional
+python3-venv|virtual environments of Python, for tests of ONNX files|python:ensurepip|optional
 xz-utils|xz|command:xz|needed
 '
 

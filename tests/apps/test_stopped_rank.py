@@ -9,11 +9,12 @@ before the deck is read, the default deadline, which takes 300 s.
 import concurrent.futures
 import pathlib
 import re
+import signal
 import sys
 import tempfile
 
 import uncertain_data
-from processes import finish, require_none_left
+from processes import finish, of_folder, require_none_left, send
 from rollout_fields import LINEAR, write_linear
 from small_problem import Command
 
@@ -44,13 +45,15 @@ WITHOUT_DECK = {
 }
 
 
-def set_up(folder):
+def set_up(folder, full):
     command = Command(sys.argv[1], folder)
     for name, samples, seed in (("train.h5", 400, 1), ("test.h5", 100, 2)):
         uncertain_data.write(folder, name, samples, seed)
     deck = uncertain_data.DECK.format(name="run", loss="mse", epochs=2).replace("hidden = [24]", "hidden = [24]\ndropout = 0.1")
     (folder / "deck.toml").write_text(deck + TABLE, encoding="utf-8")
     command.must("train", "deck.toml", "run.folder=run")
+    if not full:
+        return
     command.must("train", "deck.toml", "run.folder=other", "run.seed=2")
     write_linear(folder / "linear.h5")
     deck = LINEAR.format(history=1, targets_are="state", normalize="none")
@@ -85,7 +88,12 @@ class Case:
 
 def check(case, victim, number, timeout):
     """Returns whether the rank came to that call."""
-    code, stdout, stderr = finish(case.start(STOP_RANK=victim, STOP_AT=number), timeout + GRACE)
+    run = case.start(STOP_RANK=victim, STOP_AT=number)
+    try:
+        code, stdout, stderr = finish(run, timeout + GRACE)
+    finally:  # what still hangs would stay for ever
+        run.kill()
+        send(signal.SIGKILL, of_folder(case.command.folder))
     require_none_left(case.command)
     calls = case.calls(victim)
     if len(calls) < number:  # groups of a sweep share its members in the order in which they come
@@ -131,7 +139,7 @@ def main():
     full = "--full" in sys.argv
     with tempfile.TemporaryDirectory() as folder:
         base = pathlib.Path(folder)
-        set_up(base)
+        set_up(base, full)
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             results = list(pool.map(lambda case: check(*case), list(cases_of(base, full))))
     print(f"a rank stopped {sum(results)} times: all ranks ended with one cause; not reached {results.count(False)} times")

@@ -193,7 +193,7 @@ def check_halving(command):
 def check_seconds_of_earlier_rungs(command, line):
     """They count: a member that had its seconds before its last rung takes no more steps there."""
     winner = next(number for number, row in enumerate(rows_of(command, "by-time")) if row["state"] == "done")
-    first, last = (command.folder / f"by-time/state/{winner:04}-{rung}.json" for rung in (0, 1))
+    first, *_, last = sorted((command.folder / "by-time/state").glob(f"{winner:04}-*.json"))
     spent = json.loads(first.read_text(encoding="utf-8")) | {"seconds": 1000.0}
     first.write_text(json.dumps(spent), encoding="utf-8")
     steps = json.loads(last.read_text(encoding="utf-8"))["steps"]

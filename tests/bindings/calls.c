@@ -1,5 +1,7 @@
-/* calls MODEL THREADS: after the first call of a kind, a call allocates nothing, whatever the number of threads. The program counts
- * all allocations of the process, those of OpenMP's library too. Prints "ok". */
+/* calls MODEL THREADS INPUTS.bin: after the first call of a kind, a call allocates nothing, whatever the number of threads, also inside a
+ * parallel region. The program counts all allocations of the process, those of OpenMP's library too. Prints "ok". */
+#include <errno.h>
+#include <omp.h>
 #include <stddef.h>
 
 #include "support.h"
@@ -35,9 +37,42 @@ void* aligned_alloc(size_t alignment, size_t bytes) {
   return __libc_memalign(alignment, bytes);
 }
 
-static void require_no_allocations(mylos_model* model, int64_t rows, const char* what) {
-  static double x[ROWS * INPUTS], y[ROWS * OUTPUTS];
-  const mylos_const_array from = mylos_read_f64(x, rows, INPUTS);
+void* memalign(size_t alignment, size_t bytes) {
+  count_one();
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, size_t alignment, size_t bytes) {
+  count_one();
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory == NULL ? ENOMEM : 0;
+}
+
+/* Every thread of a region infers with its clone: there OpenMP's library would allocate for each region within. */
+static void require_no_allocations_in_region(mylos_model* first, mylos_model* second) {
+  int wrong = 0;
+#pragma omp parallel num_threads(2) reduction(+ : wrong)
+  {
+    double x[INPUTS] = {0}, y[OUTPUTS];
+    const mylos_const_array from = mylos_read_f64(x, 1, INPUTS);
+    const mylos_array to = mylos_write_f64(y, 1, OUTPUTS);
+    mylos_model* const own = omp_get_thread_num() == 0 ? first : second;
+    int call;
+    for (call = 0; call < 2 + CALLS; ++call) {
+#pragma omp barrier
+#pragma omp single
+      is_counting = call >= 2;
+      wrong += mylos_model_infer(own, &from, &to, MYLOS_DATA_UNITS) != MYLOS_OK;
+    }
+  }
+  is_counting = 0;
+  require(wrong == 0, "infer in a region");
+  if (allocations != 0) fprintf(stderr, "in a region: %ld allocations in %d calls\n", allocations, 2 * CALLS);
+  require(allocations == 0, "in a region");
+}
+
+static void require_no_allocations(mylos_model* model, const float* x, int64_t rows, const char* what) {
+  static double y[ROWS * OUTPUTS];
+  const mylos_const_array from = mylos_read_f32(x, rows, INPUTS);
   const mylos_array to = mylos_write_f64(y, rows, OUTPUTS);
   int call;
   for (call = 0; call < 2 + CALLS; ++call) {
@@ -51,13 +86,17 @@ static void require_no_allocations(mylos_model* model, int64_t rows, const char*
 
 int main(int count, char** texts) {
   mylos_model *model, *clone;
-  require(count == 3, "two arguments");
+  float* inputs;
+  require(count == 4, "three arguments");
+  inputs = read_floats(texts[3], ROWS * INPUTS);
   require(mylos_initialize(atoi(texts[2])) == MYLOS_OK, "initialize");
   require(mylos_model_load(texts[1], &model) == MYLOS_OK, "load");
   require(mylos_model_clone(model, &clone) == MYLOS_OK, "clone");
-  require_no_allocations(model, 1, "one sample");
-  require_no_allocations(clone, ROWS, "many samples");
-  require_no_allocations(model, 1, "one sample again");
+  require_no_allocations(model, inputs, 1, "one sample");
+  require_no_allocations(clone, inputs, ROWS, "many samples");
+  require_no_allocations(model, inputs, 1, "one sample again");
+  require_no_allocations_in_region(model, clone);
+  free(inputs);
   puts("ok");
   return 0;
 }

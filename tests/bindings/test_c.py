@@ -19,9 +19,9 @@ def infer(mylos, compilers, folder):
 
 def calls(mylos, compilers, folder):
     model, _ = train_closure(mylos, folder, "fp32")
-    program = compilers.c("calls.c", folder)
+    program = compilers.c("calls.c", folder, flags=["-fopenmp"])
     for threads_of_library in (1, 2):
-        run_silent([program, model, threads_of_library], folder)
+        run_silent([program, model, threads_of_library, "inputs.bin"], folder)
 
 
 def trust(mylos, compilers, folder):

@@ -23,11 +23,12 @@ using test::SampleState;
 struct Disk {
   bool refuses = false;
   bool refuses_to_read = false;
+  int refused_write = 0;  // one write of all fails, by its number from 1 on
+  int writes = 0;
   std::chrono::milliseconds delay{0};
 };
 
-/// This rank's disk, for checkpoint files during writing. It fails writes of values, but accepts HDF5's
-/// structure: HDF5 leaks the memory of a file that it could not close.
+/// This rank's disk, for checkpoint files during writing.
 Disk& disk() {
   static Disk disk;
   return disk;
@@ -48,6 +49,10 @@ bool is_file_of(const char* suffix, int descriptor) {
 /// These functions override the C library's in this program.
 extern "C" ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t offset) {
   using namespace mylos::failing_disk_test;
+  if (is_file_of(".h5.tmp", descriptor) && ++disk().writes == disk().refused_write) {
+    errno = EIO;
+    return -1;
+  }
   if ((disk().refuses || disk().delay.count() > 0) && is_file_of(".h5.tmp", descriptor)) {
     std::this_thread::sleep_for(disk().delay);
     if (disk().refuses && is_for_values(descriptor)) {
@@ -85,7 +90,7 @@ TEST_F(FailingDisk, OfOneRankEndsTheWriteOnAllAndTheOlderCheckpointStays) {
   for (int failing = 0; failing < ranks.size(); ++failing) {
     disk().refuses = ranks.rank() == failing;
     EXPECT_TRUE(test::refuses(
-        ExitCode::failed, ErrorId::cannot_write, {" at byte ", "Input/output error"},
+        ExitCode::failed, ErrorId::cannot_write, {".h5.tmp: cannot be written: ", "Input/output error"},
         [&] { write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {}); }))
         << "rank " << ranks.rank();
     disk() = {};
@@ -93,6 +98,27 @@ TEST_F(FailingDisk, OfOneRankEndsTheWriteOnAllAndTheOlderCheckpointStays) {
     EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder.path(), 200)));
     EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder.path(), 200) + ".tmp"));
     EXPECT_EQ(find_checkpoint(ranks, folder.path(), "latest").path, checkpoint_path(folder.path(), 100));
+    ranks.barrier();
+  }
+}
+
+/// HDF5's writes of the structure among them.
+TEST_F(FailingDisk, AtAnyWriteOfTheFirstRankEndsTheWriteOnAll) {
+  SampleState state = SampleState::filled(100);
+  write_checkpoint(ranks, folder.path(), test::header_of(100), state.view(), {});
+  int writes = disk().writes;
+  ranks.broadcast(&writes, sizeof writes, 0);
+  ASSERT_GT(writes, 5);
+  for (int refused = 1; refused <= writes; ++refused) {
+    disk() = {};
+    if (ranks.rank() == 0) disk().refused_write = refused;
+    EXPECT_TRUE(test::refuses(
+        ExitCode::failed, ErrorId::cannot_write, {"Input/output error"},
+        [&] { write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {}); }))
+        << "write " << refused << ", rank " << ranks.rank();
+    ranks.barrier();
+    EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder.path(), 200)));
+    EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder.path(), 200) + ".tmp"));
     ranks.barrier();
   }
 }
@@ -113,7 +139,9 @@ TEST_F(FailingDisk, ThatCannotReadTheNewestCheckpointDoesNotCostItsSteps) {
 
 TEST_F(FailingDisk, ThatIsSlowOnOneRankIsWaitedFor) {
   SampleState state = SampleState::filled(100);
-  if (ranks.rank() == ranks.size() - 1) disk().delay = std::chrono::milliseconds(400);  // of several writes
+  // Of several writes; the first rank makes more.
+  if (ranks.rank() == ranks.size() - 1)
+    disk().delay = std::chrono::milliseconds(ranks.rank() == 0 ? 50 : 400);
   write_checkpoint(hasty, folder.path(), test::header_of(100), state.view(), {});
   EXPECT_EQ(find_checkpoint(ranks, folder.path(), "latest").path, checkpoint_path(folder.path(), 100));
 }

@@ -46,10 +46,10 @@ class FullDisk : public testing::Test {
 };
 
 TEST_F(FullDisk, AllRanksAreToldAndThePreviousCheckpointIsWhole) {
-  for (const std::size_t leave : {std::size_t{0}, std::size_t{8192}, std::size_t{40960}}) {
+  for (const std::size_t quarters : {0, 1, 3}) {  // of what a checkpoint takes
     SampleState state = SampleState::filled(100);
     write_checkpoint(ranks, folder.path(), test::header_of(100), state.view(), {});
-    fill_disk(leave);
+    fill_disk(std::filesystem::file_size(checkpoint_path(folder.path(), 100)) * quarters / 4);
     try {
       write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {});
       ADD_FAILURE() << "rank " << ranks.rank() << " wrote to a full disk";
@@ -70,6 +70,15 @@ TEST_F(FullDisk, AllRanksAreToldAndThePreviousCheckpointIsWhole) {
     if (ranks.rank() == 0) std::filesystem::remove(folder.path() + "/ballast");
     ranks.barrier();
   }
+}
+
+TEST_F(FullDisk, OnWhichItJustFitsTakesACheckpoint) {
+  constexpr std::size_t other_files = std::size_t{24} << 10;  // the name of the newest, and pages
+  SampleState state = SampleState::filled(100);
+  write_checkpoint(ranks, folder.path(), test::header_of(100), state.view(), {});
+  fill_disk(std::filesystem::file_size(checkpoint_path(folder.path(), 100)) + other_files);
+  EXPECT_NO_THROW(write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {}));
+  EXPECT_EQ(find_checkpoint(ranks, folder.path(), "latest").path, checkpoint_path(folder.path(), 200));
 }
 
 }  // namespace mylos::full_disk_test

@@ -158,6 +158,9 @@ TEST(ArrayKeys, KeysThatContradictEachOtherAreRefused) {
             "other axes of a grid (x, y and x)"},
            {"inputs = ['/u', '/s']\ntargets = ['/u']\naxes = { '/u' = 'time lat lon', '/s' = 'time' }\n",
             "\"/u\" and \"/s\" have other axes of a grid (lat, lon and none)"},
+           {"inputs = ['/u']\ntargets = ['/u']\naxes = { '/u' = 'time y x', '/w' = 'x z' }\n[data.weights]\n"
+            "file = 'w.h5'\narray = '/w'\n",
+            "\"/w\" of 'data.weights' has the axes x, z; expected those of the grid in any order: x, y"},
            {"inputs = ['/u']\ntargets = ['/u']\naxes = 'time w z y x'\n",
             "networks support at most 3. Only axes with the names"},
            {std::string(usual) + "slice = { z = '1:' }\n",

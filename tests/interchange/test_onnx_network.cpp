@@ -10,6 +10,7 @@
 #include "interchange/onnx_networks.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/interchange/onnx/onnx_modes.hpp"
+#include "mylos/model/block/norm.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::onnx_network_test {

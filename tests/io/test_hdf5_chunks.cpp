@@ -12,11 +12,9 @@ using namespace testing_support;
 using hdf5::Array;
 using hdf5::File;
 
-/// Writes /a with h5py: lines that use f, n (numpy) and zlib, and raw(index, bytes), which stores the bytes
-/// as they are as the chunk that begins there.
+/// Writes a file with h5py: lines that use f, n (numpy) and zlib.
 std::string write(const std::string& path, const std::string& lines) {
-  python("import h5py, zlib, numpy as n\nf = h5py.File('" + path +
-         "', 'w')\ndef raw(index, data): f['a'].id.write_direct_chunk(index, data)\n" + lines);
+  python("import h5py, zlib, numpy as n\nf = h5py.File('" + path + "', 'w')\n" + lines);
   return path;
 }
 
@@ -67,31 +65,41 @@ TEST(Hdf5Chunks, ThatWereNeverWrittenHaveTheFillValue) {
 }
 
 TEST(Hdf5Chunks, OfAnotherSizeAreRefused) {
-  const TemporaryFolder folder;
-  const std::string path = folder / "a.h5";
-  // 8 x 60 floats: a chunk has 1920 bytes.
-  const auto refuses = [&](const std::string& options, const std::string& chunk, const std::string& says) {
-    write(path, "x = n.ones((16, 60), 'f4')\nf.create_dataset('a', data=x, chunks=(8, 60), " + options +
-                    ")\nraw((8, 0), " + chunk + ")\n");
-    const auto text = path + ": /a is damaged: the chunk at [8, 0] " + says;
-    std::vector<float> values(960);
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::damaged, {text}, [&] {
-      Array(File::open(path), "/a").read({{0, 0}, {1, 1}, {16, 60}}, values.data());
-    })) << chunk;
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::damaged, {text}, [&] {
-      File::open(path).dataset("/a").read(0, 960, values.data());
-    })) << chunk;
+  struct Case {
+    const char* options;
+    const char* chunk;  // of 8 x 60 floats, which have 1920 bytes
+    const char* says;
   };
-  const std::string gzip = "compression='gzip'";
-  refuses(gzip, "zlib.compress(bytes(10))", "does not inflate to its 1920 bytes");
-  refuses(gzip, "zlib.compress(bytes(1919))", "does not inflate to its 1920 bytes");
-  refuses(gzip, "zlib.compress(bytes(1921))", "does not inflate to its 1920 bytes");
-  refuses(gzip, "zlib.compress(bytes(200 << 20))", "has more bytes than its data");
-  refuses(gzip, "zlib.compress(bytes(1 << 20))", "does not inflate to its 1920 bytes");
-  refuses(gzip, "bytes(1920)", "is not what gzip wrote");
-  refuses("shuffle=True", "bytes(100)", "has 100 bytes, its extents need 1920");
-  refuses("fletcher32=True", "bytes(3)", "is too short");
-  refuses("fletcher32=True", "bytes(1920) + b'1234'", "does not have its checksum");
+  const std::vector<Case> cases = {
+      {"compression='gzip'", "zlib.compress(bytes(10))", "does not inflate to its 1920 bytes"},
+      {"compression='gzip'", "zlib.compress(bytes(1919))", "does not inflate to its 1920 bytes"},
+      {"compression='gzip'", "zlib.compress(bytes(1921))", "does not inflate to its 1920 bytes"},
+      {"compression='gzip'", "zlib.compress(bytes(1 << 20))", "does not inflate to its 1920 bytes"},
+      {"compression='gzip'", "zlib.compress(bytes(20 << 20))", "has more bytes than its data"},
+      {"compression='gzip'", "bytes(1920)", "is not what gzip wrote"},
+      {"shuffle=True", "bytes(2020)", "has 2020 bytes, its extents need 1920"},
+      {"fletcher32=True", "bytes(1920) + b'1234'", "does not have its checksum"},
+  };
+  const TemporaryFolder folder;
+  std::string lines = "x = n.ones((16, 60), 'f4')\n";
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    lines +=
+        fmt::format("f.create_dataset('a{}', data=x, chunks=(8, 60), {}).id.write_direct_chunk((8, 0), {})\n",
+                    i, cases[i].options, cases[i].chunk);
+  const std::string path = write(folder / "a.h5", lines);
+  const File file = File::open(path);
+  std::vector<float> values(960);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string name = fmt::format("/a{}", i);
+    const std::string text =
+        fmt::format("{}: {} is damaged: the chunk at [8, 0] {}", path, name, cases[i].says);
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::damaged, {text}, [&] {
+      Array(file, name).read({{0, 0}, {1, 1}, {16, 60}}, values.data());
+    })) << i;
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::damaged, {text}, [&] {
+      file.dataset(name).read(0, 960, values.data());
+    })) << i;
+  }
 }
 
 }  // namespace mylos::hdf5_chunks_test

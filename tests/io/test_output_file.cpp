@@ -151,6 +151,18 @@ TEST(OutputFile, AnHdf5FileThatTheDiskRefusesIsNotWrittenAndTheProcessGoesOn) {
   }
 }
 
+TEST(OutputFile, AnHdf5FileHasTheRoomOfAllThatWasCreated) {
+  for (const std::int64_t user_block : {0, 512}) {
+    const TemporaryFolder folder;
+    hdf5::File file = hdf5::File::create(folder / "file", {.user_block = user_block});
+    (void)file.create_dataset("/values", DType::fp32, {300'000});
+    file.reserve();
+    EXPECT_GE(file.bytes(), 1'200'000 + user_block);
+    EXPECT_LE(file.bytes(), 1'210'000);
+    EXPECT_EQ(std::filesystem::file_size(folder / "file"), file.bytes());
+  }
+}
+
 TEST(OutputFile, AnHdf5FileIsFlushedOrRefused) {
   const TemporaryFolder folder;
   const std::string path = folder / "file";

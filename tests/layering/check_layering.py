@@ -78,6 +78,12 @@ DECLARED_IN = {
     "fmt::print(": "fmt/format.h",
 }
 
+# What no file of the program calls -> what it calls instead.
+INSTEAD = {
+    r"\b(strto[df]|strtold|atof|sto[df]|stold)\(": "std::from_chars, which reads numbers alike in every locale of a program",
+    r"(?<!checked\()(?<!read\()\bH5[AL]exists\(": "checked_read(), since the negative return of a read that fails is no answer",
+}
+
 # From a deck's shapes to its memory plan, or to the refusal: of these files each sees only those before it.
 # docs/explanation/architecture.md says what each answers.
 MEMORY_WAY = """
@@ -178,6 +184,10 @@ def check_calls(text):
     return [f"{call}) is declared in {header}" for call, header in DECLARED_IN.items() if call in text and header not in headers]
 
 
+def check_instead(text):
+    return [f"{call.group(0)}): {other}" for pattern, other in INSTEAD.items() for call in re.finditer(pattern, text)]
+
+
 def unused_public_headers(repository):
     """Headers of include/ that mylos.hpp does not lead to: they are ours, and belong beside their sources."""
     include = repository / "include"
@@ -202,6 +212,8 @@ def main(repository):
             if room not in FLOOR_OF:
                 problems.append(f"{relative}: the room {room} is not in the floor plan")
                 continue
+            if top != "apps" or place.startswith("apps/mylos"):
+                problems += [f"{relative}: {problem}" for problem in check_instead(path.read_text())]
             for number, line in enumerate(path.read_text().splitlines(), start=1):
                 include = INCLUDE.match(line)
                 problem = include and check_include(repository, room, place, include.group(1), top == "include")

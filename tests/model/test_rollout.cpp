@@ -93,9 +93,10 @@ TEST(RolloutGradients, OfAPreviousInputAreTheSumOfItsReaders) {
   precision.compute = DType::fp32;
   const FeedbackStore store(options, make_chain(test::rollout_model({}), precision, seed, false), rows);
   const std::int64_t columns = test::rollout_points * test::inputs_of_point;
-  Arena arena("gradients", static_cast<std::size_t>(2 * rows * columns) * sizeof(float));
-  const Tensor next = arena.tensor(0, DType::fp32, rows, columns);
-  const Tensor previous = arena.tensor(next.size() * sizeof(float), DType::fp32, rows, columns);
+  const Arena arenas[] = {Arena("next", static_cast<std::size_t>(rows * columns) * sizeof(float)),
+                          Arena("previous", static_cast<std::size_t>(rows * columns) * sizeof(float))};
+  const Tensor next = arenas[0].tensor(0, DType::fp32, rows, columns);
+  const Tensor previous = arenas[1].tensor(0, DType::fp32, rows, columns);
   const std::vector<float> d_next = test::drawn_values(next.size(), 3);
   const std::vector<float> present = test::drawn_values(next.size(), 4);
   for (const bool adds : {false, true}) {

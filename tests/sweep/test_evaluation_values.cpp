@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "mylos/base/error.hpp"
+
 namespace mylos::evaluation_values_test {
 
 TEST(EvaluationValues, AreThoseOfTheMetricsPartAndColumn) {

@@ -41,10 +41,12 @@ class MembersOfANode : public ::testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] Sweep sweep(const char* budget) const {
-    return Sweep({.deck_text = fmt::format(fmt::runtime(deck), table_, budget),
-                  .deck_file = "deck.toml",
-                  .words = {"model.dropout=0,0.1"},
-                  .folder = folder_ + "/sweep"});
+    SweepRequest request;
+    request.deck_text = fmt::format(fmt::runtime(deck), table_, budget);
+    request.deck_file = "deck.toml";
+    request.words = {"model.dropout=0,0.1"};
+    request.folder = folder_ + "/sweep";
+    return Sweep(std::move(request));
   }
   /// Two ranks on a node, with these bytes each.
   static void require_fit(const Sweep& sweep, std::size_t bytes) {

@@ -138,7 +138,6 @@ TEST(Groups, SettingsOfWhatIsFrozenAreRefused) {
     EXPECT_NO_THROW(require());
   }
 }
-}
 
 TEST(Groups, AModelOfWhichEverythingIsFrozenIsRefused) {
   const Options options = small_options(DType::fp32);

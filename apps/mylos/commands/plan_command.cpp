@@ -38,9 +38,8 @@ bool states_its_shapes(const ModelOptions& model) {
 std::unique_ptr<RunData> data_of(Options& options, const Places& places) {
   const bool is_here = !existing_files(options.data.train).empty();
   if (!is_here && states_its_shapes(options.model)) {
-    const WeightOptions& weights = options.data.weights;
-    if (!existing_files(DataFiles(weights.file)).empty())
-      options.model.point_weights = read_point_weights(weights, options.model.outputs);
+    if (!existing_files(DataFiles(options.data.weights.file)).empty())
+      options.model.point_weights = read_point_weights(options.data, options.model.outputs);
     return nullptr;
   }
   std::unique_ptr<RunData> data = open_run_data(options, Answers::needed, places);

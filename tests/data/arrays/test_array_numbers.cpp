@@ -10,8 +10,9 @@ namespace {
 
 using namespace testing_support;
 
-float value_of(const std::string& path, std::optional<double> fill = std::nullopt) {
-  ArrayOptions options = one_array("/a", {"sample", "channel"});
+float value_of(const std::string& path, std::optional<double> fill = std::nullopt,
+               const std::string& array = "/a") {
+  ArrayOptions options = one_array(array, {"sample", "channel"});
   options.fill = fill;
   return inputs_of(*open_array_store({path}, options), 1).front();
 }
@@ -62,27 +63,40 @@ TEST(ArrayNumbers, FollowTheirAttributes) {
   EXPECT_EQ(value_of(path, 3.0), 3.0f);
 }
 
+/// An array of 1 and a second number, and what that is read as where -5 stands for no value.
+struct SecondNumber {
+  std::string number;
+  std::string attributes;  // lines that use `t`, the attributes
+  float value;
+};
+
 TEST(ArrayNumbers, OutsideOfTheValidRangeAreMissing) {
+  const std::string packed = "t['scale_factor'] = 0.5; ";
+  const std::string is_unsigned = "t['_Unsigned'] = 'true'; ";
+  const std::vector<SecondNumber> cases = {
+      {"40", "t['valid_max'] = n.int16(40)", 40},
+      {"41", "t['valid_max'] = n.int16(40)", -5},
+      {"-3", "t['valid_min'] = n.int16(-2)", -5},
+      {"-2", "t['valid_min'] = n.int16(-2)", -2},
+      {"9", "t['valid_range'] = n.int16([0, 8])", -5},
+      // Of packed numbers the range has the type of the packed ones, or else that of the values.
+      {"8", packed + "t['valid_range'] = n.int16([0, 8])", 4},
+      {"9", packed + "t['valid_range'] = n.int16([0, 8])", -5},
+      {"9", packed + "t['valid_range'] = n.float64([0, 8])", 4.5},
+      {"17", packed + "t['valid_range'] = n.float64([0, 8])", -5},
+      {"-1", is_unsigned + "t['valid_range'] = n.int16([0, -2])", -5},
+      {"-2", is_unsigned + "t['valid_range'] = n.int16([0, -2])", 65534},
+  };
   const TemporaryFolder folder;
   const std::string path = folder / "a.h5";
-  const auto second = [&](const std::string& number, const std::string& attributes) {
-    write_arrays(path, "f['a'] = n.array([[1], [" + number + "]], 'i2'); t = f['a'].attrs\n" + attributes);
-    return value_of(path, -5.0);
-  };
-  EXPECT_EQ(second("40", "t['valid_max'] = n.int16(40)"), 40.0f);
-  EXPECT_EQ(second("41", "t['valid_max'] = n.int16(40)"), -5.0f);
-  EXPECT_EQ(second("-3", "t['valid_min'] = n.int16(-2)"), -5.0f);
-  EXPECT_EQ(second("-2", "t['valid_min'] = n.int16(-2)"), -2.0f);
-  EXPECT_EQ(second("9", "t['valid_range'] = n.int16([0, 8])"), -5.0f);
-  // Of packed numbers the range has the type of the packed ones, or else that of the values.
-  const std::string packed = "t['scale_factor'] = 0.5; ";
-  EXPECT_EQ(second("8", packed + "t['valid_range'] = n.int16([0, 8])"), 4.0f);
-  EXPECT_EQ(second("9", packed + "t['valid_range'] = n.int16([0, 8])"), -5.0f);
-  EXPECT_EQ(second("9", packed + "t['valid_range'] = n.float64([0, 8])"), 4.5f);
-  EXPECT_EQ(second("17", packed + "t['valid_range'] = n.float64([0, 8])"), -5.0f);
-  EXPECT_EQ(second("-1", "t['_Unsigned'] = 'true'; t['valid_range'] = n.int16([0, -2])"), -5.0f);
-  EXPECT_EQ(second("-2", "t['_Unsigned'] = 'true'; t['valid_range'] = n.int16([0, -2])"), 65534.0f);
-  write_arrays(path, "f['a'] = n.array([[1], [9]]); f['a'].attrs['valid_max'] = 8.0");
+  std::string lines = "f['a'] = n.array([[1], [9]]); f['a'].attrs['valid_max'] = 8.0\n";
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    lines += fmt::format("d = f.create_dataset('a{}', data=n.array([[1], [{}]], 'i2')); t = d.attrs\n{}\n", i,
+                         cases[i].number, cases[i].attributes);
+  write_arrays(path, lines);
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    EXPECT_EQ(value_of(path, -5.0, fmt::format("/a{}", i)), cases[i].value)
+        << cases[i].number << ' ' << cases[i].attributes;
   const std::string message = error_of([&] { value_of(path); });
   EXPECT_NE(message.find("/a[1, 0] (stored indices, counted from 0) is 9, which stands for a missing value"),
             std::string::npos)
@@ -90,51 +104,62 @@ TEST(ArrayNumbers, OutsideOfTheValidRangeAreMissing) {
 }
 
 TEST(ArrayNumbers, ThatNetcdfFilledInAreMissing) {
-  const TemporaryFolder folder;
-  const std::string path = folder / "a.h5";
-  // As NetCDF-4 makes a variable: its default is HDF5's value of chunks that were never written.
-  const auto unwritten = [&](const std::string& type, const std::string& fill, const std::string& more = "") {
-    write_arrays(path, "d = f.create_dataset('a', (2, 1), '" + type +
-                           "', chunks=(1, 1), compression='gzip', " + "fillvalue=" + fill + "); d[0] = 1\n" +
-                           more);
-    return value_of(path, -5.0);
+  struct Unwritten {
+    const char* type;
+    const char* fill;  // as NetCDF-4 makes a variable: its default is HDF5's value of chunks never written
+    const char* attributes;
+    float value;
   };
-  EXPECT_EQ(unwritten("f4", "n.float32(9.969209968386869e36)"), -5.0f);
-  EXPECT_EQ(unwritten("f8", "9.969209968386869e36"), -5.0f);
-  EXPECT_EQ(unwritten("i2", "-32767"), -5.0f);
-  EXPECT_EQ(unwritten("i4", "-2147483647"), -5.0f);
-  EXPECT_EQ(unwritten("u2", "65535"), -5.0f);
-  EXPECT_EQ(unwritten("i8", "-9223372036854775806"), -5.0f);
-  EXPECT_EQ(unwritten("i2", "-32767", "d.attrs['_Unsigned'] = 'true'"), -5.0f);
-  // Bytes have no default, other fill values are numbers, and _FillValue says which are missing.
-  EXPECT_EQ(unwritten("i1", "-127"), -127.0f);
-  EXPECT_EQ(unwritten("u1", "255"), 255.0f);
-  EXPECT_EQ(unwritten("i2", "7"), 7.0f);
-  EXPECT_EQ(unwritten("i2", "-32767", "d.attrs['_FillValue'] = n.int16(5)"), -32767.0f);
-  write_arrays(path, "f['a'] = n.array([[1], [-32767]], 'i2')");
-  EXPECT_EQ(value_of(path, -5.0), -32767.0f);
+  const std::vector<Unwritten> cases = {
+      {"f4", "n.float32(9.969209968386869e36)", "", -5},
+      {"f8", "9.969209968386869e36", "", -5},
+      {"i2", "-32767", "", -5},
+      {"i4", "-2147483647", "", -5},
+      {"u2", "65535", "", -5},
+      {"i8", "-9223372036854775806", "", -5},
+      {"i2", "-32767", "d.attrs['_Unsigned'] = 'true'", -5},
+      // Bytes have no default, other fill values are numbers, and _FillValue says which are missing.
+      {"i1", "-127", "", -127},
+      {"u1", "255", "", 255},
+      {"i2", "7", "", 7},
+      {"i2", "-32767", "d.attrs['_FillValue'] = n.int16(5)", -32767},
+  };
+  const TemporaryFolder folder;
+  std::string lines = "f['a'] = n.array([[1], [-32767]], 'i2')\n";
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    lines += fmt::format(
+        "d = f.create_dataset('a{}', (2, 1), '{}', chunks=(1, 1), compression='gzip', fillvalue={}); d[0] = "
+        "1\n"
+        "{}\n",
+        i, cases[i].type, cases[i].fill, cases[i].attributes);
+  const std::string path = write_arrays(folder / "a.h5", lines);
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    EXPECT_EQ(value_of(path, -5.0, fmt::format("/a{}", i)), cases[i].value) << i;
+  EXPECT_EQ(value_of(path, -5.0), -32767.0f);  // of no NetCDF
 }
 
 TEST(ArrayNumbers, AreRefusedWhereAnAttributeIsNotWhatItsNameSays) {
+  std::vector<std::pair<std::string, std::string>> cases = {{"add_offset", "f.ref"},
+                                                            {"valid_range", "n.array([1, 2, 3])"},
+                                                            {"_Unsigned", "3"},
+                                                            {"_Unsigned", "'yes'"}};
+  for (const char* value : {"f.ref", "'2'", "n.array([1.0, 2.0])", "0.0", "n.nan", "h5py.Empty('f8')"})
+    cases.emplace_back("scale_factor", value);
+  for (const char* name : {"_FillValue", "missing_value", "valid_max"})
+    for (const char* value : {"'2'", "f.ref", "h5py.Empty('f8')"}) cases.emplace_back(name, value);
   const TemporaryFolder folder;
-  const std::string path = folder / "a.h5";
-  const auto refuses = [&](const std::string& name, const std::string& value) {
-    write_arrays(path, "f['a'] = n.array([[1], [2]], 'i2'); f['a'].attrs['" + name + "'] = " + value);
-    return test::refuses(ExitCode::bad_input, ErrorId::bad_dataset,
-                         {path + ": array /a: its attribute '" + name + "' is not "},
-                         [&] { value_of(path); });
-  };
-  for (const char* value : {"f['a'].ref", "'2'", "n.array([1.0, 2.0])", "0.0", "n.nan", "h5py.Empty('f8')"})
-    EXPECT_TRUE(refuses("scale_factor", value)) << value;
-  EXPECT_TRUE(refuses("add_offset", "f['a'].ref"));
-  for (const char* value : {"'2'", "f['a'].ref", "h5py.Empty('f8')"}) {
-    EXPECT_TRUE(refuses("_FillValue", value)) << value;
-    EXPECT_TRUE(refuses("missing_value", value)) << value;
-    EXPECT_TRUE(refuses("valid_max", value)) << value;
+  std::string lines;
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    lines += fmt::format("f['a{0}'] = n.array([[1], [2]], 'i2'); f['a{0}'].attrs['{1}'] = {2}\n", i,
+                         cases[i].first, cases[i].second);
+  const std::string path = write_arrays(folder / "a.h5", lines);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string says =
+        fmt::format("{}: array /a{}: its attribute '{}' is not ", path, i, cases[i].first);
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_dataset, {says}, [&] {
+      value_of(path, std::nullopt, fmt::format("/a{}", i));
+    })) << cases[i].second;
   }
-  EXPECT_TRUE(refuses("valid_range", "n.array([1, 2, 3])"));
-  EXPECT_TRUE(refuses("_Unsigned", "3"));
-  EXPECT_TRUE(refuses("_Unsigned", "'yes'"));
 }
 
 TEST(ArrayNumbers, SzipIsDecodedWhereHdf5HasIt) {

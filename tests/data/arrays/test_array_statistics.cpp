@@ -140,6 +140,20 @@ TEST(ArrayStatistics, AreKeptInAFileWhereAskedFor) {
             std::string::npos);
 }
 
+TEST(ArrayStatistics, ThatAreKeptAreOfTheAxesThatTheDeckGives) {
+  const TemporaryFolder folder;
+  write_arrays(folder / "a.h5", "f['u'] = code(3, 4); f['v'] = code(3, 4, 4)");
+  ArrayOptions options = one_array("/u", {"time", "x"});
+  options.targets = {"/v"};
+  options.statistics = folder / "statistics.txt";
+  for (const auto& axes : {std::vector<std::string>{"time", "channel", "x"}, {"time", "x", "channel"}}) {
+    options.axes_of = {{"/v", axes}};
+    const auto store = open_array_store({folder / "a.h5"}, options);
+    const bool is_last = axes.back() == "channel";  // which then is the last digit of v
+    EXPECT_EQ(store->target_statistics({0, 2}).minimum[1], is_last ? 1 : 100);
+  }
+}
+
 TEST(ArrayStatistics, ThatAreKeptAreTheLastEight) {
   const TemporaryFolder folder;
   write_ramps(folder);

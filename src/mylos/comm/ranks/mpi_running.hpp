@@ -14,7 +14,7 @@ namespace mylos {
   return started != 0 && over == 0;
 }
 
-/// Returns whether MPI knows this handle as a communicator, as far as the library can tell: of Open MPI,
+/// Returns whether MPI knows this handle as a communicator, as far as the library finds out: of Open MPI,
 /// whose handles are pointers, only those that it made of an integer. MPI must be running.
 [[nodiscard]] bool is_communicator(MPI_Comm handle);
 

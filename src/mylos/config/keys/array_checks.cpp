@@ -33,7 +33,7 @@ std::string text_of_axes(const std::set<std::string>& axes) {
 class ArrayChecks : DeckMistakes {
  public:
   ArrayChecks(const Options& options, const GivenPlaces& given, const std::string& file_name)
-      : DeckMistakes(given, file_name), arrays_(options.data.arrays) {
+      : DeckMistakes(given, file_name), arrays_(options.data.arrays), weights_(options.data.weights) {
     for (const auto* group : {&arrays_.inputs, &arrays_.targets, &arrays_.constants})
       all_.insert(all_.end(), group->begin(), group->end());
   }
@@ -54,10 +54,14 @@ class ArrayChecks : DeckMistakes {
   void axes() const {
     for (const ArrayAxes& each : arrays_.axes_of) {
       if (is_among(all_, each.array)) continue;
-      fail(ErrorId::key_without_effect, {axes_key},
-           fmt::format("'data.arrays.axes' has an entry for \"{}\", which is none of the inputs, targets and "
-                       "constants",
-                       printable(each.array)));
+      if (!weights_.given() || each.array != weights_.array) {
+        fail(ErrorId::key_without_effect, {axes_key},
+             fmt::format(
+                 "'data.arrays.axes' has an entry for \"{}\", which is none of the inputs, targets and "
+                 "constants, nor 'data.weights.array'",
+                 printable(each.array)));
+      }
+      axes_of_weights(each);
     }
     for (const std::string& array : all_) {
       if (!arrays_.axes_for(array).empty()) continue;
@@ -110,6 +114,14 @@ class ArrayChecks : DeckMistakes {
   }
 
  private:
+  void axes_of_weights(const ArrayAxes& weights) const {
+    const std::set<std::string> grid = grid_axes(arrays_.axes_for(arrays_.inputs.front()));
+    if (weights.axes.size() == grid.size() && grid_axes(weights.axes) == grid) return;
+    fail(ErrorId::keys_conflict, {axes_key},
+         fmt::format("\"{}\" of 'data.weights' has the axes {}; expected those of the grid in any order: {}",
+                     printable(weights.array), fmt::join(weights.axes, ", "), text_of_axes(grid)));
+  }
+
   /// All arrays lie on the same grid; those that are not constant have the same of "sample" and "time".
   void same_axes() const {
     const std::string& first = arrays_.inputs.front();
@@ -143,6 +155,7 @@ class ArrayChecks : DeckMistakes {
   }
 
   const ArrayOptions& arrays_;
+  const WeightOptions& weights_;
   std::vector<std::string> all_;
 };
 

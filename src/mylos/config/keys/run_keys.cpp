@@ -104,7 +104,8 @@ void add_run_keys(Schema& schema) {
       .by_default("\"runs/<name>\"");
   keys.text("initial", &RunOptions::initial, is_path, "path (1 to 4096 bytes, no control characters)",
             "Run folder (its newest checkpoint), checkpoint, exported model (FILE.h5) or safetensors file "
-            "from which the run's weights are initialised, as set in [initial]. Only weights are taken; optimizer, loss scale and schedule start anew. A run that "
+            "from which the run's weights are initialised, as set in [initial]. Only weights are taken; "
+            "optimizer, loss scale and schedule start anew. A run that "
             "resumes from its own checkpoint (--restart) ignores this key. `docs/how-to/initial.md`.");
   keys.integer("seed", &RunOptions::seed, {0, max_seed}, "",
                "Key of all random numbers: initial weights, order of the samples, dropout.");

@@ -1,5 +1,7 @@
 #include "mylos/data/arrays/array_store.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -165,8 +167,10 @@ class ArrayStore::State {
       stamps.update(stamp.data(), stamp.size());
     }
     metadata = digest.digest();
-    // Sums depend on the windows, and thus on the steps.
-    const std::string key = fmt::format("{} {} {}", metadata, stamps.digest(), layout.rollout.steps);
+    // Sums depend on the windows, and thus on the steps; the digest has the axes of the inputs alone.
+    std::string key = fmt::format("{} {} {}", metadata, stamps.digest(), layout.rollout.steps);
+    for (std::size_t i = options.inputs.size(); i < layout.arrays.size(); ++i)
+      key += fmt::format(" {}", fmt::join(options.axes_for(layout.arrays[i]), " "));
     Xxh128 of_key;
     of_key.update(key.data(), key.size());
     statistics_key = of_key.digest();

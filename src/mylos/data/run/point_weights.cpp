@@ -2,12 +2,14 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "mylos/base/error.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
+#include "mylos/data/arrays/axes.hpp"
 #include "mylos/data/arrays/number_conversion.hpp"
 #include "mylos/io/files/digest.hpp"
 
@@ -38,6 +40,36 @@ void require_valid(const std::string& where, const std::vector<std::int64_t>& di
              values.size(), where);
 }
 
+/// Puts the weights into the order of points, where data.arrays.axes has their axes.
+void order_as_grid(const ArrayOptions& arrays, const std::string& array, PointWeights& weights) {
+  const auto named = std::ranges::find(arrays.axes_of, array, &ArrayAxes::array);
+  if (named == arrays.axes_of.end() || std::ranges::find(arrays.inputs, array) != arrays.inputs.end() ||
+      std::ranges::find(arrays.targets, array) != arrays.targets.end())
+    return;
+  const std::vector<std::string> grid = grid_axes_of(arrays);
+  if (!std::ranges::is_permutation(named->axes, grid)) return;  // a constant with channels
+  const std::vector<std::int64_t> stored = weights.extents;
+  if (named->axes.size() != stored.size()) {
+    fail_input(ErrorId::bad_dataset,
+               "data.weights: {} has {} dimensions [{}], data.arrays.axes has {}: \"{}\"", weights.source,
+               stored.size(), fmt::join(stored, ", "), named->axes.size(), fmt::join(named->axes, " "));
+  }
+  std::vector<std::size_t> from;  // the stored axis of each of the grid's
+  for (const std::string& axis : grid)
+    from.push_back(static_cast<std::size_t>(std::ranges::find(named->axes, axis) - named->axes.begin()));
+  std::vector<std::int64_t> strides(stored.size(), 1);
+  for (std::size_t i = stored.size(); i-- > 1;) strides[i - 1] = strides[i] * stored[i];
+  for (std::size_t i = 0; i < from.size(); ++i) weights.extents[i] = stored[from[i]];
+  const std::vector<float> values = weights.values;
+  for (std::size_t to = 0; to < values.size(); ++to) {
+    auto rest = static_cast<std::int64_t>(to);
+    std::int64_t place = 0;
+    for (std::size_t i = from.size(); i-- > 0; rest /= weights.extents[i])
+      place += rest % weights.extents[i] * strides[from[i]];
+    weights.values[to] = values[static_cast<std::size_t>(place)];
+  }
+}
+
 std::string digest_of(const PointWeights* weights) {
   if (weights == nullptr) return "none";
   return fmt::format("[{}] numbers of digest {:08x}", fmt::join(weights->extents, ", "),
@@ -46,8 +78,8 @@ std::string digest_of(const PointWeights* weights) {
 
 }  // namespace
 
-std::shared_ptr<const PointWeights> read_point_weights(const WeightOptions& options,
-                                                       std::int64_t max_points) {
+std::shared_ptr<const PointWeights> read_point_weights(const DataOptions& data, std::int64_t max_points) {
+  const WeightOptions& options = data.weights;
   if (!options.given()) return nullptr;
   const hdf5::File file = hdf5::File::open(options.file);
   const hdf5::Array array(file, options.array);
@@ -76,6 +108,7 @@ std::shared_ptr<const PointWeights> read_point_weights(const WeightOptions& opti
   require_valid(where, dims, values);
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(count);
   for (float& value : values) value = static_cast<float>(static_cast<double>(value) / mean);
+  order_as_grid(data.arrays, options.array, *weights);
   return weights;
 }
 

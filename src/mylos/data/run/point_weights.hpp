@@ -10,9 +10,10 @@
 namespace mylos {
 
 /// Reads the weights and divides them by their mean; null if the options name none. Stored numbers are
-/// converted as those of data.arrays. Throws Error (bad_input) with file, array and index if they cannot be
-/// read, if there are more than `max_points`, if one is not finite or negative, or if all are 0.
-[[nodiscard]] std::shared_ptr<const PointWeights> read_point_weights(const WeightOptions& options,
+/// converted as those of data.arrays, whose `axes` may have an entry for them; without one they have the
+/// order of the grid. Throws Error (bad_input) with file, array and index if they cannot be read, if there
+/// are more than `max_points`, if one is not finite or negative, or if all are 0.
+[[nodiscard]] std::shared_ptr<const PointWeights> read_point_weights(const DataOptions& data,
                                                                      std::int64_t max_points);
 
 /// Throws Error (bad_input) on every rank, with the same message, if the weights differ between ranks. All

@@ -12,7 +12,7 @@ namespace mylos {
 
 void complete(Options& options, const DataDescription& data) {
   data.complete(options.model);
-  options.model.point_weights = read_point_weights(options.data.weights, options.model.outputs);
+  options.model.point_weights = read_point_weights(options.data, options.model.outputs);
   if (!options.rollout.any()) return;
   if (const auto layout = data.rollout()) options.rollout.feedback = feedback_map(*layout);
 }

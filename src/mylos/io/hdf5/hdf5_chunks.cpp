@@ -12,8 +12,9 @@ namespace mylos::hdf5 {
 namespace {
 
 constexpr std::size_t sum_bytes = 4;  // of fletcher32, behind the data
-/// A chunk up to this size is kept for the next call, as in HDF5's own cache of chunks.
-constexpr std::size_t max_kept_bytes = std::size_t{1} << 20;
+/// A chunk up to this size is kept for the next call: with the buffer beside it, it takes the 1 MiB that an
+/// array has for HDF5's own cache of chunks, which stays empty.
+constexpr std::size_t max_kept_bytes = std::size_t{1} << 19;
 
 /// Returns HDF5's sum of the bytes: of 16-bit words, the first byte of each the upper one.
 std::uint32_t fletcher32(std::span<const std::byte> data) {
@@ -93,7 +94,14 @@ const std::byte* ChunkReader::load(const Index& chunk) {
     {
       const LibraryScope scope;
       hsize_t stored = 0;
-      checked_read(H5Dget_chunk_storage_size(dataset_, offset.data(), &stored), file_, path_);
+      if (H5Dget_chunk_storage_size(dataset_, offset.data(), &stored) < 0) {
+        // Which HDF5 1.10 also says of a chunk that was never written. This one answers, but goes through
+        // all.
+        unsigned mask = 0;
+        haddr_t address = HADDR_UNDEF;
+        checked_read(H5Dget_chunk_info_by_coord(dataset_, offset.data(), &mask, &address, &stored), file_,
+                     path_);
+      }
       is_stored_ = stored > 0;
       if (!is_stored_) return nullptr;
       // gzip makes incompressible data longer by less.

@@ -105,8 +105,9 @@ herr_t set_allocated(H5FD_t* file, H5FD_mem_t, haddr_t address) {
   return 0;
 }
 
+/// HDF5 subtracts the bytes before its data (the user block), which a new file does not have yet.
 haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) {
-  return of(file).end;
+  return std::max(of(file).end, file->base_addr);
 }
 
 herr_t handle(H5FD_t* file, hid_t, void** descriptor) {
@@ -123,7 +124,12 @@ herr_t read(H5FD_t* base, H5FD_mem_t, hid_t, haddr_t place, std::size_t bytes, v
     const ::ssize_t count =
         ::pread(file.descriptor, first + done, bytes - done, static_cast<off_t>(place + done));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return -1;
+    if (count < 0) {
+      const int error = errno;
+      H5Epush2(H5E_DEFAULT, __FILE__, "read", __LINE__, H5E_ERR_CLS, H5E_IO, H5E_READERROR,
+               "file read failed: errno = %d, error message = '%s'", error, std::strerror(error));
+      return -1;
+    }
     if (count == 0) break;
     done += static_cast<std::size_t>(count);
   }

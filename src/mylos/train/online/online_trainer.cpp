@@ -139,8 +139,8 @@ OnlineParts::OnlineParts(const Options& given, MPI_Comm mpi, const OnlineOptions
   require_same(ranks, own);
   run_on_all(ranks, [&] {
     const bool has_file = options.data.weights.given();
-    options.model.point_weights = has_file ? read_point_weights(options.data.weights, options.model.outputs)
-                                           : given.model.point_weights;
+    options.model.point_weights =
+        has_file ? read_point_weights(options.data, options.model.outputs) : given.model.point_weights;
   });
   require_agreed(options.model.point_weights, ranks);
   deck = resolve(options);

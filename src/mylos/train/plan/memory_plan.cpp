@@ -57,18 +57,16 @@ std::size_t mebibytes_for(std::size_t bytes) {
   return (bytes + mebibyte - 1) / mebibyte;
 }
 
-/// Returns the smallest budget in MiB that covers `bytes` of the statement for that budget: with a larger
-/// one, more tokens may be held in memory.
-template <class BytesOf>
-std::size_t smallest_budget(const MemoryProblem& problem, std::size_t bytes, const BytesOf& bytes_of) {
+/// Returns the smallest budget in MiB for so many bytes of activations: with a larger one than that of
+/// `statement`, more tokens may be held in memory.
+std::size_t smallest_budget(const MemoryProblem& problem, const MemoryStatement& statement,
+                            std::size_t activations) {
+  MemoryProblem larger = problem.with(problem.network);
+  std::size_t bytes = statement.fixed_bytes() + activations;
   while (true) {
-    const std::size_t budget = mebibytes_for(bytes) * mebibyte;
-    Options options = problem.options();
-    options.memory.budget_bytes = static_cast<std::int64_t>(budget);
-    MemoryProblem larger = problem.with(problem.network.with(std::move(options)));
-    larger.budget = budget;
-    bytes = bytes_of(state_memory(larger));
-    if (bytes <= budget) return budget / mebibyte;
+    larger.budget = mebibytes_for(bytes) * mebibyte;
+    bytes = state_memory(larger).fixed_bytes() + activations;
+    if (bytes <= larger.budget) return larger.budget / mebibyte;
   }
 }
 
@@ -83,8 +81,7 @@ std::string of_the_budget(const MemoryProblem& problem) {
   const MemoryOptions& memory = problem.options().memory;
   const std::size_t least = min_bytes(statement, memory);
   const std::size_t fixed = statement.fixed_bytes();
-  const std::size_t smallest = smallest_budget(
-      problem, least, [&memory](const MemoryStatement& larger) { return min_bytes(larger, memory); });
+  const std::size_t smallest = smallest_budget(problem, statement, least - fixed);
   std::string message = fmt::format(
       "the run does not fit its budget of {} per rank: it takes {} and at least {} of activations for a "
       "micro-batch of {}. The smallest budget that would do is memory.budget = \"{} MiB\"",
@@ -280,10 +277,7 @@ MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, co
   result.engines = engines_in_use(problem);
   reserve_least(problem, result);
   if (result.rank_bytes() > problem.budget) {
-    const std::size_t activations = result.arena_bytes();
-    const std::size_t smallest = smallest_budget(
-        problem, result.rank_bytes(),
-        [activations](const MemoryStatement& larger) { return larger.fixed_bytes() + activations; });
+    const std::size_t smallest = smallest_budget(problem, result.statement, result.arena_bytes());
     throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
                 fmt::format("{} takes {} per rank, more than the budget of {}; it needs memory.budget = "
                             "\"{} MiB\"",

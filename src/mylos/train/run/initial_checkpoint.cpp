@@ -49,7 +49,7 @@ struct DataOfDeck {
     if (options.data.train.empty()) {
       if (model.type == ModelType::gpt) state.vocabulary = Vocabulary::tokens(model.vocabulary);
       run_on_all(ranks, [&] {
-        options.model.point_weights = read_point_weights(options.data.weights, options.model.outputs);
+        options.model.point_weights = read_point_weights(options.data, options.model.outputs);
       });
       return;
     }

@@ -3,14 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <span>
 
 #include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/errors/text.hpp"
-#include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/kernels/convert.hpp"
@@ -134,19 +132,6 @@ std::string listed(const std::vector<std::string>& names, std::size_t most) {
     text += (i == 0 ? "" : ", ") + printable(names[i]);
   if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
   return text;
-}
-
-/// Returns the newest valid checkpoint of a run's folder; any other path as it is. All ranks call this.
-std::string weights_in(RankGroup& ranks, const std::string& path) {
-  std::error_code failure;
-  char is_folder = std::filesystem::is_directory(path, failure) ? 1 : 0;
-  ranks.broadcast(&is_folder, sizeof is_folder, 0);
-  if (is_folder == 0) return path;
-  const RestartChoice found = find_checkpoint(ranks, run_folder(path), "auto");
-  if (found.path) return *found.path;
-  fail_input(ErrorId::no_checkpoint,
-             "run.initial: {}: is a folder with no valid checkpoint in {}/checkpoints{}{}", path,
-             run_folder(path), found.messages.empty() ? "" : ": ", fmt::join(found.messages, "; "));
 }
 
 }  // namespace

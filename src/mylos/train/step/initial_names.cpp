@@ -3,9 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/model/parameters/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
 
@@ -121,6 +123,18 @@ void refuse_missing(const WeightFile& file, const std::vector<std::string>& miss
       "other names, and initial.missing = \"draw\" draws what is missing{}",
       file.path(), fmt::join(listed, ", "), more, missing.front(),
       printable(nearest_names(missing.front(), names.names()), 200), note_on_gpt2(file));
+}
+
+std::string weights_in(RankGroup& ranks, const std::string& path) {
+  std::error_code failure;
+  char is_folder = std::filesystem::is_directory(path, failure) ? 1 : 0;
+  ranks.broadcast(&is_folder, sizeof is_folder, 0);
+  if (is_folder == 0) return path;
+  const RestartChoice found = find_checkpoint(ranks, run_folder(path), "auto");
+  if (found.path) return *found.path;
+  fail_input(ErrorId::no_checkpoint,
+             "run.initial: {}: is a folder with no valid checkpoint in {}/checkpoints{}{}", path,
+             run_folder(path), found.messages.empty() ? "" : ": ", fmt::join(found.messages, "; "));
 }
 
 }  // namespace mylos

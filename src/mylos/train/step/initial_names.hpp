@@ -45,4 +45,8 @@ class NamesHere {
 [[noreturn]] void refuse_missing(const WeightFile& file, const std::vector<std::string>& missing,
                                  const NamesHere& names);
 
+/// Returns the newest valid checkpoint of a run's folder; any other path as it is. All ranks call this.
+/// Throws Error (bad_input) if the folder has none.
+[[nodiscard]] std::string weights_in(RankGroup& ranks, const std::string& path);
+
 }  // namespace mylos

@@ -1,6 +1,7 @@
 #include "mylos/kernels/vendor/host/convolution_onednn_code.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
 #include "mylos/kernels/vendor/host/onednn_versions.hpp"
@@ -47,6 +48,12 @@ bool is_too_long(const LibraryPass& pass) {
   const std::int64_t blocks =
       (pass.map.group_from() + channels_of_block - 1) / channels_of_block * pass.map.taps();
   return row > max_row || (row > long_row && blocks > max_blocks);
+}
+
+/// GEMMs compute larger samples too: oneDNN 2.6 divides by counts of 32 bits, which become 0.
+bool is_too_large(const LibraryPass& pass) {
+  constexpr std::int64_t max_numbers_of_sample = std::numeric_limits<std::int32_t>::max();
+  return std::max(pass.map.from.columns(), pass.map.to.columns()) > max_numbers_of_sample;
 }
 
 constexpr auto by_definition = dnnl::algorithm::convolution_direct;
@@ -134,7 +141,7 @@ memory::data_type convolution_type(DType type) {
 
 ConvolutionCode find_convolution_code(const dnnl::engine& engine, const LibraryPass& pass) {
   if (overruns_its_scratch(pass)) return {};
-  if (is_too_long(pass)) return {};
+  if (is_too_long(pass) || is_too_large(pass)) return {};
   const ConvolutionGeometry shape(pass);
   const bool gradient = pass.pass == ConvolutionPass::weights;
   ConvolutionCode result;
