@@ -263,5 +263,5 @@ def check_mistakes(command, _):
 with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     for check in (check_fine_tuning, check_restarts, check_round_trip, check_average, check_kinds_of_files, check_own_names_of_a_gpt,
-                  check_normalisation, check_mistakes):
+                  check_mistakes):
         check(mylos, sys.argv[2])

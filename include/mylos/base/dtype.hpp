@@ -11,7 +11,7 @@ namespace mylos {
 /// tokens and labels as int32, bytes as uint8, and whatever else a file contains.
 enum class DType : std::uint8_t { fp32, fp16, bf16, fp64, int32, int64, uint8, uint16, uint32, uint64 };
 
-/// What is known of an element type.
+/// The properties of an element type.
 struct DTypeFacts {
   std::size_t bytes;      // of an element
   std::string_view name;  // as decks have it

@@ -16,7 +16,7 @@ struct FloatLayout {
   int fraction_bits;  // as stored, without the implicit leading 1
 };
 
-/// What follows from a layout.
+/// The limits that follow from a layout.
 struct FloatLimits {
   FloatLayout layout;         // of which these are the limits
   int bits;                   // of a number, with its sign

@@ -17,7 +17,7 @@ namespace mylos {
 
 /// The axes with a meaning; all others are axes of the grid.
 inline constexpr std::string_view sample_axis = "sample";
-/// Levels in time, which windows take.
+/// Levels in time, along which windows lie.
 inline constexpr std::string_view time_axis = "time";
 /// Values at a point.
 inline constexpr std::string_view channel_axis = "channel";
@@ -39,7 +39,7 @@ struct ArrayAxes {
 struct AxisSlice {
   std::string axis;                                  // its name in `axes`
   std::optional<std::int64_t> begin = std::nullopt;  // the first index; none: 0
-  std::optional<std::int64_t> end = std::nullopt;    // behind the last index; none: the length
+  std::optional<std::int64_t> end = std::nullopt;    // one past the last index; none: the length
   std::int64_t step = 1;                             // between two indices
   bool operator==(const AxisSlice&) const = default;
 };
@@ -62,7 +62,7 @@ struct ArrayOptions {
   TargetsAre targets_are = TargetsAre::state;  // what the network learns
   bool points_are_samples = false;             // each point of the grid is a sample
   std::optional<double> fill = std::nullopt;   // data.fill: replaces NaN and fill values; nothing: an error
-  std::string statistics = {};                 // data.statistics: a file that keeps them; empty: none
+  std::string statistics = {};                 // data.statistics: a file that caches them; empty: none
 
   /// Returns whether the deck has [data.arrays].
   [[nodiscard]] bool given() const { return !inputs.empty(); }

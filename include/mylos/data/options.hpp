@@ -22,11 +22,11 @@ enum class Normalize { none, standard, channel, minmax };
   return names[static_cast<std::size_t>(method)];
 }
 
-/// What an epoch permutes: samples, or blocks of neighbouring samples (less reading).
+/// What an epoch shuffles: samples, or blocks of adjacent samples, which reads less.
 enum class Shuffle { samples, blocks };
 /// The ragged end of an epoch: dropped, or joined with the beginning of the next.
 enum class LastBatch { drop, join };
-/// Where windows of tokens begin: at random, or one behind the other.
+/// Where windows of tokens begin: at random, or each at the end of the one before it.
 enum class WindowOrder { random, sequential };
 
 /// The values that a crop reads outside a sample: zeros (in stored units), the value at the edge, or the
@@ -58,17 +58,17 @@ struct DataFiles {
   std::vector<std::string> names;  // paths and patterns, in the deck's order
 
   DataFiles() = default;
-  /// An empty name is no file.
+  /// One file or pattern; an empty name stands for none.
   DataFiles(const std::string& name) {
     if (!name.empty()) names.push_back(name);
   }
-  /// An empty name is no file.
+  /// One file or pattern; an empty name stands for none.
   DataFiles(const char* name) : DataFiles(std::string(name)) {}
   /// Several files or patterns.
   DataFiles(std::vector<std::string> several) : names(std::move(several)) {}
   /// Returns whether no file is named.
   [[nodiscard]] bool empty() const { return names.empty(); }
-  /// Names no file any more.
+  /// Removes all names.
   void clear() { names.clear(); }
   /// Returns the names for messages: "run0.h5", or "run0.h5, run1.h5 and 3 more".
   [[nodiscard]] std::string text() const {

@@ -78,14 +78,14 @@ struct LayerOptions {
   std::int64_t norm_groups = 8;                // groupnorm
   NormOver norm_over = NormOver::micro_batch;  // batchnorm
   double norm_momentum = 0.1;                  // batchnorm: weight of the new value in the running statistics
-  Activation activation = Activation::none;    // behind the norm
+  Activation activation = Activation::none;    // after the norm
   double dropout = 0;                          // probability in [0, 1)
   std::string skip_from = {};       // add, concat, branch: the layer to read; "input": the network's input
   bool skip_first = false;          // concat: the layer to read comes before the input, not after it
   bool gated = false;               // add: a trained factor for each channel of the layer to read
   std::vector<double> margin = {};  // pad: points at both ends per point of the grid, by axis; one: of all
   std::string like = {};            // crop: the layer whose grid the result has, centred; "input" as above
-  std::int64_t repeat = 1;          // number of copies of this layer in sequence: "conv2.1", "conv2.2"
+  std::int64_t repeat = 1;          // copies of this layer in sequence: "conv2.1", "conv2.2"
 
   bool operator==(const LayerOptions&) const = default;
 };

@@ -63,10 +63,10 @@ enum class LossType {
   return loss == LossType::gaussian ? 2 : 1;
 }
 
-/// What a relative norm is taken of: all channels of a sample together, or each channel, whose mean counts.
+/// The unit of a relative norm: all channels of a sample together, or each channel, averaged over channels.
 enum class LossPer { sample, channel };
 
-/// How a gpt knows where a token is: a trained vector per position, or rotations of queries and keys.
+/// How a gpt encodes the position of a token: a trained vector, or rotations of queries and keys.
 enum class PositionType { learned, rotary };
 /// The hidden layer of a gpt's block: two matrices and gelu, or three and a gate.
 enum class FeedForwardType { gelu, swiglu };
@@ -121,9 +121,9 @@ struct ModelOptions {
   std::int64_t width = 0;                                // fno: channels between lifting and projection
   std::int64_t context = 0;                              // tokens per sample
   std::int64_t vocabulary = 0;                           // 0 = from the data; may be larger than the data's
-  PositionType positions = PositionType::learned;        // how the network knows them
+  PositionType positions = PositionType::learned;        // how positions are encoded
   bool tied = true;                                      // the head's weights are the token embedding
-  FeedForwardType feed_forward = FeedForwardType::gelu;  // the other half of a block
+  FeedForwardType feed_forward = FeedForwardType::gelu;  // the other part of a block
   bool bias = true;                                      // of linear layers and of layer normalisation
 
   // cnn, resnet, unet

@@ -6,7 +6,7 @@
 
 namespace mylos {
 
-/// How the next input's channel follows at every point: the sum of the terms that are set.
+/// How a channel of the next input is computed at every point: the sum of the terms that are set.
 struct FeedbackChannel {
   std::int64_t previous = -1;  // channel of the previous input
   std::int64_t output = -1;    // channel of the network's output, scaled and shifted
@@ -40,14 +40,14 @@ struct FeedbackScaling {
 /// Which steps the loss counts. weights: those of RolloutOptions::weights.
 enum class RolloutLoss { mean, last, weights };
 
-/// [rollout]: how many applications a step trains, and what of them counts.
+/// [rollout]: the number of applications that a step trains, and which of them the loss counts.
 struct RolloutOptions {
   std::int64_t steps = 1;  // applications of the network
   std::int64_t grow_every =
       0;  // training steps after which there is one more, from 1 on; 0: all from the start
   RolloutLoss loss = RolloutLoss::mean;  // which applications count
   std::vector<double> weights = {};      // one per application
-  bool detach = false;                   // no gradient passes from an input to the output that it was made of
+  bool detach = false;                   // no gradient flows from an input into the output it stems from
   double noise = 0;                      // standard deviation, in normalised units
   FeedbackMap feedback = {};             // set from the data
 

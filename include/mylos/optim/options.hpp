@@ -42,7 +42,7 @@ struct OptimizerOptions {
   double weight_decay = 0.01;               // added to the gradient by sgd and adam, decoupled in the others
   double momentum = 0.9;                    // sgd
   double clip_norm = 0;                     // global gradient norm after unscaling; 0 = off
-  Shard shard = Shard::none;                // what is divided among the ranks
+  Shard shard = Shard::none;                // what is sharded over the ranks
   bool nesterov = false;                    // sgd
   double average = 0;                       // decay of a moving average of the masters; 0 = none
   std::vector<ParameterGroup> groups = {};  // if several match, the last one applies
@@ -77,7 +77,7 @@ inline constexpr std::size_t max_milestones = 16;
 struct ScheduleOptions {
   ScheduleType type = ScheduleType::constant;  // the course after the warm-up
   std::int64_t warmup = 0;                     // updates of linear warm-up from 0
-  std::int64_t steps = 0;                      // updates until final_lr is reached; 0 = the run's length
+  std::int64_t steps = 0;                      // updates until final_lr; 0 = the run's length
   double final_lr = 0;                         // linear, polynomial, cosine, cosine_restarts, one_cycle, wsd
   std::int64_t step_size = 0;                  // step, exponential: updates between reductions
   double factor = 0.1;                         // step, multistep, exponential: lr is multiplied by this

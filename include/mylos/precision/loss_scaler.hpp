@@ -19,12 +19,12 @@ namespace mylos {
 /// The effect of a step on the scale.
 enum class ScaleEvent : std::int32_t { unchanged, increased, decreased, tolerated };
 
-/// What a scaler remembers from step to step; a checkpoint has all of it.
+/// The state of a scaler between steps. A checkpoint contains all of it.
 struct ScalerState {
   float scale = 1;                    // factor of the loss of the next step
   std::int64_t good_steps = 0;        // since the last overflow or growth
   std::int64_t hysteresis_left = 1;   // overflows until the scale backs off
-  std::int64_t skipped_in_a_row = 0;  // that no lower scale cures
+  std::int64_t skipped_in_a_row = 0;  // skips that no lower scale prevents
   std::int64_t steps = 0;             // skipped ones included
   std::int64_t overflows = 0;         // steps that were skipped
   std::int64_t increases = 0;         // of the scale

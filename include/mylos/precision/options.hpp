@@ -1,5 +1,5 @@
 // [precision], [precision.scaler] and [precision.adaptation]: types of computation and storage, the loss
-// scaler, and what a run may adapt of both.
+// scaler, and which of them a run may adapt.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace mylos {
 
-/// How the loss scale is chosen. In decks: "auto", "dynamic", "static", "off".
+/// How the loss scale is determined. In decks: "auto", "dynamic", "static", "off".
 enum class ScalerMode { automatic, dynamic, fixed, off };
 /// What refills the hysteresis: a growth of the scale, or every good step.
 enum class HysteresisRefill { growth, good_step };
@@ -23,11 +23,11 @@ struct ScalerOptions {
   double growth_factor = 2;                 // above 1
   double backoff_factor = 0.5;              // below 1
   std::int64_t growth_interval = 2000;      // good steps in a row before the scale grows
-  std::int64_t hysteresis = 1;              // overflows before the scale backs off; 1: at once
-  HysteresisRefill hysteresis_refill = HysteresisRefill::growth;  // when that count begins anew
+  std::int64_t hysteresis = 1;              // overflows at which the scale backs off; 1: the first
+  HysteresisRefill hysteresis_refill = HysteresisRefill::growth;  // when that count restarts
   double min_scale = 1;                                           // overflows there count as skips
   double max_scale = 16777216;                                    // growth ends there
-  std::int64_t max_consecutive_skips = 20;  // that no lower scale cures; then the run has diverged
+  std::int64_t max_consecutive_skips = 20;  // skips that no lower scale prevents; the run has then diverged
   std::int64_t backoff_window = 0;          // 0: the hysteresis decides
   std::int64_t backoff_overflows = 2;       // overflows within backoff_window that lower the scale
   bool reset = false;                       // a restart begins with initial_scale

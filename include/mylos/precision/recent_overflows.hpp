@@ -8,7 +8,7 @@ namespace mylos {
 
 /// The overflows of the last steps.
 struct RecentOverflows {
-  static constexpr std::int64_t length = 1000;  // steps that are kept
+  static constexpr std::int64_t length = 1000;  // steps that are recorded
   static constexpr std::int64_t words = 16;     // of 64 bits for them
 
   std::uint64_t bits[words] = {};  // step i: bit i modulo 64 of word i / 64, i modulo `length`

@@ -8,7 +8,7 @@
 
 namespace mylos {
 
-/// What a loss scaler has done so far.
+/// Counts and rates of a loss scaler.
 struct ScalerStatistics {
   double scale = 1;                   // scale of the next step
   std::int64_t steps = 0;             // skipped ones included
