@@ -13,8 +13,7 @@ from small_problem import Command, prepare
 SECONDS = 60  # a command that opens a pipe would wait for ever
 OF_A_RUN = ("lock", "plan.json", "resolved.toml", "amended.toml", "history.csv", "evaluations.csv", "health.csv", "events.jsonl",
             "summary.json", "requeue", "stop", "checkpoints/latest", "checkpoints/best")
-OF_A_SWEEP = ("lock", "sweep.json", "sweep.csv", "requeue", "stop", "members/0000/log", "members/0000/evaluations.csv",
-              "members/0000/lock")
+OF_A_SWEEP = ("lock", "sweep.json", "sweep.csv", "requeue", "stop")
 TRAIN = ("train", "deck.toml", "run.steps=4", "checkpoint.every=2", "health.every=1", 'checkpoint.keep_best="test.loss"')
 SWEEP = ("sweep", "deck.toml", "run.steps=4", "optimizer.lr=1e-3,1e-2")
 
