@@ -24,4 +24,5 @@ extern Kokkos::View<float*> weights_gradient, float_gradient;
 extern Kokkos::View<mylos::half*> half_gradient;
 extern mylos::Tensor floats, halves;
 extern std::vector<float> values;
+extern std::vector<Kokkos::View<float*>> gradients, weights;  // of each parameter
 extern mylos::OnlineTrainer net;

@@ -27,8 +27,8 @@ struct NodePlace {
 
 class RankGroup {
  public:
-  /// Duplicates `parent` (all its ranks call this; there is no deadline for that). `timeout_s`: seconds that
-  /// a wait may last.
+  /// Duplicates `parent`: all its ranks call this. `timeout_s`: seconds that a wait may last, this one
+  /// included.
   RankGroup(MPI_Comm parent, double timeout_s);
   /// This process alone, also where MPI was never initialised: exchanges are copies, and there is no mpi().
   RankGroup() = default;
@@ -47,8 +47,8 @@ class RankGroup {
     return communicator_;
   }
   [[nodiscard]] double timeout_s() const { return timeout_s_; }
-  /// Which ranks of the group share this rank's memory: as MPI finds it, whatever the launcher says of nodes.
-  /// All ranks call it.
+  /// Which ranks of the group are on this rank's node: those of one host name on one machine. All ranks call
+  /// it.
   [[nodiscard]] NodePlace node_place();
   [[nodiscard]] int ranks_on_node() { return node_place().ranks; }
 
