@@ -1,4 +1,4 @@
-// Decks for what trains nothing: plans, initial weights, looks at data.
+// Decks of commands that train nothing: plans, initial weights, summaries of data.
 #pragma once
 
 #include "mylos/config/deck.hpp"

@@ -5,7 +5,7 @@
 
 namespace mylos {
 
-/// Returns the bytes of them that are in memory; 0 if the system does not tell. They are a part of
+/// Returns the bytes of them that are in memory; 0 if the system does not say. They are a part of
 /// resident_memory().
 [[nodiscard]] std::int64_t resident_file_pages();
 

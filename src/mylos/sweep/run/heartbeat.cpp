@@ -18,8 +18,8 @@ namespace {
 constexpr double beats_in_timeout = 8;
 constexpr double longest_silence_s = 5;
 
-/// When the file was renewed; -1 ns: it is not there. It is opened because network file systems look at a
-/// file anew only then.
+/// When the file was renewed; -1 ns: there is none. It is opened because network file systems ask
+/// for its time again only then.
 std::chrono::nanoseconds time_of(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return std::chrono::nanoseconds(-1);
@@ -68,8 +68,8 @@ void Heartbeat::beat() {
 
 void Heartbeat::require_all() {
   const auto now = Clock::now();
-  if (now < next_look_) return;
-  next_look_ = now + std::chrono::duration_cast<Clock::duration>(between_);
+  if (now < next_poll_) return;
+  next_poll_ = now + std::chrono::duration_cast<Clock::duration>(between_);
   std::vector<int> silent;
   for (std::size_t rank = 0; rank < signs_.size(); ++rank) {
     Sign& sign = signs_[rank];

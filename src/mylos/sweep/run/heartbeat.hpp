@@ -1,6 +1,6 @@
 // Heartbeat: which ranks of a sweep still run. Its groups exchange nothing while they train, for days
 // perhaps: each rank renews the time of a file in the sweep's folder, on a thread of its own, and a rank that
-// waits for other groups looks at these files.
+// waits for other groups polls these files.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ class Heartbeat {
   Heartbeat& operator=(const Heartbeat&) = delete;
 
   /// Called again and again by a rank that waits. Throws Error (communication_failed) that names the ranks
-  /// whose files have not changed for the timeout since they were first looked at.
+  /// whose files have not changed for the timeout since they were first polled.
   void require_all();
 
  private:
@@ -40,7 +40,7 @@ class Heartbeat {
   double timeout_s_;
   std::chrono::duration<double> between_;
   std::vector<Sign> signs_;
-  Clock::time_point next_look_;
+  Clock::time_point next_poll_;
   std::mutex mutex_;
   std::condition_variable ended_;
   bool ends_ = false;
