@@ -21,6 +21,14 @@ target_include_directories(mylos_library PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOU
 target_link_libraries(mylos_library PUBLIC Kokkos::kokkos fmt::fmt MPI::MPI_C
                                     PRIVATE hdf5::hdf5 tomlplusplus::tomlplusplus xxHash::xxhash ZLIB::ZLIB Threads::Threads)
 
+# Before all else is installed; CMake's own message would name a file alone.
+install(CODE "
+  if(NOT EXISTS \"$<TARGET_FILE:mylos_library>\")
+    message(FATAL_ERROR \"The library of Mylos has not been built ($<TARGET_FILE:mylos_library>). Build it: \"
+                        \"cmake --build ${PROJECT_BINARY_DIR} --target mylos_library; or install the command alone: \"
+                        \"cmake --install ${PROJECT_BINARY_DIR} --component command\")
+  endif()" COMPONENT library)
+
 # mylos_install_dependency(OUTPUT PREFIX CACHED): what programs of the installed library compile with. A folder of scripts/setup,
 # CACHED, belongs to whoever built Mylos: it is installed too, and OUTPUT is where, as MylosConfig.cmake names it. A site's own
 # PREFIX stays where it is.
@@ -82,13 +90,6 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/MylosConfig.cmake.in"
                               INSTALL_DESTINATION "${package}" PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/MylosConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 
-# Otherwise CMake's own message would name a file alone.
-install(CODE "
-  if(NOT EXISTS \"$<TARGET_FILE:mylos_library>\")
-    message(FATAL_ERROR \"The library of Mylos has not been built ($<TARGET_FILE:mylos_library>). Build it: \"
-                        \"cmake --build ${PROJECT_BINARY_DIR} --target mylos_library; or install the command alone: \"
-                        \"cmake --install ${PROJECT_BINARY_DIR} --component command\")
-  endif()" COMPONENT library)
 install(TARGETS mylos_library EXPORT MylosTargets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library
         LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT library NAMELINK_COMPONENT development)

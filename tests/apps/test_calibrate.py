@@ -163,7 +163,7 @@ def check_refusals(command, run):
         command.must_refuse(["calibrate", run, *to, "--coverage", "0.999"], "too-little-data", str(HELD_OUT), "999", ranks=ranks)
     command.must_refuse(["calibrate", checkpoint, "--split", "test"], "missing-argument", "--out")
     command.must_refuse(["calibrate", run, "--out", checkpoint], "arguments-conflict", checkpoint.name)
-    command.must_refuse(["calibrate", run, "--out", "test.h5", "--split", "test"], "arguments-conflict", "test.h5")
+    command.must_refuse(["calibrate", run, "--out", "test.h5", "--split", "test"], "already-exists", "test.h5")
     command.must_refuse(["calibrate", run, "--out", "x.csv"], "bad-argument", "x.csv")
     command.must_refuse(["calibrate", run, "--out", "x.onnx"], "bad-argument", "x.onnx")
     command.must_refuse(["calibrate", f"{run}/calibrated.h5", *to], "weights-only", "calibrated.h5")

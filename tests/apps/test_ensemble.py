@@ -140,6 +140,8 @@ def check_eval_of_regression(command):
 
 
 def check_classes(command):
+    for name in ("train.h5", "test.h5"):  # of the arrays before, which are not replaced
+        (command.folder / name).unlink(missing_ok=True)
     prepare(command, DECK)
     for i, run in enumerate(runs("class")):
         command.must("train", "deck.toml", f"run.seed={i + 1}", f"run.folder={run}")

@@ -196,7 +196,7 @@ def check_average(command, _):
 def check_kinds_of_files(command, _):
     """A run's folder and exported models begin a run as its newest checkpoint does."""
     newest = last_checkpoint(command, "averaging")
-    command.must("export", "averaging", "whole.h5")
+    command.must("export", "averaging", "whole.h5", "--type", "fp32")
     command.must("export", "averaging", "narrow.h5", "--type", "bf16")
     (command.folder / "deck.toml").write_text(DECK + FREEZE_ALL_BUT.format("head/bias"), encoding="utf-8")
     step = int(newest.stem.removeprefix("step-"))

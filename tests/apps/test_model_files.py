@@ -34,7 +34,6 @@ def check_where_a_run_is_needed(command):
     new = ["train", "deck.toml", "run.folder=new"]
     for ranks in (1, 2):
         command.must_refuse([*new, "--restart", model], "weights-only", model, "mylos export", ranks=ranks)
-    command.must_refuse([*new, f"run.initial={model}"], "weights-only", model)
     command.must_refuse(["convert", model, "x.safetensors"], "weights-only", model)
     command.must_refuse(["check-precision", model], "weights-only", model)
     command.must_refuse(["export", model, "x.h5"], "weights-only", model)

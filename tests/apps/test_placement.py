@@ -32,7 +32,7 @@ CORES = usable_cores()
 ITS_CORES = f"{CORES} core{'s' if CORES > 1 else ''}"
 
 
-def start(command, launcher, threads=None, arguments=("--check",), before=()):
+def start(command, launcher, threads=None, arguments=("--check", "run.folder=runs/checked"), before=()):
     """Its lines of output. `threads`: of OMP_NUM_THREADS, else it is not there."""
     variables = environment()
     del variables["OMP_NUM_THREADS"]

@@ -38,7 +38,7 @@ TEST_F(LaidOut, FailsTheRunWhereItsFolderIsDeletedMeanwhile) {
     ADD_FAILURE() << "a file without a folder was finished";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::failed);
-    EXPECT_EQ(error.id(), ErrorId::cannot_write);
+    EXPECT_EQ(error.id(), ErrorId::cannot_read);  // back
     EXPECT_THAT(error.what(), HasSubstr("step.h5.tmp"));
   }
 }

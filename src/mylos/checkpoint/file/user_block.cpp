@@ -30,7 +30,13 @@ std::string make_block(FileKind kind, const std::string& digest, std::int64_t fi
 }
 
 std::string read_block(const std::string& path) {
-  return file_text(path, static_cast<std::size_t>(user_block_bytes));
+  try {
+    return file_text(path, static_cast<std::size_t>(user_block_bytes));
+  } catch (const Error& error) {
+    // A file that cannot be read may be intact: a restart must not pass over it as over a damaged one.
+    if (error.id() == ErrorId::not_a_file) throw;
+    throw Error(ExitCode::failed, ErrorId::cannot_read, error.what());
+  }
 }
 
 std::int64_t size_of_file(const std::string& path) {

@@ -60,7 +60,7 @@ std::optional<ColumnScaling> for_columns(const ColumnScaling& scaling, std::int6
                                          std::int64_t channels) {
   const auto count = static_cast<std::int64_t>(scaling.shift.size());
   if (count == columns) return scaling;
-  if (channels == 0 || count % channels != 0 || columns % channels != 0) return std::nullopt;
+  if (channels == 0 || count == 0 || count % channels != 0 || columns % channels != 0) return std::nullopt;
   const auto period = static_cast<std::size_t>(channels);
   for (std::size_t i = period; i < scaling.shift.size(); ++i) {
     const std::size_t first = i % period;
