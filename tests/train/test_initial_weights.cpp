@@ -293,7 +293,7 @@ TEST_F(InitialValues, OfANormWithoutAllItsStatisticsAreMissed) {
 
 TEST_F(InitialWeightsFound, AFileThatIsNoneIsRefused) {
   options.run.initial = folder.path();
-  EXPECT_TRUE(refuses(ErrorId::not_a_file, {folder.path()}));
+  EXPECT_TRUE(refuses(ErrorId::no_checkpoint, {folder.path()}));
   options.run.initial = folder.path() + "/none.h5";
   EXPECT_TRUE(refuses(ErrorId::no_such_file, {folder.path() + "/none.h5"}));
 }

@@ -90,7 +90,7 @@ TEST(ArrayFiles, AnUnreadableChunkIsNamed) {
   // One slab holds all levels of so small an array.
   const auto store = open_array_store({path}, one_array("/u", {"time", "y", "x"}));
   EXPECT_TRUE(
-      has_parts(error_of([&] { inputs_of(*store, 0); }), {"a.h5", "/u", "cannot be read", "/u[0, 0, 0]"}));
+      has_parts(error_of([&] { inputs_of(*store, 0); }), {"a.h5", "/u", "is damaged", "/u[0, 0, 0]"}));
 }
 
 TEST(ArrayFiles, AChangeWhileReadingIsNoticed) {

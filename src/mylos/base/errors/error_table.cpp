@@ -73,9 +73,11 @@ constexpr std::array of_files{
                "Check the name; relative names start at the current folder, which the message shows."},
     ErrorEntry{ErrorId::no_such_folder, "no-such-folder", "There is no folder of this name.",
                "Check the name, or make the folder."},
-    ErrorEntry{ErrorId::not_a_file, "not-a-file",
-               "The name is that of a folder, a pipe or a device, where a regular file is needed.",
-               "Name a regular file."},
+    ErrorEntry{
+        ErrorId::not_a_file, "not-a-file",
+        "The name is that of a folder, a pipe or a device, or, in the folder of a run or a sweep, of a link, "
+        "where a regular file is needed.",
+        "Name a regular file; remove the link or pipe."},
     ErrorEntry{ErrorId::not_a_folder, "not-a-folder", "The name is that of a file, where a folder is needed.",
                "Name a folder."},
     ErrorEntry{ErrorId::cannot_read, "cannot-read",
@@ -87,8 +89,11 @@ constexpr std::array of_files{
         "an error of the file system.",
         "See the system's reason in the message; free space or name another place. Files that existed "
         "are unchanged."},
-    ErrorEntry{ErrorId::already_exists, "already-exists", "A file of this name exists and would be replaced.",
-               "Remove it, or name another file."},
+    ErrorEntry{
+        ErrorId::already_exists, "already-exists",
+        "A file of this name exists and would be replaced; of some commands only if it is of another kind "
+        "than what they write.",
+        "Remove it, or name another file."},
     ErrorEntry{
         ErrorId::wrong_format, "wrong-format",
         "The file or folder is of another kind than the command reads.",
