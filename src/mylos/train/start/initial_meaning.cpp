@@ -290,7 +290,9 @@ std::vector<KeyDifference> differing_networks(const Options& file, const std::ve
     before.model.norm = file.model.norm;
     before.model.norm_first = file.model.norm_first;
     const bool same_activation = file.model.activation == here.model.activation;
+    const bool both_have_norms = file.model.norm != NormType::none && here.model.norm != NormType::none;
     for (KeyDifference& norm : differing_keys(before, here)) {
+      if (norm.key == "model.norm_first" && !both_have_norms) continue;
       std::erase_if(differences, [&](const KeyDifference& known) {
         return known.key == norm.key || known.key == "model.layers" ||
                (same_activation && known.key == "model.activation");
