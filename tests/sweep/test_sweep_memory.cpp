@@ -60,7 +60,7 @@ class MembersOfANode : public ::testing::Test {
 /// Of powers of two there is one with which a single member fits the node, and two do not.
 TEST_F(MembersOfANode, AreRefusedWhereFewerFitAndNotWhereTheirOwnBudgetIsTooSmallAlone) {
   const Sweep with_room = sweep("64 GiB");
-  const Sweep without = sweep("64 KiB");
+  const Sweep without = sweep("1 MiB");
   int refused = 0;
   for (std::size_t bytes = std::size_t{1} << 16; bytes <= std::size_t{1} << 36; bytes *= 2) {
     try {
