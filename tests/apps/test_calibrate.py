@@ -178,6 +178,8 @@ def check_refusals(command, run):
 
 
 def check_classes(command):
+    for name in ("train.h5", "test.h5"):  # of the tables before, which are not replaced
+        (command.folder / name).unlink(missing_ok=True)
     prepare(command, DECK)
     command.must("train", "deck.toml", "run.epochs=1")
     command.must_refuse(["calibrate", "runs/small", "--split", "test", "--out", "x.h5"], "not-measured", "cross_entropy")

@@ -247,7 +247,7 @@ def check_mistakes(command, _):
     refuse("bad-argument", "x.ONNX: ", "deck.toml", "x.ONNX")
     trained = last_checkpoint(command, "taken10")
     refuse("already-exists", "checkpoint of step 2", "deck.toml", trained)
-    refuse("already-exists", "start.safetensors.txt: ", "deck.toml", "start.safetensors.txt")
+    refuse("bad-argument", "start.safetensors.txt: ", "deck.toml", "start.safetensors.txt")
     refuse("not-a-file", "runs: ", "deck.toml", "runs")
     refuse("arguments-conflict", "start10.h5", "deck.toml", "start10.h5", "--from", "start10.h5", ranks=2)
     refuse("arguments-conflict", "train.h5", "deck.toml", "train.h5")

@@ -45,7 +45,7 @@ def check_where_a_run_is_needed(command):
     command.must_refuse(["export", "bf16", "."], "not-a-file")
     command.must_refuse(["export", "bf16", checkpoint], "arguments-conflict", checkpoint.name)
     command.must_refuse(["export", "bf16", last_checkpoint(command, "fp32")], "already-exists", "checkpoint")
-    command.must_refuse(["export", "bf16", "train.h5"], "arguments-conflict", "train.h5")
+    command.must_refuse(["export", "bf16", "train.h5"], "already-exists", "train.h5")
     command.must_refuse(["export", "train.h5", "x.h5"], "wrong-format", "train.h5")
     command.must_refuse(["export", "nowhere", "x.h5"], "no-such-file", "nowhere")
     assert not (command.folder / "x.h5").exists()

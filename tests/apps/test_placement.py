@@ -105,7 +105,7 @@ def check_nodes(command):
             f"{ITS_CORES}: start at most {CORES} rank{'s' if CORES > 1 else ''} there")
     if CORES == 1:
         return
-    program = [command.program, "train", "deck.toml", "--check"]
+    program = [command.program, "train", "deck.toml", "--check", "run.folder=runs/checked"]
     # A plan has the workspace of a number of threads, so these ranks cannot share one: --check refuses as train does.
     refused = subprocess.run([*nodes, "-H", "left:1", "-n", "1", *program, ":", "-H", "right:1", "-n", "1", "env",
                               "OMP_NUM_THREADS=2", *program], cwd=command.folder, capture_output=True, text=True, timeout=600,

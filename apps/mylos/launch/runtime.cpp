@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -129,6 +130,10 @@ int run_alone(const std::function<ExitCode()>& command) {
 
 namespace {
 
+bool has_succeeded(ExitCode code) {
+  return code == ExitCode::done || code == ExitCode::requeue;
+}
+
 /// Disables Open MPI's daemon in a process without a launcher, which does not need it. Without the daemon all
 /// such processes are job 0 and would share its folder in /tmp, which the first one to end would remove; so
 /// the folder is disabled too. Other MPI libraries do not read these variables.
@@ -164,13 +169,17 @@ int run_with_mpi(int argument_count, char** arguments, const std::function<ExitC
   }
   const int code = run_alone([&] {
     const ExitCode done = command();
-    ranks_of_start().barrier();  // a rank that does not come is named here
+    if (has_succeeded(done)) ranks_of_start().barrier();  // a rank that does not come is named here
     return done;
   });
   keep_exit_code(code);
   end_kokkos();
   {
-    const BlockingCall call("MPI_Finalize", communication_of_start().timeout_s);
+    // After an error that was reported a rank may still bring a checkpoint to its end, for as long as its
+    // disk takes.
+    std::optional<BlockingCall> call;
+    if (has_succeeded(static_cast<ExitCode>(code)))
+      call.emplace("MPI_Finalize", communication_of_start().timeout_s);
     leave_start();
     MPI_Finalize();
   }

@@ -13,7 +13,7 @@
 namespace mylos {
 namespace {
 
-constexpr std::size_t max_blocks = 1000;  // beyond, each row of the table takes seconds
+constexpr std::size_t max_tabled_blocks = 1000;  // beyond, each row of the table takes seconds
 constexpr double little_saved = 0.1;
 constexpr double much_time = 0.1;
 
@@ -66,7 +66,7 @@ std::string in_units(std::size_t bytes) {
 
 std::string recompute_table(const MemoryPlan& plan) {
   const std::size_t blocks = plan.statement.cost.blocks.size();
-  if (blocks > max_blocks) return "";
+  if (blocks > max_tabled_blocks) return "";
   const Setting all = storing_all(plan);
   std::vector<Setting> rows{all};
   for (const std::int64_t length : lengths_for(blocks)) rows.push_back(every(plan, length));
