@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/file_text.hpp"

@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
-#include "mylos/base/errors/file_text.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"

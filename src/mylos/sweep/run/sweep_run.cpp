@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "mylos/base/device/seconds_since.hpp"
-#include "mylos/base/errors/file_text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/start/shared_folder.hpp"

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "mylos/base/errors/file_text.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 
-#include "mylos/base/errors/file_text.hpp"
 #include "mylos/config/keys/sizes.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
