@@ -1,5 +1,9 @@
 """Random files of arrays and the section of a deck that reads them: axes, types, chunks, filters, slices and windows."""
+import concurrent.futures
 import json
+import pathlib
+import sys
+import tempfile
 
 import h5py
 import numpy
@@ -158,3 +162,12 @@ class RandomArrays:
         if "slice" in self.section:
             lines.append("slice = { " + ", ".join(f"{axis} = {json.dumps(text)}" for axis, text in self.section["slice"].items()) + " }")
         return "\n".join(lines) + "\n"
+
+
+def check_layouts(check, some, every):
+    """The results of check(folder, number) of `some` layouts, of `every` one by --full, or of those after --only."""
+    numbers = range(every if "--full" in sys.argv else some)
+    if "--only" in sys.argv:
+        numbers = [int(word) for word in sys.argv[sys.argv.index("--only") + 1:]]
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda number: check(pathlib.Path(scratch), number), numbers))

@@ -3,16 +3,13 @@
 usage: test_array_layouts.py MYLOS DECK_BATCHES [--full | --only NUMBER ...]     --full: 300 layouts, not some
 """
 import collections
-import concurrent.futures
 import json
-import pathlib
 import sys
-import tempfile
 
 import numpy
 
 from array_samples import Arrays
-from random_arrays import RandomArrays
+from random_arrays import RandomArrays, check_layouts
 from reference.data import Samples
 from small_problem import Command
 
@@ -151,11 +148,7 @@ def check(folder, number):
 
 
 def main():
-    numbers = range(ALL if "--full" in sys.argv else SOME)
-    if "--only" in sys.argv:
-        numbers = [int(word) for word in sys.argv[sys.argv.index("--only") + 1:]]
-    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        samples = list(pool.map(lambda number: check(pathlib.Path(scratch), number), numbers))
+    samples = check_layouts(check, SOME, ALL)
     print(f"{len(samples)} layouts with {sum(samples)} samples: their batches have numpy's bits")
 
 

@@ -4,19 +4,16 @@ usage: test_array_rollouts.py MYLOS [--full | --only NUMBER ...]     --full: 300
 
 The networks are one matrix at each point, which numpy applies in float64 to the arrays as they lie in the files.
 """
-import concurrent.futures
 import csv
 import json
-import pathlib
 import sys
-import tempfile
 
 import h5py
 import numpy
 
 from array_samples import Arrays
 from checkpoints import last_checkpoint
-from random_arrays import RandomArrays
+from random_arrays import RandomArrays, check_layouts
 from small_problem import Command
 
 DECK = """[run]
@@ -247,11 +244,7 @@ def check(folder, number):
 
 
 def main():
-    numbers = range(ALL if "--full" in sys.argv else SOME)
-    if "--only" in sys.argv:
-        numbers = [int(word) for word in sys.argv[sys.argv.index("--only") + 1:]]
-    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(2) as pool:
-        count = len(list(pool.map(lambda number: check(pathlib.Path(scratch), number), numbers)))
+    count = len(check_layouts(check, SOME, ALL))
     print(f"{count} layouts: predictions, rollouts and their errors are numpy's")
 
 
