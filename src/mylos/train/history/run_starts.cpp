@@ -1,9 +1,8 @@
 #include "mylos/train/history/run_starts.hpp"
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "mylos/base/errors/file_text.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
@@ -17,8 +16,7 @@ std::string lines_in(const std::string& path) {
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(path, failure)) ||
       std::filesystem::file_size(path, failure) > max_bytes)
     return {};
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text = file_text(path);
   text.erase(text.find_last_of('\n') + 1);
   return text;
 }
