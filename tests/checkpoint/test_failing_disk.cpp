@@ -137,6 +137,18 @@ TEST_F(FailingDisk, ThatCannotReadTheNewestCheckpointDoesNotCostItsSteps) {
   EXPECT_EQ(find_checkpoint(ranks, folder.path(), "auto").path, checkpoint_path(folder.path(), 200));
 }
 
+TEST_F(FailingDisk, ThatCannotReadAFileWhoseDigestIsSoundIsNotTakenForDamage) {
+  const auto require = [&](ExitCode code, ErrorId id) {
+    require_damage(Error(code, id, "runs/a/checkpoints/step-0000000200.h5: /model"), "runs/a");
+  };
+  EXPECT_NO_THROW(require(ExitCode::bad_input, ErrorId::damaged));
+  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_read,
+                            {"step-0000000200.h5", "runs/a/checkpoints"},
+                            [&] { require(ExitCode::bad_input, ErrorId::cannot_read); }));
+  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::out_of_memory, {"step-0000000200.h5"},
+                            [&] { require(ExitCode::failed, ErrorId::out_of_memory); }));
+}
+
 TEST_F(FailingDisk, ThatIsSlowOnOneRankIsWaitedFor) {
   SampleState state = SampleState::filled(100);
   // Of several writes; the first rank makes more.

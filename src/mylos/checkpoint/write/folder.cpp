@@ -61,6 +61,20 @@ void remove_half_written(const std::string& folder) {
   }
 }
 
+}  // namespace
+
+void require_damage(const Error& error, const std::string& folder) {
+  if (error.id() == ErrorId::cannot_read) {
+    throw Error(
+        ExitCode::failed, error.id(),
+        fmt::format("{}; only damaged checkpoints are passed over: make it readable, or move it out of {}",
+                    error.message(), checkpoint_folder(folder).string()));
+  }
+  if (error.code() != ExitCode::bad_input) throw error;
+}
+
+namespace {
+
 RestartChoice choose(const std::string& folder, const std::string& restart, std::int64_t below) {
   RestartChoice choice;
   if (restart != "auto" && restart != "latest") {
@@ -84,14 +98,7 @@ RestartChoice choose(const std::string& folder, const std::string& restart, std:
       choice.step = files.back().step;
       return choice;
     } catch (const Error& error) {
-      // The file may be valid, and restarting from an older one would lose the steps after it.
-      if (error.code() != ExitCode::bad_input) {
-        throw Error(
-            ExitCode::failed, error.id(),
-            fmt::format(
-                "{}; only damaged checkpoints are passed over: make it readable, or move it out of {}",
-                error.message(), checkpoint_folder(folder).string()));
-      }
+      require_damage(error, folder);
       choice.messages.push_back(fmt::format("skipped {}", error.message()));
     }
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/error.hpp"
 #include "mylos/checkpoint/options.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 
@@ -37,6 +38,10 @@ struct RestartChoice {
 [[nodiscard]] RestartChoice find_checkpoint(RankGroup& ranks, const std::string& folder,
                                             const std::string& restart,
                                             std::int64_t below = std::numeric_limits<std::int64_t>::max());
+
+/// Throws `error`, of a checkpoint in `folder`, unless the file is damaged or of another run: one that cannot
+/// be read may be intact, and a restart from an older one would lose the steps after it.
+void require_damage(const Error& error, const std::string& folder);
 
 /// Throws Error (bad_input) if `folder` has checkpoints. All ranks call this before a run that does not
 /// restart.

@@ -97,7 +97,8 @@ void RunStart::open_checkpoint() {
       saved.emplace(ranks(), *choice.path);
       saved->require_match(shapes);
     } catch (const Error& error) {
-      if (is_named || error.code() != ExitCode::bad_input) throw;
+      if (is_named) throw;
+      require_damage(error, options().run.folder);
       if (!refused) refused = error;
       line(fmt::format("skipped {}", error.message()));
       below = choice.step;
