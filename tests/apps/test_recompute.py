@@ -11,6 +11,8 @@ import h5py
 from random_data import prepare_random
 from small_problem import Command
 
+DOES_NOT_FIT = 3
+
 GPT = """[run]
 peak_flops = 1e12
 name = "gpt"
@@ -105,6 +107,15 @@ def state_of(folder):
     return state
 
 
+def train_within(command, arguments, ranks):
+    """A budget between two variants leaves less room than the megabytes by which processes of a busy machine differ."""
+    for _ in range(5):
+        result = command.run(*arguments, ranks=ranks)
+        if result.returncode != DOES_NOT_FIT:
+            break
+    assert result.returncode == 0, f"{arguments}: exit code {result.returncode}\n{result.stdout}\n{result.stderr}"
+
+
 def check_case(command, name, text, groups, ranks):
     deck = f"{name}.toml"
     (command.folder / deck).write_text(text, encoding="utf-8")
@@ -123,7 +134,7 @@ def check_case(command, name, text, groups, ranks):
     operations = set()
     for key, overrides in settings.items():
         folder = f"{name}-{key}"
-        command.must("train", deck, f"run.folder={folder}", *overrides, ranks=ranks)
+        train_within(command, ["train", deck, f"run.folder={folder}", *overrides], ranks)
         operations.add(json.dumps(json.loads((command.folder / folder / "plan.json").read_text())["operations"]))
         state = state_of(command.folder / folder)
         expected = expected or state
