@@ -63,13 +63,16 @@ void update(OptimizerType optimizer, const UpdateTypes& types, const Arrays& arr
   exec.fence();
 }
 
-class UpdatePassOfTypes : public testing::TestWithParam<std::tuple<DType, DType>> {};
+class UpdatePassOfTypes : public testing::TestWithParam<UpdateTypes> {};
 INSTANTIATE_TEST_SUITE_P(GradientAndWeight, UpdatePassOfTypes,
-                         testing::Combine(testing::Values(DType::fp32, DType::bf16),
-                                          testing::Values(DType::fp32, DType::bf16, DType::fp16)));
+                         testing::Values(UpdateTypes{DType::fp32, DType::fp32},
+                                         UpdateTypes{DType::fp32, DType::fp16},
+                                         UpdateTypes{DType::fp16, DType::fp16},
+                                         UpdateTypes{DType::fp32, DType::bf16},
+                                         UpdateTypes{DType::bf16, DType::bf16}));
 
 TEST_P(UpdatePassOfTypes, GivesTheSameBitsWhereverArraysBegin) {
-  const UpdateTypes types{std::get<0>(GetParam()), std::get<1>(GetParam()), true};
+  const UpdateTypes types = GetParam();
   for (const OptimizerType optimizer : {OptimizerType::sgd, OptimizerType::adamw, OptimizerType::lion}) {
     const Arrays aligned(types, 0);
     const auto before = aligned.values();
@@ -86,7 +89,7 @@ TEST_P(UpdatePassOfTypes, GivesTheSameBitsWhereverArraysBegin) {
 }
 
 TEST_P(UpdatePassOfTypes, WritesTheRoundedMasters) {
-  const UpdateTypes types{std::get<0>(GetParam()), std::get<1>(GetParam()), true};
+  const UpdateTypes types = GetParam();
   if (types.weight == DType::fp32) GTEST_SKIP() << "the masters are the weights";
   const Arrays arrays(types, 0);
   update(OptimizerType::adamw, types, arrays);

@@ -32,4 +32,23 @@ decltype(auto) dispatch(DType type, Function&& function) {
   }
 }
 
+/// Calls function(TypeTag<U>{}), where U is the element type of `type`: T or float. Throws Error of others.
+template <class T, class Function>
+decltype(auto) dispatch_same_or_float(DType type, Function&& function) {
+  if (type == DType::fp32) return std::forward<Function>(function)(TypeTag<float>{});
+  if (type != dtype_of<T>)
+    fail_run(ErrorId::bad_call, "expected fp32 or {}, got {}", name_of(dtype_of<T>), name_of(type));
+  return std::forward<Function>(function)(TypeTag<T>{});
+}
+
+/// Calls function(TypeTag<T>{}, TypeTag<U>{}) for the types of two tensors that meet in a layer: the one of
+/// its activations, and the one of weights or gradients, which is the same or float. Throws Error of others.
+template <class Function>
+decltype(auto) dispatch_pair(DType type, DType same_or_float, Function&& function) {
+  return dispatch(type, [&]<class T>(TypeTag<T> tag) -> decltype(auto) {
+    return dispatch_same_or_float<T>(same_or_float,
+                                     [&](auto other) -> decltype(auto) { return function(tag, other); });
+  });
+}
+
 }  // namespace mylos

@@ -73,11 +73,9 @@ void place_rows(const Execution& exec, const GatheredProduct& product, const flo
 
 void place(const Execution& exec, const GatheredProduct& product, const float* products,
            const GatheredOperands& operands, std::int64_t first_row, std::int64_t rows) {
-  dispatch(product.target_type, [&]<class T>(TypeTag<T>) {
-    dispatch(product.type, [&]<class B>(TypeTag<B>) {
-      place_rows(exec, product, products, static_cast<const B*>(operands.bias), first_row, rows,
-                 static_cast<T*>(operands.target));
-    });
+  dispatch_pair(product.type, product.target_type, [&]<class B, class T>(TypeTag<B>, TypeTag<T>) {
+    place_rows(exec, product, products, static_cast<const B*>(operands.bias), first_row, rows,
+               static_cast<T*>(operands.target));
   });
 }
 

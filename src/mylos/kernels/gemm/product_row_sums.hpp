@@ -35,11 +35,9 @@ void add_row_sums(const Execution& execution, const GemmProblem& problem, const 
 /// long_column_sums_workspace bytes.
 inline void sum_rows_of_a(const Execution& execution, const GemmProblem& problem, const void* a,
                           void* row_sums, void* workspace) {
-  dispatch(problem.a, [&]<class Input>(TypeTag<Input>) {
-    dispatch(problem.c, [&]<class Output>(TypeTag<Output>) {
-      launch::sum_rows_of_a(execution, problem, static_cast<const Input*>(a), static_cast<Output*>(row_sums),
-                            workspace);
-    });
+  dispatch_pair(problem.a, problem.c, [&]<class Input, class Output>(TypeTag<Input>, TypeTag<Output>) {
+    launch::sum_rows_of_a(execution, problem, static_cast<const Input*>(a), static_cast<Output*>(row_sums),
+                          workspace);
   });
 }
 

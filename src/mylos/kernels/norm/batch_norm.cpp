@@ -114,11 +114,9 @@ void batch_norm_apply(const Execution& exec, const GridShape& grid, const ConstT
                       const ConstTensor& gamma, const ConstTensor& beta, const float* mean, const float* rstd,
                       const Tensor& y) {
   check_matrix(grid, x);
-  dispatch(x.type(), [&]<class T>(TypeTag<T>) {
-    dispatch(gamma.type(), [&]<class W>(TypeTag<W>) {
-      point_norm::apply(exec, shape_of(grid, x.rows()), x.as<T>(), gamma.as<W>(),
-                        beta.empty() ? nullptr : beta.as<W>(), mean, rstd, y.as<T>());
-    });
+  dispatch_pair(x.type(), gamma.type(), [&]<class T, class W>(TypeTag<T>, TypeTag<W>) {
+    point_norm::apply(exec, shape_of(grid, x.rows()), x.as<T>(), gamma.as<W>(),
+                      beta.empty() ? nullptr : beta.as<W>(), mean, rstd, y.as<T>());
   });
 }
 
@@ -148,10 +146,8 @@ void batch_norm_input_gradient(const Execution& exec, const GridShape& grid, con
                                const float* rstd, const double* sums, const Tensor& dx, void* workspace) {
   check_matrix(grid, x);
   const BatchNormPieces pieces(grid, x.rows(), workspace);
-  dispatch(x.type(), [&]<class T>(TypeTag<T>) {
-    dispatch(gamma.type(), [&]<class W>(TypeTag<W>) {
-      input_gradient<T, W>(exec, shape_of(grid, x.rows()), x, dy, gamma, mean, rstd, sums, dx, pieces);
-    });
+  dispatch_pair(x.type(), gamma.type(), [&]<class T, class W>(TypeTag<T>, TypeTag<W>) {
+    input_gradient<T, W>(exec, shape_of(grid, x.rows()), x, dy, gamma, mean, rstd, sums, dx, pieces);
   });
 }
 

@@ -74,11 +74,9 @@ void group_norm_forward(const Execution& exec, const GridShape& grid, std::int64
                         const Tensor& y, float* mean, float* rstd, float epsilon, void* workspace) {
   const point_norm::Shape shape = shape_of(grid, groups, x.rows());
   find_statistics(exec, shape, x, mean, rstd, epsilon, GroupNormPieces(shape, workspace).blocks);
-  dispatch(x.type(), [&]<class T>(TypeTag<T>) {
-    dispatch(gamma.type(), [&]<class W>(TypeTag<W>) {
-      point_norm::apply(exec, shape, x.as<T>(), gamma.as<W>(), beta.empty() ? nullptr : beta.as<W>(), mean,
-                        rstd, y.as<T>());
-    });
+  dispatch_pair(x.type(), gamma.type(), [&]<class T, class W>(TypeTag<T>, TypeTag<W>) {
+    point_norm::apply(exec, shape, x.as<T>(), gamma.as<W>(), beta.empty() ? nullptr : beta.as<W>(), mean,
+                      rstd, y.as<T>());
   });
 }
 
@@ -92,13 +90,11 @@ void group_norm_backward(const Execution& exec, const GridShape& grid, std::int6
     point_norm::block_gradients(exec, shape, x.as<T>(), dy.as<T>(), mean, rstd, pieces.blocks);
   });
   point_norm::add_gradients(exec, shape, pieces.blocks, dgamma, dbeta, accumulate);
-  dispatch(x.type(), [&]<class T>(TypeTag<T>) {
-    dispatch(gamma.type(), [&]<class W>(TypeTag<W>) {
-      const W* const factors = gamma.as<W>();
-      find_gradient_means(exec, shape, factors, pieces);
-      point_norm::input_gradient(exec, shape, x.as<T>(), dy.as<T>(), factors, mean, rstd, pieces.mean_g,
-                                 pieces.mean_gn, dx.as<T>());
-    });
+  dispatch_pair(x.type(), gamma.type(), [&]<class T, class W>(TypeTag<T>, TypeTag<W>) {
+    const W* const factors = gamma.as<W>();
+    find_gradient_means(exec, shape, factors, pieces);
+    point_norm::input_gradient(exec, shape, x.as<T>(), dy.as<T>(), factors, mean, rstd, pieces.mean_g,
+                               pieces.mean_gn, dx.as<T>());
   });
 }
 

@@ -102,10 +102,8 @@ void forward(const Execution& exec, KernelName name, const ResidualSum* sum, con
     residual_forward(exec, sum->past, sum->branch, sum->x, sum->dropout);
     return forward<Kind>(exec, name, nullptr, x, weight, bias, y, mean, rstd, epsilon);
   }
-  dispatch(x.type(), [&]<class T>(TypeTag<T>) {
-    dispatch(weight.type(), [&]<class W>(TypeTag<W>) {
-      forward_rows<Kind, T, W>(exec, name, x, weight, bias, y, mean, rstd, epsilon);
-    });
+  dispatch_pair(x.type(), weight.type(), [&]<class T, class W>(TypeTag<T>, TypeTag<W>) {
+    forward_rows<Kind, T, W>(exec, name, x, weight, bias, y, mean, rstd, epsilon);
   });
 }
 
@@ -291,19 +289,17 @@ void backward(const Execution& exec, KernelName name, KernelName sum_name, const
               const Tensor& dx, const Tensor& d_weight, const Tensor& d_bias, bool accumulate,
               void* workspace, const ConstTensor& residual) {
   auto* sums = static_cast<float*>(workspace);
-  dispatch(x.type(), [&]<class T>(TypeTag<T>) {
-    dispatch(weight.type(), [&]<class W>(TypeTag<W>) {
-      const BackwardRows<T, W> all{x.as<T>(),
-                                   dy.as<T>(),
-                                   weight.as<W>(),
-                                   mean,
-                                   rstd,
-                                   dx.as<T>(),
-                                   residual.empty() ? nullptr : residual.as<T>(),
-                                   x.rows(),
-                                   x.columns()};
-      backward_rows<Kind>(exec, name, all, sums);
-    });
+  dispatch_pair(x.type(), weight.type(), [&]<class T, class W>(TypeTag<T>, TypeTag<W>) {
+    const BackwardRows<T, W> all{x.as<T>(),
+                                 dy.as<T>(),
+                                 weight.as<W>(),
+                                 mean,
+                                 rstd,
+                                 dx.as<T>(),
+                                 residual.empty() ? nullptr : residual.as<T>(),
+                                 x.rows(),
+                                 x.columns()};
+    backward_rows<Kind>(exec, name, all, sums);
   });
   add_blocks<Kind>(exec, sum_name, x.rows(), x.columns(), sums, d_weight, d_bias, accumulate);
 }

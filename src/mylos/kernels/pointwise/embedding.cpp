@@ -154,7 +154,7 @@ struct TokenSums {
 
   template <class T>
   void add(const Execution& exec, const Terms<T>& terms, const Tensor& d_token, bool accumulate) const {
-    dispatch(d_token.type(), [&]<class W>(TypeTag<W>) {
+    dispatch_same_or_float<T>(d_token.type(), [&]<class W>(TypeTag<W>) {
       if constexpr (runs_on_host) {
         add_listed_tokens<T, W>(exec, terms, lists, d_token, accumulate);
       } else {
@@ -190,11 +190,8 @@ void add_positions(const Execution& exec, const Terms<T>& terms, std::int64_t ro
 void embedding_forward(const Execution& exec, const std::int32_t* tokens, std::int64_t length,
                        const ConstTensor& token_weight, const ConstTensor& position_weight,
                        const Tensor& output, const Dropout& dropout) {
-  dispatch(output.type(), [&](auto type) {
-    dispatch(token_weight.type(), [&](auto weight_type) {
-      forward<typename decltype(type)::type, typename decltype(weight_type)::type>(
-          exec, tokens, length, token_weight, position_weight, output, dropout);
-    });
+  dispatch_pair(output.type(), token_weight.type(), [&]<class T, class W>(TypeTag<T>, TypeTag<W>) {
+    forward<T, W>(exec, tokens, length, token_weight, position_weight, output, dropout);
   });
 }
 
@@ -216,9 +213,8 @@ void embedding_backward(const Execution& exec, const std::int32_t* tokens, std::
     const Terms<T> terms{d_output.as<T>(), d_output.columns(), DropoutMask(dropout)};
     sums.add(exec, terms, d_token, accumulate_token);
     if (d_position.empty()) return;
-    dispatch(d_position.type(), [&](auto weight_type) {
-      add_positions<T, typename decltype(weight_type)::type>(exec, terms, d_output.rows(), length, d_position,
-                                                             accumulate_position);
+    dispatch_same_or_float<T>(d_position.type(), [&]<class W>(TypeTag<W>) {
+      add_positions<T, W>(exec, terms, d_output.rows(), length, d_position, accumulate_position);
     });
   });
 }

@@ -108,9 +108,8 @@ void check_gate(const ConstTensor& s, const ConstTensor& gate, const ConstTensor
 void soft_gate_forward(const Execution& exec, const ConstTensor& x, const ConstTensor& s,
                        const ConstTensor& gate, const Tensor& y) {
   check_gate(s, gate, y);
-  dispatch(y.type(), [&]<class T>(TypeTag<T>) {
-    dispatch(gate.type(), [&]<class W>(TypeTag<W>) { gate_rows<T, W>(exec, x, s, gate, y); });
-  });
+  dispatch_pair(y.type(), gate.type(),
+                [&]<class T, class W>(TypeTag<T>, TypeTag<W>) { gate_rows<T, W>(exec, x, s, gate, y); });
 }
 
 std::size_t soft_gate_workspace(std::int64_t rows, std::int64_t columns) {
@@ -127,9 +126,8 @@ void soft_gate_backward(const Execution& exec, const ConstTensor& s, const Const
   check_gate(s, gate, dy);
   const PointBlocks blocks = PointBlocks::to_sum(1, dy.rows());
   auto* const sums = static_cast<float*>(workspace);
-  dispatch(dy.type(), [&]<class T>(TypeTag<T>) {
-    dispatch(gate.type(),
-             [&]<class W>(TypeTag<W>) { gate_gradients<T, W>(exec, blocks, s, gate, dy, ds, add, sums); });
+  dispatch_pair(dy.type(), gate.type(), [&]<class T, class W>(TypeTag<T>, TypeTag<W>) {
+    gate_gradients<T, W>(exec, blocks, s, gate, dy, ds, add, sums);
   });
   add_blocks(exec, blocks.count(), sums, dgate, accumulate);
 }

@@ -165,11 +165,9 @@ void launch_update(const Execution& exec, const PassWork& update, ParameterHealt
 
 template <class Weight>
 void launch_update(const Execution& exec, const PassWork& update, ParameterHealth* sums) {
-  const DType gradient = update.types.gradient;
-  if (gradient == DType::fp32) return launch_update<float, Weight>(exec, update, sums);
-  if (gradient == dtype_of<Weight>) return launch_update<Weight, Weight>(exec, update, sums);
-  fail_run(ErrorId::internal, "weights of {} without masters cannot have gradients of {}",
-           name_of(dtype_of<Weight>), name_of(gradient));
+  dispatch_same_or_float<Weight>(update.types.gradient, [&]<class Gradient>(TypeTag<Gradient>) {
+    launch_update<Gradient, Weight>(exec, update, sums);
+  });
 }
 
 }  // namespace

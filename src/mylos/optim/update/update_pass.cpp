@@ -186,16 +186,14 @@ void UpdatePass::run(const Execution& exec, const UpdateControl* control, const 
 void UpdatePass::update_masters(const Execution& exec, const UpdateControl* control,
                                 const HealthRing& health) const {
   const UpdateRule rule = rule_of(options_);
-  dispatch(types_.gradient, [&]<class G>(TypeTag<G>) {
-    dispatch(types_.weight, [&]<class W>(TypeTag<W>) {
-      dispatch_formula(options_.type, [&]<class F>(FormulaTag<F>) {
-        if (health.records() > 0) {
-          update_and_sum_blocks<G, W, F>(exec, blocks_, spans_.data(), spans_.size(), rule, control,
-                                         health.blocks());
-        } else {
-          update_blocks<G, W, F>(exec, blocks_, spans_.data(), spans_.size(), rule, control);
-        }
-      });
+  dispatch_pair(types_.weight, types_.gradient, [&]<class W, class G>(TypeTag<W>, TypeTag<G>) {
+    dispatch_formula(options_.type, [&]<class F>(FormulaTag<F>) {
+      if (health.records() > 0) {
+        update_and_sum_blocks<G, W, F>(exec, blocks_, spans_.data(), spans_.size(), rule, control,
+                                       health.blocks());
+      } else {
+        update_blocks<G, W, F>(exec, blocks_, spans_.data(), spans_.size(), rule, control);
+      }
     });
   });
 }
