@@ -9,8 +9,6 @@ namespace reacting {
 
 namespace {
 
-using Square = Kokkos::View<double***, Kokkos::LayoutRight, Kokkos::HostSpace>;
-
 struct Part {
   int first_row, first_column, rows, columns;
   [[nodiscard]] std::size_t cells() const {

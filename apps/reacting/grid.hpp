@@ -60,11 +60,12 @@ void for_each_cell(const char* name, const Grid& grid, const Body& body) {
 /// Fields of this rank, all 0.
 Fields make_fields(const Grid& grid, const char* name);
 
+/// The fields of all ranks: [field, row, column].
+using Square = Kokkos::View<double***, Kokkos::LayoutRight, Kokkos::HostSpace>;
+
 /// All of the square's values of all fields [field, row, column] on rank 0; empty on other ranks.
-Kokkos::View<double***, Kokkos::LayoutRight, Kokkos::HostSpace> gather(const Grid& grid,
-                                                                       const Fields& fields);
+Square gather(const Grid& grid, const Fields& fields);
 /// The inverse: rank 0 has `square`, each rank receives its own cells.
-void scatter(const Grid& grid, const Kokkos::View<double***, Kokkos::LayoutRight, Kokkos::HostSpace>& square,
-             const Fields& fields);
+void scatter(const Grid& grid, const Square& square, const Fields& fields);
 
 }  // namespace reacting

@@ -21,7 +21,6 @@ void write_restart(Simulation& simulation, const std::string& folder);
 void read_restart(Simulation& simulation, const std::string& folder);
 
 /// Writes `squares`, each [field, row, column] of all ranks, as datasets of an HDF5 file. Rank 0 calls it.
-using Square = Kokkos::View<double***, Kokkos::LayoutRight, Kokkos::HostSpace>;
 void write_squares(const std::string& path, const std::vector<std::pair<std::string, Square>>& squares);
 
 }  // namespace reacting
