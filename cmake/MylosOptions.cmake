@@ -6,6 +6,7 @@ set(Mylos_HIP_ARCH AMD_GFX90A CACHE STRING "Kokkos' name of the AMD architecture
 set(Mylos_ENABLE_SYCL AUTO CACHE STRING "Run on Intel devices, never compiled so far (ON, OFF, AUTO: as the Kokkos that is found)")
 set(Mylos_HOST_ARCH NATIVE CACHE STRING "What scripts/setup built for (its --arch): NATIVE, PORTABLE or Kokkos' name of a processor")
 string(COMPARE EQUAL "${Mylos_HOST_ARCH}" PORTABLE Mylos_PORTABLE)  # MylosPortable.cmake says what that is
+set(Mylos_VECTOR_SETS AUTO CACHE STRING "Instruction sets of vector code: ALL, NATIVE (the two best here), AUTO: as Mylos_HOST_ARCH")
 set(Mylos_ENABLE_ONEDNN AUTO CACHE STRING "oneDNN products on hosts (ON, OFF, AUTO)")
 set(Mylos_ENABLE_LIBDEFLATE AUTO CACHE STRING "CRC-32 of checkpoints by libdeflate, else by zlib (ON, OFF, AUTO)")
 set(Mylos_ENABLE_STATIC_HDF5 AUTO CACHE STRING "The command contains HDF5 instead of loading it (ON, OFF, AUTO)")

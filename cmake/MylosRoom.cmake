@@ -1,18 +1,41 @@
 # The shapes that every room's CMakeLists.txt takes: a library, its tests, its tests on several ranks, a benchmark.
 
-# mylos_add_room(NAME SOURCES ... LINK ...): the static library mylos_NAME of one room of the floor plan.
-# A room links only rooms below it, so an include that points up does not build.
+# mylos_add_room(NAME [LIGHTLY_OPTIMISED] SOURCES ... LINK ...): the static library mylos_NAME of one room of the floor plan.
+# A room links only rooms below it, so an include that points up does not build. LIGHTLY_OPTIMISED: as below.
 function(mylos_add_room name)
-  cmake_parse_arguments(room "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(room "LIGHTLY_OPTIMISED" "" "SOURCES;LINK" ${ARGN})
   add_library(mylos_${name} STATIC ${room_SOURCES})
   target_include_directories(mylos_${name} PUBLIC ${mylos_include_folders})
   target_link_libraries(mylos_${name} PUBLIC ${room_LINK})
   mylos_warnings(mylos_${name})
-  mylos_precompile(mylos_${name} mylos_base ${mylos_precompiled_headers})
+  if(room_LIGHTLY_OPTIMISED)
+    mylos_optimise_lightly(mylos_${name})
+  else()
+    mylos_precompile(mylos_${name} mylos_base ${mylos_precompiled_headers})
+  endif()
   if(Mylos_PORTABLE)
     cmake_language(DEFER CALL mylos_copy_room)
   endif()
 endfunction()
+
+# mylos_optimise_lightly(TARGET): for code that reads decks, writes files and hands work to others. Optimising it fully takes
+# a third of its compile time and gains nothing that can be measured.
+function(mylos_optimise_lightly target)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL Release OR Mylos_HAVE_DEVICE OR Mylos_PORTABLE)
+    mylos_precompile(${target} mylos_base)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -O1)
+  if(NOT TARGET mylos_lightly_optimised_headers)  # precompiled ones are of one level of optimisation
+    file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/nothing.cpp" "")
+    add_library(mylos_lightly_optimised_headers OBJECT "${CMAKE_CURRENT_BINARY_DIR}/nothing.cpp")
+    target_link_libraries(mylos_lightly_optimised_headers PRIVATE mylos_base)
+    target_compile_options(mylos_lightly_optimised_headers PRIVATE -O1)
+    mylos_precompile(mylos_lightly_optimised_headers mylos_lightly_optimised_headers ${mylos_precompiled_headers})
+  endif()
+  mylos_precompile(${target} mylos_lightly_optimised_headers)
+endfunction()
+
 # mylos_device_sources(TARGET VENDOR NAMES ...): the files of src/mylos/device/VENDOR that define what a room declares. VENDOR:
 # cuda, hip, sycl, or none where a build does not have the vendor's library. Those that are not there are the ones of none.
 function(mylos_device_sources target vendor)
@@ -52,16 +75,26 @@ function(mylos_link_rooms target)
   target_include_directories(${target} PRIVATE ${mylos_include_folders})  # Mylos::mylos has what users include
 endfunction()
 
-# mylos_vector_sources(FILES ...): vector code, which Highway compiles once for each of its targets. What stands outside of
-# them must run on any processor, whatever the build is for; so these files take no part in unity builds and share no
-# precompiled header.
-function(mylos_vector_sources)
-  set(baseline "")
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    set(baseline -march=x86-64 -mtune=generic)
-  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
-    set(baseline -march=armv8-a)
+# mylos_vector_sources(FILES ...): vector code, which Highway compiles once for each of its targets, from the processor that
+# these flags are for upwards. What stands outside of the targets must run on any processor, whatever the build is for; so
+# these files take no part in unity builds and share no precompiled header.
+set(mylos_vector_baseline "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(mylos_vector_baseline -march=x86-64 -mtune=generic)
+  if(Mylos_VECTOR_SETS STREQUAL NATIVE OR (Mylos_VECTOR_SETS STREQUAL AUTO AND Mylos_HOST_ARCH STREQUAL NATIVE))
+    # The best set of this machine and the one below it: half of the compile time of all.
+    execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -march=native -dM -E -x c++ /dev/null OUTPUT_VARIABLE macros)
+    if(macros MATCHES "__AVX512BF16__" AND macros MATCHES "__AVX512VL__")
+      set(mylos_vector_baseline -march=x86-64-v4 -maes -mpclmul -mtune=generic)  # the two are part of Highway's AVX2
+    elseif(macros MATCHES "__AVX512VL__")
+      set(mylos_vector_baseline -march=x86-64-v3 -maes -mpclmul -mtune=generic)
+    endif()
   endif()
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(mylos_vector_baseline -march=armv8-a)
+endif()
+function(mylos_vector_sources)
+  set(baseline ${mylos_vector_baseline})
   if(Mylos_ENABLE_SANITIZERS AND NOT Mylos_SANITIZE_VECTOR_CODE)
     list(APPEND baseline -fno-sanitize=address,undefined)
   elseif(Mylos_ENABLE_SANITIZERS)  # by which all that is inlined into a kernel would cost more compile time than all else
@@ -126,6 +159,10 @@ set(mylos_test_environment
   "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leaks.txt:print_suppressions=0:leak_check_at_exit=0"
   UBSAN_OPTIONS=print_stacktrace=1)
 
+# Every change is tested on one rank and on three. Two and four, and the instruction sets below the best, are left to
+# scripts/test --full, and to scripts/test --changed where what they test has changed.
+set(mylos_left_to_full "[.]ranks[24]$")
+
 # Threads of a test program, and of each of its ranks. Where they stand for a device's, as many as its largest team has.
 set(mylos_test_threads 2)
 set(mylos_rank_threads 1)
@@ -188,7 +225,7 @@ function(mylos_add_target_tests room)
     add_test(NAME ${entry} COMMAND test_${room} ${test_FILES})
     add_test(NAME full.${entry} COMMAND test_${room})
     set_tests_properties(${entry} full.${entry} PROPERTIES
-      LABELS "${room};unit;targets" PROCESSORS 2 COST 20 TIMEOUT ${mylos_test_timeout} SKIP_RETURN_CODE 77
+      LABELS "${room};unit;targets;full" PROCESSORS 2 COST 20 TIMEOUT ${mylos_test_timeout} SKIP_RETURN_CODE 77
       ENVIRONMENT "${mylos_test_environment};OMP_NUM_THREADS=5;MYLOS_TEST_INSTRUCTIONS=${CMAKE_MATCH_1};MYLOS_TEST_BELOW_BEST=1;ONEDNN_MAX_CPU_ISA=${CMAKE_MATCH_2}")
     set_property(TEST full.${entry} PROPERTY LABELS full targets)
   endforeach()
@@ -242,6 +279,9 @@ function(mylos_add_rank_test name)
       list(APPEND test_LABELS multi-gpu)
     elseif(test_DEVICE)
       list(APPEND test_LABELS device)
+    endif()
+    if("${name}.ranks${ranks}" MATCHES "${mylos_left_to_full}")
+      list(APPEND test_LABELS full)
     endif()
     add_test(NAME ${name}.ranks${ranks}
              COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -n ${ranks} ${program} ${test_COMMAND})
