@@ -47,11 +47,25 @@ step() {
 # The [12/80] of ninja's last line.
 build_progress() { tail -n 1 "$log" | grep -o '^\[[0-9]*/[0-9]*\]' || true; }
 
+# The bytes of memory that may be taken: the machine's, or those that the control group has left.
+available_memory() {
+  local available limit used
+  available=$(awk '/MemAvailable/ {printf "%.0f", $2 * 1024}' /proc/meminfo)
+  for limit in /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes; do
+    used=${limit/memory.max/memory.current}
+    used=${used/limit_in_bytes/usage_in_bytes}
+    if ! [ -r "$limit" ] || ! [ -r "$used" ] || [ "$(cat "$limit")" = max ]; then continue; fi
+    awk -v a="$available" -v l="$(cat "$limit")" -v u="$(cat "$used")" 'BEGIN { printf "%.0f\n", l - u < a ? l - u : a }'
+    return
+  done
+  echo "$available"
+}
+
 # The number of parallel compilers: one per core, with at least 1.5 GB of memory each.
 build_jobs() {
   local cores memory
   cores=$(nproc)
-  memory=$(awk '/MemAvailable/ {print int($2 / 1500000)}' /proc/meminfo)
+  memory=$(($(available_memory) / 1500000000))
   [ "$memory" -ge 1 ] || memory=1
   echo $((cores < memory ? cores : memory))
 }

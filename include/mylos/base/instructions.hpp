@@ -1,7 +1,8 @@
 // The instruction sets that the host's vector code is compiled for, and the one in use.
 //
-// A build contains all sets of its architecture. The best set that the processor supports is used, unless
-// use_instructions() selects another. Results are bitwise repeatable with one set; results of two sets differ
+// A build contains all sets of its architecture; one for its own machine may contain the best two alone
+// (CMake's Mylos_VECTOR_SETS). The best set that the processor supports is used, unless use_instructions()
+// selects another. Results are bitwise repeatable with one set; results of two sets differ
 // by rounding.
 #pragma once
 
