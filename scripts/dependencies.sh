@@ -52,6 +52,11 @@ provide_kokkos() {  # openmp | serial | threads (Kokkos' own, under the thread s
   step "$label, build" build_kokkos "$prefix" "$@"
 }
 
+# The Kokkos that libmylos.so of a portable build contains: archives for any processor. A site's Kokkos is a shared library there.
+provide_kokkos_archive() {
+  host_arch=NONE CMAKE_PREFIX_PATH='' Kokkos_ROOT='' provide_kokkos openmp
+}
+
 build_kokkos() {  # PREFIX BACKEND [ARCH]
   local prefix=$1 work=$MYLOS_CACHE/build-kokkos options=()
   case "$2" in
@@ -136,6 +141,41 @@ build_highway() {  # PREFIX
       -DCMAKE_CXX_COMPILER="$(command -v "${CXX:-c++}")" -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_INSTALL_LIBDIR=lib \
       -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
       -DHWY_ENABLE_CONTRIB=OFF -DHWY_ENABLE_EXAMPLES=OFF -DHWY_ENABLE_TESTS=OFF &&
+    cmake --build "$work/build" --parallel "$(build_jobs)" &&
+    cmake --install "$work/build" &&
+    rm -rf "$work" &&
+    touch "$prefix/complete"
+}
+
+# ---- HDF5: an archive that libmylos.so contains, optional -------------------------------------------------------
+
+provide_hdf5() {
+  local prefix label="HDF5 $hdf5_version, for libmylos.so"
+  prefix=$("$root/scripts/kokkos-prefix" --hdf5)
+  if [ -e "$prefix/complete" ]; then
+    row "$label" "already built"
+  elif fetch_hdf5 "$MYLOS_CACHE/sources" >>"$log" 2>&1 </dev/null; then
+    step "$label" build_hdf5 "$prefix"
+  else
+    row "$label" "not to be had; it will load a shared one ($log)"
+  fi
+}
+
+# Only the C library, serial, with zlib: what Mylos calls. Its functions are in separate sections, so that libmylos.so takes
+# those that it calls.
+build_hdf5() {  # PREFIX
+  local prefix=$1 work=$MYLOS_CACHE/build-hdf5 file=$MYLOS_CACHE/sources/$hdf5_file
+  has_sha256 "$file" "$hdf5_sha256" || file=$MYLOS_CACHE/sources/$hdf5_release_file
+  rm -rf "$work" "$prefix"
+  mkdir -p "$work/source"
+  tar -xzf "$file" -C "$work/source" --strip-components=1 &&
+    cmake -G Ninja -S "$work/source" -B "$work/build" -DCMAKE_BUILD_TYPE=Release \
+      -DCMAKE_C_COMPILER="$(command -v "${CC:-cc}")" -DCMAKE_INSTALL_PREFIX="$prefix" -DHDF5_INSTALL_LIB_DIR=lib \
+      -DCMAKE_C_FLAGS_RELEASE="-O2 -DNDEBUG -ffunction-sections -fdata-sections" \
+      -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DBUILD_TESTING=OFF -DHDF5_NO_PACKAGES=ON \
+      -DHDF5_BUILD_TOOLS=OFF -DHDF5_BUILD_HL_LIB=OFF -DHDF5_BUILD_CPP_LIB=OFF -DHDF5_BUILD_FORTRAN=OFF \
+      -DHDF5_BUILD_EXAMPLES=OFF -DHDF5_ENABLE_PARALLEL=OFF -DHDF5_ENABLE_SZIP_SUPPORT=OFF -DHDF5_ENABLE_Z_LIB_SUPPORT=ON \
+      -DHDF5_ENABLE_NONSTANDARD_FEATURE_FLOAT16=OFF &&
     cmake --build "$work/build" --parallel "$(build_jobs)" &&
     cmake --install "$work/build" &&
     rm -rf "$work" &&

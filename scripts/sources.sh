@@ -13,6 +13,13 @@ releases=https://github.com/kokkos
 highway_version=1.3.0
 highway_file=highway_$highway_version.orig.tar.gz
 highway_sha256=07b3c1ba2c1096878a85a31a5b9b3757427af963b1141ca904db2f9f4afe0bc2
+# HDF5: Debian's copy of the release, which lacks some of its examples and tests, or the release.
+hdf5_version=1.14.5
+hdf5_file=hdf5_$hdf5_version+repack.orig.tar.gz
+hdf5_sha256=71cdb04c151ef4e8a7f88907adfc4f3b75afd44e96fbd55775e1c9d7c4e7c112
+hdf5_release_file=hdf5-$hdf5_version.tar.gz
+hdf5_release_sha256=ec2e13c52e60f9a01491bb3158cb3778c985697131fc6a342262d32a26e58e44
+hdf5_release_address=https://support.hdfgroup.org/releases/hdf5/v1_14/v1_14_5/downloads
 # cuDNN's C++ frontend: headers, the same in every wheel of a version.
 cudnn_frontend_version=1.32.0
 cudnn_frontend_file=nvidia_cudnn_frontend-$cudnn_frontend_version-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl
@@ -105,6 +112,17 @@ fetch_highway() {  # FOLDER
   mapfile -t addresses < <(archive_addresses "h/highway/$highway_file")
   addresses+=("https://github.com/google/highway/releases/download/$highway_version/highway-$highway_version.tar.gz")
   fetch "$1" "$highway_file" "$highway_sha256" "${addresses[@]}"
+}
+
+# Either of the two files.
+fetch_hdf5() {  # FOLDER
+  local addresses
+  has_sha256 "$1/$hdf5_release_file" "$hdf5_release_sha256" && return 0
+  if [ -z "${MYLOS_SOURCES:-}" ] || [ ! -e "$MYLOS_SOURCES/$hdf5_release_file" ]; then
+    mapfile -t addresses < <(archive_addresses "h/hdf5/${hdf5_file/+/%2b}")
+    fetch "$1" "$hdf5_file" "$hdf5_sha256" "${addresses[@]}" && return 0
+  fi
+  fetch "$1" "$hdf5_release_file" "$hdf5_release_sha256" "$hdf5_release_address/$hdf5_release_file"
 }
 
 # First from pip, which uses the package index of this machine's configuration.

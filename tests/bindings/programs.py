@@ -79,10 +79,10 @@ class Compilers:
         self.cxx = cxx
         self.link = [f"-L{self.library}", f"-Wl,-rpath,{self.library}", "-lmylos"]
 
-    def c(self, source, folder, compiler="gcc", flags=()):
+    def c(self, source, folder, compiler="gcc", flags=(), libraries=()):
         program = folder / pathlib.Path(source).stem
         run([compiler, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", *flags, f"-I{self.include}", HERE / source,
-             "-o", program, *self.link], folder)
+             "-o", program, *self.link, *libraries], folder)
         return program
 
     def fortran(self, source, folder, compiler="gfortran", flags=()):

@@ -30,11 +30,13 @@ class Recipe:
     """A package.py, run with directives that only write down what they are given."""
 
     def __init__(self, folder):
-        self.versions, self.needs, self.variants, self.file = {}, [], {}, folder / "package.py"
+        self.versions, self.needs, self.variants, self.resources, self.file = {}, [], {}, [], folder / "package.py"
         package = types.ModuleType("spack.package")
         package.version = lambda name, **options: self.versions.update({name: options})
         package.depends_on = lambda spec, **options: self.needs.append((spec, options.get("when", "")))
         package.variant = lambda name, **options: self.variants.update({name: options})
+        package.resource = lambda **options: self.resources.append(options)
+        package.run_before = lambda phase: lambda function: function
         for name in ("license", "generator", "conflicts", "requires"):
             setattr(package, name, lambda *words, **options: None)
         bases = {"cmake": "CMakePackage", "cuda": "CudaPackage", "rocm": "ROCmPackage"}
@@ -106,6 +108,10 @@ def check_mylos(recipe, repository):
     for name in ("kokkos", "hipblaslt", "rccl"):
         assert any(spec.startswith(f"{name} ") and "amdgpu_target=gfx90a" in spec and "amdgpu_target=gfx90a" in when
                    for spec, when in recipe.needs), name
+    pinned = dict(re.findall(r"^kokkos_(version|sha256)=(\S+)$", (repository / "scripts/sources.sh").read_text(), re.M))
+    [kokkos] = recipe.resources
+    assert kokkos["sha256"] == pinned["sha256"] and pinned["version"] in kokkos["url"], kokkos
+    assert (f"kokkos@{pinned['version']}", "+portable") in recipe.needs, "libmylos.so contains the Kokkos of the headers"
     options = (repository / "cmake/MylosOptions.cmake").read_text()
     for having in ({"portable", "onednn"}, {"cuda", "nccl", "kokkos_kernels"}, {"rocm", "rccl"}):
         given = dict(recipe.package.cmake_args(Built(having)))

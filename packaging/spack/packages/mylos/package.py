@@ -41,6 +41,18 @@ class Mylos(CMakePackage, CudaPackage, ROCmPackage):
     # copies of them for newer processors, and one Kokkos, for any processor, beside them.
     depends_on("kokkos@5.0: +openmp +serial cxxstd=20")
     depends_on("kokkos +shared", when="+portable")
+    # libmylos.so, for C and Fortran, contains Kokkos as an archive. In a portable build that is a second build of the same Kokkos:
+    # scripts/setup makes it of this file. HDF5's package has an archive.
+    depends_on("kokkos ~shared +pic", when="~portable")
+    depends_on("kokkos@5.0.2", when="+portable")
+    resource(
+        name="kokkos",
+        url="https://github.com/kokkos/kokkos/releases/download/5.0.2/kokkos-5.0.2.tar.gz",
+        sha256="188817bb452ca805ee8701f1c5adbbb4fb83dc8d1c50624566a18a719ba0fa5e",
+        expand=False,
+        placement="sources",
+        when="+portable",
+    )
     requires("target=x86_64", when="+portable", msg="mylos +portable is for any processor: target=x86_64")
     depends_on("kokkos ~cuda", when="~cuda")
     depends_on("kokkos ~rocm", when="~rocm")
@@ -77,6 +89,18 @@ class Mylos(CMakePackage, CudaPackage, ROCmPackage):
 
     conflicts("%gcc@:11", msg="C++20 of GCC 12 or later")
     conflicts("%clang@:13", msg="C++20 of Clang 14 or later")
+
+    @run_before("cmake")
+    def build_archives(self):
+        source = pathlib.Path(self.stage.source_path)
+        archive = source / "sources/kokkos-5.0.2.tar.gz"
+        if not archive.exists():  # ~portable, or spack dev-build
+            return
+        archive.rename(archive.with_name("kokkos_5.0.2.orig.tar.gz"))  # its name in Debian's archive
+        Executable(str(source / "scripts/setup"))("--only-kokkos-archive", extra_env={"MYLOS_SOURCES": str(archive.parent)})
+
+    def setup_build_environment(self, env):
+        env.set("MYLOS_CACHE", join_path(self.stage.path, "cache"))  # of this build alone
 
     def cmake_args(self):
         processor = "PORTABLE" if self.spec.satisfies("+portable") else "NATIVE"
