@@ -34,7 +34,7 @@ COMMANDS = {
     "calibrate": ["calibrate", "run", "--out", "calibrated.h5"],
     "rollout": ["rollout", "linear", "linear.h5", "--steps", 3, "--out", "rolled.h5"],
     "init": ["init", "deck.toml", "new.h5"],
-    "advise": ["advise", "deck.toml", "--steps", 2, "--rounds", 1, "--out", "advised.toml"],
+    "advise": ["advise", "deck.toml", "--steps", 4, "--rounds", 1, "--out", "advised.toml"],
     "sweep": ["sweep", "deck.toml", "optimizer.lr=1e-3,1e-2,1e-1", "--out", "swept"],
     "pairs": ["sweep", "deck.toml", "optimizer.lr=1e-3,1e-2", "--ranks-per-trial", 2, "--out", "swept"],
 }
