@@ -3,8 +3,8 @@
 # every AMD Zen) and x86-64-v4 (AVX-512: the update of weights is faster by it). One of them is loaded; Kokkos is a shared
 # library beside them, for any processor, so a program has one Kokkos.
 #
-# Copied are the loops that Kokkos launches, and all around them. Vector code (mylos_vector_sources) is the same in all: it
-# chooses among the instruction sets itself.
+# Copied are the loops that Kokkos launches, and all around them. The same in all are vector code (mylos_vector_sources), which
+# chooses among the instruction sets itself, and rooms that are only lightly optimised.
 set(mylos_copies x86-64-v3 x86-64-v4)
 
 if(Mylos_PORTABLE)
@@ -41,6 +41,10 @@ endfunction()
 function(mylos_objects_of_copy output level)
   set(objects "")
   foreach(room IN LISTS ARGN)
+    if(NOT TARGET mylos_${room}_${level})
+      list(APPEND objects $<TARGET_OBJECTS:mylos_${room}>)
+      continue()
+    endif()
     list(APPEND objects $<TARGET_OBJECTS:mylos_${room}_${level}>)
     get_directory_property(vector_sources DIRECTORY "${PROJECT_SOURCE_DIR}/src/mylos/${room}" MYLOS_VECTOR_SOURCES)
     list(JOIN vector_sources "|" names)
