@@ -6,6 +6,7 @@
 #include <string>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/tensor_views.hpp"
 #include "mylos/kernels/attention/attention.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"

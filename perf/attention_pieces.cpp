@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/kernels/attention/attention.hpp"
 #include "mylos/kernels/attention/fused_attention.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"

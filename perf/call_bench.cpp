@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/inference/model.hpp"
 
 namespace {

@@ -17,7 +17,10 @@
 #include <cstdio>
 
 #include "commands.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/chain/short_forms.hpp"
 #include "step_program.hpp"

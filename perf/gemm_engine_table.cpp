@@ -13,6 +13,8 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/timing.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
+#include "mylos/base/instructions.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/gemm/gemm_measure.hpp"
 #include "mylos/kernels/gemm/layer_products.hpp"

@@ -4,6 +4,7 @@
 //   gpt_bench [--instructions NAME] SHAPE [COMMAND]    SHAPE: medium, medium12, deep, small (gpt_subject.hpp)
 #include "commands.hpp"
 #include "gpt_subject.hpp"
+#include "mylos/base/error.hpp"
 
 int main(int argument_count, char** arguments) {
   return mylos::run_program(argument_count, arguments, "gpt_bench", [](std::vector<std::string>& words) {

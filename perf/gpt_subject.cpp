@@ -1,5 +1,7 @@
 #include "gpt_subject.hpp"
 
+#include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/model/network/gpt.hpp"
 
 namespace mylos {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/kernels/pointwise/cross_entropy.hpp"
 #include "mylos/model/network/classifier.hpp"

@@ -14,6 +14,8 @@
 #include <random>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/inference/model.hpp"

@@ -9,6 +9,7 @@
 #include <benchmark/benchmark.h>
 #include <mpi.h>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/optim/update/optimizer.hpp"

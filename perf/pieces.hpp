@@ -8,7 +8,7 @@
 #include <string>
 
 #include "mylos/base/device/arena.hpp"
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 
 namespace mylos::pieces {
 

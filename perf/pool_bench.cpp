@@ -18,6 +18,7 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/grid/pooling.hpp"
 

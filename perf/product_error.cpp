@@ -17,7 +17,9 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/timing.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
 

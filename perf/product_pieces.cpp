@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
 #include "pieces.hpp"
 

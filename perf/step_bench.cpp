@@ -7,7 +7,10 @@
 //
 // NAME: fp32, bf16, fp16, fp16-off (without the loss scaler).
 #include "commands.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "step_program.hpp"
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mylos/base/device/timing.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch/launch.hpp"

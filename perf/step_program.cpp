@@ -13,6 +13,7 @@
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/plan/assembly.hpp"
 #include "mylos/train/plan/calibration.hpp"
+#include "mylos/train/step/trainer.hpp"
 #include "step_breakdown.hpp"
 
 namespace mylos {

@@ -13,6 +13,8 @@
 #include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/dtype_names.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/instructions.hpp"
+#include "mylos/base/tensor_views.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/inference/ensemble.hpp"

@@ -1,12 +1,15 @@
 // Arenas and the tensors at their offsets.
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/dispatch.hpp"
 
 #include <gtest/gtest.h>
+#include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "mylos/base/error.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::arena_test {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos::dtype_test {

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/error.hpp"
 
 namespace mylos::dtype_limits_test {
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "mylos/base/numbers/random_words.hpp"
+
 namespace mylos::random_test {
 
 using Words = std::array<std::uint32_t, 4>;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mylos/base/device/work_recorder.hpp"
+#include "mylos/base/execution.hpp"
 
 namespace mylos::test_work_recorder {
 namespace {

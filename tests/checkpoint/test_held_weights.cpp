@@ -5,6 +5,8 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
+#include "mylos/base/float16.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/write/background_writer.hpp"
 #include "mylos/checkpoint/write/folder.hpp"

@@ -8,6 +8,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/float16.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"

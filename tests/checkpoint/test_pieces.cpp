@@ -6,6 +6,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/write/background_writer.hpp"
 #include "mylos/checkpoint/write/folder.hpp"

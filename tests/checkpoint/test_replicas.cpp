@@ -4,6 +4,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/checkpoint/write/replicas.hpp"
 
 namespace mylos::replicas_test {

@@ -10,10 +10,12 @@
 #include <memory>
 #include <vector>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/base/float16.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/comm/ranks/slices.hpp"
 #include "support/device_values.hpp"
+#include "support/device_views.hpp"
 
 namespace mylos::test {
 

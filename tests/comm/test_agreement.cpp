@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "comm/communicator_builders.hpp"
+#include "mylos/comm/group/agreement.hpp"
 #include "support/device_values.hpp"
 #include "support/refusal.hpp"
 #include "support/tree.hpp"

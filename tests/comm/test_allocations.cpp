@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/communicator_builders.hpp"
+#include "mylos/comm/group/agreement.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/device_values.hpp"
 #include "support/kokkos_events.hpp"

@@ -1,5 +1,6 @@
 // The resolved deck reads back to the options that it was written from, for all options.
 #include <gtest/gtest.h>
+
 #include <array>
 
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <set>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/instructions.hpp"
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/config/schema/schema.hpp"
 

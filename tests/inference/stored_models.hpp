@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "inference/networks.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/inference/inference_model.hpp"
 #include "mylos/inference/model.hpp"

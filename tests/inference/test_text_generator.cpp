@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/small_gpt.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 
 namespace mylos::text_generator_test {

@@ -6,7 +6,9 @@
 #include "kernels/batching_engine.hpp"
 #include "kernels/matrix.hpp"
 #include "kernels/reference_attention.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/attention/attention.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos::attention_test {
 

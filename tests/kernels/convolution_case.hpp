@@ -11,6 +11,7 @@
 #include "kernels/batching_engine.hpp"
 #include "kernels/matrix.hpp"
 #include "kernels/reference_convolution.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 

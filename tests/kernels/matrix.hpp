@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/execution.hpp"
 #include "support/device_values.hpp"
 #include "support/executions.hpp"
 #include "support/rounding.hpp"

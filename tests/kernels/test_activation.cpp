@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/matrix.hpp"
+#include "mylos/base/device/each_index.hpp"
 
 namespace mylos::activation_test {
 

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "kernels/matrix.hpp"
+#include "mylos/base/error.hpp"
 
 namespace mylos::convert_test {
 

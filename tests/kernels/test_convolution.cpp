@@ -1,4 +1,5 @@
 // Convolutions, every option in every type, against seven loops in double.
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 
 #include "kernels/convolution_case.hpp"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/matrix.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 
 namespace mylos::dropout_test {

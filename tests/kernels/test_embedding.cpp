@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/matrix.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 
 namespace mylos::embedding_test {
 

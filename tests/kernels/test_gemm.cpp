@@ -12,6 +12,7 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/tensor_views.hpp"
 #include "support/cases.hpp"
 #include "support/refusal.hpp"
 #include "support/rounding.hpp"

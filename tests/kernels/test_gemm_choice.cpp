@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "kernels/matrix.hpp"
+#include "mylos/base/instructions.hpp"
 #include "mylos/kernels/gemm/gemm_measure.hpp"
 #include "mylos/kernels/gemm/gemm_ranked.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
 #include "mylos/kernels/norm/layernorm.hpp"
 #include "mylos/kernels/norm/rmsnorm.hpp"

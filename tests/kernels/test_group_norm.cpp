@@ -5,6 +5,7 @@
 
 #include "kernels/matrix.hpp"
 #include "kernels/point_norm_reference.hpp"
+#include "mylos/base/error.hpp"
 
 namespace mylos::group_norm_test {
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/kernels/gemm/product_support.hpp"
 #include "mylos/kernels/rates/stream_rate.hpp"
 

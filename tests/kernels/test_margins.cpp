@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/matrix.hpp"
+#include "mylos/base/error.hpp"
 
 namespace mylos::margins_test {
 

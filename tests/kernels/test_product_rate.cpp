@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/base/execution.hpp"
+
 namespace mylos::product_rate_test {
 
 constexpr std::size_t plenty = std::size_t{1} << 30;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "support/device_values.hpp"
+#include "support/device_views.hpp"
 
 namespace mylos::rounding_bits_test {
 

@@ -6,6 +6,7 @@
 
 #include "kernels/matrix.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
+#include "support/device_views.hpp"
 
 namespace mylos::target_loss_test {
 

@@ -5,6 +5,7 @@
 
 #include "kernels/matrix.hpp"
 #include "kernels/reference_convolution.hpp"
+#include "mylos/base/error.hpp"
 
 namespace mylos::upsample_test {
 

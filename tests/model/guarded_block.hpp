@@ -6,9 +6,11 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 
 #include "model/scribbling_gemm.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/block/block.hpp"
 #include "support/device_values.hpp"
@@ -164,7 +166,7 @@ class GuardedBlock {
   std::byte* add(const std::string& name, std::size_t bytes) {
     const std::size_t offset = aligned_bytes(end_ + 256);
     end_ = offset + bytes;
-    if (end_ + 256 > arena_.bytes()) fail_run(ErrorId::internal, "the guarded block needs a larger arena");
+    if (end_ + 256 > arena_.bytes()) throw std::logic_error("the guarded block needs a larger arena");
     stretches_[name] = {offset, bytes};
     make_not_a_number(arena_.data() + offset, bytes);
     return arena_.data() + offset;

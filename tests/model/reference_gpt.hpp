@@ -7,6 +7,7 @@
 #include <map>
 
 #include "model/reference_mlp.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/model/options.hpp"
 
 namespace mylos::test {

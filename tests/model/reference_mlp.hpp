@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/options.hpp"
 
 namespace mylos::test {

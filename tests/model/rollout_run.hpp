@@ -11,6 +11,7 @@
 
 #include "model/reference_rollout.hpp"
 #include "model/schedules.hpp"
+#include "mylos/base/execution.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::rollout_test {

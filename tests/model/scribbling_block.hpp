@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/model/chain/chain.hpp"
 #include "support/device_values.hpp"
 

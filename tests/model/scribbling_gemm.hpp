@@ -2,6 +2,7 @@
 // one that passes gradients through GELU.
 #pragma once
 
+#include "mylos/base/execution.hpp"
 #include "mylos/kernels/engines/engines.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 #include "support/device_values.hpp"

@@ -5,6 +5,7 @@
 
 #include "model/reference_gpt.hpp"
 #include "model/small_gpt.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "support/cases.hpp"
 #include "support/rounding.hpp"

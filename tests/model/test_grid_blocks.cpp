@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "model/guarded_block.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/model/grid/batch_norm_block.hpp"
 #include "mylos/model/grid/coordinates_block.hpp"
 #include "mylos/model/grid/gated_add.hpp"

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
 #include "support/device_values.hpp"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/small_gpt.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/chain/key_value_cache.hpp"
 

@@ -1,4 +1,5 @@
 // Networks whose layers a deck lists: the resulting blocks, and the refusal of layers that do not fit.
+#include "mylos/model/chain/chain_requirements.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/model/network/network.hpp"
 

@@ -3,6 +3,7 @@
 
 #include "model/listed_layers.hpp"
 #include "model/recompute.hpp"
+#include "mylos/model/chain/chain_requirements.hpp"
 #include "mylos/model/network/network.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "support/said.hpp"

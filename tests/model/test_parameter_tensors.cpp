@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/base/error.hpp"
+
 namespace mylos::parameter_tensors_test {
 
 class ParameterTensorsTest : public testing::Test {

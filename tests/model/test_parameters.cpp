@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/model/network/gpt.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/model/parameters/parameter_slices.hpp"

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "model/padded_gpt.hpp"
+#include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
 #include "support/device_values.hpp"

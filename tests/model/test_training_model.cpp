@@ -8,6 +8,7 @@
 
 #include "model/guarded_block.hpp"
 #include "model/reference_mlp.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/model/network/training_model.hpp"

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "mylos/base/execution.hpp"
+#include "mylos/comm/group/agreement.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"

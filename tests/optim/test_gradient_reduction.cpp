@@ -3,7 +3,10 @@
 
 #include <cmath>
 
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/model/network/training_model.hpp"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/base/numbers/binary_tree.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/optim/gradients/micro_batch_tree.hpp"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/optim/update/optimizer.hpp"
 #include "support/device_values.hpp"

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/base/numbers/stochastic_rounding.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/optim/update/optimizer.hpp"

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "model/padded_gpt.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
 #include "support/device_values.hpp"
 

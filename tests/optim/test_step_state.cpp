@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "mylos/base/execution.hpp"
+#include "mylos/comm/group/agreement.hpp"
 #include "mylos/optim/update/step_state.hpp"
 #include "support/device_values.hpp"
 

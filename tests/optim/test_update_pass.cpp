@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "mylos/base/execution.hpp"
 #include "support/device_values.hpp"
 
 namespace mylos::update_pass_test {
@@ -52,7 +53,7 @@ void update(OptimizerType optimizer, const UpdateTypes& types, const Arrays& arr
   OptimizerOptions options;
   options.type = optimizer;
   const Kokkos::View<UpdateSpan*, Device> memory("spans", 1);
-  const UpdatePass pass(options, types, {arrays.span()}, memory);
+  const UpdatePass pass(options, types, {arrays.span()}, {memory.data(), memory.size()});
   const test::DeviceValue<UpdateControl> control({.apply = 1,
                                                   .gradient_factor = 0.5f,
                                                   .lr = 1e-2f,

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/optim/update/optimizer.hpp"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/alignment.hpp"
 
 namespace mylos::test {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/alignment.hpp"
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/planner/min_memory.hpp"

@@ -10,6 +10,8 @@
 #include <map>
 #include <random>
 
+#include "mylos/base/error.hpp"
+
 namespace mylos::conversion_safety_test {
 
 constexpr DType all_targets[] = {DType::fp32, DType::bf16, DType::fp16};

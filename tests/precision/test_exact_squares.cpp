@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/precision/exact_squares.hpp"
 #include "support/device_values.hpp"
 

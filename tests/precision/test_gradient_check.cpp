@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/precision/gradient_check.hpp"
 #include "support/device_values.hpp"
 

@@ -8,9 +8,11 @@
 #include <limits>
 #include <type_traits>
 
+#include "mylos/base/float16.hpp"
 #include "mylos/precision/scaler_presets.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/device_values.hpp"
+#include "support/device_views.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::gradient_scaler_test {

@@ -6,6 +6,7 @@
 
 #include "mylos/base/execution.hpp"
 #include "mylos/precision/loss_scaler.hpp"
+#include "support/device_views.hpp"
 
 namespace mylos::loss_scaler_test {
 

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <Kokkos_Core.hpp>
 
 #include <cmath>
 

@@ -1,5 +1,6 @@
 // The parts of the surrogate that need no network: the encoding of cells, the trust in bins, the window.
 #include <gtest/gtest.h>
+#include <Kokkos_Core.hpp>
 
 #include <cmath>
 #include <limits>

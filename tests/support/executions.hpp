@@ -5,6 +5,7 @@
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/emulation.hpp"
+#include "mylos/base/execution.hpp"
 
 namespace mylos::test {
 

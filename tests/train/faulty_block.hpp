@@ -1,10 +1,12 @@
 // FaultyBlock: a block that leaves an infinity in one of its tensors, at chosen steps.
 #pragma once
 
+#include <Kokkos_Core.hpp>
 #include <limits>
 #include <memory>
 #include <string>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/model/chain/chain.hpp"
 #include "support/device_values.hpp"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/mylos.hpp"
 #include "mylos/train/step/trainer.hpp"
 #include "support/device_values.hpp"

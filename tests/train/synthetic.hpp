@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/step/trainer.hpp"

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/instructions.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::agreed_kernels_test {

@@ -5,6 +5,7 @@
 
 #include "mylos/train/health/fault_replay.hpp"
 #include "support/cases.hpp"
+#include "support/device_views.hpp"
 #include "train/faulty_block.hpp"
 #include "train/synthetic.hpp"
 

@@ -1,6 +1,7 @@
 // The parameters of a network by name, read and written by the program.
 #include <limits>
 
+#include "support/device_views.hpp"
 #include "train/own_loss.hpp"
 
 namespace mylos::network_parameter_test {

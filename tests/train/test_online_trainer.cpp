@@ -5,6 +5,7 @@
 #include <span>
 
 #include "support/allocation_counter.hpp"
+#include "support/device_views.hpp"
 #include "train/allocations.hpp"
 #include "train/engines.hpp"
 #include "train/online.hpp"

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 
+#include "support/device_views.hpp"
 #include "train/allocations.hpp"
 #include "train/own_loss.hpp"
 

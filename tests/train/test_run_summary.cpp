@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <Kokkos_Core.hpp>
 
 #include <filesystem>
 #include <fstream>

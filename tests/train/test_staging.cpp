@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "support/device_values.hpp"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/alignment.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/train/plan/plan_document.hpp"

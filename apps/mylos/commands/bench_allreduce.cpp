@@ -21,6 +21,7 @@
 #include "mylos/base/device/timing.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
+#include "mylos/comm/group/agreement.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/comm/ranks/slices.hpp"
 #include "mylos/kernels/convert.hpp"

@@ -16,6 +16,8 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/timing.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/execution.hpp"
+#include "mylos/base/instructions.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/comm/options.hpp"
 #include "mylos/kernels/gemm/layer_products.hpp"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mylos/base/errors/units.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/train/plan/memory_plan.hpp"

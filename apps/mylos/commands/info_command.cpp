@@ -6,6 +6,8 @@
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/execution.hpp"
+#include "mylos/base/instructions.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/interchange/onnx/onnx_file.hpp"

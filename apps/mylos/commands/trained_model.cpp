@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <memory>
+
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -9,6 +11,7 @@
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/infer.hpp"
@@ -117,7 +120,7 @@ std::unique_ptr<StoredModel> open_stored_model(
   run_on_all(ranks, [&] { check(stored->network); });
   const Options& options = stored->network.options;
   stored->kokkos = std::make_unique<KokkosRuntime>(options.run.threads);
-  stored->execution.emplace();
+  stored->execution = std::make_shared<Execution>();
   stored->communicator = make_communicator(MPI_COMM_WORLD, communication_of_start());
   stored->engines = make_agreed_engines(usable_on_all(options.kernels, ranks), ranks);
   note_other_instructions(reader, ranks);
@@ -142,7 +145,7 @@ std::unique_ptr<TrainedModel> open_trained_model(const NamedCheckpoint& checkpoi
   require_average(reader, checkpoint);
   // Before the data are opened: arrays are read into Kokkos' memory.
   trained->kokkos = std::make_unique<KokkosRuntime>(options_of_run(reader).run.threads);
-  trained->execution.emplace();
+  trained->execution = std::make_shared<Execution>();
   trained->network = open_trained_network(ranks, reader, data);
   if (open.seed) trained->network.deck.options.run.seed = *open.seed;
   const Options& options = trained->network.deck.options;

@@ -10,6 +10,7 @@
 
 #include "commands.hpp"
 #include "launch/runtime.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/inference/stored_network.hpp"
 #include "mylos/inference/trained_network.hpp"
@@ -20,7 +21,7 @@ namespace mylos::app {
 struct TrainedModel {
   std::unique_ptr<KokkosRuntime> kokkos;  // outlives what follows
   TrainedNetwork network;
-  std::optional<Execution> execution;
+  std::shared_ptr<const Execution> execution;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<EngineSet> engines;
   std::unique_ptr<InferenceModel> model;
@@ -37,7 +38,7 @@ struct TrainedModel {
 struct StoredModel {
   StoredNetwork network;
   std::unique_ptr<KokkosRuntime> kokkos;  // outlives what follows
-  std::optional<Execution> execution;
+  std::shared_ptr<const Execution> execution;
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<EngineSet> engines;
   std::unique_ptr<InferenceModel> model;

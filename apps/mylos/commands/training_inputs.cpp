@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <Kokkos_Core.hpp>
 
 #include <memory>
 

@@ -1,6 +1,7 @@
 #include "launch/runtime.hpp"
 
 #include <fmt/ranges.h>
+#include <Kokkos_Core.hpp>
 #ifdef KOKKOS_ENABLE_OPENMP
 #include <omp.h>
 #endif

@@ -1,10 +1,9 @@
 // Starts and ends MPI and Kokkos around a command, and prints its errors.
 #pragma once
 
-#include <mpi.h>
-
-#include <Kokkos_Core.hpp>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "launch/placement.hpp"
 #include "mylos/base/error.hpp"

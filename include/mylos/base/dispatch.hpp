@@ -4,10 +4,16 @@
 #include <utility>
 
 #include "mylos/base/dtype_of.hpp"
-#include "mylos/base/error.hpp"
 #include "mylos/base/float16.hpp"
 
 namespace mylos {
+
+namespace detail {
+/// Throws Error: kernels do not compute in `type`.
+[[noreturn]] void fail_dispatch(DType type);
+/// Throws Error: `type` is neither fp32 nor `other`.
+[[noreturn]] void fail_dispatch(DType type, DType other);
+}  // namespace detail
 
 /// Of half.
 template <>
@@ -28,7 +34,7 @@ decltype(auto) dispatch(DType type, Function&& function) {
     case DType::fp32:
       return std::forward<Function>(function)(TypeTag<float>{});
     default:
-      fail_run(ErrorId::bad_call, "expected fp32, fp16 or bf16, got {}", name_of(type));
+      detail::fail_dispatch(type);
   }
 }
 
@@ -36,8 +42,7 @@ decltype(auto) dispatch(DType type, Function&& function) {
 template <class T, class Function>
 decltype(auto) dispatch_same_or_float(DType type, Function&& function) {
   if (type == DType::fp32) return std::forward<Function>(function)(TypeTag<float>{});
-  if (type != dtype_of<T>)
-    fail_run(ErrorId::bad_call, "expected fp32 or {}, got {}", name_of(dtype_of<T>), name_of(type));
+  if (type != dtype_of<T>) detail::fail_dispatch(type, dtype_of<T>);
   return std::forward<Function>(function)(TypeTag<T>{});
 }
 

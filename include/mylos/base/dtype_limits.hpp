@@ -6,9 +6,13 @@
 #pragma once
 
 #include "mylos/base/dtype.hpp"
-#include "mylos/base/error.hpp"
 
 namespace mylos {
+
+namespace detail {
+/// Throws Error: `type` is an integer type.
+[[noreturn]] void fail_integer_limits(DType type);
+}  // namespace detail
 
 /// The widths of a floating-point number's parts.
 struct FloatLayout {
@@ -67,8 +71,7 @@ struct FloatLimits {
     case DType::fp64:
       return {11, 52};
     default:
-      fail_run(ErrorId::bad_call, "{} is an integer type and has no limits of a floating-point type",
-               name_of(type));
+      detail::fail_integer_limits(type);
   }
 }
 

@@ -7,8 +7,13 @@
 // Giesen, "float->half variants", https://gist.github.com/rygorous/2156668).
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <Kokkos_BitManipulation.hpp>
+#include <Kokkos_Macros.hpp>
 #include <cstdint>
+
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
+#include <Kokkos_Core.hpp>  // of which Kokkos_Half.hpp alone lacks the devices' part
+#endif
 
 namespace mylos {
 

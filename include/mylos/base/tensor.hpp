@@ -3,17 +3,27 @@
 //
 // A tensor does not own its memory (an Arena does) and is cheap to copy. Rows are samples or tokens, columns
 // are features. A vector is a tensor of one row.
+//
+// tensor_views.hpp defines matrix() and flat(), the tensor as a Kokkos view: who calls them includes it, and
+// Kokkos with it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-#include "mylos/base/dispatch.hpp"
-#include "mylos/base/error.hpp"
-#include "mylos/base/execution.hpp"
+#include "mylos/base/dtype.hpp"
+#include "mylos/base/dtype_of.hpp"
 
 namespace mylos {
+
+namespace detail {
+/// The types of views of elements of type T. Incomplete without tensor_views.hpp.
+template <class T>
+struct TensorViews;
+/// Throws Error: elements of `type` were read as `as`.
+[[noreturn]] void fail_element_type(DType type, DType as);
+}  // namespace detail
 
 /// `Void`: void, or const void if elements are only read.
 template <class Void>
@@ -25,10 +35,10 @@ class BasicTensor {
  public:
   /// A Kokkos view of the elements, [rows, columns].
   template <class T>
-  using MatrixView = Kokkos::View<T**, Kokkos::LayoutRight, Device, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using MatrixView = typename detail::TensorViews<T>::Matrix;
   /// A Kokkos view of the elements, one behind the other.
   template <class T>
-  using FlatView = Kokkos::View<T*, Kokkos::LayoutRight, Device, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using FlatView = typename detail::TensorViews<T>::Flat;
 
   /// An empty tensor: no memory.
   BasicTensor() = default;
@@ -56,25 +66,19 @@ class BasicTensor {
   /// Returns the first element's address.
   [[nodiscard]] Void* data() const { return data_; }
 
-  /// Returns the elements. Throws Error if the tensor has another element type.
+  /// Returns the elements. Throws Error if the tensor has another element type. For half and bfloat16,
+  /// include dispatch.hpp.
   template <class T>
   [[nodiscard]] Element<T>* as() const {
-    if (dtype_of<T> != type_) {
-      fail_run(ErrorId::bad_call, "a tensor of {} was read as {}", name_of(type_), name_of(dtype_of<T>));
-    }
+    if (dtype_of<T> != type_) detail::fail_element_type(type_, dtype_of<T>);
     return static_cast<Element<T>*>(data_);
   }
-  /// Returns the elements as a view [rows, columns]. Throws as as().
+  /// Returns the elements as a view [rows, columns]. Throws as as(). Include tensor_views.hpp.
   template <class T>
-  [[nodiscard]] MatrixView<Element<T>> matrix() const {
-    return MatrixView<Element<T>>(as<T>(), static_cast<std::size_t>(rows_),
-                                  static_cast<std::size_t>(columns_));
-  }
-  /// Returns the elements as a view of one dimension. Throws as as().
+  [[nodiscard]] MatrixView<Element<T>> matrix() const;
+  /// Returns the elements as a view of one dimension. Throws as as(). Include tensor_views.hpp.
   template <class T>
-  [[nodiscard]] FlatView<Element<T>> flat() const {
-    return FlatView<Element<T>>(as<T>(), static_cast<std::size_t>(size()));
-  }
+  [[nodiscard]] FlatView<Element<T>> flat() const;
 
   /// Returns a view of rows [first, first + count).
   [[nodiscard]] BasicTensor row_range(std::int64_t first, std::int64_t count) const {

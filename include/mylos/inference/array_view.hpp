@@ -7,7 +7,7 @@
 // which extents it expects, and checks them.
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <Kokkos_Core_fwd.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -54,6 +54,11 @@ struct Array {
 
 namespace detail {
 
+template <class>
+inline constexpr bool is_view = false;
+template <class Data, class... Properties>
+inline constexpr bool is_view<Kokkos::View<Data, Properties...>> = true;
+
 template <class T>
 [[nodiscard]] constexpr ElementType element_type_of() {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, half> ||
@@ -90,7 +95,7 @@ template <class ArrayType, class View>
 
 /// Kokkos views of 1 to 5 dimensions, of any layout and memory.
 template <class View>
-concept ArrayView = Kokkos::is_view_v<View>;
+concept ArrayView = detail::is_view<View>;
 
 /// Returns the elements of a view, to be read.
 template <ArrayView View>

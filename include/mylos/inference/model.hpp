@@ -30,7 +30,7 @@
 
 #include "mylos/base/dtype.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/inference/array_view.hpp"
 #include "mylos/inference/input_check.hpp"
 

@@ -1,6 +1,7 @@
 // Conversion of tensors between fp32, fp16 and bf16, rounding to nearest even.
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string_view>
 
-#include "mylos/base/instructions.hpp"
-
 namespace mylos {
+
+enum class Instructions;  // base/instructions.hpp
 
 /// The GEMM engine that a deck selects, by its name there. `automatic` chooses by a table of earlier
 /// measurements (src/mylos/kernels/gemm/tiles/gemm_table.cpp); `measure` chooses by measuring at the start of

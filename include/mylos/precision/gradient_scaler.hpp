@@ -24,6 +24,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/precision/loss_scaler.hpp"

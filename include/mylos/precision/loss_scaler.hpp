@@ -8,7 +8,7 @@
 // data, and advance() runs on host and device.
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <Kokkos_Macros.hpp>
 #include <cstdint>
 
 #include "mylos/precision/options.hpp"
@@ -87,7 +87,8 @@ struct ScalerRule {
     }
     state.decreases += 1;
     state.since_backoff = 0;
-    state.scale = Kokkos::fmax(state.scale * backoff_factor, min_scale);
+    const float lower = state.scale * backoff_factor;
+    state.scale = lower > min_scale ? lower : min_scale;
     return ScaleEvent::decreased;
   }
 
@@ -113,7 +114,8 @@ struct ScalerRule {
     state.hysteresis_left = hysteresis;
     if (state.scale >= max_scale) return ScaleEvent::unchanged;
     state.increases += 1;
-    state.scale = Kokkos::fmin(state.scale * growth_factor, max_scale);
+    const float higher = state.scale * growth_factor;
+    state.scale = higher < max_scale ? higher : max_scale;
     return ScaleEvent::increased;
   }
 };

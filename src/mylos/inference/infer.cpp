@@ -1,6 +1,7 @@
 #include "mylos/inference/infer.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/tensor_views.hpp"
 #include "mylos/kernels/convert.hpp"
 
 namespace mylos {

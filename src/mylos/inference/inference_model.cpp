@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/kernels/convert.hpp"

@@ -1,5 +1,7 @@
 #include "mylos/inference/staging.hpp"
 
+#include "mylos/base/execution.hpp"
+
 namespace mylos {
 namespace {
 

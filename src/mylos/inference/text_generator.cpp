@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/tensor_views.hpp"
 #include "mylos/kernels/convert.hpp"
 
 namespace mylos {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 
 namespace mylos {
 namespace {

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/device/timed.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 #include "mylos/precision/neighbour_squares.hpp"
@@ -29,20 +30,20 @@ ExactSquares::ExactSquares(Communicator& communicator, std::span<const Tensor> s
     : communicator_(communicator),
       exchange_s_(exchange_s),
       slices_(slices.begin(), slices.end()),
-      total_("squares"),
-      exchanged_("squares of all ranks", ExactSum::digit_count) {
+      total_(make_device_array<SquaresOfBlock>("squares")),
+      exchanged_(make_device_array<std::int32_t>("squares of all ranks", ExactSum::digit_count)) {
   std::int64_t longest = 0;
   for (const Tensor& slice : slices) longest = std::max(longest, slice.size());
-  blocks_ = Kokkos::View<SquaresOfBlock*, Device>("squares of blocks",
-                                                  static_cast<std::size_t>(blocks_of(longest)));
+  blocks_ =
+      make_device_array<SquaresOfBlock>("squares of blocks", static_cast<std::size_t>(blocks_of(longest)));
 }
 
 void ExactSquares::sum(const Execution& exec, double* result) const {
-  const auto blocks = blocks_;
-  const auto total = total_;
-  const auto exchanged = exchanged_;
+  const auto blocks = view_of(blocks_);
+  SquaresOfBlock* const total = total_.data();
+  const auto exchanged = view_of(exchanged_);
   for_each_index(
-      exec, "squares", 1, KOKKOS_LAMBDA(std::int64_t) { total() = SquaresOfBlock{}; });
+      exec, "squares", 1, KOKKOS_LAMBDA(std::int64_t) { *total = SquaresOfBlock{}; });
   for (const Tensor& slice : slices_) {
     const auto* values = slice.as<float>();
     const std::int64_t count = slice.size();
@@ -64,17 +65,17 @@ void ExactSquares::sum(const Execution& exec, double* result) const {
     for_each_index(
         exec, "squares", 1, KOKKOS_LAMBDA(std::int64_t) {
           for (std::int64_t i = 0; i < used; ++i) {
-            total().sum.add(blocks(i).sum);
-            total().not_finite += blocks(i).not_finite;
+            total->sum.add(blocks(i).sum);
+            total->not_finite += blocks(i).not_finite;
           }
         });
   }
   // The sum of the carried digits of up to 2^15 ranks fits 32 bits.
   for_each_index(
       exec, "squares", 1, KOKKOS_LAMBDA(std::int64_t) {
-        total().sum.carry();
+        total->sum.carry();
         for (int i = 0; i < ExactSum::digit_count; ++i)
-          exchanged(i) = static_cast<std::int32_t>(total().sum.digits[i]);
+          exchanged(i) = static_cast<std::int32_t>(total->sum.digits[i]);
       });
   timed(exchange_s_, [&] {
     communicator_.allreduce(exec, {exchanged_.data(), exchanged_.size(), DType::int32}, Reduction::sum);
@@ -85,7 +86,7 @@ void ExactSquares::sum(const Execution& exec, double* result) const {
         ExactSum all;
         for (int i = 0; i < ExactSum::digit_count; ++i) all.digits[i] = exchanged(i);
         const double own = first ? all.value() : 0.0;
-        *result = total().not_finite > 0 ? Kokkos::Experimental::quiet_NaN_v<double> : own;
+        *result = total->not_finite > 0 ? Kokkos::Experimental::quiet_NaN_v<double> : own;
       });
 }
 

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "mylos/base/device/device_array.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/numbers/exact_sum.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/comm/group/communicator.hpp"
@@ -34,9 +36,9 @@ class ExactSquares {
   Communicator& communicator_;
   double& exchange_s_;
   std::vector<Tensor> slices_;
-  Kokkos::View<SquaresOfBlock*, Device> blocks_;  // of the slice being summed
-  Kokkos::View<SquaresOfBlock, Device> total_;
-  Kokkos::View<std::int32_t*, Device> exchanged_;  // digits
+  DeviceArray<SquaresOfBlock> blocks_;  // of the slice being summed
+  DeviceArray<SquaresOfBlock> total_;
+  DeviceArray<std::int32_t> exchanged_;  // digits
 };
 
 }  // namespace mylos

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/device/each_index.hpp"
 #include "mylos/base/device/region.hpp"
 
@@ -13,14 +14,15 @@ std::size_t GradientCheck::memory_bytes(std::span<const std::int64_t> lengths, b
 
 GradientCheck::GradientCheck(std::span<const Tensor> slices, std::span<const float> divisors, int rank,
                              std::optional<ExactSquares> exact)
-    : divisors_("gradient divisors", divisors.size()),
-      sums_("gradient squares", slices.size()),
+    : divisors_(make_device_array<float>("gradient divisors", divisors.size())),
+      sums_(make_device_array<double>("gradient squares", slices.size())),
       exact_(std::move(exact)),
       rank_(rank) {
   if (!exact_) squares_.emplace(slices);
-  const auto on_host = Kokkos::create_mirror_view(divisors_);
+  const auto on_device = view_of(divisors_);
+  const auto on_host = Kokkos::create_mirror_view(on_device);
   std::copy(divisors.begin(), divisors.end(), on_host.data());
-  Kokkos::deep_copy(divisors_, on_host);
+  Kokkos::deep_copy(on_device, on_host);
 }
 
 void GradientCheck::run(const Execution& exec, const float* scale, const AgreementBuffer& agreement) const {
@@ -31,8 +33,8 @@ void GradientCheck::run(const Execution& exec, const float* scale, const Agreeme
     squares_->run(exec, sums_.data());
   }
 
-  const auto sums = sums_;
-  const auto divisors = divisors_;
+  const auto sums = view_of(sums_);
+  const auto divisors = view_of(divisors_);
   const std::int32_t own = rank_ + 1;
   AgreementFlags* flags = agreement.own_flags();
   AgreementSums* own_sums = agreement.own_sums();

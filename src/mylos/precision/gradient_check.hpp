@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "mylos/base/device/device_array.hpp"
 #include "mylos/comm/group/agreement.hpp"
 #include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/precision/exact_squares.hpp"
@@ -27,8 +28,8 @@ class GradientCheck {
   [[nodiscard]] static std::size_t memory_bytes(std::span<const std::int64_t> lengths, bool exact = false);
 
  private:
-  Kokkos::View<float*, Device> divisors_;
-  Kokkos::View<double*, Device> sums_;  // of squares, per slice
+  DeviceArray<float> divisors_;
+  DeviceArray<double> sums_;  // of squares, per slice
   std::optional<SumsOfSquares> squares_;
   std::optional<ExactSquares> exact_;
   int rank_;

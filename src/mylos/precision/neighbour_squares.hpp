@@ -2,7 +2,7 @@
 // vector length: the terms of exact sums of squares.
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <Kokkos_Macros.hpp>
 #include <cstdint>
 
 namespace mylos {

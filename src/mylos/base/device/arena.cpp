@@ -2,6 +2,9 @@
 
 #include <sys/mman.h>
 
+#include "mylos/base/error.hpp"
+#include "mylos/base/tensor_views.hpp"
+
 namespace mylos {
 namespace {
 

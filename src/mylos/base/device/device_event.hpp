@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 
 namespace mylos {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 
 namespace mylos {
 

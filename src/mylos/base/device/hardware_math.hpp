@@ -5,7 +5,8 @@
 // This header serves emulated devices, and devices without a header of their own (base/cuda_device).
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <Kokkos_Macros.hpp>
+#include <Kokkos_MathematicalFunctions.hpp>
 
 namespace mylos::hardware {
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 
 namespace mylos {
 namespace {

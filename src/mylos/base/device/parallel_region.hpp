@@ -6,7 +6,7 @@
 // concurrency() would be the number of threads of the region: use threads_of().
 #pragma once
 
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 
 namespace mylos {
 

@@ -4,7 +4,11 @@
 // only counts.
 #pragma once
 
-#include "mylos/base/device/arena.hpp"
+#include <cstddef>
+#include <cstdint>
+
+#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/tensor.hpp"
 
 namespace mylos {
 

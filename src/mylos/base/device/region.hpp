@@ -1,21 +1,12 @@
 // Region: marks a section of the step for Kokkos Tools profilers during its lifetime.
 #pragma once
 
-#include <Kokkos_Core.hpp>
-
 namespace mylos {
 
 class Region {
  public:
-  explicit Region(const char* name) {
-    if (Kokkos::Profiling::profileLibraryLoaded()) {
-      Kokkos::Profiling::pushRegion(name);
-      pushed_ = true;
-    }
-  }
-  ~Region() {
-    if (pushed_) Kokkos::Profiling::popRegion();
-  }
+  explicit Region(const char* name);
+  ~Region();
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 

@@ -2,7 +2,7 @@
 // Kokkos.
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <Kokkos_Macros.hpp>
 
 namespace mylos::hardware {
 

@@ -17,7 +17,7 @@
 
 #include "mylos/base/device/graph_capture.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 
 namespace mylos {
 

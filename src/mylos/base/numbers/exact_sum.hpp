@@ -6,7 +6,8 @@
 // terms have negative digits.
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <Kokkos_BitManipulation.hpp>
+#include <Kokkos_Macros.hpp>
 #include <cstdint>
 
 namespace mylos {

@@ -3,11 +3,11 @@
 //
 // A number is a pure function of (seed, purpose, layer name, step, sample, element). It does not depend on
 // ranks, threads or recomputation, and apart from the step there is no state to save.
+//
+// random_words.hpp defines block() and word(): who calls them includes it, and the generator with it.
 #pragma once
 
-#include <Random123/philox.h>
-
-#include <Kokkos_Core.hpp>
+#include <Kokkos_Macros.hpp>
 #include <cmath>
 #include <cstdint>
 #include <string_view>
@@ -42,25 +42,11 @@ class RandomStream {
   /// Returns block `block` (four elements) of sample `sample` (its index in the global batch) at step `step`.
   /// sample < 2^48; step < 2^48; block < 2^32.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION RandomBlock block(std::uint64_t step, std::uint64_t sample,
-                                                         std::uint32_t block) const {
-    using Generator = r123::Philox4x32;
-    typename Generator::ctr_type counter;
-    counter[0] = block;
-    counter[1] = static_cast<std::uint32_t>(sample);
-    counter[2] = static_cast<std::uint32_t>(step);
-    counter[3] = static_cast<std::uint32_t>((step >> 32) << 16 | (sample >> 32));
-    typename Generator::key_type key;
-    key[0] = static_cast<std::uint32_t>(key_);
-    key[1] = static_cast<std::uint32_t>(key_ >> 32);
-    const auto random = Generator()(counter, key);
-    return {{random[0], random[1], random[2], random[3]}};
-  }
+                                                         std::uint32_t block) const;
 
   /// Returns one word of the stream: element `element` of sample `sample` at step `step`.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t word(std::uint64_t step, std::uint64_t sample,
-                                                          std::uint64_t element) const {
-    return block(step, sample, static_cast<std::uint32_t>(element / 4)).word[element % 4];
-  }
+                                                          std::uint64_t element) const;
 
  private:
   // The finaliser of SplitMix64 (Steele, Lea, Flood 2014). It spreads the seed over all 64 bits of the key.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/error.hpp"
 #include "mylos/checkpoint/file/stored_bytes.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {

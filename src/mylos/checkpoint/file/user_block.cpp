@@ -1,7 +1,6 @@
 #include "mylos/checkpoint/file/user_block.hpp"
 
 #include <fcntl.h>
-
 #include <cerrno>
 #include <cstring>
 #include <filesystem>

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <functional>
-#include <new>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -23,22 +22,7 @@ class BackgroundTask {
   BackgroundTask& operator=(const BackgroundTask&) = delete;
 
   /// Starts the function. The previous task must have been joined.
-  void start(std::function<void()> function) {
-    ended_ = false;
-    error_.reset();
-    thread_ = std::thread([this, function = std::move(function)] {
-      try {
-        function();
-      } catch (const Error& error) {
-        error_ = error;
-      } catch (const std::bad_alloc&) {
-        error_ = Error(ExitCode::failed, ErrorId::out_of_memory, "the system gave no more memory");
-      } catch (const std::exception& error) {
-        error_ = Error(ExitCode::failed, ErrorId::internal, error.what());
-      }
-      ended_ = true;
-    });
-  }
+  void start(std::function<void()> function);
   [[nodiscard]] bool started() const { return thread_.joinable(); }
   [[nodiscard]] bool ended() const { return ended_; }
   /// Waits for the function. Returns the error it threw, if any.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/base/numbers/hash.hpp"
 #include "mylos/checkpoint/file/stored_bytes.hpp"
 

@@ -2,7 +2,7 @@
 // several.
 #pragma once
 
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/checkpoint/file/state.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 

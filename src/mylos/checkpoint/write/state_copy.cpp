@@ -37,15 +37,18 @@ std::size_t StateCopy::memory_bytes(const CheckpointState& state) {
   return bytes_of(state, true) + bytes_of(state, false);
 }
 
-// Zero-initialised, so that the pages are mapped before the first copy, for which steps wait.
-StateCopy::StateCopy(const CheckpointState& state) : large_("checkpoint copy", bytes_of(state, true)) {}
+StateCopy::StateCopy(const CheckpointState& state) : large_bytes_(bytes_of(state, true)) {
+  // Zero-initialised, so that the pages are mapped before the first copy, for which steps wait.
+  const Kokkos::View<std::byte*, Kokkos::HostSpace> memory("checkpoint copy", large_bytes_);
+  large_ = {memory.data(), [memory](std::byte*) {}};
+}
 
 CheckpointState StateCopy::of(const CheckpointState& state) {
-  if (bytes_of(state, true) > large_.size())
+  if (bytes_of(state, true) > large_bytes_)
     fail_run(ErrorId::internal, "a checkpoint's state has grown since the run began");
   small_.resize(bytes_of(state, false));
   CheckpointState copy = state;
-  std::byte* large = large_.data();
+  std::byte* large = large_.get();
   std::byte* small = small_.data();
   for (StateArray& array : copy.arrays) {
     std::byte*& target = array.on_device ? large : small;

@@ -1,7 +1,8 @@
 // StateCopy: host memory for a copy of this rank's state, from which a thread writes while the run continues.
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "mylos/checkpoint/file/state.hpp"
@@ -19,8 +20,9 @@ class StateCopy {
   [[nodiscard]] CheckpointState of(const CheckpointState& state);
 
  private:
-  Kokkos::View<std::byte*, Kokkos::HostSpace> large_;  // data from device memory
-  std::vector<std::byte> small_;                       // all other data
+  std::size_t large_bytes_;
+  std::shared_ptr<std::byte> large_;  // data from device memory
+  std::vector<std::byte> small_;      // all other data
 };
 
 }  // namespace mylos

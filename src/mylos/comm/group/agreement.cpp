@@ -3,7 +3,8 @@
 #include <bit>
 #include <vector>
 
-#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/device/each_index.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/numbers/binary_tree.hpp"
@@ -20,11 +21,11 @@ KOKKOS_INLINE_FUNCTION AgreementSums operator+(const AgreementSums& a, const Agr
 
 AgreementBuffer::AgreementBuffer(int rank, int ranks)
     : rank_(rank),
-      own_flags_("agreement: own flags"),
-      reduced_flags_("agreement: reduced flags"),
-      sums_("agreement: sums", static_cast<std::size_t>(ranks)),
-      scale_bits_("agreement: scales", static_cast<std::size_t>(ranks)),
-      result_("agreement: result") {}
+      own_flags_(make_device_array<AgreementFlags>("agreement: own flags")),
+      reduced_flags_(make_device_array<AgreementFlags>("agreement: reduced flags")),
+      sums_(make_device_array<AgreementSums>("agreement: sums", static_cast<std::size_t>(ranks))),
+      scale_bits_(make_device_array<std::int32_t>("agreement: scales", static_cast<std::size_t>(ranks))),
+      result_(make_device_array<AgreementResult>("agreement: result")) {}
 
 std::size_t AgreementBuffer::memory_bytes(int ranks) {
   const auto count = static_cast<std::size_t>(ranks);
@@ -33,17 +34,17 @@ std::size_t AgreementBuffer::memory_bytes(int ranks) {
 }
 
 void AgreementBuffer::fold(const Execution& execution) const {
-  const auto flags = ranks() == 1 ? own_flags_ : reduced_flags_;
-  const auto sums = sums_;
-  const auto result = result_;
+  const AgreementFlags* flags = ranks() == 1 ? own_flags() : reduced_flags();
+  const auto sums = view_of(sums_);
+  AgreementResult* agreed_result = result_.data();
   for_each_index(
       execution, "mylos agreement", 1, KOKKOS_LAMBDA(std::int64_t) {
         AgreementResult agreed;
-        agreed.overflow = flags().overflow;
-        agreed.stop = flags().stop;
-        agreed.error = flags().error;
-        agreed.scales_differ = flags().scale_bits != ~flags().scale_complement ? 1 : 0;
-        agreed.calls_differ = flags().call_bits != ~flags().call_complement ? 1 : 0;
+        agreed.overflow = flags->overflow;
+        agreed.stop = flags->stop;
+        agreed.error = flags->error;
+        agreed.scales_differ = flags->scale_bits != ~flags->scale_complement ? 1 : 0;
+        agreed.calls_differ = flags->call_bits != ~flags->call_complement ? 1 : 0;
         const bool failed = agreed.error != 0 || agreed.scales_differ != 0 || agreed.calls_differ != 0;
         agreed.skip = agreed.overflow != 0 || failed ? 1 : 0;
         const auto ranks = static_cast<int>(sums.extent(0));
@@ -55,7 +56,7 @@ void AgreementBuffer::fold(const Execution& execution) const {
           if (rank + 1 < ranks) waiting[level++] = sum;
           agreed.sums = sum;
         }
-        result() = agreed;
+        *agreed_result = agreed;
       });
 }
 
@@ -64,9 +65,9 @@ AgreementResult AgreementBuffer::read(const Execution& execution) const {
   if constexpr (memory_is_host) {
     result = *result_.data();
   } else {
-    const Kokkos::View<AgreementResult, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> host(
-        &result);
-    Kokkos::deep_copy(execution, host, result_);
+    const Kokkos::View<AgreementResult*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> host(
+        &result, 1);
+    Kokkos::deep_copy(execution, host, view_of(result_));
     execution.fence("mylos: agreement read by the host");
   }
   return result;

@@ -7,9 +7,13 @@
 // device memory.
 #pragma once
 
+#include <Kokkos_BitManipulation.hpp>
+#include <Kokkos_Macros.hpp>
+#include <cstddef>
 #include <cstdint>
 
-#include "mylos/base/execution.hpp"
+#include "mylos/base/device/device_array.hpp"
+#include "mylos/base/execution_fwd.hpp"
 
 namespace mylos {
 
@@ -72,7 +76,7 @@ class AgreementBuffer {
   [[nodiscard]] AgreementSums* all_sums() const { return sums_.data(); }
   [[nodiscard]] std::int32_t* scale_bits_of_ranks() const { return scale_bits_.data(); }
   [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int ranks() const { return static_cast<int>(sums_.extent(0)); }
+  [[nodiscard]] int ranks() const { return static_cast<int>(sums_.size()); }
 
   /// Computes the result on the device from the reduced flags (with one rank: its own flags) and all sums.
   void fold(const Execution& execution) const;
@@ -82,11 +86,11 @@ class AgreementBuffer {
 
  private:
   int rank_;
-  Kokkos::View<AgreementFlags, Device> own_flags_;
-  Kokkos::View<AgreementFlags, Device> reduced_flags_;
-  Kokkos::View<AgreementSums*, Device> sums_;
-  Kokkos::View<std::int32_t*, Device> scale_bits_;
-  Kokkos::View<AgreementResult, Device> result_;
+  DeviceArray<AgreementFlags> own_flags_;
+  DeviceArray<AgreementFlags> reduced_flags_;
+  DeviceArray<AgreementSums> sums_;
+  DeviceArray<std::int32_t> scale_bits_;
+  DeviceArray<AgreementResult> result_;
 };
 
 /// Called by all ranks after an agreement. If the loss scales differ, a second exchange finds two ranks that

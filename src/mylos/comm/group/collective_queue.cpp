@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/memory_is_host.hpp"
 #include "mylos/comm/ranks/poll_pause.hpp"
 
 namespace mylos {

@@ -18,12 +18,13 @@
 
 #include "mylos/base/device/work_recorder.hpp"
 #include "mylos/base/dtype.hpp"
-#include "mylos/base/execution.hpp"
-#include "mylos/comm/group/agreement.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/comm/options.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 
 namespace mylos {
+
+class AgreementBuffer;
 
 /// A buffer of `count` elements in device memory: fp32, fp16, bf16, fp64, int32 or uint8. uint8 supports
 /// neither sum nor maximum.

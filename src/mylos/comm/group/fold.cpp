@@ -3,6 +3,7 @@
 #include "mylos/base/device/emulation.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/base/float16.hpp"
 #include "mylos/base/numbers/binary_tree.hpp"
 #include "mylos/comm/group/slice_sum.hpp"

@@ -1,7 +1,7 @@
 // Folds the slices received from all ranks into one, by the binary tree over ranks, for any type.
 #pragma once
 
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/comm/group/communicator.hpp"
 
 namespace mylos {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/comm/group/agreement.hpp"
 #include "mylos/comm/group/backends.hpp"
 #include "mylos/comm/group/collective_queue.hpp"
 #include "mylos/comm/group/communicator.hpp"

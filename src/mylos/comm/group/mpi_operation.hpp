@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/comm/group/communicator.hpp"
 
 namespace mylos {

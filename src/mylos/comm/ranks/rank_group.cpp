@@ -72,6 +72,13 @@ RankGroup::RankGroup(MPI_Comm parent, double timeout_s) : timeout_s_(timeout_s) 
   check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
 }
 
+MPI_Comm RankGroup::mpi() const {
+  require_idle();
+  if (communicator_ == MPI_COMM_NULL)
+    fail_run(ErrorId::internal, "a group of one process has no communicator");
+  return communicator_;
+}
+
 RankGroup::~RankGroup() {
   if (communicator_ == MPI_COMM_NULL) return;
   int finalized = 0;

@@ -40,12 +40,7 @@ class RankGroup {
   [[nodiscard]] int size() const { return size_; }
   /// Returns the communicator. Throws Error while the group is busy, once it is lost, and if it has no
   /// communicator.
-  [[nodiscard]] MPI_Comm mpi() const {
-    require_idle();
-    if (communicator_ == MPI_COMM_NULL)
-      fail_run(ErrorId::internal, "a group of one process has no communicator");
-    return communicator_;
-  }
+  [[nodiscard]] MPI_Comm mpi() const;
   [[nodiscard]] double timeout_s() const { return timeout_s_; }
   /// Which ranks of the group are on this rank's node: those of one host name on one machine. All ranks call
   /// it.

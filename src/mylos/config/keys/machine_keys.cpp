@@ -2,6 +2,7 @@
 // mathematics.
 #include <string_view>
 
+#include "mylos/base/instructions.hpp"
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/limits.hpp"
 #include "mylos/config/schema/sections.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mylos/base/instructions.hpp"
 #include "mylos/config/schema/deck_mistakes.hpp"
 #include "mylos/config/schema/schema.hpp"
 #include "mylos/kernels/attention/fused_attention_support.hpp"

@@ -13,12 +13,14 @@
 #include <utility>
 #include <vector>
 
-#include "mylos/base/error.hpp"
 #include "mylos/config/schema/conditions.hpp"
 #include "mylos/config/schema/schema.hpp"
 #include "mylos/config/schema/value_type.hpp"
 
 namespace mylos {
+
+/// Throws Error: the section has no key of this name whose effect could depend on a condition.
+[[noreturn]] void fail_limit(const std::string& section, std::string_view name);
 
 /// `of` is a generic lambda from (const) Options& to the struct with the fields: that of the section, or the
 /// last table of the list.
@@ -112,8 +114,7 @@ class Keys {
       const auto key = std::find_if(keys_.begin(), keys_.end(), [&](const Key& added) {
         return added.section == section_ && added.name == name;
       });
-      if (key == keys_.end())
-        fail_run(ErrorId::internal, "[{}] has no key '{}' that could be limited", section_, name);
+      if (key == keys_.end()) fail_limit(section_, name);
       key->limit(condition);
     }
   }

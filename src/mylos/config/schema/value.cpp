@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <type_traits>
+#include <utility>
 
 namespace mylos {
 namespace {
@@ -38,6 +39,8 @@ std::string joined(const Value::Table& table) {
 }
 
 }  // namespace
+
+Mismatch::Mismatch(std::string found) : Mismatch(std::move(found), ErrorId::bad_value) {}
 
 std::string shortest(double number) {
   std::string text = fmt::format("{}", number);

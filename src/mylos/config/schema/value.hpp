@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "mylos/base/error.hpp"
 #include "mylos/base/error_id.hpp"
 #include "mylos/base/errors/text.hpp"
 
@@ -36,7 +37,8 @@ struct NamedValue {
 
 /// Why a key does not take a value.
 struct Mismatch {
-  Mismatch(std::string found, ErrorId cause = ErrorId::bad_value) : text(std::move(found)), id(cause) {}
+  Mismatch(std::string found);  ///< of bad-value
+  Mismatch(std::string found, ErrorId cause) : text(std::move(found)), id(cause) {}
 
   std::string text;  // describes the value, or the part of it that does not fit
   ErrorId id;

@@ -80,10 +80,10 @@ LevelCache::LevelCache(FileTable& files, std::vector<SlabPlan> plans)
   std::int64_t buffer = 0;
   for (const SlabPlan& plan : plans_) {
     slots_.emplace_back(static_cast<std::size_t>(plan.slots));
-    memory_.push_back(uninitialised<HostBytes>("data levels", plan.slots * plan.slab_bytes()));
+    memory_.push_back(HostBytes("data levels", plan.slots * plan.slab_bytes()));
     buffer = std::max(buffer, plan.buffer_bytes);
   }
-  buffer_ = uninitialised<HostBytes>("data stored levels", buffer);
+  buffer_ = HostBytes("data stored levels", buffer);
 }
 
 const std::byte* LevelCache::level(std::size_t array, std::int64_t file, std::int64_t trajectory,

@@ -87,12 +87,12 @@ void put_inputs(std::int64_t features, const ColumnScaling& scaling, DType type,
 
 BatchBuffer::BatchBuffer(const DatasetShape& shape, DType type, std::int64_t capacity)
     : type_(type),
-      inputs_(uninitialised<decltype(inputs_)>(
-          "batch inputs", capacity * shape.features * static_cast<std::int64_t>(size_of(type)))) {
+      inputs_("batch inputs", capacity * shape.features * static_cast<std::int64_t>(size_of(type)),
+              HostMemory::page_locked) {
   if (shape.task == Task::classification) {
-    labels_ = uninitialised<decltype(labels_)>("batch labels", capacity);
+    labels_ = {"batch labels", capacity, HostMemory::page_locked};
   } else if (shape.task == Task::regression) {
-    targets_ = uninitialised<decltype(targets_)>("batch targets", capacity * shape.outputs);
+    targets_ = {"batch targets", capacity * shape.outputs, HostMemory::page_locked};
   }
 }
 

@@ -25,13 +25,10 @@ class BatchBuffer {
                                                  std::int64_t capacity);
 
  private:
-  // Page-locked if there is a device, so that copies to it need no staging buffer.
-  using Memory = Kokkos::SharedHostPinnedSpace;
-
   DType type_;
-  HostArray<std::byte, Memory> inputs_;
-  HostArray<std::int32_t, Memory> labels_;
-  HostArray<float, Memory> targets_;
+  HostBytes inputs_;
+  HostArray<std::int32_t> labels_;
+  HostArray<float> targets_;
 };
 
 }  // namespace mylos

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/data/feed/batch.hpp"
 
 namespace mylos {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/data/feed/permutation.hpp"
 
 namespace mylos {

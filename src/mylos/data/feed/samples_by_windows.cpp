@@ -28,8 +28,8 @@ std::int64_t rows_per_piece(const DatasetShape& shape) {
 /// The samples of one window.
 struct WindowStore {
   WindowStore(const DatasetShape& shape, std::int64_t capacity)
-      : inputs(uninitialised<HostBytes>("data window inputs", capacity * shape.input_bytes())),
-        answers(uninitialised<HostBytes>("data window answers", capacity * shape.answer_bytes())),
+      : inputs("data window inputs", capacity * shape.input_bytes()),
+        answers("data window answers", capacity * shape.answer_bytes()),
         index_in_use_order(static_cast<std::size_t>(capacity)) {
     in_file_order.reserve(static_cast<std::size_t>(capacity));
   }
@@ -52,10 +52,8 @@ class SamplesByWindows : public SampleSource {
         planned_(sampler.options().batch, share),
         current_(store.shape(), planned_.max_within(sampler.window_samples())),
         upcoming_(store.shape(), planned_.max_within(sampler.window_samples())),
-        input_piece_(uninitialised<HostBytes>("data piece inputs",
-                                              rows_per_piece(store.shape()) * store.shape().input_bytes())),
-        answer_piece_(uninitialised<HostBytes>(
-            "data piece answers", rows_per_piece(store.shape()) * store.shape().answer_bytes())) {}
+        input_piece_("data piece inputs", rows_per_piece(store.shape()) * store.shape().input_bytes()),
+        answer_piece_("data piece answers", rows_per_piece(store.shape()) * store.shape().answer_bytes()) {}
 
   Sample next() override {
     while (next_use_ == current_.count()) {

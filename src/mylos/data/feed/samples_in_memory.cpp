@@ -15,8 +15,8 @@ class SamplesInMemory : public SampleSource {
         split_(split),
         sampler_(sampler),
         positions_(sampler.options().batch, share),
-        inputs_(uninitialised<HostBytes>("data inputs", split.count * store.shape().input_bytes())),
-        answers_(uninitialised<HostBytes>("data answers", split.count * store.shape().answer_bytes())) {}
+        inputs_("data inputs", split.count * store.shape().input_bytes()),
+        answers_("data answers", split.count * store.shape().answer_bytes()) {}
 
   Sample next() override {
     if (!read_) read();

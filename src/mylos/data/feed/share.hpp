@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "mylos/base/error.hpp"
-
 namespace mylos {
 
 /// Items [first, first + count) of a sequence.
@@ -23,15 +21,7 @@ struct Share {
 }
 
 /// Returns a rank's local batch. Throws unless every rank gets a sample.
-[[nodiscard]] inline Share batch_share(std::int64_t batch, int rank, int ranks) {
-  if (batch < ranks)
-    fail_input(
-        ErrorId::wrong_rank_count,
-        "data.batch = {} is less than the {} ranks, each of which needs a sample: start at most {} ranks, "
-        "or raise data.batch",
-        batch, ranks, batch);
-  return share_of(batch, rank, ranks);
-}
+[[nodiscard]] Share batch_share(std::int64_t batch, int rank, int ranks);
 
 /// Returns the samples of the largest micro-batch of a local batch of `count` samples; `micro_batch` = 0: all
 /// of it.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/io/files/digest.hpp"

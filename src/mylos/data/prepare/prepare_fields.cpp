@@ -6,6 +6,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
 
 namespace mylos {

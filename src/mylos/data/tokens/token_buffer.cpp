@@ -4,8 +4,8 @@ namespace mylos {
 
 TokenBuffer::TokenBuffer(std::int64_t context, std::int64_t capacity)
     : context_(context),
-      inputs_(uninitialised<Tokens>("batch tokens", capacity * context)),
-      labels_(uninitialised<Tokens>("batch next tokens", capacity * context)) {}
+      inputs_("batch tokens", capacity * context, HostMemory::page_locked),
+      labels_("batch next tokens", capacity * context, HostMemory::page_locked) {}
 
 void TokenBuffer::put(std::int64_t row, const std::byte* stored, std::int64_t first,
                       const TokenDataset& dataset) {

@@ -22,12 +22,9 @@ class TokenBuffer {
   [[nodiscard]] static std::int64_t memory_bytes(std::int64_t context, std::int64_t capacity);
 
  private:
-  // Page-locked if there is a device, so that copies to it need no staging buffer.
-  using Tokens = HostArray<std::int32_t, Kokkos::SharedHostPinnedSpace>;
-
   std::int64_t context_;
-  Tokens inputs_;
-  Tokens labels_;
+  HostArray<std::int32_t> inputs_;
+  HostArray<std::int32_t> labels_;
 };
 
 }  // namespace mylos

@@ -1,6 +1,7 @@
 #include "mylos/data/tokens/token_sampler.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
 
 namespace mylos {

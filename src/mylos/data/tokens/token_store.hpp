@@ -15,7 +15,7 @@ class TokenStore {
       : dataset_(dataset),
         split_(split),
         in_memory_(in_memory),
-        bytes_(uninitialised<HostBytes>("data tokens", memory_bytes(dataset, split, in_memory, longest))) {}
+        bytes_("data tokens", memory_bytes(dataset, split, in_memory, longest)) {}
 
   /// Returns tokens [first, first + count) of the split; valid until the next call.
   [[nodiscard]] const std::byte* tokens(std::int64_t first, std::int64_t count) {

@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/graph_capture.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 
 namespace mylos {
 namespace {

@@ -14,6 +14,7 @@
 
 #include "mylos/base/device/device_event.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/comm/group/agreement.hpp"
 #include "mylos/comm/group/backends.hpp"
 #include "mylos/comm/group/exchange_staging.hpp"
 #include "mylos/comm/group/fold.hpp"

@@ -1,6 +1,7 @@
 // Without SYCL's events, by Kokkos alone: all work is on one queue, whose order holds work back, and the host
 // waits where an event is recorded.
 #include "mylos/base/device/device_event.hpp"
+#include "mylos/base/execution.hpp"
 
 namespace mylos {
 

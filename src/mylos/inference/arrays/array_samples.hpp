@@ -4,7 +4,7 @@
 // fastest. Dimensions without a gap between them are merged, so that most arrays have one of each.
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <Kokkos_Macros.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -5,6 +5,7 @@
 // nearest even, subnormal numbers included.
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/inference/arrays/array_samples.hpp"
 

@@ -9,7 +9,8 @@
 // lose no digits.
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <Kokkos_Macros.hpp>
+#include <Kokkos_MathematicalFunctions.hpp>
 
 namespace mylos {
 

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/ensemble/member_outputs.hpp"
 #include "mylos/inference/ensemble/member_sums.hpp"

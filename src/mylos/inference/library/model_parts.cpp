@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mylos/base/errors/units.hpp"
+#include "mylos/base/tensor_views.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/inference/predict.hpp"
 #include "mylos/io/system/system_memory.hpp"

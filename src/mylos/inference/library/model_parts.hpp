@@ -11,6 +11,7 @@
 #include "mylos/base/device/busy_flag.hpp"
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/device/pieces.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/base/instructions.hpp"
 #include "mylos/inference/arrays/array_samples.hpp"
 #include "mylos/inference/arrays/sample_transfer.hpp"

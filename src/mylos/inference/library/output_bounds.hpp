@@ -6,7 +6,7 @@
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/pieces.hpp"
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/inference/uncertainty/calibration.hpp"
 
 namespace mylos {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 
 namespace mylos {
 namespace {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/inference/arrays/array_samples.hpp"
 #include "mylos/inference/uncertainty/stored_inputs.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/units.hpp"
+#include "mylos/base/float16.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/config/deck.hpp"

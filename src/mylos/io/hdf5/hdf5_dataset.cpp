@@ -6,58 +6,17 @@
 #include "mylos/base/errors/units.hpp"
 #include "mylos/io/hdf5/hdf5_chunks.hpp"
 #include "mylos/io/hdf5/hdf5_library.hpp"
+#include "mylos/io/hdf5/hdf5_selection.hpp"
 
 namespace mylos::hdf5 {
 namespace {
 
 constexpr std::int64_t piece_bytes = std::int64_t{4} << 20;
-constexpr std::size_t max_rank = 8;
 constexpr std::size_t max_texts_bytes = std::size_t{64} << 20;
 
 /// The largest compression ratio of deflate (zlib's technical notes): a file that claims more is malicious or
 /// damaged.
 constexpr std::int64_t max_compression = 1032;
-
-using Index = std::array<hsize_t, max_rank>;
-
-/// Calls use(start, count) with a few boxes, complete in the inner dimensions, that are the elements
-/// [first, first + count) in row-major order.
-template <class Use>
-void for_each_box(const std::vector<std::int64_t>& dims, std::int64_t first, std::int64_t count,
-                  const Use& use) {
-  while (count > 0) {
-    // Find the outermost dimension along which a box can grow from `first`.
-    std::int64_t inner = 1;
-    for (const auto extent : dims) inner *= extent;
-    std::size_t level = 0;
-    for (;; ++level) {
-      inner /= dims[level];
-      if (first % inner == 0 && count >= inner) break;
-    }
-    Index start{};
-    Index box{};
-    std::int64_t rest = first;
-    for (std::size_t i = dims.size(); i-- > 0; rest /= dims[i]) {
-      start[i] = static_cast<hsize_t>(rest % dims[i]);
-      box[i] = i > level ? static_cast<hsize_t>(dims[i]) : 1;
-    }
-    const std::int64_t length =
-        std::min(count / inner, dims[level] - static_cast<std::int64_t>(start[level]));
-    box[level] = static_cast<hsize_t>(length);
-    use(start, box);
-    first += length * inner;
-    count -= length * inner;
-  }
-}
-
-void select_range(hid_t space, const std::vector<std::int64_t>& dims, std::int64_t first,
-                  std::int64_t count) {
-  if (dims.empty()) return;  // all is selected
-  checked(H5Sselect_none(space));
-  for_each_box(dims, first, count, [&](const Index& start, const Index& box) {
-    checked(H5Sselect_hyperslab(space, H5S_SELECT_OR, start.data(), nullptr, box.data(), nullptr));
-  });
-}
 
 /// Throws Error if the dataset's chunks are too large. HDF5 holds a complete chunk in memory, even if it has
 /// few elements: chunks of an extendible dataset can exceed the dataset.

@@ -1,6 +1,9 @@
 #include <algorithm>
 
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/kernels/attention/attention.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 #include "mylos/kernels/launch/math.hpp"
 
 namespace mylos {

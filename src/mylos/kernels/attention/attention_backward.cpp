@@ -5,6 +5,7 @@
 // GEMM each. Scores are stored transposed: one row per key.
 #include <cmath>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/base/vector/vector_targets.hpp"
 #include "mylos/kernels/attention/attention.hpp"
 #include "mylos/kernels/attention/attention_mask.hpp"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mylos/kernels/attention/attention.hpp"
+#include "mylos/kernels/pointwise/dropout_mask.hpp"
 
 namespace mylos {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/device/pieces.hpp"
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/attention/attention_mask.hpp"
 #include "mylos/kernels/attention/attention_ways.hpp"
 #include "mylos/kernels/launch/math.hpp"

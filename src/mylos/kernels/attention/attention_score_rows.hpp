@@ -7,7 +7,7 @@
 #include "mylos/kernels/attention/attention_by_head.hpp"
 #include "mylos/kernels/launch/math.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
-#include "mylos/kernels/pointwise/dropout.hpp"
+#include "mylos/kernels/pointwise/dropout_mask.hpp"
 
 namespace mylos {
 

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/kernels/attention/fused_attention_shape.hpp"
 
 namespace mylos {

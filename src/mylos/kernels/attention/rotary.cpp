@@ -1,5 +1,6 @@
 #include "mylos/kernels/attention/rotary.hpp"
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 #include "mylos/kernels/launch/math.hpp"
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/convolution/convolution_by_library.hpp"
 #include "mylos/kernels/convolution/convolution_products.hpp"
 #include "mylos/kernels/pointwise/residual.hpp"

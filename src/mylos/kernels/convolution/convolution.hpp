@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <span>
 
+#include "mylos/base/memory_is_host.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/convolution/convolution_shape.hpp"
 #include "mylos/kernels/engines/engines.hpp"

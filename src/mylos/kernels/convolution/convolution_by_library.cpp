@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/device/pieces.hpp"
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/kernels/convolution/convolution_weights.hpp"

@@ -2,6 +2,7 @@
 // time, accumulated in float.
 #include <algorithm>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/convolution/convolution_products.hpp"
 #include "mylos/kernels/convolution/convolution_weights.hpp"
 #include "mylos/kernels/convolution/depthwise.hpp"

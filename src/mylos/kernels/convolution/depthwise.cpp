@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/kernels/grid/point_blocks.hpp"
 #include "mylos/kernels/launch/column_sums.hpp"

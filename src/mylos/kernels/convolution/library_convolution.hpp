@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/kernels/convolution/library_pass.hpp"
 
 namespace mylos {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/execution.hpp"
 
 namespace mylos {
 namespace {

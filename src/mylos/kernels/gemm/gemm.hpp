@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "mylos/base/dtype.hpp"
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/kernels/options.hpp"
 
 namespace mylos {

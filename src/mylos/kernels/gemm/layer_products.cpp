@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "mylos/base/memory_is_host.hpp"
+
 namespace mylos {
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/alignment.hpp"
 
 namespace mylos {
 namespace {

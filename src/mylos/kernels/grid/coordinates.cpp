@@ -1,5 +1,6 @@
 #include "mylos/kernels/grid/coordinates.hpp"
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/kernels/grid/grid_points.hpp"

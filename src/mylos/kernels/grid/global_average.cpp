@@ -1,4 +1,5 @@
 // The average over all points of a grid: sums over blocks of points, then over the blocks.
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/grid/point_blocks.hpp"
 #include "mylos/kernels/grid/pooling.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"

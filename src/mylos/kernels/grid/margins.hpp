@@ -2,6 +2,7 @@
 // other's backward pass.
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 

@@ -1,4 +1,5 @@
 // The maximum over windows, and its gradient.
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/grid/pool_stages.hpp"
 #include "mylos/kernels/grid/pooling.hpp"

@@ -6,6 +6,7 @@
 // rounds once.
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 

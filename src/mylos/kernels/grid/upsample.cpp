@@ -1,5 +1,7 @@
 #include "mylos/kernels/grid/upsample.hpp"
 
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/grid/grid_points.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 

@@ -7,6 +7,7 @@
 // The backward pass gathers: it adds the contributions to a point in float, in their order, and rounds once.
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 

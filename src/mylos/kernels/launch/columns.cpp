@@ -1,5 +1,7 @@
 #include "mylos/kernels/launch/columns.hpp"
 
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {

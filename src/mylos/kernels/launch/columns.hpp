@@ -1,6 +1,7 @@
 // Copies a range of columns from one matrix to another, to concatenate two matrices or to split one.
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "mylos/base/device/parallel_region.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/launch/convert_stream.hpp"
 #include "mylos/kernels/launch/converted_value.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"

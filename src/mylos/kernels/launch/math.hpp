@@ -4,7 +4,8 @@
 // (tests/kernels/test_math.cpp states the bounds), returns NaN for NaN, and returns its limit at infinity.
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <Kokkos_BitManipulation.hpp>
+#include <Kokkos_Macros.hpp>
 #include <cstdint>
 
 #include "mylos/base/device/hardware_math.hpp"

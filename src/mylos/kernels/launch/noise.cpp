@@ -1,5 +1,6 @@
 #include "mylos/kernels/launch/noise.hpp"
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/base/float16.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 

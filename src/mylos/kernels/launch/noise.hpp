@@ -1,6 +1,7 @@
 // Pseudo-random operands for timed GEMMs.
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {

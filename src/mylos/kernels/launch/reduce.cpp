@@ -1,5 +1,7 @@
 #include "mylos/kernels/launch/reduce.hpp"
 
+#include "mylos/base/device/device_array_views.hpp"
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch/math.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 
@@ -83,13 +85,15 @@ void find_first_nonfinite(const Execution& exec, const T* elements, std::int64_t
 
 }  // namespace
 
-SumsOfSquares::SumsOfSquares(std::span<const Tensor> tensors) : tensors_("summed tensors", tensors.size()) {
-  const auto on_host = Kokkos::create_mirror_view(tensors_);
+SumsOfSquares::SumsOfSquares(std::span<const Tensor> tensors)
+    : tensors_(make_device_array<SummedTensor>("summed tensors", tensors.size())) {
+  const auto summed = view_of(tensors_);
+  const auto on_host = Kokkos::create_mirror_view(summed);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     on_host(i) = {tensors[i].data(), tensors[i].size(), blocks_, tensors[i].type()};
     blocks_ += blocks_of(tensors[i].size());
   }
-  Kokkos::deep_copy(tensors_, on_host);
+  Kokkos::deep_copy(summed, on_host);
   partial_sums_ = Arena("partial sums", aligned_bytes(static_cast<std::size_t>(blocks_) * sizeof(double)));
 }
 
@@ -101,7 +105,7 @@ std::size_t SumsOfSquares::memory_bytes(std::span<const std::int64_t> lengths) {
 }
 
 void SumsOfSquares::run(const Execution& exec, double* results) const {
-  const auto count = static_cast<std::int64_t>(tensors_.extent(0));
+  const auto count = static_cast<std::int64_t>(tensors_.size());
   auto* const sums = reinterpret_cast<double*>(partial_sums_.data());
   sum_blocks(exec, tensors_.data(), count, blocks_, sums);
   add_blocks(exec, tensors_.data(), count, sums, results);

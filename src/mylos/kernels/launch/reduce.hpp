@@ -6,6 +6,8 @@
 #include <span>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/device_array.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {
@@ -31,7 +33,7 @@ class SumsOfSquares {
 
  private:
   std::int64_t blocks_ = 0;
-  Kokkos::View<SummedTensor*, Device> tensors_;
+  DeviceArray<SummedTensor> tensors_;
   Arena partial_sums_;  // of each block
 };
 

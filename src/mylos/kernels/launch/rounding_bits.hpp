@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {

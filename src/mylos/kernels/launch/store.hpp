@@ -1,6 +1,7 @@
 // Writes float results to a vector whose element type is known at run time, inside kernels.
 #pragma once
 
+#include "mylos/base/float16.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {

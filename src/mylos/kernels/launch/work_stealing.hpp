@@ -8,7 +8,7 @@
 #include <atomic>
 #include <new>
 
-#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/alignment.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {

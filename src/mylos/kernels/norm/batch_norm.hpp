@@ -16,6 +16,7 @@
 // shape alone.
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 

@@ -1,6 +1,7 @@
 #include "mylos/kernels/norm/group_norm.hpp"
 
 #include "mylos/base/device/pieces.hpp"
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/norm/point_norm.hpp"
 
 namespace mylos {

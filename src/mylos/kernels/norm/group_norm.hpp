@@ -8,6 +8,7 @@
 // Arithmetic, types and the order of sums are those of batch_norm.hpp.
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 

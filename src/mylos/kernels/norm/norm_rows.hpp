@@ -7,6 +7,7 @@
 // functions is a single expression, so that compilers contract it as it is written.
 #pragma once
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch/column_sums.hpp"
 #include "mylos/kernels/launch/lanes_row.hpp"
 #include "mylos/kernels/launch/row_blocks.hpp"

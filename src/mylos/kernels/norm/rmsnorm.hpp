@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/norm/residual_sum.hpp"
 

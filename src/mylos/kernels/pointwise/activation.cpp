@@ -1,10 +1,12 @@
 #include "mylos/kernels/pointwise/activation.hpp"
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch/column_sums.hpp"
 #include "mylos/kernels/launch/math.hpp"
 #include "mylos/kernels/launch/row_sums.hpp"
 #include "mylos/kernels/launch/store.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
+#include "mylos/kernels/pointwise/dropout_mask.hpp"
 #include "mylos/kernels/pointwise/tile_gelu.hpp"
 
 namespace mylos {

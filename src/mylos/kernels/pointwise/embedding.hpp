@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/pointwise/dropout.hpp"
 

@@ -1,5 +1,6 @@
 #include "mylos/kernels/pointwise/field_loss.hpp"
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 #include "mylos/kernels/pointwise/target_errors.hpp"
 

@@ -1,5 +1,6 @@
 #include "mylos/kernels/pointwise/gated.hpp"
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch/column_sums.hpp"
 #include "mylos/kernels/launch/math.hpp"
 #include "mylos/kernels/launch/store.hpp"

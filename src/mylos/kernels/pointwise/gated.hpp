@@ -4,6 +4,7 @@
 //   y = silu(gate) up
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {

@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {

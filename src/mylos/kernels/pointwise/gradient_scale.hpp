@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {

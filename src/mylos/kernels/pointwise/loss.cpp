@@ -1,5 +1,6 @@
 #include "mylos/kernels/pointwise/loss.hpp"
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/pointwise/cross_entropy.hpp"
 
 namespace mylos {

@@ -1,7 +1,9 @@
 #include "mylos/kernels/pointwise/residual.hpp"
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
+#include "mylos/kernels/pointwise/dropout_mask.hpp"
 
 namespace mylos {
 namespace {

@@ -6,6 +6,7 @@
 // bypasses the branch.
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/pointwise/dropout.hpp"
 

@@ -1,5 +1,6 @@
 #include "mylos/kernels/pointwise/soft_gate.hpp"
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/grid/point_blocks.hpp"
 #include "mylos/kernels/launch/column_sums.hpp"
 #include "mylos/kernels/launch/store.hpp"

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {

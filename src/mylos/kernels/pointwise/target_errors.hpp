@@ -2,7 +2,7 @@
 // to p.
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <Kokkos_Macros.hpp>
 
 #include "mylos/kernels/launch/math.hpp"
 

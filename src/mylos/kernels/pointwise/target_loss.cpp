@@ -1,4 +1,5 @@
 // Losses of predicted numbers against targets, per number or by the norm of a sample.
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 #include "mylos/kernels/launch/math.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"

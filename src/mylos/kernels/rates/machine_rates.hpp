@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "mylos/base/dtype.hpp"
-#include "mylos/base/execution.hpp"
+#include "mylos/base/execution_fwd.hpp"
+#include "mylos/base/memory_is_host.hpp"
 #include "mylos/kernels/rates/product_rate.hpp"
 
 namespace mylos {

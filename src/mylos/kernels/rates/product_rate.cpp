@@ -7,6 +7,7 @@
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/timing.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/kernels/launch/noise.hpp"
 
 namespace mylos {

@@ -1,5 +1,6 @@
 #include "mylos/kernels/spectral/spectral_coefficients.hpp"
 
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/grid/grid_points.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 

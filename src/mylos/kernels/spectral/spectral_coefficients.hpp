@@ -9,6 +9,7 @@
 // product is the sum over the modes with these |k_a| of w(k) · Re(i^s · signs · ŷ(k)).
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/spectral/spectral_shape.hpp"
 

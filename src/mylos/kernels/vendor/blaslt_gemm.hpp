@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "mylos/base/device/alignment.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/gemm_epilogue.hpp"

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "mylos/base/device/arena.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/kernels/engines/engines.hpp"
 #include "mylos/model/block/buffer_spec.hpp"
@@ -72,18 +72,10 @@ struct BlockCost {
 };
 
 /// Returns the bytes of the output of `rows` rows in an arena.
-[[nodiscard]] inline std::size_t output_bytes(const Signature& signature, std::int64_t rows) {
-  return aligned_bytes(static_cast<std::size_t>(rows * signature.outputs) * size_of(signature.output_type));
-}
+[[nodiscard]] std::size_t output_bytes(const Signature& signature, std::int64_t rows);
 
 /// Returns the cost of a block that computes each output from few values and saves nothing.
-[[nodiscard]] inline BlockCost elementwise_cost(const Signature& signature, std::int64_t rows) {
-  const auto flops = static_cast<double>(rows * signature.outputs);
-  return {.output_bytes = output_bytes(signature, rows),
-          .variants = {{.name = "all"}},
-          .forward_flops = flops,
-          .backward_flops = flops};
-}
+[[nodiscard]] BlockCost elementwise_cost(const Signature& signature, std::int64_t rows);
 
 /// A GEMM that a block computes for each micro-batch.
 struct BlockProduct {

@@ -9,7 +9,6 @@
 #include <optional>
 #include <span>
 
-#include "mylos/base/error.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/block/block.hpp"
 #include "mylos/model/options.hpp"
@@ -95,9 +94,7 @@ class LossHead {
   /// Returns the standard deviations of these outputs, in the units of training, floats [rows, outputs] in
   /// the workspace, where they leave the outputs. Only of Chain::has_deviations(); else throws Error.
   [[nodiscard]] virtual ConstTensor deviations_of(const StepContext& /*context*/,
-                                                  const LossMemory& /*memory*/) const {
-    fail_run(ErrorId::internal, "the loss \"{}\" has no standard deviations", name_of(loss()));
-  }
+                                                  const LossMemory& /*memory*/) const;
 };
 
 }  // namespace mylos

@@ -33,11 +33,7 @@ class ParameterTensors {
   [[nodiscard]] ParameterTensors of(std::string_view group) const { return {tensors_, group}; }
 
   /// Returns the tensor of this name. Throws Error if there is none.
-  [[nodiscard]] const Tensor& operator[](std::string_view name) const {
-    if (const Tensor* found = find(name)) return *found;
-    fail_run(ErrorId::internal, "there is no parameter {}",
-             parameter_name(std::string(group_), std::string(name)));
-  }
+  [[nodiscard]] const Tensor& operator[](std::string_view name) const;
 
   /// Returns the tensor of this name; null if there is none.
   [[nodiscard]] const Tensor* find(std::string_view name) const {

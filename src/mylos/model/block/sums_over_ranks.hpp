@@ -2,6 +2,7 @@
 // share).
 #pragma once
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/tensor.hpp"
 
 namespace mylos {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mylos/base/device/pieces.hpp"
+#include "mylos/base/tensor_views.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/model/chain/chain.hpp"
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/model/block/buffer_spec.hpp"
 #include "mylos/model/block/parameter_tensors.hpp"
 

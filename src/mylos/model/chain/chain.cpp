@@ -1,25 +1,8 @@
 #include "mylos/model/chain/chain.hpp"
 
-#include <algorithm>
-
-#include "mylos/model/chain/short_forms.hpp"
-#include "mylos/precision/policy.hpp"
+#include <utility>
 
 namespace mylos {
-namespace {
-
-/// "stem (conv), head (linear)"
-std::string names_of_layers(const Chain& chain, bool with_head) {
-  std::string layers;
-  for (std::size_t stage = 0; stage < chain.blocks.size() + (with_head ? 1 : 0); ++stage) {
-    const Signature& layer = chain.signature(stage);
-    layers += fmt::format("{}{} ({})", layers.empty() ? "" : ", ", layer.name, layer.kind);
-  }
-  return layers;
-}
-
-}  // namespace
-
 bool Chain::computes_in(DType type) const {
   for (const auto& block : blocks) {
     if (block->signature().compute_type == type) return true;
@@ -53,52 +36,6 @@ std::int64_t Chain::parameter_count() const {
     for (const ParameterSpec& parameter : stage_parameters(stage)) count += parameter.size();
   }
   return count;
-}
-
-void require_weights(const Chain& chain, const Places& places) {
-  if (chain.parameter_count() > 0) return;
-  fail_input(
-      ErrorId::bad_layer,
-      "{}the network has no weights, so there is nothing to train: its layers are {}. Give it one that has "
-      "weights: kind = \"dense\" or \"conv\"",
-      place_of(places, {"model.layers.1", "model.layers", "model.type"}), names_of_layers(chain, false));
-}
-
-void require_margins(const Chain& chain, const ModelOptions& model, const Places& places) {
-  const std::vector<LayerOptions> layers = expand_short_form(model).chain;
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const LayerOptions& layer = layers[i];
-    const bool has_margin =
-        std::any_of(layer.margin.begin(), layer.margin.end(), [](double margin) { return margin > 0; });
-    if (layer.kind != LayerKind::pad || !has_margin) continue;
-    const std::string name = layer_name(layers, i) + (layer.repeat == 1 ? "" : ".1");  // the least grid
-    for (std::size_t block = 0; block < chain.blocks.size(); ++block) {
-      const Signature& pads = chain.blocks[block]->signature();
-      if (pads.name != name || pads.inputs != pads.outputs) continue;
-      const Extents& extent = chain.grids[block].extent;
-      const std::int64_t most = *std::max_element(extent.begin(), extent.end());
-      fail_input(ErrorId::bad_layer,
-                 "{}layer '{}' adds no points: its 'margin' (model.padding of an \"fno\") rounds to 0 points "
-                 "along each axis of its grid of {}; one above 1/{} ({:.4g}) adds a point to {} of them",
-                 place_of(places, {fmt::format("model.layers.{}.margin", i + 1), "model.padding",
-                                   fmt::format("model.layers.{}", i + 1), "model.layers"}),
-                 name, describe(chain.grids[block]), 2 * most, 0.5 / static_cast<double>(most), most);
-    }
-  }
-}
-
-void require_rules_apply(const Chain& chain, const PrecisionOptions& precision) {
-  for (const PrecisionRule& rule : precision.rules) {
-    const auto applies = [&rule](const auto& block) {
-      return rule_applies(rule, block->signature().name, block->signature().kind);
-    };
-    const bool head_computes = !chain.head->parameters().empty() || chain.head->borrows();
-    if (std::any_of(chain.blocks.begin(), chain.blocks.end(), applies)) continue;
-    if (head_computes && applies(chain.head)) continue;
-    fail_input(ErrorId::unknown_name,
-               "precision.rules: '{}' matches no layer of this model, as name, kind or pattern; it has {}",
-               rule.pattern, names_of_layers(chain, head_computes));
-  }
 }
 
 }  // namespace mylos

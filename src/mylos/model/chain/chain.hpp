@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "mylos/base/places.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/block/block.hpp"
 #include "mylos/model/block/loss_head.hpp"
@@ -54,15 +53,5 @@ struct Chain {
   [[nodiscard]] bool computes_in(DType type) const;
   [[nodiscard]] std::int64_t parameter_count() const;
 };
-
-/// Throws Error (bad_input) if the network has nothing to train. `places`: positions of the deck's keys.
-void require_weights(const Chain& chain, const Places& places = {});
-
-/// Throws Error (bad_input) if margins above 0 add no point to the grid of the chain: training pads nothing
-/// then. Not for other grids, which may be coarser. `model`: of the chain.
-void require_margins(const Chain& chain, const ModelOptions& model, const Places& places = {});
-
-/// Throws Error (bad_input) if a rule of the deck matches no layer of the chain.
-void require_rules_apply(const Chain& chain, const PrecisionOptions& precision);
 
 }  // namespace mylos

@@ -1,5 +1,6 @@
 #include "mylos/model/chain/key_value_cache.hpp"
 
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/attention/attention.hpp"
 
 namespace mylos {

@@ -1,6 +1,7 @@
 #include "mylos/model/grid/batch_norm_block.hpp"
 
 #include "mylos/base/device/region.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/kernels/norm/batch_norm.hpp"

@@ -1,6 +1,6 @@
 #include "mylos/model/grid/pool_block.hpp"
 
-#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/alignment.hpp"
 #include "mylos/base/device/region.hpp"
 
 namespace mylos {

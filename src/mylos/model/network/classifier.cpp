@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/device/region.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
 #include "mylos/model/block/cast.hpp"
 #include "mylos/model/block/linear.hpp"

@@ -9,6 +9,7 @@
 // evaluation. Training does not state it: there the padding counts as classes that never occur in the data.
 #pragma once
 
+#include "mylos/base/memory_is_host.hpp"
 #include "mylos/model/block/loss_head.hpp"
 
 namespace mylos {

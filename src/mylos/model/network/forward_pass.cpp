@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "mylos/base/device/region.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/model/chain/key_value_cache.hpp"
 
 namespace mylos {

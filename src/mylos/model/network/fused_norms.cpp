@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/device/emulation.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/model/block/norm.hpp"
 
 namespace mylos {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "mylos/base/error.hpp"
 #include "mylos/model/layers/attention_block.hpp"
 #include "mylos/model/layers/embedding.hpp"
 #include "mylos/model/layers/feed_forward.hpp"

@@ -50,10 +50,9 @@ class NetworkBuilder {
       last_.grid = grid_of(model.shape);
       last_.axes = model.shape.size() - 1;
     }
-    if (last_.grid.columns() != model.inputs) {
+    if (last_.grid.columns() != model.inputs)
       fail_input(ErrorId::data_mismatch, "data.shape is {}, {} numbers, but a sample of the data has {}",
                  describe(last_.grid), last_.grid.columns(), model.inputs);
-    }
   }
 
   void add(const LayerOptions& layer, std::string name) {
@@ -289,13 +288,12 @@ class NetworkBuilder {
     if (layer.like.empty()) refuse(ErrorId::missing_key, "needs 'like', the layer whose grid it takes");
     const Place& target = output_of(layer.like, "takes the grid of");
     if (target.axes == 0) refuse(ErrorId::bad_layer, "'{}' gives a vector, not a grid", layer.like);
-    const MarginShape shape = cropped_to(input(), layer.like, target.grid);
-    append(make_margins(layer.kind, shape, input(), types(), last_.grid));
+    append(
+        make_margins(layer.kind, cropped_to(input(), layer.like, target.grid), input(), types(), last_.grid));
   }
 
   void add_norm(const LayerOptions& layer) {
-    const std::string name = layer.kind == LayerKind::norm ? name_ : name_ + ".norm";
-    append(make_layer_norm(layer, name, input(), types()));
+    append(make_layer_norm(layer, layer.kind == LayerKind::norm ? name_ : name_ + ".norm", input(), types()));
   }
 
   void add_activation(const LayerOptions& layer) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/device/region.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/pointwise/gradient_scale.hpp"
 #include "mylos/kernels/pointwise/residual.hpp"

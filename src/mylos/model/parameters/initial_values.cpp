@@ -7,6 +7,7 @@
 
 #include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/model/parameters/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/error.hpp"
 #include "mylos/model/parameters/sharded_gradients.hpp"
 #include "mylos/model/parameters/sharded_masters.hpp"
 

@@ -1,6 +1,9 @@
 #include "mylos/model/parameters/parameter_store.hpp"
 
+#include "mylos/base/error.hpp"
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
+#include "mylos/base/tensor_views.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 #include "mylos/model/parameters/initial_values.hpp"

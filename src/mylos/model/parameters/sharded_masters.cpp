@@ -1,6 +1,7 @@
 #include "mylos/model/parameters/sharded_masters.hpp"
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/error.hpp"
 
 namespace mylos {
 namespace {

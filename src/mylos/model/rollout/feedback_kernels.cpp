@@ -1,5 +1,7 @@
 #include "mylos/model/rollout/feedback_kernels.hpp"
 
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {

@@ -1,6 +1,7 @@
 #include "mylos/model/rollout/feedback_store.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 
 namespace mylos {
 namespace {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/places.hpp"
 #include "mylos/model/chain/chain.hpp"
 #include "mylos/model/rollout.hpp"
 #include "mylos/model/rollout/feedback_kernels.hpp"

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "mylos/base/device/region.hpp"
+#include "mylos/base/dispatch.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 #include "mylos/optim/gradients/statistics_exchange.hpp"

@@ -1,5 +1,6 @@
 #include "mylos/optim/gradients/micro_batch_tree.hpp"
 
+#include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/numbers/binary_tree.hpp"
 #include "mylos/kernels/convert.hpp"
@@ -32,7 +33,8 @@ MicroBatchTree::MicroBatchTree(const ParameterStore& parameters, int leaves)
       leaves_(leaves),
       gradients_("sums of micro-batches",
                  static_cast<std::size_t>(max_waiting(leaves)) * parameters.layout().gradient_bytes),
-      losses_("losses of micro-batches", static_cast<std::size_t>(max_waiting(leaves))) {}
+      losses_(make_device_array<LossSums>("losses of micro-batches",
+                                          static_cast<std::size_t>(max_waiting(leaves)))) {}
 
 Tensor MicroBatchTree::stored_sum(int level, const ParameterSlot& slot) const {
   const std::size_t begin = static_cast<std::size_t>(level) * parameters_.layout().gradient_bytes;
@@ -46,7 +48,7 @@ void MicroBatchTree::take(const Execution& exec, LossSums* losses) {
   const int top = stored_ - 1;
   const int target = stored_ - complete;  // level at which the sum is stored, or complete
   if (!last) take_gradients(exec, target);
-  const auto stored_losses = losses_;
+  const auto stored_losses = view_of(losses_);
   for_each_index(
       exec, "add losses", 1, KOKKOS_LAMBDA(std::int64_t) {
         for (int level = top; level >= target; --level) add(*losses, stored_losses(level));

@@ -7,6 +7,8 @@
 #pragma once
 
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/device_array.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/model/block/loss_head.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
 
@@ -36,7 +38,7 @@ class MicroBatchTree {
   int leaf_ = 0;     // the next micro-batch
   int stored_ = 0;   // number of stored sums
   Arena gradients_;  // gradients of each stored sum, in the layout of the gradients
-  Kokkos::View<LossSums*, Device> losses_;
+  DeviceArray<LossSums> losses_;
 };
 
 }  // namespace mylos

@@ -1,7 +1,10 @@
 // The sums for ParameterHealth that a row of work computes during its pass over the elements.
 #pragma once
 
+#include <Kokkos_Core.hpp>
+
 #include "mylos/base/float16.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 #include "mylos/kernels/launch/math.hpp"
 #include "mylos/optim/update/parameter_health.hpp"
 
@@ -107,3 +110,8 @@ KOKKOS_INLINE_FUNCTION ParameterHealth sum_blocks(const AnyRow& row, std::int64_
 }
 
 }  // namespace mylos
+
+template <>
+struct Kokkos::reduction_identity<mylos::ParameterHealth> {
+  KOKKOS_FORCEINLINE_FUNCTION static mylos::ParameterHealth sum() { return {}; }
+};

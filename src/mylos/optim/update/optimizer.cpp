@@ -4,6 +4,7 @@
 #include <optional>
 #include <tuple>
 
+#include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/device/region.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
@@ -61,7 +62,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
       trust_(options.type == OptimizerType::lamb ? std::optional<TrustRatios>(parameters.layout())
                                                  : std::nullopt),
       health_(health_records > 0 ? HealthRing(health_records, parameters.layout()) : HealthRing()),
-      spans_("update spans", parameters.layout().slots.size()) {
+      spans_(make_device_array<UpdateSpan>("update spans", parameters.layout().slots.size())) {
   const ParameterLayout& layout = parameters.layout();
   for (const std::string_view name : names_) {
     moments_.emplace_back("moment " + std::string(name), moment_bytes(layout));
@@ -108,7 +109,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
     const auto& [group, gradient, weight, has_masters] = key;
     const UpdateTypes types{gradient, weight, has_masters};
     const std::size_t past = begin + same.size();
-    const auto memory = Kokkos::subview(spans_, std::pair(begin, past));
+    const std::span memory(spans_.data() + begin, same.size());
     passes_.push_back({group, UpdatePass(options, types, std::move(same), memory)});
     begin = past;
   }

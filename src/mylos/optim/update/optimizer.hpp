@@ -31,6 +31,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mylos/base/device/device_array.hpp"
 #include "mylos/model/parameters/parameter_slices.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
 #include "mylos/optim/update/trust_ratios.hpp"
@@ -109,7 +110,7 @@ class Optimizer {
   std::vector<SlotRange> slots_of_group_;
   std::optional<TrustRatios> trust_;  // of Lamb
   HealthRing health_;
-  Kokkos::View<UpdateSpan*, Device> spans_;  // of all passes
+  DeviceArray<UpdateSpan> spans_;  // of all passes
   std::vector<GroupPass> passes_;  // in each group one per pair of gradient and compute weight types
 };
 

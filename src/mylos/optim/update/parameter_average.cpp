@@ -32,8 +32,7 @@ void average_blocks(const Execution& exec, bool has_masters, std::int64_t blocks
 }  // namespace
 
 void update_average(const Execution& exec, const UpdateTypes& types, std::int64_t blocks,
-                    const Kokkos::View<UpdateSpan*, Device>& spans, const UpdateControl* control,
-                    float new_share) {
+                    std::span<const UpdateSpan> spans, const UpdateControl* control, float new_share) {
   const DType updated = types.has_masters ? DType::fp32 : types.weight;
   dispatch(updated, [&]<class Weight>(TypeTag<Weight>) {
     average_blocks<Weight>(exec, types.has_masters, blocks, spans.data(), spans.size(), control, new_share);

@@ -8,7 +8,6 @@ namespace mylos {
 /// Runs one pass over spans of the same types, after their update. Does nothing if the step is skipped.
 /// `new_share`: the fraction of the new weights in the average.
 void update_average(const Execution& exec, const UpdateTypes& types, std::int64_t blocks,
-                    const Kokkos::View<UpdateSpan*, Device>& spans, const UpdateControl* control,
-                    float new_share);
+                    std::span<const UpdateSpan> spans, const UpdateControl* control, float new_share);
 
 }  // namespace mylos

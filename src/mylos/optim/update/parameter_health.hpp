@@ -1,13 +1,10 @@
 // ParameterHealth: sums over a parameter's gradient and weights, computed by the pass that updates them.
-//
-// A pass stores sums of its blocks, which are then added in order, so that results do not depend on threads.
-// The records of the last observed steps are stored in a ring in device memory: a step needs no host.
+// Those of the last observed steps are in a HealthRing.
 #pragma once
 
-#include <vector>
-
-#include "mylos/kernels/launch/launch.hpp"
-#include "mylos/model/parameters/parameter_layout.hpp"
+#include <Kokkos_Macros.hpp>
+#include <Kokkos_MathematicalFunctions.hpp>
+#include <cstdint>
 
 namespace mylos {
 
@@ -39,32 +36,4 @@ struct ParameterHealth {
   }
 };
 
-class HealthRing {
- public:
-  HealthRing() = default;
-  /// Allocates `records` records, each of all parameters.
-  HealthRing(std::int64_t records, const ParameterLayout& layout);
-  [[nodiscard]] static std::size_t memory_bytes(std::int64_t records, const ParameterLayout& layout);
-
-  [[nodiscard]] std::int64_t records() const { return static_cast<std::int64_t>(records_.extent(0)); }
-  /// Returns the record of all parameters by slot, in device memory.
-  [[nodiscard]] ParameterHealth* record(std::int64_t index) const {
-    return records_.data() + index * parameters();
-  }
-  [[nodiscard]] std::int64_t parameters() const { return static_cast<std::int64_t>(records_.extent(1)); }
-  /// Returns the sums of the blocks of one pass at a time, in device memory.
-  [[nodiscard]] ParameterHealth* blocks() const { return blocks_.data(); }
-  /// Returns a record after `exec` has completed its work: this rank's part of each parameter, by slot.
-  [[nodiscard]] std::vector<ParameterHealth> read(const Execution& exec, std::int64_t index) const;
-
- private:
-  Kokkos::View<ParameterHealth**, Kokkos::LayoutRight, Device> records_;
-  Kokkos::View<ParameterHealth*, Device> blocks_;
-};
-
 }  // namespace mylos
-
-template <>
-struct Kokkos::reduction_identity<mylos::ParameterHealth> {
-  KOKKOS_FORCEINLINE_FUNCTION static mylos::ParameterHealth sum() { return {}; }
-};

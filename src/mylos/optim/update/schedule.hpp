@@ -23,7 +23,10 @@
 // one_cycle and wsd are fractions of the updates and may begin and end between two of them.
 #pragma once
 
-#include <Kokkos_Core.hpp>
+#include <Kokkos_Macros.hpp>
+#include <Kokkos_MathematicalConstants.hpp>
+#include <Kokkos_MathematicalFunctions.hpp>
+#include <cstdint>
 
 #include "mylos/optim/options.hpp"
 

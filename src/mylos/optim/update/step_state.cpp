@@ -1,5 +1,6 @@
 #include "mylos/optim/update/step_state.hpp"
 
+#include "mylos/comm/group/agreement.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {

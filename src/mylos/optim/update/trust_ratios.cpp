@@ -1,6 +1,9 @@
 #include "mylos/optim/update/trust_ratios.hpp"
 
-#include "mylos/base/device/arena.hpp"
+#include "mylos/base/device/alignment.hpp"
+#include "mylos/base/device/device_array_views.hpp"
+#include "mylos/base/device/each_index.hpp"
+#include "mylos/kernels/launch/launch.hpp"
 #include "mylos/optim/update/update_pass.hpp"
 
 namespace mylos {
@@ -41,11 +44,11 @@ KOKKOS_INLINE_FUNCTION float ratio_of(const std::int32_t* digits) {
 }  // namespace
 
 TrustRatios::TrustRatios(const ParameterLayout& layout)
-    : sums_("sums of norms", digits_of(layout)),
-      exchanged_("norms of all ranks", digits_of(layout)),
-      ratios_("trust ratios", layout.slots.size()) {
+    : sums_(make_device_array<std::int64_t>("sums of norms", digits_of(layout))),
+      exchanged_(make_device_array<std::int32_t>("norms of all ranks", digits_of(layout))),
+      ratios_(make_device_array<float>("trust ratios", layout.slots.size())) {
   if (digits_of_blocks(layout) > 0)
-    block_digits_ = decltype(block_digits_)("norms of blocks", digits_of_blocks(layout));
+    block_digits_ = make_device_array<std::int32_t>("norms of blocks", digits_of_blocks(layout));
 }
 
 std::size_t TrustRatios::memory_bytes(const ParameterLayout& layout) {

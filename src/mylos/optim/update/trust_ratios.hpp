@@ -7,6 +7,8 @@
 // integers.
 #pragma once
 
+#include "mylos/base/device/device_array.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/numbers/exact_sum.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/comm/ranks/slices.hpp"
@@ -55,10 +57,10 @@ class TrustRatios {
   void divide(const Execution& exec, const SlotRange& slots) const;
 
  private:
-  Kokkos::View<std::int64_t*, Device> sums_;
-  Kokkos::View<std::int32_t*, Device> block_digits_;
-  Kokkos::View<std::int32_t*, Device> exchanged_;
-  Kokkos::View<float*, Device> ratios_;
+  DeviceArray<std::int64_t> sums_;
+  DeviceArray<std::int32_t> block_digits_;
+  DeviceArray<std::int32_t> exchanged_;
+  DeviceArray<float> ratios_;
 };
 
 }  // namespace mylos

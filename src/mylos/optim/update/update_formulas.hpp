@@ -32,7 +32,7 @@ struct PassWork {
   UpdateTypes types;
   UpdateRule rule;
   std::int64_t blocks = 0;
-  Kokkos::View<UpdateSpan*, Device> spans;
+  std::span<const UpdateSpan> spans;       // device memory
   const UpdateControl* control = nullptr;  // device memory
 };
 

@@ -155,13 +155,14 @@ void record_health(const Execution& exec, const UpdateSpan* spans, std::size_t c
 }  // namespace
 
 UpdatePass::UpdatePass(const OptimizerOptions& options, const UpdateTypes& types,
-                       std::vector<UpdateSpan> spans, const Kokkos::View<UpdateSpan*, Device>& memory)
+                       std::vector<UpdateSpan> spans, std::span<UpdateSpan> memory)
     : options_(options), types_(types), spans_(memory) {
   for (UpdateSpan& span : spans) {
     span.first_block = static_cast<std::int32_t>(blocks_);  // 2^31 blocks: 32 TiB of masters
     blocks_ += launch::ceiling_quotient(span.count, block_elements);
   }
-  Kokkos::deep_copy(spans_, Kokkos::View<UpdateSpan*, Kokkos::HostSpace>(spans.data(), spans.size()));
+  Kokkos::deep_copy(Kokkos::View<UpdateSpan*, Device>(spans_.data(), spans_.size()),
+                    Kokkos::View<UpdateSpan*, Kokkos::HostSpace>(spans.data(), spans.size()));
 }
 
 std::size_t UpdatePass::max_blocks(const ParameterLayout& layout) {

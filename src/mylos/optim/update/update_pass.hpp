@@ -2,11 +2,13 @@
 // arithmetic.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/optim/options.hpp"
-#include "mylos/optim/update/parameter_health.hpp"
+#include "mylos/optim/update/health_ring.hpp"
 #include "mylos/optim/update/step_state.hpp"
 #include "mylos/optim/update/trust_ratios.hpp"
 
@@ -45,7 +47,7 @@ class UpdatePass {
  public:
   /// `memory`: device memory of the same number of spans.
   UpdatePass(const OptimizerOptions& options, const UpdateTypes& types, std::vector<UpdateSpan> spans,
-             const Kokkos::View<UpdateSpan*, Device>& memory);
+             std::span<UpdateSpan> memory);
   /// Called before run() by Lamb: updates the moments, and adds to the norms in `ratios`.
   void measure(const Execution& exec, const UpdateControl* control, const TrustRatios& ratios) const;
   /// Updates the parameters. If `health` has records and `control` selects this step, stores its sums there.
@@ -65,7 +67,7 @@ class UpdatePass {
   OptimizerOptions options_;
   UpdateTypes types_;
   std::int64_t blocks_ = 0;
-  Kokkos::View<UpdateSpan*, Device> spans_;
+  std::span<UpdateSpan> spans_;  // device memory
 };
 
 }  // namespace mylos

@@ -10,6 +10,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 
 namespace mylos {
 namespace {

@@ -72,7 +72,8 @@ TypeChoice choose_type(const std::vector<TrialResult>& results, const TypeChoice
     if (any == results.size()) {
       const TrialResult& first = results.at(0);
       throw Error(
-          ran(first) ? ExitCode::diverged : first.code, ran(first) ? ErrorId::diverged : first.cause,
+          ran(first) ? ExitCode::diverged : first.code,
+          ran(first) ? ErrorId::diverged : first.cause.value_or(ErrorId::internal),
           ran(first) ? fmt::format("{}: its steps are not finite", describe(first.setting)) : first.obstacle);
     }
     const bool was_tried = std::any_of(results.begin(), results.end(), [](const TrialResult& result) {

@@ -13,6 +13,7 @@
 #include "mylos/train/plan/shared_plan.hpp"
 #include "mylos/train/plan/smaller_micro_batch.hpp"
 #include "mylos/train/step/staging.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 namespace {

@@ -42,7 +42,7 @@ struct TrialResult {
   TrialSetting setting;
   std::string obstacle = {};          // why it cannot run; "": it ran
   ExitCode code = ExitCode::done;     // exit code of a run in this setting
-  ErrorId cause = ErrorId::internal;  // of the obstacle
+  std::optional<ErrorId> cause = {};  // of the obstacle
   std::vector<double> step_s = {};    // mean of a stretch on the slowest rank, [round]
   std::vector<double> step_j = {};    // joules of all ranks per step, [round]; empty: not measured
   std::vector<double> losses = {};    // over all ranks, [compared step]

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/tensor_views.hpp"
 #include "mylos/comm/ranks/large_broadcast.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/kernels/convert.hpp"

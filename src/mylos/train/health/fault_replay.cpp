@@ -7,9 +7,11 @@
 #include <cstring>
 #include <vector>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/train/health/health_watch.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 namespace {

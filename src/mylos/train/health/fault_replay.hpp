@@ -2,13 +2,18 @@
 // weights and data, and checks every tensor that an operation writes, before anything is reduced over ranks.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "mylos/train/history/run_events.hpp"
-#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
+
+class BatchSource;
+class Quiesced;
+struct StepState;
+class Trainer;
 
 struct Fault {
   int rank = 0;

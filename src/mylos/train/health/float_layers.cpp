@@ -1,6 +1,7 @@
 #include "mylos/train/health/float_layers.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/model/chain/chain_requirements.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/precision/loss_scaler.hpp"
 #include "mylos/train/history/amendments.hpp"

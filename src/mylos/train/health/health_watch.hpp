@@ -12,7 +12,7 @@
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/state.hpp"
 #include "mylos/config/options.hpp"
-#include "mylos/optim/update/step_state.hpp"
+#include "mylos/optim/update/step_record.hpp"
 #include "mylos/train/health/health_advice.hpp"
 #include "mylos/train/history/run_events.hpp"
 #include "mylos/train/step/health_record.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "mylos/optim/update/step_state.hpp"
+#include "mylos/optim/update/step_record.hpp"
 #include "mylos/train/history/columns.hpp"
 #include "mylos/train/history/run_speed.hpp"
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos {

@@ -5,7 +5,7 @@
 
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/state.hpp"
-#include "mylos/optim/update/step_state.hpp"
+#include "mylos/optim/update/step_record.hpp"
 
 namespace mylos {
 

@@ -12,6 +12,7 @@
 #include "mylos/train/online/view_batch.hpp"
 #include "mylos/train/online_trainer.hpp"
 #include "mylos/train/plan/assembly.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 

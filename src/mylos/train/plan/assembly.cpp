@@ -1,5 +1,7 @@
 #include "mylos/train/plan/assembly.hpp"
 
+#include "mylos/train/step/trainer.hpp"
+
 namespace mylos {
 
 namespace {
@@ -25,11 +27,15 @@ std::vector<Schedule> schedules_of_growth(const RolloutChain& rollout, const Mem
   return schedules;
 }
 
+void DestroyTrainer::operator()(Trainer* trainer) const {
+  delete trainer;
+}
+
 void assemble(Assembly& parts, std::int64_t run_steps) {
   const auto& rollout = parts.network.rollout;
-  parts.trainer = std::make_unique<Trainer>(
-      parts.network, *parts.engines, *parts.communicator, run_steps, parts.memory.plan.schedule,
-      rollout ? schedules_of_growth(*rollout, parts.memory) : std::vector<Schedule>());
+  parts.trainer.reset(
+      new Trainer(parts.network, *parts.engines, *parts.communicator, run_steps, parts.memory.plan.schedule,
+                  rollout ? schedules_of_growth(*rollout, parts.memory) : std::vector<Schedule>()));
 }
 
 }  // namespace mylos

@@ -2,14 +2,24 @@
 // programs that embed the library, and for measurements.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "mylos/comm/group/communicator.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
-#include "mylos/train/step/trainer.hpp"
+#include "mylos/train/step/network_plan.hpp"
 
 namespace mylos {
+
+class Trainer;
+
+/// Destroys a trainer where its type is incomplete.
+struct DestroyTrainer {
+  void operator()(Trainer* trainer) const;
+};
 
 /// The components in the order of their construction. The caller sets all but the last.
 struct Assembly {
@@ -18,7 +28,7 @@ struct Assembly {
   NetworkPlan network;
   MemoryPlan memory;
   std::size_t float_bytes = 0;  // of a rank that computes in float and recomputes nothing; 0: not known
-  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<Trainer, DestroyTrainer> trainer;
 };
 
 /// Returns the fastest schedules of 1, 2, … copies of a rollout in the activations' memory of all copies;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/kernels/gemm/gemm_measure.hpp"
 
 namespace mylos {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/numbers/random.hpp"
+#include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/comm/group/agreement.hpp"
 #include "mylos/config/options.hpp"
 #include "mylos/kernels/engines/engines.hpp"

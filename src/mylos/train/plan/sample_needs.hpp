@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "mylos/base/error.hpp"
 #include "mylos/model/chain/chain.hpp"
 
 namespace mylos {

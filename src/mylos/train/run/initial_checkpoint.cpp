@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/errors/units.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
@@ -12,6 +13,7 @@
 #include "mylos/data/run/point_weights.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/kernels/convert.hpp"
+#include "mylos/model/chain/chain_requirements.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"

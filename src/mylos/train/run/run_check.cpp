@@ -1,6 +1,7 @@
 #include "mylos/train/run/run_check.hpp"
 
 #include <fmt/format.h>
+#include <Kokkos_Core.hpp>
 
 #include <cmath>
 #include <limits>
@@ -8,8 +9,10 @@
 
 #include "mylos/base/errors/units.hpp"
 #include "mylos/config/keys/sizes.hpp"
+#include "mylos/model/chain/chain_requirements.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
+#include "mylos/optim/update/step_state.hpp"
 #include "mylos/train/evaluation/measures/field_measures.hpp"
 #include "mylos/train/evaluation/measures/measures.hpp"
 #include "mylos/train/evaluation/metric.hpp"

@@ -10,6 +10,8 @@
 #include "mylos/data/run/point_weights.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/model/parameters/parameter_layout.hpp"
+#include "mylos/optim/update/optimizer.hpp"
+#include "mylos/optim/update/schedule.hpp"
 #include "mylos/train/run/run_check.hpp"
 #include "mylos/train/run/run_start.hpp"
 

@@ -17,6 +17,7 @@
 #include "mylos/train/run/components/run_decks.hpp"
 #include "mylos/train/run/run.hpp"
 #include "mylos/train/run/run_start.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 namespace {

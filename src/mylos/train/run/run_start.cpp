@@ -5,6 +5,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/agreed_data.hpp"
 #include "mylos/data/run/point_weights.hpp"
+#include "mylos/model/chain/chain_requirements.hpp"
 #include "mylos/train/run/run_check.hpp"
 #include "mylos/train/start/shared_folder.hpp"
 #include "mylos/train/step/agreed_kernels.hpp"

@@ -1,6 +1,7 @@
 #include "mylos/train/run/run_summary.hpp"
 
 #include <fmt/format.h>
+#include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <cstdlib>

@@ -9,6 +9,7 @@
 
 #include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/errors/text.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/kernels/convert.hpp"
@@ -17,6 +18,7 @@
 #include "mylos/precision/policy.hpp"
 #include "mylos/train/start/run_state.hpp"
 #include "mylos/train/step/initial_names.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 namespace {

@@ -13,13 +13,20 @@
 #include <string>
 #include <vector>
 
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/base/places.hpp"
 #include "mylos/checkpoint/file/weight_file.hpp"
+#include "mylos/comm/ranks/rank_group.hpp"
+#include "mylos/config/options.hpp"
+#include "mylos/model/chain/chain.hpp"
 #include "mylos/model/parameters/channels_first.hpp"
 #include "mylos/train/start/initial_normalization.hpp"
-#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
+
+class BufferStore;
+class ParameterStore;
+class Trainer;
 
 class InitialWeights {
  public:

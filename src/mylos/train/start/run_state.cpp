@@ -7,6 +7,7 @@
 
 #include "mylos/config/deck.hpp"
 #include "mylos/train/plan/plan_document.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 namespace {

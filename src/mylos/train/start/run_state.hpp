@@ -28,7 +28,9 @@
 #include "mylos/data/files/sample_meaning.hpp"
 #include "mylos/data/files/vocabulary.hpp"
 #include "mylos/inference/network_state.hpp"
+#include "mylos/optim/update/step_state.hpp"
 #include "mylos/train/plan/assembly.hpp"
+#include "mylos/train/step/quiesced.hpp"
 
 namespace mylos {
 

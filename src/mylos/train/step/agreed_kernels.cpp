@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/instructions.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
 #include "mylos/kernels/attention/fused_attention.hpp"

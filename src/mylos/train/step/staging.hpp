@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "mylos/base/device/device_event.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/data/feed/batch_reader.hpp"
 #include "mylos/inference/staging.hpp"
 #include "mylos/train/step/batch_source.hpp"
@@ -33,7 +34,7 @@ class StagedBatches final : public BatchSource {
   };
 
   std::unique_ptr<BatchReader> reader_;
-  Execution copies_ = make_instance();
+  std::shared_ptr<const Execution> copies_;
   std::array<Place, 2> places_;
   std::size_t next_ = 0;  // place
   std::size_t last_ = 1;  // place of the batch that next() returned last

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/execution.hpp"
 
 namespace mylos {
 namespace {

@@ -14,6 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "mylos/base/device/device_array.hpp"
+#include "mylos/base/execution_fwd.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/model/network/training_model.hpp"
 #include "mylos/optim/gradients/gradient_reduction.hpp"
@@ -209,7 +211,8 @@ class Trainer {
   /// Returns an address in device memory.
   [[nodiscard]] const float* loss_scale() const { return &state_.data()->scaler.scale; }
 
-  const Execution exec_;
+  const std::shared_ptr<const Execution> execution_;
+  const Execution& exec_;  // the same
   Communicator& communicator_;
   Engines engines_;
   StepPlan plan_;
@@ -227,10 +230,10 @@ class Trainer {
   StepRule rule_;
   const ScalerState initial_scaler_;
   StepInput input_;  // of the current step
-  Kokkos::View<StepInput, Device> step_input_;
-  Kokkos::View<StepState, Device> state_;
-  Kokkos::View<LossSums, Device> sums_;
-  Kokkos::View<StepRecord*, Device> records_;
+  DeviceArray<StepInput> step_input_;
+  DeviceArray<StepState> state_;
+  DeviceArray<LossSums> sums_;
+  DeviceArray<StepRecord> records_;
   const BlockDone reduce_gradients_;
   const BlockDone keep_gradients_;  // after a micro-batch that is not the step's last
   const BeforeBlock await_weights_;

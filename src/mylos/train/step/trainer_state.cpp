@@ -1,6 +1,7 @@
 // Construction of a Trainer, and the host's access to its device state.
 #include <utility>
 
+#include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/device/timed.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/kernels/launch/launch.hpp"
@@ -68,7 +69,9 @@ void add_over_ranks(RankGroup& ranks, std::vector<HealthRecord>& records) {
 Trainer::Trainer(const NetworkPlan& network, const Engines& engines, Communicator& communicator,
                  std::int64_t run_steps, std::optional<Schedule> schedule,
                  const std::vector<Schedule>& shorter)
-    : communicator_(communicator),
+    : execution_(std::make_shared<Execution>()),
+      exec_(*execution_),
+      communicator_(communicator),
       engines_(engines),
       plan_(network.step),
       model_(network.chain, network.layout, engines, plan_.micro_batch, std::move(schedule),
@@ -93,10 +96,10 @@ Trainer::Trainer(const NetworkPlan& network, const Engines& engines, Communicato
       rule_(make_rule(network.options, model_.chain(), mean_, run_steps)),
       initial_scaler_(initial_scaler_state(network.options.precision.scaler,
                                            scaler_mode(network.options, model_.chain()))),
-      step_input_("step input"),
-      state_("step state"),
-      sums_("loss sums"),
-      records_("step records", record_capacity),
+      step_input_(make_device_array<StepInput>("step input")),
+      state_(make_device_array<StepState>("step state")),
+      sums_(make_device_array<LossSums>("loss sums")),
+      records_(make_device_array<StepRecord>("step records", record_capacity)),
       reduce_gradients_([this](std::size_t block) { reduce_gradients(block); }),
       keep_gradients_([](std::size_t) {}),
       await_weights_([this](std::size_t block) { await_weights(block); }),
@@ -126,14 +129,14 @@ StepState Trainer::read_state() const {
   if constexpr (runs_on_host) return *state_.data();  // launching the last kernel ends the step
   StepState state;
   communicator_.synchronize(exec_);
-  Kokkos::deep_copy(Kokkos::View<StepState, Kokkos::HostSpace>(&state), state_);
+  Kokkos::deep_copy(Kokkos::View<StepState*, Kokkos::HostSpace>(&state, 1), view_of(state_));
   return state;
 }
 
 void Trainer::write_state(const StepState& state) {
   StepState copy = state;
   steps_ = state.step;
-  Kokkos::deep_copy(state_, Kokkos::View<StepState, Kokkos::HostSpace>(&copy));
+  Kokkos::deep_copy(view_of(state_), Kokkos::View<StepState*, Kokkos::HostSpace>(&copy, 1));
 }
 
 std::vector<StepRecord> Trainer::read_records(std::uint64_t from, std::uint64_t to) const {
@@ -141,7 +144,7 @@ std::vector<StepRecord> Trainer::read_records(std::uint64_t from, std::uint64_t 
     fail_run(ErrorId::internal, "records of the steps from {} to {}: only the last {} are kept", from + 1, to,
              record_capacity);
   communicator_.synchronize(exec_);
-  const auto on_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), records_);
+  const auto on_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view_of(records_));
   std::vector<StepRecord> result;
   for (std::uint64_t step = from; step < to; ++step) {
     result.push_back(on_host(step % static_cast<std::uint64_t>(record_capacity)));

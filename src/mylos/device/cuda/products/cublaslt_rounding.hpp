@@ -2,6 +2,8 @@
 // library reports it nowhere.
 #pragma once
 
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/device/cuda/products/cublaslt_descriptors.hpp"
 #include "mylos/kernels/convert.hpp"
 

@@ -1,7 +1,6 @@
 #include "mylos/device/cuda/products/cudnn_graph.hpp"
 
 #include <cuda_runtime_api.h>
-
 #include <numeric>
 #include <utility>
 

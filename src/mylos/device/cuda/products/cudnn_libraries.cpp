@@ -2,6 +2,7 @@
 // Apart from this file, the files of cuDNN do not use Kokkos (CMakeLists.txt).
 #include <utility>
 
+#include "mylos/base/execution.hpp"
 #include "mylos/device/cuda/products/attention_cudnn.hpp"
 #include "mylos/device/cuda/products/convolution_cudnn.hpp"
 #include "mylos/device/cuda/products/cudnn_library.hpp"

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "mylos/base/device/pieces.hpp"
+#include "mylos/base/tensor_views.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/gemm_epilogue.hpp"

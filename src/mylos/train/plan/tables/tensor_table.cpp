@@ -7,6 +7,9 @@
 #include <limits>
 #include <vector>
 
+#include "mylos/base/dispatch.hpp"
+#include "mylos/base/execution.hpp"
+
 namespace mylos {
 namespace {
 

@@ -6,6 +6,7 @@
 #include "mylos/train/run/components/run_changes.hpp"
 #include "mylos/train/run/components/run_context.hpp"
 #include "mylos/train/run/components/run_decks.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 namespace {

@@ -11,6 +11,7 @@
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/train/run/components/run_context.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mylos/train/run/run_start.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 

@@ -13,6 +13,7 @@
 #include "mylos/train/run/components/run_log.hpp"
 #include "mylos/train/run/run_position.hpp"
 #include "mylos/train/run/run_request.hpp"
+#include "mylos/train/step/quiesced.hpp"
 #include "mylos/train/step/staging.hpp"
 
 namespace mylos {

@@ -9,6 +9,7 @@
 #include "mylos/train/evaluation/field_files.hpp"
 #include "mylos/train/evaluation/result_files.hpp"
 #include "mylos/train/run/components/run_context.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 

@@ -6,6 +6,7 @@
 
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/precision/policy.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 namespace {

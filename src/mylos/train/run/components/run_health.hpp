@@ -2,14 +2,17 @@
 // (HealthRows).
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "mylos/model/chain/chain.hpp"
 #include "mylos/train/health/health_rows.hpp"
 #include "mylos/train/health/health_watch.hpp"
-#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
+
+class Trainer;
 
 class RunHealth {
  public:

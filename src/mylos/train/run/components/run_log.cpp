@@ -5,8 +5,13 @@
 #include <utility>
 
 #include "mylos/io/system/system_memory.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
+
+bool RunLog::is_due(std::int64_t step) const {
+  return step - written_ >= Trainer::record_capacity;
+}
 
 void RunLog::write_rows(const Trainer& trainer, std::int64_t last, const RunPosition& position,
                         RunClock& clock) {

@@ -13,9 +13,10 @@
 #include "mylos/train/history/run_events.hpp"
 #include "mylos/train/history/training_loss.hpp"
 #include "mylos/train/run/run_position.hpp"
-#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
+
+class Trainer;
 
 class RunLog {
  public:
@@ -35,7 +36,7 @@ class RunLog {
   /// Returns the last step whose row the history has.
   [[nodiscard]] std::int64_t written() const { return written_; }
   /// Whether the trainer's records are full after this step: rows must be written before the next one.
-  [[nodiscard]] bool is_due(std::int64_t step) const { return step - written_ >= Trainer::record_capacity; }
+  [[nodiscard]] bool is_due(std::int64_t step) const;
   /// Prints the progress line of the last row.
   void show_progress(double remaining_s) const;
   [[nodiscard]] const Progress& progress() const { return progress_; }

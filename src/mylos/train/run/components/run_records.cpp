@@ -6,6 +6,7 @@
 
 #include "mylos/io/files/output_file.hpp"
 #include "mylos/train/run/components/run_context.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 

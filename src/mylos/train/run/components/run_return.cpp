@@ -9,6 +9,7 @@
 #include "mylos/train/run/components/run_changes.hpp"
 #include "mylos/train/run/components/run_context.hpp"
 #include "mylos/train/run/components/run_faults.hpp"
+#include "mylos/train/step/trainer.hpp"
 
 namespace mylos {
 

@@ -1,4 +1,4 @@
-#include "mylos/kernels/pointwise/dropout.hpp"
+#include "mylos/kernels/pointwise/dropout_mask.hpp"
 
 namespace mylos {
 

@@ -1,0 +1,11 @@
+#include "mylos/config/schema/keys.hpp"
+
+#include "mylos/base/error.hpp"
+
+namespace mylos {
+
+void fail_limit(const std::string& section, std::string_view name) {
+  fail_run(ErrorId::internal, "[{}] has no key '{}' that could be limited", section, name);
+}
+
+}  // namespace mylos

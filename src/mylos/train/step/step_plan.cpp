@@ -1,0 +1,78 @@
+#include "mylos/train/step/step_plan.hpp"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "mylos/base/error.hpp"
+#include "mylos/data/feed/share.hpp"
+
+namespace mylos {
+
+std::vector<std::int64_t> reproducible_ranks(std::int64_t micro_batches) {
+  std::vector<std::int64_t> counts;
+  for (std::int64_t ranks = 1; micro_batches % ranks == 0; ranks *= 2) counts.push_back(ranks);
+  return counts;
+}
+
+StepPlan make_step_plan(std::int64_t batch, std::int64_t micro_batch, int rank, int ranks) {
+  const std::int64_t largest_share = batch_share(batch, 0, ranks).count;
+  StepPlan plan;
+  plan.batch = batch;
+  plan.micro_batch = micro_batch_samples(largest_share, micro_batch);
+  plan.own_samples = batch_share(batch, rank, ranks).count;
+  plan.micro_batches = micro_batch_count(plan.own_samples, micro_batch);
+  plan.max_micro_batches = micro_batch_count(largest_share, micro_batch);
+  plan.min_micro_batches = micro_batch_count(batch_share(batch, ranks - 1, ranks).count, micro_batch);
+  plan.accumulates = largest_share > plan.micro_batch;
+  return plan;
+}
+
+bool allows_ranks(const Options& options, std::int64_t micro_batch, int ranks) {
+  if (!options.run.reproducible) return true;
+  if (options.data.batch % micro_batch != 0) return false;
+  const std::vector<std::int64_t> counts = reproducible_ranks(options.data.batch / micro_batch);
+  return std::find(counts.begin(), counts.end(), ranks) != counts.end();
+}
+
+bool cuts_gradients_too_early(const Options& options, int ranks) {
+  const std::int64_t share = batch_share(options.data.batch, 0, ranks).count;
+  return options.optimizer.cuts_gradients(ranks) &&
+         (options.rollout.steps > 1 || micro_batch_count(share, options.data.micro_batch) > 1);
+}
+
+StepPlan make_step_plan(const Options& options, int rank, int ranks) {
+  const std::int64_t micro_batch = options.data.micro_batch;
+  StepPlan plan = make_step_plan(options.data.batch, micro_batch, rank, ranks);
+  if (cuts_gradients_too_early(options, ranks)) {
+    if (options.rollout.steps > 1) {
+      fail_input(ErrorId::keys_conflict,
+                 "optimizer.shard = \"gradients\" cannot accumulate the gradients of the {} applications of "
+                 "rollout.steps; set optimizer.shard = \"state\"",
+                 options.rollout.steps);
+    }
+    const std::int64_t share = batch_share(options.data.batch, 0, ranks).count;
+    fail_input(ErrorId::keys_conflict,
+               "optimizer.shard = \"gradients\" cannot accumulate gradients over micro-batches, and with "
+               "data.micro_batch = {} a rank of {} has {} in a step; set "
+               "optimizer.shard = \"state\", or data.micro_batch to {} or more",
+               micro_batch, ranks, micro_batch_count(share, micro_batch), share);
+  }
+  if (options.rollout.steps > 1) plan.accumulates = true;  // the backward passes of the copies
+  if (!options.run.reproducible) return plan;
+  if (!allows_ranks(options, micro_batch, ranks)) {
+    const std::int64_t micro_batches = options.data.batch / micro_batch;
+    const std::vector<std::int64_t> counts = reproducible_ranks(micro_batches);
+    fail_input(
+        ErrorId::not_reproducible,
+        "run.reproducible: {} ranks cannot share the {} micro-batches of a step so that their sum has the "
+        "bits of other rank counts; {} can{}",
+        ranks, micro_batches, fmt::join(counts, ", "),
+        counts.size() == 1 ? ". With a smaller data.micro_batch more can" : "");
+  }
+  plan.reproducible = true;
+  plan.accumulates = true;  // the same types for every number of ranks
+  return plan;
+}
+
+}  // namespace mylos
