@@ -18,6 +18,7 @@
 
 #include "commands.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/base/numbers/random_words.hpp"
@@ -92,7 +93,7 @@ ModelOptions operator_of(const std::string& name) {
   char rest = 0;
   if (std::sscanf(name.c_str(), "%9[a-z]-%d-%d%c", kind, &points, &modes, &rest) != 3 || points < 1 ||
       points > 4096 || (std::string(kind) != "fno" && std::string(kind) != "spectral"))
-    fail_input(ErrorId::bad_argument, "\"{}\" is not one of residual, unet, fno-64-12, spectral-64-12", name);
+    fail_input(errors::bad_argument, "\"{}\" is not one of residual, unet, fno-64-12, spectral-64-12", name);
   ModelOptions model;
   model.loss = LossType::mse;
   if (std::string(kind) == "fno") {
@@ -198,7 +199,7 @@ class ConvolutionalNetwork final : public StepSubject {
 int main(int argument_count, char** arguments) {
   return mylos::run_program(argument_count, arguments, "chain_bench", [](std::vector<std::string>& words) {
     if (words.empty())
-      mylos::fail_input(mylos::ErrorId::missing_argument,
+      mylos::fail_input(mylos::errors::missing_argument,
                         "a network is missing: residual, unet, fno-64-12 or spectral-64-12");
     const mylos::ConvolutionalNetwork network(words.front());
     return mylos::answer_commands(network, {words.begin() + 1, words.end()});

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/instructions.hpp"
 
 namespace mylos {
@@ -31,7 +32,7 @@ void broadcast(void* data, std::size_t bytes) {
 std::optional<std::string> take_option(std::vector<std::string>& words, const std::string& name) {
   const auto option = std::find(words.begin(), words.end(), name);
   if (option == words.end()) return std::nullopt;
-  if (option + 1 == words.end()) fail_input(ErrorId::missing_argument, "{} needs a value", name);
+  if (option + 1 == words.end()) fail_input(errors::missing_argument, "{} needs a value", name);
   std::string value = *(option + 1);
   words.erase(option, option + 2);
   return value;

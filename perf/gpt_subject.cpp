@@ -1,6 +1,7 @@
 #include "gpt_subject.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/model/network/gpt.hpp"
 
@@ -43,7 +44,7 @@ GptSubject::GptSubject(const std::string& shape) {
     model_.context = 64;
     samples_ = 12;
   } else {
-    fail_input(ErrorId::bad_argument, "\"{}\" is not one of medium, medium12, deep, small", shape);
+    fail_input(errors::bad_argument, "\"{}\" is not one of medium, medium12, deep, small", shape);
   }
 }
 

@@ -17,6 +17,7 @@
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/convert.hpp"
@@ -38,10 +39,10 @@ class Pool {
   explicit Pool(const std::string& name) {
     const std::vector<std::string> words = split(name, '/');
     if (words.size() != 7)
-      fail_input(ErrorId::bad_argument, "\"{}\" is not KIND/TYPE/GRID/CHANNELS/BATCH/KERNEL/STRIDE", name);
+      fail_input(errors::bad_argument, "\"{}\" is not KIND/TYPE/GRID/CHANNELS/BATCH/KERNEL/STRIDE", name);
     is_max_ = words[0] == "max";
     if (!is_max_ && words[0] != "average")
-      fail_input(ErrorId::bad_argument, "\"{}\" is neither max nor average", words[0]);
+      fail_input(errors::bad_argument, "\"{}\" is neither max nor average", words[0]);
     for (const DType type : {DType::fp32, DType::bf16, DType::fp16})
       if (words[1] == name_of(type)) type_ = type;
     const std::vector<std::string> grid = split(words[2], 'x');
@@ -122,7 +123,7 @@ void answer(std::istream& commands, bool of_processor) {
     int count = 0;
     commands >> count;
     if (word != "step" || count < 1)
-      fail_input(ErrorId::bad_argument, "\"{} {} {}\" is not \"step NAME COUNT\"", word, name, count);
+      fail_input(errors::bad_argument, "\"{} {} {}\" is not \"step NAME COUNT\"", word, name, count);
     if (!pools.contains(name)) pools.emplace(name, name);
     const Pool& pool = pools.at(name);
     pool.step();

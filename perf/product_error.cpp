@@ -17,6 +17,7 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/timing.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/base/numbers/random_words.hpp"
@@ -145,7 +146,7 @@ int main(int argument_count, char** arguments) {
     for (const std::string& word : words) {
       const std::int64_t size = std::atoll(word.c_str());
       if (size < 1 || size > mylos::max_size)
-        mylos::fail_input(mylos::ErrorId::bad_argument, "\"{}\" is not a size from 1 to {}", word,
+        mylos::fail_input(mylos::errors::bad_argument, "\"{}\" is not a size from 1 to {}", word,
                           mylos::max_size);
       mylos::report(size);
     }

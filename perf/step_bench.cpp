@@ -8,6 +8,7 @@
 // NAME: fp32, bf16, fp16, fp16-off (without the loss scaler).
 #include "commands.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/base/numbers/random_words.hpp"
@@ -31,7 +32,7 @@ Options options_of(const std::string& network) {
     options.data.batch = 256;
     options.optimizer.clip_norm = 1;
   } else {
-    fail_input(ErrorId::bad_argument, "\"{}\" is not one of wide, fashion", network);
+    fail_input(errors::bad_argument, "\"{}\" is not one of wide, fashion", network);
   }
   return options;
 }

@@ -10,6 +10,9 @@
 
 #include "commands.hpp"
 #include "mylos/base/device/timing.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/plan/assembly.hpp"
 #include "mylos/train/plan/calibration.hpp"
@@ -45,7 +48,7 @@ MemoryPlan plan_of(const std::string& name, const Options& options, const Engine
   const auto budget = static_cast<std::size_t>(share * static_cast<double>(result.plan.placement.bytes));
   std::optional<Plan> plan = make_plan(cost, memory.every > 0 ? SIZE_MAX : budget, memory);
   if (!plan)
-    fail_input(ErrorId::does_not_fit, "\"{}\" does not fit: {} of {} bytes", name,
+    fail_input(errors::does_not_fit, "\"{}\" does not fit: {} of {} bytes", name,
                smallest_plan(cost).placement.bytes, budget);
   result.plan = *std::move(plan);
   return result;
@@ -88,7 +91,7 @@ class StepRun {
   void expect_no_skips() const {
     const StepState state = parts_.trainer->read_state();
     if (state.updates != state.step)
-      fail_run(ErrorId::not_finite, "{} of {} steps were skipped", state.step - state.updates, state.step);
+      fail_run(errors::not_finite, "{} of {} steps were skipped", state.step - state.updates, state.step);
   }
   [[nodiscard]] std::size_t activation_bytes() const { return parts_.trainer->model().activation_bytes(); }
   [[nodiscard]] const MemoryPlan& memory_plan() const { return parts_.memory; }
@@ -122,7 +125,7 @@ class Program {
       const MemoryPlan& plan = run(name).memory_plan();
       fmt::print("{} {:.4f} {:.3f}\n", run(name).activation_bytes(), plan.overhead(), plan.step_time());
     } else {
-      fail_input(ErrorId::unknown_command,
+      fail_input(errors::unknown_command,
                  "unknown command \"{}\"; there are step, floor, floor-detail, breakdown, memory", command);
     }
     fmt::print("\n");
@@ -183,7 +186,7 @@ DType type_of(const std::string& name) {
   for (const DType known : {DType::fp32, DType::bf16, DType::fp16}) {
     if (type == name_of(known)) return known;
   }
-  fail_input(ErrorId::bad_argument, "\"{}\" is not one of fp32, bf16, fp16", name);
+  fail_input(errors::bad_argument, "\"{}\" is not one of fp32, bf16, fp16", name);
 }
 
 int answer_commands(const StepSubject& subject, const std::vector<std::string>& commands) {

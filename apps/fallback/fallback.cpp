@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "mylos/base/errors/files.hpp"
 #include "mylos/mylos.hpp"
 
 namespace {
@@ -32,7 +33,7 @@ void write_table(const char* path) {
     const auto y = static_cast<float>(x + 0.3 * (2 * (b - std::floor(b)) - 1));
     file << x << ',' << y << ',' << law(x, y) << '\n';
   }
-  if (!file.flush()) mylos::fail_run(mylos::ErrorId::cannot_write, "{}: cannot be written", path);
+  if (!file.flush()) mylos::fail_run(mylos::errors::cannot_write, "{}: cannot be written", path);
 }
 
 /// Points on a circle that grows: all of them are within the band at first, and outside of it at last.

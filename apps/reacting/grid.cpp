@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/mylos.hpp"
 
 namespace reacting {
@@ -48,7 +49,7 @@ Grid::Grid(int cells_per_side, MPI_Comm world) : cells(cells_per_side), spacing(
   int parts[2] = {0, 0};
   MPI_Dims_create(size, 2, parts);
   if (cells < parts[0]) {
-    mylos::fail_input(mylos::ErrorId::bad_value,
+    mylos::fail_input(mylos::errors::bad_value,
                       "cells = {}, but {} ranks divide the square into {} parts per side: use fewer ranks",
                       cells, size, parts[0]);
   }

@@ -1,5 +1,6 @@
 #include "kinetics.hpp"
 
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/mylos.hpp"
 
 namespace reacting {
@@ -53,7 +54,7 @@ long Kinetics::integrate(const Fields& fields, const Kokkos::View<Cell*>& list, 
       },
       steps, failures);
   if (failures > 0) {
-    mylos::fail_run(mylos::ErrorId::diverged,
+    mylos::fail_run(mylos::errors::diverged,
                     "rank {}: the kinetics of a cell does not reach the tolerance {} within {} s", grid_.rank,
                     tolerance.relative, dt);
   }

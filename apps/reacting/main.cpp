@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "mylos/base/errors/files.hpp"
 #include "mylos/mylos.hpp"
 #include "report.hpp"
 #include "restart.hpp"
@@ -31,7 +32,7 @@ class History {
     }
     file_.open(path);
     file_ << kept;
-    if (!file_) mylos::fail_run(mylos::ErrorId::cannot_write, "{}: cannot be written", path);
+    if (!file_) mylos::fail_run(mylos::errors::cannot_write, "{}: cannot be written", path);
   }
   void add(const Simulation& simulation, const FieldErrors& errors) {
     const Surrogate* surrogate = simulation.surrogate.get();

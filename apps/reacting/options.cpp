@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/mylos.hpp"
 
 namespace reacting {
@@ -118,14 +119,14 @@ void set_option(Options& options, std::string_view argument) {
     if (option.name == name) {
       const std::string_view value = equals == argument.npos ? "" : argument.substr(equals + 1);
       if (equals == argument.npos || !option.set(options, value)) {
-        mylos::fail_input(mylos::ErrorId::bad_argument, "{}: write {}=VALUE, where VALUE is {}", argument,
+        mylos::fail_input(mylos::errors::bad_argument, "{}: write {}=VALUE, where VALUE is {}", argument,
                           name, option.values);
       }
       return;
     }
     names += (names.empty() ? "" : ", ") + std::string(option.name);
   }
-  mylos::fail_input(mylos::ErrorId::unknown_option, "'{}' is not an option; options are {}", argument, names);
+  mylos::fail_input(mylos::errors::unknown_option, "'{}' is not an option; options are {}", argument, names);
 }
 
 }  // namespace
@@ -133,7 +134,7 @@ void set_option(Options& options, std::string_view argument) {
 Options read_options(int count, const char* const* arguments) {
   Options options;
   if (count < 2) {
-    mylos::fail_input(mylos::ErrorId::missing_argument,
+    mylos::fail_input(mylos::errors::missing_argument,
                       "the deck of the network is missing: reacting surrogate.toml");
   }
   options.surrogate.deck = arguments[1];
@@ -141,7 +142,7 @@ Options read_options(int count, const char* const* arguments) {
   if (options.mode == Mode::compare &&
       (options.restart || options.save_every > 0 || options.stop_after > 0)) {
     mylos::fail_input(
-        mylos::ErrorId::arguments_conflict,
+        mylos::errors::arguments_conflict,
         "restart, save_every and stop_after are for mode=alone and mode=surrogate, but mode is compare");
   }
   return options;

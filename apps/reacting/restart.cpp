@@ -10,6 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/machine.hpp"
+#include "mylos/base/errors/runs.hpp"
+
 namespace reacting {
 
 namespace {
@@ -18,7 +22,7 @@ namespace {
 class Handle {
  public:
   Handle(hid_t id, herr_t (*close)(hid_t), const std::string& what) : id_(id), close_(close) {
-    if (id < 0) mylos::fail_run(mylos::ErrorId::library_failed, "{}: HDF5 fails", what);
+    if (id < 0) mylos::fail_run(mylos::errors::library_failed, "{}: HDF5 fails", what);
   }
   ~Handle() { close_(id_); }
   Handle(const Handle&) = delete;
@@ -54,7 +58,7 @@ class File {
     std::vector<hsize_t> found(shape.size());
     if (H5Sget_simple_extent_ndims(space.id()) != static_cast<int>(shape.size()) ||
         H5Sget_simple_extent_dims(space.id(), found.data(), nullptr) < 0 || found != shape) {
-      mylos::fail_input(mylos::ErrorId::restart_mismatch,
+      mylos::fail_input(mylos::errors::restart_mismatch,
                         "{} has another shape: restart with the same cells, window and ranks", place(name));
     }
     require(H5Dread(set.id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data), name);
@@ -70,7 +74,7 @@ class File {
   File(const std::string& path, hid_t id) : path_(path), file_(id, H5Fclose, path) {}
   [[nodiscard]] std::string place(const std::string& name) const { return path_ + ", dataset " + name; }
   void require(herr_t result, const std::string& name) const {
-    if (result < 0) mylos::fail_run(mylos::ErrorId::library_failed, "{}: HDF5 fails", place(name));
+    if (result < 0) mylos::fail_run(mylos::errors::library_failed, "{}: HDF5 fails", place(name));
   }
 
   std::string path_;
@@ -81,7 +85,7 @@ void synchronise(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY);
   const bool done = file >= 0 && ::fsync(file) == 0;
   if (file >= 0) ::close(file);
-  if (!done) mylos::fail_run(mylos::ErrorId::cannot_write, "{}: cannot be written to the disk", path);
+  if (!done) mylos::fail_run(mylos::errors::cannot_write, "{}: cannot be written to the disk", path);
 }
 
 /// Writes the file that names the newest pair: complete under its name, or not there.
@@ -91,7 +95,7 @@ void publish(const std::string& folder, std::uint64_t step) {
     std::ofstream file(path + ".new");
     file << step << '\n';
     file.close();
-    if (!file) mylos::fail_run(mylos::ErrorId::cannot_write, "{}.new: cannot be written", path);
+    if (!file) mylos::fail_run(mylos::errors::cannot_write, "{}.new: cannot be written", path);
   }
   synchronise(path + ".new");
   std::filesystem::rename(path + ".new", path);
@@ -174,7 +178,7 @@ void read_restart(Simulation& simulation, const std::string& folder) {
   const Grid& grid = simulation.grid;
   std::ifstream newest(folder + "/restart");
   if (!(newest >> simulation.step)) {
-    mylos::fail_input(mylos::ErrorId::no_checkpoint,
+    mylos::fail_input(mylos::errors::no_checkpoint,
                       "{}/restart does not name a restart: start without restart=true", folder);
   }
   const auto side = static_cast<std::size_t>(grid.cells);
@@ -185,7 +189,7 @@ void read_restart(Simulation& simulation, const std::string& folder) {
   {
     File file = File::open(solver);
     if (file.has("window") != (surrogate != nullptr)) {
-      mylos::fail_input(mylos::ErrorId::restart_mismatch,
+      mylos::fail_input(mylos::errors::restart_mismatch,
                         "{} was written {} a surrogate: restart with that mode", solver,
                         surrogate ? "without" : "with");
     }

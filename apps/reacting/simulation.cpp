@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "clock.hpp"
+#include "mylos/base/errors/deck.hpp"
 
 namespace reacting {
 
@@ -11,7 +12,7 @@ namespace {
 
 Grid& check_step(Grid& grid, const Transport& transport, double dt) {
   if (dt > transport.max_dt()) {
-    mylos::fail_input(mylos::ErrorId::bad_value,
+    mylos::fail_input(mylos::errors::bad_value,
                       "dt = {}: fields would leave their range; at most {:.3g} (spacing^2 / (4 diffusivity))",
                       dt, transport.max_dt());
   }

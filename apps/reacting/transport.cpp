@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/mylos.hpp"
 
 namespace reacting {
@@ -69,7 +70,7 @@ Transport::Transport(const Grid& grid, const std::function<double(double, double
   MPI_Allreduce(MPI_IN_PLACE, &fastest, 1, MPI_DOUBLE, MPI_MAX, grid.ranks);
   if (diffusivity * 2 < fastest * spacing) {
     mylos::fail_input(
-        mylos::ErrorId::bad_value,
+        mylos::errors::bad_value,
         "diffusivity = {}: fields would leave their range on this grid; it must be at least {:.3g} "
         "(speed * spacing / 2), or cells at least {}",
         diffusivity, fastest * spacing / 2, std::ceil(fastest / (2 * diffusivity)));

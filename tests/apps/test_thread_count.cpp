@@ -5,6 +5,7 @@
 #include "../../apps/mylos/launch/thread_count.hpp"
 #include "mylos/base/device/threads.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "support/refusal.hpp"
 
 namespace {
@@ -53,7 +54,7 @@ TEST(ThreadCount, OfVeryManyCoresStaysWithinTheLimit) {
 TEST(ThreadCount, ThatIsNoneIsRefusedByItsName) {
   for (const char* wrong :
        {"513", "600", "65536", "99999999999999999999", "0", "-1", "many", "4x", ",4", "4.5"}) {
-    EXPECT_TRUE(mylos::test::refuses(ExitCode::bad_input, mylos::ErrorId::bad_argument,
+    EXPECT_TRUE(mylos::test::refuses(ExitCode::bad_input, mylos::errors::bad_argument,
                                      {fmt::format("OMP_NUM_THREADS is '{}'; ", wrong), "from 1 to 512"},
                                      [&] { static_cast<void>(thread_count(0, wrong, eight_cores, 1)); }));
   }

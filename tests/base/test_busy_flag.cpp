@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/calls.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::busy_flag_test {
@@ -14,7 +15,7 @@ TEST(BusyFlag, ASecondCallIsRefusedUntilTheFirstHasReturned) {
     const BusyCall first(flag, "Model::infer");
     EXPECT_TRUE(flag.is_set());
     for (int i = 0; i < 2; ++i)
-      EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::bad_call, {"Model::infer", "another call"}, call));
+      EXPECT_TRUE(test::refuses(ExitCode::failed, errors::bad_call, {"Model::infer", "another call"}, call));
     EXPECT_TRUE(flag.is_set());
   }
   EXPECT_FALSE(flag.is_set());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/execution.hpp"
 #include "support/refusal.hpp"
 
@@ -11,7 +12,7 @@ namespace mylos::devices_test {
 using test::refuses;
 
 TEST(Devices, ANodeWithoutOneIsRefusedInTheDriversWords) {
-  EXPECT_TRUE(refuses(ExitCode::bad_input, ErrorId::no_device,
+  EXPECT_TRUE(refuses(ExitCode::bad_input, errors::no_device,
                       {"(no CUDA-capable device is detected)", "CUDA_VISIBLE_DEVICES"}, [] {
                         require_devices({{9, 0}, {}, "no CUDA-capable device is detected"});
                       }));
@@ -19,21 +20,21 @@ TEST(Devices, ANodeWithoutOneIsRefusedInTheDriversWords) {
 
 TEST(Devices, OneThatIsOlderThanTheBuildIsRefusedByName) {
   EXPECT_TRUE(refuses(
-      ExitCode::bad_input, ErrorId::device_too_old,
+      ExitCode::bad_input, errors::device_too_old,
       {"device 1 ", "NVIDIA A100", "compute capability 8.0", "9.0 or newer", "-DMylos_CUDA_ARCH"}, [] {
         require_devices({{9, 0}, {{"NVIDIA H100", {9, 0}}, {"NVIDIA A100", {8, 0}}}, ""});
       }));
-  EXPECT_TRUE(refuses(ErrorId::device_too_old, {"of 8.9"}, [] {
+  EXPECT_TRUE(refuses(errors::device_too_old, {"of 8.9"}, [] {
     require_devices({{9, 0}, {{"of 8.9", {8, 9}}}, ""});
   }));
 }
 
 TEST(Devices, OneThatCudaNoLongerCompilesForIsRefusedWithTheLastCudaThatDoes) {
-  EXPECT_TRUE(refuses(ExitCode::bad_input, ErrorId::device_too_old,
+  EXPECT_TRUE(refuses(ExitCode::bad_input, errors::device_too_old,
                       {"device 0 ", "Tesla V100", "compute capability 7.0", "7.5 and newer", "CUDA 12"}, [] {
                         require_devices({{9, 0}, {{"Tesla V100-SXM2-32GB", {7, 0}}}, "", {7, 5}});
                       }));
-  EXPECT_TRUE(refuses(ErrorId::device_too_old, {"Tesla V100", "-DMylos_CUDA_ARCH"}, [] {
+  EXPECT_TRUE(refuses(errors::device_too_old, {"Tesla V100", "-DMylos_CUDA_ARCH"}, [] {
     require_devices({{9, 0}, {{"Tesla V100-SXM2-32GB", {7, 0}}}, "", {5, 0}});
   }));
 }
@@ -52,7 +53,7 @@ DeviceSurvey survey_of_amd(std::vector<FoundDevice> devices) {
 }
 
 TEST(Devices, ABuildForAmdOnANodeWithoutOneNamesItsOwnWords) {
-  EXPECT_TRUE(refuses(ExitCode::bad_input, ErrorId::no_device,
+  EXPECT_TRUE(refuses(ExitCode::bad_input, errors::no_device,
                       {"an AMD device", "(no ROCm-capable device is detected)", "ROCR_VISIBLE_DEVICES"},
                       [] { require_devices(survey_of_amd({})); }));
 }
@@ -61,7 +62,7 @@ TEST(Devices, OfAmdRunTheCodeOfTheirOwnArchitectureAlone) {
   EXPECT_NO_THROW(require_devices(survey_of_amd({{"AMD Instinct MI250X", {9, 0}, {}, "gfx90a"}})));
   for (const char* other : {"gfx908", "gfx942"}) {
     EXPECT_TRUE(refuses(
-        ExitCode::bad_input, ErrorId::device_too_old,
+        ExitCode::bad_input, errors::device_too_old,
         {"device 0 ", std::string("architecture ") + other, "needs gfx90a", "--hip=ARCH", "-DMylos_HIP_ARCH"},
         [&] {
           require_devices(survey_of_amd({{"AMD", {9, 4}, {}, other}}));

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "io/support.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::file_text_test {
@@ -25,12 +26,12 @@ TEST(FileText, IsTheFileOrItsBeginning) {
 
 TEST(FileText, WhatCannotBeReadIsNotTakenForTheEnd) {
   using test::refuses;
-  EXPECT_TRUE(refuses(ExitCode::bad_input, ErrorId::cannot_read, {unreadable, "Input/output error"},
+  EXPECT_TRUE(refuses(ExitCode::bad_input, errors::cannot_read, {unreadable, "Input/output error"},
                       [] { static_cast<void>(file_text(unreadable)); }));
   std::ifstream stream(unreadable);
   std::string line;
   EXPECT_FALSE(std::getline(stream, line));
-  EXPECT_TRUE(refuses(ExitCode::bad_input, ErrorId::cannot_read, {unreadable},
+  EXPECT_TRUE(refuses(ExitCode::bad_input, errors::cannot_read, {unreadable},
                       [&] { require_read(stream, unreadable); }));
   const TemporaryFolder folder;
   write_file(folder / "file", "one\n");
@@ -44,9 +45,9 @@ TEST(FileText, WhatIsNoFileIsNamed) {
   const TemporaryFolder folder;
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
   for (const std::string& path : {folder / "pipe", folder.path()})
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_a_file, {path},
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_a_file, {path},
                               [&] { static_cast<void>(file_text(path)); }));
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::no_such_file, {folder / "none"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::no_such_file, {folder / "none"},
                             [&] { static_cast<void>(file_text(folder / "none")); }));
 }
 

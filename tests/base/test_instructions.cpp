@@ -10,6 +10,8 @@
 #include <sstream>
 
 #include "base/vector_lanes.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::instructions_test {
@@ -102,18 +104,18 @@ TEST(Instructions, OfAnotherProcessorAreRefusedAndThoseHereNamed) {
   for (const Instructions instructions : all) {
     if (is_available(instructions)) continue;
     const auto use = [&] { use_instructions(instructions); };
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::no_instructions, {name_of(instructions)}, use));
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::no_instructions, {name_of(instructions)}, use));
     for (const Instructions here : available_instructions())
-      EXPECT_TRUE(test::refuses(ErrorId::no_instructions, {name_of(here)}, use));
+      EXPECT_TRUE(test::refuses(errors::no_instructions, {name_of(here)}, use));
     EXPECT_EQ(instructions_in_use(), before);
   }
 }
 
 TEST(Instructions, OfNoProcessorAreRefusedAndAllNamed) {
   const auto find = [] { static_cast<void>(instructions_named("avx3")); };
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_argument, {"avx3"}, find));
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::bad_argument, {"avx3"}, find));
   for (const Instructions instructions : all)
-    EXPECT_TRUE(test::refuses(ErrorId::bad_argument, {name_of(instructions)}, find));
+    EXPECT_TRUE(test::refuses(errors::bad_argument, {name_of(instructions)}, find));
 }
 
 }  // namespace mylos::instructions_test

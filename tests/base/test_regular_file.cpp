@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "io/support.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::regular_file_test {
@@ -27,10 +28,10 @@ TEST(RegularFile, IsTakenAlsoThroughALink) {
 TEST(RegularFile, APipeIsRefusedWithoutWaitingForAWriter) {
   const TemporaryFolder folder;
   ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  EXPECT_TRUE(is_refused(folder / "pipe", ErrorId::not_a_file, "pipe, "));
+  EXPECT_TRUE(is_refused(folder / "pipe", errors::not_a_file, "pipe, "));
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
-  EXPECT_TRUE(is_refused("/dev/fd/" + std::to_string(ends[0]), ErrorId::not_a_file,
+  EXPECT_TRUE(is_refused("/dev/fd/" + std::to_string(ends[0]), errors::not_a_file,
                          "pipe, "));  // as in: mylos prepare csv <(zcat a.csv.gz)
   close(ends[0]);
   close(ends[1]);
@@ -38,14 +39,14 @@ TEST(RegularFile, APipeIsRefusedWithoutWaitingForAWriter) {
 
 TEST(RegularFile, WhatElseIsNoneIsNamed) {
   const TemporaryFolder folder;
-  EXPECT_TRUE(is_refused(folder.path(), ErrorId::not_a_file));
-  EXPECT_TRUE(is_refused("/dev/null", ErrorId::not_a_file));
-  EXPECT_TRUE(is_refused(folder / "none", ErrorId::no_such_file, "No such file or directory"));
-  EXPECT_TRUE(is_refused("-", ErrorId::not_a_file, "standard input"));
+  EXPECT_TRUE(is_refused(folder.path(), errors::not_a_file));
+  EXPECT_TRUE(is_refused("/dev/null", errors::not_a_file));
+  EXPECT_TRUE(is_refused(folder / "none", errors::no_such_file, "No such file or directory"));
+  EXPECT_TRUE(is_refused("-", errors::not_a_file, "standard input"));
   const std::string here = std::filesystem::current_path().string();
-  EXPECT_TRUE(is_refused("no-such-file", ErrorId::no_such_file,
+  EXPECT_TRUE(is_refused("no-such-file", errors::no_such_file,
                          "No such file or directory (the current folder is " + here + ")"));
-  EXPECT_TRUE(is_refused(std::string(300, 'n'), ErrorId::cannot_read, "File name too long"));
+  EXPECT_TRUE(is_refused(std::string(300, 'n'), errors::cannot_read, "File name too long"));
 }
 
 }  // namespace mylos::regular_file_test

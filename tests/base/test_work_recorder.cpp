@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mylos/base/device/work_recorder.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos::test_work_recorder {
@@ -125,7 +126,7 @@ TEST_F(RecordedWork, IsCalledFromThenOnIfTheDeviceRefuses) {
 TEST_F(RecordedWork, ThrowsAgainIfTheCaptureWasNotTheReason) {
   WorkRecorder recorder(true, {}, capture());
   give(recorder);
-  const auto failing = [] { fail_run(ErrorId::internal, "a row is damaged"); };
+  const auto failing = [] { fail_run(errors::internal, "a row is damaged"); };
   EXPECT_THROW(recorder.give(exec, key, failing), Error);
   EXPECT_THAT(recorder.take_refusal(), HasSubstr("a row is damaged"));
 }

@@ -4,6 +4,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/write/background_writer.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
@@ -74,7 +75,7 @@ TEST_F(Background, TellsTheErrorAndLeavesTheOlderFiles) {
     writer.begin(folder.path(), test::header_of(2), state.view(), {});
     const auto outcome = writer.wait();
     ASSERT_TRUE(outcome && outcome->error);
-    EXPECT_EQ(outcome->error->id(), ErrorId::not_a_file);
+    EXPECT_EQ(outcome->error->id(), errors::not_a_file);
     EXPECT_THAT(outcome->error->what(), HasSubstr("step-0000000002.h5"));
     EXPECT_TRUE(outcome->path.empty());
     writer.begin(folder.path(), test::header_of(3), state.view(), {});

@@ -6,6 +6,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/verify.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
@@ -58,7 +59,7 @@ class Damage : public testing::Test {
 TEST_F(Damage, AFlippedBitIsNoticedAndThePreviousFileTaken) {
   std::string bytes = contents;
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
-  EXPECT_TRUE(skips(bytes, ErrorId::damaged));
+  EXPECT_TRUE(skips(bytes, errors::damaged));
 }
 
 TEST_F(Damage, AFlippedBitIsNoticedWhereverItIs) {
@@ -76,22 +77,22 @@ TEST_F(Damage, AFlippedBitIsNoticedWhereverItIs) {
 
 TEST_F(Damage, ATruncatedFileIsNoticed) {
   for (const std::size_t bytes : {std::size_t{100}, std::size_t{512}, contents.size() - 1}) {
-    EXPECT_TRUE(skips(contents.substr(0, bytes), ErrorId::truncated));
+    EXPECT_TRUE(skips(contents.substr(0, bytes), errors::truncated));
   }
-  EXPECT_TRUE(skips(contents + "x", ErrorId::damaged));
+  EXPECT_TRUE(skips(contents + "x", errors::damaged));
 }
 
 TEST_F(Damage, AnEmptyFileATextAndAnotherHdf5FileAreNoCheckpoints) {
-  EXPECT_TRUE(skips("", ErrorId::truncated));
-  EXPECT_TRUE(skips("these are my notes\n", ErrorId::wrong_format));
-  EXPECT_TRUE(skips(contents.substr(512), ErrorId::wrong_format));
+  EXPECT_TRUE(skips("", errors::truncated));
+  EXPECT_TRUE(skips("these are my notes\n", errors::wrong_format));
+  EXPECT_TRUE(skips(contents.substr(512), errors::wrong_format));
 }
 
 TEST_F(Damage, AFormatOfAnotherProgramIsSaidToBeOne) {
   for (const std::string version : {"2", "7"}) {
     std::string bytes = contents;
     bytes.replace(bytes.find(" 3\n"), 3, " " + version + "\n");
-    EXPECT_TRUE(skips(bytes, ErrorId::unknown_version, {"version " + version, "reads 3"}));
+    EXPECT_TRUE(skips(bytes, errors::unknown_version, {"version " + version, "reads 3"}));
   }
 }
 
@@ -110,8 +111,7 @@ TEST_F(Damage, AnArrayWhoseCrcIsWrongIsNamedEvenIfTheFilesDigestIsRight) {
   SampleState sample;
   CheckpointState state = sample.view();
   const CheckpointReader reader(ranks, newest);
-  EXPECT_TRUE(
-      test::refuses(ErrorId::damaged, {"/model/hidden0/bias", "CRC-32"}, [&] { reader.read(state); }));
+  EXPECT_TRUE(test::refuses(errors::damaged, {"/model/hidden0/bias", "CRC-32"}, [&] { reader.read(state); }));
 }
 
 TEST_F(Damage, AFileGivenByNameMustItselfBeValid) {

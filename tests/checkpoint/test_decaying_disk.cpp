@@ -12,6 +12,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "support/refusal.hpp"
@@ -59,7 +60,7 @@ class DecayingDisk : public testing::Test {
   testing::AssertionResult refuses(const std::string& path, const std::string& bytes) {
     SampleState state = SampleState::filled(200);
     if (ranks.rank() == 0) decaying_bytes() = bytes;
-    return test::refuses(ExitCode::failed, ErrorId::damaged, {path + " ", "CRC-32"}, [&] {
+    return test::refuses(ExitCode::failed, errors::damaged, {path + " ", "CRC-32"}, [&] {
       write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {});
     });
   }

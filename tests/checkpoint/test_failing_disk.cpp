@@ -12,6 +12,9 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "support/refusal.hpp"
@@ -90,7 +93,7 @@ TEST_F(FailingDisk, OfOneRankEndsTheWriteOnAllAndTheOlderCheckpointStays) {
   for (int failing = 0; failing < ranks.size(); ++failing) {
     disk().refuses = ranks.rank() == failing;
     EXPECT_TRUE(test::refuses(
-        ExitCode::failed, ErrorId::cannot_write, {".h5.tmp: cannot be written: ", "Input/output error"},
+        ExitCode::failed, errors::cannot_write, {".h5.tmp: cannot be written: ", "Input/output error"},
         [&] { write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {}); }))
         << "rank " << ranks.rank();
     disk() = {};
@@ -113,7 +116,7 @@ TEST_F(FailingDisk, AtAnyWriteOfTheFirstRankEndsTheWriteOnAll) {
     disk() = {};
     if (ranks.rank() == 0) disk().refused_write = refused;
     EXPECT_TRUE(test::refuses(
-        ExitCode::failed, ErrorId::cannot_write, {"Input/output error"},
+        ExitCode::failed, errors::cannot_write, {"Input/output error"},
         [&] { write_checkpoint(ranks, folder.path(), test::header_of(200), state.view(), {}); }))
         << "write " << refused << ", rank " << ranks.rank();
     ranks.barrier();
@@ -129,7 +132,7 @@ TEST_F(FailingDisk, ThatCannotReadTheNewestCheckpointDoesNotCostItsSteps) {
     write_checkpoint(ranks, folder.path(), test::header_of(step), state.view(), {});
   for (const char* restart : {"auto", "latest"}) {
     disk().refuses_to_read = ranks.rank() == 0;
-    EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_read,
+    EXPECT_TRUE(test::refuses(ExitCode::failed, errors::cannot_read,
                               {"step-0000000200.h5: ", " at byte ", "/checkpoints"},
                               [&] { (void)find_checkpoint(ranks, folder.path(), restart); }));
     disk() = {};
@@ -141,12 +144,12 @@ TEST_F(FailingDisk, ThatCannotReadAFileWhoseDigestIsSoundIsNotTakenForDamage) {
   const auto require = [&](ExitCode code, ErrorId id) {
     require_damage(Error(code, id, "runs/a/checkpoints/step-0000000200.h5: /model"), "runs/a");
   };
-  EXPECT_NO_THROW(require(ExitCode::bad_input, ErrorId::damaged));
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_read,
+  EXPECT_NO_THROW(require(ExitCode::bad_input, errors::damaged));
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::cannot_read,
                             {"step-0000000200.h5", "runs/a/checkpoints"},
-                            [&] { require(ExitCode::bad_input, ErrorId::cannot_read); }));
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::out_of_memory, {"step-0000000200.h5"},
-                            [&] { require(ExitCode::failed, ErrorId::out_of_memory); }));
+                            [&] { require(ExitCode::bad_input, errors::cannot_read); }));
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::out_of_memory, {"step-0000000200.h5"},
+                            [&] { require(ExitCode::failed, errors::out_of_memory); }));
 }
 
 TEST_F(FailingDisk, ThatIsSlowOnOneRankIsWaitedFor) {

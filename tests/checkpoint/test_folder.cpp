@@ -7,6 +7,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 
 namespace mylos::folder_test {
@@ -138,7 +139,7 @@ TEST_F(Folder, AFolderThatWasUsedIsRefusedAsBadInput) {
     FAIL() << "rank " << ranks.rank();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::bad_input);
-    EXPECT_EQ(error.id(), ErrorId::folder_has_checkpoints);
+    EXPECT_EQ(error.id(), errors::folder_has_checkpoints);
     EXPECT_THAT(error.what(), HasSubstr("step-0000000500.h5"));
     EXPECT_THAT(error.what(), HasSubstr("--restart latest"));
   }

@@ -7,6 +7,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
@@ -55,7 +56,7 @@ TEST_F(FullDisk, AllRanksAreToldAndThePreviousCheckpointIsWhole) {
       ADD_FAILURE() << "rank " << ranks.rank() << " wrote to a full disk";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::failed);
-      EXPECT_EQ(error.id(), ErrorId::cannot_write);
+      EXPECT_EQ(error.id(), errors::cannot_write);
       EXPECT_THAT(error.what(), HasSubstr("disk is full"));
     }
     ranks.barrier();

@@ -5,6 +5,8 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
@@ -47,35 +49,35 @@ class Hostile : public testing::Test {
 
 TEST_F(Hostile, AScalarWithoutAValueIsRefused) {
   change("null_scalar");
-  EXPECT_TRUE(refuses_to_read(ErrorId::bad_dataset, {"/data/position ", "null dataspace"}));
+  EXPECT_TRUE(refuses_to_read(errors::bad_dataset, {"/data/position ", "null dataspace"}));
 }
 
 TEST_F(Hostile, AnArrayOfATypeThatNoCheckpointHoldsIsRefused) {
   change("compound_array");
-  EXPECT_TRUE(refuses_to_read(ErrorId::restart_mismatch, {"has /plan/odd"}));
-  EXPECT_TRUE(refuses_to_describe(ErrorId::bad_dataset, {"/plan/odd holds compound", "uint8 or int32"}));
+  EXPECT_TRUE(refuses_to_read(errors::restart_mismatch, {"has /plan/odd"}));
+  EXPECT_TRUE(refuses_to_describe(errors::bad_dataset, {"/plan/odd holds compound", "uint8 or int32"}));
 }
 
 TEST_F(Hostile, AnArrayOfShortIntegersIsRefused) {
   change("short_integers");
-  EXPECT_TRUE(refuses_to_describe(ErrorId::bad_dataset, {"/plan/odd holds uint16", "uint8 or int32"}));
+  EXPECT_TRUE(refuses_to_describe(errors::bad_dataset, {"/plan/odd holds uint16", "uint8 or int32"}));
 }
 
 TEST_F(Hostile, AScalarOfManyBytesIsRefused) {
   change("large_scalar");
-  EXPECT_TRUE(refuses_to_read(ErrorId::restart_mismatch, {"has /plan/odd"}));
-  EXPECT_TRUE(refuses_to_describe(ErrorId::bad_dataset, {"/plan/odd holds opaque", "uint8 or int32"}));
+  EXPECT_TRUE(refuses_to_read(errors::restart_mismatch, {"has /plan/odd"}));
+  EXPECT_TRUE(refuses_to_describe(errors::bad_dataset, {"/plan/odd holds opaque", "uint8 or int32"}));
 }
 
 TEST_F(Hostile, GroupsThatGoDeepEndTheWalk) {
   change("deep_groups");
-  EXPECT_TRUE(refuses_to_read(ErrorId::too_large, {"/d/d/d/d ", "16 groups"}));
-  EXPECT_TRUE(refuses_to_describe(ErrorId::too_large, {"/d/d/d/d ", "16 groups"}));
+  EXPECT_TRUE(refuses_to_read(errors::too_large, {"/d/d/d/d ", "16 groups"}));
+  EXPECT_TRUE(refuses_to_describe(errors::too_large, {"/d/d/d/d ", "16 groups"}));
 }
 
 TEST_F(Hostile, AGroupThatHoldsItselfEndsNoWalk) {
   change("group_that_holds_itself");
-  EXPECT_TRUE(refuses_to_read(ErrorId::model_mismatch, {"has /model/hidden0/again"}));
+  EXPECT_TRUE(refuses_to_read(errors::model_mismatch, {"has /model/hidden0/again"}));
   EXPECT_THAT(describe_checkpoint(ranks, path), HasSubstr("digest verified"));
 }
 

@@ -6,6 +6,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/checkpoint/file/laid_out_file.hpp"
 
 namespace mylos::laid_out_file_test {
@@ -38,7 +39,7 @@ TEST_F(LaidOut, FailsTheRunWhereItsFolderIsDeletedMeanwhile) {
     ADD_FAILURE() << "a file without a folder was finished";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::failed);
-    EXPECT_EQ(error.id(), ErrorId::cannot_read);  // back
+    EXPECT_EQ(error.id(), errors::cannot_read);  // back
     EXPECT_THAT(error.what(), HasSubstr("step.h5.tmp"));
   }
 }

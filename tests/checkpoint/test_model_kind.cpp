@@ -8,6 +8,8 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/float16.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
@@ -101,19 +103,19 @@ TEST_F(ModelKind, FloatsAreRoundedOnceAsInACheckpoint) {
 
 TEST_F(ModelKind, WeightsOf16BitsAreNotRoundedASecondTime) {
   write<half>(FileKind::model);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::model_mismatch,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::model_mismatch,
                             {path, "/model/a/weight", "float16", "bfloat16", "--type bf16"},
                             [&] { (void)read<bfloat16>(); }));
   ranks.barrier();
   write<bfloat16>(FileKind::model);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::model_mismatch,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::model_mismatch,
                             {path, "/model/a/weight", "bfloat16", "float16", "--type fp16"},
                             [&] { (void)read<half>(); }));
 }
 
 TEST_F(ModelKind, OnlyWeightsOfAModelFileMayHave16Bits) {
   write<half>(FileKind::checkpoint);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::model_mismatch,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::model_mismatch,
                             {"/model/a/weight", "float16", "float32"}, [&] { (void)read<half>(); }));
   ranks.barrier();
   write<half>(FileKind::model, "/average/a/weight");
@@ -121,7 +123,7 @@ TEST_F(ModelKind, OnlyWeightsOfAModelFileMayHave16Bits) {
   CheckpointState state;
   state.add_weights("/average/a/weight", 0, Tensor(found.data(), DType::fp16, rows, columns), {rows, columns},
                     false);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::restart_mismatch, {"/average/a/weight", "float16"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::restart_mismatch, {"/average/a/weight", "float16"},
                             [&] { CheckpointReader(ranks, path, ReadableKinds::all).read(state); }));
 }
 
@@ -129,9 +131,9 @@ TEST_F(ModelKind, ReadersOfCheckpointsRefuseAModelFileByName) {
   write<half>(FileKind::model);
   EXPECT_EQ(kind_of_file(path), FileKind::model);
   EXPECT_EQ(CheckpointReader(ranks, path, ReadableKinds::all).header().kind, FileKind::model);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::weights_only, {path, "model file"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::weights_only, {path, "model file"},
                             [&] { const CheckpointReader reader(ranks, path); }));
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::weights_only, {path, "model file"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::weights_only, {path, "model file"},
                             [&] { (void)find_checkpoint(ranks, folder.path(), path); }));
 }
 
@@ -147,16 +149,16 @@ TEST_F(ModelKind, IsDescribedAndVerifiedLikeACheckpoint) {
     const int byte = file.seekg(100'001).get();
     file.seekp(100'001).put(static_cast<char>(byte ^ 4));
   });
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::damaged, {path},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::damaged, {path},
                             [&] { const CheckpointReader reader(ranks, path, ReadableKinds::all); }));
 }
 
 TEST_F(ModelKind, IsRefusedUnderTheNameOfTheOtherKind) {
   write<float>(FileKind::model);
   run_on_first(ranks, [&] { write_user_block(path, contents_digest(path), FileKind::checkpoint); });
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::wrong_format, {path, "checkpoint"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::wrong_format, {path, "checkpoint"},
                             [&] { const CheckpointReader reader(ranks, path); }));
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::damaged, {path, "format"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::damaged, {path, "format"},
                             [&] { (void)verify_contents(path); }));
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/checkpoint/write/piece_writer.hpp"
@@ -111,7 +112,7 @@ TEST_F(PieceWriting, EndsOnAllRanksWhereTheFileCannotBeMade) {
   ASSERT_EQ(outcome.has_value(), ranks.rank() == 0);
   if (outcome) {
     ASSERT_TRUE(outcome->error);
-    EXPECT_EQ(outcome->error->id(), ErrorId::not_a_file);
+    EXPECT_EQ(outcome->error->id(), errors::not_a_file);
     EXPECT_THAT(outcome->error->what(), HasSubstr("step-0000000001.h5"));
     EXPECT_TRUE(outcome->path.empty());
   }
@@ -130,7 +131,7 @@ TEST_F(PieceWriting, NamesTheRankThatCouldNotWriteAndLeavesNothing) {
   if (ranks.rank() == 0) {
     ASSERT_TRUE(outcome && outcome->error);
     EXPECT_THAT(outcome->error->what(), HasSubstr("rank " + std::to_string(last) + ": "));
-    EXPECT_EQ(outcome->error->id(), ErrorId::cannot_write);
+    EXPECT_EQ(outcome->error->id(), errors::cannot_write);
     EXPECT_FALSE(has_left_overs());
   }
   writer.begin(folder.path(), test::header_of(2), state_with(2), {});

@@ -6,6 +6,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/write/background_writer.hpp"
@@ -67,7 +68,7 @@ class Pieces : public testing::Test {
   }
   [[nodiscard]] testing::AssertionResult refuses(const CheckpointState& state,
                                                  std::initializer_list<std::string_view> parts) {
-    return test::refuses(ExitCode::failed, ErrorId::internal, parts,
+    return test::refuses(ExitCode::failed, errors::internal, parts,
                          [&] { write_checkpoint(ranks, folder.path(), test::header_of(1), state, {}); });
   }
 

@@ -4,6 +4,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/checkpoint/write/replicas.hpp"
 
@@ -64,7 +65,7 @@ TEST(Replicas, NameTheRankThatDiffersOnAllRanks) {
     ADD_FAILURE() << "rank " << ranks.rank() << " has found nothing";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::failed);
-    EXPECT_EQ(error.id(), ErrorId::replicas_differ);
+    EXPECT_EQ(error.id(), errors::replicas_differ);
     // If two ranks differ, it is unknown which of them is correct.
     if (ranks.size() > 2) {
       EXPECT_THAT(error.what(), HasSubstr(fmt::format("rank {} of {} ", culprit, ranks.size())));

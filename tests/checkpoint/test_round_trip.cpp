@@ -3,6 +3,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
@@ -82,24 +83,24 @@ TEST_F(RoundTrip, AMismatchNamesTheFirstParameterThatDiffers) {
   CheckpointState narrower = sample.view();
   narrower.arrays[0].dims = {29, 37};
   narrower.arrays[1].dims = {6};
-  EXPECT_TRUE(refuses(path, narrower, ErrorId::model_mismatch,
+  EXPECT_TRUE(refuses(path, narrower, errors::model_mismatch,
                       {path + ": /model/hidden0/weight is [37, 29]", "[29, 37]"}));
 
   CheckpointState deeper = sample.view();
   deeper.add_device("/model/hidden1/weight", sample.bias.data(), {5});
   EXPECT_TRUE(
-      refuses(path, deeper, ErrorId::model_mismatch, {path + ": has no /model/hidden1/weight", "[5]"}));
+      refuses(path, deeper, errors::model_mismatch, {path + ": has no /model/hidden1/weight", "[5]"}));
 
   CheckpointState shallower = sample.view();
   shallower.arrays.erase(shallower.arrays.begin() + 1);
-  EXPECT_TRUE(refuses(path, shallower, ErrorId::model_mismatch, {path + ": has /model/hidden0/bias"}));
+  EXPECT_TRUE(refuses(path, shallower, errors::model_mismatch, {path + ": has /model/hidden0/bias"}));
 
   std::vector<double> wide(5);
   CheckpointState retyped = sample.view();
   retyped.arrays[1].pieces[0].data = wide.data();
   retyped.arrays[1].type = DType::fp64;
   EXPECT_TRUE(
-      refuses(path, retyped, ErrorId::model_mismatch, {"/model/hidden0/bias holds float32", "float64"}));
+      refuses(path, retyped, errors::model_mismatch, {"/model/hidden0/bias holds float32", "float64"}));
 
   CheckpointState only_model = sample.view();
   only_model.arrays.resize(2);
@@ -119,7 +120,7 @@ TEST_F(RoundTrip, TablesOfTheHistoryAreReadOneByOne) {
                        with({"/history/step", "/history/evaluations/step", "/history/evaluations/loss"}), {});
   EXPECT_NO_THROW(read(path, with({"/history/step"})));
   EXPECT_NO_THROW(read(path, with({"/history/evaluations/step", "/history/evaluations/loss"})));
-  EXPECT_TRUE(refuses(path, with({"/history/evaluations/step"}), ErrorId::restart_mismatch,
+  EXPECT_TRUE(refuses(path, with({"/history/evaluations/step"}), errors::restart_mismatch,
                       {path + ": has /history/evaluations/loss"}));
 }
 

@@ -6,6 +6,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/checkpoint/file/stored_datasets.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 
@@ -45,7 +46,7 @@ TEST_F(Contents, ThatCameBackOtherwiseAreNamed) {
       ADD_FAILURE() << "what came back otherwise was taken";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::failed);
-      EXPECT_EQ(error.id(), ErrorId::damaged);
+      EXPECT_EQ(error.id(), errors::damaged);
       EXPECT_THAT(error.what(), HasSubstr("/second "));
     }
   }

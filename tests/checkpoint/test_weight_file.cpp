@@ -8,6 +8,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "support/refusal.hpp"
 
@@ -52,7 +53,7 @@ TEST_F(WeightFiles, ABitThatFlipsAfterTheFileWasOpenedIsNoticed) {
   ranks.barrier();
   const std::span<float> all = values;
   WeightFile* const reader = &file;
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::damaged, {path, "/model/hidden0/weight"}, [&] {
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::damaged, {path, "/model/hidden0/weight"}, [&] {
     reader->read(weight, 0, all.first(500));
     reader->read(weight, 500, all.subspan(500));
   }));

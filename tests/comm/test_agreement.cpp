@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "comm/communicator_builders.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/comm/group/agreement.hpp"
 #include "support/device_values.hpp"
 #include "support/refusal.hpp"
@@ -83,7 +84,7 @@ TEST_F(Agreement, DifferentScalesAreFatalOnAllRanksAndBothAreNamed) {
   for (int odd = 1; odd < ranks; ++odd) {
     for (const float scale : {32768.0f, 131072.0f, std::nextafter(65536.0f, 0.0f)}) {
       flags.set_scale(rank == odd ? scale : 65536.0f);
-      EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::internal,
+      EXPECT_TRUE(test::refuses(ExitCode::failed, errors::internal,
                                 {"65536 on rank 0", fmt::format("{} on rank {}", scale, odd)},
                                 [&] { agree(); }));
       EXPECT_EQ(buffer.read(execution).skip, 1);

@@ -3,6 +3,9 @@
 #include <chrono>
 #include <thread>
 
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "support/refusal.hpp"
 
@@ -14,10 +17,10 @@ TEST(CollectiveError, WhatOneRankThrowsAllRanksThrowWithItsCodeAndRank) {
   for (int failing = 0; failing < ranks.size(); ++failing) {
     const auto run = [&] {
       run_on_all(ranks, [&] {
-        if (ranks.rank() == failing) fail_input(ErrorId::missing_dataset, "train.h5 lacks 'inputs'");
+        if (ranks.rank() == failing) fail_input(errors::missing_dataset, "train.h5 lacks 'inputs'");
       });
     };
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::missing_dataset,
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::missing_dataset,
                               {fmt::format("rank {}: train.h5 lacks 'inputs'", failing)}, run));
   }
 }
@@ -25,7 +28,7 @@ TEST(CollectiveError, WhatOneRankThrowsAllRanksThrowWithItsCodeAndRank) {
 TEST(CollectiveError, TheSameMessageOnAllRanksNeedsNoRank) {
   RankGroup ranks(MPI_COMM_WORLD, 60);
   try {
-    run_on_all(ranks, [] { fail_input(ErrorId::no_such_file, "x.h5: cannot be opened"); });
+    run_on_all(ranks, [] { fail_input(errors::no_such_file, "x.h5: cannot be opened"); });
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "x.h5: cannot be opened [no-such-file]");
@@ -38,7 +41,7 @@ TEST(CollectiveError, OfDifferentMessagesTheLowestRankIsHeard) {
   try {
     run_on_all(ranks, [&] {
       if (ranks.rank() == 1) throw std::runtime_error("bad_alloc");
-      if (ranks.rank() == 2) fail_input(ErrorId::damaged, "something else");
+      if (ranks.rank() == 2) fail_input(errors::damaged, "something else");
     });
     FAIL();
   } catch (const Error& error) {
@@ -67,9 +70,9 @@ TEST(CollectiveError, WorkOfEachMayLastLongerThanRanksWait) {
 TEST(CollectiveError, WhatWorkOfEachThrowsOnOneIsThrownOnAll) {
   RankGroup ranks(MPI_COMM_WORLD, 60);
   const int failing = ranks.size() - 1;
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_write, {"the disk is gone"}, [&] {
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::cannot_write, {"the disk is gone"}, [&] {
     run_on_each(ranks, [&] {
-      if (ranks.rank() == failing) fail_run(ErrorId::cannot_write, "the disk is gone");
+      if (ranks.rank() == failing) fail_run(errors::cannot_write, "the disk is gone");
     });
   }));
 }

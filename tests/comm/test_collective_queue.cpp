@@ -11,6 +11,7 @@
 
 #include "comm/communicator_builders.hpp"
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::collective_queue_test {
@@ -167,7 +168,7 @@ TEST_P(Queue, TheRanksExchangeNothingElseMeanwhile) {
   queue.start(exec, 0, reduction.plan());
   int value = 0;
   const auto is_refused = [](auto exchange) {
-    return test::refuses(ErrorId::internal, {"(reduction)"}, exchange);
+    return test::refuses(errors::internal, {"(reduction)"}, exchange);
   };
   EXPECT_TRUE(is_refused([&] { group.barrier(); }));
   EXPECT_TRUE(is_refused([&] { group.broadcast(&value, sizeof(value), 0); }));

@@ -11,6 +11,9 @@
 #include "comm/rounded.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/float16.hpp"
 #include "mylos/comm/ranks/slices.hpp"
 #include "support/device_values.hpp"
@@ -190,14 +193,14 @@ TEST(Collectives, AnOperationNeedsAFreeSlotThatWasReserved) {
   const CommunicationBuffer buffer{view.data(), count, DType::fp32};
   communicator->reserve(test::slots_of({bytes, bytes - 64}));
   Request request = communicator->start_reduce_scatter(execution, buffer);
-  EXPECT_TRUE(refuses(ErrorId::internal, {"all-gather: slot 0 ", "reduce-scatter"},
+  EXPECT_TRUE(refuses(errors::internal, {"all-gather: slot 0 ", "reduce-scatter"},
                       [&] { (void)communicator->start_all_gather(execution, buffer); }));
-  EXPECT_TRUE(refuses(ErrorId::internal,
+  EXPECT_TRUE(refuses(errors::internal,
                       {fmt::format("{} bytes of staging", bytes), std::to_string(bytes - 64)},
                       [&] { (void)communicator->start_reduce_scatter(execution, buffer, 1, 1); }));
-  EXPECT_TRUE(refuses(ErrorId::internal, {"no slot 2; 2 "},
+  EXPECT_TRUE(refuses(errors::internal, {"no slot 2; 2 "},
                       [&] { (void)communicator->start_all_gather(execution, buffer, 2); }));
-  EXPECT_TRUE(refuses(ErrorId::internal, {"reduce-scatter"}, [&] { test::reserve(*communicator, bytes); }));
+  EXPECT_TRUE(refuses(errors::internal, {"reduce-scatter"}, [&] { test::reserve(*communicator, bytes); }));
   communicator->wait(execution, request);
   communicator->all_gather(execution, buffer);
 }
@@ -226,15 +229,14 @@ TEST(Collectives, ABackendThatIsNotBuiltIsRefusedByName) {
   if (!memory_is_host) GTEST_SKIP() << "this build may have NCCL";
   CommunicationOptions options;
   options.backend = "nccl";
-  EXPECT_TRUE(refuses(ExitCode::bad_input, ErrorId::not_in_build,
-                      {"communication.backend", "NCCL", "\"mpi\""},
+  EXPECT_TRUE(refuses(ExitCode::bad_input, errors::not_in_build, {"communication.backend", "NCCL", "\"mpi\""},
                       [&] { (void)make_communicator(MPI_COMM_WORLD, options); }));
 }
 
 TEST(Collectives, ABackendThatNobodyKnowsIsRefusedWithThoseThereAre) {
   CommunicationOptions options;
   options.backend = "carrier pigeon";
-  EXPECT_TRUE(refuses(ExitCode::bad_input, ErrorId::bad_value,
+  EXPECT_TRUE(refuses(ExitCode::bad_input, errors::bad_value,
                       {"communication.backend", "carrier pigeon", "auto, mpi, nccl"},
                       [&] { (void)make_communicator(MPI_COMM_WORLD, options); }));
 }
@@ -246,7 +248,7 @@ TEST(Collectives, EveryBackendThatADeckMayNameIsMadeOrSaysThatTheBuildHasItNot) 
     try {
       EXPECT_NE(make_communicator(MPI_COMM_WORLD, options), nullptr);
     } catch (const Error& error) {
-      EXPECT_EQ(error.id(), ErrorId::not_in_build) << error.what();
+      EXPECT_EQ(error.id(), errors::not_in_build) << error.what();
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/command_line.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::same_code_test {
@@ -18,10 +19,10 @@ TEST(SameCode, OfTwoVendorsIsRefusedOnEveryRankAndNamesThem) {
   if (ranks.size() == 1) GTEST_SKIP() << "one rank has one vendor";
   const bool is_last = ranks.rank() == ranks.size() - 1;
   const std::string last = "on rank " + std::to_string(ranks.size() - 1);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::ranks_disagree,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::ranks_disagree,
                             {"AMD devices " + last, "NVIDIA devices on rank", "devices of one vendor"},
                             [&] { require_one_vendor(ranks, is_last ? "AMD" : "NVIDIA"); }));
-  EXPECT_TRUE(test::refuses(ErrorId::ranks_disagree, {"a build for hosts " + last},
+  EXPECT_TRUE(test::refuses(errors::ranks_disagree, {"a build for hosts " + last},
                             [&] { require_one_vendor(ranks, is_last ? "" : "AMD"); }));
 }
 

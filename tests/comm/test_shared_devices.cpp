@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/machine.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::shared_devices_test {
@@ -21,7 +22,7 @@ TEST(SharedDevices, ADevicePerRankIsTaken) {
 }
 
 TEST(SharedDevices, TwoRanksOnOneAreRefusedByNumber) {
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::device_shared,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::device_shared,
                             {"ranks 1 and 2", "3 ranks", "2 devices", "communication.backend = \"mpi\""}, [] {
                               require_a_gpu_per_rank({first, second, second}, {other_gpu, gpu, gpu});
                             }));
@@ -30,7 +31,7 @@ TEST(SharedDevices, TwoRanksOnOneAreRefusedByNumber) {
 TEST(SharedDevices, TwoInstancesOfAGpuAreDifferentDevicesThatNcclRefuses) {
   EXPECT_EQ(ranks_on_device({first, second}, 0), 1);
   EXPECT_TRUE(
-      test::refuses(ExitCode::bad_input, ErrorId::device_shared,
+      test::refuses(ExitCode::bad_input, errors::device_shared,
                     {"ranks 0 and 1", "instances (MIG) of one GPU", "communication.backend = \"mpi\""}, [] {
                       require_a_gpu_per_rank({first, second}, {gpu, gpu});
                     }));

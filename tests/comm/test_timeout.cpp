@@ -6,6 +6,7 @@
 
 #include "comm/communicator_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::timeout_test {
@@ -32,14 +33,14 @@ TEST(Timeout, RanksThatWaitForALateOneEndWithTheCauseWithinTheDeadline) {
     }
   } else {
     const auto start = std::chrono::steady_clock::now();
-    EXPECT_TRUE(refuses(ExitCode::failed, ErrorId::communication_failed,
+    EXPECT_TRUE(refuses(ExitCode::failed, errors::communication_failed,
                         {"reduce-scatter", fmt::format("rank {} of {}", communicator->rank(), ranks),
                          "communication.timeout = 0.5"},
                         [&] { communicator->reduce_scatter(execution, buffer); }));
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
     EXPECT_GE(waited.count(), deadline_s);
     const auto barrier = [&] { communicator->ranks().barrier(); };
-    EXPECT_TRUE(refuses(ErrorId::communication_failed, {"reduce-scatter"}, barrier))
+    EXPECT_TRUE(refuses(errors::communication_failed, {"reduce-scatter"}, barrier))
         << "nothing may follow a lost exchange, and what tries says why";
     EXPECT_THROW(communicator->reduce_scatter(execution, buffer), Error);
   }
@@ -49,7 +50,7 @@ TEST(Timeout, ABarrierNamesItselfToo) {
   RankGroup ranks(MPI_COMM_WORLD, 0.5);
   if (ranks.size() == 1) GTEST_SKIP() << "one rank waits for nobody";
   if (ranks.rank() == 0) {
-    EXPECT_TRUE(refuses(ErrorId::communication_failed, {"barrier: rank 0"}, [&] { ranks.barrier(); }));
+    EXPECT_TRUE(refuses(errors::communication_failed, {"barrier: rank 0"}, [&] { ranks.barrier(); }));
   } else {
     std::this_thread::sleep_for(std::chrono::duration<double>(1.2));
     try {
@@ -65,7 +66,7 @@ TEST(Timeout, TheStartOfAGroupHasItToo) {
   all.barrier();
   const auto start = [&] { const RankGroup group(all.mpi(), 0.5); };
   if (all.rank() == 0) {
-    EXPECT_TRUE(refuses(ErrorId::communication_failed, {"rank 0 of ", "communication.timeout = 0.5"}, start));
+    EXPECT_TRUE(refuses(errors::communication_failed, {"rank 0 of ", "communication.timeout = 0.5"}, start));
   } else {
     std::this_thread::sleep_for(std::chrono::duration<double>(1.2));
     try {

@@ -2,13 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "support/said.hpp"
 
 namespace mylos::testing::adaptation_keys_test {
 
 void expect_refused(const std::string& key, const std::string& value, const std::string& wanted,
                     const std::string& found) {
-  EXPECT_TRUE(test::says(message_of("precision." + key + " = " + value), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(message_of("precision." + key + " = " + value), errors::bad_value,
                          {"deck.toml:1:", "precision", key, wanted, found}));
 }
 
@@ -41,12 +42,12 @@ TEST(AdaptationKeys, AreOfARunThatAdapts) {
   const PrecisionOptions& precision = deck.options.precision;
   EXPECT_EQ(precision.adaptation, (AdaptationOptions{{DType::fp16, DType::fp32}, 5, 0.1, 0, 50}));
   EXPECT_EQ(read_stored_deck(deck.resolved, "resolved").options.precision, precision);
-  EXPECT_TRUE(test::says(message_of(std::string(smallest) + keys), ErrorId::key_without_effect,
+  EXPECT_TRUE(test::says(message_of(std::string(smallest) + keys), errors::key_without_effect,
                          {"deck.toml:3:", "'precision.adaptation.types'", "precision.adapt"}));
   EXPECT_TRUE(test::says(
       message_of(std::string(smallest) +
                  "precision = { adapt = true, adaptation = { types = [\"fp16\"], steps = 5 } }"),
-      ErrorId::key_without_effect,
+      errors::key_without_effect,
       {"deck.toml:3:", "'precision.adaptation.steps'", "precision.adaptation.types", "[\"fp16\"]"}));
 }
 

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "support/said.hpp"
 
 namespace mylos::testing {
@@ -20,8 +22,7 @@ TEST(AttentionSums, AreInAnyOrderOnlyIfTheDeckSaysSo) {
 
 TEST(AttentionSums, InAnyOrderAreRefusedInAReproducibleRun) {
   EXPECT_TRUE(test::says(
-      message_of(gpt, {"run.reproducible=true", "data.batch=8", "data.micro_batch=2"}),
-      ErrorId::keys_conflict,
+      message_of(gpt, {"run.reproducible=true", "data.batch=8", "data.micro_batch=2"}), errors::keys_conflict,
       {"command line", "'run.reproducible' needs", "'kernels.attention_sums'", "\"fixed_order\""}));
 }
 
@@ -30,17 +31,17 @@ TEST(AttentionSums, InAnyOrderAreRefusedWhereNoKernelFollows) {
                           const std::vector<std::string>& words) {
     return test::says(message_of(gpt, overrides), id, words);
   };
-  const ErrorId conflict = ErrorId::keys_conflict;
+  const ErrorId conflict = errors::keys_conflict;
   EXPECT_TRUE(refuses({"model.dropout=0.1"}, conflict, {"'kernels.attention_sums'", "'model.dropout' = 0"}));
   EXPECT_TRUE(refuses({"precision.compute=fp32"}, conflict, {"'kernels.attention_sums'", "bf16 or fp16"}));
   EXPECT_EQ(message_of(gpt, {"precision.compute=fp32", "precision.rules.attention=bf16"}), "");
   EXPECT_TRUE(refuses({"model.context=100"}, conflict, {"a multiple of 64", "100 tokens"}));
   EXPECT_TRUE(refuses({"model.width=24"}, conflict, {"a multiple of 8", "heads of 12"}));
-  EXPECT_TRUE(refuses({"kernels.gemm=kokkos"}, ErrorId::key_without_effect,
+  EXPECT_TRUE(refuses({"kernels.gemm=kokkos"}, errors::key_without_effect,
                       {"'kernels.attention_sums'", "kernels.gemm", "\"cublaslt\""}));
   EXPECT_TRUE(
       test::says(message_of("run.steps = 1\ndata.train = 'a.h5'\nkernels.attention_sums = 'fixed_order'\n"),
-                 ErrorId::key_without_effect, {"deck.toml:3:", "model.type", "\"gpt\""}));
+                 errors::key_without_effect, {"deck.toml:3:", "model.type", "\"gpt\""}));
 }
 
 }  // namespace

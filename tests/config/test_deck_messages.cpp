@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/instructions.hpp"
 #include "support/said.hpp"
 
@@ -16,7 +19,7 @@ struct Mistake {
 /// A mistake in a value is reported in the same form for every key.
 void expect_refused(const std::string& key, const std::string& value, const std::string& wanted,
                     const std::string& found) {
-  EXPECT_TRUE(test::says(message_of("# a comment\n" + key + " = " + value + "\n"), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(message_of("# a comment\n" + key + " = " + value + "\n"), errors::bad_value,
                          {"deck.toml:2:", key, wanted, found}));
 }
 
@@ -34,26 +37,24 @@ const std::string rules_wanted =
 TEST(UnknownKey, IsAnsweredWithTheNearestOne) {
   const std::vector<Mistake> mistakes{
       {"precison.compute = \"bf16\"",
-       ErrorId::unknown_key,
+       errors::unknown_key,
        {"deck.toml:1:", "'precison.compute'", "'precision.compute'"}},
       {"[precision]\n\ncompuet = \"bf16\"",
-       ErrorId::unknown_key,
+       errors::unknown_key,
        {"deck.toml:3:", "'precision.compuet'", "'precision.compute'"}},
       {"[precision.scaler]\nintial_scale = 1",
-       ErrorId::unknown_key,
+       errors::unknown_key,
        {"deck.toml:2:", "'precision.scaler.intial_scale'", "'precision.scaler.initial_scale'"}},
-      {"[run]\nlr = 1", ErrorId::unknown_key, {"deck.toml:2:", "'run.lr'", "'optimizer.lr'"}},
-      {"batch = 3", ErrorId::unknown_key, {"deck.toml:1:", "'batch'", "'data.batch'"}},
+      {"[run]\nlr = 1", errors::unknown_key, {"deck.toml:2:", "'run.lr'", "'optimizer.lr'"}},
+      {"batch = 3", errors::unknown_key, {"deck.toml:1:", "'batch'", "'data.batch'"}},
       {"[run]\nfoobar = 1",
-       ErrorId::unknown_key,
+       errors::unknown_key,
        {"deck.toml:2:", "'run.foobar'", "[run]", "evaluate_every", "log_every", "peak_flops"}},
-      {"[precision]\nfoobar = 1",
-       ErrorId::unknown_key,
-       {"deck.toml:2:", "'precision.foobar'", "[precision]"}},
-      {"foobar = 1", ErrorId::unknown_key, {"deck.toml:1:", "'foobar'", sections}},
-      {"\"run.name\" = 'x'", ErrorId::unknown_key, {"deck.toml:1:", "'\"run.name\"'", "'run.name'"}},
+      {"[precision]\nfoobar = 1", errors::unknown_key, {"deck.toml:2:", "'precision.foobar'", "[precision]"}},
+      {"foobar = 1", errors::unknown_key, {"deck.toml:1:", "'foobar'", sections}},
+      {"\"run.name\" = 'x'", errors::unknown_key, {"deck.toml:1:", "'\"run.name\"'", "'run.name'"}},
       {"[kernels]\ngemm.engine = 1",
-       ErrorId::bad_value,
+       errors::bad_value,
        {"deck.toml:2:", "'kernels.gemm'", "\"auto\"", "\"measure\"", "\"onednn\"", "\"tiles\"",
         "\"cublaslt\"", "\"hipblaslt\"", "\"kokkos\""}}};
   for (const auto& [deck, id, parts] : mistakes) EXPECT_TRUE(test::says(message_of(deck), id, parts));
@@ -80,32 +81,32 @@ TEST(Instructions, ThatAreNotHereAreRefusedNamingThoseThatAre) {
 }
 
 TEST(UnknownSection, IsAnsweredWithTheNearestOne) {
-  EXPECT_TRUE(test::says(message_of("[run]\nsteps = 1\n[optimiser]\nlr = 1"), ErrorId::unknown_section,
+  EXPECT_TRUE(test::says(message_of("[run]\nsteps = 1\n[optimiser]\nlr = 1"), errors::unknown_section,
                          {"deck.toml:3:", "[optimiser]", "[optimizer]"}));
-  EXPECT_TRUE(test::says(message_of("[optimiser]"), ErrorId::unknown_section,
+  EXPECT_TRUE(test::says(message_of("[optimiser]"), errors::unknown_section,
                          {"deck.toml:1:", "[optimiser]", "[optimizer]"}));
-  EXPECT_TRUE(test::says(message_of("[scaler]\nmode = 'off'"), ErrorId::unknown_section,
+  EXPECT_TRUE(test::says(message_of("[scaler]\nmode = 'off'"), errors::unknown_section,
                          {"deck.toml:1:", "[scaler]", "[precision.scaler]"}));
   EXPECT_TRUE(
-      test::says(message_of("[zebra]"), ErrorId::unknown_section, {"deck.toml:1:", "[zebra]", sections}));
-  EXPECT_TRUE(test::says(message_of("[[run]]\nsteps = 1"), ErrorId::unknown_key,
+      test::says(message_of("[zebra]"), errors::unknown_section, {"deck.toml:1:", "[zebra]", sections}));
+  EXPECT_TRUE(test::says(message_of("[[run]]\nsteps = 1"), errors::unknown_key,
                          {"deck.toml:1:", "'run'", "evaluate_every", "log_every", "peak_flops"}));
   EXPECT_TRUE(test::says(message_of("[communication]\n[kernels]\n[precision]\nscaler = 'off'"),
-                         ErrorId::unknown_key,
+                         errors::unknown_key,
                          {"deck.toml:4:", "'precision.scaler'", "initial_scale", "growth_factor",
                           "backoff_factor", "growth_interval", "hysteresis_refill", "backoff_window",
                           "backoff_overflows", "min_scale", "max_scale", "max_consecutive_skips"}));
 }
 
 TEST(DuplicateKey, IsNamedWithTheLineOfTheFirst) {
-  EXPECT_TRUE(test::says(message_of("[optimizer]\nlr = 1\n\nlr = 2"), ErrorId::duplicate_key,
+  EXPECT_TRUE(test::says(message_of("[optimizer]\nlr = 1\n\nlr = 2"), errors::duplicate_key,
                          {"deck.toml:4:", "'optimizer.lr'", "line 2"}));
-  EXPECT_TRUE(test::says(message_of("run.name = 'x'\nrun.name = 'x'"), ErrorId::duplicate_key,
+  EXPECT_TRUE(test::says(message_of("run.name = 'x'\nrun.name = 'x'"), errors::duplicate_key,
                          {"deck.toml:2:", "'run.name'", "line 1"}));
-  EXPECT_TRUE(test::says(message_of("[run]\nname = 'x'\n[data]\n[run]\nseed = 1"), ErrorId::duplicate_key,
+  EXPECT_TRUE(test::says(message_of("[run]\nname = 'x'\n[data]\n[run]\nseed = 1"), errors::duplicate_key,
                          {"deck.toml:4:", "'run'", "line 1"}));
   EXPECT_TRUE(
-      test::says(message_of("run = { name = 'x', name = 'y' }"), ErrorId::duplicate_key, {"deck.toml:1:"}));
+      test::says(message_of("run = { name = 'x', name = 'y' }"), errors::duplicate_key, {"deck.toml:1:"}));
 }
 
 TEST(WrongType, SaysWhatWasFoundAndWhatIsWanted) {
@@ -225,17 +226,17 @@ TEST(WrongBytes, SaysTheUnits) {
 }
 
 TEST(NotToml, IsToldWithLineAndColumn) {
-  EXPECT_TRUE(test::says(message_of("[precision]\ncompute = bf16\n"), ErrorId::deck_syntax,
+  EXPECT_TRUE(test::says(message_of("[precision]\ncompute = bf16\n"), errors::deck_syntax,
                          {"deck.toml:2:11:", "\"bf16\""}));
-  EXPECT_TRUE(test::says(message_of("[precision]\ncompute = fp32  # float"), ErrorId::deck_syntax,
+  EXPECT_TRUE(test::says(message_of("[precision]\ncompute = fp32  # float"), errors::deck_syntax,
                          {"deck.toml:2:12:", "\"fp32\""}));
-  EXPECT_TRUE(test::says(message_of("[data]\ntrain = data/a.h5"), ErrorId::deck_syntax,
+  EXPECT_TRUE(test::says(message_of("[data]\ntrain = data/a.h5"), errors::deck_syntax,
                          {"deck.toml:2:9:", "\"data/a.h5\""}));
-  EXPECT_TRUE(test::says(message_of("[precision]\nrules = { head = fp32 }"), ErrorId::deck_syntax,
+  EXPECT_TRUE(test::says(message_of("[precision]\nrules = { head = fp32 }"), errors::deck_syntax,
                          {"deck.toml:2:19:", "'false'", "'fp'"}));
   EXPECT_TRUE(
-      test::says(message_of("[optimizer]\nlr = 0,1"), ErrorId::deck_syntax, {"deck.toml:2:7:", "','"}));
-  EXPECT_TRUE(test::says(message_of("[run"), ErrorId::deck_syntax, {"deck.toml:1:5:"}));
+      test::says(message_of("[optimizer]\nlr = 0,1"), errors::deck_syntax, {"deck.toml:2:7:", "','"}));
+  EXPECT_TRUE(test::says(message_of("[run"), errors::deck_syntax, {"deck.toml:1:5:"}));
 }
 
 TEST(KeysTogether, MustMakeSense) {
@@ -244,59 +245,59 @@ TEST(KeysTogether, MustMakeSense) {
   for (int i = 1; i < 240; ++i) numbers_240 += ", 8";
   const std::vector<Mistake> mistakes{
       {"[run]\nsteps = 3\nepochs = 2\n[data]\ntrain = 'a'",
-       ErrorId::keys_conflict,
+       errors::keys_conflict,
        {"deck.toml:3:", "'run.epochs'", "'run.steps'"}},
-      {data, ErrorId::missing_key, {"deck.toml", "'run.epochs'", "'run.steps'"}},
+      {data, errors::missing_key, {"deck.toml", "'run.epochs'", "'run.steps'"}},
       {"run.steps = 3",
-       ErrorId::missing_key,
+       errors::missing_key,
        {"deck.toml", "'data.train'", "'model.inputs'", "'model.outputs'"}},
       {"run.steps = 3\nmodel.inputs = 3",
-       ErrorId::missing_key,
+       errors::missing_key,
        {"deck.toml:2:", "'data.train'", "'model.inputs'", "'model.outputs'"}},
       {"run.steps = 3\ndata.test = 'a'",
-       ErrorId::key_without_effect,
+       errors::key_without_effect,
        {"deck.toml:2:", "'data.test'", "data.train"}},
       {"run.epochs = 3\nmodel.inputs = 3\nmodel.outputs = 1",
-       ErrorId::keys_conflict,
+       errors::keys_conflict,
        {"deck.toml:1:", "'run.epochs'", "'data.train'", "'run.steps'"}},
       {"run.steps = 3\nmodel.inputs = 3\nmodel.outputs = 1\ndata.validation = 0.5",
-       ErrorId::key_without_effect,
+       errors::key_without_effect,
        {"deck.toml:4:", "'data.validation'", "data.train"}},
       {"run.steps = 3\nschedule.warmup = 4\n" + data,
-       ErrorId::keys_conflict,
+       errors::keys_conflict,
        {"deck.toml:2:", "'schedule.warmup'", "is 4", "the 3", "'run.steps'"}},
       {"run.steps = 3\nschedule.warmup = 4\nschedule.steps = 2\nschedule.type = 'cosine'\n" + data,
-       ErrorId::keys_conflict,
+       errors::keys_conflict,
        {"deck.toml:3:", "'schedule.warmup'", "is 4", "the 2", "'schedule.steps'"}},
       {"run.steps = 3\nmodel.type = 'resnet'\nmodel.blocks = 1\nmodel.channels = [" + numbers_240 +
            "]\ndata.shape = [4, 4, 1]\n" + data,
-       ErrorId::keys_conflict,
+       errors::keys_conflict,
        {"deck.toml:4:", "\"resnet\"", "for 1201", "than 1000"}},
       {"run.steps = 3\nschedule.type = 'step'\n" + data,
-       ErrorId::missing_key,
+       errors::missing_key,
        {"deck.toml:2:", "\"step\"", "'schedule.step_size'"}},
       {"run.steps = 3\noptimizer.type = 'sgd'\noptimizer.nesterov = true\noptimizer.momentum = 0\n" + data,
-       ErrorId::key_without_effect,
+       errors::key_without_effect,
        {"deck.toml:3:", "'optimizer.nesterov'", "optimizer.momentum", "above 0", "is 0.0", "deck.toml:4"}},
       {"run.steps = 3\nschedule.type = 'exponential'\n" + data,
-       ErrorId::missing_key,
+       errors::missing_key,
        {"deck.toml:2:", "\"exponential\"", "'schedule.step_size'"}},
       {"run.steps = 3\nschedule.type = 'multistep'\n" + data,
-       ErrorId::missing_key,
+       errors::missing_key,
        {"deck.toml:2:", "\"multistep\"", "'schedule.milestones'"}},
       {"run.steps = 3\nschedule.type = 'cosine_restarts'\n" + data,
-       ErrorId::missing_key,
+       errors::missing_key,
        {"deck.toml:2:", "\"cosine_restarts\"", "'schedule.period'"}},
       {"run.steps = 9\nschedule.warmup = 3\nschedule.type = 'multistep'\nschedule.milestones = [2, 5]\n" +
            data,
-       ErrorId::keys_conflict,
+       errors::keys_conflict,
        {"deck.toml:4:", "milestone 2", "'schedule.milestones'", "the 3", "'schedule.warmup'"}},
       {"run.steps = 9\nschedule.warmup = 3\nschedule.type = 'one_cycle'\n" + data,
-       ErrorId::key_without_effect,
+       errors::key_without_effect,
        {"deck.toml:2:", "'schedule.warmup'", "\"one_cycle\"", "schedule.rise_share", "schedule.type",
         "deck.toml:3"}},
       {"run.steps = 20\nschedule.warmup = 11\nschedule.type = 'wsd'\nschedule.decay_share = 0.5\n" + data,
-       ErrorId::keys_conflict,
+       errors::keys_conflict,
        {"deck.toml:4:", "'schedule.warmup'", "11", "the 10", "'schedule.decay_share'", "0.5", "the 20",
         "'run.steps'"}}};
   for (const auto& [deck, id, parts] : mistakes) EXPECT_TRUE(test::says(message_of(deck), id, parts));
@@ -304,10 +305,10 @@ TEST(KeysTogether, MustMakeSense) {
 
 TEST(SeveralMistakes, AreToldInTheDecksOrder) {
   const std::string deck = "[schedule]\nwarmup = 'z'\n[checkpoint]\nevery = -1\n[data]\nbatches = 3\n";
-  EXPECT_TRUE(test::says(message_of(deck, {"run.bogus=1"}), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(message_of(deck, {"run.bogus=1"}), errors::bad_value,
                          {"deck.toml:2:", "'schedule.warmup'", "from 0", "to 2147483647", "\"z\""}));
   // Also if the command line gives another value.
-  EXPECT_TRUE(test::says(message_of("run.steps = 0", {"run.steps=1"}), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(message_of("run.steps = 0", {"run.steps=1"}), errors::bad_value,
                          {"deck.toml:1:", "'run.steps'", "from 1", "to 2147483647", "integer 0"}));
 }
 
@@ -318,28 +319,28 @@ TEST(CommandLine, MistakesAreToldAsTheDecksAre) {
     EXPECT_TRUE(message.starts_with("command line: ")) << message;
     EXPECT_TRUE(test::says(message, id, parts));
   };
-  expect_message("optimizer.rl=1", ErrorId::unknown_key, {"'optimizer.rl'", "'optimizer.lr'"});
-  expect_message("steps=1", ErrorId::unknown_key, {"'steps'", "'run.steps'"});
-  expect_message("optimizer.shard=true", ErrorId::bad_value,
+  expect_message("optimizer.rl=1", errors::unknown_key, {"'optimizer.rl'", "'optimizer.lr'"});
+  expect_message("steps=1", errors::unknown_key, {"'steps'", "'run.steps'"});
+  expect_message("optimizer.shard=true", errors::bad_value,
                  {"'optimizer.shard'", "\"none\"", "\"state\"", "\"gradients\""});
-  expect_message("optimizer.lr=fast", ErrorId::bad_value,
+  expect_message("optimizer.lr=fast", errors::bad_value,
                  {"'optimizer.lr'", "above 0", "most 1000", "\"fast\""});
-  expect_message("optimizer.lr=", ErrorId::bad_value, {"'optimizer.lr'", "above 0", "most 1000", "\"\""});
-  expect_message("model.hidden=[8,", ErrorId::bad_value,
+  expect_message("optimizer.lr=", errors::bad_value, {"'optimizer.lr'", "above 0", "most 1000", "\"\""});
+  expect_message("model.hidden=[8,", errors::bad_value,
                  {"'model.hidden'", "most 1000", "from 1", "to 1048576", "\"[8,\""});
-  expect_message("optimizer.lr=1\nrun.seed=2", ErrorId::bad_value,
+  expect_message("optimizer.lr=1\nrun.seed=2", errors::bad_value,
                  {"'optimizer.lr'", "above 0", "most 1000", "\"1\\u000Arun.seed=2\""});
-  expect_message("precision.rules.head=32", ErrorId::bad_value,
+  expect_message("precision.rules.head=32", errors::bad_value,
                  {"'precision.rules'", "'*'", "\"bf16\"", "\"fp16\"", "\"fp32\"", "integer 32", "'head'"});
-  expect_message("restart", ErrorId::bad_argument, {"'restart'", "section.key"});
-  expect_message("=1", ErrorId::bad_argument, {"'=1'", "section.key"});
-  expect_message("precision={compute='bf16'}", ErrorId::unknown_key, {"'precision'"});
-  expect_message("schedule.warmup=101", ErrorId::keys_conflict,
+  expect_message("restart", errors::bad_argument, {"'restart'", "section.key"});
+  expect_message("=1", errors::bad_argument, {"'=1'", "section.key"});
+  expect_message("precision={compute='bf16'}", errors::unknown_key, {"'precision'"});
+  expect_message("schedule.warmup=101", errors::keys_conflict,
                  {"'schedule.warmup'", "is 101", "the 100", "'run.steps'"});
-  EXPECT_TRUE(test::says(message_with({"run.seed=1", "run.seed=2"}), ErrorId::duplicate_key, {"'run.seed'"}));
+  EXPECT_TRUE(test::says(message_with({"run.seed=1", "run.seed=2"}), errors::duplicate_key, {"'run.seed'"}));
   EXPECT_TRUE(test::says(message_with({"precision.rules.a=fp32", "precision.rules.a=fp16"}),
-                         ErrorId::duplicate_key, {"'precision.rules.a'"}));
-  EXPECT_TRUE(test::says(message_with({"run.steps=1", "run.epochs=2"}), ErrorId::keys_conflict,
+                         errors::duplicate_key, {"'precision.rules.a'"}));
+  EXPECT_TRUE(test::says(message_with({"run.steps=1", "run.epochs=2"}), errors::keys_conflict,
                          {"'run.epochs'", "'run.steps'"}));
 }
 

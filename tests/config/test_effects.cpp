@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/config/schema/schema.hpp"
 #include "support/said.hpp"
 
@@ -83,7 +84,7 @@ TEST(KeyWithoutEffect, IsRefusedWithItsLineAndWhatWouldGiveItOne) {
     const Condition* unmet =
         schema().find_key(name_of(one))->unmet(read_stored_deck(text_of(one), "x").options);
     ASSERT_NE(unmet, nullptr) << one.key;
-    EXPECT_TRUE(test::says(said, ErrorId::key_without_effect, {unmet->text}));
+    EXPECT_TRUE(test::says(said, errors::key_without_effect, {unmet->text}));
     if (!one.fix.empty()) {
       EXPECT_EQ(message_of(text_of(one), {one.fix}), "") << one.key << " with " << one.fix;
     }
@@ -91,12 +92,12 @@ TEST(KeyWithoutEffect, IsRefusedWithItsLineAndWhatWouldGiveItOne) {
 }
 
 TEST(KeyWithoutEffect, OfTheCommandLineIsRefusedLikeThatOfADeck) {
-  EXPECT_TRUE(test::says(message_with({"optimizer.momentum=0.5"}), ErrorId::key_without_effect,
+  EXPECT_TRUE(test::says(message_with({"optimizer.momentum=0.5"}), errors::key_without_effect,
                          {"'optimizer.momentum'", "optimizer.type", "\"sgd\"", "\"adamw\""}));
   EXPECT_TRUE(
       test::says(message_of(std::string(smallest) + "optimizer.type = 'sgd'\noptimizer.momentum = 0.5",
                             {"optimizer.type=adam"}),
-                 ErrorId::key_without_effect,
+                 errors::key_without_effect,
                  {"deck.toml:4:", "'optimizer.momentum'", "optimizer.type", "\"sgd\"", "\"adam\""}));
 }
 

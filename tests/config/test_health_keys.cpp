@@ -2,13 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "support/said.hpp"
 
 namespace mylos::testing::health_keys_test {
 
 void expect_refused(const std::string& key, const std::string& value, const std::string& wanted,
                     const std::string& found) {
-  EXPECT_TRUE(test::says(message_of("health." + key + " = " + value), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(message_of("health." + key + " = " + value), errors::bad_value,
                          {"deck.toml:1:", "health", key, wanted, found}));
 }
 

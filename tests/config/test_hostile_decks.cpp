@@ -6,6 +6,8 @@
 #include <random>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/config/deck/manual.hpp"
 #include "support/said.hpp"
 
@@ -49,21 +51,21 @@ TEST_F(DeckFile, IsReadFromDisk) {
 
 TEST_F(DeckFile, OfTenMegabytesOfBracketsIsRefused) {
   const std::string path = write(repeated("[", 10'000'000));
-  EXPECT_TRUE(test::says(message(path), ErrorId::deck_size, {path, "most 1 MiB", "has 9.537 MiB"}));
+  EXPECT_TRUE(test::says(message(path), errors::deck_size, {path, "most 1 MiB", "has 9.537 MiB"}));
 }
 
 TEST_F(DeckFile, ThatIsNoneIsRefused) {
   const std::string missing = (folder_ / "missing.toml").string();
-  EXPECT_TRUE(test::says(message(missing), ErrorId::no_such_file, {missing, "`mylos manual`"}));
-  EXPECT_TRUE(test::says(message(folder_.string()), ErrorId::not_a_file, {folder_.string()}));
-  EXPECT_TRUE(test::says(message("/dev/zero"), ErrorId::not_a_file, {"/dev/zero"}));
+  EXPECT_TRUE(test::says(message(missing), errors::no_such_file, {missing, "`mylos manual`"}));
+  EXPECT_TRUE(test::says(message(folder_.string()), errors::not_a_file, {folder_.string()}));
+  EXPECT_TRUE(test::says(message("/dev/zero"), errors::not_a_file, {"/dev/zero"}));
   const std::string empty = write("");
-  EXPECT_TRUE(test::says(message(empty), ErrorId::deck_size, {empty}));
+  EXPECT_TRUE(test::says(message(empty), errors::deck_size, {empty}));
 }
 
 TEST(HostileDeck, IsNotNestedDeeply) {
   const auto refused = [](const std::string& text) {
-    return test::says(message_of(text), ErrorId::deck_size, {"deck.toml:2:", "16"});
+    return test::says(message_of(text), errors::deck_size, {"deck.toml:2:", "16"});
   };
   EXPECT_TRUE(refused("\nx = " + repeated("[", 1'000'000)));
   EXPECT_TRUE(refused("\nx = " + repeated("{a=", 300'000)));
@@ -87,7 +89,7 @@ TEST(HostileDeck, MayHoldBracketsAndDotsInTextAndComments) {
 
 TEST(HostileDeck, IsUtf8) {
   const auto not_utf8 = [](const std::string& bytes, const std::string& named) {
-    EXPECT_TRUE(test::says(message_of("\nx = \"" + bytes + "\""), ErrorId::deck_syntax,
+    EXPECT_TRUE(test::says(message_of("\nx = \"" + bytes + "\""), errors::deck_syntax,
                            {"deck.toml:2:", "byte 0x", named, "-8"}));
   };
   not_utf8("\xFF", "FF");
@@ -102,13 +104,13 @@ TEST(HostileDeck, IsUtf8) {
 
 TEST(HostileDeck, CannotSteerTheTerminal) {
   const std::string message = message_of("[run]\n\"\\u001b[31m\" = 2\n");
-  EXPECT_TRUE(test::says(message, ErrorId::unknown_key, {"deck.toml:2:", "'run.\\u001B[31m'", "[run]"}));
+  EXPECT_TRUE(test::says(message, errors::unknown_key, {"deck.toml:2:", "'run.\\u001B[31m'", "[run]"}));
   EXPECT_EQ(message.find('\x1b'), std::string::npos);
 }
 
 TEST(HostileDeck, WithAVeryLongKeyIsAnsweredInOneLine) {
   EXPECT_TRUE(test::says(
-      message_of("[run]\n" + std::string(1'000'000, 'a') + " = 1\n"), ErrorId::unknown_key,
+      message_of("[run]\n" + std::string(1'000'000, 'a') + " = 1\n"), errors::unknown_key,
       {"deck.toml:2:", "run", std::string(56, 'a'), "[run]", "evaluate_every", "log_every", "peak_flops"}));
 }
 

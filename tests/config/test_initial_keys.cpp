@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "support/said.hpp"
 
 namespace mylos::testing::initial_keys_test {
@@ -42,11 +43,11 @@ TEST(InitialKeys, ARunThatDrawsAllHasNone) {
   EXPECT_EQ(deck.resolved.find("initial ="), std::string::npos);
   EXPECT_EQ(deck.resolved.find("include"), std::string::npos);
   EXPECT_TRUE(test::says(message_of(std::string(smallest) + "[initial]\nmissing = \"draw\""),
-                         ErrorId::key_without_effect, {"deck.toml:4:", "'initial.missing'", "run.initial"}));
+                         errors::key_without_effect, {"deck.toml:4:", "'initial.missing'", "run.initial"}));
   EXPECT_TRUE(test::says(message_of(std::string(smallest) + "[initial]\naverage = true"),
-                         ErrorId::key_without_effect, {"deck.toml:4:", "'initial.average'", "run.initial"}));
+                         errors::key_without_effect, {"deck.toml:4:", "'initial.average'", "run.initial"}));
   EXPECT_TRUE(test::says(message_of(std::string(smallest) + "[initial]\nignore = 'model.norm'"),
-                         ErrorId::key_without_effect, {"deck.toml:4:", "'initial.ignore'", "run.initial"}));
+                         errors::key_without_effect, {"deck.toml:4:", "'initial.ignore'", "run.initial"}));
 }
 
 TEST(InitialKeys, AMistakeIsToldWithItsLine) {
@@ -56,22 +57,21 @@ TEST(InitialKeys, AMistakeIsToldWithItsLine) {
     ErrorId id;
   };
   const std::vector<Mistake> mistakes{
-      {"from = 'a'", "a table without 'to'", ErrorId::missing_key},
-      {"to = 'a'", "a table without 'from'", ErrorId::missing_key},
+      {"from = 'a'", "a table without 'to'", errors::missing_key},
+      {"to = 'a'", "a table without 'from'", errors::missing_key},
       {"from = 3\nto = 'a'", "a table with from = 3, which must be a name, '*' for any characters",
-       ErrorId::bad_value},
+       errors::bad_value},
       {"from = 'a'\nto = 'b*'", "\"b*\" for 'to', which has more stars than 'from' = \"a\"",
-       ErrorId::bad_value},
+       errors::bad_value},
       {"from = 'a'\nto = 'b'\nas = 'c'", "a table with 'as', which is none of \"from\" or \"to\"",
-       ErrorId::unknown_key}};
+       errors::unknown_key}};
   for (const auto& [rule, found, id] : mistakes) {
     const std::string message = message_of(std::string(file) + "[[initial.rename]]\n" + rule);
     EXPECT_TRUE(test::says(message, id, {"deck.toml:2:", "'initial.rename'", found}));
   }
-  EXPECT_TRUE(test::says(message_of("run.initial = 3"), ErrorId::bad_value, {"not the integer 3"}));
-  EXPECT_TRUE(
-      test::says(message_of("initial.include = ['a', 3]"), ErrorId::bad_value, {"not the integer 3"}));
-  EXPECT_TRUE(test::says(message_of("initial.missing = 'drw'"), ErrorId::bad_value, {"\"draw\""}));
+  EXPECT_TRUE(test::says(message_of("run.initial = 3"), errors::bad_value, {"not the integer 3"}));
+  EXPECT_TRUE(test::says(message_of("initial.include = ['a', 3]"), errors::bad_value, {"not the integer 3"}));
+  EXPECT_TRUE(test::says(message_of("initial.missing = 'drw'"), errors::bad_value, {"\"draw\""}));
 }
 
 }  // namespace mylos::testing::initial_keys_test

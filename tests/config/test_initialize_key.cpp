@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "support/said.hpp"
 
 namespace mylos::testing::initialize_key_test {
@@ -53,25 +54,25 @@ TEST(InitializeKey, AMistakeIsToldWithTheLineOfItsTable) {
     ErrorId id;
   };
   const std::vector<Mistake> mistakes{
-      {"kind = 'orthogonal'", "a table without 'match'", ErrorId::missing_key},
-      {"match = 'a'", "a table without 'kind', which is one of " + kinds, ErrorId::missing_key},
+      {"kind = 'orthogonal'", "a table without 'match'", errors::missing_key},
+      {"match = 'a'", "a table without 'kind', which is one of " + kinds, errors::missing_key},
       {"match = 'a'\nkind = 'he_norml'",
        "a table with kind = \"he_norml\", which must be " + kinds + "; did you mean \"he_normal\"?",
-       ErrorId::bad_value},
+       errors::bad_value},
       {"match = 'a'\nkind = 'normal'", "a table without 'std', which kind = \"normal\" needs",
-       ErrorId::missing_key},
+       errors::missing_key},
       {"match = 'a'\nkind = 'normal'\nstd = 0",
-       "a table with std = 0, which must be a number above 0 and at most 1000", ErrorId::bad_value},
+       "a table with std = 0, which must be a number above 0 and at most 1000", errors::bad_value},
       {"match = 'a'\nkind = 'normal'\nstd = 1\ngain = 1",
        "a table with 'gain', which only kind = \"xavier_uniform\", \"xavier_normal\", \"he_uniform\", "
        "\"he_normal\" or \"orthogonal\" has",
-       ErrorId::key_without_effect},
+       errors::key_without_effect},
       {"match = 'a'\nkind = 'he_normal'\nstd = 1", "a table with 'std', which only kind = \"normal\" has",
-       ErrorId::key_without_effect},
+       errors::key_without_effect},
       {"match = 'a'\nkind = 'he_normal'\ngai = 1", "a table with 'gai'; did you mean 'gain'?",
-       ErrorId::unknown_key},
+       errors::unknown_key},
       {"match = 3", "a table with match = 3, which must be a name or list of names, '*' for any characters",
-       ErrorId::bad_value}};
+       errors::bad_value}};
   for (const auto& [rule, found, id] : mistakes) {
     const std::string message = message_of("[[model.initialize]]\n" + rule);
     EXPECT_TRUE(test::says(message, id, {"deck.toml:1:", "'model.initialize'", found}));

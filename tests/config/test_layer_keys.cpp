@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "support/said.hpp"
 
 namespace mylos::testing::layer_keys_test {
@@ -39,42 +41,42 @@ TEST(Layers, TakeWhatTheDeckSaysInItsOrder) {
 TEST(Layers, AreRefusedByNumberAndKey) {
   const std::string dense = layer("kind = \"dense\"");
   EXPECT_TRUE(test::says(
-      refused(layer("outputs = 3")), ErrorId::missing_key,
+      refused(layer("outputs = 3")), errors::missing_key,
       {"deck.toml:5:", "'model.layers'",
        "layer 1 without 'kind', which is one of \"dense\", \"conv\", \"spectral\", \"max_pool\", "
        "\"average_pool\", \"global_pool\", \"upsample\", \"norm\", \"activation\", \"add\", \"concat\", "
        "\"branch\", \"coordinates\", \"pad\" or \"crop\""}));
-  EXPECT_TRUE(test::says(refused(dense + layer("kind = \"conv\"\noutputs = 0")), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(refused(dense + layer("kind = \"conv\"\noutputs = 0")), errors::bad_value,
                          {"deck.toml:7:", "'model.layers'",
                           "layer 2 with outputs = 0, which must be an integer from 1 to 1048576"}));
-  EXPECT_TRUE(test::says(refused(layer("kind = \"conv\"\nkernel = [3, 3, 3, 3]")), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(refused(layer("kind = \"conv\"\nkernel = [3, 3, 3, 3]")), errors::bad_value,
                          {"deck.toml:5:", "'model.layers'",
                           "layer 1 with kernel = [3, 3, 3, 3], which must be an integer from 1 to 1023, or a "
                           "list of them for each axis"}));
-  EXPECT_TRUE(test::says(refused(layer("kind = \"dense\"\ndropout = 1")), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(refused(layer("kind = \"dense\"\ndropout = 1")), errors::bad_value,
                          {"deck.toml:5:", "'model.layers'",
                           "layer 1 with dropout = 1, which must be a number of at least 0 and below 1"}));
   EXPECT_TRUE(
-      test::says(refused(layer("kind = \"add\"\noutputs = 3")), ErrorId::key_without_effect,
+      test::says(refused(layer("kind = \"add\"\noutputs = 3")), errors::key_without_effect,
                  {"deck.toml:5:", "'model.layers'",
                   "layer 1 with 'outputs', which only kind = \"dense\", \"conv\" or \"spectral\" has"}));
-  EXPECT_TRUE(test::says(refused(layer("kind = \"concat\"\ngated = true")), ErrorId::key_without_effect,
+  EXPECT_TRUE(test::says(refused(layer("kind = \"concat\"\ngated = true")), errors::key_without_effect,
                          {"deck.toml:5:", "layer 1 with 'gated', which only kind = \"add\" has"}));
-  EXPECT_TRUE(test::says(refused(layer("kind = \"crop\"\nmargin = 0.5")), ErrorId::key_without_effect,
+  EXPECT_TRUE(test::says(refused(layer("kind = \"crop\"\nmargin = 0.5")), errors::key_without_effect,
                          {"deck.toml:5:", "layer 1 with 'margin', which only kind = \"pad\" has"}));
-  EXPECT_TRUE(test::says(refused(layer("kind = \"pad\"\nlike = \"input\"")), ErrorId::key_without_effect,
+  EXPECT_TRUE(test::says(refused(layer("kind = \"pad\"\nlike = \"input\"")), errors::key_without_effect,
                          {"deck.toml:5:", "layer 1 with 'like', which only kind = \"crop\" has"}));
-  EXPECT_TRUE(test::says(refused(layer("kind = \"pad\"\nmargin = [0.5, 2]")), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(refused(layer("kind = \"pad\"\nmargin = [0.5, 2]")), errors::bad_value,
                          {"deck.toml:5:", "margin", "from 0 to 1, or a list of them for each axis"}));
-  EXPECT_TRUE(test::says(refused(layer("kind = \"conv\"\nkernl = 3")), ErrorId::unknown_key,
+  EXPECT_TRUE(test::says(refused(layer("kind = \"conv\"\nkernl = 3")), errors::unknown_key,
                          {"deck.toml:5:", "'model.layers'", "layer 1 with 'kernl'; did you mean 'kernel'?"}));
-  EXPECT_TRUE(test::says(refused("layers = [3]"), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(refused("layers = [3]"), errors::bad_value,
                          {"deck.toml:5:", "'model.layers'", "the integer 3 in the list"}));
-  EXPECT_TRUE(test::says(refused("layers = []"), ErrorId::missing_key,
+  EXPECT_TRUE(test::says(refused("layers = []"), errors::missing_key,
                          {"deck.toml:4:", "\"chain\"", "[[model.layers]"}));
   EXPECT_TRUE(
       test::says(message_of(std::string(smallest) + chain + dense, {"model.layers=[{ kind = \"pool\" }]"}),
-                 ErrorId::bad_value, {"'model.layers'"}));
+                 errors::bad_value, {"'model.layers'"}));
   EXPECT_EQ(read_with(chain + dense, {"model.layers=[{ kind = \"dense\", name = \"only\" }]"})
                 .options.model.chain.front()
                 .name,
@@ -83,19 +85,18 @@ TEST(Layers, AreRefusedByNumberAndKey) {
 
 TEST(Layers, FitEachOther) {
   const std::string dense = layer("kind = \"dense\"");
+  EXPECT_TRUE(test::says(refused(""), errors::missing_key, {"deck.toml:4:", "\"chain\"", "[[model.layers]"}));
   EXPECT_TRUE(
-      test::says(refused(""), ErrorId::missing_key, {"deck.toml:4:", "\"chain\"", "[[model.layers]"}));
-  EXPECT_TRUE(
-      test::says(refused(dense + dense), ErrorId::missing_key, {"deck.toml:5:", "'dense1'", "'outputs'"}));
+      test::says(refused(dense + dense), errors::missing_key, {"deck.toml:5:", "'dense1'", "'outputs'"}));
   EXPECT_TRUE(test::says(refused(layer("kind = \"dense\"\noutputs = 3\nname = \"dense2\"") + dense),
-                         ErrorId::duplicate_key, {"deck.toml:9:", "layers 1", "and 2", "'dense2'"}));
+                         errors::duplicate_key, {"deck.toml:9:", "layers 1", "and 2", "'dense2'"}));
   EXPECT_TRUE(test::says(message_of(std::string(smallest) + chain + dense,
                                     {"model.layers=[{ kind = \"conv\" }, { kind = \"dense\" }]"}),
-                         ErrorId::missing_key, {"'conv1'", "'outputs'"}));
+                         errors::missing_key, {"'conv1'", "'outputs'"}));
   EXPECT_TRUE(test::says(
-      message_with({"data.shape=[4, 4, 1]"}), ErrorId::key_without_effect,
+      message_with({"data.shape=[4, 4, 1]"}), errors::key_without_effect,
       {"'data.shape'", "model.type", "\"chain\"", "\"cnn\"", "\"resnet\"", "\"unet\"", "\"mlp\""}));
-  EXPECT_TRUE(test::says(message_with({"data.shape=[4, 0]"}), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(message_with({"data.shape=[4, 0]"}), errors::bad_value,
                          {"'data.shape'", "of 2", "to 4", "from 1", "to 268435456", "integer 0", "place 2"}));
 }
 
@@ -110,16 +111,16 @@ TEST(Layers, HaveModesThatFitTheGrid) {
   const Deck deck = read_with(chain + wave("modes = [8, 7]") + dense, {"data.shape=[8, 7, 2]"});
   EXPECT_EQ(deck.options.model.chain.front().modes, (PerAxis{8, 7}));
   EXPECT_TRUE(
-      test::says(refused(wave("") + dense), ErrorId::missing_key, {"deck.toml:5:", "'wave'", "'modes'"}));
-  EXPECT_TRUE(test::says(refused(wave("modes = 0")), ErrorId::bad_value,
+      test::says(refused(wave("") + dense), errors::missing_key, {"deck.toml:5:", "'wave'", "'modes'"}));
+  EXPECT_TRUE(test::says(refused(wave("modes = 0")), errors::bad_value,
                          {"deck.toml:5:", "layer 1 with modes = 0, which must be an integer from 1"}));
-  EXPECT_TRUE(test::says(on_grid(wave("modes = [4, 4, 4]") + dense), ErrorId::bad_layer,
+  EXPECT_TRUE(test::says(on_grid(wave("modes = [4, 4, 4]") + dense), errors::bad_layer,
                          {"deck.toml:5:", "3 numbers in 'modes'", "2 axes"}));
-  EXPECT_TRUE(test::says(on_grid(wave("modes = 8") + dense), ErrorId::bad_layer,
+  EXPECT_TRUE(test::says(on_grid(wave("modes = 8") + dense), errors::bad_layer,
                          {"deck.toml:5:", "8 modes along axis 2", "the largest number allowed is 7"}));
   EXPECT_TRUE(
       test::says(on_grid(wave("modes = 3") + layer("kind = \"spectral\"\noutputs = 8\nmodes = [9, 3]")),
-                 ErrorId::bad_layer, {"deck.toml:10:", "'spectral2'", "largest number allowed is 8"}));
+                 errors::bad_layer, {"deck.toml:10:", "'spectral2'", "largest number allowed is 8"}));
   EXPECT_NO_THROW(
       read_with(chain + layer("kind = \"upsample\"") + wave("modes = 9") + dense, {"data.shape=[8, 7, 2]"}))
       << "the grid is another one";
@@ -130,15 +131,15 @@ TEST(Layers, OfAnotherTypeThanAChainAreToldWhoseTheyAre) {
   const std::string layers = "[[model.layers]]\nkind = 'dense'\n[[model.layers]]\nkind = 'dense'\n";
   const std::string message = "model.type = \"chain\"";
   EXPECT_TRUE(
-      test::says(message_of(deck + layers), ErrorId::keys_conflict, {"deck.toml:4:", message, "\"mlp\""}));
+      test::says(message_of(deck + layers), errors::keys_conflict, {"deck.toml:4:", message, "\"mlp\""}));
   for (const std::string type : {"mlp", "gpt", "cnn"}) {
-    EXPECT_TRUE(test::says(message_of(deck + "type = '" + type + "'\n" + layers), ErrorId::keys_conflict,
+    EXPECT_TRUE(test::says(message_of(deck + "type = '" + type + "'\n" + layers), errors::keys_conflict,
                            {"deck.toml:5:", message, type}));
   }
-  EXPECT_TRUE(test::says(message_of(deck, {"model.layers=[{ kind = \"dense\" }]"}), ErrorId::keys_conflict,
+  EXPECT_TRUE(test::says(message_of(deck, {"model.layers=[{ kind = \"dense\" }]"}), errors::keys_conflict,
                          {message, "\"mlp\""}));
   EXPECT_TRUE(
-      test::says(message_of(deck + "layers = 2"), ErrorId::key_without_effect,
+      test::says(message_of(deck + "layers = 2"), errors::key_without_effect,
                  {"deck.toml:4:", "'model.layers'", "model.type", "\"gpt\"", "\"chain\"", "\"mlp\""}));
 }
 

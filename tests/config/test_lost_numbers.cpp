@@ -2,13 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "support/said.hpp"
 
 namespace mylos::testing::lost_numbers_test {
 
 void expect_refused(const std::string& key, const std::string& value, const std::string& wanted,
                     const std::string& found) {
-  EXPECT_TRUE(test::says(message_of("# a comment\n" + key + " = " + value + "\n"), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(message_of("# a comment\n" + key + " = " + value + "\n"), errors::bad_value,
                          {"deck.toml:2:", key, wanted, found}));
 }
 
@@ -31,18 +32,18 @@ TEST(NumberThatFloatLoses, IsRefusedWithWhatIsLeftOfIt) {
     expect_refused("optimizer.weight_decay", tiny, "a number from 0 to 1000",
                    "the number " + tiny + ", which is 0 in double");
     EXPECT_TRUE(test::says(
-        message_of("optimizer = { type = \"sgd\", \"\u00e4\" = 1, lr = " + tiny + " }"), ErrorId::unknown_key,
+        message_of("optimizer = { type = \"sgd\", \"\u00e4\" = 1, lr = " + tiny + " }"), errors::unknown_key,
         {"deck.toml:1:", "'optimizer.\u00e4'", "[optimizer]", "weight_decay", "clip_norm"}));
     EXPECT_TRUE(test::says(
         message_of("precision = { rules = { \"\u00e4\" = \"fp32\" }, compute = " + tiny + " }"),
-        ErrorId::bad_value,
+        errors::bad_value,
         {"deck.toml:1:", "'precision.compute'", "\"bf16\"", "\"fp16\"", "\"fp32\"", tiny, "is 0"}));
   }
   for (const char* zero : {"0", "0.0", "-0.0", "0e-400", "0.000e5"}) {
     EXPECT_EQ(read_with("", {std::string("optimizer.weight_decay=") + zero}).options.optimizer.weight_decay,
               0);
   }
-  EXPECT_TRUE(test::says(message_with({"optimizer.lr=1e-400"}), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(message_with({"optimizer.lr=1e-400"}), errors::bad_value,
                          {"'optimizer.lr'", lr, "number 1e-400", "is 0"}));
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "support/said.hpp"
 
 namespace mylos::testing {
@@ -16,7 +17,7 @@ TEST(Masters, AreKeptUnlessTheDeckSaysNone) {
 TEST(Masters, AreNotLeftOutWhereThereIsNothingToSave) {
   const std::string floats =
       "[run]\nsteps = 1\n[data]\ntrain = 'a.h5'\n[precision]\ncompute = 'fp32'\nmasters = 'none'\n";
-  EXPECT_TRUE(test::says(message_of(floats), ErrorId::keys_conflict,
+  EXPECT_TRUE(test::says(message_of(floats), errors::keys_conflict,
                          {"deck.toml:7:", "'precision.masters'", "\"none\"", "'precision.compute'",
                           "\"fp32\"", "32", "\"bf16\""}));
   EXPECT_TRUE(message_of(floats + "rules = { head = 'fp32' }\n").starts_with("deck.toml:7: "));

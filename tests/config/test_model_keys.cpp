@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "support/said.hpp"
 
 namespace mylos::testing::model_keys_test {
@@ -9,18 +11,18 @@ namespace mylos::testing::model_keys_test {
 TEST(ModelKeys, BelongToTheirTypeAndFitTogether) {
   const std::string gpt = "[model]\ntype = \"gpt\"\nlayers = 2\ncontext = 8\n";
   const std::string shape = gpt + "width = 12\nheads = 4\nvocabulary = 9\n";
-  EXPECT_TRUE(test::says(message_of("[model]\nheads = 2"), ErrorId::key_without_effect,
+  EXPECT_TRUE(test::says(message_of("[model]\nheads = 2"), errors::key_without_effect,
                          {"deck.toml:2:", "'model.heads'", "model.type", "\"gpt\"", "\"mlp\""}));
   EXPECT_TRUE(test::says(
-      message_of(shape + "hidden = [3]"), ErrorId::key_without_effect,
+      message_of(shape + "hidden = [3]"), errors::key_without_effect,
       {"deck.toml:8:", "'model.hidden'", "model.type", "\"mlp\"", "\"cnn\"", "\"gpt\"", "deck.toml:2"}));
-  EXPECT_TRUE(test::says(message_of(gpt + "width = 12"), ErrorId::missing_key,
+  EXPECT_TRUE(test::says(message_of(gpt + "width = 12"), errors::missing_key,
                          {"deck.toml:2:", "\"gpt\"", "'model.heads'"}));
-  EXPECT_TRUE(test::says(message_of(gpt + "width = 12\nheads = 5"), ErrorId::keys_conflict,
+  EXPECT_TRUE(test::says(message_of(gpt + "width = 12\nheads = 5"), errors::keys_conflict,
                          {"deck.toml:6:", "'model.heads'", "is 5", "the 12", "'model.width'"}));
-  EXPECT_TRUE(test::says(message_of(shape + "positions = 'rotary'"), ErrorId::keys_conflict,
+  EXPECT_TRUE(test::says(message_of(shape + "positions = 'rotary'"), errors::keys_conflict,
                          {"deck.toml:8:", "has 3", "model.width", "model.heads"}));
-  EXPECT_TRUE(test::says(message_of(shape + "norm = 'none'"), ErrorId::keys_conflict,
+  EXPECT_TRUE(test::says(message_of(shape + "norm = 'none'"), errors::keys_conflict,
                          {"deck.toml:8:", "\"gpt\"", "'model.norm'", "\"layernorm\"", "\"rmsnorm\""}));
 }
 
@@ -44,23 +46,23 @@ TEST(ModelKeys, OfAFourierOperatorHaveItsDefaults) {
 
 TEST(ModelKeys, OfAFourierOperatorFitTogether) {
   const std::string fno = "[model]\ntype = \"fno\"\n";
-  EXPECT_TRUE(test::says(message_of(fno + "width = 6"), ErrorId::missing_key,
+  EXPECT_TRUE(test::says(message_of(fno + "width = 6"), errors::missing_key,
                          {"deck.toml:2:", "\"fno\"", "'model.modes'"}));
-  EXPECT_TRUE(test::says(message_of(fno + "modes = 8"), ErrorId::missing_key,
+  EXPECT_TRUE(test::says(message_of(fno + "modes = 8"), errors::missing_key,
                          {"deck.toml:2:", "\"fno\"", "'model.width'"}));
-  EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 1048576"), ErrorId::keys_conflict,
+  EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 1048576"), errors::keys_conflict,
                          {"deck.toml:4:", "'model.lifting' = 2", "1048576"}));
-  EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 4\nblocks = 500"), ErrorId::keys_conflict,
+  EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 4\nblocks = 500"), errors::keys_conflict,
                          {"deck.toml:5:", "'model.blocks' = 500", "1000"}));
-  EXPECT_TRUE(test::says(message_of(fno + "modes = [8, 8, 8, 8]\nwidth = 4"), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(message_of(fno + "modes = [8, 8, 8, 8]\nwidth = 4"), errors::bad_value,
                          {"deck.toml:3:", "'model.modes'"}));
-  EXPECT_TRUE(test::says(message_of(fno + "modes = 0\nwidth = 4"), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(message_of(fno + "modes = 0\nwidth = 4"), errors::bad_value,
                          {"deck.toml:3:", "'model.modes'", "from 1"}));
-  EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 4\npadding = 1.25"), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 4\npadding = 1.25"), errors::bad_value,
                          {"deck.toml:5:", "'model.padding'", "from 0 to 1"}));
-  EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 4\nkernel = 3"), ErrorId::key_without_effect,
+  EXPECT_TRUE(test::says(message_of(fno + "modes = 8\nwidth = 4\nkernel = 3"), errors::key_without_effect,
                          {"deck.toml:5:", "'model.kernel'", "\"fno\""}));
-  EXPECT_TRUE(test::says(message_of("[model]\nmodes = 3"), ErrorId::key_without_effect,
+  EXPECT_TRUE(test::says(message_of("[model]\nmodes = 3"), errors::key_without_effect,
                          {"deck.toml:2:", "'model.modes'", "\"fno\"", "\"mlp\""}));
 }
 
@@ -75,7 +77,7 @@ TEST(DataKeys, BelongToTheKindOfDataThatTheNetworkLearnsFrom) {
       test::says(message_of(gpt + "shuffle = \"blocks\""), {"deck.toml:9:", "'data.shuffle'", no_order}));
   EXPECT_TRUE(test::says(message_of(gpt + "batch = 4\nlast_batch = \"drop\""),
                          {"deck.toml:10:", "'data.last_batch'", no_order}));
-  EXPECT_TRUE(test::says(message_of("[data]\nwindow = \"sequential\""), ErrorId::key_without_effect,
+  EXPECT_TRUE(test::says(message_of("[data]\nwindow = \"sequential\""), errors::key_without_effect,
                          {"deck.toml:2:", "'data.window'", "model.type", "\"gpt\"", "\"mlp\""}));
 }
 

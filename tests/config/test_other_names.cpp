@@ -4,6 +4,7 @@
 #include <set>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/config/schema/schema.hpp"
 #include "support/said.hpp"
 
@@ -31,17 +32,17 @@ TEST(UnknownKey, OfOtherFrameworksIsAnsweredWithOurs) {
       {"model.seq_len", "model.context"},
       {"schedule.Warmup_Steps", "schedule.warmup"}};
   for (const auto& [given, ours] : meant) {
-    EXPECT_TRUE(test::says(message_of(given + " = 1"), ErrorId::unknown_key,
+    EXPECT_TRUE(test::says(message_of(given + " = 1"), errors::unknown_key,
                            {"deck.toml:1:", given, "'; did you mean '", ours}));
   }
 }
 
 TEST(UnknownKey, OfOtherFrameworksThatIsRefusedSaysWhyAndWhatToSet) {
   EXPECT_TRUE(
-      test::says(message_of("precision.backward = 'fp32'"), ErrorId::unknown_key,
+      test::says(message_of("precision.backward = 'fp32'"), errors::unknown_key,
                  {"deck.toml:1:", "'precision.backward': a layer's backward pass computes in the type",
                   "'precision.rules'", "'precision.gradient' = \"fp32\""}));
-  EXPECT_TRUE(test::says(message_of("precision.Keep-Batchnorm-FP32 = true"), ErrorId::unknown_key,
+  EXPECT_TRUE(test::says(message_of("precision.Keep-Batchnorm-FP32 = true"), errors::unknown_key,
                          {"'precision.Keep-Batchnorm-FP32': norms", "always computed in float"}));
   const std::vector<std::pair<std::string, std::string>> meant{
       {"run.gradient_accumulation_steps", "'data.micro_batch'"},
@@ -56,7 +57,7 @@ TEST(UnknownKey, OfOtherFrameworksThatIsRefusedSaysWhyAndWhatToSet) {
       {"precision.fp16_lm_cross_entropy", "in float"}};
   for (const auto& [given, ours] : meant) {
     const std::string message = message_of(given + " = 1");
-    EXPECT_TRUE(test::says(message, ErrorId::unknown_key, {"deck.toml:1:", "'" + given + "': ", ours}));
+    EXPECT_TRUE(test::says(message, errors::unknown_key, {"deck.toml:1:", "'" + given + "': ", ours}));
     EXPECT_EQ(message.find("did you mean"), std::string::npos) << message;
   }
 }
@@ -132,7 +133,7 @@ TEST(OptionsOfGuides, AreAnsweredAsSectionsToo) {
       {"autocast", "casts are inserted"},
       {"zero_optimization", "did you mean the key 'optimizer.shard'?"}};
   for (const auto& [section, answer] : meant)
-    EXPECT_TRUE(test::says(message_of("[" + section + "]\nenabled = true"), ErrorId::unknown_section,
+    EXPECT_TRUE(test::says(message_of("[" + section + "]\nenabled = true"), errors::unknown_section,
                            {"[" + section + "]", answer}));
 }
 
@@ -164,12 +165,12 @@ TEST(UnknownWord, OfOtherFrameworksIsAnsweredWithOurs) {
       {"precision.compute = 'half'", "fp16"}, {"precision.compute = 'bfloat16'", "bf16"},
       {"optimizer.type = 'AdamW'", "adamw"},  {"data.normalize = 'z-score'", "standard"}};
   for (const auto& words : meant) {
-    EXPECT_TRUE(test::says(message_of(words[0]), ErrorId::bad_value,
+    EXPECT_TRUE(test::says(message_of(words[0]), errors::bad_value,
                            {"deck.toml:1:", "; did you mean \"" + words[1] + "\"?"}));
   }
   for (const std::string none : {"fp64", "double", "float64"}) {
     const std::string message = message_of("precision.compute = '" + none + "'");
-    EXPECT_TRUE(test::says(message, ErrorId::bad_value, {"\"fp32\"", none}));
+    EXPECT_TRUE(test::says(message, errors::bad_value, {"\"fp32\"", none}));
     EXPECT_EQ(message.find("did you mean"), std::string::npos) << message;
   }
 }

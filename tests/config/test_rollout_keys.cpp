@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "support/said.hpp"
 
 namespace mylos::testing::rollout_keys_test {
@@ -50,20 +52,19 @@ TEST(RolloutKeys, RefuseWhatCannotBe) {
   const auto refused = [](std::string_view lines, ErrorId id, std::initializer_list<std::string_view> parts) {
     return test::says(message_of(arrays(lines)), id, parts);
   };
-  EXPECT_TRUE(refused("steps = 0", ErrorId::bad_value, {"deck.toml:9:", "'rollout.steps'"}));
-  EXPECT_TRUE(refused("steps = 2\nloss = 'first'", ErrorId::bad_value, {"deck.toml:10:", "\"mean\""}));
+  EXPECT_TRUE(refused("steps = 0", errors::bad_value, {"deck.toml:9:", "'rollout.steps'"}));
+  EXPECT_TRUE(refused("steps = 2\nloss = 'first'", errors::bad_value, {"deck.toml:10:", "\"mean\""}));
   for (const char* wrong : {"[]", "[1, 0]", "[-1, 1]", "['a', 1]"})
-    EXPECT_TRUE(refused("steps = 2\nloss = " + std::string(wrong), ErrorId::bad_value, {"deck.toml:10:"}));
-  EXPECT_TRUE(
-      refused("steps = 3\nloss = [1, 2]", ErrorId::bad_value, {"deck.toml:10:", "2 weights", "is 3"}));
-  EXPECT_TRUE(refused("noise = -1", ErrorId::bad_value, {"deck.toml:9:", "'rollout.noise'"}));
+    EXPECT_TRUE(refused("steps = 2\nloss = " + std::string(wrong), errors::bad_value, {"deck.toml:10:"}));
+  EXPECT_TRUE(refused("steps = 3\nloss = [1, 2]", errors::bad_value, {"deck.toml:10:", "2 weights", "is 3"}));
+  EXPECT_TRUE(refused("noise = -1", errors::bad_value, {"deck.toml:9:", "'rollout.noise'"}));
   for (const char* key : {"grow_every = 5", "loss = 'last'", "detach = true"})
-    EXPECT_TRUE(refused(key, ErrorId::key_without_effect, {"deck.toml:9:", "rollout.steps above 1"}));
-  EXPECT_TRUE(refused("steps = 2\n[data.augment]\nshift = 2", ErrorId::keys_conflict, {"[data.augment]"}));
-  EXPECT_TRUE(refused("steps = 2\n[optimizer]\nshard = 'gradients'", ErrorId::keys_conflict,
+    EXPECT_TRUE(refused(key, errors::key_without_effect, {"deck.toml:9:", "rollout.steps above 1"}));
+  EXPECT_TRUE(refused("steps = 2\n[data.augment]\nshift = 2", errors::keys_conflict, {"[data.augment]"}));
+  EXPECT_TRUE(refused("steps = 2\n[optimizer]\nshard = 'gradients'", errors::keys_conflict,
                       {"'optimizer.shard'", "'rollout.steps'"}));
   EXPECT_TRUE(test::says(message_of("run.steps = 1\ndata.train = 'a.h5'\n[rollout]\nsteps = 2"),
-                         ErrorId::key_without_effect, {"deck.toml:4:", "data.arrays.inputs"}));
+                         errors::key_without_effect, {"deck.toml:4:", "data.arrays.inputs"}));
 }
 
 }  // namespace mylos::testing::rollout_keys_test

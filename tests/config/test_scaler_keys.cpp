@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "support/said.hpp"
 
 namespace mylos::testing::scaler_keys_test {
@@ -23,13 +25,13 @@ TEST(ScalerKeys, ThatContradictEachOtherAreRefused) {
        {"deck.toml:3:", "'precision.scaler.backoff_overflows'", "is 4", "the 3",
         "'precision.scaler.backoff_window'"}}};
   for (const auto& [deck, parts] : mistakes)
-    EXPECT_TRUE(test::says(message_of(deck), ErrorId::keys_conflict, parts));
+    EXPECT_TRUE(test::says(message_of(deck), errors::keys_conflict, parts));
 }
 
 TEST(ScalerKeys, ThatReplaceAllOfAPresetAreRefused) {
   const std::string start = "run.steps = 3\n" + data + "\nprecision.scaler.";
   const auto refused = [](const std::string& message, const std::vector<std::string>& parts) {
-    return test::says(message, ErrorId::key_without_effect, parts);
+    return test::says(message, errors::key_without_effect, parts);
   };
   const std::string medium = start + "preset = 'medium'\n";
   EXPECT_TRUE(refused(message_of(medium + "precision.scaler.initial_scale = 65536"),
@@ -54,8 +56,8 @@ TEST(ScalerKeys, OfTheCommandLineMayReplaceAllOfADecksPreset) {
 TEST(ScalerKeys, OfTheWindowAreWholeNumbersOfSteps) {
   const auto expect_refused = [](const std::string& key, const std::string& value, const std::string& wanted,
                                  const std::string& found) {
-    EXPECT_TRUE(test::says(message_of(key + " = " + value), ErrorId::bad_value,
-                           {"deck.toml:1:", key, wanted, found}));
+    EXPECT_TRUE(
+        test::says(message_of(key + " = " + value), errors::bad_value, {"deck.toml:1:", key, wanted, found}));
   };
   expect_refused("precision.scaler.backoff_window", "1001", "an integer from 0 to 1000", "the integer 1001");
   expect_refused("precision.scaler.backoff_window", "-1", "an integer from 0 to 1000", "the integer -1");

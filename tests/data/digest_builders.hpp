@@ -5,6 +5,7 @@
 
 #include "data/builders.hpp"
 #include "data/token_builders.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/data/tokens/stamp.hpp"
 #include "support/said.hpp"
 
@@ -44,7 +45,7 @@ inline void edit(const std::string& path, const std::string& lines) {
 /// Succeeds if `said`, of an Error, states that `what` of the file was changed.
 [[nodiscard]] inline ::testing::AssertionResult says_changed(const std::string& said, const std::string& path,
                                                              const std::string& what) {
-  return test::says(said, ErrorId::damaged, {path + ": " + what, "`mylos prepare stamp " + path + "`"});
+  return test::says(said, errors::damaged, {path + ": " + what, "`mylos prepare stamp " + path + "`"});
 }
 
 }  // namespace mylos::testing_support

@@ -6,6 +6,9 @@
 #include <array>
 
 #include "data/builders.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/feed/sampler.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "support/refusal.hpp"
@@ -199,7 +202,7 @@ TEST_F(ArrayDataTest, PredictionNeedsNoTargets) {
   options.data.train = options.data.test;
   options.data.test.clear();
   options.data.arrays.inputs = {"/w", "/v"};
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::missing_dataset, {folder / "run2.h5", "/u"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::missing_dataset, {folder / "run2.h5", "/u"},
                             [&] { static_cast<void>(open()); }));
   const auto data = open(Answers::optional);
   ModelOptions model = options.model;
@@ -212,7 +215,7 @@ TEST_F(ArrayDataTest, PredictionNeedsNoTargets) {
 
 TEST_F(ArrayDataTest, AnArrayInPlaceOfAGroupIsNamed) {
   options.data.arrays.inputs = {"/v/east"};
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::missing_dataset, {"/v/east", "/v is not a group"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::missing_dataset, {"/v/east", "/v is not a group"},
                             [&] { static_cast<void>(open()); }));
 }
 
@@ -220,7 +223,7 @@ TEST_F(ArrayDataTest, AnotherGridInTheDeckIsRefused) {
   options.data.shape = {rows, columns, channels};
   static_cast<void>(open());
   options.data.shape = {columns, rows, channels};
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::data_mismatch,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::data_mismatch,
                             {"deck.toml:7: ", "data.shape = [3, 2, 5]", "[2, 3, 5]"},
                             [&] { static_cast<void>(open()); }));
 }
@@ -229,7 +232,7 @@ TEST_F(ArrayDataTest, AValueThatIsNotFiniteIsNamedWithItsArrayAndIndex) {
   python("import h5py\nf = h5py.File('" + (folder / "run1.h5") + "', 'a')\nf['v'][3, 1, 2] = float('nan')\n");
   const auto data = open();
   EXPECT_TRUE(
-      test::refuses(ExitCode::bad_input, ErrorId::not_finite, {folder / "run1.h5", "/v", "3, 1, 2"}, [&] {
+      test::refuses(ExitCode::bad_input, errors::not_finite, {folder / "run1.h5", "/v", "3, 1, 2"}, [&] {
         const auto reader = data->training_batches({}, {});
         for (int step = 0; step < 4; ++step) static_cast<void>(reader->next());
       }));

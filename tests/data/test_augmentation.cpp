@@ -8,6 +8,7 @@
 #include <map>
 
 #include "data/builders.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/feed/loader.hpp"
 #include "mylos/data/feed/share.hpp"
 #include "support/allocation_counter.hpp"
@@ -187,25 +188,25 @@ TEST(Augmentation, WhatTheSamplesCannotGiveIsRefused) {
   EXPECT_TRUE(test::refusal_of([&] {
                 require_augmentable({.shift = 1}, {}, {}, "a.h5", places);
               }).starts_with("deck.toml:7: a.h5: has no attribute 'shape'"));
-  EXPECT_TRUE(test::says(refusal({.crop = 1}, {10, 13, 1}), ErrorId::data_mismatch,
+  EXPECT_TRUE(test::says(refusal({.crop = 1}, {10, 13, 1}), errors::data_mismatch,
                          {"data.augment", "a.h5", "has 120", "is 10 x 13 x 1"}));
   constexpr std::int64_t wide = 268435456;  // 64 bits cannot hold the product of three of them
-  EXPECT_TRUE(test::says(refusal({.shift = 1}, {wide, wide, wide, 1}), ErrorId::data_mismatch,
+  EXPECT_TRUE(test::says(refusal({.shift = 1}, {wide, wide, wide, 1}), errors::data_mismatch,
                          {"data.augment", "a.h5", "has 120", "is 268435456 x 268435456 x 268435456 x 1"}));
   const std::string sizes = "; samples of a.h5 are 10 x 12 x 1";
   const std::vector<std::int64_t> grid{10, 12, 1};
-  EXPECT_TRUE(test::says(refusal({.crop = 11}, grid), ErrorId::data_mismatch,
+  EXPECT_TRUE(test::says(refusal({.crop = 11}, grid), errors::data_mismatch,
                          {"data.augment.crop", "least 11", sizes}));
-  EXPECT_TRUE(test::says(refusal({.crop = 10, .crop_fill = CropFill::reflect}, grid), ErrorId::data_mismatch,
+  EXPECT_TRUE(test::says(refusal({.crop = 10, .crop_fill = CropFill::reflect}, grid), errors::data_mismatch,
                          {"data.augment.crop", "least 11", sizes}));
-  EXPECT_TRUE(test::says(refusal({.shift = 10}, grid), ErrorId::data_mismatch,
+  EXPECT_TRUE(test::says(refusal({.shift = 10}, grid), errors::data_mismatch,
                          {"data.augment.shift", "above 10", sizes}));
   EXPECT_TRUE(
-      test::says(refusal({.rotate = true}, grid), ErrorId::data_mismatch, {"data.augment.rotate", sizes}));
-  EXPECT_TRUE(test::says(refusal({.flip_vertical = true}, {60, 2}), ErrorId::data_mismatch,
+      test::says(refusal({.rotate = true}, grid), errors::data_mismatch, {"data.augment.rotate", sizes}));
+  EXPECT_TRUE(test::says(refusal({.flip_vertical = true}, {60, 2}), errors::data_mismatch,
                          {"data.augment.flip_vertical", "a.h5", "are 60 x 2"}));
   EXPECT_TRUE(test::says(refusal({.shift = 1, .targets = AugmentTargets::move}, grid, Task::regression, 100),
-                         ErrorId::data_mismatch, {"data.augment.targets", "s 120", "not 100", sizes}));
+                         errors::data_mismatch, {"data.augment.targets", "s 120", "not 100", sizes}));
   require_augmentable({}, {}, {}, "a.h5");
 }
 

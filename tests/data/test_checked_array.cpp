@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "data/digest_builders.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
 #include "support/said.hpp"
@@ -113,14 +115,14 @@ TEST(CheckedArray, DigestsThatDoNotFitAreRefusedBeforeAnythingIsRead) {
     return test::refusal_of([&] { const Dataset dataset(path); }).substr(path.size());
   };
   const std::string anew = "`mylos prepare stamp " + (folder / "a.h5") + "` recomputes digests";
-  EXPECT_TRUE(test::says(refusal("del f['digests/labels']"), ErrorId::missing_dataset, {"/labels", anew}));
-  EXPECT_TRUE(test::says(refusal("f['digests/inputs'].attrs['rows'] = 0"), ErrorId::bad_dataset,
+  EXPECT_TRUE(test::says(refusal("del f['digests/labels']"), errors::missing_dataset, {"/labels", anew}));
+  EXPECT_TRUE(test::says(refusal("f['digests/inputs'].attrs['rows'] = 0"), errors::bad_dataset,
                          {"'rows'", "/digests/inputs", "is 0", "least 1"}));
-  EXPECT_TRUE(test::says(refusal("del f['digests/inputs'].attrs['rows']"), ErrorId::missing_dataset,
+  EXPECT_TRUE(test::says(refusal("del f['digests/inputs'].attrs['rows']"), errors::missing_dataset,
                          {"/digests/inputs", "'rows'"}));
-  EXPECT_TRUE(test::says(refusal("f['digests/inputs'].attrs['rows'] = 90"), ErrorId::damaged,
+  EXPECT_TRUE(test::says(refusal("f['digests/inputs'].attrs['rows'] = 90"), errors::damaged,
                          {"has 11", "of 90", "/inputs", "its 1000", "need 12", anew}));
-  EXPECT_TRUE(test::says(refusal("f['digests/inputs'].attrs['rows'] = 2**62"), ErrorId::damaged,
+  EXPECT_TRUE(test::says(refusal("f['digests/inputs'].attrs['rows'] = 2**62"), errors::damaged,
                          {"has 11", "of 4611686018427387904", "/inputs", "its 1000", "need 1", anew}));
   EXPECT_TRUE(test::says(refusal("del f['digests/labels']; f['digests/labels'] = n.zeros(11)"),
                          {"/digests/labels", "64", "32"}));
@@ -128,7 +130,7 @@ TEST(CheckedArray, DigestsThatDoNotFitAreRefusedBeforeAnythingIsRead) {
   edit(path,
        "del f['digests/inputs']; f['digests/inputs'] = n.zeros(2, 'u4'); "
        "f['digests/inputs'].attrs['rows'] = 1500");
-  EXPECT_TRUE(test::says(test::refusal_of([&] { const Dataset dataset(path); }), ErrorId::too_large,
+  EXPECT_TRUE(test::says(test::refusal_of([&] { const Dataset dataset(path); }), errors::too_large,
                          {path, "'rows'", "/digests/inputs", "is 1500", "of 700 B", "than 1 MiB"}));
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "support/said.hpp"
 
 namespace mylos::column_names_test {
@@ -47,9 +48,9 @@ TEST(ColumnNames, WhatIsNoNameIsRefused) {
     const std::string found = test::refusal_of([&] { (void)names_of(line); });
     return found.substr(found.find("names.h5: ") + 10);
   };
-  EXPECT_TRUE(test::says(message("f['names'] = ['a', '']"), ErrorId::bad_names, {"/names 1", "''"}));
+  EXPECT_TRUE(test::says(message("f['names'] = ['a', '']"), errors::bad_names, {"/names 1", "''"}));
   EXPECT_TRUE(
-      test::says(message("f['names'] = ['a\\nb', 'c']"), ErrorId::bad_names, {"/names 0", "'a\\u000Ab'"}));
+      test::says(message("f['names'] = ['a\\nb', 'c']"), errors::bad_names, {"/names 0", "'a\\u000Ab'"}));
   EXPECT_TRUE(test::says(message("f['names'] = [['a', 'b']]"), {"/names", "has 2", "expected 1", "[texts]"}));
   EXPECT_TRUE(test::says(message("f['names'] = n.arange(3)"), {"/names", "64"}));
 }
@@ -64,11 +65,11 @@ TEST(ColumnNames, OtherNamesAreRefusedWithBoth) {
   const auto message = [](const Names& expected, const Names& given) {
     return test::refusal_of([&] { (void)order_by_name(expected, given, "new.h5: its inputs", "old.h5"); });
   };
-  EXPECT_TRUE(test::says(message({"T", "p"}, {"T", "pressure"}), ErrorId::bad_names, {"new.h5", "old.h5"}));
-  EXPECT_TRUE(test::says(message({"T", "p"}, {"T"}), ErrorId::bad_names, {"new.h5", "old.h5"}));
+  EXPECT_TRUE(test::says(message({"T", "p"}, {"T", "pressure"}), errors::bad_names, {"new.h5", "old.h5"}));
+  EXPECT_TRUE(test::says(message({"T", "p"}, {"T"}), errors::bad_names, {"new.h5", "old.h5"}));
   EXPECT_TRUE(
-      test::says(message({"T", "x", "x"}, {"x", "x", "T"}), ErrorId::bad_names, {"new.h5", "old.h5", "'x'"}));
-  EXPECT_TRUE(test::says(message({"T", "x", "x"}, {"x", "T"}), ErrorId::bad_names, {"new.h5", "old.h5"}));
+      test::says(message({"T", "x", "x"}, {"x", "x", "T"}), errors::bad_names, {"new.h5", "old.h5", "'x'"}));
+  EXPECT_TRUE(test::says(message({"T", "x", "x"}, {"x", "T"}), errors::bad_names, {"new.h5", "old.h5"}));
 }
 
 }  // namespace mylos::column_names_test

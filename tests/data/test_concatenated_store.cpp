@@ -4,6 +4,7 @@
 
 #include "data/builders.hpp"
 #include "data/digest_builders.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/feed/loader.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "support/refusal.hpp"
@@ -116,12 +117,12 @@ TEST_F(ConcatenatedStoreTest, FilesOfAnotherShapeAreRefusedByTheirNames) {
   const auto open = [&](const std::string& second) {
     return [this, second] { ConcatenatedStore({folder / "a.h5", second}, "both", Answers::needed); };
   };
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::data_mismatch,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::data_mismatch,
                             {other + ": has 4 features per sample, ", (folder / "a.h5") + " has 3"},
                             open(other)));
   const std::string images = write_images(folder / "images.h5", 4, columns, 2);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::data_mismatch, {images + ": holds labels, "},
-                            open(images)));
+  EXPECT_TRUE(
+      test::refuses(ExitCode::bad_input, errors::data_mismatch, {images + ": holds labels, "}, open(images)));
 }
 
 }  // namespace mylos::concatenated_store_test

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "data/csv_builders.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "support/said.hpp"
 
 namespace mylos::csv_separators_test {
@@ -43,22 +45,22 @@ TEST(CsvSeparators, TheSeparatorIsSeenFromTheFirstLine) {
 
 TEST(CsvSeparators, WhereTheFirstLineLeavesItOpenTheUserSaysTheSeparator) {
   const std::string text = "unit, of x;y\n1;2\n";
-  EXPECT_TRUE(test::says(refusal(text, {}), ErrorId::missing_argument, {"data.csv:1", "--separator"}));
+  EXPECT_TRUE(test::says(refusal(text, {}), errors::missing_argument, {"data.csv:1", "--separator"}));
   PrepareCsv job;
   job.separator = ';';
   const TemporaryFolder folder;
   EXPECT_EQ(prepared(folder, text, job).input_names(), (std::vector<std::string>{"unit, of x", "y"}));
-  EXPECT_TRUE(test::says(refusal("x;y\n1,5;2\n", {}), ErrorId::bad_row, {"data.csv:2", "column 1", "'1,5'"}));
+  EXPECT_TRUE(test::says(refusal("x;y\n1,5;2\n", {}), errors::bad_row, {"data.csv:2", "column 1", "'1,5'"}));
   job.separator = ',';
-  EXPECT_TRUE(test::says(refusal("x;y\n1;2\n", job), ErrorId::bad_row, {"data.csv:2", "column 1", "'1;2'"}));
+  EXPECT_TRUE(test::says(refusal("x;y\n1;2\n", job), errors::bad_row, {"data.csv:2", "column 1", "'1;2'"}));
 }
 
 TEST(CsvSeparators, QuotesThatAreNotClosedAndNamesThatAreNoTextAreRefused) {
-  EXPECT_TRUE(test::says(refusal("\"x,y\n1,2\n", {}), ErrorId::bad_row, {"data.csv:1", "'x,y'"}));
-  EXPECT_TRUE(test::says(refusal("x,y\n1,\"2\n", {}), ErrorId::bad_row, {"data.csv:2", "'2'"}));
+  EXPECT_TRUE(test::says(refusal("\"x,y\n1,2\n", {}), errors::bad_row, {"data.csv:1", "'x,y'"}));
+  EXPECT_TRUE(test::says(refusal("x,y\n1,\"2\n", {}), errors::bad_row, {"data.csv:2", "'2'"}));
   EXPECT_TRUE(
-      test::says(refusal("x,y\n1,\"2\"3\n", {}), ErrorId::bad_row, {"data.csv:2", "column 2", "'\"2\"3'"}));
-  EXPECT_TRUE(test::says(refusal("x,caf\xe9\n1,2\n", {}), ErrorId::bad_encoding,
+      test::says(refusal("x,y\n1,\"2\"3\n", {}), errors::bad_row, {"data.csv:2", "column 2", "'\"2\"3'"}));
+  EXPECT_TRUE(test::says(refusal("x,caf\xe9\n1,2\n", {}), errors::bad_encoding,
                          {"data.csv:1", "column 2", "-8", "'caf\\xE9'"}));
 }
 

@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
 #include "mylos/data/files/sample_meaning.hpp"
 #include "support/said.hpp"
@@ -67,8 +72,8 @@ TEST(Dataset, OptionalAnswersAreCheckedAsNeededOnesAre) {
   };
   const std::string inputs = "x = n.zeros((3, 2), 'f4')\n";
   EXPECT_TRUE(test::says(message(inputs + "f['inputs'] = x\nf['targets'] = n.zeros((4, 1), 'f4')\n"),
-                         ErrorId::bad_dataset, {"/targets", "has 4", "/inputs", "has 3"}));
-  EXPECT_TRUE(test::says(message(inputs + "x[2, 1] = n.nan\nf['inputs'] = x\n"), ErrorId::not_finite,
+                         errors::bad_dataset, {"/targets", "has 4", "/inputs", "has 3"}));
+  EXPECT_TRUE(test::says(message(inputs + "x[2, 1] = n.nan\nf['inputs'] = x\n"), errors::not_finite,
                          {"/inputs", "row 2", "column 1"}));
 }
 
@@ -78,9 +83,9 @@ TEST(Dataset, StatisticsNameTheFirstValueThatIsNotFinite) {
                                        "x = n.zeros((9, 3), 'f4')\nx[7, 2] = n.nan\nf['inputs'] = x\n"
                                        "y = n.zeros((9, 2), 'f4')\ny[4, 1] = n.inf\nf['targets'] = y\n");
   const Dataset dataset(path);
-  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)dataset.input_statistics(); }), ErrorId::not_finite,
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)dataset.input_statistics(); }), errors::not_finite,
                          {path, "/inputs", "row 7", "column 2"}));
-  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)dataset.target_statistics(); }), ErrorId::not_finite,
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)dataset.target_statistics(); }), errors::not_finite,
                          {path, "/targets", "row 4", "column 1"}));
 }
 
@@ -106,18 +111,18 @@ TEST(Dataset, StatisticsInTheFileMustBeSuchAsNumbersHave) {
     return found;
   };
   const std::string held = ", expected a number in the range of float32";
-  EXPECT_TRUE(test::says(message("s['inputs/mean'][2] = n.nan"), ErrorId::bad_dataset,
+  EXPECT_TRUE(test::says(message("s['inputs/mean'][2] = n.nan"), errors::bad_dataset,
                          {"inputs/mean", "column 2", held}));
-  EXPECT_TRUE(test::says(message("s['inputs/max'][0] = n.inf"), ErrorId::bad_dataset,
+  EXPECT_TRUE(test::says(message("s['inputs/max'][0] = n.inf"), errors::bad_dataset,
                          {"inputs/max", "column 0", held}));
-  EXPECT_TRUE(test::says(message("s['targets/min'][1] = -1e39"), ErrorId::bad_dataset,
+  EXPECT_TRUE(test::says(message("s['targets/min'][1] = -1e39"), errors::bad_dataset,
                          {"targets/min", "has -1e+39", "column 1", held}));
-  EXPECT_TRUE(test::says(message("s['targets/std'][1] = -2"), ErrorId::bad_dataset,
+  EXPECT_TRUE(test::says(message("s['targets/std'][1] = -2"), errors::bad_dataset,
                          {"targets/std", "has -2", "column 1", "expected 0", "least 1e-300"}));
-  EXPECT_TRUE(test::says(message("s['inputs/std'][1] = 1e-310"), ErrorId::bad_dataset,
+  EXPECT_TRUE(test::says(message("s['inputs/std'][1] = 1e-310"), errors::bad_dataset,
                          {"inputs/std", "has 1e-310", "column 1", "expected 0", "least 1e-300"}));
   EXPECT_TRUE(
-      test::says(message("s['inputs/min'][1] = 3\ns['inputs/max'][1] = 2"), ErrorId::bad_dataset,
+      test::says(message("s['inputs/min'][1] = 3\ns['inputs/max'][1] = 2"), errors::bad_dataset,
                  {"inputs/max", "has 2", "column 1", "the 3", "/statistics/inputs/min", "least 1e-300"}));
 }
 
@@ -150,13 +155,13 @@ TEST(Dataset, StatisticsThatNothingVouchesForMustBeThoseOfTheSamples) {
     });
     return message;
   };
-  EXPECT_TRUE(test::says(refused("s['inputs/mean'][...] = 7\ns['inputs/std'][...] = 7"), ErrorId::damaged,
+  EXPECT_TRUE(test::says(refused("s['inputs/mean'][...] = 7\ns['inputs/std'][...] = 7"), errors::damaged,
                          {"/statistics/inputs/mean has 7 in column 0"}));
-  EXPECT_TRUE(test::says(refused("s['inputs/std'][1] = 7"), ErrorId::damaged,
+  EXPECT_TRUE(test::says(refused("s['inputs/std'][1] = 7"), errors::damaged,
                          {"/statistics/inputs/std has 7 in column 1"}));
-  EXPECT_TRUE(test::says(refused("s['targets/max'][2] += 1"), ErrorId::damaged,
+  EXPECT_TRUE(test::says(refused("s['targets/max'][2] += 1"), errors::damaged,
                          {"/statistics/targets/max has 307 in column 2"}));
-  EXPECT_TRUE(test::says(refused("s['targets/min'][0] = 0"), ErrorId::damaged,
+  EXPECT_TRUE(test::says(refused("s['targets/min'][0] = 0"), errors::damaged,
                          {"/statistics/targets/min has 0 in column 0"}));
 }
 
@@ -185,41 +190,41 @@ TEST(Dataset, AForeignFileIsCheckedAsAWholeBeforeItIsUsed) {
     return found.starts_with(path + ": ") ? found.substr(path.size() + 2) : found;
   };
   const std::string inputs = "x = n.zeros((9, 3), 'f4')\nx[7, 2] = n.nan\nf['inputs'] = x\n";
-  EXPECT_TRUE(test::says(message(inputs + "f['targets'] = n.zeros((9, 2), 'f4')\n"), ErrorId::not_finite,
+  EXPECT_TRUE(test::says(message(inputs + "f['targets'] = n.zeros((9, 2), 'f4')\n"), errors::not_finite,
                          {"/inputs", "row 7", "column 2"}));
   EXPECT_TRUE(
       test::says(message("f['inputs'] = n.zeros((9, 3), 'u1')\ny = n.zeros((9, 2), 'f4')\ny[4, 1] = n.inf\n"
                          "f['targets'] = y\n"),
-                 ErrorId::not_finite, {"/targets", "row 4", "column 1"}));
+                 errors::not_finite, {"/targets", "row 4", "column 1"}));
   EXPECT_TRUE(
       test::says(message("f['inputs'] = n.zeros((3, 3), 'u1')\nf['labels'] = n.array([0, 1, 2], 'u1')\n"
                          "f.attrs['classes'] = 2\n"),
-                 ErrorId::bad_label, {"/labels", "row 2", "is 2", "expected 0", "to 1"}));
+                 errors::bad_label, {"/labels", "row 2", "is 2", "expected 0", "to 1"}));
 }
 
 TEST(Dataset, WhatIsNoDatasetSaysWhatIsMissing) {
   const TemporaryFolder folder;
-  EXPECT_TRUE(test::says(refusal(folder / "none.h5"), ErrorId::no_such_file, {"`mylos prepare`"}));
+  EXPECT_TRUE(test::says(refusal(folder / "none.h5"), errors::no_such_file, {"`mylos prepare`"}));
   write_file(folder / "deck.toml", "[run]\nname = \"fashion\"\n");
   EXPECT_TRUE(test::says(refusal(folder / "deck.toml"), {"5", "`mylos prepare`"}));
-  EXPECT_TRUE(test::says(refusal(python_file(folder, "f['x'] = 1\n")), ErrorId::missing_dataset,
+  EXPECT_TRUE(test::says(refusal(python_file(folder, "f['x'] = 1\n")), errors::missing_dataset,
                          {"/inputs", "[samples, features]", "`mylos prepare`"}));
   EXPECT_TRUE(test::says(refusal(python_file(folder, "f['inputs'] = n.zeros((3, 2), 'f4')\n")),
-                         ErrorId::missing_dataset,
+                         errors::missing_dataset,
                          {"/labels", "[samples]", "/targets", "[samples, outputs]", "`mylos predict`",
                           "`mylos prepare csv`", "--label", "--targets", "`prepare idx`"}));
   EXPECT_TRUE(
       test::says(refusal(python_file(folder,
                                      "f['inputs'] = n.zeros((3, 2), 'f4')\nf['labels'] = n.zeros(3, 'i4')\n"
                                      "f['targets'] = n.zeros((3, 1), 'f4')\n")),
-                 ErrorId::bad_dataset, {"/labels", "/targets"}));
+                 errors::bad_dataset, {"/labels", "/targets"}));
   EXPECT_TRUE(test::says(refusal(python_file(folder, "f.attrs['format'] = 'mylos-checkpoint'\n")),
-                         ErrorId::wrong_format, {"is a mylos-checkpoint file, expected mylos-dataset"}));
+                         errors::wrong_format, {"is a mylos-checkpoint file, expected mylos-dataset"}));
   EXPECT_TRUE(test::says(refusal(python_file(folder, "f.attrs['format'] = 'z' * 50000\n")),
-                         ErrorId::wrong_format, {std::string(60, 'z')}));
+                         errors::wrong_format, {std::string(60, 'z')}));
   EXPECT_TRUE(test::says(
       refusal(python_file(folder, "f.attrs['format'] = 'mylos-dataset'\nf.attrs['version'] = 2\n")),
-      ErrorId::unknown_version, {"version 2", "most 1"}));
+      errors::unknown_version, {"version 2", "most 1"}));
 }
 
 TEST(Dataset, PartsThatDoNotFitAreRefused) {
@@ -229,23 +234,23 @@ TEST(Dataset, PartsThatDoNotFitAreRefused) {
     return refusal(
         python_file(folder, "f['inputs'] = " + inputs + "\nf['labels'] = " + labels + "\n" + more));
   };
-  EXPECT_TRUE(test::says(labelled("n.zeros((3, 2, 2), 'f4')", "n.zeros(3, 'i4')"), ErrorId::bad_dataset,
+  EXPECT_TRUE(test::says(labelled("n.zeros((3, 2, 2), 'f4')", "n.zeros(3, 'i4')"), errors::bad_dataset,
                          {"/inputs", "has 3", "expected 2", "[samples, features]"}));
-  EXPECT_TRUE(test::says(labelled("n.zeros((3, 2))", "n.zeros(3, 'i4')"), ErrorId::bad_dataset,
+  EXPECT_TRUE(test::says(labelled("n.zeros((3, 2))", "n.zeros(3, 'i4')"), errors::bad_dataset,
                          {"/inputs", "float64", "expected uint8", "float32"}));
   EXPECT_TRUE(
       test::says(labelled("n.zeros((3, 2), 'f4')", "n.zeros((3, 1), 'i4')", "f.attrs['classes'] = 2\n"),
-                 ErrorId::bad_dataset, {"/labels", "has 2", "expected 1", "[samples]"}));
+                 errors::bad_dataset, {"/labels", "has 2", "expected 1", "[samples]"}));
   EXPECT_TRUE(test::says(labelled("n.zeros((3, 2), 'f4')", "n.zeros(3, 'f4')", "f.attrs['classes'] = 2\n"),
-                         ErrorId::bad_dataset, {"/labels", "float32", "expected int32", "int64", "uint8"}));
+                         errors::bad_dataset, {"/labels", "float32", "expected int32", "int64", "uint8"}));
   EXPECT_TRUE(test::says(labelled("n.zeros((3, 2), 'f4')", "n.zeros(4, 'i4')", "f.attrs['classes'] = 2\n"),
-                         ErrorId::bad_dataset, {"/labels has 4", "/inputs has 3"}));
+                         errors::bad_dataset, {"/labels has 4", "/inputs has 3"}));
   EXPECT_TRUE(test::says(labelled("n.zeros((0, 2), 'f4')", "n.zeros(0, 'i4')", "f.attrs['classes'] = 2\n"),
-                         ErrorId::bad_dataset, {"/inputs", "[0, 2]"}));
-  EXPECT_TRUE(test::says(labelled("n.zeros((3, 2), 'f4')", "n.zeros(3, 'i4')"), ErrorId::missing_dataset,
+                         errors::bad_dataset, {"/inputs", "[0, 2]"}));
+  EXPECT_TRUE(test::says(labelled("n.zeros((3, 2), 'f4')", "n.zeros(3, 'i4')"), errors::missing_dataset,
                          {"/ ", "'classes'", "integer"}));
   EXPECT_TRUE(test::says(labelled("n.zeros((3, 2), 'f4')", "n.zeros(3, 'i4')", "f.attrs['classes'] = 0\n"),
-                         ErrorId::bad_dataset, {"'classes' of /", "is 0", "expected 1", "to 2000000000"}));
+                         errors::bad_dataset, {"'classes' of /", "is 0", "expected 1", "to 2000000000"}));
   EXPECT_TRUE(test::says(
       refusal(python_file(folder, "f['inputs'] = n.zeros((3, 2), 'f4')\nf['targets'] = n.zeros(3, 'f4')\n")),
       {"/targets", "has 1", "expected 2", "[samples, outputs]"}));
@@ -268,7 +273,7 @@ TEST(Dataset, SaysTheGridOfASample) {
   for (const std::string shape : {"3 5", "", "3 four", "3 -4", "99999999999999999999", "12 0"}) {
     const TemporaryFolder folder;
     EXPECT_TRUE(
-        test::says(refusal(with_shape(folder, shape)), ErrorId::bad_dataset, {"'shape'", shape, "the 12"}));
+        test::says(refusal(with_shape(folder, shape)), errors::bad_dataset, {"'shape'", shape, "the 12"}));
   }
 }
 
@@ -280,11 +285,11 @@ TEST(Dataset, TestDataMustLookLikeTrainingData) {
     return test::refusal_of([&] { require_same_shape(train, other); });
   };
   const std::string end = ", " + train.path();
-  EXPECT_TRUE(test::says(mismatch(write_images(folder / "a.h5", 20, 5, 10)), ErrorId::data_mismatch,
+  EXPECT_TRUE(test::says(mismatch(write_images(folder / "a.h5", 20, 5, 10)), errors::data_mismatch,
                          {(folder / "a.h5"), "has 5", end, "has 4"}));
-  EXPECT_TRUE(test::says(mismatch(write_images(folder / "b.h5", 20, 4, 7)), ErrorId::data_mismatch,
+  EXPECT_TRUE(test::says(mismatch(write_images(folder / "b.h5", 20, 4, 7)), errors::data_mismatch,
                          {(folder / "b.h5"), "has 7", end, "has 10"}));
-  EXPECT_TRUE(test::says(mismatch(write_table(folder / "c.h5", 20, 4, 10)), ErrorId::data_mismatch,
+  EXPECT_TRUE(test::says(mismatch(write_table(folder / "c.h5", 20, 4, 10)), errors::data_mismatch,
                          {(folder / "c.h5"), end}));
   EXPECT_NO_THROW(require_same_shape(train, Dataset(write_images(folder / "d.h5", 5, 4, 10))));
 }

@@ -8,6 +8,8 @@
 
 #include "data/digest_builders.hpp"
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "mylos/data/feed/evaluation_reader.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/said.hpp"
@@ -210,26 +212,26 @@ TEST(Loader, AValueThatPrepareDidNotSeeIsNamedByFileRowAndColumn) {
   };
   for (const auto shuffle : {Shuffle::samples, Shuffle::blocks}) {
     EXPECT_TRUE(test::says(reading_error(make("x[57, 2] = n.nan; t = None"), DType::bf16, shuffle),
-                           ErrorId::not_finite, {"/inputs", "row 57", "column 2"}));
-    EXPECT_TRUE(test::says(reading_error(make("x[3, 0] = -n.inf"), DType::fp32, shuffle), ErrorId::not_finite,
+                           errors::not_finite, {"/inputs", "row 57", "column 2"}));
+    EXPECT_TRUE(test::says(reading_error(make("x[3, 0] = -n.inf"), DType::fp32, shuffle), errors::not_finite,
                            {"/inputs", "row 3", "column 0"}));
-    EXPECT_TRUE(test::says(reading_error(make("t[99, 1] = n.nan"), DType::fp32, shuffle), ErrorId::not_finite,
+    EXPECT_TRUE(test::says(reading_error(make("t[99, 1] = n.nan"), DType::fp32, shuffle), errors::not_finite,
                            {"/targets", "row 99", "column 1"}));
     EXPECT_TRUE(test::says(reading_error(make("y[42] = 10; t = None"), DType::fp32, shuffle),
-                           ErrorId::bad_label, {"/labels", "row 42", "is 10", "expected 0", "to 9"}));
+                           errors::bad_label, {"/labels", "row 42", "is 10", "expected 0", "to 9"}));
     EXPECT_TRUE(test::says(reading_error(make("y[41] = -1; t = None"), DType::fp32, shuffle),
-                           ErrorId::bad_label, {"/labels", "row 41", "is -1", "expected 0", "to 9"}));
-    EXPECT_TRUE(test::says(reading_error(make("x[9, 3] = 65520"), DType::fp16, shuffle), ErrorId::not_finite,
+                           errors::bad_label, {"/labels", "row 41", "is -1", "expected 0", "to 9"}));
+    EXPECT_TRUE(test::says(reading_error(make("x[9, 3] = 65520"), DType::fp16, shuffle), errors::not_finite,
                            {"/inputs", "row 9", "column 3", "is 65520", "16"}));
     Normalizer narrow;  // of training samples from 0 to 1
     narrow.inputs = {{0, 0, 0, 0}, {1e3, 1e3, 1e3, 1e3}};
     EXPECT_TRUE(test::says(reading_error(make("x[9, 3] = 200"), DType::fp16, shuffle, narrow),
-                           ErrorId::not_finite, {"/inputs", "row 9", "column 3", "is 200", "200000", "16"}));
+                           errors::not_finite, {"/inputs", "row 9", "column 3", "is 200", "200000", "16"}));
     for (int column = 0; column < 4; ++column) {
       const AugmentOptions moves{.shift = 1, .rotate = true, .flip_horizontal = true};
       EXPECT_TRUE(test::says(reading_error(make(fmt::format("x[9, {}] = n.nan", column)), DType::bf16,
                                            shuffle, {}, moves, {2, 2, 1}),
-                             ErrorId::not_finite,
+                             errors::not_finite,
                              {"/inputs", "row 9", fmt::format("column {}", column), "is nan"}));
     }
   }
@@ -251,7 +253,7 @@ TEST(Loader, BatchesBeforeTheWrongOneAreGivenAndTheErrorStays) {
   Loader loader(dataset, {0, 100}, sampler, {}, {});
   for (std::int64_t step = 0; step < wrong_step; ++step) EXPECT_EQ(loader.next().step, step);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_TRUE(test::says(test::refusal_of([&] { (void)loader.next(); }), ErrorId::bad_label,
+    EXPECT_TRUE(test::says(test::refusal_of([&] { (void)loader.next(); }), errors::bad_label,
                            {path, "/labels", "row 50", "is 99", "expected 0", "to 9"}));
   }
   loader.seek(0);
@@ -267,7 +269,7 @@ TEST(Loader, MoreRanksThanSamplesInABatchAreRefused) {
       test::refusal_of([&] {
         Loader(dataset, {0, 100}, sampler_for(100, 3, Shuffle::samples), {}, {.rank = 0, .ranks = 4});
       }),
-      ErrorId::wrong_rank_count, {"data.batch", "3", "the 4", "most 3"}));
+      errors::wrong_rank_count, {"data.batch", "3", "the 4", "most 3"}));
 }
 
 TEST(EvaluationReader, InputsAloneGiveTheInputsThatTheyGiveWithTargets) {

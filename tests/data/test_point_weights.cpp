@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/arrays/array_builders.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos {
@@ -44,7 +45,7 @@ TEST_F(PointWeightsTest, HaveTheOrderOfTheGridUnlessTheDeckGivesTheirs) {
 TEST_F(PointWeightsTest, AreRefusedWithOtherDimensionsThanTheDeckGives) {
   data.arrays.axes = {"time", "z", "y", "x"};
   data.arrays.axes_of = {{"/area", {"x", "y", "z"}}};
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_dataset,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::bad_dataset,
                             {"areas.h5: array /area", "2 dimensions [3, 2]", "has 3: \"x y z\""},
                             [&] { static_cast<void>(values()); }));
 }

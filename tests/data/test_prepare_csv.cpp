@@ -8,6 +8,11 @@
 #include <limits>
 
 #include "data/csv_builders.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "support/said.hpp"
 
 namespace mylos::prepare_csv_test {
@@ -46,14 +51,14 @@ TEST(PrepareCsv, WithoutTargetsAndLabelAllColumnsAreInputs) {
                    "print(sorted(f.attrs))"),
             "['digests', 'input_names', 'inputs', 'statistics'] ['inputs'] [4. 5. 9.]\n"
             "['format', 'identity', 'source', 'version']\n");
-  EXPECT_TRUE(test::says(refusal("x,y\n1,2\n3,nan\n", PrepareCsv{}), ErrorId::not_finite,
+  EXPECT_TRUE(test::says(refusal("x,y\n1,2\n3,nan\n", PrepareCsv{}), errors::not_finite,
                          {"data.csv:3", "column 2", "'nan'"}));
 }
 
 TEST(PrepareCsv, ColumnsOfOneNameAreRefusedWhereTheyAreRead) {
   const std::string text = "a,a,y\n1,2,3\n4,5,6\n";
   for (const PrepareCsv& job : {PrepareCsv{}, regression({"y"}), regression({"1"})})
-    EXPECT_TRUE(test::says(refusal(text, job), ErrorId::bad_names,
+    EXPECT_TRUE(test::says(refusal(text, job), errors::bad_names,
                            {"data.csv", "columns 1 and 2", "'a'", "--inputs"}));
   const TemporaryFolder folder;
   PrepareCsv job = regression({"y"});
@@ -74,12 +79,12 @@ TEST(PrepareCsv, NamedInputsLeaveTheOtherColumnsUnread) {
             (std::vector<std::string>{
                 "data.csv: line 1 names the columns: mach, profile, \"angle, deg\", date, lift",
                 "data.csv: not used: column 2 (profile), column 4 (date)"}));
-  EXPECT_TRUE(test::says(refusal(text, regression({"lift"})), ErrorId::bad_row,
+  EXPECT_TRUE(test::says(refusal(text, regression({"lift"})), errors::bad_row,
                          {"data.csv:2", "column 2 (profile)", "'NACA 0012'", "--inputs"}));
   job.inputs = {"mach", "lift"};
-  EXPECT_TRUE(test::says(refusal(text, job), ErrorId::bad_argument, {"'lift'", "twice"}));
+  EXPECT_TRUE(test::says(refusal(text, job), errors::bad_argument, {"'lift'", "twice"}));
   job.inputs = {"match"};
-  EXPECT_TRUE(test::says(refusal(text, job), ErrorId::unknown_column, {"'match'", "\"angle, deg\""}));
+  EXPECT_TRUE(test::says(refusal(text, job), errors::unknown_column, {"'match'", "\"angle, deg\""}));
 }
 
 TEST(PrepareCsv, RowsWithAMissingNumberAreRefusedOrLeftOut) {
@@ -88,7 +93,7 @@ TEST(PrepareCsv, RowsWithAMissingNumberAreRefusedOrLeftOut) {
       "x,p,note,y\n1,2,a,3\n4,,b,6\n7,8,,9\nNaN,1,c,1\n2,NA,d,2\n3,1,e,null\n10,11,f,12\n";
   PrepareCsv job = regression({"y"});
   job.inputs = {"x", "p"};
-  EXPECT_TRUE(test::says(refusal(text, job), ErrorId::bad_row, {"data.csv:3", "column 2", "--on-missing"}));
+  EXPECT_TRUE(test::says(refusal(text, job), errors::bad_row, {"data.csv:3", "column 2", "--on-missing"}));
   job.on_missing = OnMissing::skip;
   const auto dataset = prepared(folder, text, job);
   EXPECT_EQ(inputs_of(dataset), (std::vector<float>{1, 2, 7, 8, 10, 11}));
@@ -104,9 +109,9 @@ TEST(PrepareCsv, RowsWithAMissingNumberAreRefusedOrLeftOut) {
                                    all.on_missing = OnMissing::skip;
                                    return all;
                                  }()),
-                         ErrorId::too_little_data, {"each of its 2 rows"}));
+                         errors::too_little_data, {"each of its 2 rows"}));
   job.on_missing = OnMissing::skip;  // a number that is no number is not a missing one
-  EXPECT_TRUE(test::says(refusal("x,p,note,y\n1,2,a,inf\n", job), ErrorId::not_finite, {"'inf'"}));
+  EXPECT_TRUE(test::says(refusal("x,p,note,y\n1,2,a,inf\n", job), errors::not_finite, {"'inf'"}));
 }
 
 TEST(PrepareCsv, LongFilesEqualNumpysReading) {
@@ -126,43 +131,43 @@ TEST(PrepareCsv, LongFilesEqualNumpysReading) {
 }
 
 TEST(PrepareCsv, WrongValuesAreNamedByLineAndColumn) {
-  EXPECT_TRUE(test::says(refusal("x,p,y\n1,2,3\n4,abc,6\n", regression({"y"})), ErrorId::bad_row,
+  EXPECT_TRUE(test::says(refusal("x,p,y\n1,2,3\n4,abc,6\n", regression({"y"})), errors::bad_row,
                          {"data.csv:3", "column 2", "'abc'"}));
-  EXPECT_TRUE(test::says(refusal("1,2\n3,nan\n", regression({"1"})), ErrorId::not_finite,
+  EXPECT_TRUE(test::says(refusal("1,2\n3,nan\n", regression({"1"})), errors::not_finite,
                          {"data.csv:2", "column 2", "'nan'"}));
-  EXPECT_TRUE(test::says(refusal("1,2\n1e39,4\n", regression({"2"})), ErrorId::not_finite,
+  EXPECT_TRUE(test::says(refusal("1,2\n1e39,4\n", regression({"2"})), errors::not_finite,
                          {"data.csv:2", "column 1", "'1e39'", "32", "3.4028235e+38"}));
-  EXPECT_TRUE(test::says(refusal("1,2\n-1e999,4\n", regression({"2"})), ErrorId::not_finite,
+  EXPECT_TRUE(test::says(refusal("1,2\n-1e999,4\n", regression({"2"})), errors::not_finite,
                          {"data.csv:2", "column 1", "'-1e999'", "32", "3.4028235e+38"}));
   for (const std::string text : {"+-1", "-+1", "++1", "+", "-", "+ 1", "0x10", "1e", "1 2"}) {
-    EXPECT_TRUE(test::says(refusal("1,2\n" + text + ",4\n", regression({"2"})), ErrorId::bad_row,
+    EXPECT_TRUE(test::says(refusal("1,2\n" + text + ",4\n", regression({"2"})), errors::bad_row,
                            {"data.csv:2", "column 1", text}));
   }
-  EXPECT_TRUE(test::says(refusal("1,2\n3,\n", regression({"2"})), ErrorId::bad_row,
-                         {"data.csv:2", "column 2", "''"}));
-  EXPECT_TRUE(test::says(refusal("1,2\n\n3,4,5\n", regression({"2"})), ErrorId::bad_row,
+  EXPECT_TRUE(
+      test::says(refusal("1,2\n3,\n", regression({"2"})), errors::bad_row, {"data.csv:2", "column 2", "''"}));
+  EXPECT_TRUE(test::says(refusal("1,2\n\n3,4,5\n", regression({"2"})), errors::bad_row,
                          {"data.csv:3", "has 3", "has 2"}));
-  EXPECT_TRUE(test::says(refusal("x,c\n1,0\n2,1.5\n", labelled("c")), ErrorId::bad_label,
+  EXPECT_TRUE(test::says(refusal("x,c\n1,0\n2,1.5\n", labelled("c")), errors::bad_label,
                          {"data.csv:3", "column 2", "'1.5'", "0", "1", "2"}));
-  EXPECT_TRUE(test::says(refusal("x,c\n1,0\n2,3\n", labelled("c", 3)), ErrorId::bad_label,
+  EXPECT_TRUE(test::says(refusal("x,c\n1,0\n2,3\n", labelled("c", 3)), errors::bad_label,
                          {"data.csv:3", "column 2", "'3'", "0", "to 2"}));
 }
 
 TEST(PrepareCsv, ALongCellIsCutInMessages) {
   const std::string cut = std::string(std::string(60, 'z')) + "...";
   const std::string cell(100'000, 'z');
-  EXPECT_TRUE(test::says(refusal("x,y\n1," + cell + "\n", regression({"x"})), ErrorId::bad_row,
+  EXPECT_TRUE(test::says(refusal("x,y\n1," + cell + "\n", regression({"x"})), errors::bad_row,
                          {"data.csv:2", "column 2", cut}));
-  EXPECT_TRUE(test::says(refusal("x," + cell + "\n1,no\n", regression({"x"})), ErrorId::bad_row,
+  EXPECT_TRUE(test::says(refusal("x," + cell + "\n1,no\n", regression({"x"})), errors::bad_row,
                          {"data.csv:2", "column 2", cut, "'no'"}));
-  EXPECT_TRUE(test::says(refusal("x,c\n1," + cell + "\n", labelled("c")), ErrorId::bad_label,
+  EXPECT_TRUE(test::says(refusal("x,c\n1," + cell + "\n", labelled("c")), errors::bad_label,
                          {"data.csv:2", "column 2", cut, "0", "1", "2"}));
-  EXPECT_TRUE(test::says(refusal("x," + cell + "\n1,2\n", regression({"y"})), ErrorId::unknown_column,
+  EXPECT_TRUE(test::says(refusal("x," + cell + "\n1,2\n", regression({"y"})), errors::unknown_column,
                          {"data.csv", "'y'", std::string(197, 'z')}));
-  EXPECT_TRUE(test::says(refusal("1," + cell + "\n1,2\n", regression({"1"})), ErrorId::bad_row,
+  EXPECT_TRUE(test::says(refusal("1," + cell + "\n1,2\n", regression({"1"})), errors::bad_row,
                          {"data.csv:1", "column 1", "'1'", "column 2", cut,
                           "'; --header reads it as the columns'", "--no-header"}));
-  EXPECT_TRUE(test::says(refusal("x,y\n1,\x1b[2J\n", regression({"x"})), ErrorId::bad_row,
+  EXPECT_TRUE(test::says(refusal("x,y\n1,\x1b[2J\n", regression({"x"})), errors::bad_row,
                          {"data.csv:2", "column 2", "'\\u001B[2J'"}));
 }
 
@@ -220,24 +225,24 @@ TEST(PrepareCsv, NumbersAreNamesWhereTheUserSaysSo) {
   const auto dataset = prepared(folder, "2019,2020,2021\n1,2,3\n", with_header(true, regression({"2020"})));
   EXPECT_EQ(inputs_of(dataset), (std::vector<float>{1, 3}));
   EXPECT_EQ(dataset.samples(), 1);
-  EXPECT_TRUE(test::says(refusal("1,2\n", with_header(true, {})), ErrorId::too_little_data, {"data.csv"}));
+  EXPECT_TRUE(test::says(refusal("1,2\n", with_header(true, {})), errors::too_little_data, {"data.csv"}));
 }
 
 TEST(PrepareCsv, AFirstLineThatIsNumbersInPartIsRefusedUnlessTheUserSaysWhatItIs) {
   const std::string which = "; --header reads it as the columns' names, --no-header as the first sample";
   const std::string missing = "1,,3\n4,5,6\n";
-  EXPECT_TRUE(test::says(refusal(missing, regression({"3"})), ErrorId::bad_row,
+  EXPECT_TRUE(test::says(refusal(missing, regression({"3"})), errors::bad_row,
                          {"data.csv:1", "column 1", "'1'", "column 2", which}));
-  EXPECT_TRUE(test::says(refusal("x,2020,2021\n4,5,6\n", {}), ErrorId::bad_row,
+  EXPECT_TRUE(test::says(refusal("x,2020,2021\n4,5,6\n", {}), errors::bad_row,
                          {"data.csv:1", "column 2", "'2020'", "column 1", "'x'", which}));
-  EXPECT_TRUE(test::says(refusal("x,nan\n4,5\n", {}), ErrorId::bad_row,
+  EXPECT_TRUE(test::says(refusal("x,nan\n4,5\n", {}), errors::bad_row,
                          {"data.csv:1", "column 2", "'nan'", "column 1", "'x'", which}));
-  EXPECT_TRUE(test::says(refusal(",\n4,5\n", {}), ErrorId::bad_row, {"data.csv:1", which}));
-  EXPECT_TRUE(test::says(refusal(missing, with_header(false, regression({"3"}))), ErrorId::bad_row,
+  EXPECT_TRUE(test::says(refusal(",\n4,5\n", {}), errors::bad_row, {"data.csv:1", which}));
+  EXPECT_TRUE(test::says(refusal(missing, with_header(false, regression({"3"}))), errors::bad_row,
                          {"data.csv:1", "column 2", "''"}));
   EXPECT_TRUE(
-      test::says(refusal("1,inf\n4,5\n", {}), ErrorId::not_finite, {"data.csv:1", "column 2", "'inf'"}));
-  EXPECT_TRUE(test::says(refusal("1,1e999\n4,5\n", {}), ErrorId::not_finite,
+      test::says(refusal("1,inf\n4,5\n", {}), errors::not_finite, {"data.csv:1", "column 2", "'inf'"}));
+  EXPECT_TRUE(test::says(refusal("1,1e999\n4,5\n", {}), errors::not_finite,
                          {"data.csv:1", "column 2", "'1e999'", "32", "3.4028235e+38"}));
   EXPECT_EQ(notes(missing, with_header(true, regression({"3"}))),
             std::vector<std::string>{"data.csv: line 1 names the columns: 1, , 3"});
@@ -256,7 +261,7 @@ TEST(PrepareCsv, AWordIsANameBeforeItIsANumber) {
   EXPECT_EQ(inputs_of(prepared(folder, "a,b,c\n10,20,30\n", regression({"3"}))),
             (std::vector<float>{10, 20}));
   EXPECT_EQ(notes("a,b,c\n10,20,30\n", regression({"3"})).size(), 1u);
-  EXPECT_TRUE(test::says(refusal("2,2,5\n1,2,3\n", with_header(true, regression({"2"}))), ErrorId::bad_names,
+  EXPECT_TRUE(test::says(refusal("2,2,5\n1,2,3\n", with_header(true, regression({"2"}))), errors::bad_names,
                          {"data.csv", "'2'"}));
 }
 
@@ -265,7 +270,7 @@ TEST(PrepareCsv, ATestTableWithoutTheLargestClassTakesTheNumberOfClasses) {
   EXPECT_EQ(prepared(folder, "x,c\n1,0\n2,1\n", labelled("c", 5)).outputs(), 5);
   PrepareCsv classes_alone;
   classes_alone.classes = 5;
-  EXPECT_TRUE(test::says(refusal("x,c\n1,0\n", classes_alone), ErrorId::arguments_conflict,
+  EXPECT_TRUE(test::says(refusal("x,c\n1,0\n", classes_alone), errors::arguments_conflict,
                          {"data.csv", "--classes 5", "--label"}));
 }
 
@@ -275,47 +280,47 @@ TEST(PrepareCsv, APipeIsRefusedAtOnce) {
   PrepareCsv job;
   job.file = folder / "pipe";
   job.out = folder / "data.h5";
-  EXPECT_TRUE(test::says(test::refusal_of([&] { prepare(job); }), ErrorId::not_a_file, {job.file}));
+  EXPECT_TRUE(test::says(test::refusal_of([&] { prepare(job); }), errors::not_a_file, {job.file}));
 }
 
 TEST(PrepareCsv, WrongColumnsAreRefused) {
   EXPECT_TRUE(
-      test::says(refusal("x,y\n1,2\n", regression({"z"})), ErrorId::unknown_column, {"data.csv", "'z'"}));
-  EXPECT_TRUE(test::says(refusal("1,2\n", regression({"z"})), ErrorId::unknown_column,
+      test::says(refusal("x,y\n1,2\n", regression({"z"})), errors::unknown_column, {"data.csv", "'z'"}));
+  EXPECT_TRUE(test::says(refusal("1,2\n", regression({"z"})), errors::unknown_column,
                          {"data.csv", "'z'", "1", "to 2"}));
-  EXPECT_TRUE(test::says(refusal("1,2\n", regression({"3"})), ErrorId::unknown_column,
+  EXPECT_TRUE(test::says(refusal("1,2\n", regression({"3"})), errors::unknown_column,
                          {"data.csv", "column 3", "expected 1", "to 2"}));
   EXPECT_TRUE(
-      test::says(refusal("x,y\n1,2\n", regression({"x", "1"})), ErrorId::bad_argument, {"data.csv", "'1'"}));
-  EXPECT_TRUE(test::says(refusal("x,y\n1,2\n", regression({"x", "y"})), ErrorId::bad_argument,
-                         {"data.csv", "all 2"}));
-  EXPECT_TRUE(test::says(refusal("x,x\n1,2\n", labelled("x")), ErrorId::bad_names, {"data.csv", "'x'"}));
+      test::says(refusal("x,y\n1,2\n", regression({"x", "1"})), errors::bad_argument, {"data.csv", "'1'"}));
+  EXPECT_TRUE(
+      test::says(refusal("x,y\n1,2\n", regression({"x", "y"})), errors::bad_argument, {"data.csv", "all 2"}));
+  EXPECT_TRUE(test::says(refusal("x,x\n1,2\n", labelled("x")), errors::bad_names, {"data.csv", "'x'"}));
   PrepareCsv both = regression({"x"});
   both.label = "y";
-  EXPECT_TRUE(test::says(refusal("x,y\n1,2\n", both), ErrorId::arguments_conflict,
+  EXPECT_TRUE(test::says(refusal("x,y\n1,2\n", both), errors::arguments_conflict,
                          {"data.csv", "--label", "--targets"}));
 }
 
 TEST(PrepareCsv, WhatIsNoTextIsRefusedByItsLine) {
-  EXPECT_TRUE(test::says(refusal({"x\0,\0y\0\n\0", 8}, {}), ErrorId::bad_encoding, {"data.csv:1:", "NUL"}));
+  EXPECT_TRUE(test::says(refusal({"x\0,\0y\0\n\0", 8}, {}), errors::bad_encoding, {"data.csv:1:", "NUL"}));
   EXPECT_TRUE(
-      test::says(refusal({"x,y\n1,2\n3,\0004\n", 13}, {}), ErrorId::bad_encoding, {"data.csv:3:", "NUL"}));
+      test::says(refusal({"x,y\n1,2\n3,\0004\n", 13}, {}), errors::bad_encoding, {"data.csv:3:", "NUL"}));
   EXPECT_TRUE(
-      test::says(refusal(std::string(100'000, '\0'), {}), ErrorId::bad_encoding, {"data.csv:1:", "NUL"}));
+      test::says(refusal(std::string(100'000, '\0'), {}), errors::bad_encoding, {"data.csv:1:", "NUL"}));
 }
 
 TEST(PrepareCsv, ALineHasABoundAndMemoryWithIt) {
   const std::string long_line(std::size_t{64} << 20, 'z');
-  EXPECT_TRUE(test::says(refusal(long_line + "z", {}), ErrorId::too_large, {"data.csv:1:", "64 MiB"}));
-  EXPECT_TRUE(test::says(refusal("x,y\n1,2\n3," + long_line + "\n", {}), ErrorId::too_large,
+  EXPECT_TRUE(test::says(refusal(long_line + "z", {}), errors::too_large, {"data.csv:1:", "64 MiB"}));
+  EXPECT_TRUE(test::says(refusal("x,y\n1,2\n3," + long_line + "\n", {}), errors::too_large,
                          {"data.csv:3:", "64 MiB"}));
-  EXPECT_TRUE(test::says(refusal("x\n" + long_line + "\n", {}), ErrorId::bad_row,
+  EXPECT_TRUE(test::says(refusal("x\n" + long_line + "\n", {}), errors::bad_row,
                          {"data.csv:2", "column 1", std::string(60, 'z')}));
 }
 
 TEST(PrepareCsv, EmptyFilesAreRefused) {
-  EXPECT_TRUE(test::says(refusal("", regression({"1"})), ErrorId::too_little_data, {"data.csv"}));
-  EXPECT_TRUE(test::says(refusal("x,y\n", regression({"x"})), ErrorId::too_little_data, {"data.csv"}));
+  EXPECT_TRUE(test::says(refusal("", regression({"1"})), errors::too_little_data, {"data.csv"}));
+  EXPECT_TRUE(test::says(refusal("x,y\n", regression({"x"})), errors::too_little_data, {"data.csv"}));
 }
 
 }  // namespace mylos::prepare_csv_test

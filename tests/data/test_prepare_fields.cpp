@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "data/builders.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "support/said.hpp"
 
 namespace mylos::prepare_fields_test {
@@ -87,9 +88,9 @@ TEST(PrepareFields, RefuseWhatAGridCannotHold) {
       prepare(PrepareFields{.out = folder / "f.h5", .samples = samples, .size = points, .modes = waves});
     });
   };
-  EXPECT_TRUE(test::says(refusal(0, 8, 1), ErrorId::bad_argument, {"--samples 0", "from 1", "to 16777216"}));
-  EXPECT_TRUE(test::says(refusal(1, 3, 1), ErrorId::bad_argument, {"--size 3", "from 4", "to 2048"}));
-  EXPECT_TRUE(test::says(refusal(1, 8, 4), ErrorId::bad_argument, {"--modes 4", "from 1", "to 3", "of 8"}));
+  EXPECT_TRUE(test::says(refusal(0, 8, 1), errors::bad_argument, {"--samples 0", "from 1", "to 16777216"}));
+  EXPECT_TRUE(test::says(refusal(1, 3, 1), errors::bad_argument, {"--size 3", "from 4", "to 2048"}));
+  EXPECT_TRUE(test::says(refusal(1, 8, 4), errors::bad_argument, {"--modes 4", "from 1", "to 3", "of 8"}));
   EXPECT_FALSE(std::filesystem::exists(folder / "f.h5"));
 }
 

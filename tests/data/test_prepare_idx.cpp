@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "support/said.hpp"
 
 namespace mylos::prepare_idx_test {
@@ -98,32 +103,32 @@ TEST(PrepareIdx, ImagesWithoutLabelsAreInputsAlone) {
                            prepare(
                                PrepareIdx{.images = folder / "labels", .labels = "", .out = folder / "b.h5"});
                          }),
-                         ErrorId::bad_dataset, {(folder / "labels"), "has 1", "[samples, ...]"}));
+                         errors::bad_dataset, {(folder / "labels"), "has 1", "[samples, ...]"}));
 }
 
 TEST(PrepareIdx, WhatIsNoIdxFileIsRefused) {
-  EXPECT_TRUE(test::says(refusal("label,x,y\n", good_labels), ErrorId::wrong_format, {"with 6c616265"}));
-  EXPECT_TRUE(test::says(refusal("", good_labels), ErrorId::truncated, {"after 0"}));
+  EXPECT_TRUE(test::says(refusal("label,x,y\n", good_labels), errors::wrong_format, {"with 6c616265"}));
+  EXPECT_TRUE(test::says(refusal("", good_labels), errors::truncated, {"after 0"}));
   EXPECT_TRUE(test::says(refusal(idx({3, 2, 2}, std::string(48, 'x'), 0x0d), good_labels),
-                         ErrorId::unsupported_feature, {"type 0x0d", "expected 0x08"}));
-  EXPECT_TRUE(test::says(refusal(good_images.substr(0, 10), good_labels), ErrorId::truncated, {"after 10"}));
+                         errors::unsupported_feature, {"type 0x0d", "expected 0x08"}));
+  EXPECT_TRUE(test::says(refusal(good_images.substr(0, 10), good_labels), errors::truncated, {"after 10"}));
 }
 
 TEST(PrepareIdx, AHeaderThatLiesIsFoundBeforeMemoryIsTaken) {
-  EXPECT_TRUE(test::says(refusal(idx({3, 2, 2}, "abcdefghijk"), good_labels), ErrorId::damaged,
+  EXPECT_TRUE(test::says(refusal(idx({3, 2, 2}, "abcdefghijk"), good_labels), errors::damaged,
                          {"states 3 x 2 x 2", "is 28", "has 27"}));
-  EXPECT_TRUE(test::says(refusal(idx({3, 2, 2}, "abcdefghijklm"), good_labels), ErrorId::damaged,
+  EXPECT_TRUE(test::says(refusal(idx({3, 2, 2}, "abcdefghijklm"), good_labels), errors::damaged,
                          {"states 3 x 2 x 2", "is 28", "has 29"}));
   EXPECT_TRUE(test::says(refusal(idx({0xffffffffu, 0xffffffffu, 0xffffffffu}, "abc"), good_labels),
-                         ErrorId::truncated, {"states 4294967295", "only 19"}));
-  EXPECT_TRUE(test::says(refusal(idx({0, 2, 2}, ""), good_labels), ErrorId::bad_dataset, {"zero (0"}));
+                         errors::truncated, {"states 4294967295", "only 19"}));
+  EXPECT_TRUE(test::says(refusal(idx({0, 2, 2}, ""), good_labels), errors::bad_dataset, {"zero (0"}));
 }
 
 TEST(PrepareIdx, ImagesAndLabelsMustBelongTogether) {
-  EXPECT_TRUE(test::says(refusal(good_images, idx({2}, {1, 0})), ErrorId::data_mismatch, {"has 2", "has 3"}));
+  EXPECT_TRUE(test::says(refusal(good_images, idx({2}, {1, 0})), errors::data_mismatch, {"has 2", "has 3"}));
   EXPECT_TRUE(
-      test::says(refusal(good_labels, good_images), ErrorId::bad_dataset, {"has 1", "[samples, ...]"}));
-  EXPECT_TRUE(test::says(refusal(good_images, good_labels, 2), ErrorId::bad_label,
+      test::says(refusal(good_labels, good_images), errors::bad_dataset, {"has 1", "[samples, ...]"}));
+  EXPECT_TRUE(test::says(refusal(good_images, good_labels, 2), errors::bad_label,
                          {"label 2", "is 2", "expected 0", "to 1"}));
 }
 
@@ -133,7 +138,7 @@ TEST(PrepareIdx, ACompressedFileThatClaimsOneHugeSampleIsRefused) {
   write_file(folder / "images", images);
   python("import gzip\nopen('" + (folder / "images.gz") + "', 'wb').write(gzip.compress(open('" +
          (folder / "images") + "', 'rb').read()))\n");
-  EXPECT_TRUE(test::says(refusal(read_file(folder / "images.gz"), idx({1}, {0})), ErrorId::too_large,
+  EXPECT_TRUE(test::says(refusal(read_file(folder / "images.gz"), idx({1}, {0})), errors::too_large,
                          {"of 4000000", "bytes (1 x 4000000"}));
 }
 
@@ -149,7 +154,7 @@ TEST(PrepareIdx, DamagedGzipIsRefusedAndLeavesNothing) {
   std::string flipped = whole;
   flipped[whole.size() - 6] ^= 1;  // in the checksum
   EXPECT_TRUE(
-      test::says(refusal(flipped, labels), ErrorId::damaged, {"images: is damaged: incorrect data check"}));
+      test::says(refusal(flipped, labels), errors::damaged, {"images: is damaged: incorrect data check"}));
 }
 
 TEST(PrepareIdx, GzipThatEndsWithinItsChecksumIsRefused) {
@@ -162,10 +167,10 @@ TEST(PrepareIdx, GzipThatEndsWithinItsChecksumIsRefused) {
   const std::string labels = read_file(folder / "labels.gz");
   for (std::size_t lost = 1; lost <= 8; ++lost) {
     EXPECT_TRUE(
-        test::says(refusal(images.substr(0, images.size() - lost), labels), ErrorId::truncated, {"images"}))
+        test::says(refusal(images.substr(0, images.size() - lost), labels), errors::truncated, {"images"}))
         << lost;
     EXPECT_TRUE(
-        test::says(refusal(images, labels.substr(0, labels.size() - lost)), ErrorId::truncated, {"labels"}))
+        test::says(refusal(images, labels.substr(0, labels.size() - lost)), errors::truncated, {"labels"}))
         << lost;
   }
 }
@@ -175,7 +180,7 @@ TEST(PrepareIdx, AMissingFileIsNamed) {
       test::says(test::refusal_of([] {
                    prepare(PrepareIdx{.images = "/nowhere/i", .labels = "/nowhere/l", .out = "/nowhere/o"});
                  }),
-                 ErrorId::no_such_file, {"/nowhere/i"}));
+                 errors::no_such_file, {"/nowhere/i"}));
 }
 
 }  // namespace mylos::prepare_idx_test

@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "data/image_builders.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "support/said.hpp"
 
 namespace mylos::prepare_images_test {
@@ -83,7 +87,7 @@ TEST_F(PrepareImagesTest, ANameOfAClassThatIsNoUtf8IsRefused) {
   draw_classes();
   std::filesystem::rename(folder_ / "images/ant", folder_ / "images/caf\xe9");
   const PrepareImages job{.folder = folder_ / "images", .out = folder_ / "a.h5"};
-  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(job); }), ErrorId::bad_encoding,
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(job); }), errors::bad_encoding,
                          {(folder_ / "images"), "'caf\\xE9'", "-8"}));
 }
 
@@ -100,7 +104,7 @@ TEST_F(PrepareImagesTest, HiddenFoldersAreNoClassesAndOneWithoutImagesIsRefused)
   EXPECT_EQ(Dataset(folder_ / "a.h5").samples(), 5);
   std::filesystem::create_directory(folder_ / "images/bear");
   write_file(folder_ / "images/bear/readme.txt", "no image");
-  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(job); }), ErrorId::too_little_data,
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(job); }), errors::too_little_data,
                          {(folder_ / "images/bear"), "--classes-of"}));
 }
 
@@ -187,25 +191,25 @@ TEST_F(PrepareImagesTest, ASizeIsReachedByTheMeanOfWhatEachPixelCovers) {
 
 TEST_F(PrepareImagesTest, WhatDoesNotFitTogetherIsNamed) {
   python(drawing_in(folder_ / "images") + "image('a.png', draw(4, 5, 3))\nimage('b.png', draw(4, 6, 3))\n");
-  EXPECT_TRUE(test::says(flat_error(), ErrorId::bad_image,
+  EXPECT_TRUE(test::says(flat_error(), errors::bad_image,
                          {"images/b.png", "has 4 x 6", "images/a.png", "has 4 x 5", "--size"}));
   python(drawing_in(folder_ / "images") + "image('b.png', draw(4, 5))\n");
-  EXPECT_TRUE(test::says(flat_error(), ErrorId::bad_image,
+  EXPECT_TRUE(test::says(flat_error(), errors::bad_image,
                          {"images/b.png", "images/a.png", "--channels 1", "--channels 3"}));
   const PrepareImages labelled{.folder = folder_ / "images", .out = folder_ / "a.h5"};
-  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(labelled); }), ErrorId::wrong_format,
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(labelled); }), errors::wrong_format,
                          {(folder_ / "images"), "--unlabelled", "its 2"}));
   std::filesystem::remove_all(folder_ / "images");
   EXPECT_TRUE(flat_error().starts_with("images: cannot be opened: No such file or directory"));
   std::filesystem::create_directories(folder_ / "images/one");
-  EXPECT_TRUE(test::says(flat_error(), ErrorId::too_little_data, {".png", ".jpg", ".jpeg"}));
-  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(labelled); }), ErrorId::too_little_data,
+  EXPECT_TRUE(test::says(flat_error(), errors::too_little_data, {".png", ".jpg", ".jpeg"}));
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(labelled); }), errors::too_little_data,
                          {(folder_ / "images/one"), "--classes-of"}));
   write_file(folder_ / "file", "x");
   EXPECT_TRUE(test::says(test::refusal_of([&] {
                            (void)prepare(PrepareImages{.folder = folder_ / "file", .out = folder_ / "a.h5"});
                          }),
-                         ErrorId::not_a_folder, {(folder_ / "file")}));
+                         errors::not_a_folder, {(folder_ / "file")}));
 }
 
 TEST_F(PrepareImagesTest, ClassesMayBeThoseOfTheTrainingFile) {
@@ -220,7 +224,7 @@ TEST_F(PrepareImagesTest, ClassesMayBeThoseOfTheTrainingFile) {
   (void)prepare(job);
   EXPECT_EQ(inspect("print(f.attrs['classes'], sorted(f['labels'][:]))"), "3 [1, 1, 2, 2]\n");
   std::filesystem::create_directory(folder_ / "images/elk");
-  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(job); }), ErrorId::bad_names,
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)prepare(job); }), errors::bad_names,
                          {(folder_ / "images/elk"), "'elk'", "the 3"}));
 }
 
@@ -239,7 +243,7 @@ TEST_F(PrepareImagesTest, ADamagedImageEndsItOrIsLeftOutByName) {
       "chunk(b'IDAT', zlib.compress(bytes(1 << 20))) + chunk(b'IEND', b''))\n");
   const std::string damaged = flat_error();
   EXPECT_TRUE(damaged.starts_with("images/1.png: is damaged: IDAT: ") &&
-              test::says(damaged, ErrorId::bad_image, {"--on-corrupt skip"}))
+              test::says(damaged, errors::bad_image, {"--on-corrupt skip"}))
       << damaged;
   const auto notes = prepare_flat({.on_corrupt = OnCorrupt::skip});
   ASSERT_EQ(notes.size(), 8u);

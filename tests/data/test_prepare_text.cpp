@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "data/token_builders.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "support/said.hpp"
 
 namespace mylos::prepare_text_test {
@@ -111,7 +116,7 @@ TEST(PrepareText, ATestTextTakesTheCharactersOfTheTrainingText) {
   write_file(folder / "test.txt", "olé\n\nhóla");
   job.out = folder / "other.h5";
   EXPECT_TRUE(
-      test::says(test::refusal_of([&] { prepare(job); }), ErrorId::unknown_token,
+      test::says(test::refusal_of([&] { prepare(job); }), errors::unknown_token,
                  {folder / "test.txt", "3", "'ó'", "00F3", "offset 7", "the 5", folder / "train.h5"}));
   EXPECT_FALSE(std::filesystem::exists(job.out) || std::filesystem::exists(job.out + ".tmp"));
 }
@@ -125,9 +130,9 @@ TEST(PrepareText, AVocabularyThatIsNoneOfCharactersIsRefused) {
       prepare(PrepareText{folder / "a.txt", level, folder / "a.h5", folder / "bytes.h5"});
     });
   };
-  EXPECT_TRUE(test::says(message(TokenKind::characters), ErrorId::wrong_format,
+  EXPECT_TRUE(test::says(message(TokenKind::characters), errors::wrong_format,
                          {"--vocabulary", folder / "bytes.h5", "its 256"}));
-  EXPECT_TRUE(test::says(message(TokenKind::bytes), ErrorId::arguments_conflict,
+  EXPECT_TRUE(test::says(message(TokenKind::bytes), errors::arguments_conflict,
                          {"--vocabulary", folder / "bytes.h5", "--level"}));
 }
 
@@ -158,7 +163,7 @@ TEST(PrepareText, BadUtf8IsNamedByTheOffsetWherePythonFindsIt) {
       EXPECT_NO_THROW(prepare(PrepareText{folder / "a.txt", TokenKind::characters, folder / "a.h5"})) << hex;
     } else {
       EXPECT_TRUE(test::says(
-          refusal(bytes), ErrorId::bad_encoding,
+          refusal(bytes), errors::bad_encoding,
           {"a.txt",
            fmt::format("byte 0x{:02x}", static_cast<unsigned char>(bytes[static_cast<std::size_t>(where)])),
            fmt::format("byte offset {} ", where)}))
@@ -187,18 +192,18 @@ TEST(PrepareText, BadBytesBehindTheFirstPieceHaveTheRightOffset) {
 }
 
 TEST(PrepareText, EmptyMissingAndBinaryFilesAreRefused) {
-  EXPECT_TRUE(test::says(refusal(""), ErrorId::too_little_data, {"a.txt"}));
-  EXPECT_TRUE(test::says(refusal("", TokenKind::bytes), ErrorId::too_little_data, {"a.txt"}));
-  EXPECT_TRUE(test::says(refusal(std::string("a\0b\0", 4)), ErrorId::bad_encoding,
+  EXPECT_TRUE(test::says(refusal(""), errors::too_little_data, {"a.txt"}));
+  EXPECT_TRUE(test::says(refusal("", TokenKind::bytes), errors::too_little_data, {"a.txt"}));
+  EXPECT_TRUE(test::says(refusal(std::string("a\0b\0", 4)), errors::bad_encoding,
                          {"a.txt", "-16", "offset 1", "-8", "--level"}));
   EXPECT_TRUE(test::says(test::refusal_of([] {
                            prepare(PrepareText{"/nowhere/a.txt", TokenKind::characters, "/tmp/no.h5"});
                          }),
-                         ErrorId::no_such_file, {"/nowhere/a.txt"}));
+                         errors::no_such_file, {"/nowhere/a.txt"}));
   EXPECT_TRUE(test::says(test::refusal_of([] {
                            prepare(PrepareText{"/tmp", TokenKind::bytes, "/tmp/no.h5"});
                          }),
-                         ErrorId::not_a_file, {"/tmp"}));
+                         errors::not_a_file, {"/tmp"}));
 }
 
 }  // namespace mylos::prepare_text_test

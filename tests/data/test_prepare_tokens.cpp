@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "data/token_builders.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "support/said.hpp"
 
 namespace mylos::prepare_tokens_test {
@@ -71,53 +74,53 @@ TEST(PrepareTokens, SeveralFilesAreOneBehindTheOther) {
 
 TEST(PrepareTokens, ATokenOutsideTheVocabularyIsNamedWithItsPosition) {
   EXPECT_TRUE(test::says(refusal("out.write(n.array([1, 2, 50257], '<u2'))", std::nullopt, 50257),
-                         ErrorId::unknown_token,
+                         errors::unknown_token,
                          {"a.bin", "token 2", "from 0", "byte 4", "is 50257", "expected 0", "to 50256"}));
   EXPECT_TRUE(
       test::says(refusal("t = n.zeros(400000, '<u4')\nt[399998] = 7\nout.write(header(20240801, 7, 400000))\n"
                          "out.write(t)",
                          std::nullopt, 7),
-                 ErrorId::unknown_token,
+                 errors::unknown_token,
                  {"a.bin", "token 399998", "from 0", "byte 1601016", "is 7", "expected 0", "to 6"}));
   EXPECT_TRUE(
-      test::says(refusal("out.write(n.array([1, 2**31], '<u4'))", DType::uint32), ErrorId::unknown_token,
+      test::says(refusal("out.write(n.array([1, 2**31], '<u4'))", DType::uint32), errors::unknown_token,
                  {"a.bin", "token 1", "from 0", "byte 4", "is 2147483648", "expected 0", "to 2147483646"}));
 }
 
 TEST(PrepareTokens, WrongHeadersAreRefused) {
-  EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 2, 3) + bytes(6))"), ErrorId::unknown_version,
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 2, 3) + bytes(6))"), errors::unknown_version,
                          {"a.bin", "magic 20240520", "version 2", "expected 1"}));
-  EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, 4) + bytes(6))"), ErrorId::truncated,
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, 4) + bytes(6))"), errors::truncated,
                          {"a.bin", "states 4", "16", "expected 1032", "has 1030"}));
-  EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, -1) + bytes(6))"), ErrorId::damaged,
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, -1) + bytes(6))"), errors::damaged,
                          {"a.bin", "states -1", "16", "expected 1024", "has 1030"}));
-  EXPECT_TRUE(test::says(refusal("out.write(header(20240801, 7, 2147483647) + bytes(8))"), ErrorId::truncated,
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240801, 7, 2147483647) + bytes(8))"), errors::truncated,
                          {"a.bin", "states 2147483647", "32", "expected 8589935612", "has 1032"}));
   EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, 3) + bytes(6))", DType::uint32),
-                         ErrorId::wrong_format, {"a.bin", "magic 20240520", "16", "--type", "32"}));
-  EXPECT_TRUE(test::says(refusal("out.write(header(20240522, 1, 3) + bytes(6))"), ErrorId::wrong_format,
+                         errors::wrong_format, {"a.bin", "magic 20240520", "16", "--type", "32"}));
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240522, 1, 3) + bytes(6))"), errors::wrong_format,
                          {"a.bin", "llm.c", "magic 20240522", "magic 20240520"}));
 }
 
 TEST(PrepareTokens, AFileThatEndsWithinItsHeaderIsNoStreamOfTokens) {
   for (const int bytes : {4, 600, 1022}) {
     EXPECT_TRUE(test::says(refusal("out.write(header(20240520, 1, 3)[:" + std::to_string(bytes) + "])"),
-                           ErrorId::truncated,
+                           errors::truncated,
                            {"a.bin", "llm.c", "magic 20240520", "of 1024", std::to_string(bytes)}));
   }
-  EXPECT_TRUE(test::says(refusal("out.write(header(20240801, 7, 3)[:500])", DType::uint32),
-                         ErrorId::truncated, {"a.bin", "llm.c", "magic 20240801", "of 1024", "has 500"}));
-  EXPECT_TRUE(test::says(refusal("out.write(header(20240522, 1, 3)[:8])"), ErrorId::wrong_format,
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240801, 7, 3)[:500])", DType::uint32), errors::truncated,
+                         {"a.bin", "llm.c", "magic 20240801", "of 1024", "has 500"}));
+  EXPECT_TRUE(test::says(refusal("out.write(header(20240522, 1, 3)[:8])"), errors::wrong_format,
                          {"a.bin", "llm.c", "magic 20240522", "magic 20240520"}));
   const TemporaryFolder folder;
   EXPECT_EQ(prepared(folder, "out.write(header(20240520, 1, 3)[:2])").tokens(), 1);  // no magic yet
 }
 
 TEST(PrepareTokens, EmptyAndCutStreamsAreRefused) {
-  EXPECT_TRUE(test::says(refusal(""), ErrorId::too_little_data, {"a.bin"}));
-  EXPECT_TRUE(test::says(refusal("out.write(bytes(7))"), ErrorId::truncated, {"a.bin", "has 7", "16"}));
-  EXPECT_TRUE(test::says(refusal("out.write(bytes(6))", DType::uint32), ErrorId::truncated,
-                         {"a.bin", "has 6", "32"}));
+  EXPECT_TRUE(test::says(refusal(""), errors::too_little_data, {"a.bin"}));
+  EXPECT_TRUE(test::says(refusal("out.write(bytes(7))"), errors::truncated, {"a.bin", "has 7", "16"}));
+  EXPECT_TRUE(
+      test::says(refusal("out.write(bytes(6))", DType::uint32), errors::truncated, {"a.bin", "has 6", "32"}));
 }
 
 }  // namespace mylos::prepare_tokens_test

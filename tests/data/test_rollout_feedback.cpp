@@ -1,6 +1,7 @@
 // How outputs of a network of arrays become its next input: channels, and units after normalisation.
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/data/run/rollout_feedback.hpp"
 #include "support/refusal.hpp"
 
@@ -72,11 +73,11 @@ TEST(RolloutFeedback, IsTheIdentityWithoutNormalisation) {
 TEST(RolloutFeedback, RefusesWhatCannotBeFedBack) {
   RolloutLayout no_input = layout_of(false);
   no_input.state = {2, -1};
-  EXPECT_TRUE(test::refuses(ErrorId::keys_conflict, {"target channel 1", "data.arrays.inputs"},
+  EXPECT_TRUE(test::refuses(errors::keys_conflict, {"target channel 1", "data.arrays.inputs"},
                             [&] { static_cast<void>(feedback_map(no_input)); }));
   RolloutLayout far = layout_of(false);
   far.ahead = 2;
-  EXPECT_TRUE(test::refuses(ErrorId::keys_conflict, {"data.arrays.ahead", "data.arrays.history"},
+  EXPECT_TRUE(test::refuses(errors::keys_conflict, {"data.arrays.ahead", "data.arrays.history"},
                             [&] { static_cast<void>(feedback_map(far)); }));
   far.history = 1;
   EXPECT_NO_THROW(static_cast<void>(feedback_map(far)));
@@ -85,7 +86,7 @@ TEST(RolloutFeedback, RefusesWhatCannotBeFedBack) {
     by_point.inputs.shift.push_back(column);
     by_point.inputs.scale.push_back(1);
   }
-  EXPECT_TRUE(test::refuses(ErrorId::keys_conflict, {"data.normalize", "channel"}, [&] {
+  EXPECT_TRUE(test::refuses(errors::keys_conflict, {"data.normalize", "channel"}, [&] {
     static_cast<void>(feedback_scalings(by_point, feedback_map(layout_of(false))));
   }));
 }

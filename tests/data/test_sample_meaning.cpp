@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "support/said.hpp"
 
 namespace mylos::sample_meaning_test {
@@ -95,11 +96,11 @@ TEST(SampleMeaning, NamesMustBeThoseOfColumnsOrChannels) {
     const std::string path = folder / "some.h5";
     return test::refusal_of([&] { (void)table(path, more, 12); }).substr(path.size() + 2);
   };
-  EXPECT_TRUE(test::says(message("f['input_names'] = ['T', 'p']\n"), ErrorId::bad_names,
+  EXPECT_TRUE(test::says(message("f['input_names'] = ['T', 'p']\n"), errors::bad_names,
                          {"/input_names", "has 2", "expected 12"}));
-  EXPECT_TRUE(test::says(message("f.attrs['shape'] = '2 3 2'\nf['input_names'] = ['T']\n"),
-                         ErrorId::bad_names, {"/input_names", "has 1", "expected 12", "or 2"}));
-  EXPECT_TRUE(test::says(message("f['target_names'] = ['a', 'b', 'c']\n"), ErrorId::bad_names,
+  EXPECT_TRUE(test::says(message("f.attrs['shape'] = '2 3 2'\nf['input_names'] = ['T']\n"), errors::bad_names,
+                         {"/input_names", "has 1", "expected 12", "or 2"}));
+  EXPECT_TRUE(test::says(message("f['target_names'] = ['a', 'b', 'c']\n"), errors::bad_names,
                          {"/target_names", "has 3", "expected 2"}));
 }
 

@@ -7,6 +7,9 @@
 #include <set>
 
 #include "io/support.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/feed/share.hpp"
 #include "support/said.hpp"
 
@@ -115,8 +118,8 @@ TEST(Sampler, WithinAWindowSamplesAreShuffled) {
 
 TEST(Sampler, ABatchLargerThanTheDataIsRefused) {
   EXPECT_TRUE(test::says(test::refusal_of([] { Sampler({.samples = 100, .batch = 256}); }),
-                         ErrorId::too_little_data, {"data.batch", "256", "the 100"}));
-  EXPECT_TRUE(test::says(test::refusal_of([] { Sampler({.samples = 100, .batch = 0}); }), ErrorId::bad_value,
+                         errors::too_little_data, {"data.batch", "256", "the 100"}));
+  EXPECT_TRUE(test::says(test::refusal_of([] { Sampler({.samples = 100, .batch = 0}); }), errors::bad_value,
                          {"data.batch", "0", "least 1"}));
 }
 
@@ -134,7 +137,7 @@ TEST(Share, RanksTakeContiguousPartsThatDifferByOneAtMost) {
 }
 
 TEST(Share, MoreRanksThanSamplesInABatchAreRefused) {
-  EXPECT_TRUE(test::says(test::refusal_of([] { (void)batch_share(3, 0, 4); }), ErrorId::wrong_rank_count,
+  EXPECT_TRUE(test::says(test::refusal_of([] { (void)batch_share(3, 0, 4); }), errors::wrong_rank_count,
                          {"data.batch", "3", "the 4", "most 3"}));
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "data/digest_builders.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
@@ -103,11 +105,11 @@ TEST(Stamp, RefusesWhatPrepareWouldRefuseAndLeavesTheFileAlone) {
   const std::string path = prepared_images(folder / "a.h5");
   edit(path, "f['labels'][77] = 10");
   const std::string before = read_file(path);
-  EXPECT_TRUE(test::says(test::refusal_of([&] { stamp(path); }), ErrorId::bad_label,
+  EXPECT_TRUE(test::says(test::refusal_of([&] { stamp(path); }), errors::bad_label,
                          {path, "/labels", "row 77", "is 10", "expected 0", "to 9"}));
   EXPECT_TRUE(read_file(path) == before);
   EXPECT_FALSE(std::filesystem::exists(path + ".tmp"));
-  EXPECT_TRUE(test::says(test::refusal_of([&] { stamp(folder / "none.h5"); }), ErrorId::no_such_file,
+  EXPECT_TRUE(test::says(test::refusal_of([&] { stamp(folder / "none.h5"); }), errors::no_such_file,
                          {(folder / "none.h5"), "`mylos prepare`"}));
 }
 

@@ -4,6 +4,10 @@
 
 #include "data/builders.hpp"
 #include "data/token_builders.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/tokens/token_writer.hpp"
 #include "support/said.hpp"
 
@@ -36,34 +40,34 @@ TEST(TokenDataset, AFileOfH5pyIsRead) {
 
 TEST(TokenDataset, WhatIsNoTokenFileIsRefused) {
   const std::string tokens = "f['tokens'] = n.zeros(9, 'u2')\n";
-  EXPECT_TRUE(test::says(refusal("f['inputs'] = n.zeros(9)"), ErrorId::missing_dataset,
+  EXPECT_TRUE(test::says(refusal("f['inputs'] = n.zeros(9)"), errors::missing_dataset,
                          {"/tokens", "`mylos prepare text`", "`mylos prepare tokens`"}));
-  EXPECT_TRUE(test::says(refusal("f.attrs['format'] = n.bytes_('mylos-dataset')"), ErrorId::wrong_format,
+  EXPECT_TRUE(test::says(refusal("f.attrs['format'] = n.bytes_('mylos-dataset')"), errors::wrong_format,
                          {"is a mylos-dataset file, expected mylos-tokens"}));
   EXPECT_TRUE(
       test::says(refusal(tokens + "f.attrs['format'] = n.bytes_('mylos-tokens')\nf.attrs['version'] = 2"),
-                 ErrorId::unknown_version, {"version 2", "most 1"}));
-  EXPECT_TRUE(test::says(refusal(tokens), ErrorId::missing_dataset, {"'vocabulary'"}));
-  EXPECT_TRUE(test::says(refusal(tokens + "f.attrs['vocabulary'] = 0"), ErrorId::bad_dataset,
+                 errors::unknown_version, {"version 2", "most 1"}));
+  EXPECT_TRUE(test::says(refusal(tokens), errors::missing_dataset, {"'vocabulary'"}));
+  EXPECT_TRUE(test::says(refusal(tokens + "f.attrs['vocabulary'] = 0"), errors::bad_dataset,
                          {"'vocabulary'", "is 0", "expected 1", "to 2147483647"}));
   EXPECT_TRUE(test::says(refusal(tokens + "f.attrs['vocabulary'] = 3\nf['vocabulary'] = n.bytes_('ab')"),
-                         ErrorId::bad_dataset, {"'vocabulary'", "is 3", "has 2"}));
+                         errors::bad_dataset, {"'vocabulary'", "is 3", "has 2"}));
   EXPECT_TRUE(test::says(refusal(tokens + "f.attrs['vocabulary'] = 3\nf.attrs['kind'] = 'words'"),
-                         ErrorId::bad_dataset, {"'kind'", "'words'"}));
+                         errors::bad_dataset, {"'kind'", "'words'"}));
   EXPECT_TRUE(test::says(refusal("f['tokens'] = n.zeros((3, 3), 'u2')\nf.attrs['vocabulary'] = 3"),
                          {"/tokens", "has 2", "expected 1", "[tokens]"}));
   EXPECT_TRUE(test::says(refusal("f['tokens'] = n.zeros(3, 'i4')\nf.attrs['vocabulary'] = 3"),
                          {"/tokens", "32", "8", "16"}));
   EXPECT_TRUE(test::says(refusal("f['tokens'] = n.zeros(0, 'u2')\nf.attrs['vocabulary'] = 3"),
-                         ErrorId::bad_dataset, {"/tokens"}));
+                         errors::bad_dataset, {"/tokens"}));
 }
 
 TEST(TokenDataset, ALongAttributeIsCutInMessages) {
   const std::string cut = std::string(60, 'z') + "...";
-  EXPECT_TRUE(test::says(refusal("f.attrs['format'] = n.bytes_('z' * 50000)"), ErrorId::wrong_format, {cut}));
+  EXPECT_TRUE(test::says(refusal("f.attrs['format'] = n.bytes_('z' * 50000)"), errors::wrong_format, {cut}));
   EXPECT_TRUE(test::says(
       refusal("f['tokens'] = n.zeros(9, 'u2')\nf.attrs['vocabulary'] = 3\nf.attrs['kind'] = 'z' * 50000"),
-      ErrorId::bad_dataset, {"'kind'", cut}));
+      errors::bad_dataset, {"'kind'", cut}));
 }
 
 TEST(TokenDataset, AForeignFileIsCheckedAsAWholeBeforeItIsUsed) {
@@ -73,7 +77,7 @@ TEST(TokenDataset, AForeignFileIsCheckedAsAWholeBeforeItIsUsed) {
          "', 'w')\nf['tokens'] = n.array([5, 0, 9, 10], 'u2')\nf.attrs['vocabulary'] = 9\n");
   const TokenDataset data(path);
   const auto names_it = [&](const std::string& said) {
-    return test::says(said, ErrorId::unknown_token, {path, "/tokens element 2", "is 9", "0 to 8"});
+    return test::says(said, errors::unknown_token, {path, "/tokens element 2", "is 9", "0 to 8"});
   };
   EXPECT_TRUE(names_it(test::refusal_of([&] { data.require_valid_values(); })));
   EXPECT_TRUE(names_it(test::refusal_of([&] { (void)data.identity(); })));
@@ -124,9 +128,9 @@ TEST(TokenDataset, TestDataMustHaveTheTrainingVocabulary) {
     return test::refusal_of([&] { require_same_vocabulary(train, other); });
   };
   EXPECT_NO_THROW(require_same_vocabulary(train, make("a.h5", Vocabulary::characters("abc"))));
-  EXPECT_TRUE(test::says(mismatch(make("b.h5", Vocabulary::bytes())), ErrorId::data_mismatch,
+  EXPECT_TRUE(test::says(mismatch(make("b.h5", Vocabulary::bytes())), errors::data_mismatch,
                          {(folder / "b.h5"), "of 256", train.path(), "of 3"}));
-  EXPECT_TRUE(test::says(mismatch(make("c.h5", Vocabulary::characters("abd"))), ErrorId::data_mismatch,
+  EXPECT_TRUE(test::says(mismatch(make("c.h5", Vocabulary::characters("abd"))), errors::data_mismatch,
                          {(folder / "c.h5"), "of 3", train.path()}));
 }
 
@@ -138,9 +142,8 @@ TEST(TokenDataset, SplitsHoldAWindowEach) {
   EXPECT_EQ(splits.validation.first, 90);
   EXPECT_EQ(splits.validation.count, 10);
   EXPECT_TRUE(test::says(test::refusal_of([&] { (void)split_tokens(data, 0.1, 10); }),
-                         ErrorId::too_little_data, {data.path(), "has 10", "model.context", "10", "most 9"}));
-  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)split_tokens(data, 0, 100); }),
-                         ErrorId::too_little_data,
+                         errors::too_little_data, {data.path(), "has 10", "model.context", "10", "most 9"}));
+  EXPECT_TRUE(test::says(test::refusal_of([&] { (void)split_tokens(data, 0, 100); }), errors::too_little_data,
                          {data.path(), "has 100", "model.context", "100", "most 99"}));
   EXPECT_EQ(windows_in(100, 99), 1);
   EXPECT_EQ(windows_in(100, 33), 3);

@@ -6,6 +6,9 @@
 #include <thread>
 
 #include "data/token_builders.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/feed/share.hpp"
 #include "mylos/data/tokens/token_evaluation_reader.hpp"
 #include "support/allocation_counter.hpp"
@@ -123,7 +126,7 @@ TEST(TokenLoader, ATokenOutsideTheVocabularyIsNamedWithItsPositionInTheFile) {
                          {.in_memory = in_memory});
       TokenEvaluationReader reader(data, split, context, {.max_samples = 14});
       const auto names_it = [&](const std::string& said) {
-        return test::says(said, ErrorId::unknown_token,
+        return test::says(said, errors::unknown_token,
                           {data.path(), "/tokens element " + std::to_string(wrong), "is 65", "0 to 64"});
       };
       EXPECT_TRUE(names_it(test::refusal_of([&] { (void)loader.next(); })));
@@ -151,7 +154,7 @@ TEST(TokenLoader, MoreRanksThanWindowsInABatchAreRefused) {
       test::says(test::refusal_of([&] {
                    TokenLoader(data, {0, 100}, sampler_for({0, 100}, 3, WindowOrder::random), {.ranks = 4});
                  }),
-                 ErrorId::wrong_rank_count, {"data.batch", "3", "the 4", "most 3"}));
+                 errors::wrong_rank_count, {"data.batch", "3", "the 4", "most 3"}));
 }
 
 TEST(TokenEvaluationReader, RanksCoverAllWindowsOnceInOrder) {
@@ -189,7 +192,7 @@ TEST(TokenEvaluationReader, TooFewTokensAreRefused) {
   EXPECT_TRUE(test::says(test::refusal_of([&] {
                            TokenEvaluationReader(data, {90, 7}, context, {});
                          }),
-                         ErrorId::too_little_data, {data.path(), "has 7", "model.context", "7", "most 6"}));
+                         errors::too_little_data, {data.path(), "has 7", "model.context", "7", "most 6"}));
 }
 
 }  // namespace mylos::token_loader_test

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "io/support.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "support/said.hpp"
 
 namespace mylos::token_sampler_test {
@@ -62,11 +64,11 @@ TEST(TokenSampler, TooLittleDataIsRefused) {
         [&] { (void)TokenSampler({.tokens = tokens, .context = context, .batch = batch}); });
   };
   EXPECT_TRUE(
-      test::says(refusal(64, 64, 1), ErrorId::too_little_data, {"model.context", "64", "for 64", "most 63"}));
-  EXPECT_TRUE(test::says(refusal(65, 32, 3), ErrorId::too_little_data,
+      test::says(refusal(64, 64, 1), errors::too_little_data, {"model.context", "64", "for 64", "most 63"}));
+  EXPECT_TRUE(test::says(refusal(65, 32, 3), errors::too_little_data,
                          {"data.batch", "3", "the 2", "of 32", "in 65"}));
-  EXPECT_TRUE(test::says(refusal(65, 0, 3), ErrorId::bad_value, {"model.context", "0", "least 1"}));
-  EXPECT_TRUE(test::says(refusal(65, 4, 0), ErrorId::bad_value, {"data.batch", "0", "least 1"}));
+  EXPECT_TRUE(test::says(refusal(65, 0, 3), errors::bad_value, {"model.context", "0", "least 1"}));
+  EXPECT_TRUE(test::says(refusal(65, 4, 0), errors::bad_value, {"data.batch", "0", "least 1"}));
   EXPECT_NO_THROW((void)TokenSampler({.tokens = 65, .context = 64, .batch = 1}));
 }
 

@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "io/support.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "support/said.hpp"
 
 namespace mylos::vocabulary_test {
@@ -31,33 +35,32 @@ TEST(Vocabulary, ACharacterOutsideIsNamedWithItsPosition) {
     return test::refusal_of([&] { (void)vocabulary.encode(text, "--prompt"); });
   };
   EXPECT_TRUE(
-      test::says(refusal("éaß"), ErrorId::unknown_token, {"--prompt", "'ß'", "00DF", "position 2", "the 4"}));
-  EXPECT_TRUE(
-      test::says(refusal("a\t"), ErrorId::unknown_token, {"--prompt", "0009", "position 1", "the 4"}));
-  EXPECT_TRUE(test::says(refusal("éa\xff"), ErrorId::bad_encoding, {"--prompt", "-8", "byte 3"}));
+      test::says(refusal("éaß"), errors::unknown_token, {"--prompt", "'ß'", "00DF", "position 2", "the 4"}));
+  EXPECT_TRUE(test::says(refusal("a\t"), errors::unknown_token, {"--prompt", "0009", "position 1", "the 4"}));
+  EXPECT_TRUE(test::says(refusal("éa\xff"), errors::bad_encoding, {"--prompt", "-8", "byte 3"}));
   EXPECT_TRUE(test::says(test::refusal_of([&] {
                            (void)vocabulary.decode(std::vector<std::int32_t>{0, 4});
                          }),
-                         ErrorId::unknown_token, {"token 1", "is 4", "expected 0", "to 3"}));
+                         errors::unknown_token, {"token 1", "is 4", "expected 0", "to 3"}));
   EXPECT_TRUE(test::says(test::refusal_of([&] { (void)vocabulary.decode(std::vector<std::int32_t>{-1}); }),
-                         ErrorId::unknown_token, {"token 0", "is -1", "expected 0", "to 3"}));
+                         errors::unknown_token, {"token 0", "is -1", "expected 0", "to 3"}));
 }
 
 TEST(Vocabulary, NumberedTokensHaveNoText) {
   const auto vocabulary = Vocabulary::tokens(50257);
   EXPECT_TRUE(test::says(test::refusal_of([&] { (void)vocabulary.encode("a", "--prompt"); }),
-                         ErrorId::bad_argument, {"--prompt", "has 50257"}));
+                         errors::bad_argument, {"--prompt", "has 50257"}));
   EXPECT_TRUE(test::says(test::refusal_of([&] { (void)vocabulary.decode(std::vector<std::int32_t>{0}); }),
-                         ErrorId::internal, {"has 50257"}));
+                         errors::internal, {"has 50257"}));
 }
 
 TEST(Vocabulary, CharactersOutOfOrderAreRefused) {
-  EXPECT_TRUE(test::says(test::refusal_of([] { (void)Vocabulary::characters("ba"); }), ErrorId::bad_dataset,
+  EXPECT_TRUE(test::says(test::refusal_of([] { (void)Vocabulary::characters("ba"); }), errors::bad_dataset,
                          {"byte 1"}));
-  EXPECT_TRUE(test::says(test::refusal_of([] { (void)Vocabulary::characters("éé"); }), ErrorId::bad_dataset,
+  EXPECT_TRUE(test::says(test::refusal_of([] { (void)Vocabulary::characters("éé"); }), errors::bad_dataset,
                          {"byte 2"}));
   EXPECT_TRUE(test::says(test::refusal_of([] { (void)Vocabulary::characters("a\xe2\x82"); }),
-                         ErrorId::bad_dataset, {"-8", "byte 1"}));
+                         errors::bad_dataset, {"-8", "byte 1"}));
 }
 
 }  // namespace mylos::vocabulary_test

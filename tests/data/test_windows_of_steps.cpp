@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::windows_of_steps_test {
@@ -51,7 +52,7 @@ TEST(RolloutWindows, TrainingWindowsEndBeforeThoseHeldOut) {
           expected += inside == steps ? 1 : 0;
         }
         if (expected == 0) {
-          EXPECT_TRUE(test::refuses(ErrorId::too_little_data, {"rollout.steps"}, [&] {
+          EXPECT_TRUE(test::refuses(errors::too_little_data, {"rollout.steps"}, [&] {
             static_cast<void>(windows_of_all_steps(*several, *single, {0, train}));
           }));
           continue;

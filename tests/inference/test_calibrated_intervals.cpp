@@ -9,6 +9,7 @@
 #include <random>
 
 #include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/inference/uncertainty/conformal_scores.hpp"
 #include "support/refusal.hpp"
@@ -132,10 +133,10 @@ TEST(ConformalCalibration, MustFitTheNetwork) {
   const TargetShape gaussian{.channels = 2, .has_deviations = true};
   require_calibration_fits(two_targets(ConformalScore::absolute), plain, "model.h5");
   require_calibration_fits(two_targets(ConformalScore::scaled), gaussian, "model.h5");
-  EXPECT_TRUE(test::refuses(ErrorId::damaged, {"model.h5", "/calibration"}, [&] {
+  EXPECT_TRUE(test::refuses(errors::damaged, {"model.h5", "/calibration"}, [&] {
     require_calibration_fits(two_targets(ConformalScore::absolute), {.channels = 3}, "model.h5");
   }));
-  EXPECT_TRUE(test::refuses(ErrorId::damaged, {"model.h5", "/calibration"}, [&] {
+  EXPECT_TRUE(test::refuses(errors::damaged, {"model.h5", "/calibration"}, [&] {
     require_calibration_fits(two_targets(ConformalScore::scaled), plain, "model.h5");
   }));
 }

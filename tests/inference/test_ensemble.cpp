@@ -7,6 +7,10 @@
 #include <tuple>
 
 #include "inference/stored_models.hpp"
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
 #include "train/allocations.hpp"
@@ -119,7 +123,7 @@ TEST_F(EnsembleTest, MembersWithDeviationsAreAMixture) {
     EXPECT_NEAR(deviation.at(i), std::sqrt(second - first * first), 1e-5 * std::sqrt(second));
   }
   const StoredModel other(ranks, path(2), test::vector_options(DType::fp32), true);
-  EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {path(2), "standard deviations"},
+  EXPECT_TRUE(test::refuses(errors::model_mismatch, {path(2), "standard deviations"},
                             [&] { Ensemble mixed(paths(3)); }));
 }
 
@@ -155,25 +159,25 @@ TEST_F(EnsembleTest, RefusesMembersOfOtherTasks) {
                            const std::vector<std::string>& files) {
     return test::refuses(ExitCode::bad_input, id, parts, [&] { Ensemble ensemble(files); });
   };
-  EXPECT_TRUE(refused(ErrorId::bad_call, {"1 file"}, {path(0)}));
-  EXPECT_TRUE(refused(ErrorId::bad_call, {"twice", path(0)}, {path(0), path(1), path(0)}));
+  EXPECT_TRUE(refused(errors::bad_call, {"1 file"}, {path(0)}));
+  EXPECT_TRUE(refused(errors::bad_call, {"twice", path(0)}, {path(0), path(1), path(0)}));
   Options other = test::vector_options(DType::fp32);
   other.model.outputs = 3;
   { const StoredModel three(ranks, path(2), other, false); }
-  EXPECT_TRUE(refused(ErrorId::model_mismatch, {path(2), "outputs", "[3]", "[4]"}, paths(3)));
+  EXPECT_TRUE(refused(errors::model_mismatch, {path(2), "outputs", "[3]", "[4]"}, paths(3)));
   other = test::vector_options(DType::fp32);
   other.model.inputs = 5;
   { const StoredModel five(ranks, path(2), other, false); }
-  EXPECT_TRUE(refused(ErrorId::model_mismatch, {path(2), "inputs", "[5]", "[6]"}, paths(3)));
+  EXPECT_TRUE(refused(errors::model_mismatch, {path(2), "inputs", "[5]", "[6]"}, paths(3)));
   other = test::vector_options(DType::fp32, LossType::cross_entropy);
   { const StoredModel classes(ranks, path(2), other, false); }
-  EXPECT_TRUE(refused(ErrorId::model_mismatch, {path(2), "probabilities", "targets"}, paths(3)));
-  EXPECT_TRUE(refused(ErrorId::no_such_file, {path(7)}, {path(0), path(7)}));
-  EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {path(2), "probabilities"},
+  EXPECT_TRUE(refused(errors::model_mismatch, {path(2), "probabilities", "targets"}, paths(3)));
+  EXPECT_TRUE(refused(errors::no_such_file, {path(7)}, {path(0), path(7)}));
+  EXPECT_TRUE(test::refuses(errors::model_mismatch, {path(2), "probabilities"},
                             [&] { static_cast<void>(Ensemble::memory_of(paths(3))); }));
   const std::string link = folder.path() + "/link.h5";
   std::filesystem::create_symlink(path(1), link);
-  EXPECT_TRUE(refused(ErrorId::bad_call, {"twice", link}, {path(0), path(1), link}));
+  EXPECT_TRUE(refused(errors::bad_call, {"twice", link}, {path(0), path(1), link}));
 }
 
 TEST_F(EnsembleTest, RefusesMembersThatNameOtherColumns) {
@@ -191,7 +195,7 @@ TEST_F(EnsembleTest, RefusesMembersThatNameOtherColumns) {
     write_names(3, kind, one);
     EXPECT_NO_THROW(Ensemble({path(2), path(3)}));
     write_names(3, kind, other);
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_names, {path(2), path(3), said}, [&] {
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::bad_names, {path(2), path(3), said}, [&] {
       Ensemble ensemble({path(2), path(3)});
     }));
   }
@@ -205,13 +209,13 @@ TEST_F(EnsembleTest, RefusesArraysThatOverlapAndUnitsOfOtherScalings) {
   const ConstArray read{x.data(), ElementType::fp32, 2, {2, 6}, {6, 1}, false};
   const Array mean{y.data(), ElementType::fp32, 2, {2, 4}, {4, 1}, false};
   Array deviation = mean;
-  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"mean and deviation overlap"},
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"mean and deviation overlap"},
                             [&] { ensemble.infer(exec, read, mean, deviation); }));
   deviation.data = y.data() + 8;
-  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"scaled in other ways"},
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"scaled in other ways"},
                             [&] { ensemble.infer(exec, read, mean, deviation, Units::network); }));
   EXPECT_NO_THROW(ensemble.infer(exec, read, mean, deviation));
-  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"member 2"}, [&] { static_cast<void>(ensemble.member(2)); }));
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"member 2"}, [&] { static_cast<void>(ensemble.member(2)); }));
 }
 
 }  // namespace mylos::ensemble_test

@@ -6,6 +6,9 @@
 #include <functional>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/runs.hpp"
+#include "mylos/base/errors/samples.hpp"
 
 namespace mylos {
 namespace {
@@ -62,26 +65,22 @@ TEST(EnsembleMeaning, TheMessageSaysWhichMemberDiffersInWhat) {
       [](MemberMeaning& other) {
         other.options.model.hidden = {24, 9};
       },
-      ErrorId::model_mismatch, "model.hidden is [24, 9], not [24, 8]");
+      errors::model_mismatch, "model.hidden is [24, 9], not [24, 8]");
   require_refused([](MemberMeaning& other) { other.options.model.loss = LossType::l1; },
-                  ErrorId::model_mismatch, "model.loss is \"l1\", not \"mse\"");
-  require_refused(
-      [](MemberMeaning& other) {
-        other.names.inputs = {"b", "a"};
-      },
-      ErrorId::bad_names, "inputs");
+                  errors::model_mismatch, "model.loss is \"l1\", not \"mse\"");
+  require_refused([](MemberMeaning& other) { other.names.inputs = {"b", "a"}; }, errors::bad_names, "inputs");
   require_refused(
       [](MemberMeaning& other) {
         other.names.targets = {"y", "w"};
       },
-      ErrorId::bad_names, "targets");
+      errors::bad_names, "targets");
 }
 
 TEST(EnsembleMeaning, OtherDataAndScalingsAreRefused) {
-  require_refused([](MemberMeaning& other) { other.identity = "4567"; }, ErrorId::data_mismatch,
+  require_refused([](MemberMeaning& other) { other.identity = "4567"; }, errors::data_mismatch,
                   "digest 4567, not train.h5 of digest 0123");
-  require_refused([](MemberMeaning& other) { other.targets = {}; }, ErrorId::data_mismatch, "not scaled");
-  require_refused([](MemberMeaning& other) { other.targets.scale[1] = 5; }, ErrorId::data_mismatch,
+  require_refused([](MemberMeaning& other) { other.targets = {}; }, errors::data_mismatch, "not scaled");
+  require_refused([](MemberMeaning& other) { other.targets.scale[1] = 5; }, errors::data_mismatch,
                   "column 1 (counted from 0) are (2, 5), not (2, 4)");
 }
 

@@ -9,6 +9,7 @@
 
 #include "data/builders.hpp"
 #include "inference/networks.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/inference/ensemble/network_passes.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "support/refusal.hpp"
@@ -171,8 +172,8 @@ TEST_F(EnsemblePassTest, RefusesWhatIsNoEnsemble) {
   const auto refuses = [&](const std::vector<EnsembleMember>& given, ErrorId id, const std::string& part) {
     return test::refuses(ExitCode::bad_input, id, {part}, [&] { require_ensemble(ranks, given); });
   };
-  EXPECT_TRUE(refuses({members[0]}, ErrorId::missing_argument, "at least 2"));
-  EXPECT_TRUE(refuses({members[0], members[1], members[0]}, ErrorId::arguments_conflict, "given twice"));
+  EXPECT_TRUE(refuses({members[0]}, errors::missing_argument, "at least 2"));
+  EXPECT_TRUE(refuses({members[0], members[1], members[0]}, errors::arguments_conflict, "given twice"));
 }
 
 }  // namespace mylos::ensemble_pass_test

@@ -5,6 +5,8 @@
 
 #include "inference/networks.hpp"
 #include "io/support.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "support/refusal.hpp"
 #include "train/allocations.hpp"
@@ -193,13 +195,13 @@ TEST_F(InferenceModelTest, RefusesFilesOfAnotherNetwork) {
   SmallNetwork wider = network;
   wider.model.hidden = {12, 9};
   InferenceModel other(wider.chain(), *engines, samples);
-  EXPECT_TRUE(is_refused(other, file, ErrorId::model_mismatch, "/model/hidden1/weight is [11, 6]"));
+  EXPECT_TRUE(is_refused(other, file, errors::model_mismatch, "/model/hidden1/weight is [11, 6]"));
   SmallNetwork longer = network;
   longer.model.hidden = {11, 9, 9};
   InferenceModel deeper(longer.chain(), *engines, samples);
-  EXPECT_TRUE(is_refused(deeper, file, ErrorId::model_mismatch, "/model/hidden3/weight"));
+  EXPECT_TRUE(is_refused(deeper, file, errors::model_mismatch, "/model/hidden3/weight"));
   InferenceModel same(network.chain(), *engines, samples);
-  EXPECT_TRUE(is_refused(same, file, ErrorId::no_average, "/average", true));
+  EXPECT_TRUE(is_refused(same, file, errors::no_average, "/average", true));
   EXPECT_NO_THROW(same.read(CheckpointReader(ranks, file), false));
 }
 
@@ -210,7 +212,7 @@ TEST_F(InferenceModelTest, RefusesADamagedFile) {
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
   testing_support::write_file(file, bytes);
   InferenceModel model(network.chain(), *engines, samples);
-  EXPECT_TRUE(is_refused(model, file, ErrorId::damaged, file));
+  EXPECT_TRUE(is_refused(model, file, errors::damaged, file));
 }
 
 TEST_F(InferenceModelTest, RefusesInputsThatDoNotFit) {

@@ -7,6 +7,9 @@
 #include <limits>
 
 #include "inference/stored_models.hpp"
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/inference/uncertainty/mahalanobis.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
@@ -257,24 +260,24 @@ TEST_F(InputCheckTest, RefusesWhatTheFileDoesNotKnowAndArraysThatDoNotFit) {
                          [&] { model.check_inputs(exec, read, to, also, check); });
   };
   write({}, {});
-  EXPECT_TRUE(refused(ErrorId::missing_dataset, "/input_range", written, nullptr, {}));
-  EXPECT_TRUE(refused(ErrorId::missing_dataset, "--input-statistics", written, nullptr, {.range = false}));
+  EXPECT_TRUE(refused(errors::missing_dataset, "/input_range", written, nullptr, {}));
+  EXPECT_TRUE(refused(errors::missing_dataset, "--input-statistics", written, nullptr, {.range = false}));
   write({}, known_range());
-  EXPECT_TRUE(refused(ErrorId::missing_dataset, "--input-statistics", written, &far, {}));
-  EXPECT_TRUE(refused(ErrorId::bad_call, "distances are to be written", written, &far, {.distance = false}));
+  EXPECT_TRUE(refused(errors::missing_dataset, "--input-statistics", written, &far, {}));
+  EXPECT_TRUE(refused(errors::bad_call, "distances are to be written", written, &far, {.distance = false}));
   write(known_statistics(), known_range());
-  EXPECT_TRUE(refused(ErrorId::bad_call, "limit", written, nullptr, {.limit = -1}));
-  EXPECT_TRUE(refused(ErrorId::bad_call, "limit", written, nullptr, {.distance = false, .limit = 2}));
+  EXPECT_TRUE(refused(errors::bad_call, "limit", written, nullptr, {.limit = -1}));
+  EXPECT_TRUE(refused(errors::bad_call, "limit", written, nullptr, {.distance = false, .limit = 2}));
   FlagArray wrong = written;
   wrong.extents = {3};
-  EXPECT_TRUE(refused(ErrorId::bad_call, "x has [2] samples and flags [3]", wrong, nullptr, {}));
+  EXPECT_TRUE(refused(errors::bad_call, "x has [2] samples and flags [3]", wrong, nullptr, {}));
   wrong = written;
   wrong.data = reinterpret_cast<std::uint8_t*>(x.data());
-  EXPECT_TRUE(refused(ErrorId::bad_call, "x and flags overlap", wrong, nullptr, {}));
+  EXPECT_TRUE(refused(errors::bad_call, "x and flags overlap", wrong, nullptr, {}));
   wrong.data = reinterpret_cast<std::uint8_t*>(distances) + 3;
-  EXPECT_TRUE(refused(ErrorId::bad_call, "flags and distances overlap", wrong, &far, {}));
+  EXPECT_TRUE(refused(errors::bad_call, "flags and distances overlap", wrong, &far, {}));
   wrong.data = nullptr;
-  EXPECT_TRUE(refused(ErrorId::bad_call, "null", wrong, nullptr, {}));
+  EXPECT_TRUE(refused(errors::bad_call, "null", wrong, nullptr, {}));
   EXPECT_EQ(int{flags[0]}, 9);
 }
 
@@ -283,7 +286,7 @@ TEST_F(InputCheckTest, RefusesStatisticsThatContradictThemselves) {
     InputStatistics statistics = known_statistics();
     change(statistics);
     write(statistics, known_range());
-    return test::refuses(ExitCode::bad_input, ErrorId::damaged, {file, part}, [&] { Model model(file); });
+    return test::refuses(ExitCode::bad_input, errors::damaged, {file, part}, [&] { Model model(file); });
   };
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(refused("mean", [](InputStatistics& s) { s.mean[2] = nan; }));

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "inference/table_data.hpp"
+#include "mylos/base/errors/runs.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/inference/uncertainty/mahalanobis.hpp"
 #include "support/refusal.hpp"
 
@@ -113,10 +115,10 @@ TEST_F(MeasuredInputs, EveryNumberOfRanksGivesTheSameBits) {
 }
 
 TEST_F(MeasuredInputs, RefusesTooManyInputsAndTooFewSamples) {
-  EXPECT_TRUE(test::refuses(ErrorId::too_little_data, {"table", "1 training sample"}, [&] {
+  EXPECT_TRUE(test::refuses(errors::too_little_data, {"table", "1 training sample"}, [&] {
     static_cast<void>(measured({1, 2}, 2));
   }));
-  EXPECT_TRUE(test::refuses(ErrorId::not_measured, {"1025", "1024"}, [&] {
+  EXPECT_TRUE(test::refuses(errors::not_measured, {"1025", "1024"}, [&] {
     static_cast<void>(measured(std::vector<float>(2050), max_distance_inputs + 1));
   }));
 }

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "inference/stored_models.hpp"
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
 #include "train/allocations.hpp"
@@ -137,12 +139,12 @@ TEST_F(ModelBounds, RefuseWhatTheFileDoesNotHave) {
   };
   EXPECT_EQ(model.coverage(), 0);
   EXPECT_TRUE(
-      refused(ErrorId::missing_dataset, "mylos calibrate", {.mean = y.array(), .upper = other.array()}));
-  EXPECT_TRUE(refused(ErrorId::missing_dataset, "gaussian", {.mean = y.array(), .deviation = other.array()}));
-  EXPECT_TRUE(refused(ErrorId::bad_call, "neither", {.mean = y.array()}));
+      refused(errors::missing_dataset, "mylos calibrate", {.mean = y.array(), .upper = other.array()}));
+  EXPECT_TRUE(refused(errors::missing_dataset, "gaussian", {.mean = y.array(), .deviation = other.array()}));
+  EXPECT_TRUE(refused(errors::bad_call, "neither", {.mean = y.array()}));
   write(LossType::mse, calibration(ConformalScore::absolute));
   Model calibrated(file);
-  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"y and lower overlap"}, [&] {
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"y and lower overlap"}, [&] {
     calibrated.infer_uncertain(exec, x.const_array(), {.mean = y.array(), .lower = y.array()});
   }));
   EXPECT_EQ(y.written(), 0);

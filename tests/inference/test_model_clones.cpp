@@ -9,6 +9,7 @@
 #include "inference/stored_models.hpp"
 #include "io/support.hpp"
 #include "mylos/base/device/parallel_region.hpp"
+#include "mylos/base/errors/calls.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
 #include "train/allocations.hpp"
@@ -133,7 +134,7 @@ TEST_F(ModelClones, TwoThreadsOfOneModelGetItsBitsOrAnError) {
       try {
         right[own] += outputs_of(model, 1, own) == expected[own] ? 1 : 0;
       } catch (const Error& error) {
-        refused[own] += error.id() == ErrorId::bad_call && error.code() == ExitCode::failed ? 1 : 0;
+        refused[own] += error.id() == errors::bad_call && error.code() == ExitCode::failed ? 1 : 0;
       }
     }
   };
@@ -153,7 +154,7 @@ TEST_F(ModelClones, AForkedProcessWithoutKokkosThreadsIsRefused) {
   if (child == 0) {
     alarm(20);  // instead of a test that hangs
     const bool is_refused = static_cast<bool>(
-        test::refuses(ExitCode::failed, ErrorId::bad_call, {"fork"}, [&] { outputs_of(model, 40, 1); }));
+        test::refuses(ExitCode::failed, errors::bad_call, {"fork"}, [&] { outputs_of(model, 40, 1); }));
     _exit(is_refused ? 0 : 1);
   }
   int status = -1;
@@ -185,7 +186,7 @@ TEST_F(ModelClones, RefusesWhatKokkosCannotDoInRegions) {
   const StoredModel stored(ranks, file, test::vector_options(DType::fp32), true);
   Model model(file);
   const auto refused = [](auto&& function, const char* part) {
-    return test::refuses(ExitCode::failed, ErrorId::bad_call, {part}, function);
+    return test::refuses(ExitCode::failed, errors::bad_call, {part}, function);
   };
   testing::AssertionResult constructed = testing::AssertionFailure();
   testing::AssertionResult cloned = testing::AssertionFailure();

@@ -9,6 +9,9 @@
 #include "inference/networks.hpp"
 #include "io/support.hpp"
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/inference/stored_network.hpp"
 #include "mylos/inference/trained_network.hpp"
@@ -167,7 +170,7 @@ TEST_F(ModelFile, HoldsTheAverageWhereItIsWanted) {
   EXPECT_FALSE(outputs_of(file) == outputs_of(checkpoint));
   EXPECT_EQ(open_model().text("/provenance/weights"), "average");
   write(network);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::no_average, {checkpoint},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::no_average, {checkpoint},
                             [&] { export_model({.weights = StoredWeights::average}); }));
 }
 
@@ -201,7 +204,7 @@ TEST_F(ModelFile, AWeightThatTheTypeCannotHoldIsRefusedAndTheOldFileStays) {
   test::set_values(trained->parameters().master(last), values);
   exec.fence();
   test::write_network(ranks, checkpoint, *trained, {.deck = deck_of(network)});
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_finite,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_finite,
                             {checkpoint, last.path(), "65520", "fp16"},
                             [&] { export_model({.type = DType::fp16}); }));
   EXPECT_EQ(testing_support::read_file(file), before);
@@ -214,15 +217,15 @@ TEST_F(ModelFile, ACheckpointThatContradictsItsDeckIsRefused) {
   SmallNetwork deeper = network;
   deeper.model.hidden = {11, 9, 9};
   write(network, {.deck = deck_of(deeper)});
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::model_mismatch, {"/model/hidden3/weight"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::model_mismatch, {"/model/hidden3/weight"},
                             [&] { export_model(); }));
   SmallNetwork narrower = network;
   narrower.model.hidden = {11};
   write(network, {.deck = deck_of(narrower)});
   EXPECT_TRUE(
-      test::refuses(ExitCode::bad_input, ErrorId::model_mismatch, {checkpoint}, [&] { export_model(); }));
+      test::refuses(ExitCode::bad_input, errors::model_mismatch, {checkpoint}, [&] { export_model(); }));
   write(network, {.normalizer = {{{1, 2}, {1, 1}}, {}}});
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::damaged, {"/data/normalization/inputs"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::damaged, {"/data/normalization/inputs"},
                             [&] { export_model(); }));
   EXPECT_FALSE(std::filesystem::exists(file));
 }

@@ -6,6 +6,9 @@
 
 #include "inference/stored_models.hpp"
 #include "io/support.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/memory.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
 #include "mylos/inference/stored_network.hpp"
 #include "mylos/inference/trained_network.hpp"
@@ -170,20 +173,20 @@ TEST_F(OtherGrid, IsRefusedByTheLayerThatReadsAllPoints) {
   model.norm = NormType::none;
   model.outputs = 3;
   write(options_of(model, DType::fp32, {8, 6, 2}));
-  EXPECT_TRUE(is_refused({8, 8, 2}, ErrorId::data_mismatch,
+  EXPECT_TRUE(is_refused({8, 8, 2}, errors::data_mismatch,
                          {file, "8 x 8 x 2", "'head' (linear)", "samples of 8 x 6 x 2"}));
-  EXPECT_TRUE(is_refused({8, 6, 3}, ErrorId::data_mismatch, {"8 x 6 x 3", "8 x 6 x 2", "axes and channels"}));
-  EXPECT_TRUE(is_refused({48, 2}, ErrorId::data_mismatch, {"48 x 2", "8 x 6 x 2", "axes and channels"}));
+  EXPECT_TRUE(is_refused({8, 6, 3}, errors::data_mismatch, {"8 x 6 x 3", "8 x 6 x 2", "axes and channels"}));
+  EXPECT_TRUE(is_refused({48, 2}, errors::data_mismatch, {"48 x 2", "8 x 6 x 2", "axes and channels"}));
 }
 
 TEST_F(OtherGrid, IsRefusedWhereItHasFewerPointsThanModes) {
   write(options_of(fourier_operator(), DType::fp32, {8, 6, 2}));
   EXPECT_TRUE(is_refused(
-      {8, 4, 2}, ErrorId::bad_layer,
+      {8, 4, 2}, errors::bad_layer,
       {file, "8 x 6 x 2", "8 x 4 x 2", "'block1_spectral'", "5 modes", "largest number allowed is 4"}));
-  EXPECT_TRUE(is_refused({0, 6, 2}, ErrorId::data_mismatch, {file, "0 x 6 x 2", "at least 1"}));
-  EXPECT_TRUE(is_refused({-8, -6, 2}, ErrorId::data_mismatch, {file, "-8 x -6 x 2", "at least 1"}));
-  EXPECT_TRUE(is_refused({std::int64_t{1} << 40, std::int64_t{1} << 40, 2}, ErrorId::bad_layer, {file}));
+  EXPECT_TRUE(is_refused({0, 6, 2}, errors::data_mismatch, {file, "0 x 6 x 2", "at least 1"}));
+  EXPECT_TRUE(is_refused({-8, -6, 2}, errors::data_mismatch, {file, "-8 x -6 x 2", "at least 1"}));
+  EXPECT_TRUE(is_refused({std::int64_t{1} << 40, std::int64_t{1} << 40, 2}, errors::bad_layer, {file}));
 }
 
 TEST_F(OtherGrid, IsRefusedBeforeMemoryIsTakenForMorePointsThanThereIsMemory) {
@@ -193,7 +196,7 @@ TEST_F(OtherGrid, IsRefusedBeforeMemoryIsTakenForMorePointsThanThereIsMemory) {
   write(options_of(wide, DType::fp32, {8, 6, 2}));
   constexpr long little = 64 << 20;
   const long before = testing_support::peak_bytes_from_now();
-  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, ErrorId::does_not_fit, {file, "are available"}, [&] {
+  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, errors::does_not_fit, {file, "are available"}, [&] {
     const Model model(file, {.shape = {1 << 14, 1 << 14, 2}});
   }));
   EXPECT_LT(testing_support::peak_bytes() - before, little);
@@ -201,19 +204,19 @@ TEST_F(OtherGrid, IsRefusedBeforeMemoryIsTakenForMorePointsThanThereIsMemory) {
 
 TEST_F(OtherGrid, IsRefusedWhereACoarserGridHasNoPoints) {
   write(options_of(unet(), DType::fp32, {4, 6, 1}));
-  EXPECT_TRUE(is_refused({4, 7, 1}, ErrorId::bad_layer, {file, "4 x 7 x 1", "must be divisible by 2"}));
+  EXPECT_TRUE(is_refused({4, 7, 1}, errors::bad_layer, {file, "4 x 7 x 1", "must be divisible by 2"}));
 }
 
 TEST_F(OtherGrid, IsRefusedWhereEachPointHadItsOwnScaling) {
   write(options_of(fourier_operator(), DType::fp32, {8, 6, 2}), true);
-  EXPECT_TRUE(is_refused({8, 8, 2}, ErrorId::data_mismatch,
+  EXPECT_TRUE(is_refused({8, 8, 2}, errors::data_mismatch,
                          {file, "inputs", "data.normalize = \"channel\"", "8 x 6 x 2"}));
   EXPECT_EQ(Model(file, {.shape = {8, 6, 2}}).input_shape(), (Shape{8, 6, 2}));
 }
 
 TEST_F(OtherGrid, IsRefusedByANetworkOfVectors) {
   const test::StoredModel stored(ranks, file, test::vector_options(DType::fp32), false);
-  EXPECT_TRUE(is_refused({8, 8, 2}, ErrorId::data_mismatch, {file, "reads vectors", "8 x 8 x 2"}));
+  EXPECT_TRUE(is_refused({8, 8, 2}, errors::data_mismatch, {file, "reads vectors", "8 x 8 x 2"}));
 }
 
 TEST_F(OtherGrid, OfADataFileIsFollowed) {

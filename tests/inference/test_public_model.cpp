@@ -8,6 +8,10 @@
 
 #include "inference/stored_models.hpp"
 #include "io/support.hpp"
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::public_model_test {
@@ -90,7 +94,7 @@ class PublicModel : public testing::Test {
   /// Succeeds if the call is refused, by this part of the message, and writes nothing.
   [[nodiscard]] ::testing::AssertionResult is_refused(Model& model, const ConstArray& x, const Array& y,
                                                       const char* part) {
-    return test::refuses(ExitCode::bad_input, ErrorId::bad_call, {part}, [&] { model.infer(exec, x, y); });
+    return test::refuses(ExitCode::bad_input, errors::bad_call, {part}, [&] { model.infer(exec, x, y); });
   }
 
   Execution exec;
@@ -256,7 +260,7 @@ TEST_F(PublicModel, MessagesNameDimensionsInTheOrderOfTheCallersLanguage) {
   const Array out{.data = y.data(), .rank = 2, .extents = {100, 4}, .strides = {4, 1}};
   const auto refused = [&](ArrayOrder order, std::initializer_list<std::string_view> parts) {
     in.order = order;
-    return test::refuses(ErrorId::bad_call, parts, [&] { model.infer(exec, in, out); });
+    return test::refuses(errors::bad_call, parts, [&] { model.infer(exec, in, out); });
   };
   EXPECT_TRUE(refused(ArrayOrder::c, {"x is [100, 8]", "6 inputs", "they are the last dimension"}));
   EXPECT_TRUE(refused(ArrayOrder::fortran, {"x is (8, 100)", "they are the first dimension",
@@ -305,7 +309,7 @@ TEST_F(PublicModel, RefusesFilesThatAreNoModels) {
   const auto refused = [&](ErrorId id, const std::string& part) {
     return test::refuses(ExitCode::bad_input, id, {part}, [&] { Model model(file); });
   };
-  EXPECT_TRUE(refused(ErrorId::no_such_file, file));
+  EXPECT_TRUE(refused(errors::no_such_file, file));
   const test::SmallNetwork gpt = test::small_networks(DType::fp32)[2];
   Options options;
   options.model = gpt.model;
@@ -315,16 +319,16 @@ TEST_F(PublicModel, RefusesFilesThatAreNoModels) {
   const auto engines = make_engines({});
   TrainingModel trained(gpt.chain(), *engines, 4, 1 << 20, 1);
   test::write_network(ranks, file, trained, {.deck = resolve(options)});
-  EXPECT_TRUE(refused(ErrorId::wrong_format, "mylos sample"));
+  EXPECT_TRUE(refused(errors::wrong_format, "mylos sample"));
   StoredModel stored(ranks, file, test::vector_options(DType::fp32), true);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::no_average, {file},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::no_average, {file},
                             [&] { Model model(file, {.average = true}); }));
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_call, {"max_samples"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::bad_call, {"max_samples"},
                             [&] { Model model(file, {.max_samples = -1}); }));
   std::string bytes = testing_support::read_file(file);
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
   testing_support::write_file(file, bytes);
-  EXPECT_TRUE(refused(ErrorId::damaged, file));
+  EXPECT_TRUE(refused(errors::damaged, file));
 }
 
 }  // namespace mylos::public_model_test

@@ -9,6 +9,9 @@
 
 #include "data/builders.hpp"
 #include "inference/networks.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/inference/predict.hpp"
 #include "mylos/inference/trained_samples.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
@@ -95,20 +98,20 @@ TEST_F(TrainedNetworkTest, PredictsTheSamplesOfAFile) {
 TEST_F(TrainedNetworkTest, RefusesDataOfAnotherWidth) {
   const std::string wide = folder.path() + "/wide.h5";
   testing_support::write_table(wide, rows, columns + 1, targets);
-  EXPECT_TRUE(is_refused(whole(wide), ErrorId::data_mismatch,
+  EXPECT_TRUE(is_refused(whole(wide), errors::data_mismatch,
                          "4 inputs per sample, but " + checkpoint + " was trained on 3"));
   testing_support::write_table(wide, rows, columns, targets + 1);
-  EXPECT_TRUE(is_refused(whole(wide), ErrorId::data_mismatch, "3 targets per sample"));
-  EXPECT_TRUE(is_refused({.choose = [](DataOptions& data) { data.train.clear(); }}, ErrorId::wrong_format,
+  EXPECT_TRUE(is_refused(whole(wide), errors::data_mismatch, "3 targets per sample"));
+  EXPECT_TRUE(is_refused({.choose = [](DataOptions& data) { data.train.clear(); }}, errors::wrong_format,
                          checkpoint));
 }
 
 TEST_F(TrainedNetworkTest, TheCheckOfTheCallerRefusesBeforeMemoryIsTaken) {
   NetworkData data = whole(table);
   data.check = [](const TrainedNetwork& network) {
-    fail_input(ErrorId::arguments_conflict, "{} is not wanted", network.path);
+    fail_input(errors::arguments_conflict, "{} is not wanted", network.path);
   };
-  EXPECT_TRUE(is_refused(data, ErrorId::arguments_conflict, checkpoint + " is not wanted"));
+  EXPECT_TRUE(is_refused(data, errors::arguments_conflict, checkpoint + " is not wanted"));
 }
 
 TEST(Predict, InterpretsOutputsByTheLoss) {

@@ -9,6 +9,8 @@
 
 #include "interchange/onnx_networks.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "mylos/interchange/onnx/onnx_modes.hpp"
 #include "mylos/model/block/norm.hpp"
 #include "support/refusal.hpp"
@@ -286,19 +288,19 @@ TEST(OnnxNetwork, AChannelsScalingIsOneNumber) {
 TEST(OnnxNetwork, AScalingBeyondFloatIsRefused) {
   StoredNetwork network = network_of(mlp());
   network.normalizer.targets = {{0, 0}, {1e-300, 1}};
-  EXPECT_TRUE(test::refuses(ErrorId::not_finite, {"network.h5", "deviation"},
+  EXPECT_TRUE(test::refuses(errors::not_finite, {"network.h5", "deviation"},
                             [&] { (void)onnx_graph_of(network, 17, weights_of(network.chain)); }));
 }
 
 TEST(OnnxNetwork, AnOpsetThatLacksALayerIsRefused) {
-  EXPECT_TRUE(test::refuses(ErrorId::bad_argument, {"'norm1'", "LayerNormalization", "--opset 17"},
+  EXPECT_TRUE(test::refuses(errors::bad_argument, {"'norm1'", "LayerNormalization", "--opset 17"},
                             [] { (void)graph_of(mlp(NormType::layernorm), DType::fp32, 16); }));
   require_sound(graph_of(mlp(NormType::rmsnorm), DType::fp32, 13));
 }
 
 TEST(OnnxNetwork, AWeightBeyondHalfIsRefused) {
   const StoredNetwork network = network_of(mlp(), DType::fp16);
-  EXPECT_TRUE(test::refuses(ErrorId::not_finite, {"hidden1/weight", "fp32"},
+  EXPECT_TRUE(test::refuses(errors::not_finite, {"hidden1/weight", "fp32"},
                             [&] { (void)onnx_graph_of(network, 17, weights_of(network.chain, 1e5F)); }));
 }
 

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/interchange/tensor_names.hpp"
 #include "support/refusal.hpp"
 
@@ -15,14 +17,14 @@ TEST(WeightMap, LinesOfAnotherFormAreRefusedWithTheirNumber) {
                           std::initializer_list<std::string_view> parts) {
     return test::refuses(id, parts, [&] { static_cast<void>(parse_weight_map(text, "map.txt")); });
   };
-  EXPECT_TRUE(refused("# nothing\n\nalone\n", ErrorId::bad_row, {"map.txt:3: "}));
-  EXPECT_TRUE(refused("a b c d", ErrorId::bad_row, {"map.txt:1: "}));
-  EXPECT_TRUE(refused("a b mirrored", ErrorId::bad_row, {"map.txt:1: ", "'mirrored'", "'transposed'"}));
-  EXPECT_TRUE(refused("a - transposed", ErrorId::bad_row, {"map.txt:1: "}));
-  EXPECT_TRUE(refused("\"a b", ErrorId::bad_row, {"map.txt:1: ", "quote"}));
-  EXPECT_TRUE(refused("[table]\n", ErrorId::bad_row, {"map.txt:1: "}));
-  EXPECT_TRUE(refused("a x/y\nb z/y\na z/w", ErrorId::duplicate_key, {"map.txt:3: ", "'a'", "map.txt:1"}));
-  EXPECT_TRUE(refused("a x/y\nb x/y", ErrorId::duplicate_key, {"map.txt:2: ", "'x/y'", "map.txt:1"}));
+  EXPECT_TRUE(refused("# nothing\n\nalone\n", errors::bad_row, {"map.txt:3: "}));
+  EXPECT_TRUE(refused("a b c d", errors::bad_row, {"map.txt:1: "}));
+  EXPECT_TRUE(refused("a b mirrored", errors::bad_row, {"map.txt:1: ", "'mirrored'", "'transposed'"}));
+  EXPECT_TRUE(refused("a - transposed", errors::bad_row, {"map.txt:1: "}));
+  EXPECT_TRUE(refused("\"a b", errors::bad_row, {"map.txt:1: ", "quote"}));
+  EXPECT_TRUE(refused("[table]\n", errors::bad_row, {"map.txt:1: "}));
+  EXPECT_TRUE(refused("a x/y\nb z/y\na z/w", errors::duplicate_key, {"map.txt:3: ", "'a'", "map.txt:1"}));
+  EXPECT_TRUE(refused("a x/y\nb x/y", errors::duplicate_key, {"map.txt:2: ", "'x/y'", "map.txt:1"}));
 }
 
 TEST(WeightMap, BothFormsSayTheSame) {

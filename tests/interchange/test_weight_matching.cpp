@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::weight_matching_test {
@@ -32,7 +35,7 @@ TEST(WeightMatching, OurOwnNamesComeFirst) {
   EXPECT_THAT(pairs(model, sorted, "", TensorOrder::by_name),
               testing::ElementsAre("encode.weight = encode/weight", "encode.bias = encode/bias",
                                    "decode.weight = decode/weight", "decode.bias = decode/bias"));
-  EXPECT_TRUE(test::refuses(ErrorId::missing_argument,
+  EXPECT_TRUE(test::refuses(errors::missing_argument,
                             {"'encode.weight'", "'decode.weight'", "encode/weight", "decode/weight", "--map"},
                             [&] { static_cast<void>(matched(model, sorted)); }));
 }
@@ -62,13 +65,13 @@ TEST(WeightMatching, NamesCountedFromZeroGoByOrder) {
 TEST(WeightMatching, ANameOfAnotherLayerNeedsTheMap) {
   const ModelOptions model = vector_model({dense("first", 3), dense("second", 3)}, 3);
   const Tensors tensors = square_layers({"second", "x"});
-  EXPECT_TRUE(test::refuses(ErrorId::missing_argument, {"'second.", "second/", "first/", "--map"},
+  EXPECT_TRUE(test::refuses(errors::missing_argument, {"'second.", "second/", "first/", "--map"},
                             [&] { static_cast<void>(matched(model, tensors)); }));
 }
 
 TEST(WeightMatching, VectorsOfOneElementAreShownAsSuch) {
   const ModelOptions model = vector_model({dense("first", 1)}, 3);
-  EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {"first/bias [1]"}, [&] {
+  EXPECT_TRUE(test::refuses(errors::model_mismatch, {"first/bias [1]"}, [&] {
     static_cast<void>(matched(model, {{"a.weight", {1, 3}}}));
   }));
 }
@@ -173,7 +176,7 @@ TEST(WeightMatching, AMatrixIsTransposedWhereOnlyThatFits) {
 TEST(WeightMatching, ASquareMatrixAmongTransposedOnesNeedsTheMap) {
   const ModelOptions model = vector_model({dense("first", 4), dense("second", 4)}, 3);
   const Tensors tensors{{"b.weight", {3, 4}}, {"b.bias", {4}}, {"a.weight", {4, 4}}, {"a.bias", {4}}};
-  EXPECT_TRUE(test::refuses(ErrorId::missing_argument, {"net.safetensors", "'b.weight'", "a.weight", "--map"},
+  EXPECT_TRUE(test::refuses(errors::missing_argument, {"net.safetensors", "'b.weight'", "a.weight", "--map"},
                             [&] { static_cast<void>(matched(model, tensors)); }));
   const MatchedWeights found = matched(model, tensors, "a.weight second/weight transposed");
   EXPECT_EQ(found.matches[2].form.kind, FormKind::transposed);
@@ -183,7 +186,7 @@ TEST(WeightMatching, LayersThatFitTwoWaysNeedTheMap) {
   ModelOptions model = vector_model({dense("first", 4), dense("second", 3)}, 3);
   const std::string biases = "p first/bias\nq second/bias\n";
   const Tensors crossed{{"a.weight", {3, 4}}, {"b.weight", {4, 3}}, {"p", {4}}, {"q", {3}}};
-  EXPECT_TRUE(test::refuses(ErrorId::missing_argument, {"'b'", "'a'", "first", "second", "--map"},
+  EXPECT_TRUE(test::refuses(errors::missing_argument, {"'b'", "'a'", "first", "second", "--map"},
                             [&] { static_cast<void>(matched(model, crossed, biases)); }));
   const Tensors in_order{{"a.weight", {4, 3}}, {"b.weight", {3, 4}}, {"p", {4}}, {"q", {3}}};
   EXPECT_EQ(matched(model, in_order, biases).matches[0].form.kind, FormKind::usual);
@@ -192,19 +195,19 @@ TEST(WeightMatching, LayersThatFitTwoWaysNeedTheMap) {
 TEST(WeightMatching, WhatIsLeftOverOnEitherSideIsRefused) {
   Tensors more = two_theirs;
   more.push_back({"extra.scale", {7}});
-  EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {"net.safetensors: ", "extra.scale [7]", "--map"},
+  EXPECT_TRUE(test::refuses(errors::model_mismatch, {"net.safetensors: ", "extra.scale [7]", "--map"},
                             [&] { static_cast<void>(matched(two_layers, more)); }));
   const Tensors fewer{{"b.weight", {4, 3}}, {"b.bias", {4}}};
-  EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {"second/weight [2, 4]", "second/bias [2]"},
+  EXPECT_TRUE(test::refuses(errors::model_mismatch, {"second/weight [2, 4]", "second/bias [2]"},
                             [&] { static_cast<void>(matched(two_layers, fewer)); }));
   const Tensors other{{"first.weight", {4, 5}}};
-  EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {"first.weight [4, 5]", "first/weight [4, 3]"},
+  EXPECT_TRUE(test::refuses(errors::model_mismatch, {"first.weight [4, 5]", "first/weight [4, 3]"},
                             [&] { static_cast<void>(matched(two_layers, other)); }));
 }
 
 TEST(WeightMatching, TwoTensorsOfOneNameAreRefused) {
   const Tensors twice{{"first.weight", {4, 3}}, {"first/weight", {4, 3}}};
-  EXPECT_TRUE(test::refuses(ErrorId::duplicate_key, {"'first.weight'", "'first/weight'", "first/weight"},
+  EXPECT_TRUE(test::refuses(errors::duplicate_key, {"'first.weight'", "'first/weight'", "first/weight"},
                             [&] { static_cast<void>(matched(two_layers, twice)); }));
 }
 
@@ -214,13 +217,12 @@ TEST(WeightMatching, AMapOfOtherNamesOrShapesIsRefused) {
     return test::refuses(id, parts, [&] { static_cast<void>(matched(two_layers, two_theirs, map)); });
   };
   EXPECT_TRUE(
-      refused("b.wight first/weight", ErrorId::unknown_name, {"map.txt:1: ", "'b.wight'", "b.weight"}));
-  EXPECT_TRUE(refused("\nb.weight first/wight", ErrorId::unknown_name,
+      refused("b.wight first/weight", errors::unknown_name, {"map.txt:1: ", "'b.wight'", "b.weight"}));
+  EXPECT_TRUE(refused("\nb.weight first/wight", errors::unknown_name,
                       {"map.txt:2: ", "'first/wight'", "first/weight"}));
-  EXPECT_TRUE(refused("b.weight second/weight", ErrorId::model_mismatch,
+  EXPECT_TRUE(refused("b.weight second/weight", errors::model_mismatch,
                       {"map.txt:1: ", "'b.weight' is [4, 3]", "second/weight", "[2, 4]"}));
-  EXPECT_TRUE(
-      refused("b.bias first/bias transposed", ErrorId::model_mismatch, {"map.txt:1: ", "transposed"}));
+  EXPECT_TRUE(refused("b.bias first/bias transposed", errors::model_mismatch, {"map.txt:1: ", "transposed"}));
 }
 
 }  // namespace mylos::weight_matching_test

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "interchange/weight_matching.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::weight_matching_test {
@@ -26,7 +28,7 @@ TEST(WeightMatching, SortedNamesCountByTheirNumbersAlone) {
     words.push_back({std::string(name) + ".weight", {3, 3}});
   }
   const ModelOptions two = vector_model({dense("first", 3), dense("second", 3)}, 3);
-  EXPECT_TRUE(test::refuses(ErrorId::missing_argument, {"'decoder'", "'encoder'", "--map", "mylos.order"},
+  EXPECT_TRUE(test::refuses(errors::missing_argument, {"'decoder'", "'encoder'", "--map", "mylos.order"},
                             [&] { static_cast<void>(matched(two, words, "", TensorOrder::by_name)); }));
 }
 
@@ -49,7 +51,7 @@ TEST(WeightMatching, PartsOfTheNetworkCountInTheOrderOfTheirSureLayers) {
   };
   EXPECT_THAT(pairs(model, tensors("downs", "ups"), "", TensorOrder::by_name),
               testing::IsSupersetOf({"downs.middle.weight = second/weight", "ups.of.weight = third/weight"}));
-  EXPECT_TRUE(test::refuses(ErrorId::missing_argument, {"'decoder.of'", "'encoder.middle'", "--map"}, [&] {
+  EXPECT_TRUE(test::refuses(errors::missing_argument, {"'decoder.of'", "'encoder.middle'", "--map"}, [&] {
     static_cast<void>(matched(model, tensors("encoder", "decoder"), "", TensorOrder::by_name));
   }));
 }
@@ -61,7 +63,7 @@ TEST(WeightMatching, MetadataMayStateTheOrder) {
   const TheirTensors found = in_network_order({"f", sorted}, "b.weight\nb.bias\na.weight\na.bias");
   EXPECT_EQ(found.order, TensorOrder::network);
   EXPECT_EQ(found.tensors[0].name, "b.weight");
-  EXPECT_TRUE(test::refuses(ErrorId::damaged, {"f: ", "mylos.order", "'a.bias'"}, [&] {
+  EXPECT_TRUE(test::refuses(errors::damaged, {"f: ", "mylos.order", "'a.bias'"}, [&] {
     static_cast<void>(in_network_order({"f", sorted}, "b.weight"));
   }));
 }
@@ -105,7 +107,7 @@ TEST(WeightMatching, NormalisationsInAnotherOrderNeedTheMap) {
   Tensors tensors{
       {"c1.weight", {4, 2, 3, 3}}, {"c2.weight", {4, 4, 3, 3}}, {"projection.weight", {4, 2, 1, 1}}};
   for (const char* name : {"n1", "n2", "n"}) add_batch_norm(tensors, name);
-  EXPECT_TRUE(test::refuses(ErrorId::missing_argument, {"net.safetensors: ", "'n2'", "'n'", "--map"},
+  EXPECT_TRUE(test::refuses(errors::missing_argument, {"net.safetensors: ", "'n2'", "'n'", "--map"},
                             [&] { static_cast<void>(matched(grid_model(residual_layers()), tensors)); }));
 }
 

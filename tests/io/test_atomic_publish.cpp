@@ -6,6 +6,8 @@
 #include <sys/statvfs.h>
 
 #include "io/support.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::atomic_publish_test {
@@ -31,7 +33,7 @@ TEST(AtomicPublish, ItsFolderIsMadeOrTheErrorSaysWhyNot) {
   EXPECT_EQ(read_file(folder / "new/folder/state"), "x");
 
   write_file(folder / "file", "x");
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_write, {folder / "file/state"},
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::cannot_write, {folder / "file/state"},
                             [&] { PendingFile{folder / "file/state"}; }));
 }
 
@@ -60,7 +62,7 @@ TEST(AtomicPublish, WhatStandsInTheWayIsNamedAndStays) {
   const TemporaryFolder folder;
   const std::string path = folder / "state";
   const auto is_refused = [&] {
-    return test::refuses(ExitCode::failed, ErrorId::not_a_file, {path + ".tmp: ", path + " "},
+    return test::refuses(ExitCode::failed, errors::not_a_file, {path + ".tmp: ", path + " "},
                          [&] { PendingFile{path}; });
   };
   std::filesystem::create_directory(path + ".tmp");
@@ -81,9 +83,9 @@ TEST(AtomicPublish, WhatIsReadIsNotWrittenUnderEitherName) {
   write_file(path, "x");
   write_file(path + ".tmp", "y");
   write_file(folder / "other", "z");
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::arguments_conflict, {path + ": "},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::arguments_conflict, {path + ": "},
                             [&] { require_other_file(folder.path() + "/./state", path); }));
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::arguments_conflict, {path + ".tmp: ", path + " "},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::arguments_conflict, {path + ".tmp: ", path + " "},
                             [&] { require_other_file(folder.path() + "/./state.tmp", path); }));
   EXPECT_NO_THROW(require_other_file(folder / "other", path));
   EXPECT_NO_THROW(require_other_file(path, folder / "other"));
@@ -94,9 +96,9 @@ TEST(AtomicPublish, AFoldersNameIsNoFilesAndNothingIsMade) {
   for (const char* name : {"new/", "new/.", "new/..", "/"}) {
     const std::string path = folder / name;
     EXPECT_TRUE(
-        test::refuses(ExitCode::bad_input, ErrorId::not_a_file, {path + ": "}, [&] { PendingFile{path}; }));
+        test::refuses(ExitCode::bad_input, errors::not_a_file, {path + ": "}, [&] { PendingFile{path}; }));
   }
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_argument, {}, [] { PendingFile{""}; }));
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::bad_argument, {}, [] { PendingFile{""}; }));
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
@@ -112,14 +114,14 @@ TEST(AtomicPublish, ANameThatGetsTooLongWhileItIsWrittenIsRefusedWithTheLimit) {
   const std::string shown(60, 'n');
   for (const int bytes : {252, 255, 256, 100'000}) {
     const std::string name = "new/" + std::string(static_cast<std::size_t>(bytes), 'n');
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_argument,
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::bad_argument,
                               {shown + "...: ", fmt::format("{} bytes", bytes), "at most 251", "(4 ", ".tmp"},
                               [&] { PendingFile(folder / name); }));
   }
   EXPECT_FALSE(std::filesystem::exists(folder / "new"));
   std::string deep;
   while (deep.size() < 5000) deep += "folder/";
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_argument, {"5010 bytes", "at most 4091"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::bad_argument, {"5010 bytes", "at most 4091"},
                             [&] { PendingFile("/" + deep + "file"); }));
 }
 
@@ -141,7 +143,7 @@ TEST(AtomicPublish, AFullDiskSaysWhatIsNeededAndWhatIsFree) {
   struct statvfs disk {};
   ASSERT_EQ(statvfs(folder.path().c_str(), &disk), 0);
   const auto bytes = static_cast<std::int64_t>(disk.f_blocks * disk.f_frsize) + (std::int64_t{1} << 40);
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_write,
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::cannot_write,
                             {path + ": ", "disk is full", fmt::format("({} bytes)", bytes), folder.path()},
                             [&] { reserve_space(path, bytes); }));
   struct stat status {};
@@ -157,7 +159,7 @@ TEST(AtomicPublish, AFileLargerThanTheProcessMayWriteIsRefusedBeforeASignalEndsI
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const struct rlimit small { 8192, before.rlim_max };
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  const auto is_refused = test::refuses(ExitCode::failed, ErrorId::cannot_write,
+  const auto is_refused = test::refuses(ExitCode::failed, errors::cannot_write,
                                         {path + ": ", "9.766 KiB (10000 bytes)", " 8192 bytes", "ulimit -f"},
                                         [&] { reserve_space(path, 10'000); });
   EXPECT_NO_THROW(reserve_space(path, 8192));
@@ -169,7 +171,7 @@ TEST(AtomicPublish, AMissingTemporaryIsNamed) {
   const TemporaryFolder folder;
   PendingFile pending(folder / "state");
   std::filesystem::remove(pending.temporary());
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_write,
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::cannot_write,
                             {folder / "state.tmp: ", "No such file or directory"},
                             [&] { pending.publish(); }));
 }

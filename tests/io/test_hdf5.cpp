@@ -8,6 +8,10 @@
 #include <thread>
 
 #include "io/support.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::hdf5_test {
@@ -82,7 +86,7 @@ TEST(Hdf5, EveryRangeOfElementsReadsAsTheFlatArray) {
     }
   }
   std::int32_t beyond = 0;
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::internal,
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::internal,
                             {file.path() + ": dataset /x has 60 elements", "[60, 61)"},
                             [&] { dataset.read(60, 1, &beyond); }));
 }
@@ -155,12 +159,12 @@ TEST(Hdf5, WhatIsNoHdf5FileIsRefused) {
   const auto refuses = [](const std::string& path, ErrorId id) {
     return test::refuses(ExitCode::bad_input, id, {path + ": "}, [&] { (void)File::open(path); });
   };
-  EXPECT_TRUE(refuses(folder / "none.h5", ErrorId::no_such_file));
-  EXPECT_TRUE(refuses(folder.path(), ErrorId::not_a_file));
+  EXPECT_TRUE(refuses(folder / "none.h5", errors::no_such_file));
+  EXPECT_TRUE(refuses(folder.path(), errors::not_a_file));
   write_file(folder / "empty.h5", "");
-  EXPECT_TRUE(refuses(folder / "empty.h5", ErrorId::wrong_format));
+  EXPECT_TRUE(refuses(folder / "empty.h5", errors::wrong_format));
   write_file(folder / "text.h5", "label,x,y\n1,2,3\n");
-  EXPECT_TRUE(refuses(folder / "text.h5", ErrorId::wrong_format));
+  EXPECT_TRUE(refuses(folder / "text.h5", errors::wrong_format));
 }
 
 TEST(Hdf5, ATruncatedFileIsRefused) {
@@ -172,7 +176,7 @@ TEST(Hdf5, ATruncatedFileIsRefused) {
     file.close();
   }
   write_file(folder / "cut.h5", read_file(folder / "whole.h5").substr(0, 3000));
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::truncated,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::truncated,
                             {(folder / "cut.h5") + ": ", "HDF5: truncated file: eof = 3000,"},
                             [&] { (void)File::open(folder / "cut.h5"); }));
 }
@@ -186,7 +190,7 @@ TEST(Hdf5, AFileThatIsCutWhileItIsReadIsNotReadAsZeros) {
   const auto dataset = File::open(path).dataset("/x");
   dataset.read(0, 10'000, values.data());
   std::filesystem::resize_file(path, whole - 100);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::file_changed,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::file_changed,
                             {path + ": ", fmt::format(" {} bytes", whole - 100), fmt::format(" {}", whole)},
                             [&] { dataset.read(0, 10'000, values.data()); }));
 }
@@ -204,14 +208,14 @@ TEST(Hdf5, WrongShapeOrTypeNamesFileAndDataset) {
     return test::refuses(ExitCode::bad_input, id, {path + ": dataset " + name, found, expected},
                          [&] { file.dataset(name).require(types, rank, shape); });
   };
-  const ErrorId bad = ErrorId::bad_dataset;
+  const ErrorId bad = errors::bad_dataset;
   EXPECT_TRUE(refuses("/inputs", {DType::fp32}, 2, "[samples, features]", bad, " 3 dimensions",
                       " 2 [samples, features]"));
   EXPECT_TRUE(
       refuses("/labels", {DType::uint8, DType::int32}, 1, "[samples]", bad, " int16", " uint8 or int32"));
   EXPECT_TRUE(refuses("/half", {DType::fp32}, 2, "[samples, features]", bad, " float16", " float32"));
-  EXPECT_TRUE(refuses("/targets", {DType::fp32}, 2, "", ErrorId::missing_dataset, "", ""));
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::missing_dataset,
+  EXPECT_TRUE(refuses("/targets", {DType::fp32}, 2, "", errors::missing_dataset, "", ""));
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::missing_dataset,
                             {path + ": / ", "'classes'", "an integer"},
                             [&] { (void)file.integer_attribute("/", "classes"); }));
 }
@@ -270,15 +274,15 @@ TEST(Hdf5, WhatLeadsOutOfTheFileIsRefused) {
     return test::refuses(ExitCode::bad_input, id, {path + ": dataset " + name + " ", found, expected},
                          [&] { (void)file.dataset(name); });
   };
-  EXPECT_TRUE(refuses("/external", ErrorId::unsupported_feature, "link (/external)"));
-  EXPECT_TRUE(refuses("/soft", ErrorId::unsupported_feature, "link (/soft)"));
-  EXPECT_TRUE(refuses("/outside", ErrorId::unsupported_feature, "another file"));
-  EXPECT_TRUE(refuses("/virtual", ErrorId::unsupported_feature, "another file"));
-  EXPECT_TRUE(refuses("/lzf", ErrorId::unsupported_feature, "filter 32000 (lzf)", "gzip"));
-  EXPECT_TRUE(refuses("/wide", ErrorId::too_large, "chunks of 32 MiB", "24 B"));
-  EXPECT_TRUE(refuses("/null", ErrorId::bad_dataset, "null dataspace"));
-  EXPECT_TRUE(refuses("/claims", ErrorId::damaged, " 0 B ", " 8 TiB"));
-  EXPECT_TRUE(refuses("/bomb", ErrorId::damaged, " 0 B ", " 8 TiB"));
+  EXPECT_TRUE(refuses("/external", errors::unsupported_feature, "link (/external)"));
+  EXPECT_TRUE(refuses("/soft", errors::unsupported_feature, "link (/soft)"));
+  EXPECT_TRUE(refuses("/outside", errors::unsupported_feature, "another file"));
+  EXPECT_TRUE(refuses("/virtual", errors::unsupported_feature, "another file"));
+  EXPECT_TRUE(refuses("/lzf", errors::unsupported_feature, "filter 32000 (lzf)", "gzip"));
+  EXPECT_TRUE(refuses("/wide", errors::too_large, "chunks of 32 MiB", "24 B"));
+  EXPECT_TRUE(refuses("/null", errors::bad_dataset, "null dataspace"));
+  EXPECT_TRUE(refuses("/claims", errors::damaged, " 0 B ", " 8 TiB"));
+  EXPECT_TRUE(refuses("/bomb", errors::damaged, " 0 B ", " 8 TiB"));
 }
 
 TEST(Hdf5, SizesThatMultiplyPast63BitsAreRefused) {
@@ -293,7 +297,7 @@ TEST(Hdf5, SizesThatMultiplyPast63BitsAreRefused) {
       "    f.create_dataset(name, shape, dtype=kind, chunks=(1,) * len(shape), compression='gzip')\n");
   const auto file = File::open(path);
   for (const std::string name : {"/bytes", "/floats", "/cube"}) {
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::too_large,
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::too_large,
                               {path + ": dataset " + name + " ", "63 bits"},
                               [&] { (void)file.dataset(name); }));
   }

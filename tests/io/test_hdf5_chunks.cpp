@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "io/support.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/io/hdf5/hdf5_array.hpp"
 #include "support/refusal.hpp"
 
@@ -93,10 +94,10 @@ TEST(Hdf5Chunks, OfAnotherSizeAreRefused) {
     const std::string name = fmt::format("/a{}", i);
     const std::string text =
         fmt::format("{}: {} is damaged: the chunk at [8, 0] {}", path, name, cases[i].says);
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::damaged, {text}, [&] {
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::damaged, {text}, [&] {
       Array(file, name).read({{0, 0}, {1, 1}, {16, 60}}, values.data());
     })) << i;
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::damaged, {text}, [&] {
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::damaged, {text}, [&] {
       file.dataset(name).read(0, 960, values.data());
     })) << i;
   }

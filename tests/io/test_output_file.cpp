@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "io/support.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/io/files/folder_lock.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 #include "support/refusal.hpp"
@@ -41,7 +43,7 @@ class FileSizeLimit {
 
 template <class Function>
 testing::AssertionResult is_refused_for_its_size(const std::string& path, Function&& function) {
-  return test::refuses(ExitCode::failed, ErrorId::cannot_write, {path + ": cannot be written: ", "ulimit -f"},
+  return test::refuses(ExitCode::failed, errors::cannot_write, {path + ": cannot be written: ", "ulimit -f"},
                        std::forward<Function>(function));
 }
 
@@ -57,7 +59,7 @@ TEST(OutputFile, WritesAtPlacesAndAtTheEndAndReadsBack) {
     file.read(1, found);
     EXPECT_EQ(found, "1ab4");
     EXPECT_TRUE(
-        test::refuses(ExitCode::failed, ErrorId::cannot_read, {path + ": "}, [&] { file.read(8, found); }));
+        test::refuses(ExitCode::failed, errors::cannot_read, {path + ": "}, [&] { file.read(8, found); }));
     file.sync();
     file.close();
   }
@@ -77,7 +79,7 @@ TEST(OutputFile, NamesTheFileThatTheDiskRefuses) {
   file.append(std::string(8000, 'x'));
   EXPECT_TRUE(is_refused_for_its_size(path, [&] { file.append(std::string(400, 'x')); }));
   EXPECT_TRUE(is_refused_for_its_size(path, [&] { file.truncate(10'000); }));
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_write, {"x: ", "the disk is full"},
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::cannot_write, {"x: ", "the disk is full"},
                             [] { fail_to_write("x", ENOSPC); }));
 }
 
@@ -92,7 +94,7 @@ TEST(OutputFile, FollowsNoLinkAndWaitsForNoPipe) {
   for (const char* name : {"link", "lost", "pipe"}) {
     const std::string path = folder / name;
     const auto is_refused = [&](auto&& function) {
-      return test::refuses(ExitCode::bad_input, ErrorId::not_a_file, {path + ": is "}, function);
+      return test::refuses(ExitCode::bad_input, errors::not_a_file, {path + ": is "}, function);
     };
     for (const int flags : {O_RDONLY, O_WRONLY | O_CREAT, O_RDWR | O_CREAT | O_TRUNC})
       EXPECT_TRUE(is_refused([&] { (void)open_regular(path, flags); }));
@@ -101,7 +103,7 @@ TEST(OutputFile, FollowsNoLinkAndWaitsForNoPipe) {
   }
   EXPECT_EQ(read_file(folder / "another"), "kept");
   EXPECT_FALSE(std::filesystem::exists(folder / "nothing"));
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_a_file, {},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_a_file, {},
                             [&] { (void)open_regular(folder / "folder", O_RDONLY); }));
 }
 
@@ -114,7 +116,7 @@ TEST(OutputFile, AFolderWhoseLockIsALinkOrAPipeIsRefused) {
       std::filesystem::create_symlink(folder / "another", folder / "lock");
     }
     FolderLock lock(folder.path());
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_a_file, {folder / "lock: is "},
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_a_file, {folder / "lock: is "},
                               [&] { (void)lock.try_to_take(true); }));
     EXPECT_FALSE(std::filesystem::exists(folder / "another"));
   }
@@ -127,7 +129,7 @@ TEST(OutputFile, ReadsAWholeTextOrNoneAndNoneThatIsTooLong) {
   EXPECT_EQ(text_of_file(folder / "file", 200'000), text);
   EXPECT_EQ(text_of_file(folder / "nothing", 10), std::nullopt);
   EXPECT_EQ(text_of_file(folder / "file/nothing", 10), std::nullopt);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::too_large, {folder / "file: "},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::too_large, {folder / "file: "},
                             [&] { (void)text_of_file(folder / "file", 199'999); }));
 }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "io/support.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::raw_file_test {
@@ -114,19 +115,17 @@ TEST(RawFile, GoesPastThePageCacheWhereTheFileSystemCan) {
 
 TEST_P(BothWays, NamesTheFileThatCannotBeOpenedOrWritten) {
   const std::string none = folder / "none";
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_read,
-                            {none + ": ", "No such file or directory"},
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::cannot_read, {none + ": ", "No such file or directory"},
                             [&] { RawFile(none, RawFile::Access::read, GetParam()); }));
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_write,
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::cannot_write,
                             {none + ": ", "No such file or directory"},
                             [&] { RawFile(none, RawFile::Access::write, GetParam()); }));
-  EXPECT_TRUE(
-      test::refuses(ExitCode::failed, ErrorId::cannot_write, {"/dev/full: ", "the disk is full"}, [&] {
-        RawFile("/dev/full", RawFile::Access::write, GetParam())
-            .write(0, 4096, [](std::byte* buffer, std::int64_t, std::int64_t count) {
-              std::memset(buffer, 1, static_cast<std::size_t>(count));
-            });
-      }));
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::cannot_write, {"/dev/full: ", "the disk is full"}, [&] {
+    RawFile("/dev/full", RawFile::Access::write, GetParam())
+        .write(0, 4096, [](std::byte* buffer, std::int64_t, std::int64_t count) {
+          std::memset(buffer, 1, static_cast<std::size_t>(count));
+        });
+  }));
 }
 
 }  // namespace mylos::raw_file_test

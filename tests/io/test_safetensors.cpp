@@ -9,6 +9,11 @@
 
 #include "io/support.hpp"
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::safetensors_test {
@@ -150,7 +155,7 @@ TEST_F(Safetensors, TensorsLongerThanABufferArriveWhole) {
 
 TEST_F(Safetensors, ANumberBeyondTheTypeIsNamed) {
   Writer writer(path, DType::fp16, {{"h.0.attn.c_attn.weight", {3}}}, {});
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_finite,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_finite,
                             {path + ": ", "'h.0.attn.c_attn.weight' has 70000 at place 2", "F16"}, [&] {
                               writer.write(std::vector<float>{1, 2, 70000});
                             }));
@@ -159,53 +164,53 @@ TEST_F(Safetensors, ANumberBeyondTheTypeIsNamed) {
 TEST_F(Safetensors, TensorsOfOtherTypesAreThereButNotRead) {
   write(R"({"mask":{"dtype":"BOOL","shape":[2,2],"data_offsets":[0,4]}})", 4);
   Reader reader(path);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::unsupported_feature,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::unsupported_feature,
                             {path + ": tensor 'mask' ", "BOOL", "F32, F16 and BF16"},
                             [&] { (void)reader.read(reader.entries()[0]); }));
 }
 
 TEST_F(Safetensors, AFileThatIsNoneIsRefused) {
-  EXPECT_TRUE(refused(ErrorId::no_such_file, {}));
+  EXPECT_TRUE(refused(errors::no_such_file, {}));
   write_file(path, "short");
-  EXPECT_TRUE(refused(ErrorId::wrong_format, {"5 bytes", " 8 bytes"}));
+  EXPECT_TRUE(refused(errors::wrong_format, {"5 bytes", " 8 bytes"}));
   write_file(path, length_of_header(2) + "{");
-  EXPECT_TRUE(refused(ErrorId::truncated, {" 2 bytes", " 1 follow"}));
+  EXPECT_TRUE(refused(errors::truncated, {" 2 bytes", " 1 follow"}));
   write_file(path, length_of_header(std::numeric_limits<std::uint64_t>::max()) + "{}");
-  EXPECT_TRUE(refused(ErrorId::wrong_format, {"is not a safetensors file", "first 8 bytes"}));
+  EXPECT_TRUE(refused(errors::wrong_format, {"is not a safetensors file", "first 8 bytes"}));
 }
 
 TEST_F(Safetensors, AHeaderBeyondTheFormatsLimitIsNotRead) {
   write_file(path, length_of_header(100'000'001));
   std::filesystem::resize_file(path, 8 + 100'000'001);  // sparse: uses no space
-  EXPECT_TRUE(refused(ErrorId::too_large, {" 100000001 bytes", " 100000000 "}));
+  EXPECT_TRUE(refused(errors::too_large, {" 100000001 bytes", " 100000000 "}));
 }
 
 TEST_F(Safetensors, AHeaderThatIsNotTheFormatsJsonIsRefused) {
-  EXPECT_TRUE(refused("", 0, ErrorId::damaged, {"header", "JSON", "byte 1 "}));
-  EXPECT_TRUE(refused("{\"a\":", 0, ErrorId::damaged, {"header", "JSON", "byte 6 "}));
-  EXPECT_TRUE(refused("{} {}", 0, ErrorId::damaged, {"header", "JSON", "byte 4 "}));
-  EXPECT_TRUE(refused("{\"\xff\":{}}", 0, ErrorId::damaged, {"header", "JSON", "byte 3 "}));
-  EXPECT_TRUE(refused("[]", 0, ErrorId::damaged, {"header", " a list"}));
-  EXPECT_TRUE(refused(std::string(100'000, '['), 0, ErrorId::damaged, {"header", " a list"}));
-  EXPECT_TRUE(refused("7", 0, ErrorId::damaged, {"header", " a number"}));
-  EXPECT_TRUE(refused(R"({"a":7})", 0, ErrorId::damaged, {"'a'", " a number "}));
-  EXPECT_TRUE(refused(R"({"a":null})", 0, ErrorId::damaged, {"'a'", " a null "}));
-  EXPECT_TRUE(refused(R"({"a":{"dtype":["F32"]}})", 0, ErrorId::damaged, {"'a'", " a list "}));
-  EXPECT_TRUE(refused(R"({"a":{"dtype":{}}})", 0, ErrorId::damaged, {"'a'", " an object "}));
-  EXPECT_TRUE(refused(R"({"a":{"shape":"F32"}})", 0, ErrorId::damaged, {"'a'", " a text "}));
-  EXPECT_TRUE(refused(R"({"a":{"shape":[true]}})", 0, ErrorId::damaged, {"'a'", " a truth value "}));
-  EXPECT_TRUE(refused(R"({"a":{"shape":[[1]]}})", 0, ErrorId::damaged, {"'a'", " a list "}));
-  EXPECT_TRUE(refused(R"({"a":{"stride":[1]}})", 0, ErrorId::damaged, {"'a'", "'stride'"}));
+  EXPECT_TRUE(refused("", 0, errors::damaged, {"header", "JSON", "byte 1 "}));
+  EXPECT_TRUE(refused("{\"a\":", 0, errors::damaged, {"header", "JSON", "byte 6 "}));
+  EXPECT_TRUE(refused("{} {}", 0, errors::damaged, {"header", "JSON", "byte 4 "}));
+  EXPECT_TRUE(refused("{\"\xff\":{}}", 0, errors::damaged, {"header", "JSON", "byte 3 "}));
+  EXPECT_TRUE(refused("[]", 0, errors::damaged, {"header", " a list"}));
+  EXPECT_TRUE(refused(std::string(100'000, '['), 0, errors::damaged, {"header", " a list"}));
+  EXPECT_TRUE(refused("7", 0, errors::damaged, {"header", " a number"}));
+  EXPECT_TRUE(refused(R"({"a":7})", 0, errors::damaged, {"'a'", " a number "}));
+  EXPECT_TRUE(refused(R"({"a":null})", 0, errors::damaged, {"'a'", " a null "}));
+  EXPECT_TRUE(refused(R"({"a":{"dtype":["F32"]}})", 0, errors::damaged, {"'a'", " a list "}));
+  EXPECT_TRUE(refused(R"({"a":{"dtype":{}}})", 0, errors::damaged, {"'a'", " an object "}));
+  EXPECT_TRUE(refused(R"({"a":{"shape":"F32"}})", 0, errors::damaged, {"'a'", " a text "}));
+  EXPECT_TRUE(refused(R"({"a":{"shape":[true]}})", 0, errors::damaged, {"'a'", " a truth value "}));
+  EXPECT_TRUE(refused(R"({"a":{"shape":[[1]]}})", 0, errors::damaged, {"'a'", " a list "}));
+  EXPECT_TRUE(refused(R"({"a":{"stride":[1]}})", 0, errors::damaged, {"'a'", "'stride'"}));
   EXPECT_TRUE(
-      refused(R"({"a":{"dtype":"F32","shape":[]}})", 0, ErrorId::damaged, {"'a'", " no data_offsets"}));
-  EXPECT_TRUE(refused(R"({"__metadata__":{"a":1}})", 0, ErrorId::damaged, {"'__metadata__'", " a number "}));
-  EXPECT_TRUE(refused(R"({"a\u001b[31m":1})", 0, ErrorId::damaged, {"'a\\u001B[31m'", " a number "}));
+      refused(R"({"a":{"dtype":"F32","shape":[]}})", 0, errors::damaged, {"'a'", " no data_offsets"}));
+  EXPECT_TRUE(refused(R"({"__metadata__":{"a":1}})", 0, errors::damaged, {"'__metadata__'", " a number "}));
+  EXPECT_TRUE(refused(R"({"a\u001b[31m":1})", 0, errors::damaged, {"'a\\u001B[31m'", " a number "}));
 }
 
 TEST_F(Safetensors, NamesComeOnce) {
   const std::string a = R"("a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
-  EXPECT_TRUE(refused("{" + a + "," + a + "}", 4, ErrorId::damaged, {"'a'", "twice"}));
-  EXPECT_TRUE(refused(R"({"a":{"dtype":"F32","dtype":"F16"}})", 0, ErrorId::damaged, {"'a'", "'dtype'"}));
+  EXPECT_TRUE(refused("{" + a + "," + a + "}", 4, errors::damaged, {"'a'", "twice"}));
+  EXPECT_TRUE(refused(R"({"a":{"dtype":"F32","dtype":"F16"}})", 0, errors::damaged, {"'a'", "'dtype'"}));
 }
 
 std::string one_tensor(const std::string& type, const std::string& shape, const std::string& offsets) {
@@ -215,27 +220,25 @@ std::string one_tensor(const std::string& type, const std::string& shape, const 
 TEST_F(Safetensors, HostileShapesAndOffsetsAreRefused) {
   const std::string wants = "whole numbers from 0 to 9223372036854775807";
   EXPECT_TRUE(
-      refused(one_tensor("F32", "[-3]", "[0,12]"), 12, ErrorId::damaged, {"'a' has -3 ", "shape", wants}));
+      refused(one_tensor("F32", "[-3]", "[0,12]"), 12, errors::damaged, {"'a' has -3 ", "shape", wants}));
   EXPECT_TRUE(
-      refused(one_tensor("F32", "[1.5]", "[0,12]"), 12, ErrorId::damaged, {"'a' has 1.5 ", "shape", wants}));
-  EXPECT_TRUE(refused(one_tensor("F32", "[18446744073709551615]", "[0,4]"), 4, ErrorId::damaged,
+      refused(one_tensor("F32", "[1.5]", "[0,12]"), 12, errors::damaged, {"'a' has 1.5 ", "shape", wants}));
+  EXPECT_TRUE(refused(one_tensor("F32", "[18446744073709551615]", "[0,4]"), 4, errors::damaged,
                       {"'a' has 18446744073709551615 ", "shape", wants}));
-  EXPECT_TRUE(refused(one_tensor("F32", "[1]", "[-4,0]"), 4, ErrorId::damaged,
+  EXPECT_TRUE(refused(one_tensor("F32", "[1]", "[-4,0]"), 4, errors::damaged,
                       {"'a' has -4 ", "data_offsets", wants}));
-  EXPECT_TRUE(refused(one_tensor("F32", "[4294967296,4294967296]", "[0,0]"), 0, ErrorId::too_large,
+  EXPECT_TRUE(refused(one_tensor("F32", "[4294967296,4294967296]", "[0,0]"), 0, errors::too_large,
                       {"'a'", "[4294967296, 4294967296]", "63 bits"}));
   std::string extents = "[1";
   for (int i = 0; i < 32; ++i) extents += ",1";
-  EXPECT_TRUE(
-      refused(one_tensor("F32", extents + "]", "[0,4]"), 4, ErrorId::damaged, {"'a'", " 32 extents"}));
-  EXPECT_TRUE(refused(one_tensor("Q4", "[1]", "[0,4]"), 4, ErrorId::unsupported_feature, {"'a'", "'Q4'"}));
-  EXPECT_TRUE(
-      refused(one_tensor("F32", "[1]", "[0]"), 4, ErrorId::damaged, {"'a'", " 1 data_offsets", " 2"}));
-  EXPECT_TRUE(refused(one_tensor("F32", "[1]", "[0,4,8]"), 4, ErrorId::damaged, {"'a'", " 2 data_offsets"}));
-  EXPECT_TRUE(refused(one_tensor("F32", "[1]", "[4,0]"), 4, ErrorId::damaged, {"'a'", "[4, 0]", " 4 bytes"}));
-  EXPECT_TRUE(refused(one_tensor("F32", "[1000000]", "[0,4000000]"), 12, ErrorId::truncated,
+  EXPECT_TRUE(refused(one_tensor("F32", extents + "]", "[0,4]"), 4, errors::damaged, {"'a'", " 32 extents"}));
+  EXPECT_TRUE(refused(one_tensor("Q4", "[1]", "[0,4]"), 4, errors::unsupported_feature, {"'a'", "'Q4'"}));
+  EXPECT_TRUE(refused(one_tensor("F32", "[1]", "[0]"), 4, errors::damaged, {"'a'", " 1 data_offsets", " 2"}));
+  EXPECT_TRUE(refused(one_tensor("F32", "[1]", "[0,4,8]"), 4, errors::damaged, {"'a'", " 2 data_offsets"}));
+  EXPECT_TRUE(refused(one_tensor("F32", "[1]", "[4,0]"), 4, errors::damaged, {"'a'", "[4, 0]", " 4 bytes"}));
+  EXPECT_TRUE(refused(one_tensor("F32", "[1000000]", "[0,4000000]"), 12, errors::truncated,
                       {"'a'", "[0, 4000000]", " 12 bytes"}));
-  EXPECT_TRUE(refused(one_tensor("F32", "[3]", "[0,8]"), 8, ErrorId::damaged,
+  EXPECT_TRUE(refused(one_tensor("F32", "[3]", "[0,8]"), 8, errors::damaged,
                       {"'a' is F32 [3]", " 12 bytes", "[0, 8] hold 8"}));
 }
 
@@ -254,12 +257,12 @@ TEST_F(Safetensors, TensorsFillTheFileWithoutGapOrOverlap) {
   write(two("[0,8]", "[8,16]"), 16);
   EXPECT_EQ(Reader(path).entries()[0].name, "a");
   EXPECT_TRUE(
-      refused(two("[0,8]", "[4,12]"), 12, ErrorId::damaged, {"'a' and 'b' overlap", "[0, 8]", "[4, 12]"}));
+      refused(two("[0,8]", "[4,12]"), 12, errors::damaged, {"'a' and 'b' overlap", "[0, 8]", "[4, 12]"}));
   EXPECT_TRUE(
-      refused(two("[0,8]", "[0,8]"), 8, ErrorId::damaged, {"'a' and 'b' overlap", "[0, 8]", "[0, 8]"}));
-  EXPECT_TRUE(refused(two("[0,8]", "[12,20]"), 20, ErrorId::damaged, {"4 bytes", "'b'"}));
-  EXPECT_TRUE(refused(two("[0,8]", "[8,16]"), 18, ErrorId::damaged, {"2 bytes", " end "}));
-  EXPECT_TRUE(refused(two("[0,8]", "[8,16]"), 15, ErrorId::truncated, {"'b'", "[8, 16]", " 15 bytes"}));
+      refused(two("[0,8]", "[0,8]"), 8, errors::damaged, {"'a' and 'b' overlap", "[0, 8]", "[0, 8]"}));
+  EXPECT_TRUE(refused(two("[0,8]", "[12,20]"), 20, errors::damaged, {"4 bytes", "'b'"}));
+  EXPECT_TRUE(refused(two("[0,8]", "[8,16]"), 18, errors::damaged, {"2 bytes", " end "}));
+  EXPECT_TRUE(refused(two("[0,8]", "[8,16]"), 15, errors::truncated, {"'b'", "[8, 16]", " 15 bytes"}));
 }
 
 TEST_F(Safetensors, AFileAppearsWholeOrNotAtAll) {
@@ -275,13 +278,12 @@ TEST_F(Safetensors, AFileAppearsWholeOrNotAtAll) {
 
 TEST_F(Safetensors, AWriterHoldsToItsHeader) {
   Writer writer(path, DType::fp32, {{"a", {2}}, {"b", {1}}}, {});
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::internal,
-                            {path + ": tensor 'a' has 2 elements", " 1 "},
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::internal, {path + ": tensor 'a' has 2 elements", " 1 "},
                             [&] { writer.write(std::vector<float>{1}); }));
   writer.write(std::vector<float>{1, 2});
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::internal, {path + ": 1 of 2 tensors"},
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::internal, {path + ": 1 of 2 tensors"},
                             [&] { writer.close(); }));
-  EXPECT_TRUE(test::refuses(ExitCode::failed, ErrorId::cannot_write, {"/dev/null/model.safetensors: "},
+  EXPECT_TRUE(test::refuses(ExitCode::failed, errors::cannot_write, {"/dev/null/model.safetensors: "},
                             [] { Writer("/dev/null/model.safetensors", DType::fp32, {}, {}); }));
 }
 
@@ -298,7 +300,7 @@ TEST_F(Safetensors, DoublesAndComplexNumbersAreRoundedOnRequest) {
   const std::vector<float> found = write_doubles({0.1, -3, 1e-60, INFINITY});
   EXPECT_EQ(found, (std::vector<float>{0.1f, -3, 0, INFINITY}));
   EXPECT_TRUE(
-      test::refuses(ExitCode::bad_input, ErrorId::not_finite, {path, "'d'", "-1e+39", "element 1 "}, [&] {
+      test::refuses(ExitCode::bad_input, errors::not_finite, {path, "'d'", "-1e+39", "element 1 "}, [&] {
         static_cast<void>(write_doubles({1, -1e39}));
       }));
 
@@ -309,14 +311,14 @@ TEST_F(Safetensors, DoublesAndComplexNumbersAreRoundedOnRequest) {
   write_file(path, length_of_header(header.size()) + header + data);
   Reader reader(path);
   EXPECT_EQ(reader.read_rounded(*reader.find("c")), parts);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::unsupported_feature, {path, "'c'", "C64"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::unsupported_feature, {path, "'c'", "C64"},
                             [&] { static_cast<void>(reader.read(*reader.find("c"))); }));
 }
 
 TEST_F(Safetensors, WholeNumbersAreNoWeights) {
   write(R"({"i":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}})", 8);
   Reader reader(path);
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::unsupported_feature, {path, "'i'", "I64", "F64"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::unsupported_feature, {path, "'i'", "I64", "F64"},
                             [&] { static_cast<void>(reader.read_rounded(*reader.find("i"))); }));
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::convolution_shape_test {
@@ -69,7 +70,7 @@ TEST(ConvolutionShape, OfTheTransposedLeadsBack) {
 }
 
 void expect_refusal(const ConvolutionShape& shape, const char* part) {
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_layer, {part}, [&] { check(shape); }));
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::bad_layer, {part}, [&] { check(shape); }));
 }
 
 TEST(ConvolutionShape, SaysWhatIsWrong) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/kernels/gemm/gemm.hpp"
 #include "support/refusal.hpp"
@@ -84,7 +85,7 @@ TEST(FusedAttention, IsRequiredForAnyOrderOfSums) {
     const std::unique_ptr<EngineSet> engines = make_engines(options);
     EXPECT_EQ(engines->libraries().attention->sums(), AttentionSums::any_order);
   } else {
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_in_build,
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_in_build,
                               {"kernels.attention_sums = \"any_order\"", "cuDNN", "\"fixed_order\""},
                               [&] { static_cast<void>(make_engines(options)); }));
   }

@@ -12,6 +12,7 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/tensor_views.hpp"
 #include "support/cases.hpp"
 #include "support/refusal.hpp"
@@ -322,7 +323,7 @@ TEST(Gemm, RefusesAnEngineThatIsNotInThisBuildAndNamesThoseThatAre) {
   const auto names = gemm_engine_names();
   for (const std::string name : {"cublaslt", "hipblaslt", "onednn", "tiles", "kokkos"}) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_in_build, {name, names.front()},
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_in_build, {name, names.front()},
                               [&] { static_cast<void>(engine_named(name)); }));
   }
 }

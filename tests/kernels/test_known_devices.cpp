@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "mylos/base/errors/command_line.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::known_devices_test {
@@ -72,7 +73,7 @@ TEST(KnownDevices, WithoutBfloat16MultiplyItAsFloat) {
 }
 
 TEST(KnownDevices, AreNamedToWhoeverAsksForAnotherOne) {
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_argument, {"'abacus'", "a100-80gb, h100-pcie"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::bad_argument, {"'abacus'", "a100-80gb, h100-pcie"},
                             [] { static_cast<void>(known_device("abacus")); }));
 }
 

@@ -5,6 +5,7 @@
 
 #include "kernels/matrix.hpp"
 #include "kernels/reference_convolution.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 #include "support/refusal.hpp"
@@ -311,7 +312,7 @@ TEST(Pool, CostsNoMoreThanTheSumOfAWindowsExtents) {
 
 TEST(PoolShape, SaysWhatIsWrong) {
   const auto expect_refusal = [](const PoolShape& shape, const char* part) {
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_layer, {part}, [&] { check(shape); }));
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::bad_layer, {part}, [&] { check(shape); }));
   };
   const GridShape grid{{1, 4, 4}, 2};
   expect_refusal({.input = grid, .window = {1, 2, 2}, .padding = {0, 2, 0}}, "padding 2 in height");

@@ -8,6 +8,7 @@
 
 #include "kernels/matrix.hpp"
 #include "kernels/reference_spectral.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "support/refusal.hpp"
 
@@ -233,7 +234,7 @@ TEST(Spectral, RefusesModesBeyondTheGrid) {
         std::pair{shape_of({1, 8, 7}, {1, 8, 8}), "the largest number allowed is 7"},
         std::pair{shape_of({1, 8, 7}, {1, 0, 7}), "0 modes"},
         std::pair{shape_of({1, 8, 7}, {2, 8, 7}), "depth"}})
-    EXPECT_TRUE(test::refuses(ErrorId::bad_layer, {words}, [&, &of = shape] { check(of); }));
+    EXPECT_TRUE(test::refuses(errors::bad_layer, {words}, [&, &of = shape] { check(of); }));
 }
 
 }  // namespace mylos::spectral_test

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/model/layers/output_loss.hpp"
 #include "support/refusal.hpp"
 
@@ -76,16 +78,15 @@ TEST(FieldNorm, RefusesWhatItCannotCompute) {
   const auto refuses = [](const OutputField& field, ErrorId id, const char* part) {
     EXPECT_TRUE(test::refuses(id, {part}, [&] { FieldNorm(field, true); }));
   };
-  refuses(plane(3, 2, Derivative::differences, weights_of({2, 3}, {1, 1, 1, 1, 1, 1})),
-          ErrorId::data_mismatch,
+  refuses(plane(3, 2, Derivative::differences, weights_of({2, 3}, {1, 1, 1, 1, 1, 1})), errors::data_mismatch,
           "areas.h5: array /area has the shape [2, 3], but the network's outputs lie on [3, 2] points");
-  refuses(plane(8, 3, Derivative::one_sided), ErrorId::keys_conflict,
+  refuses(plane(8, 3, Derivative::one_sided), errors::keys_conflict,
           "and an axis of the network's outputs has 3");
-  refuses(plane(2, 2, Derivative::spectral, weights_of({2, 2}, {1, 0, 1, 2})), ErrorId::keys_conflict,
+  refuses(plane(2, 2, Derivative::spectral, weights_of({2, 2}, {1, 0, 1, 2})), errors::keys_conflict,
           "areas.h5: array /area has weights of 0");
   ModelOptions model;
   model.loss = LossType::relative_h1;
-  EXPECT_TRUE(test::refuses(ErrorId::keys_conflict,
+  EXPECT_TRUE(test::refuses(errors::keys_conflict,
                             {"the outputs are a vector of 12 numbers; use \"relative_l2\""},
                             [&] { OutputLoss(model, 12, DType::fp32, {}); }));
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/model/parameters/parameter_store.hpp"
@@ -263,7 +264,7 @@ TEST(InitialValues, AConstantBeyondTheTypeOfItsLayerIsRefused) {
   const auto constant = [](double value) {
     return std::vector<InitialRule>{{.match = {"*/bias"}, .kind = Initializer::constant, .value = value}};
   };
-  EXPECT_TRUE(test::says(message(constant(1e30), half), ErrorId::bad_value,
+  EXPECT_TRUE(test::says(message(constant(1e30), half), errors::bad_value,
                          {"deck.toml:7: model.initialize: ", "wide/bias", "fp16", "65504", "1e+30"}));
   EXPECT_THAT(message(constant(-65505), half), testing::HasSubstr("'value' is -65505"));
   EXPECT_EQ(message(constant(-65504), half), "");
@@ -278,10 +279,10 @@ TEST(InitialValues, AConstantBeyondTheTypeOfItsLayerIsRefused) {
 
 TEST(InitialValues, RulesThatDoNotApplyAreToldWithTheirLine) {
   EXPECT_EQ(message({{.match = {"*"}, .kind = Initializer::constant}}), "");
-  EXPECT_TRUE(test::says(message({{.match = {"*/weight"}}, {.match = {"wid/weight"}}}), ErrorId::unknown_name,
+  EXPECT_TRUE(test::says(message({{.match = {"*/weight"}}, {.match = {"wid/weight"}}}), errors::unknown_name,
                          {"deck.toml:9: model.initialize: ", "'wid/weight'", " wide/weight, "}));
   EXPECT_TRUE(test::says(message({{.match = {"hidden/*"}, .kind = Initializer::orthogonal}}),
-                         ErrorId::bad_value,
+                         errors::bad_value,
                          {"deck.toml:7: model.initialize: ", "hidden/bias", "300", "'kind'"}));
   EXPECT_EQ(message({{.match = {"*"}}, {.match = {"*/bias"}, .kind = Initializer::constant}}), "")
       << "the last one that matches a bias says what a bias can be";

@@ -10,6 +10,7 @@
 #include "model/scribbling_block.hpp"
 #include "model/skipping_chain.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/model/network/training_model.hpp"
 #include "support/said.hpp"
 
@@ -129,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(EveryType, Skips, testing::Values(DType::fp32, DType::b
 TEST(Join, AddsOnlyAsManyChannels) {
   EXPECT_TRUE(test::says(
       test::refusal_of([] { const Join join({.name = "sum", .channels = 4, .skip_channels = 3}); }),
-      ErrorId::bad_layer, {"'sum'", "3 channels", "to 4"}));
+      errors::bad_layer, {"'sum'", "3 channels", "to 4"}));
 }
 
 /// Returns the skip's gradient after a backward pass that adds to `later`, the gradient written by later

@@ -1,4 +1,7 @@
 // Networks whose layers a deck lists: the resulting blocks, and the refusal of layers that do not fit.
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/model/chain/chain_requirements.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "mylos/model/network/network.hpp"
@@ -245,63 +248,63 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
   const auto expect = [&](const ModelOptions& model, ErrorId id, const std::string& part) {
     EXPECT_TRUE(test::says(refused(model), id, {part}));
   };
-  expect(model_on({4, 5, 1}, 3, {spectral("a", 8, {5}), dense}), ErrorId::bad_layer,
+  expect(model_on({4, 5, 1}, 3, {spectral("a", 8, {5}), dense}), errors::bad_layer,
          "5 modes in height, which has 4 points; the largest number allowed is 4");
-  expect(model_on({4, 4, 1}, 3, {spectral("a", 8, {3, 3, 3}), dense}), ErrorId::bad_layer,
+  expect(model_on({4, 4, 1}, 3, {spectral("a", 8, {3, 3, 3}), dense}), errors::bad_layer,
          "3 numbers in 'modes', and its grid has 2 axes");
-  expect(model_on({4, 4, 1}, 3, {spectral("a", 8, {}), dense}), ErrorId::missing_key, "needs 'modes'");
-  expect(model_on({}, 3, {spectral("a", 8, {3}), dense}), ErrorId::bad_layer, "its input is a vector of 1");
-  expect(model_on({4, 4, 1}, 3, {conv("a", 8, {5, 5, 5}), dense}), ErrorId::bad_layer,
+  expect(model_on({4, 4, 1}, 3, {spectral("a", 8, {}), dense}), errors::missing_key, "needs 'modes'");
+  expect(model_on({}, 3, {spectral("a", 8, {3}), dense}), errors::bad_layer, "its input is a vector of 1");
+  expect(model_on({4, 4, 1}, 3, {conv("a", 8, {5, 5, 5}), dense}), errors::bad_layer,
          "layer 'a' has 3 numbers in 'kernel', and its grid has 2");
   LayerOptions unpadded = conv("a", 8, {5});
   unpadded.padding = {0};
-  expect(model_on({4, 4, 1}, 3, {unpadded, dense}), ErrorId::bad_layer, "layer 'a' cannot convolve");
-  expect(model_on({}, 3, {conv("a", 8, {3}), dense}), ErrorId::bad_layer, "its input is a vector of 1");
+  expect(model_on({4, 4, 1}, 3, {unpadded, dense}), errors::bad_layer, "layer 'a' cannot convolve");
+  expect(model_on({}, 3, {conv("a", 8, {3}), dense}), errors::bad_layer, "its input is a vector of 1");
   expect(model_on({4, 4, 1}, 3, {conv("a", 8, {3}), {.kind = LayerKind::add, .skip_from = "input"}, dense}),
-         ErrorId::bad_layer, "an addition needs the same");
+         errors::bad_layer, "an addition needs the same");
   expect(model_on({4, 4, 1}, 3,
                   {conv("a", 8, {3}, {2}), {.kind = LayerKind::concat, .skip_from = "input"}, dense}),
-         ErrorId::bad_layer, "both need the same points");
-  expect(model_on({4, 4, 1}, 3, {dense, {.kind = LayerKind::concat, .skip_from = "b"}}),
-         ErrorId::unknown_name, "'b'");
-  expect(model_on({4, 4, 1}, 3, {conv("a", 8, {3})}), ErrorId::bad_layer,
+         errors::bad_layer, "both need the same points");
+  expect(model_on({4, 4, 1}, 3, {dense, {.kind = LayerKind::concat, .skip_from = "b"}}), errors::unknown_name,
+         "'b'");
+  expect(model_on({4, 4, 1}, 3, {conv("a", 8, {3})}), errors::bad_layer,
          "'a', has 128 outputs per sample, but the data has 3 classes");
-  expect(model_on({4, 4, 1}, 3, {{.kind = LayerKind::norm}, dense}), ErrorId::missing_key,
+  expect(model_on({4, 4, 1}, 3, {{.kind = LayerKind::norm}, dense}), errors::missing_key,
          "layer 'norm1' needs a 'norm'");
   expect(sure({conv("a", 2, {3}), {.kind = LayerKind::add, .name = "b", .skip_from = "input"}}, 48),
-         ErrorId::bad_layer, "layer 'b' cannot give the means and log variances");
+         errors::bad_layer, "layer 'b' cannot give the means and log variances");
   LayerOptions grouped = conv("a", 2, {3});
   grouped.groups = 2;
-  expect(sure({conv("b", 2, {3}), grouped}, 48), ErrorId::bad_layer, "without 'norm' and 'groups'");
-  expect(sure({conv("a", 3, {3})}, 48), ErrorId::bad_layer,
+  expect(sure({conv("b", 2, {3}), grouped}, 48), errors::bad_layer, "without 'norm' and 'groups'");
+  expect(sure({conv("a", 3, {3})}, 48), errors::bad_layer,
          "'a', has 72 outputs per sample, but the data has 48 targets");
   ModelOptions residual = sure({conv("a", 2, {3})}, 48);
   residual.residual = true;
-  expect(residual, ErrorId::keys_conflict, "model.residual");
+  expect(residual, errors::keys_conflict, "model.residual");
   LayerOptions first = conv("a", 8, {3});
   first.norm = NormType::layernorm;
-  expect(model_on({4, 4, 1}, 3, {first, conv("a.norm", 8, {3}), dense}), ErrorId::duplicate_key,
+  expect(model_on({4, 4, 1}, 3, {first, conv("a.norm", 8, {3}), dense}), errors::duplicate_key,
          "layer 'a.norm' makes a block 'a.norm'");
-  expect(model_on({4, 4, 1}, 3, {conv("input", 8, {3}), dense}), ErrorId::duplicate_key, "layer 'input'");
+  expect(model_on({4, 4, 1}, 3, {conv("input", 8, {3}), dense}), errors::duplicate_key, "layer 'input'");
   LayerOptions unnamed_block{.kind = LayerKind::activation,
                              .name = "input"};  // the block's name is "input.norm"
   unnamed_block.norm = NormType::batchnorm;
   unnamed_block.activation = Activation::relu;
-  expect(model_on({4, 4, 1}, 3, {unnamed_block, dense}), ErrorId::duplicate_key, "layer 'input'");
+  expect(model_on({4, 4, 1}, 3, {unnamed_block, dense}), errors::duplicate_key, "layer 'input'");
   LayerOptions twice = conv("a", 8, {3});
   twice.repeat = 2;
   unnamed_block.name = "a.1";
-  expect(model_on({4, 4, 1}, 3, {unnamed_block, twice, dense}), ErrorId::duplicate_key, "layer 'a.1'");
-  expect(stepper(3), ErrorId::bad_layer,
+  expect(model_on({4, 4, 1}, 3, {unnamed_block, twice, dense}), errors::duplicate_key, "layer 'a.1'");
+  expect(stepper(3), errors::bad_layer,
          "input, 4 x 6 points of 2 channels, to its output, 4 x 6 points of 3 channels");
   ModelOptions ends_dense = stepper(2);
   ends_dense.chain.push_back(dense);
   EXPECT_EQ(refused(ends_dense), "") << "a vector is as good as a grid of as many numbers";
   ends_dense.outputs = 5;
-  expect(ends_dense, ErrorId::bad_layer, "4 x 6 points of 2 channels, to its output, a vector of 5");
+  expect(ends_dense, errors::bad_layer, "4 x 6 points of 2 channels, to its output, a vector of 5");
   ModelOptions named = stepper(2);
   named.chain[0].name = "residual";
-  expect(named, ErrorId::duplicate_key, "model.residual makes a layer 'residual'");
+  expect(named, errors::duplicate_key, "model.residual makes a layer 'residual'");
   std::vector<LayerOptions> doubling{conv("c0", 4, {3}), conv("c1", 4, {3})};
   for (int i = 2; i < 45; ++i) {
     doubling.push_back(
@@ -310,7 +313,7 @@ TEST(Network, IsRefusedWhereLayersDoNotFit) {
   EXPECT_TRUE(test::says(refused(model_on({4, 4, 1}, 3, doubling)), {"1 to 1073741823"}));
   ModelOptions other = model_on({4, 4, 1}, 3, {dense});
   other.inputs = 20;
-  expect(other, ErrorId::data_mismatch, "data.shape");
+  expect(other, errors::data_mismatch, "data.shape");
 }
 
 TEST(Network, WithoutWeightsHasNothingToTrain) {
@@ -320,7 +323,7 @@ TEST(Network, WithoutWeightsHasNothingToTrain) {
     FAIL() << "it was let pass";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::bad_input);
-    EXPECT_TRUE(test::says(error.what(), ErrorId::bad_layer,
+    EXPECT_TRUE(test::says(error.what(), errors::bad_layer,
                            {"deck.toml:7: ", "global_pool1 (global_pool)", "\"dense\"", "\"conv\""}));
   }
   require_weights(make_network(network(), {}, 1, false));

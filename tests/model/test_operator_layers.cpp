@@ -3,6 +3,8 @@
 
 #include "model/listed_layers.hpp"
 #include "model/recompute.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/model/chain/chain_requirements.hpp"
 #include "mylos/model/network/network.hpp"
 #include "mylos/model/parameters/initial_values.hpp"
@@ -82,14 +84,14 @@ TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {
   const auto refusal = [&](LayerOptions layer) {
     return refused(model_on({4, 6, 2}, 0, {conv("first", 2, {1}), std::move(layer)}));
   };
-  EXPECT_TRUE(test::says(refusal({.kind = LayerKind::pad, .name = "wide"}), ErrorId::missing_key,
+  EXPECT_TRUE(test::says(refusal({.kind = LayerKind::pad, .name = "wide"}), errors::missing_key,
                          {"'wide'", "'margin'"}));
   EXPECT_TRUE(test::says(refusal({.kind = LayerKind::pad, .name = "wide", .margin = {0.5, 0.5, 0.5}}),
-                         ErrorId::bad_layer, {"'wide'", "3 numbers in 'margin'", "2 axes"}));
-  EXPECT_TRUE(test::says(refusal({.kind = LayerKind::crop, .name = "small"}), ErrorId::missing_key,
+                         errors::bad_layer, {"'wide'", "3 numbers in 'margin'", "2 axes"}));
+  EXPECT_TRUE(test::says(refusal({.kind = LayerKind::crop, .name = "small"}), errors::missing_key,
                          {"'small'", "'like'"}));
   EXPECT_TRUE(test::says(refusal({.kind = LayerKind::crop, .name = "small", .like = "second"}),
-                         ErrorId::unknown_name, {"'small'", "'second'", "not an earlier layer"}));
+                         errors::unknown_name, {"'small'", "'second'", "not an earlier layer"}));
   const auto require = [](std::vector<double> margin) {
     const ModelOptions model = model_on(
         {4, 6, 2}, 0,
@@ -99,7 +101,7 @@ TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {
   EXPECT_TRUE(test::says(test::refusal_of([&] {
                            require({1.0 / 12, 1.0 / 12});
                          }),
-                         ErrorId::bad_layer,
+                         errors::bad_layer,
                          {"'wide' adds no points", "above 1/12 (0.08333) adds a point to 6"}));
   EXPECT_NO_THROW(require({0, 0.0834})) << "a point along the second axis";
   EXPECT_NO_THROW(require({0})) << "states that none is wanted";
@@ -107,19 +109,18 @@ TEST(OperatorLayers, RefuseMarginsThatDoNotFit) {
                                        {{.kind = LayerKind::upsample, .name = "fine"},
                                         {.kind = LayerKind::max_pool, .name = "coarse", .kernel = {4}},
                                         {.kind = LayerKind::crop, .name = "small", .like = "fine"}});
-  EXPECT_TRUE(test::says(refused(larger), ErrorId::bad_layer,
+  EXPECT_TRUE(test::says(refused(larger), errors::bad_layer,
                          {"'small'", "'fine'", "8 points in height", "a crop takes a smaller grid"}));
   const ModelOptions flat = model_on({4, 6, 2}, 0,
                                      {{.kind = LayerKind::dense, .name = "flat", .outputs = 6},
                                       {.kind = LayerKind::crop, .name = "small", .like = "flat"}});
-  EXPECT_TRUE(
-      test::says(refused(flat), ErrorId::bad_layer, {"'small'", "'flat' gives a vector, not a grid"}));
+  EXPECT_TRUE(test::says(refused(flat), errors::bad_layer, {"'small'", "'flat' gives a vector, not a grid"}));
   const ModelOptions fields = model_on({4, 6, 2}, 72, {conv("first", 2, {1})});
-  EXPECT_TRUE(test::says(refused(fields), ErrorId::bad_layer,
+  EXPECT_TRUE(test::says(refused(fields), errors::bad_layer,
                          {"'first'", "24 points", "needs 3 channels", "model.fields"}));
   ModelOptions vector = model_on({8}, 0, {{.kind = LayerKind::coordinates, .name = "place"}});
   vector.shape = {};
-  EXPECT_TRUE(test::says(refused(vector), ErrorId::bad_layer, {"'place'", "a vector of 8"}));
+  EXPECT_TRUE(test::says(refused(vector), errors::bad_layer, {"'place'", "a vector of 8"}));
 }
 
 TEST(OperatorLayers, RefuseOrthogonalSpectralWeights) {
@@ -130,7 +131,7 @@ TEST(OperatorLayers, RefuseOrthogonalSpectralWeights) {
     require_initial_rules_apply(chain, model, {});
   };
   EXPECT_TRUE(test::says(test::refusal_of([&] { require("spectral/weight", Initializer::orthogonal); }),
-                         ErrorId::bad_value, {"spectral/weight has a complex matrix for each mode"}));
+                         errors::bad_value, {"spectral/weight has a complex matrix for each mode"}));
   EXPECT_NO_THROW(require("head/weight", Initializer::orthogonal));
   EXPECT_NO_THROW(require("spectral/weight", Initializer::xavier_normal));
 }

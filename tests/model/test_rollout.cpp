@@ -8,6 +8,8 @@
 #include "model/guarded_block.hpp"
 #include "model/rollout_run.hpp"
 #include "model/schedules.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
 #include "mylos/model/rollout/feedback_kernels.hpp"
 #include "support/refusal.hpp"
@@ -246,14 +248,14 @@ TEST(RolloutChains, RefuseNetworksThatCannotReadTheirOutputs) {
   const FeedbackMap map = test::rollout_map(2, false);
   ModelOptions labels = test::rollout_model({});
   labels.loss = LossType::cross_entropy;
-  EXPECT_TRUE(refuses(labels, map, ErrorId::keys_conflict, "labels"));
-  EXPECT_TRUE(refuses(test::rollout_model({}), {}, ErrorId::keys_conflict, "data.arrays"));
+  EXPECT_TRUE(refuses(labels, map, errors::keys_conflict, "labels"));
+  EXPECT_TRUE(refuses(test::rollout_model({}), {}, errors::keys_conflict, "data.arrays"));
   ModelOptions wide = test::rollout_model({});
   wide.inputs += 1;
-  EXPECT_TRUE(refuses(wide, map, ErrorId::data_mismatch, "36 inputs"));
+  EXPECT_TRUE(refuses(wide, map, errors::data_mismatch, "36 inputs"));
   ModelOptions batchnorm = test::rollout_model({.convolves = true});
   batchnorm.chain.front().norm = NormType::batchnorm;
-  EXPECT_TRUE(refuses(batchnorm, map, ErrorId::keys_conflict, "'first.norm'"));
+  EXPECT_TRUE(refuses(batchnorm, map, errors::keys_conflict, "'first.norm'"));
 }
 
 }  // namespace mylos::rollout_test

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "mylos/base/device/alignment.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/model/memory/placement.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/planner/min_memory.hpp"
@@ -220,7 +221,7 @@ TEST(Placement, TakesAtMostTwoPercentMoreThanTheLivePeak) {
 
 void expect_refused(const Schedule& schedule, const std::string& why) {
   const ChainCost cost{0, {small, small}, 0, 0};
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::internal, {why},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::internal, {why},
                             [&] { (void)place(trace_lifetimes(cost, schedule)); }));
 }
 

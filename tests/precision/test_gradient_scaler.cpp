@@ -8,6 +8,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/float16.hpp"
 #include "mylos/precision/scaler_presets.hpp"
 #include "support/allocation_counter.hpp"
@@ -129,7 +131,7 @@ TEST(GradientScaler, AStateContinuesInAnotherScaler) {
   }
   ScalerState impossible;
   impossible.scale = -1;
-  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"set_state"}, [&] { second.set_state(impossible); }));
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"set_state"}, [&] { second.set_state(impossible); }));
 }
 
 TEST(GradientScaler, AStateReplacesWhatWasNotedAndTheScaleThatGradientsAreDividedBy) {
@@ -173,7 +175,7 @@ TEST(GradientScaler, WritesQuotientsOfAnotherTypeBesideTheGradients) {
   EXPECT_EQ(to_float(test::on_host(halves)[1]), -3);
   EXPECT_TRUE(scaler.update());
   const Numbers<float> three("three", 3);
-  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"4 gradients", "3 quotients"},
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"4 gradients", "3 quotients"},
                             [&] { scaler.unscale_and_check(halves, three); }));
 }
 
@@ -181,7 +183,7 @@ TEST(GradientScaler, RefusesQuotientsWhoseRowsAreOfAnotherLength) {
   GradientScaler scaler;
   const Kokkos::View<half**, Kokkos::LayoutRight, Device> gradients("gradients", 2, 6);
   const Kokkos::View<float**, Kokkos::LayoutRight, Device> other("other", 3, 4);
-  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"extent 0 is 2", "3 of the other"},
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"extent 0 is 2", "3 of the other"},
                             [&] { scaler.unscale_and_check(gradients, other); }));
   const Kokkos::View<float**, Kokkos::LayoutRight, Device> same("same", 2, 6);
   scaler.unscale_and_check(gradients, same);
@@ -258,7 +260,7 @@ TEST(GradientScaler, FollowsTorchsRuleOverGradientsOfEveryTypeOnAllRanks) {
 
 TEST(GradientScaler, RefusesOptionsThatADeckCouldNotHave) {
   const auto refused = [](const std::string& what, const ScalerOptions& options) {
-    EXPECT_TRUE(test::refuses(ErrorId::bad_call, {what}, [&] { GradientScaler{options}; })) << what;
+    EXPECT_TRUE(test::refuses(errors::bad_call, {what}, [&] { GradientScaler{options}; })) << what;
   };
   refused("1e-30", {.initial_scale = std::nan("")});
   refused("min_scale <= initial_scale", {.initial_scale = 0.5});
@@ -277,7 +279,7 @@ TEST(GradientScaler, RefusesRanksWithDifferentScales) {
     EXPECT_TRUE(scaler.update());
     return;
   }
-  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"1024 on rank 0 and 2048 on rank 1"},
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"1024 on rank 0 and 2048 on rank 1"},
                             [&] { static_cast<void>(scaler.update()); }));
 }
 
@@ -288,7 +290,7 @@ TEST(ScalerPreset, HasTheValuesOfTheManualUnderItsName) {
   EXPECT_EQ(scaler_preset("small"), ScalerOptions{});
   EXPECT_EQ(scaler_preset("medium"), (ScalerOptions{.initial_scale = 262144}));
   EXPECT_EQ(scaler_preset("large"), (ScalerOptions{.initial_scale = 1048576, .growth_factor = 1.5}));
-  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"'huge'", "standard, conservative"},
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"'huge'", "standard, conservative"},
                             [] { static_cast<void>(scaler_preset("huge")); }));
 }
 
@@ -299,17 +301,17 @@ TEST(GradientScaler, DivergesWhereNoLowerScaleHelps) {
     EXPECT_FALSE(scaler.update());
   }
   scaler.note_overflow();
-  EXPECT_TRUE(test::refuses(ExitCode::diverged, ErrorId::diverged, {"2 steps", "scale 1"},
+  EXPECT_TRUE(test::refuses(ExitCode::diverged, errors::diverged, {"2 steps", "scale 1"},
                             [&] { static_cast<void>(scaler.update()); }));
 }
 
 TEST(GradientScaler, RefusesViewsWithGapsAndANullCommunicator) {
   const Kokkos::View<float**, Kokkos::LayoutRight, Device> all("all", 4, 4);
   GradientScaler scaler;
-  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"gaps"}, [&] {
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"gaps"}, [&] {
     scaler.unscale_and_check(Kokkos::subview(all, Kokkos::ALL, Kokkos::pair<std::size_t, std::size_t>(0, 2)));
   }));
-  EXPECT_TRUE(test::refuses(ErrorId::bad_call, {"MPI_COMM_NULL"},
+  EXPECT_TRUE(test::refuses(errors::bad_call, {"MPI_COMM_NULL"},
                             [] { GradientScaler(ScalerOptions{}, MPI_COMM_NULL); }));
 }
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/mylos.hpp"
 #include "options.hpp"
 
@@ -37,15 +38,15 @@ TEST(Options, AreRead) {
 }
 
 TEST(Options, WrongOnesAreRefused) {
-  using mylos::ErrorId;
-  expect_refusal(ErrorId::missing_argument, "deck", {});
-  expect_refusal(ErrorId::unknown_option, "options are mode, cells", {"deck.toml", "cell=3"});
-  expect_refusal(ErrorId::bad_argument, "an integer from 2", {"deck.toml", "cells=1"});
-  expect_refusal(ErrorId::bad_argument, "an integer from 2", {"deck.toml", "cells=64x"});
-  expect_refusal(ErrorId::bad_argument, "write cells=VALUE", {"deck.toml", "cells"});
-  expect_refusal(ErrorId::bad_argument, "a number above 0", {"deck.toml", "dt=nan"});
-  expect_refusal(ErrorId::bad_argument, "compare, alone or surrogate", {"deck.toml", "mode=both"});
-  expect_refusal(ErrorId::arguments_conflict, "mode is compare", {"deck.toml", "restart=true"});
+  namespace errors = mylos::errors;
+  expect_refusal(errors::missing_argument, "deck", {});
+  expect_refusal(errors::unknown_option, "options are mode, cells", {"deck.toml", "cell=3"});
+  expect_refusal(errors::bad_argument, "an integer from 2", {"deck.toml", "cells=1"});
+  expect_refusal(errors::bad_argument, "an integer from 2", {"deck.toml", "cells=64x"});
+  expect_refusal(errors::bad_argument, "write cells=VALUE", {"deck.toml", "cells"});
+  expect_refusal(errors::bad_argument, "a number above 0", {"deck.toml", "dt=nan"});
+  expect_refusal(errors::bad_argument, "compare, alone or surrogate", {"deck.toml", "mode=both"});
+  expect_refusal(errors::arguments_conflict, "mode is compare", {"deck.toml", "restart=true"});
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/mylos.hpp"
 #include "simulation.hpp"
 #include "transport.hpp"
@@ -99,7 +100,7 @@ TEST(Transport, RefusesTooLittleDiffusion) {
     const Transport transport(grid, four_vortices(1), 0.01);
     FAIL();
   } catch (const mylos::Error& error) {
-    EXPECT_EQ(error.id(), mylos::ErrorId::bad_value);
+    EXPECT_EQ(error.id(), mylos::errors::bad_value);
     EXPECT_NE(error.message().find("at least 0.0155"), std::string_view::npos) << error.what();
   }
 }

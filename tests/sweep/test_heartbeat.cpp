@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "mylos/base/errors/machine.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::heartbeat_test {
@@ -33,7 +34,7 @@ TEST(Heartbeat, NamesTheRanksThatAreSilentForTheTimeout) {
     auto third = std::make_unique<Heartbeat>(folder, 2, 3, timeout_s);
     EXPECT_NO_THROW(wait_for(first)) << "however long the others take";
     third.reset();
-    EXPECT_TRUE(test::refuses(ErrorId::communication_failed,
+    EXPECT_TRUE(test::refuses(errors::communication_failed,
                               {"rank 0 of 3 waited 1 s", "of rank 2 (", "communication.timeout = 1"},
                               [&] { wait_for(first); }));
   }

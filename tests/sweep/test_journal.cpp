@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "mylos/base/errors/contents.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::journal_test {
@@ -103,7 +104,7 @@ TEST_F(JournalTest, RefusesADamagedResult) {
   Journal journal = opened();
   journal.begin();
   std::ofstream(folder_ / "state/0001-0.json") << "{\"state\": \"waiting\"}";
-  EXPECT_TRUE(refuses(ErrorId::damaged, {"0001-0.json"}, [&] { journal.refresh(); }));
+  EXPECT_TRUE(refuses(errors::damaged, {"0001-0.json"}, [&] { journal.refresh(); }));
 }
 
 TEST(MemberResult, ComesBackFromItsText) {

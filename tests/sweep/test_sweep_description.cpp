@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::sweep_description_test {
@@ -78,12 +80,12 @@ TEST(SweepDescription, IsContinuedOnlyByTheSame) {
   EXPECT_NO_THROW(require_same_sweep(text, "a/sweep.json", sweep));
   SweepDescription other = sweep;
   other.trials = 9;
-  EXPECT_TRUE(refuses(ErrorId::restart_mismatch, {"a/sweep.json", "trials", "8", "9"},
+  EXPECT_TRUE(refuses(errors::restart_mismatch, {"a/sweep.json", "trials", "8", "9"},
                       [&] { require_same_sweep(text, "a/sweep.json", other); }));
   other = sweep;
   other.keys[0].values[1] = "1e-1";
-  EXPECT_TRUE(refuses(ErrorId::restart_mismatch, {"keys"}, [&] { require_same_sweep(text, "a", other); }));
-  EXPECT_TRUE(refuses(ErrorId::damaged, {"a"}, [&] { require_same_sweep("[", "a", sweep); }));
+  EXPECT_TRUE(refuses(errors::restart_mismatch, {"keys"}, [&] { require_same_sweep(text, "a", other); }));
+  EXPECT_TRUE(refuses(errors::damaged, {"a"}, [&] { require_same_sweep("[", "a", sweep); }));
 }
 
 }  // namespace mylos::sweep_description_test

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::sweep_key_test {
@@ -30,22 +32,22 @@ TEST(SweepKey, LeavesTimesAndQuotedCommasAlone) {
 
 TEST(SweepKey, RefusesWrongWords) {
   const auto read = [](const char* word) { return [word] { static_cast<void>(read_sweep_words({word})); }; };
-  EXPECT_TRUE(refuses(ErrorId::missing_argument, {"no key varies"}, read("optimizer.lr=1e-3")));
-  EXPECT_TRUE(refuses(ErrorId::bad_value, {"optimizer.lr"}, read("optimizer.lr=")));
-  EXPECT_TRUE(refuses(ErrorId::bad_value, {"optimizer.lr"}, read("optimizer.lr=1e-3,,1e-2")));
-  EXPECT_TRUE(refuses(ErrorId::bad_value, {"1e-3"}, read("optimizer.lr=1e-3,1e-3")));
-  EXPECT_TRUE(refuses(ErrorId::bad_value, {"optimizer.lr=0:1:log"}, read("optimizer.lr=0:1:log")));
-  EXPECT_TRUE(refuses(ErrorId::bad_value, {"optimizer.lr=-1:1:log"}, read("optimizer.lr=-1:1:log")));
-  EXPECT_TRUE(refuses(ErrorId::bad_value, {"optimizer.lr=1:1"}, read("optimizer.lr=1:1")));
-  EXPECT_TRUE(refuses(ErrorId::bad_value, {"optimizer.lr=0:inf"}, read("optimizer.lr=0:inf")));
-  EXPECT_TRUE(refuses(ErrorId::bad_argument, {"cubic"}, read("optimizer.lr=0:1:cubic")));
-  EXPECT_TRUE(refuses(ErrorId::bad_value, {"data.batch"}, read("data.batch=1.5:3")));
-  EXPECT_TRUE(refuses(ErrorId::bad_value, {"precision.compute"}, read("precision.compute=1:3")));
-  EXPECT_TRUE(refuses(ErrorId::unknown_key, {"optimizer.ls"}, read("optimizer.ls=1:3")));
-  EXPECT_TRUE(refuses(ErrorId::bad_argument, {"run.folder"}, read("run.folder=a,b")));
-  EXPECT_TRUE(refuses(ErrorId::bad_argument, {"run.threads"}, read("run.threads=1,2")));
-  EXPECT_TRUE(refuses(ErrorId::bad_argument, {"'lr'"}, read("lr")));
-  EXPECT_TRUE(refuses(ErrorId::duplicate_key, {"optimizer.lr"}, [] {
+  EXPECT_TRUE(refuses(errors::missing_argument, {"no key varies"}, read("optimizer.lr=1e-3")));
+  EXPECT_TRUE(refuses(errors::bad_value, {"optimizer.lr"}, read("optimizer.lr=")));
+  EXPECT_TRUE(refuses(errors::bad_value, {"optimizer.lr"}, read("optimizer.lr=1e-3,,1e-2")));
+  EXPECT_TRUE(refuses(errors::bad_value, {"1e-3"}, read("optimizer.lr=1e-3,1e-3")));
+  EXPECT_TRUE(refuses(errors::bad_value, {"optimizer.lr=0:1:log"}, read("optimizer.lr=0:1:log")));
+  EXPECT_TRUE(refuses(errors::bad_value, {"optimizer.lr=-1:1:log"}, read("optimizer.lr=-1:1:log")));
+  EXPECT_TRUE(refuses(errors::bad_value, {"optimizer.lr=1:1"}, read("optimizer.lr=1:1")));
+  EXPECT_TRUE(refuses(errors::bad_value, {"optimizer.lr=0:inf"}, read("optimizer.lr=0:inf")));
+  EXPECT_TRUE(refuses(errors::bad_argument, {"cubic"}, read("optimizer.lr=0:1:cubic")));
+  EXPECT_TRUE(refuses(errors::bad_value, {"data.batch"}, read("data.batch=1.5:3")));
+  EXPECT_TRUE(refuses(errors::bad_value, {"precision.compute"}, read("precision.compute=1:3")));
+  EXPECT_TRUE(refuses(errors::unknown_key, {"optimizer.ls"}, read("optimizer.ls=1:3")));
+  EXPECT_TRUE(refuses(errors::bad_argument, {"run.folder"}, read("run.folder=a,b")));
+  EXPECT_TRUE(refuses(errors::bad_argument, {"run.threads"}, read("run.threads=1,2")));
+  EXPECT_TRUE(refuses(errors::bad_argument, {"'lr'"}, read("lr")));
+  EXPECT_TRUE(refuses(errors::duplicate_key, {"optimizer.lr"}, [] {
     static_cast<void>(read_sweep_words({"optimizer.lr=1,2", "optimizer.lr=3"}));
   }));
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "data/builders.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::sweep_memory_test {
@@ -66,7 +67,7 @@ TEST_F(MembersOfANode, AreRefusedWhereFewerFitAndNotWhereTheirOwnBudgetIsTooSmal
     try {
       require_fit(with_room, bytes);
     } catch (const Error& error) {
-      EXPECT_EQ(error.id(), ErrorId::does_not_fit) << error.what();
+      EXPECT_EQ(error.id(), errors::does_not_fit) << error.what();
       EXPECT_NE(error.message().find("1 fits at once"), std::string_view::npos) << error.what();
       EXPECT_NO_THROW(require_fit(without, bytes)) << "its own start says so";
       ++refused;

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::trials_test {
@@ -69,11 +71,11 @@ TEST(Trials, RefusesCountsThatAreNotPossible) {
   const auto choose = [](std::vector<SweepKey> keys, std::int64_t count) {
     return [keys = std::move(keys), count] { static_cast<void>(choose_trials(keys, count, 1)); };
   };
-  EXPECT_TRUE(refuses(ErrorId::bad_argument, {"7", "6"}, choose({lrs, compute}, 7)));
-  EXPECT_TRUE(refuses(ErrorId::missing_argument, {"optimizer.lr", "--trials"}, choose({lr}, 0)));
-  EXPECT_TRUE(refuses(ErrorId::too_large, {"--trials"}, choose({lr}, max_trials + 1)));
+  EXPECT_TRUE(refuses(errors::bad_argument, {"7", "6"}, choose({lrs, compute}, 7)));
+  EXPECT_TRUE(refuses(errors::missing_argument, {"optimizer.lr", "--trials"}, choose({lr}, 0)));
+  EXPECT_TRUE(refuses(errors::too_large, {"--trials"}, choose({lr}, max_trials + 1)));
   std::vector<SweepKey> many(60, compute);
-  EXPECT_TRUE(refuses(ErrorId::too_large, {"--trials"}, choose(many, 0)));
+  EXPECT_TRUE(refuses(errors::too_large, {"--trials"}, choose(many, 0)));
 }
 
 }  // namespace mylos::trials_test

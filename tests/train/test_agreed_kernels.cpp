@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/instructions.hpp"
 #include "support/refusal.hpp"
 
@@ -42,7 +43,7 @@ TEST(AgreedKernels, AreRefusedWhereARankLacksThem) {
   const bool is_last = ranks.rank() == ranks.size() - 1;
   const std::string rank = ranks.size() > 1 ? "rank " + std::to_string(ranks.size() - 1) : "";
   EXPECT_TRUE(test::refuses(
-      ExitCode::bad_input, ErrorId::no_instructions, {name_of(lacking), name_of(here.front()), rank},
+      ExitCode::bad_input, errors::no_instructions, {name_of(lacking), name_of(here.front()), rank},
       [&] {  // the others ask for what all have
         static_cast<void>(agreed_kernels({.instructions = is_last ? lacking : here.front()}, ranks));
       }));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/config/deck.hpp"
 #include "support/refusal.hpp"
 
@@ -63,7 +64,7 @@ std::string line_with(const std::string& member) {
 }
 
 testing::AssertionResult refuses(const std::string& text) {
-  return test::refuses(ErrorId::damaged, {"here: "}, [&] { (void)read_amendments(text, "here"); });
+  return test::refuses(errors::damaged, {"here: "}, [&] { (void)read_amendments(text, "here"); });
 }
 
 TEST(Amendments, OfAStrangerAreRefused) {

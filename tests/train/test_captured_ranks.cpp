@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "mylos/base/errors/data.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "support/refusal.hpp"
 #include "train/synthetic.hpp"
@@ -76,7 +77,7 @@ class PlannedBatches final : public BatchSource {
  public:
   PlannedBatches(BatchSource& inner, int fails_at) : inner_(inner), left_(fails_at) {}
   MicroBatch next(const Execution& exec) override {
-    if (left_-- == 0) fail_input(ErrorId::not_finite, "train.h5: row 17, column 3 is NaN");
+    if (left_-- == 0) fail_input(errors::not_finite, "train.h5: row 17, column 3 is NaN");
     return inner_.next(exec);
   }
   [[nodiscard]] std::int64_t buffers() const override { return 2; }
@@ -184,7 +185,7 @@ TEST(CapturedRanks, SkipTheStepOfARankThatHasNoBatch) {
       for (int i = 0; i <= failing_step + 1; ++i) run.trainer.step(run.batches, false);  // ranks see it later
       EXPECT_NE(run.trainer.read_state().halted, 0);
       EXPECT_EQ(weights_of(run.trainer), weights_of(undisturbed.trainer));
-      EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_finite, {"row 17"},
+      EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_finite, {"row 17"},
                                 [&] { run.trainer.throw_if_failed(run.trainer.quiesce()); }))
           << "on rank " << rank << ", call " << fails_at;
     }

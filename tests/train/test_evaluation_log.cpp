@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/train/history/training_loss.hpp"
 #include "support/refusal.hpp"
@@ -80,7 +81,7 @@ TEST_F(EvaluationLogFile, WithABestFromTheFutureIsRefused) {
   EvaluationLog log = this->log();
   take(log, evaluation(20, 0.5));
   const std::string file = save(log);
-  EXPECT_TRUE(test::refuses(ErrorId::damaged, {file, "/evaluation", "19", "20"},
+  EXPECT_TRUE(test::refuses(errors::damaged, {file, "/evaluation", "19", "20"},
                             [&] { (void)restore(log, file, 19); }));
 }
 

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/train/health/health_rows.hpp"
 #include "support/refusal.hpp"
@@ -133,7 +134,7 @@ TEST_F(HealthRowsFile, OfOtherParametersIsRefused) {
   HealthRows saved = rows_to(csv_, 6);
   save(saved);
   EXPECT_TRUE(
-      test::refuses(ErrorId::damaged, {"/history/health"}, [&] { (void)restored("", 6, {"head/weight"}); }));
+      test::refuses(errors::damaged, {"/history/health"}, [&] { (void)restored("", 6, {"head/weight"}); }));
 }
 
 TEST_F(HealthRowsFile, KeepsTheLastLooksInACheckpoint) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::history_test {
@@ -74,9 +75,9 @@ TEST_F(HistoryFile, NoPartOfARowStaysWhereTheDiskFills) {
   const std::string before = text();
   {
     const FullDisk disk(before.size() + 30);  // a row and a half
-    EXPECT_TRUE(test::refuses(ErrorId::cannot_write, {path_}, [&] { history.append(rows(4, 6)); }));
+    EXPECT_TRUE(test::refuses(errors::cannot_write, {path_}, [&] { history.append(rows(4, 6)); }));
     EXPECT_EQ(text(), before);
-    EXPECT_TRUE(test::refuses(ErrorId::cannot_write, {path_}, [&] { history.append(rows(7, 7)); }));
+    EXPECT_TRUE(test::refuses(errors::cannot_write, {path_}, [&] { history.append(rows(7, 7)); }));
     EXPECT_EQ(text(), before);
   }
   history.append({});
@@ -90,7 +91,7 @@ TEST_F(HistoryFile, ADiskThatIsFullFromTheStartCostsNeitherTheHeaderNorARow) {
   History history(path_);
   {
     const FullDisk disk(10);
-    EXPECT_TRUE(test::refuses(ErrorId::cannot_write, {path_}, [&] { history.append(rows(1, 2)); }));
+    EXPECT_TRUE(test::refuses(errors::cannot_write, {path_}, [&] { history.append(rows(1, 2)); }));
     EXPECT_EQ(text(), "");
   }
   history.append(rows(3, 3));

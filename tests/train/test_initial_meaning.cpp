@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::initial_meaning_test {
@@ -214,16 +216,16 @@ testing::AssertionResult refuses(ErrorId id, std::initializer_list<std::string_v
 TEST(InitialMeaning, ThatDiffersIsRefusedWithItsKeyUnlessItIsIgnored) {
   const KeyDifference activation{"model.activation", "\"silu\"", "\"relu\""};
   const KeyDifference stride{"model.layers.conv1.stride", "2", "1"};
-  EXPECT_TRUE(refuses(ErrorId::model_mismatch,
+  EXPECT_TRUE(refuses(errors::model_mismatch,
                       {"deck.toml:4: base.h5: ", "model.activation is \"relu\" here, and \"silu\" there",
                        "initial.ignore = [\"model.activation\"]"},
                       {activation}, {}));
   EXPECT_NO_THROW(compare({activation, stride}, {"model.activation", "model.layers.*"}));
-  EXPECT_TRUE(refuses(ErrorId::model_mismatch, {"conv1.stride is 1 here, and 2 there"}, {activation, stride},
+  EXPECT_TRUE(refuses(errors::model_mismatch, {"conv1.stride is 1 here, and 2 there"}, {activation, stride},
                       {"model.activation"}));
-  EXPECT_TRUE(refuses(ErrorId::key_without_effect, {"deck.toml:9: initial.ignore: 'model.norm'", "base.h5"},
+  EXPECT_TRUE(refuses(errors::key_without_effect, {"deck.toml:9: initial.ignore: 'model.norm'", "base.h5"},
                       {activation}, {"model.activation", "model.norm"}));
-  EXPECT_TRUE(refuses(ErrorId::key_without_effect, {"initial.ignore: '*'"}, {}, {"*"}));
+  EXPECT_TRUE(refuses(errors::key_without_effect, {"initial.ignore: '*'"}, {}, {"*"}));
   EXPECT_EQ(require_same_network({activation}, {"model.*"}, "base.h5", {}).size(), 1u);
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::initial_normalization_test {
@@ -28,7 +30,7 @@ class KeptScalings : public testing::Test {
     EXPECT_FALSE(result.given.inputs.has_value());
     EXPECT_NE(result.line.find(why), std::string::npos) << result.line;
     options.initial.normalization = InitialNormalization::keep;
-    EXPECT_TRUE(test::refuses(ErrorId::model_mismatch, {"base.h5", "initial.normalization", "inputs", why},
+    EXPECT_TRUE(test::refuses(errors::model_mismatch, {"base.h5", "initial.normalization", "inputs", why},
                               [&] { static_cast<void>(kept()); }));
   }
 
@@ -65,7 +67,7 @@ TEST_F(KeptScalings, AreOfTheSidesWhoseLayersAreTaken) {
   EXPECT_NE(of_inputs.line.find("inputs kept from base.h5; targets ("), std::string::npos) << of_inputs.line;
   EXPECT_EQ(kept({.first = false, .last = true}).given.targets, stored.targets);
   options.initial.normalization = InitialNormalization::keep;
-  EXPECT_TRUE(test::refuses(ErrorId::key_without_effect, {"initial.normalization"},
+  EXPECT_TRUE(test::refuses(errors::key_without_effect, {"initial.normalization"},
                             [&] { static_cast<void>(kept({})); }));
 }
 
@@ -117,7 +119,7 @@ TEST_F(KeptScalings, OfARunThatNormalisesNothingAreNotMentioned) {
   stored.method = Normalize::none;
   EXPECT_EQ(kept().line, "");
   options.initial.normalization = InitialNormalization::keep;
-  EXPECT_TRUE(test::refuses(ErrorId::key_without_effect, {"initial.normalization"},
+  EXPECT_TRUE(test::refuses(errors::key_without_effect, {"initial.normalization"},
                             [&] { static_cast<void>(kept()); }));
 }
 

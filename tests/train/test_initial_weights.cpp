@@ -8,6 +8,10 @@
 #include <map>
 
 #include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "mylos/train/start/run_state.hpp"
@@ -179,8 +183,8 @@ TEST_F(InitialWeightsFound, OfAFileThatDoesNotDescribeItsNetworkAreToldWithTheOr
 
 TEST_F(InitialWeightsFound, LackingIsAnErrorUnlessItIsToBeDrawn) {
   write_tensors(ranks, file, options, "hidden2");
-  EXPECT_TRUE(refuses(ErrorId::model_mismatch, {file + ": has no hidden2/weight, hidden2/bias,",
-                                                "nearest to hidden2/weight are hidden1/weight, "}));
+  EXPECT_TRUE(refuses(errors::model_mismatch, {file + ": has no hidden2/weight, hidden2/bias,",
+                                               "nearest to hidden2/weight are hidden1/weight, "}));
   options.initial.missing = MissingWeights::draw;
   EXPECT_THAT(lines(), testing::EndsWith("\n  drawn, not taken: hidden2/weight, hidden2/bias"));
 }
@@ -189,7 +193,7 @@ TEST_F(InitialWeightsFound, AWrongShapeNamesBothAndTheFile) {
   Options wider = options;
   wider.model.hidden = {24, 17};
   write_tensors(ranks, file, wider);
-  EXPECT_TRUE(refuses(ErrorId::model_mismatch,
+  EXPECT_TRUE(refuses(errors::model_mismatch,
                       {file + ": tensor 'hidden2.weight' is [17, 24]",
                        "hidden2/weight of this model is [16, 24]", "initial.exclude = \"hidden2/weight\""}));
 }
@@ -201,23 +205,23 @@ TEST_F(InitialWeightsFound, PatternsThatMatchNothingAreToldWithTheirLine) {
                       {"initial.rename.2", "deck.toml:12"}};
   options.initial.exclude = {"hed/*"};
   EXPECT_TRUE(
-      refuses(ErrorId::unknown_name, {"deck.toml:7: initial.exclude: 'hed/*'", "head/bias, "}, places));
+      refuses(errors::unknown_name, {"deck.toml:7: initial.exclude: 'hed/*'", "head/bias, "}, places));
   options.initial.exclude = {};
   options.initial.rename = {{"hidden1.*", "hidden1/*"}, {"hiden1.*", "hidden1/*"}};
-  EXPECT_TRUE(refuses(ErrorId::unknown_name, {"deck.toml:12: initial.rename: 'hiden1.*'", file}, places));
+  EXPECT_TRUE(refuses(errors::unknown_name, {"deck.toml:12: initial.rename: 'hiden1.*'", file}, places));
   options.initial.rename = {{"hidden1.*", "hiden1/*"}};
-  EXPECT_TRUE(refuses(ErrorId::unknown_name,
+  EXPECT_TRUE(refuses(errors::unknown_name,
                       {"deck.toml:9: initial.rename: 'hiden1/*' gives 'hiden1/weight'", "hidden1/weight, "},
                       places));
   options.initial.rename = {{"hidden1.*", "hidden2/*"}};
   EXPECT_TRUE(
-      refuses(ErrorId::duplicate_key, {file, "'hidden1.", "'hidden2.", "'hidden2/", "initial.rename"}));
+      refuses(errors::duplicate_key, {file, "'hidden1.", "'hidden2.", "'hidden2/", "initial.rename"}));
 }
 
 TEST_F(InitialWeightsFound, ARuleWhoseTensorsALaterOneTakesIsToldSo) {
   write_tensors(ranks, file, options);
   options.initial.rename = {{"hidden1.weight", "hidden1/weight"}, {"hidden1.*", "hidden1/*"}};
-  EXPECT_TRUE(refuses(ErrorId::key_without_effect, {"deck.toml:9: initial.rename: 'hidden1.weight'"},
+  EXPECT_TRUE(refuses(errors::key_without_effect, {"deck.toml:9: initial.rename: 'hidden1.weight'"},
                       {{"initial.rename.1", "deck.toml:9"}}));
 }
 
@@ -242,7 +246,7 @@ class InitialValues : public testing::Test {
   [[nodiscard]] testing::AssertionResult refuses(DType compute, const std::string& tensor, float value,
                                                  const std::string& shown) {
     return test::refuses(
-        ExitCode::bad_input, ErrorId::bad_dataset,
+        ExitCode::bad_input, errors::bad_dataset,
         {"state.safetensors: tensor '" + tensor + "' has " + shown + " as its element 0 (counted from 0)"},
         [&] { load(compute, tensor, value); });
   }
@@ -277,7 +281,7 @@ TEST_F(InitialValues, ThatTheNetworkCannotComputeWithAreRefused) {
   EXPECT_NO_THROW(load(DType::fp16, "", 0));
   EXPECT_NO_THROW(load(DType::fp32, "conv.weight", 1e6f));
   EXPECT_TRUE(refuses(DType::fp16, "conv.weight", 1e6f, "1000000"));
-  EXPECT_TRUE(test::refuses(ErrorId::bad_dataset, {"from -65504 to 65504"},
+  EXPECT_TRUE(test::refuses(errors::bad_dataset, {"from -65504 to 65504"},
                             [&] { load(DType::fp16, "conv.weight", 1e6f); }));
   EXPECT_TRUE(refuses(DType::fp32, "head.bias", NAN, "nan"));
   EXPECT_TRUE(refuses(DType::fp32, "head.bias", INFINITY, "inf"));
@@ -286,16 +290,16 @@ TEST_F(InitialValues, ThatTheNetworkCannotComputeWithAreRefused) {
 }
 
 TEST_F(InitialValues, OfANormWithoutAllItsStatisticsAreMissed) {
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::model_mismatch,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::model_mismatch,
                             {"state.safetensors: has no conv.norm/running_variance,"},
                             [&] { load(DType::fp32, "", 0, "conv.norm.running_variance"); }));
 }
 
 TEST_F(InitialWeightsFound, AFileThatIsNoneIsRefused) {
   options.run.initial = folder.path();
-  EXPECT_TRUE(refuses(ErrorId::no_checkpoint, {folder.path()}));
+  EXPECT_TRUE(refuses(errors::no_checkpoint, {folder.path()}));
   options.run.initial = folder.path() + "/none.h5";
-  EXPECT_TRUE(refuses(ErrorId::no_such_file, {folder.path() + "/none.h5"}));
+  EXPECT_TRUE(refuses(errors::no_such_file, {folder.path() + "/none.h5"}));
 }
 
 }  // namespace mylos::initial_weights_test

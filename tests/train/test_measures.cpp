@@ -8,6 +8,7 @@
 
 #include "io/support.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/train/evaluation/result_files.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
@@ -83,8 +84,7 @@ TEST(Measures, Top5NeedsNoMatrix) {
   EXPECT_FALSE(found->has_matrix());
   EXPECT_NO_THROW(require_measurable(both, 4096));
   EXPECT_NO_THROW(require_measurable(top5, classes));
-  EXPECT_TRUE(test::refuses(ErrorId::not_measured,
-                            {"deck.toml:3: run.metrics: \"confusion\"", "4097", "4096"},
+  EXPECT_TRUE(test::refuses(errors::not_measured, {"deck.toml:3: run.metrics: \"confusion\"", "4097", "4096"},
                             [&] { require_measurable(both, 4097, "deck.toml:3: "); }));
 }
 

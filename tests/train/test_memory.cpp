@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "mylos/base/errors/memory.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/checkpoint/write/state_copy.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/start/run_state.hpp"
@@ -180,7 +182,7 @@ TEST(FreeMemory, OfADeviceMustHoldThePlanOfEveryRankThatSharesIt) {
       FAIL() << ranks;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::does_not_fit);
-      EXPECT_EQ(error.id(), ErrorId::does_not_fit);
+      EXPECT_EQ(error.id(), errors::does_not_fit);
       const std::string message = error.what();
       EXPECT_NE(message.find("memory.budget"), std::string::npos) << message;
       EXPECT_NE(message.find("up to 64 MiB"), std::string::npos) << message;
@@ -214,7 +216,7 @@ TEST(PlanAgain, StaysWithinTheBudgetWhereTheProcessIsALittleLarger) {
   EXPECT_EQ(plan_again(problem, stored, "it").rank_bytes(), problem.budget);
   EXPECT_EQ(plan_again(problem, stored, "it").plan.schedule, plan.plan.schedule);
   problem.place.process_bytes += 1;
-  EXPECT_TRUE(test::refuses(ErrorId::does_not_fit, {"it", "memory.budget"},
+  EXPECT_TRUE(test::refuses(errors::does_not_fit, {"it", "memory.budget"},
                             [&] { static_cast<void>(plan_again(problem, stored, "it")); }));
 }
 
@@ -227,7 +229,7 @@ TEST(PlanMemory, StartsWhereItFittedWithAProcessALittleSmaller) {
   problem.budget = plan.statement.fixed_bytes() + smallest_plan(plan.statement.cost).placement.bytes;
   EXPECT_NO_THROW(static_cast<void>(plan_memory(problem)));
   problem.place.process_bytes += start_spread;
-  EXPECT_TRUE(test::refuses(ErrorId::does_not_fit, {"memory.budget"},
+  EXPECT_TRUE(test::refuses(errors::does_not_fit, {"memory.budget"},
                             [&] { static_cast<void>(plan_memory(problem)); }));
   problem.starts = true;
   EXPECT_LE(plan_memory(problem).rank_bytes(), problem.budget);
@@ -239,11 +241,11 @@ TEST(PlanAgain, RefusesTheListOfAnotherMicroBatch) {
   const StoredPlan stored = parse_plan(plan_json(plan), "text");
   EXPECT_EQ(plan_again(world.problem(plenty), stored, "text").arena_bytes(), plan.arena_bytes());
   const MemoryProblem half = world.problem(plan.statement.fixed_bytes() / 2);
-  EXPECT_TRUE(test::refuses(ErrorId::does_not_fit, {"text"},
+  EXPECT_TRUE(test::refuses(errors::does_not_fit, {"text"},
                             [&] { static_cast<void>(plan_again(half, stored, "text")); }));
   Options options = small_options(DType::bf16);
   options.data.micro_batch = 2;
-  EXPECT_TRUE(test::refuses(ErrorId::plan_mismatch, {"text"}, [&] {
+  EXPECT_TRUE(test::refuses(errors::plan_mismatch, {"text"}, [&] {
     static_cast<void>(plan_again(World(options).problem(plenty), stored, "text"));
   }));
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "train/memory_world.hpp"
 
@@ -41,7 +42,7 @@ std::string refusal(const World& world, std::size_t budget) {
     static_cast<void>(plan_memory(world.problem(budget)));
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::does_not_fit);
-    EXPECT_EQ(error.id(), ErrorId::does_not_fit);
+    EXPECT_EQ(error.id(), errors::does_not_fit);
     return error.what();
   }
   return "";

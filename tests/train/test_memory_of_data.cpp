@@ -7,6 +7,7 @@
 #include "data/arrays/array_builders.hpp"
 #include "data/builders.hpp"
 #include "data/token_builders.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/checkpoint/write/state_copy.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/inference/infer.hpp"
@@ -104,7 +105,7 @@ TEST(MemoryOfData, ARefusalForManySamplesNamesTheOrderThatHoldsAPartOfThem) {
     static_cast<void>(plan_memory(problem));
   };
   EXPECT_TRUE(test::says(test::refusal_of([&] { plan_of(Shuffle::samples); }, ExitCode::does_not_fit),
-                         ErrorId::does_not_fit, {"data.shuffle = \"blocks\" would fit"}));
+                         errors::does_not_fit, {"data.shuffle = \"blocks\" would fit"}));
   EXPECT_NO_THROW(plan_of(Shuffle::blocks));
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "support/refusal.hpp"
 
@@ -44,7 +45,7 @@ TEST_F(WatchedMetric, OfPatienceAloneIsTheLossOfTheValidationDataElseOfTheTestDa
 
 TEST_F(WatchedMetric, OfPatienceWithoutAnEvaluationIsRefused) {
   options.run.patience = 2;
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_measured, {"run.patience = 2"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_measured, {"run.patience = 2"},
                             [&] { static_cast<void>(watched()); }));
   options.checkpoint.keep_best = "train.loss";
   EXPECT_EQ(watched(), (Metric{DataPart::train, Quantity::loss}));
@@ -62,7 +63,7 @@ TEST_F(WatchedMetric, OfARolloutHasItsNumberOfSteps) {
                                 {.part = DataPart::test, .rollout = 0.25}};
   EXPECT_EQ(value_in(rows, *metric), 0.25);
   options.checkpoint.keep_best = "test.rollout21";
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_measured, {"test.rollout21", "test.rollout20"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_measured, {"test.rollout21", "test.rollout20"},
                             [&] { static_cast<void>(watched()); }));
 }
 

@@ -1,6 +1,8 @@
 // The parameters of a network by name, read and written by the program.
 #include <limits>
 
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "support/device_views.hpp"
 #include "train/own_loss.hpp"
 
@@ -129,35 +131,35 @@ TEST(NetworkParameter, GradientsAreReadBetweenBackwardAndApply) {
   OnlineTrainer online(online_options(), MPI_COMM_WORLD);
   const NetworkParameter bias = online.parameter("head/bias");
   const Kokkos::View<float*, Device> values("values", output_width), wrong("wrong", 7);
-  expect_error([&] { bias.read_gradient(values); }, ErrorId::bad_call, {"head/bias", "backward()"});
+  expect_error([&] { bias.read_gradient(values); }, errors::bad_call, {"head/bias", "backward()"});
   one_pass(online, Samples(0, 0, most), 1);
   bias.read_gradient(values);
-  expect_error([&] { bias.read_gradient(wrong); }, ErrorId::bad_call, {"head/bias", "7"});
+  expect_error([&] { bias.read_gradient(wrong); }, errors::bad_call, {"head/bias", "7"});
   online.apply();
-  expect_error([&] { bias.read_gradient(values); }, ErrorId::bad_call, {"head/bias", "backward()"});
+  expect_error([&] { bias.read_gradient(values); }, errors::bad_call, {"head/bias", "backward()"});
   Options options = online_options();
   options.optimizer.shard = Shard::gradients;
   OnlineTrainer sharded(options, MPI_COMM_WORLD);
   one_pass(sharded, Samples(0, 0, most), 1);
   if (sharded.trainer().model().parameters().layout().cuts_gradients()) {
     const NetworkParameter other = sharded.parameter("head/bias");
-    expect_error([&] { other.read_gradient(values); }, ErrorId::bad_call, {"optimizer.shard"});
+    expect_error([&] { other.read_gradient(values); }, errors::bad_call, {"optimizer.shard"});
   }
   sharded.apply();
 }
 
 TEST(NetworkParameter, AParameterThatIsNotThereIsAnErrorThatListsTheNames) {
   OnlineTrainer online(online_options(), MPI_COMM_WORLD);
-  expect_error([&] { static_cast<void>(online.parameter("had/weight")); }, ErrorId::unknown_name,
+  expect_error([&] { static_cast<void>(online.parameter("had/weight")); }, errors::unknown_name,
                {"'had/weight'", "hidden1/weight, hidden1/bias", "head/weight"});
   const NetworkParameter bias = online.parameter("head/bias");
   const bool guilty = rank_of(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
   const Kokkos::View<float*, Device> good("good", output_width), wrong("wrong", 7), nan("nan", output_width);
-  expect_error([&] { bias.read(guilty ? wrong : good); }, ErrorId::bad_call,
+  expect_error([&] { bias.read(guilty ? wrong : good); }, errors::bad_call,
                {"head/bias", "has 3 values", "7"});
-  expect_error([&] { bias.write(guilty ? wrong : good); }, ErrorId::bad_call, {"head/bias", "7"});
+  expect_error([&] { bias.write(guilty ? wrong : good); }, errors::bad_call, {"head/bias", "7"});
   Kokkos::deep_copy(nan, std::numeric_limits<float>::quiet_NaN());
-  expect_error([&] { bias.write(nan); }, ErrorId::bad_call, {"head/bias", "finite"});
+  expect_error([&] { bias.write(nan); }, errors::bad_call, {"head/bias", "finite"});
   bias.write(good);
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "train/online.hpp"
@@ -36,7 +37,7 @@ TEST(OnlineCheckpoint, DivergenceNamesItsCauseAndALoadedCheckpointGoesOn) {
   Kokkos::deep_copy(bad.targets, std::numeric_limits<float>::infinity());
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(online.step(bad.inputs, bad.targets).updated);
   for (int i = 0; i < 2; ++i) {
-    expect_error([&] { online.step(bad.inputs, bad.targets); }, ErrorId::diverged, {"rank 0, layer head"},
+    expect_error([&] { online.step(bad.inputs, bad.targets); }, errors::diverged, {"rank 0, layer head"},
                  ExitCode::diverged);
   }
   EXPECT_EQ(masters_of(online), before);
@@ -185,7 +186,7 @@ void expect_to_go_on_bit_for_bit(Options options) {
   others.model.activation = Activation::relu;
   OnlineTrainer different(others, MPI_COMM_WORLD);
   const std::vector<float> before = masters_of(different);
-  expect_error([&] { different.load(file); }, ErrorId::model_mismatch,
+  expect_error([&] { different.load(file); }, errors::model_mismatch,
                {"saved.h5", "model.activation was \"tanh\""});
   EXPECT_EQ(masters_of(different), before);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -208,7 +209,7 @@ TEST(OnlineCheckpoint, AModelFileIsRefused) {
   if (rank_of(MPI_COMM_WORLD) == 0) write_user_block(file, contents_digest(file), FileKind::model);
   MPI_Barrier(MPI_COMM_WORLD);
   const std::vector<float> before = masters_of(online);
-  expect_error([&] { online.load(file); }, ErrorId::weights_only, {"model.h5", "model file"});
+  expect_error([&] { online.load(file); }, errors::weights_only, {"model.h5", "model file"});
   EXPECT_EQ(masters_of(online), before);
   MPI_Barrier(MPI_COMM_WORLD);
   std::filesystem::remove(file);

@@ -4,6 +4,11 @@
 #include <limits>
 #include <span>
 
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/memory.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/device_views.hpp"
 #include "train/allocations.hpp"
@@ -95,19 +100,19 @@ TEST(OnlineTrainer, WhatDoesNotFitOnOneRankIsAnErrorOnAllAndTrainingGoesOn) {
   const Samples many(0, 0, most + 1);
   expect_error(
       [&] { guilty ? online.step(many.inputs, many.targets) : online.step(good.inputs, good.targets); },
-      ErrorId::bad_call, {"17 samples", "16 of data.micro_batch"});
+      errors::bad_call, {"17 samples", "16 of data.micro_batch"});
   const Matrix wide("wide", most, input_width + 1);
-  expect_error([&] { online.step(guilty ? wide : good.inputs, good.targets); }, ErrorId::bad_call,
+  expect_error([&] { online.step(guilty ? wide : good.inputs, good.targets); }, errors::bad_call,
                {"inputs of [16, 7] values", "model.inputs is 6"});
-  expect_error([&] { online.step(good.inputs, guilty ? many.targets : good.targets); }, ErrorId::bad_call,
+  expect_error([&] { online.step(good.inputs, guilty ? many.targets : good.targets); }, errors::bad_call,
                {"16 rows of inputs and 17 of targets"});
   const Labels labels("labels", most);
   expect_error([&] { guilty ? online.step(good.inputs, labels) : online.step(good.inputs, good.targets); },
-               ErrorId::bad_call, {"labels", "model.loss = \"mse\""});
+               errors::bad_call, {"labels", "model.loss = \"mse\""});
   const auto part =
       Kokkos::subview(wide, Kokkos::ALL, Kokkos::pair<std::size_t, std::size_t>(0, input_width));
   expect_error([&] { online.step(guilty ? SampleRows<const float>(part) : good.inputs, good.targets); },
-               ErrorId::bad_call, {"inputs: ", "contiguous"});
+               errors::bad_call, {"inputs: ", "contiguous"});
   EXPECT_EQ(masters_of(online), before);
   const StepReport next = online.step(good.inputs, good.targets);
   EXPECT_EQ(next.step, 2u);
@@ -135,7 +140,7 @@ TEST(OnlineTrainer, ASampleAloneIsTooFewForBatchNormalisation) {
     online.step(many.inputs, many.targets);
     const std::vector<float> before = masters_of(online);
     const auto refused = [&](const Samples& own, std::string_view number) {
-      expect_error([&] { online.step(own.inputs, own.targets); }, ErrorId::too_little_data,
+      expect_error([&] { online.step(own.inputs, own.targets); }, errors::too_little_data,
                    {number, "layer 'first.norm'"});
     };
     const bool is_last = rank == ranks - 1;
@@ -191,7 +196,7 @@ TEST(OnlineTrainer, WithinAParallelRegionEveryCallIsAnErrorOfEveryThreadAndTrain
         try {
           calls[call]();
         } catch (const Error& error) {
-          if (error.code() == ExitCode::failed && error.id() == ErrorId::bad_call) ++refused;
+          if (error.code() == ExitCode::failed && error.id() == errors::bad_call) ++refused;
         }
       }
       EXPECT_GT(entered, 0);
@@ -209,33 +214,33 @@ TEST(OnlineTrainer, OptionsThatAreNotForViewsOrDifferAreErrorsOnAllRanks) {
   };
   Options options = online_options();
   options.model.inputs = 0;
-  expect_refused(options, ErrorId::missing_key, "model.inputs and model.outputs");
+  expect_refused(options, errors::missing_key, "model.inputs and model.outputs");
   options = online_options();
   options.data.train = "flow.h5";
-  expect_refused(options, ErrorId::key_without_effect, "data.train");
+  expect_refused(options, errors::key_without_effect, "data.train");
   options = online_options();
   options.memory.on_oom = OutOfMemory::shrink;
-  expect_refused(options, ErrorId::key_without_effect, "memory.on_oom");
+  expect_refused(options, errors::key_without_effect, "memory.on_oom");
   options.memory = {};
   options.data.normalize = Normalize::standard;
-  expect_refused(options, ErrorId::key_without_effect, "data.normalize");
+  expect_refused(options, errors::key_without_effect, "data.normalize");
   options = online_options();
   options.precision.adapt = true;
-  expect_refused(options, ErrorId::key_without_effect, "precision.adapt");
+  expect_refused(options, errors::key_without_effect, "precision.adapt");
   for (const double timeout_s : {std::numeric_limits<double>::infinity(), std::nan(""), -1.0}) {
     options = online_options();
     options.communication.timeout_s = timeout_s;
     options.communication.backend = "nccl";  // of which no communicator is made before that was refused
-    expect_refused(options, ErrorId::bad_value, "communication.timeout");
+    expect_refused(options, errors::bad_value, "communication.timeout");
   }
   options = online_options();
   options.memory.budget_bytes = 1 << 20;
-  expect_error([&] { OnlineTrainer(options, MPI_COMM_WORLD); }, ErrorId::does_not_fit, {"memory.budget"},
+  expect_error([&] { OnlineTrainer(options, MPI_COMM_WORLD); }, errors::does_not_fit, {"memory.budget"},
                ExitCode::does_not_fit);
   if (size_of(MPI_COMM_WORLD) == 1) return;
   options = online_options();
   if (rank_of(MPI_COMM_WORLD) == 1) options.optimizer.lr = 1;
-  expect_refused(options, ErrorId::ranks_disagree, "rank 1: optimizer.lr is 1");
+  expect_refused(options, errors::ranks_disagree, "rank 1: optimizer.lr is 1");
 }
 
 TEST_P(OnlineTypes, NonFiniteInputsOfOneRankSkipTheStepOnAll) {
@@ -292,7 +297,7 @@ TEST(OnlineTrainer, TrainsOnAPartOfTheWorldWhileTheOthersDoSomethingElse) {
     MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, part);
     EXPECT_EQ(sum, size_of(part));
     MPI_Comm_free(&part);
-    expect_error([&] { OnlineTrainer(online_options(), MPI_COMM_NULL); }, ErrorId::bad_call,
+    expect_error([&] { OnlineTrainer(online_options(), MPI_COMM_NULL); }, errors::bad_call,
                  {"MPI_COMM_NULL"});
   }
 }

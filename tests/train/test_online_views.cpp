@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "mylos/base/errors/calls.hpp"
 #include "train/own_loss.hpp"
 
 namespace mylos::online_views_test {
@@ -68,7 +69,7 @@ TEST(OnlineViews, OfDoublesThatDoNotFitOnOneRankAreAnErrorOnAll) {
   const Samples good(0, 0, most);
   const Doubles inputs = doubles_of(good.inputs);
   const Doubles wrong("wrong", most, 7);
-  expect_error([&] { online.step(inputs, guilty ? wrong : doubles_of(good.targets)); }, ErrorId::bad_call,
+  expect_error([&] { online.step(inputs, guilty ? wrong : doubles_of(good.targets)); }, errors::bad_call,
                {"targets", "7"});
   EXPECT_EQ(online.step(inputs, doubles_of(good.targets)).step, 1u);
 }
@@ -114,7 +115,7 @@ TEST(OnlineViews, ACallFromItsOwnMessageIsAnError) {
   OnlineTrainer online(options, MPI_COMM_SELF, [&](const std::string&) {
     if (itself == nullptr) return;
     ++messages;
-    is_refused = test::refuses(ExitCode::failed, ErrorId::bad_call, {"OnlineTrainer::save", "another call"},
+    is_refused = test::refuses(ExitCode::failed, errors::bad_call, {"OnlineTrainer::save", "another call"},
                                [&] { itself->save(file); });
   });
   itself = &online;

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <limits>
 
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "train/own_loss.hpp"
 
 namespace mylos::own_loss_calls_test {
@@ -28,7 +30,7 @@ TEST(OwnLossCalls, DivergenceIsAnErrorAndALoadedCheckpointContinues) {
   };
   EXPECT_FALSE(bad_step().updated);
   for (int i = 0; i < 2; ++i)
-    expect_error(bad_step, ErrorId::diverged, {"step 2", "dL/dy"}, ExitCode::diverged);
+    expect_error(bad_step, errors::diverged, {"step 2", "dL/dy"}, ExitCode::diverged);
   online.load(file);
   one_pass(online, {0, 0, most}, 1);
   EXPECT_TRUE(online.apply().updated);
@@ -44,37 +46,36 @@ TEST(OwnLossCalls, CallsInAnotherOrderAreErrorsAndTrainingContinues) {
   const Matrix dx("dx", most, input_width);
   const std::vector<float> before = values_of_parameters(online);
   const bool guilty = rank_of(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
-  expect_error([&] { online.backward(y); }, ErrorId::bad_call, {"backward()", "forward()"});
-  expect_error([&] { online.forward(Samples(0, 0, most + 1).inputs, y); }, ErrorId::bad_call,
+  expect_error([&] { online.backward(y); }, errors::bad_call, {"backward()", "forward()"});
+  expect_error([&] { online.forward(Samples(0, 0, most + 1).inputs, y); }, errors::bad_call,
                {"17 samples", "16 of data.micro_batch"});
-  expect_error([&] { online.forward(samples.inputs, few); }, ErrorId::bad_call, {"y has 3 rows", "16"});
-  expect_error([&] { online.forward(y, y); }, ErrorId::bad_call, {"x of [16, 3]", "model.inputs is 6"});
+  expect_error([&] { online.forward(samples.inputs, few); }, errors::bad_call, {"y has 3 rows", "16"});
+  expect_error([&] { online.forward(y, y); }, errors::bad_call, {"x of [16, 3]", "model.inputs is 6"});
   online.forward(samples.inputs, y);
-  expect_error([&] { online.backward(few); }, ErrorId::bad_call, {"dy has 3 rows", "16 samples"});
-  expect_error([&] { online.backward(y, dx); }, ErrorId::bad_call, {"OnlineOptions", "input_gradients"});
+  expect_error([&] { online.backward(few); }, errors::bad_call, {"dy has 3 rows", "16 samples"});
+  expect_error([&] { online.backward(y, dx); }, errors::bad_call, {"OnlineOptions", "input_gradients"});
   expect_error([&] { online.parameter("head/weight").write(Matrix("w", output_width, 16)); },
-               ErrorId::bad_call, {"head/weight", "between forward() and backward()"});
+               errors::bad_call, {"head/weight", "between forward() and backward()"});
   online.backward(y);
-  expect_error([&] { online.backward(y); }, ErrorId::bad_call, {"backward()", "forward()"});
+  expect_error([&] { online.backward(y); }, errors::bad_call, {"backward()", "forward()"});
   // On one rank: an error on all, and what was accumulated is gone.
   if (guilty) online.forward(samples.inputs, y);
-  expect_error([&] { online.apply(); }, ErrorId::bad_call, {"apply()", "forward()", "discarded"});
+  expect_error([&] { online.apply(); }, errors::bad_call, {"apply()", "forward()", "discarded"});
   if (guilty) one_pass(online, samples, 1);
-  expect_error([&] { online.step(samples.inputs, samples.targets); }, ErrorId::bad_call,
+  expect_error([&] { online.step(samples.inputs, samples.targets); }, errors::bad_call,
                {"step()", "apply()"});
   one_pass(online, samples, 1);
-  expect_error([&] { online.apply(guilty ? -1.0 : 1e-3); }, ErrorId::bad_call, {"learning rate -1"});
+  expect_error([&] { online.apply(guilty ? -1.0 : 1e-3); }, errors::bad_call, {"learning rate -1"});
   if (size_of(MPI_COMM_WORLD) > 1) {
     one_pass(online, samples, 1);
-    expect_error([&] { online.apply(guilty ? 2e-3 : 1e-3); }, ErrorId::bad_call,
-                 {"rank 0", "0.001", "0.002"});
+    expect_error([&] { online.apply(guilty ? 2e-3 : 1e-3); }, errors::bad_call, {"rank 0", "0.001", "0.002"});
     if (!guilty) one_pass(online, samples, 1);
     expect_error([&] { guilty ? online.step(samples.inputs, samples.targets) : online.apply(); },
-                 ErrorId::bad_call, {"rank 0", "apply()", "step()"});
+                 errors::bad_call, {"rank 0", "apply()", "step()"});
   }
   online.forward(samples.inputs, y);
   online.infer(samples.inputs, y);
-  expect_error([&] { online.backward(y); }, ErrorId::bad_call, {"infer()"});
+  expect_error([&] { online.backward(y); }, errors::bad_call, {"infer()"});
   EXPECT_EQ(values_of_parameters(online), before);
   one_pass(online, samples, 1);
   const StepReport next = online.apply();
@@ -158,12 +159,12 @@ TEST(OwnLossCalls, OfNormalisationOverRanksNeedsTheSameCallsOnAllRanks) {
   const Matrix y("y", 4, output_width);
   const bool guilty = rank == size_of(MPI_COMM_WORLD) - 1;
   expect_error([&] { own.forward(guilty ? Samples(0, 0, most + 1).inputs : samples.inputs, y); },
-               ErrorId::bad_call, {"17 samples"});
+               errors::bad_call, {"17 samples"});
   if (size_of(MPI_COMM_WORLD) > 1) {
     expect_error([&] { guilty ? static_cast<void>(own.apply()) : own.forward(samples.inputs, y); },
-                 ErrorId::bad_call, {"1 apply()", "same calls"});
+                 errors::bad_call, {"1 apply()", "same calls"});
     own.forward(samples.inputs, y);
-    expect_error([&] { guilty ? own.forward(samples.inputs, y) : own.backward(y); }, ErrorId::bad_call,
+    expect_error([&] { guilty ? own.forward(samples.inputs, y) : own.backward(y); }, errors::bad_call,
                  {"1 forward()", "same calls"});
     own.backward(y);
     own.apply();

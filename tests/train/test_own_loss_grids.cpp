@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 
+#include "mylos/base/errors/samples.hpp"
 #include "support/device_views.hpp"
 #include "train/allocations.hpp"
 #include "train/own_loss.hpp"
@@ -341,7 +342,7 @@ TEST(OnlineGrids, AConvolutionalNetworkClassifiesByLabels) {
   EXPECT_EQ(right, most);
 
   options.model.inputs += 1;
-  expect_error([&] { OnlineTrainer(options, MPI_COMM_WORLD); }, ErrorId::data_mismatch,
+  expect_error([&] { OnlineTrainer(options, MPI_COMM_WORLD); }, errors::data_mismatch,
                {"data.shape", "96 numbers", "97"});
 }
 

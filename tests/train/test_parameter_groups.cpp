@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "support/refusal.hpp"
 #include "train/synthetic.hpp"
@@ -115,7 +116,7 @@ TEST(Groups, APatternThatMatchesNothingIsToldWithNamesThatAreNear) {
   const Chain chain = make_chain(options.model, options.precision, 1, false);
   OptimizerOptions optimizer;
   optimizer.groups = {{{"hidden1/*", "hiden2/weight"}, {}, {}, true}};
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::unknown_name,
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::unknown_name,
                             {"optimizer.groups: 'hiden2/weight'", "hidden2/weight, hidden1/weight, "},
                             [&] { require_groups_match(chain, optimizer); }));
   optimizer.groups[0].match.pop_back();
@@ -133,7 +134,7 @@ TEST(Groups, SettingsOfWhatIsFrozenAreRefused) {
     OptimizerOptions optimizer;
     optimizer.groups = {frozen};
     const auto require = [&] { require_groups_match(chain, optimizer); };
-    EXPECT_TRUE(test::refuses(ErrorId::key_without_effect, {said, "frozen"}, require));
+    EXPECT_TRUE(test::refuses(errors::key_without_effect, {said, "frozen"}, require));
     optimizer.groups.push_back({{"hidden1/bias"}, {}, {}, false});
     EXPECT_NO_THROW(require());
   }

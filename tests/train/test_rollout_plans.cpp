@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/memory.hpp"
 #include "support/refusal.hpp"
 #include "train/rollout.hpp"
 
@@ -61,7 +62,7 @@ TEST(RolloutPlans, AreRefusedWithTheMostStepsThatFit) {
     return plan_memory(smaller);
   }();
   problem.budget = fits.statement.fixed_bytes() + fits.arena_bytes() + (std::size_t{1} << 10);
-  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, ErrorId::does_not_fit, {"rollout.steps = 3 would fit"},
+  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, errors::does_not_fit, {"rollout.steps = 3 would fit"},
                             [&] { static_cast<void>(plan_memory(problem)); }));
 }
 

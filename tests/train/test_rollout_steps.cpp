@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "mylos/base/errors/combinations.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/refusal.hpp"
 #include "train/engines.hpp"
@@ -157,7 +158,7 @@ TEST(RolloutSteps, RefuseShardedGradients) {
   options.optimizer.shard = Shard::gradients;
   const World world(options);
   if (world.communicator->size() == 1) GTEST_SKIP() << "one rank shards nothing";
-  EXPECT_TRUE(test::refuses(ErrorId::keys_conflict, {"optimizer.shard", "rollout.steps"},
+  EXPECT_TRUE(test::refuses(errors::keys_conflict, {"optimizer.shard", "rollout.steps"},
                             [&] { static_cast<void>(world.network()); }));
 }
 

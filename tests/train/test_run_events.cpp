@@ -7,6 +7,7 @@
 
 #include "checkpoint/checkpoint_builders.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/train/history/run_events.hpp"
 #include "support/refusal.hpp"
 
@@ -43,7 +44,7 @@ TEST(RunEvents, ComeBackFromTheirLines) {
 }
 
 testing::AssertionResult refuses_events(const std::string& text) {
-  return test::refuses(ErrorId::damaged, {"here: "}, [&] { (void)read_events(text, "here"); });
+  return test::refuses(errors::damaged, {"here: "}, [&] { (void)read_events(text, "here"); });
 }
 
 TEST(RunEvents, OfAStrangerAreRefused) {

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/runs.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "support/refusal.hpp"
 
@@ -54,11 +57,11 @@ class SampleDataTest : public testing::Test {
 };
 
 TEST_F(SampleDataTest, TestDataWhoseClassesHaveOtherNamesAreRefused) {
-  EXPECT_TRUE(refuses(ErrorId::bad_names,
+  EXPECT_TRUE(refuses(errors::bad_names,
                       {(folder / "test.h5") + ": class 1 (counted from 0) is 'ebony', and 'dark' in ",
                        "`mylos prepare images`", "--classes-of " + (folder / "train.h5")},
                       Said{.class_names = "bright\ndark\n"}, Said{.class_names = "bright\nebony\n"}));
-  EXPECT_TRUE(refuses(ErrorId::bad_names, {"class 0 (counted from 0) is 'dark', and 'bright' in "},
+  EXPECT_TRUE(refuses(errors::bad_names, {"class 0 (counted from 0) is 'dark', and 'bright' in "},
                       Said{.class_names = "bright\ndark"}, Said{.class_names = "dark\nebony"}));
   EXPECT_NO_THROW(open({.class_names = "bright\ndark\n"}, {.class_names = "bright\ndark"}));
 }
@@ -69,7 +72,7 @@ TEST_F(SampleDataTest, WhereOneFileNamesNoClassesNothingIsCompared) {
 }
 
 TEST_F(SampleDataTest, TestDataOnAnotherGridAreRefused) {
-  EXPECT_TRUE(refuses(ErrorId::data_mismatch,
+  EXPECT_TRUE(refuses(errors::data_mismatch,
                       {folder / "test.h5", "8 x 4 x 1", folder / "train.h5", "4 x 8 x 1"},
                       Said{.shape = "4 8"}, Said{.shape = "8 4 1"}));
   EXPECT_NO_THROW(open({.shape = "4 8"}, {.shape = "4 8 1"}));
@@ -78,7 +81,7 @@ TEST_F(SampleDataTest, TestDataOnAnotherGridAreRefused) {
 }
 
 TEST_F(SampleDataTest, AGridOfTheDeckSpeaksForAFileThatSaysOfNone) {
-  EXPECT_TRUE(refuses(ErrorId::data_mismatch, {"4 x 8 x 1"}, Said{}, Said{.shape = "8 4 1"},
+  EXPECT_TRUE(refuses(errors::data_mismatch, {"4 x 8 x 1"}, Said{}, Said{.shape = "8 4 1"},
                       std::vector<std::int64_t>{4, 8, 1}));
   EXPECT_NO_THROW(open({}, {.shape = "4 8 1"}, {4, 8, 1}));
   EXPECT_NO_THROW(open({.shape = "8 4 1"}, {.shape = "8 4 1"}, {4, 8, 1})) << "both files are seen alike";
@@ -133,7 +136,7 @@ TEST_F(SampleDataTest, TestDataAreReadInTheOrderOfTheTrainingDatasNames) {
   ASSERT_NE(batch, nullptr);
   EXPECT_EQ(static_cast<const float*>(static_cast<const void*>(batch->inputs))[0], measured(0, 1));
   options.data.test = write_named("other.h5", {"p", "q"});
-  EXPECT_TRUE(refuses(ErrorId::bad_names, {"T missing", "q not known"}, options));
+  EXPECT_TRUE(refuses(errors::bad_names, {"T missing", "q not known"}, options));
 }
 
 /// Two targets, of which the second is constant; `varies`: the first is not.
@@ -159,7 +162,7 @@ TEST_F(SampleDataTest, TheBestR2OfTargetsThatDoNotVaryIsRefused) {
   options.data.train = write_targets(folder / "varied.h5", true);
   options.data.test = write_targets(folder / "constant.h5", false);
   options.checkpoint.keep_best = "test.r2";
-  EXPECT_TRUE(refuses(ErrorId::not_measured,
+  EXPECT_TRUE(refuses(errors::not_measured,
                       {"deck.toml:9: checkpoint.keep_best = \"test.r2\"", "20 test samples",
                        folder / "constant.h5", "\"test.loss\""},
                       options));
@@ -169,7 +172,7 @@ TEST_F(SampleDataTest, TheBestR2OfTargetsThatDoNotVaryIsRefused) {
   options.checkpoint.keep_best = "validation.r2";
   EXPECT_NO_THROW(open(options)) << "one target varies";
   std::swap(options.data.train, options.data.test);
-  EXPECT_TRUE(refuses(ErrorId::not_measured, {"validation.r2", "5 validation samples"}, options));
+  EXPECT_TRUE(refuses(errors::not_measured, {"validation.r2", "5 validation samples"}, options));
   options.checkpoint.keep_best = "test.r2";
   EXPECT_NO_THROW(open(options));
 }

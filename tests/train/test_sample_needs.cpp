@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/config/options.hpp"
 #include "mylos/model/network/make_chain.hpp"
 #include "support/refusal.hpp"
@@ -86,7 +87,7 @@ TEST(SampleNeeds, EveryValueThatARefusalNamesWouldDo) {
         return;
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ExitCode::bad_input);
-        EXPECT_EQ(error.id(), ErrorId::too_little_data);
+        EXPECT_EQ(error.id(), errors::too_little_data);
         message = error.what();
       }
       const std::string cures = message.substr(message.find(". Set ") + 1);
@@ -120,7 +121,7 @@ TEST(SampleNeeds, EveryValueThatARefusalNamesWouldDo) {
 TEST(SampleNeeds, ARefusalNamesTheLayerAndTheMicroBatch) {
   const auto refuses = [](const SampleNeeds& needs, const StepPartition& step,
                           std::initializer_list<std::string_view> parts) {
-    return test::refuses(ErrorId::too_little_data, parts, [&] { require_enough_samples(needs, step); });
+    return test::refuses(errors::too_little_data, parts, [&] { require_enough_samples(needs, step); });
   };
   EXPECT_TRUE(
       refuses(own, {3, 2, 1},

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
 #include "mylos/train/step/step_plan.hpp"
@@ -137,7 +138,7 @@ TEST(SmallerMicroBatch, IsNoneWithBatchNormalisationWhichWouldBeOfFewerSamples) 
       EXPECT_FALSE(may_shrink(run.network()));
       EXPECT_FALSE(smaller_micro_batch(run.problem(budget)));
       EXPECT_TRUE(
-          test::refuses(ExitCode::does_not_fit, ErrorId::does_not_fit,
+          test::refuses(ExitCode::does_not_fit, errors::does_not_fit,
                         {"norm_over = \"ranks\"", "norm = \"groupnorm\"", "memory.on_oom = \"shrink\""},
                         [&] { static_cast<void>(plan_memory(run.problem(budget))); }));
       run.options.model.chain.front().norm = NormType::layernorm;
@@ -153,7 +154,7 @@ TEST(SmallerMicroBatch, IsNoneWhereGradientsAreCutOverRanks) {
   EXPECT_TRUE(smaller_micro_batch(run.problem(budget)));
   run.options.optimizer.shard = Shard::gradients;
   EXPECT_FALSE(smaller_micro_batch(run.problem(budget / 2)));
-  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, ErrorId::does_not_fit,
+  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, errors::does_not_fit,
                             {"memory.on_oom = \"shrink\" cannot help", "optimizer.shard = \"gradients\""},
                             [&] { static_cast<void>(plan_memory(run.problem(budget / 2))); }));
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "support/refusal.hpp"
 #include "train/synthetic.hpp"
 
@@ -34,7 +36,7 @@ class TroubledBatches final : public BatchSource {
   MicroBatch next(const Execution& exec) override {
     const bool is_over = left_-- <= 0;
     if (is_over && trouble_ == Trouble::fails)
-      fail_input(ErrorId::not_finite, "train.h5: row 17, column 3 is NaN");
+      fail_input(errors::not_finite, "train.h5: row 17, column 3 is NaN");
     MicroBatch batch = inner_.next(exec);
     if (is_over && trouble_ == Trouble::has_none)
       batch.inputs = {batch.inputs.data(), batch.inputs.type(), 0, batch.inputs.columns()};
@@ -77,7 +79,7 @@ TEST_P(Statistics, AnErrorAtAnyMicroBatchReachesAllRanks) {
       }
     }
     ASSERT_TRUE(has_failed) << at;
-    EXPECT_TRUE(test::refuses(ErrorId::not_finite, {"train.h5: row 17, column 3"},
+    EXPECT_TRUE(test::refuses(errors::not_finite, {"train.h5: row 17, column 3"},
                               [&] { run.trainer->throw_if_failed(run.trainer->quiesce()); }))
         << "on rank " << run.communicator->rank();
   }
@@ -110,7 +112,7 @@ TEST_P(Statistics, AnObserverThatStopsOneRanksPassesLeavesTheOthersInStep) {
   for (int stops_at = 0; stops_at < 40; stops_at += 3) {
     int seen = 0;
     const Observer observer = [&](const Observation&) {
-      if (is_last(looked_at) && seen++ == stops_at) fail_run(ErrorId::internal, "seen enough");
+      if (is_last(looked_at) && seen++ == stops_at) fail_run(errors::internal, "seen enough");
     };
     try {
       looked_at.trainer->observe_gradients(*looked_at.batches, observer);

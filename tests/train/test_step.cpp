@@ -7,6 +7,9 @@
 #include <thread>
 #include <type_traits>
 
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/model/network/mlp.hpp"
 #include "support/refusal.hpp"
@@ -143,7 +146,7 @@ TEST(Step, ARankThatDoesNotComeEndsTheOthersWithTheReductionThatWaited) {
     run.trainer->step(*run.batches, false);
     EXPECT_TRUE(late);
   } catch (const Error& error) {
-    EXPECT_EQ(error.id(), ErrorId::communication_failed);
+    EXPECT_EQ(error.id(), errors::communication_failed);
     EXPECT_THAT(error.what(), testing::HasSubstr("reduce-scatter"));
     EXPECT_THAT(error.what(), testing::HasSubstr("communication.timeout = 0.5"));
   }
@@ -218,7 +221,7 @@ class FailingBatches final : public BatchSource {
  public:
   FailingBatches(BatchSource& inner, int fails_at) : inner_(inner), left_(fails_at) {}
   MicroBatch next(const Execution& exec) override {
-    if (left_-- == 0) fail_input(ErrorId::not_finite, "train.h5: row 17, column 3 is NaN");
+    if (left_-- == 0) fail_input(errors::not_finite, "train.h5: row 17, column 3 is NaN");
     return inner_.next(exec);
   }
 
@@ -237,7 +240,7 @@ TEST(Step, AnErrorOfOneRankReachesAllAndNothingMoves) {
   run.trainer->quiesce();
   EXPECT_NE(run.trainer->read_state().halted, 0);
   EXPECT_EQ(run.masters(), undisturbed.masters());
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_finite, {"train.h5: row 17, column 3"},
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_finite, {"train.h5: row 17, column 3"},
                             [&] { run.trainer->throw_if_failed(run.trainer->quiesce()); }))
       << "on rank " << run.communicator->rank();
 }
@@ -254,7 +257,7 @@ TEST(Step, RanksWhoseLossScalesDifferHaltAndSayWhich) {
   EXPECT_NE(run.trainer->read_state().halted, 0);
   EXPECT_EQ(run.masters(), before);
   EXPECT_TRUE(test::refuses(
-      ErrorId::internal, {"65536 on rank 0", fmt::format("131072 on rank {}", run.communicator->size() - 1)},
+      errors::internal, {"65536 on rank 0", fmt::format("131072 on rank {}", run.communicator->size() - 1)},
       [&] { run.trainer->throw_if_failed(run.trainer->quiesce()); }))
       << "on rank " << run.communicator->rank();
 }

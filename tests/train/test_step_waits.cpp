@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "mylos/base/errors/files.hpp"
 #include "support/refusal.hpp"
 #include "train/synthetic.hpp"
 
@@ -66,7 +67,7 @@ TEST(StepWaits, ABatchThatCannotBeReadWasWaitedForToo) {
   class Unreadable final : public BatchSource {
     MicroBatch next(const Execution&) override {
       std::this_thread::sleep_for(std::chrono::duration<double>(late_s));
-      fail_run(ErrorId::cannot_write, "the disk is gone");
+      fail_run(errors::cannot_write, "the disk is gone");
     }
   };
   SmallRun run(small_options(DType::fp32));
@@ -74,7 +75,7 @@ TEST(StepWaits, ABatchThatCannotBeReadWasWaitedForToo) {
   run.trainer->step(batches, false);
   run.trainer->quiesce();
   EXPECT_GE(run.trainer->waits().data_s, late_s);
-  EXPECT_TRUE(test::refuses(ErrorId::cannot_write, {"the disk is gone"},
+  EXPECT_TRUE(test::refuses(errors::cannot_write, {"the disk is gone"},
                             [&] { run.trainer->throw_if_failed(run.trainer->quiesce()); }));
 }
 

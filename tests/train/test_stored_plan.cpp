@@ -7,6 +7,7 @@
 
 #include "mylos/base/device/alignment.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "planner/random_chains.hpp"
@@ -50,7 +51,7 @@ class PlanText : public testing::Test {
   }
 
   void expect_refused(const std::string& text, const std::string& part) const {
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::plan_mismatch, {"plan.json", part},
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::plan_mismatch, {"plan.json", part},
                               [&] { (void)reuse_plan(parse_plan(text, "plan.json"), cost_, "plan.json"); }));
   }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/train/plan/memory_plan.hpp"
 #include "support/refusal.hpp"
 #include "train/memory_world.hpp"
@@ -35,7 +36,7 @@ TrialResult refused(DType type, RecomputeMode recompute = RecomputeMode::automat
   return {.setting = {type, recompute},
           .obstacle = "the run does not fit its budget of 1 GiB",
           .code = ExitCode::does_not_fit,
-          .cause = ErrorId::does_not_fit};
+          .cause = errors::does_not_fit};
 }
 
 /// Fast 16-bit types, as deck and machine often have them.
@@ -92,7 +93,7 @@ TEST(TypeAdvice, TakesWhatFitsAndEndsWhereNothingDoes) {
   EXPECT_EQ(advice.chosen, 1u);
   EXPECT_THAT(advice.verdict, HasSubstr("float does not"));
   EXPECT_THAT(advice.reasons, Contains("fp16: the run does not fit its budget of 1 GiB"));
-  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, ErrorId::does_not_fit, {"1 GiB"}, [] {
+  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, errors::does_not_fit, {"1 GiB"}, [] {
     static_cast<void>(advise({refused(DType::fp32), refused(DType::bf16)}, {}, steps));
   }));
 }

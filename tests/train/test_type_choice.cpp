@@ -6,6 +6,8 @@
 
 #include <limits>
 
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::type_choice_test {
@@ -20,7 +22,7 @@ TrialResult refused(DType type) {
   return {.setting = {type},
           .obstacle = "the run does not fit its budget",
           .code = ExitCode::does_not_fit,
-          .cause = ErrorId::does_not_fit};
+          .cause = errors::does_not_fit};
 }
 
 DType chosen(const std::vector<TrialResult>& results, const TypeChoiceRule& rule = {}) {
@@ -82,8 +84,8 @@ TEST(TypeChoice, SaysWhereFloatWasNotTried) {
 TEST(TypeChoice, EndsAsTheFirstTypeDoesWhereNoneIsLeft) {
   TrialResult damaged = refused(DType::fp16);
   damaged.code = ExitCode::bad_input;
-  damaged.cause = ErrorId::not_finite;
-  EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::not_finite, {damaged.obstacle}, [&] {
+  damaged.cause = errors::not_finite;
+  EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_finite, {damaged.obstacle}, [&] {
     static_cast<void>(choose_type({damaged, refused(DType::bf16)}, {}));
   }));
 }
@@ -93,7 +95,7 @@ TEST(TypeChoice, TakesWhatFitsWhereFloatDoesNot) {
                                          tried(DType::fp16, 0.8, 2)};
   EXPECT_EQ(chosen(results), DType::fp16);
   EXPECT_THAT(describe(results), HasSubstr("losses 2, 2; fp32 does not run"));
-  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, ErrorId::does_not_fit, {}, [] {
+  EXPECT_TRUE(test::refuses(ExitCode::does_not_fit, errors::does_not_fit, {}, [] {
     static_cast<void>(choose_type({refused(DType::fp32), refused(DType::bf16)}, {}));
   }));
 }

@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/memory.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/group/communicator.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/make_chain.hpp"
@@ -170,7 +173,7 @@ TEST(TypeTrials, GoOnWhereATypeDiverges) {
   start.options.precision.scaler.max_scale = 1e30;
   start.options.precision.scaler.max_consecutive_skips = 4;  // before the last compared step
   const auto results = start.run({{DType::fp16}, {DType::fp32}}, {.rounds = 2});
-  EXPECT_EQ(results[0].cause, ErrorId::diverged);
+  EXPECT_EQ(results[0].cause, errors::diverged);
   EXPECT_THAT(results[0].obstacle, HasSubstr("4 steps in a row"));
   EXPECT_EQ(static_cast<int>(results[0].code), static_cast<int>(ExitCode::diverged));
   EXPECT_EQ(results[1].obstacle, "");
@@ -185,7 +188,7 @@ TEST(TypeTrials, LeaveOutHalfWhereTheDataAreTooLargeForIt) {
   start.normalizer = {};
   const auto results = start.run({{DType::bf16}, {DType::fp16}}, {.rounds = 1});
   EXPECT_EQ(results[0].obstacle, "");
-  EXPECT_EQ(results[1].cause, ErrorId::not_finite);
+  EXPECT_EQ(results[1].cause, errors::not_finite);
   EXPECT_THAT(results[1].obstacle, HasSubstr("too large for fp16"));
   EXPECT_EQ(static_cast<int>(results[1].code), static_cast<int>(ExitCode::bad_input));
 }
@@ -194,7 +197,7 @@ TEST(TypeTrials, GoOnWhereASettingDoesNotFit) {
   Start start(1 << 20);
   const auto results = start.run({{DType::fp32}, {DType::bf16}}, {.rounds = 2});
   for (const TrialResult& result : results) {
-    EXPECT_EQ(result.cause, ErrorId::does_not_fit);
+    EXPECT_EQ(result.cause, errors::does_not_fit);
     EXPECT_THAT(result.obstacle, HasSubstr("budget"));
     EXPECT_TRUE(result.step_s.empty());
   }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/checkpoint/write/replicas.hpp"
 #include "mylos/train/start/run_state.hpp"
 #include "support/refusal.hpp"
@@ -170,7 +172,7 @@ TEST(GradientShards, AreRefusedWhereARankHasSeveralMicroBatches) {
     static_cast<void>(make_step_plan(options, 0, ranks));
   };
   const auto refuses = [&](std::int64_t micro_batch, int ranks, std::string_view part) {
-    return test::refuses(ExitCode::bad_input, ErrorId::keys_conflict,
+    return test::refuses(ExitCode::bad_input, errors::keys_conflict,
                          {"optimizer.shard = \"gradients\"", part}, [&] { plan(micro_batch, ranks); });
   };
   EXPECT_TRUE(refuses(2, 4, "data.micro_batch to 6 or more"));
@@ -229,7 +231,7 @@ TEST(Replicas, OfCutMastersAreComparedByTheWeightsThatAllRead) {
     values[5] += 1;
     test::set_values(weight, values);
   }
-  EXPECT_TRUE(test::refuses(ErrorId::replicas_differ, {}, compare));
+  EXPECT_TRUE(test::refuses(errors::replicas_differ, {}, compare));
 }
 
 }  // namespace mylos::shards_test

@@ -11,6 +11,7 @@
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/agreed_data.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -35,8 +36,7 @@ std::string output_file(const AdviseArguments& arguments) {
 void require_new(const std::string& file) {
   std::error_code failure;
   if (std::filesystem::symlink_status(file, failure).type() != std::filesystem::file_type::not_found)
-    fail_input(ErrorId::already_exists, "{} already exists; remove it, or name another file with --out",
-               file);
+    fail_input(errors::already_exists, "{} already exists; remove it, or name another file with --out", file);
 }
 
 /// The data that a run's start determines before it plans its memory, without its folder.

@@ -19,6 +19,8 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/seconds_since.hpp"
 #include "mylos/base/device/timing.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/comm/group/agreement.hpp"
@@ -139,7 +141,7 @@ void AllreduceBench::require_mean(const Tensor& message) {
   Kokkos::deep_copy(host, value);
   const float expected = 0.5F * static_cast<float>(communicator_.size() + 1);
   if (std::abs(mean - expected) <= rounding * expected) return;
-  fail_run(ErrorId::communication_failed, "a sum of {} over {} ranks is wrong: {} instead of {}",
+  fail_run(errors::communication_failed, "a sum of {} over {} ranks is wrong: {} instead of {}",
            name_of(message.type()), communicator_.size(), mean * static_cast<float>(communicator_.size()),
            expected * static_cast<float>(communicator_.size()));
 }
@@ -250,7 +252,7 @@ ExitCode bench_allreduce_command(const BenchAllreduceArguments& arguments) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size == 1)
-    fail_input(ErrorId::wrong_rank_count,
+    fail_input(errors::wrong_rank_count,
                "mylos bench allreduce needs several ranks, and there is 1; start it with mpirun -n 2 mylos "
                "bench allreduce");
   const KokkosRuntime kokkos(0);

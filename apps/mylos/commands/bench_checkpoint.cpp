@@ -16,6 +16,8 @@
 #include "launch/stop_signals.hpp"
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/timing.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
@@ -45,13 +47,13 @@ class OwnFolder {
       if (!is_ours_) return;
       std::error_code failure;
       if (!fs::is_directory(parent, failure))
-        fail_input(ErrorId::no_such_folder, "{}: there is no such folder{}", printable(parent),
+        fail_input(errors::no_such_folder, "{}: there is no such folder{}", printable(parent),
                    current_folder_note(parent));
       const fs::space_info space = fs::space(parent, failure);
       const std::int64_t needed = bytes + file_overhead;
       if (!failure && space.available < static_cast<std::uintmax_t>(needed)) {
         throw Error(
-            ExitCode::does_not_fit, ErrorId::cannot_write,
+            ExitCode::does_not_fit, errors::cannot_write,
             fmt::format("{}: a checkpoint of {} takes {} of its disk, and {} are free; give a smaller "
                         "--size, or another folder",
                         parent, format_bytes(bytes), format_bytes(needed),
@@ -59,7 +61,7 @@ class OwnFolder {
       }
       path_ = (fs::path(parent) / fmt::format("mylos-bench-{}", getpid())).string();
       fs::create_directory(path_, failure);
-      if (failure) fail_run(ErrorId::cannot_write, "{}: cannot be made: {}", path_, failure.message());
+      if (failure) fail_run(errors::cannot_write, "{}: cannot be made: {}", path_, failure.message());
     });
     path_ = broadcast_text(ranks, path_);
   }
@@ -152,7 +154,7 @@ void forget_cached(const std::string& path) {
 void throw_if_stopped(RankGroup& ranks, const StopSignals& signals) {
   run_on_all(ranks, [&] {
     const std::string signal = signals.arrived();
-    if (!signal.empty()) fail_run(ErrorId::stopped, "stopped by {}, between two measurements", signal);
+    if (!signal.empty()) fail_run(errors::stopped, "stopped by {}, between two measurements", signal);
   });
 }
 

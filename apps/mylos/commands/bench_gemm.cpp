@@ -15,6 +15,7 @@
 #include "launch/start.hpp"
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/device/timing.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/instructions.hpp"
@@ -53,7 +54,7 @@ LayerShape shape_of(const std::string& text) {
     const auto outputs = side_of(view.substr(last + 1));
     if (samples && inputs && outputs) return {*samples, *inputs, *outputs};
   }
-  fail_input(ErrorId::bad_argument,
+  fail_input(errors::bad_argument,
              "--shapes: '{}' is not a shape; expected samples, inputs and outputs of a layer, each from 1 to "
              "{}, as in 512x784x2048",
              printable(text), longest_side);
@@ -171,7 +172,7 @@ std::vector<std::string> rate_cells(const EngineRival& rival, const NamedProduct
 ExitCode bench_gemm_command(const BenchGemmArguments& arguments) {
   RankGroup& ranks = ranks_of_start();
   if (ranks.size() > 1)
-    fail_input(ErrorId::wrong_rank_count,
+    fail_input(errors::wrong_rank_count,
                "mylos bench gemm runs on one rank; start it without mpirun, or with -n 1");
   const std::vector<LayerShape> shapes = shapes_of(arguments.shapes);
   const KokkosRuntime kokkos(0);

@@ -11,6 +11,11 @@
 #include "commands/trained_model.hpp"
 #include "commands/training_inputs.hpp"
 #include "launch/standard_output.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/memory.hpp"
+#include "mylos/base/errors/runs.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
@@ -27,10 +32,10 @@ namespace {
 
 void require_arguments(const CalibrateArguments& arguments) {
   if (!(arguments.coverage > 0 && arguments.coverage < 1))
-    fail_input(ErrorId::bad_argument, "--coverage is {}; it is a number between 0 and 1, such as 0.9",
+    fail_input(errors::bad_argument, "--coverage is {}; it is a number between 0 and 1, such as 0.9",
                arguments.coverage);
   if (arguments.split == name_of(DataPart::train)) {
-    fail_input(ErrorId::bad_argument,
+    fail_input(errors::bad_argument,
                "--split train: the errors of samples that the network was trained on are too small for "
                "intervals; give --split validation, --split test or --data FILE");
   }
@@ -39,7 +44,7 @@ void require_arguments(const CalibrateArguments& arguments) {
 /// The samples and the scaling of a training are in its run alone.
 void refuse_model_file(const std::string& path) {
   if (kind_of_file(path) != FileKind::model) return;
-  fail_input(ErrorId::weights_only,
+  fail_input(errors::weights_only,
              "{}: is a model file; calibrate the run or the checkpoint that it was exported from", path);
 }
 
@@ -49,7 +54,7 @@ std::string output_of(const CalibrateArguments& arguments) {
   if (!std::filesystem::is_regular_file(arguments.run.path, failure))
     return (std::filesystem::path(arguments.run.path) / "calibrated.h5").string();
   refuse_model_file(arguments.run.path);
-  fail_input(ErrorId::missing_argument, "{}: is no run's folder; name the model file by --out MODEL.h5",
+  fail_input(errors::missing_argument, "{}: is no run's folder; name the model file by --out MODEL.h5",
              arguments.run.path);
 }
 
@@ -57,16 +62,15 @@ std::string output_of(const CalibrateArguments& arguments) {
 void check(const TrainedNetwork& network, const std::string& output) {
   const ModelOptions& model = network.deck.options.model;
   if (network.vocabulary || model.type == ModelType::gpt)
-    fail_input(ErrorId::not_measured, "{} is a network of tokens; intervals are of regressions",
-               network.path);
+    fail_input(errors::not_measured, "{} is a network of tokens; intervals are of regressions", network.path);
   if (!is_of_numbers(model.loss)) {
-    fail_input(ErrorId::not_measured,
+    fail_input(errors::not_measured,
                "{}: model.loss = \"{}\" gives probabilities; intervals are of regressions", network.path,
                name_of(model.loss));
   }
   refuse_model_file(network.path);
   if (has_onnx_name(output) || has_ending_after_onnx(output)) {
-    fail_input(ErrorId::bad_argument,
+    fail_input(errors::bad_argument,
                "{}: the output is a model file, HDF5, which has the intervals beside the network; name it "
                "MODEL.h5",
                printable(output));
@@ -80,13 +84,13 @@ void require_held_out(const TrainedNetwork& network, const CalibrateArguments& a
   const std::string identity = agreed_identity(*network.data, network.deck.options.data, ranks);
   const bool is_same = identity == network.trained_on;
   if (part == DataPart::validation && !is_same) {
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "{}: is not what the run was trained on, so that its validation samples may be others; give "
                "--data FILE with samples that the run has not seen",
                network.data->path());
   }
   if (part != DataPart::validation && is_same) {
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "{}: has the samples that the network was trained on, whose errors are too small for "
                "intervals; give others",
                network.data->path());
@@ -94,7 +98,7 @@ void require_held_out(const TrainedNetwork& network, const CalibrateArguments& a
   const std::int64_t samples = network.data->samples(part);
   const std::int64_t needed = min_calibration_samples(arguments.coverage);
   if (samples < needed) {
-    fail_input(ErrorId::too_little_data,
+    fail_input(errors::too_little_data,
                "{}: has {} samples to calibrate on; a coverage of {} needs at least {}: "
                "coverage / (1 - coverage), rounded up",
                network.data->path(), samples, arguments.coverage, needed);
@@ -111,7 +115,7 @@ ConformalScores scores_of(const TrainedModel& trained, EvaluationPass& pass) {
     const std::size_t bytes = ConformalScores::memory_bytes(shape.channels, samples);
     const auto available = static_cast<std::size_t>(available_host_memory());
     if (bytes > available)
-      throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+      throw Error(ExitCode::does_not_fit, errors::does_not_fit,
                   fmt::format("the scores of {} samples take {} of memory, but {} are available; use more "
                               "ranks or fewer samples",
                               samples, format_bytes(static_cast<std::int64_t>(bytes)),
@@ -176,7 +180,7 @@ ExitCode calibrate_command(const CalibrateArguments& arguments) {
   ConformalScores scores = scores_of(*trained, *pass);
   const std::string outside = describe_outside(ranks, network, *pass, part);
   if (const std::int64_t count = scores.not_finite(ranks); count > 0) {
-    fail_run(ErrorId::not_finite, "{}: {} scores of the {} samples are inf or NaN, and so have no intervals",
+    fail_run(errors::not_finite, "{}: {} scores of the {} samples are inf or NaN, and so have no intervals",
              network.data->path(), count, network.data->samples(part));
   }
   const TargetShape shape = target_shape(trained->model->chain());

@@ -12,6 +12,8 @@
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
 #include "launch/thread_count.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
@@ -55,7 +57,7 @@ struct Scaling {
 Scaling scaling_of(RankGroup& ranks, const std::string& deck_file, Dataset& data) {
   const Deck deck = read_shared_deck(ranks, deck_file, {}, read_deck_without_length);
   if (deck.options.data.arrays.given()) {
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "{}{}: learns from arrays as they lie in files ([data.arrays]), and {} is a prepared file; "
                "leave out --deck",
                place_of(deck.places, {"data.arrays.inputs"}), deck_file, data.path());
@@ -68,11 +70,11 @@ Scaling scaling_of(RankGroup& ranks, const std::string& deck_file, Dataset& data
   const Dataset known(prepared_files(options.data.train).front(),
                       Answers::optional);  // whose sizes are compared
   if (options.model.type == ModelType::gpt || known.features() != data.features()) {
-    fail_input(ErrorId::data_mismatch, "{}: has {} features per sample, {} of {} has {}", data.path(),
+    fail_input(errors::data_mismatch, "{}: has {} features per sample, {} of {} has {}", data.path(),
                data.features(), known.path(), deck_file, known.features());
   }
   if (data.task() == Task::regression && known.outputs() != data.outputs()) {
-    fail_input(ErrorId::data_mismatch, "{}: has {} targets per sample, {} of {} has {}", data.path(),
+    fail_input(errors::data_mismatch, "{}: has {} targets per sample, {} of {} has {}", data.path(),
                data.outputs(), known.path(), deck_file, known.outputs());
   }
   static_cast<void>(match_columns(training->meaning(), data));
@@ -179,13 +181,13 @@ std::string note_on(const FilePrecision& file, const Scaling& scaling) {
 ExitCode check_precision_command(const CheckPrecisionArguments& arguments) {
   RankGroup& ranks = ranks_of_start();
   if (ranks.size() > 1)
-    fail_input(ErrorId::wrong_rank_count, "mylos check-precision runs on one rank; start it without mpirun");
+    fail_input(errors::wrong_rank_count, "mylos check-precision runs on one rank; start it without mpirun");
   const std::string path = checkpoint_file(ranks, {.path = arguments.file});
   const Output output = standard_output(0);
   const bool is_checkpoint = looks_like_checkpoint(path);
   const bool is_tokens = !is_checkpoint && holds_tokens(path);
   if (!arguments.deck.empty() && (is_checkpoint || is_tokens)) {
-    fail_input(ErrorId::arguments_conflict,
+    fail_input(errors::arguments_conflict,
                "{}: holds {}; --deck is for datasets, whose numbers data.normalize scales", path,
                is_tokens ? "tokens" : "weights");
   }

@@ -6,6 +6,8 @@
 
 #include "commands/output_name.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
@@ -18,14 +20,14 @@ namespace fs = std::filesystem;
 void require_replaceable_file(const std::string& path) {
   const std::optional<FileKind> kind = kind_of_file(path);
   if (!kind) {
-    fail_input(ErrorId::already_exists, "{}: exists, and Mylos has not written it; name another file",
+    fail_input(errors::already_exists, "{}: exists, and Mylos has not written it; name another file",
                printable(path));
   }
   if (*kind != FileKind::checkpoint) return;
   verify_user_block(path);
   const std::int64_t step = hdf5::File::open(path).integer_attribute("/", "step");
   if (step == 0) return;
-  fail_input(ErrorId::already_exists,
+  fail_input(errors::already_exists,
              "{}: is a checkpoint of step {}, which one of step 0 does not replace; name another file",
              printable(path), step);
 }
@@ -34,7 +36,7 @@ void require_replaceable_file(const std::string& path) {
 
 void require_checkpoint_output(const std::string& path, const char* example) {
   if (has_onnx_name(path) || has_ending_after_onnx(path)) {
-    fail_input(ErrorId::bad_argument,
+    fail_input(errors::bad_argument,
                "{}: the output is a checkpoint; name it FILE.h5, and let `mylos export` make ONNX of it",
                printable(path));
   }

@@ -11,6 +11,8 @@
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
@@ -84,12 +86,12 @@ ExitCode to_own_names(RankGroup& ranks, const std::string& checkpoint, const Con
 /// Uses Hugging Face's names for a GPT, unless the command line sets other names.
 ExitCode to_safetensors(RankGroup& ranks, const std::string& checkpoint, const ConvertArguments& arguments) {
   if (!arguments.output.ends_with(weights_ending)) {
-    fail_input(ErrorId::bad_argument, "{}: a checkpoint is converted into a file whose name ends in {}",
+    fail_input(errors::bad_argument, "{}: a checkpoint is converted into a file whose name ends in {}",
                arguments.output, weights_ending);
   }
   require_replaceable(arguments.output, OutputKind::other);
   if (arguments.heads != 0 || arguments.pad_vocabulary != 1) {
-    fail_input(ErrorId::arguments_conflict,
+    fail_input(errors::arguments_conflict,
                "--heads and --pad-vocabulary are for the conversion into a checkpoint; {} already is one",
                checkpoint);
   }
@@ -102,7 +104,7 @@ ExitCode to_safetensors(RankGroup& ranks, const std::string& checkpoint, const C
 
 void require_checkpoint_name(const ConvertArguments& arguments) {
   if (arguments.output.ends_with(weights_ending)) {
-    fail_input(ErrorId::wrong_format,
+    fail_input(errors::wrong_format,
                "{}: is not a checkpoint, and {} would not be one; one of the two must be",
                arguments.input.path, arguments.output);
   }
@@ -111,15 +113,15 @@ void require_checkpoint_name(const ConvertArguments& arguments) {
 ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
   require_checkpoint_name(arguments);
   if (!arguments.map.empty()) {
-    fail_input(ErrorId::arguments_conflict,
+    fail_input(errors::arguments_conflict,
                "--map is for the conversion with --deck; the tensors of GPT-2 are known by their names");
   }
   if (!arguments.names.empty()) {
-    fail_input(ErrorId::arguments_conflict,
+    fail_input(errors::arguments_conflict,
                "--names is for the conversion of a checkpoint; weights that become one have GPT-2's names");
   }
   if (!arguments.type.empty()) {
-    fail_input(ErrorId::arguments_conflict,
+    fail_input(errors::arguments_conflict,
                "--type is for the conversion of a checkpoint; masters in a checkpoint are always float");
   }
   require_checkpoint_output(arguments.output, "gpt2.h5");
@@ -132,7 +134,7 @@ ExitCode to_checkpoint(RankGroup& ranks, const ConvertArguments& arguments) {
 
 void require_no_other_options(const ConvertArguments& arguments) {
   const auto refuse = [](const char* option) {
-    fail_input(ErrorId::arguments_conflict,
+    fail_input(errors::arguments_conflict,
                "{} is not for a conversion with --deck, which describes the network; leave it out", option);
   };
   if (arguments.heads != 0) refuse("--heads");
@@ -185,14 +187,14 @@ ExitCode convert_command(const ConvertArguments& arguments) {
   {
     RankGroup& ranks = ranks_of_start();
     if (ranks.size() > 1)
-      fail_input(ErrorId::wrong_rank_count, "mylos convert runs on one rank; start it without mpirun");
+      fail_input(errors::wrong_rank_count, "mylos convert runs on one rank; start it without mpirun");
     input = checkpoint_file(ranks, arguments.input);
     require_regular_file(input);
     require_other_file(input, arguments.output);
     is_checkpoint = looks_like_checkpoint(input);
     if (is_checkpoint) {
       if (!arguments.deck.empty() || !arguments.map.empty()) {
-        fail_input(ErrorId::arguments_conflict,
+        fail_input(errors::arguments_conflict,
                    "--deck and --map are for a safetensors file that becomes a checkpoint; {} already is one",
                    input);
       }

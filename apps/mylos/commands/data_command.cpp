@@ -13,6 +13,7 @@
 #include "commands/sample_panels.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/config/deck/deck_without_length.hpp"
@@ -149,12 +150,12 @@ void require_picture_name(const DataArguments& arguments, const Options& options
   const std::string& picture = arguments.picture;
   if (picture.empty()) {
     if (arguments.sample != 0)
-      fail_input(ErrorId::arguments_conflict,
+      fail_input(errors::arguments_conflict,
                  "--sample chooses what --picture draws; give --picture FILE too");
     return;
   }
   if (!picture.ends_with(".png") && !picture.ends_with(".svg")) {
-    fail_input(ErrorId::bad_argument,
+    fail_input(errors::bad_argument,
                "--picture {}: the name must end in .svg (panels with titles and ranges) or .png",
                printable(picture));
   }
@@ -210,7 +211,7 @@ class DataDescriptionOf {
       output_.line(fmt::format("the last {} training samples are for validation", splits.validation.count));
     output_.line(sizes_of(train, grid) + '\n');
     if (!arguments_.picture.empty() && arguments_.sample >= train.samples())
-      fail_input(ErrorId::bad_argument, "--sample {}: {} has the samples 0 to {}", arguments_.sample,
+      fail_input(errors::bad_argument, "--sample {}: {} has the samples 0 to {}", arguments_.sample,
                  train.path(), train.samples() - 1);
     const ReadingSpeed speed = measure_reading(train, splits.train);  // before the pass for statistics
     output_.line(statistics_of(train, splits.train, grid));
@@ -237,7 +238,7 @@ void describe_tokens(const TokenDataset& tokens, const Options& options, const O
 ExitCode data_command(const DataArguments& arguments) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size > 1) fail_input(ErrorId::wrong_rank_count, "mylos data runs on one rank; start it without mpirun");
+  if (size > 1) fail_input(errors::wrong_rank_count, "mylos data runs on one rank; start it without mpirun");
   const Deck deck =
       read_deck_without_length(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);
   Options options = deck.options;
@@ -251,7 +252,7 @@ ExitCode data_command(const DataArguments& arguments) {
     for (const std::string& note : data->notes()) output.line(note);
     if (data->vocabulary()) {
       if (!arguments.picture.empty())
-        fail_input(ErrorId::arguments_conflict, "{}: holds tokens, of which there is no picture",
+        fail_input(errors::arguments_conflict, "{}: holds tokens, of which there is no picture",
                    data->path());
       describe_tokens(TokenDataset(data->path()), options, output);
       return ExitCode::done;

@@ -1,6 +1,8 @@
 #include "commands/data_split.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/inference/trained_network.hpp"
 
 namespace mylos::app {
@@ -12,13 +14,13 @@ void choose_split(DataOptions& data, const DataSplit& split, const std::string& 
   }
   if (split.split == name_of(DataPart::test)) {
     if (data.test.empty())
-      fail_input(ErrorId::missing_argument,
+      fail_input(errors::missing_argument,
                  "{}: its deck names no data.test; give --split validation or --data FILE", run);
     choose_whole_file(data, DataFiles(data.test));
     return;
   }
   if (data.train.empty())
-    fail_input(ErrorId::missing_argument, "{}: its deck names no data.train; give --data FILE", run);
+    fail_input(errors::missing_argument, "{}: its deck names no data.train; give --data FILE", run);
   data.test.clear();
 }
 
@@ -29,7 +31,7 @@ DataPart part_of(const DataSplit& split) {
 
 void require_part(const RunData& data, DataPart part) {
   if (data.has(part)) return;
-  fail_input(ErrorId::too_little_data, "{}: the run held out no samples for validation (data.validation = 0)",
+  fail_input(errors::too_little_data, "{}: the run held out no samples for validation (data.validation = 0)",
              data.path());
 }
 

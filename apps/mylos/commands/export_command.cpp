@@ -9,6 +9,7 @@
 #include "commands/training_inputs.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/config/deck.hpp"
@@ -31,18 +32,18 @@ std::optional<DType> exported_type(const std::string& name) {
 void require_options_apply(const ExportArguments& arguments) {
   if (!has_onnx_name(arguments.output)) {
     if (arguments.opset != 0)
-      fail_input(ErrorId::arguments_conflict,
+      fail_input(errors::arguments_conflict,
                  "{}: --opset is for ONNX files; name the output MODEL.onnx, or leave --opset out",
                  printable(arguments.output));
     return;
   }
   if (arguments.input_statistics)
-    fail_input(ErrorId::arguments_conflict,
+    fail_input(errors::arguments_conflict,
                "{}: --input-statistics is for model files; name the output MODEL.h5, or leave it out",
                printable(arguments.output));
   require_onnx();
   if (arguments.type == name_of(DType::bf16))
-    fail_input(ErrorId::arguments_conflict,
+    fail_input(errors::arguments_conflict,
                "{}: --type bf16: ONNX's operators compute in fp32 or fp16; give one of these",
                printable(arguments.output));
 }
@@ -51,14 +52,14 @@ void require_options_apply(const ExportArguments& arguments) {
 void require_replaceable(const CheckpointReader& checkpoint, const std::string& output) {
   if (output.ends_with(".safetensors")) {
     fail_input(
-        ErrorId::bad_argument,
+        errors::bad_argument,
         "{}: `mylos export` writes HDF5 and ONNX; name it MODEL.h5 or MODEL.onnx, or let `mylos convert` "
         "write safetensors",
         printable(output));
   }
   if (has_ending_after_onnx(output)) {
     fail_input(
-        ErrorId::bad_argument,
+        errors::bad_argument,
         "{}: `mylos export` writes HDF5 and ONNX, neither compressed nor in parts; name it MODEL.h5 or "
         "MODEL.onnx",
         printable(output));
@@ -103,7 +104,7 @@ void export_model_file(const CheckpointReader& checkpoint, const ExportArguments
 ExitCode export_command(const ExportArguments& arguments) {
   RankGroup& ranks = ranks_of_start();
   if (ranks.size() > 1)
-    fail_input(ErrorId::wrong_rank_count, "mylos export runs on one rank; start it without mpirun");
+    fail_input(errors::wrong_rank_count, "mylos export runs on one rank; start it without mpirun");
   require_options_apply(arguments);
   const CheckpointReader checkpoint(ranks, checkpoint_file(ranks, arguments.run));
   require_average(checkpoint, arguments.run);

@@ -10,6 +10,7 @@
 #include "launch/shared_deck.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck/deck_without_length.hpp"
@@ -26,7 +27,7 @@ namespace fs = std::filesystem;
 void require_possible_output(const InitArguments& arguments, const Options& options) {
   const std::string& output = arguments.output;
   if (output.ends_with(".safetensors")) {
-    fail_input(ErrorId::bad_argument,
+    fail_input(errors::bad_argument,
                "{}: `mylos init` writes a checkpoint; name it FILE.h5, and let `mylos convert` make {} of it",
                printable(output), printable(output));
   }

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos::app {
@@ -37,7 +39,7 @@ bool is_table(const std::string& path) {
 void require_hdf5_name(const std::string& path, const char* or_else) {
   constexpr std::string_view of_hdf5[] = {"", ".h5", ".hdf5", ".hdf", ".he5"};
   if (std::find(std::begin(of_hdf5), std::end(of_hdf5), extension_of(path)) != std::end(of_hdf5)) return;
-  fail_input(ErrorId::bad_argument, "{}: the output is an HDF5 file, whose name ends in .h5; name it {}{}",
+  fail_input(errors::bad_argument, "{}: the output is an HDF5 file, whose name ends in .h5; name it {}{}",
              printable(path), printable(fs::path(path).replace_extension(".h5").string()), or_else);
 }
 
@@ -57,11 +59,11 @@ void require_file_output(const std::string& path, const char* whose, const char*
   std::error_code failure;
   const fs::file_status there = fs::status(path, failure);
   if (failure && there.type() != fs::file_type::not_found) {
-    fail_input(ErrorId::cannot_write, "{}: cannot be written: {}; name another file", printable(path),
+    fail_input(errors::cannot_write, "{}: cannot be written: {}; name another file", printable(path),
                failure.message());
   }
   if (fs::is_directory(there))
-    fail_input(ErrorId::not_a_file, "{}: is a folder; give the {} file, {}/{}", path, whose, path, example);
+    fail_input(errors::not_a_file, "{}: is a folder; give the {} file, {}/{}", path, whose, path, example);
 }
 
 }  // namespace mylos::app

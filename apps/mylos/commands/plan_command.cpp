@@ -9,6 +9,7 @@
 #include "commands/plan_device.hpp"
 #include "launch/runtime.hpp"
 #include "launch/standard_output.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/config/deck/deck_without_length.hpp"
 #include "mylos/data/run/data_paths.hpp"
@@ -115,7 +116,7 @@ ExitCode plan_command(const PlanArguments& arguments) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > 1)
-    fail_input(ErrorId::wrong_rank_count,
+    fail_input(errors::wrong_rank_count,
                "mylos plan runs on one rank; start it without mpirun and give --ranks {}", size);
   const Deck deck =
       read_deck_without_length(read_deck_file(arguments.deck), arguments.deck, arguments.overrides);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/execution.hpp"
 
@@ -17,7 +18,7 @@ const KnownDevice* planned_device(const PlanArguments& arguments, const MemoryOp
   const KnownDevice& device = known_device(arguments.device);
   if (memory.times == TimesSource::measure) {
     fail_input(
-        ErrorId::arguments_conflict,
+        errors::arguments_conflict,
         "--device {}: memory.times = \"measure\" measures this machine; leave one of the two out, or give "
         "memory.times=model",
         device.name);

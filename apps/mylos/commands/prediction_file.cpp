@@ -9,6 +9,7 @@
 
 #include "commands/output_name.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/column_names.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -142,7 +143,7 @@ class CsvPredictions final : public PredictionFile {
       for (const PredictionArray& array : shape.parts.arrays()) {
         const std::string name = target + column_suffix(array);
         if (!names.insert(name).second && array.part != PredictionPart::mean) {
-          fail_input(ErrorId::bad_names, "{}: two columns would be called '{}'; name an HDF5 file, {}", path,
+          fail_input(errors::bad_names, "{}: two columns would be called '{}'; name an HDF5 file, {}", path,
                      printable(name), std::filesystem::path(path).replace_extension(".h5").string());
         }
         line += line.empty() ? "" : ",";

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 
 namespace mylos::app {
 
@@ -23,7 +24,7 @@ std::size_t PredictionParts::index_of(const PredictionArray& array) const {
   const std::vector<PredictionArray> all = arrays();
   const auto found = std::find(all.begin(), all.end(), array);
   if (found == all.end())
-    fail_run(ErrorId::internal, "the file of predictions has no part '{}'", array_suffix(array));
+    fail_run(errors::internal, "the file of predictions has no part '{}'", array_suffix(array));
   return static_cast<std::size_t>(found - all.begin());
 }
 

@@ -8,6 +8,8 @@
 #include "commands/output_name.hpp"
 #include "commands/replaced_file.hpp"
 #include "launch/standard_output.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -88,7 +90,7 @@ void PredictionWriter::write_bounds(const Share& samples, std::span<const float>
 void require_predictable(const TrainedNetwork& network, const PredictArguments& arguments) {
   if (network.vocabulary) {
     fail_input(
-        ErrorId::wrong_format,
+        errors::wrong_format,
         "{} is a network of tokens; use `mylos sample` to generate text, or `mylos eval` to measure its loss",
         network.path);
   }
@@ -105,7 +107,7 @@ void finish_predictions(RankGroup& ranks, const PredictedNetwork& predicted, Pre
   if (writer != nullptr) nonfinite = writer->nonfinite();
   ranks.broadcast(&nonfinite, sizeof nonfinite, 0);
   if (nonfinite.outputs > 0 && !arguments.allow_nonfinite) {
-    fail_run(ErrorId::not_finite, "{}: is not written: {}; --allow-nonfinite writes them", arguments.output,
+    fail_run(errors::not_finite, "{}: is not written: {}; --allow-nonfinite writes them", arguments.output,
              text_of(nonfinite, predicted));
   }
   // Not by run_on_first: an HDF5 library for MPI may make MPI calls.

@@ -6,6 +6,7 @@
 #include "commands/replaced_file.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/normalizer.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 void require_one_rank() {
   if (size_of_start() > 1)
-    fail_input(ErrorId::wrong_rank_count, "mylos prepare runs on one rank; start it without mpirun");
+    fail_input(errors::wrong_rank_count, "mylos prepare runs on one rank; start it without mpirun");
 }
 
 /// On one rank, into a file of its own that is called as one of HDF5.
@@ -39,7 +40,7 @@ std::vector<std::string> names_between_commas(const char* option, const std::vec
     for (std::size_t i = 0; i <= word.size(); ++i) {
       if (i == word.size() || (word[i] == ',' && !is_quoted)) {
         if (name.empty())
-          fail_input(ErrorId::bad_argument, "{}: has an empty name; expected columns, a,b,c", option);
+          fail_input(errors::bad_argument, "{}: has an empty name; expected columns, a,b,c", option);
         names.push_back(std::move(name));
         name.clear();
       } else if (word[i] == '"') {
@@ -51,7 +52,7 @@ std::vector<std::string> names_between_commas(const char* option, const std::vec
       }
     }
     if (is_quoted)
-      fail_input(ErrorId::bad_argument, "{}: the quote before '{}' is not closed", option,
+      fail_input(errors::bad_argument, "{}: the quote before '{}' is not closed", option,
                  printable(word.substr(opened + 1)));
   }
   return names;

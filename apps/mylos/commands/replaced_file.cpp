@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/data/files/dataset_format.hpp"
@@ -38,7 +40,7 @@ Found kind_of(const std::string& path) {
   try {
     return kind_of_hdf5(path);
   } catch (const Error& error) {
-    if (error.id() == ErrorId::wrong_format) return {OutputKind::other, "is not an HDF5 file"};
+    if (error.id() == errors::wrong_format) return {OutputKind::other, "is not an HDF5 file"};
     return {std::nullopt, "is an HDF5 file that cannot be read"};
   }
 }
@@ -51,7 +53,7 @@ void require_replaceable(const std::string& output, OutputKind kind) {
     return;
   const Found found = kind_of(output);
   if (found.kind == kind) return;
-  fail_input(ErrorId::already_exists, "{}: {}, which this command does not replace; name another file",
+  fail_input(errors::already_exists, "{}: {}, which this command does not replace; name another file",
              printable(output), found.name);
 }
 

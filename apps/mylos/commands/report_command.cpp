@@ -11,7 +11,9 @@
 #include "commands.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
@@ -49,7 +51,7 @@ void require_no_other_file(const std::string& path) {
   std::error_code failure;
   const auto there = std::filesystem::status(path, failure);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
-    fail_input(ErrorId::not_a_file,
+    fail_input(errors::not_a_file,
                "--out {}: exists and is not a file; name another, or \"-\" for standard output",
                printable(path, 300));
   }
@@ -57,7 +59,7 @@ void require_no_other_file(const std::string& path) {
   if (!std::filesystem::exists(there)) return;
   const std::string found = file_text(path, begin.size());
   if (!found.empty() && found != begin)
-    fail_input(ErrorId::already_exists,
+    fail_input(errors::already_exists,
                "--out {}: exists and is not a page of `mylos report`; give another name",
                printable(path, 300));
 }
@@ -102,7 +104,7 @@ Page make_page(const std::vector<std::string>& folders, std::int64_t watch_s) {
 
 ExitCode print_page(const std::vector<std::string>& folders, std::int64_t watch_s) {
   if (watch_s > 0)
-    fail_input(ErrorId::arguments_conflict, "--out - prints one page; leave out --watch, or name a file");
+    fail_input(errors::arguments_conflict, "--out - prints one page; leave out --watch, or name a file");
   std::string text = make_page(folders, 0).text;
   if (text.ends_with('\n')) text.pop_back();
   standard_output(0).line(text);
@@ -115,7 +117,7 @@ void require_another(const std::vector<std::string>& folders, const std::string&
   for (const std::string& before : folders) {
     std::error_code failure;
     if (!std::filesystem::equivalent(before, folder, failure) || failure) continue;
-    fail_input(ErrorId::arguments_conflict, "{}: is the run in {}, and is given twice; name each run once",
+    fail_input(errors::arguments_conflict, "{}: is the run in {}, and is given twice; name each run once",
                printable(path, 300), printable(before, 300));
   }
 }
@@ -131,7 +133,7 @@ std::vector<std::string> open_folders(const std::vector<std::string>& paths) {
       continue;
     }
     if (paths.size() > 1)
-      fail_input(ErrorId::arguments_conflict,
+      fail_input(errors::arguments_conflict,
                  "{}: is the folder of a sweep, and a page shows one sweep; name it alone, or the folders of "
                  "members as runs",
                  printable(path, 300));
@@ -144,9 +146,9 @@ std::vector<std::string> open_folders(const std::vector<std::string>& paths) {
 
 ExitCode report_command(const ReportArguments& arguments) {
   if (size_of_start() > 1)
-    fail_input(ErrorId::wrong_rank_count, "mylos report runs on one rank; start it without mpirun");
+    fail_input(errors::wrong_rank_count, "mylos report runs on one rank; start it without mpirun");
   if (arguments.runs.size() > max_runs)
-    fail_input(ErrorId::extra_argument, "a page shows at most {} runs, and {} are given", max_runs,
+    fail_input(errors::extra_argument, "a page shows at most {} runs, and {} are given", max_runs,
                arguments.runs.size());
   const std::vector<std::string> folders = open_folders(arguments.runs);
   if (arguments.output == "-") return print_page(folders, arguments.watch_s);

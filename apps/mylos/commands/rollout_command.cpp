@@ -15,6 +15,8 @@
 #include "commands/rollout_members.hpp"
 #include "commands/trained_model.hpp"
 #include "launch/standard_output.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/rollout/field_file.hpp"
@@ -41,7 +43,7 @@ OutputPaths paths_beside(const std::string& output) {
 
 void check(const StoredNetwork& network, const RolloutArguments& arguments) {
   if (!network.options.data.arrays.given()) {
-    fail_input(ErrorId::wrong_format,
+    fail_input(errors::wrong_format,
                "{}: was not trained on arrays: its deck has no [data.arrays], which says what a level is",
                network.path);
   }
@@ -61,7 +63,7 @@ void require_fits(const StoredNetwork& network, const LevelLayout& layout, const
   const Chain& chain = network.chain;
   if (of_sample * layout.inputs() == chain.inputs() && of_sample * layout.outputs() == chain.outputs())
     return;
-  fail_input(ErrorId::data_mismatch,
+  fail_input(errors::data_mismatch,
              "{}: its levels make samples of {} inputs and {} targets, but {} has {} inputs and {} outputs",
              path, of_sample * layout.inputs(), of_sample * layout.outputs(), network.path, chain.inputs(),
              chain.outputs());
@@ -112,15 +114,14 @@ RolloutData open_data(const StoredNetwork& network, std::shared_ptr<const Stored
     std::vector<std::int64_t> grid = data.truth->store().grid();
     if (!grid.empty()) grid.pop_back();
     if (grid != layout.extents)
-      fail_input(ErrorId::data_mismatch, "{}: its fields lie on another grid than those of {}",
+      fail_input(errors::data_mismatch, "{}: its fields lie on another grid than those of {}",
                  arguments.truth, arguments.start);
   }
   data.trajectories.emplace(
       options, data.starts, data.truth,
       rollout_members(*data.starts, layout, arguments.samples, arguments.starts, arguments.steps));
   if (data.truth != nullptr && !data.trajectories->has_truth(0, 1)) {
-    fail_input(ErrorId::too_little_data, "{}: ends before the first level that is predicted",
-               arguments.truth);
+    fail_input(errors::too_little_data, "{}: ends before the first level that is predicted", arguments.truth);
   }
   return data;
 }

@@ -8,6 +8,9 @@
 #include <string_view>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos::app {
@@ -47,14 +50,14 @@ std::vector<std::int64_t> numbers_of(const std::string& text, std::int64_t end, 
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const auto range = range_of(rest.substr(0, comma), end);
     if (!range)
-      fail_input(ErrorId::bad_argument,
+      fail_input(errors::bad_argument,
                  "{} {}: expected numbers or ranges from 0, such as 3 or 0:8,12, or all", option,
                  printable(text));
     if (range->first + range->count > end) {
-      fail_input(ErrorId::bad_argument, "{} {}: there are {} {}", option, printable(text), end, of);
+      fail_input(errors::bad_argument, "{} {}: there are {} {}", option, printable(text), end, of);
     }
     if (numbers.size() + static_cast<std::size_t>(range->count) > max_members)
-      fail_input(ErrorId::too_large, "{} {}: more than {} members", option, printable(text), max_members);
+      fail_input(errors::too_large, "{} {}: more than {} members", option, printable(text), max_members);
     for (std::int64_t i = 0; i < range->count; ++i) numbers.push_back(range->first + i);
     if (comma == rest.size()) return numbers;
     rest.remove_prefix(comma + 1);
@@ -72,16 +75,16 @@ std::vector<RolloutMember> rollout_members(const StoredLevels& levels, const Lev
     const std::int64_t there = levels.levels(sample);
     for (const std::int64_t first : numbers_of(starts, there, "--start", fmt::format("levels in {}", path))) {
       if (members.size() == max_members)
-        fail_input(ErrorId::too_large, "--sample {} --start {}: more than {} members", printable(samples),
+        fail_input(errors::too_large, "--sample {} --start {}: more than {} members", printable(samples),
                    printable(starts), max_members);
       members.push_back({sample, first});
       if (first + layout.history + forced <= there) continue;
       if (first + layout.history > there) {
-        fail_input(ErrorId::too_little_data, "{}: has {} levels, and a rollout from level {} begins with {}",
+        fail_input(errors::too_little_data, "{}: has {} levels, and a rollout from level {} begins with {}",
                    path, there, first, layout.history);
       }
       fail_input(
-          ErrorId::too_little_data,
+          errors::too_little_data,
           "{}: has {} levels; {} steps from level {} read forcings up to level {}, so at most {} steps "
           "are possible",
           path, there, steps, first, first + layout.history - 1 + forced,

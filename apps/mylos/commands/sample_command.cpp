@@ -6,6 +6,7 @@
 
 #include "commands.hpp"
 #include "commands/trained_model.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/inference/text_generator.hpp"
 
@@ -21,7 +22,7 @@ std::vector<std::int32_t> token_numbers(const std::string& prompt, std::int64_t 
     const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), token);
     if (failure != std::errc() || end != word.data() + word.size() || token < 0 || token >= vocabulary) {
       fail_input(
-          ErrorId::bad_argument,
+          errors::bad_argument,
           "--prompt: '{}' at position {} (counted from 0): the network knows numbered tokens without text; "
           "expected numbers 0 to {} with spaces between them",
           printable(word), tokens.size(), vocabulary - 1);
@@ -48,7 +49,7 @@ ExitCode sample_command(const SampleArguments& arguments) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size > 1)
-    fail_input(ErrorId::wrong_rank_count, "mylos sample runs on one rank; start it without mpirun");
+    fail_input(errors::wrong_rank_count, "mylos sample runs on one rank; start it without mpirun");
   const auto no_data = [](DataOptions& data) {
     data.train.clear();
     data.test.clear();

@@ -6,6 +6,9 @@
 #include "commands.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -18,12 +21,12 @@ namespace {
 void require_sweep(const std::string& folder) {
   std::error_code failure;
   if (!std::filesystem::exists(folder, failure))
-    fail_input(ErrorId::no_such_folder, "{}: there is no such folder{}", printable(folder, 300),
+    fail_input(errors::no_such_folder, "{}: there is no such folder{}", printable(folder, 300),
                current_folder_note(folder));
   if (!std::filesystem::is_directory(folder, failure))
-    fail_input(ErrorId::not_a_folder, "{}: is a file; name the sweep's folder", printable(folder, 300));
+    fail_input(errors::not_a_folder, "{}: is a file; name the sweep's folder", printable(folder, 300));
   if (!is_sweep(folder))
-    fail_input(ErrorId::wrong_format, "{}: is not a sweep's folder: it has neither sweep.json nor sweep.csv",
+    fail_input(errors::wrong_format, "{}: is not a sweep's folder: it has neither sweep.json nor sweep.csv",
                printable(folder, 300));
 }
 
@@ -31,7 +34,7 @@ void make_folder(const std::string& folder) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure)
-    fail_run(ErrorId::cannot_write, "{}: cannot be made: {}", printable(folder, 300), failure.message());
+    fail_run(errors::cannot_write, "{}: cannot be made: {}", printable(folder, 300), failure.message());
 }
 
 /// Two of the printed decks must not meet in one folder, nor in that of the member.
@@ -51,7 +54,7 @@ std::string deck_of(const std::string& folder, const StoredSweep& sweep, const S
 
 ExitCode print_best_decks(const std::string& folder, std::int64_t count, const std::string& output) {
   if (size_of_start() > 1)
-    fail_input(ErrorId::wrong_rank_count, "mylos sweep --best runs on one rank; start it without mpirun");
+    fail_input(errors::wrong_rank_count, "mylos sweep --best runs on one rank; start it without mpirun");
   require_sweep(folder);
   ordered_json notes = ordered_json::array();
   const StoredSweep sweep = read_sweep(folder, notes);
@@ -59,7 +62,7 @@ ExitCode print_best_decks(const std::string& folder, std::int64_t count, const s
   if (count > static_cast<std::int64_t>(ranking.size())) {
     std::string problems;
     for (const ordered_json& note : notes) problems += "; " + note.get<std::string>();
-    fail_input(ErrorId::bad_argument,
+    fail_input(errors::bad_argument,
                "--best {}: of the {} members of {}, {} have a value of {} and have not failed{}", count,
                sweep.members.size(), printable(folder, 300), ranking.size(),
                sweep.metric.empty() ? "the metric" : printable(sweep.metric), printable(problems, 1000));

@@ -16,6 +16,7 @@
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
 #include "launch/stop_notice.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/sweep/run/sweep_memory.hpp"
 #include "mylos/sweep/run/sweep_monitor.hpp"
@@ -103,7 +104,7 @@ ExitCode sweep_command(const SweepArguments& arguments, const StopSources& stop)
   const int rank = rank_of_start();
   const int size = size_of_start();
   if (arguments.ranks_per_trial > size)
-    fail_input(ErrorId::wrong_rank_count,
+    fail_input(errors::wrong_rank_count,
                "--ranks-per-trial {}: there {} {} rank{}; start more with mpirun -n",
                arguments.ranks_per_trial, size == 1 ? "is" : "are", size, size == 1 ? "" : "s");
   RankGroup& all = ranks_of_start();

@@ -10,6 +10,8 @@
 
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
@@ -60,13 +62,13 @@ Options options_of_run(const CheckpointReader& reader) {
 std::string best_file(const std::string& path) {
   std::error_code failure;
   if (!std::filesystem::is_directory(path, failure))
-    fail_input(ErrorId::not_a_folder, "{}: is a file; --best takes a run's folder", path);
+    fail_input(errors::not_a_folder, "{}: is a file; --best takes a run's folder", path);
   if (const auto best = best_checkpoint(run_folder(path))) return best->path;
   const std::string name = run_folder(path) + "/" + checkpoints + "/best";
   if (std::filesystem::exists(name, failure))
-    fail_input(ErrorId::no_checkpoint,
+    fail_input(errors::no_checkpoint,
                "{}: names a checkpoint that does not exist; the next better one replaces it", name);
-  fail_input(ErrorId::no_checkpoint,
+  fail_input(errors::no_checkpoint,
              "{}: has no best checkpoint, which {}/best would name; a run keeps one if its deck has "
              "checkpoint.keep_best = \"validation.loss\", or another metric",
              path, checkpoints);
@@ -76,7 +78,7 @@ std::string checkpoint_file(RankGroup& ranks, const NamedCheckpoint& checkpoint)
   const std::string& path = checkpoint.path;
   std::error_code failure;
   if (!std::filesystem::exists(path, failure))
-    fail_input(ErrorId::no_such_file, "{}: there is no such file or folder", path);
+    fail_input(errors::no_such_file, "{}: there is no such file or folder", path);
   if (checkpoint.best) {
     std::string best;
     run_on_first(ranks, [&] { best = best_file(path); });
@@ -90,19 +92,19 @@ std::string checkpoint_file(RankGroup& ranks, const NamedCheckpoint& checkpoint)
     }
     return *found.path;
   }
-  fail_input(ErrorId::no_checkpoint, "{}: is a folder with no valid checkpoint in {}/{}{}", path, checkpoints,
+  fail_input(errors::no_checkpoint, "{}: is a folder with no valid checkpoint in {}/{}{}", path, checkpoints,
              found.messages.empty() ? "" : ": ", fmt::join(found.messages, "; "));
 }
 
 void require_average(const CheckpointReader& reader, const NamedCheckpoint& checkpoint) {
   if (!checkpoint.average || has_average(reader)) return;
   if (reader.header().kind == FileKind::model) {
-    fail_input(ErrorId::no_average,
+    fail_input(errors::no_average,
                "{}: is a model file, which has one set of weights; leave out --average, which `mylos export` "
                "takes",
                reader.path());
   }
-  fail_input(ErrorId::no_average,
+  fail_input(errors::no_average,
              "{}: has no average of its weights, which a run keeps if its deck has optimizer.average = "
              "0.999, or another decay; leave out --average",
              reader.path());

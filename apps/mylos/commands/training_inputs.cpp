@@ -8,6 +8,9 @@
 
 #include "launch/runtime.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/runs.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck.hpp"
@@ -21,7 +24,7 @@ namespace {
 void require_vectors(const StoredNetwork& network) {
   if (network.input_shape.size() == 1) return;
   fail_input(
-      ErrorId::not_measured,
+      errors::not_measured,
       "{}: its samples lie on a grid [{}]; distances are of vectors, and the range of each channel is in "
       "every model file",
       network.path, fmt::join(network.input_shape, ", "));
@@ -30,7 +33,7 @@ void require_vectors(const StoredNetwork& network) {
 void require_same_data(const CheckpointReader& checkpoint, const RunData& data) {
   if (data.identity(DataPart::train) == checkpoint.text("/data/identity")) return;
   fail_input(
-      ErrorId::data_mismatch,
+      errors::data_mismatch,
       "{}: is not the file that {} was trained on: its contents differ, so that its inputs say nothing about "
       "the network",
       data.path(), checkpoint.path());
@@ -50,7 +53,7 @@ InputStatistics measure_training_inputs(const CheckpointReader& checkpoint) {
       .choose =
           [&](DataOptions& options) {
             if (options.train.empty())
-              fail_input(ErrorId::missing_argument,
+              fail_input(errors::missing_argument,
                          "{}: its deck names no data.train, whose inputs were to be read", checkpoint.path());
             options.test.clear();
           },

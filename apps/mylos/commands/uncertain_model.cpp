@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "launch/start.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/inference/ensemble/ensemble_pass.hpp"
 #include "mylos/inference/ensemble/network_passes.hpp"
@@ -13,14 +16,14 @@ namespace {
 
 void require_no_tokens(const TrainedNetwork& network) {
   if (!network.vocabulary) return;
-  fail_input(ErrorId::wrong_format,
+  fail_input(errors::wrong_format,
              "{} is a network of tokens; mean and standard deviation are of networks of numbers",
              network.path);
 }
 
 void require_dropout(const TrainedNetwork& network) {
   if (has_dropout(network.deck.options.model)) return;
-  fail_input(ErrorId::not_measured,
+  fail_input(errors::not_measured,
              "--mc-dropout: {} has no layer with dropout, so that all its passes are equal; train it with "
              "model.dropout = 0.1, or another probability, or give several networks to --ensemble",
              network.path);
@@ -39,7 +42,7 @@ std::vector<EnsembleMember> members_of(RankGroup& ranks, const NamedCheckpoint& 
 
 void require_no_more_words(const MemberArguments& arguments) {
   if (arguments.ensemble || arguments.more.empty()) return;
-  fail_input(ErrorId::extra_argument, "'{}' is one argument too many; --ensemble takes several networks",
+  fail_input(errors::extra_argument, "'{}' is one argument too many; --ensemble takes several networks",
              printable(arguments.more.front()));
 }
 

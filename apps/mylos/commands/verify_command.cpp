@@ -8,6 +8,7 @@
 #include "launch/child_process.hpp"
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/file/verify.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
@@ -24,7 +25,7 @@ std::string chosen_file(const NamedCheckpoint& checkpoint) {
   if (!std::filesystem::is_directory(path, failure)) return path;
   const std::vector<CheckpointFile> files = list_checkpoints(run_folder(path));
   if (files.empty())
-    fail_input(ErrorId::no_checkpoint, "{}: is a folder with no checkpoint in checkpoints/", path);
+    fail_input(errors::no_checkpoint, "{}: is a folder with no checkpoint in checkpoints/", path);
   return files.back().path;
 }
 

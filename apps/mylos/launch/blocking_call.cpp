@@ -10,6 +10,7 @@
 #include "launch/start.hpp"
 #include "mylos/base/device/seconds_since.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 
 namespace mylos::app {
 namespace {
@@ -48,7 +49,7 @@ void BlockingCall::watch(const char* name, double timeout_s) {
     if (seconds_since(start) < timeout_s + turn_s + lateness_s) break;
   }
   const Error error(
-      ExitCode::failed, ErrorId::communication_failed,
+      ExitCode::failed, errors::communication_failed,
       fmt::format("rank {}: {}: waited {:.4g} s for the other ranks (communication.timeout = {:.4g})", rank,
                   name, timeout_s + turn_s, timeout_s));
   print_error(fmt::format("mylos: {}", error.what()));

@@ -15,6 +15,8 @@
 #include <fstream>
 
 #include "commands.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/machine.hpp"
 
 namespace mylos::app {
 namespace {
@@ -67,7 +69,7 @@ ChildEnd run_child(const std::string& mode, const std::string& file,
                    const std::function<void(std::string_view)>& take) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
-    fail_run(ErrorId::system_failed, "a pipe cannot be opened: {}", std::strerror(errno));
+    fail_run(errors::system_failed, "a pipe cannot be opened: {}", std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -90,7 +92,7 @@ ChildEnd run_child(const std::string& mode, const std::string& file,
   }
   close(ends[0]);
   if (code != 0)
-    fail_run(ErrorId::system_failed, "the process that reads {} cannot be started: {}", file,
+    fail_run(errors::system_failed, "the process that reads {} cannot be started: {}", file,
              std::strerror(code));
   while (waitpid(child, &end.status, 0) < 0 && errno == EINTR) {
   }
@@ -112,7 +114,7 @@ void read_in_child(const std::string& mode, const std::string& file,
                    const std::function<void(std::string_view)>& take) {
   const ChildEnd end = run_child(mode, file, take);
   if (WIFSIGNALED(end.status)) {
-    fail_input(ErrorId::damaged, "{}: must not be opened: the process that read it was ended by \"{}\"", file,
+    fail_input(errors::damaged, "{}: must not be opened: the process that read it was ended by \"{}\"", file,
                strsignal(WTERMSIG(end.status)));
   }
   if (WEXITSTATUS(end.status) == static_cast<int>(ExitCode::done)) return;
@@ -135,7 +137,7 @@ std::optional<int> work_as_child(int argument_count, char** arguments) {
     fmt::print("{}{}", before_message, error.what());
     code = static_cast<int>(error.code());
   } catch (const std::exception& error) {  // memory beyond the limit
-    const Error of_file(ExitCode::bad_input, ErrorId::damaged,
+    const Error of_file(ExitCode::bad_input, errors::damaged,
                         fmt::format("{}: cannot be read as a checkpoint: {}", file, error.what()));
     fmt::print("{}{}", before_message, of_file.what());
     code = static_cast<int>(of_file.code());

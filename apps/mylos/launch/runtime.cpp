@@ -22,6 +22,7 @@
 #include "launch/start.hpp"
 #include "launch/thread_count.hpp"
 #include "mylos/base/device/devices.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos::app {
@@ -113,7 +114,7 @@ ExitCode reporting_errors(const std::function<ExitCode()>& work) {
   } catch (const Error& error) {
     return report(error);
   } catch (const std::bad_alloc&) {
-    return report(Error(ExitCode::failed, ErrorId::out_of_memory,
+    return report(Error(ExitCode::failed, errors::out_of_memory,
                         "out of memory; a smaller data.micro_batch or more ranks need less"));
   } catch (const std::exception& error) {
     return report(Error::of(error));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launch/start.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/same_code.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
@@ -58,7 +59,7 @@ void require_same_start(int argument_count, char** arguments) {
   std::string before = "mylos";
   for (std::size_t i = 0; i < place; ++i) before += ' ' + lines.front()[i];
   fail_input(
-      ErrorId::ranks_disagree,
+      errors::ranks_disagree,
       "the ranks were given different command lines: after `{}` there is {}; give all of them the same",
       printable(before, 200), describe(given));
 }

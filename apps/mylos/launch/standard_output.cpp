@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/files.hpp"
 
 namespace mylos::app {
 namespace {
@@ -119,9 +120,9 @@ Output standard_output(int rank) {
 
 void flush_standard_output() {
   if (std::fflush(stdout) != 0)
-    fail_run(ErrorId::cannot_write, "standard output cannot be written: {}", std::strerror(errno));
+    fail_run(errors::cannot_write, "standard output cannot be written: {}", std::strerror(errno));
   if (std::ferror(stdout) != 0)
-    fail_run(ErrorId::cannot_write, "standard output could not be written in full");
+    fail_run(errors::cannot_write, "standard output could not be written in full");
 }
 
 Output run_log(int rank) {

@@ -6,6 +6,7 @@
 
 #include "mylos/base/device/threads.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos::app {
@@ -36,7 +37,7 @@ int thread_count(int asked, const char* variable, const CoreShare& share, int ra
   const char* end = first.data() + first.size();
   const auto [read, status] = std::from_chars(first.data(), end, threads);
   if (status != std::errc() || read != end || threads < 1 || threads > max_threads) {
-    fail_input(ErrorId::bad_argument,
+    fail_input(errors::bad_argument,
                "OMP_NUM_THREADS is '{}'; expected a number of threads from 1 to {} (or a list that begins "
                "with one); run.threads overrides this variable",
                printable(said), max_threads);

@@ -9,6 +9,7 @@
 #include "launch/standard_output.hpp"
 #include "launch/start.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/numbers/nearest.hpp"
@@ -66,10 +67,10 @@ std::string explain_option(const std::string& word, const CLI::App& app) {
 }
 
 ErrorId id_of(const CLI::ParseError& error) {
-  if (dynamic_cast<const CLI::RequiredError*>(&error)) return ErrorId::missing_argument;
+  if (dynamic_cast<const CLI::RequiredError*>(&error)) return errors::missing_argument;
   const bool is_conflict =
       dynamic_cast<const CLI::ExcludesError*>(&error) || dynamic_cast<const CLI::RequiresError*>(&error);
-  return is_conflict ? ErrorId::arguments_conflict : ErrorId::bad_argument;
+  return is_conflict ? errors::arguments_conflict : errors::bad_argument;
 }
 
 /// CLI11's message; of a missing argument also what it is.
@@ -91,19 +92,19 @@ Error explain(const std::vector<const CLI::App*>& chain, const CLI::ParseError& 
     if (unknown.empty()) continue;
     const std::string& word = unknown.front();
     if (word.starts_with('-')) {
-      return {ExitCode::bad_input, ErrorId::unknown_option,
+      return {ExitCode::bad_input, errors::unknown_option,
               fmt::format("unknown option '{}'; {}", printable(word), explain_option(word, *app))};
     }
     if (app == &last && !commands_of(last).empty()) {
-      return {ExitCode::bad_input, ErrorId::unknown_command,
+      return {ExitCode::bad_input, errors::unknown_command,
               fmt::format("unknown command '{}'; {}", printable(word),
                           advice(word, commands_of(last), "commands"))};
     }
-    return {ExitCode::bad_input, ErrorId::extra_argument,
+    return {ExitCode::bad_input, errors::extra_argument,
             fmt::format("'{}' is one argument too many", printable(word))};
   }
   if (!commands_of(last).empty()) {
-    return {ExitCode::bad_input, ErrorId::missing_argument,
+    return {ExitCode::bad_input, errors::missing_argument,
             fmt::format("a command is missing; the commands are {}", fmt::join(commands_of(last), ", "))};
   }
   return {ExitCode::bad_input, id_of(error), explain_value(last, error)};

@@ -1,6 +1,7 @@
 #include "report_page.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "page_parts.hpp"
 
 namespace mylos::app {
@@ -9,7 +10,7 @@ namespace {
 /// The page's template names its parts, each once: {{style}}.
 void put(std::string& page, std::string_view name, std::string_view part) {
   const std::size_t place = page.find(name);
-  if (place == std::string::npos) fail_run(ErrorId::internal, "the page's template has no {}", name);
+  if (place == std::string::npos) fail_run(errors::internal, "the page's template has no {}", name);
   page.replace(place, name.size(), part);
 }
 

@@ -7,7 +7,9 @@
 #include <fstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
@@ -33,13 +35,13 @@ bool is_run(const std::string& folder) {
 std::string open_run_folder(const std::string& path) {
   std::error_code failure;
   if (!fs::exists(path, failure))
-    fail_input(ErrorId::no_such_folder, "{}: there is no such folder{}", printable(path, 300),
+    fail_input(errors::no_such_folder, "{}: there is no such folder{}", printable(path, 300),
                current_folder_note(path));
   if (!fs::is_directory(path, failure))
-    fail_input(ErrorId::not_a_folder, "{}: is a file; name the run's folder", printable(path, 300));
+    fail_input(errors::not_a_folder, "{}: is a file; name the run's folder", printable(path, 300));
   std::string folder = run_folder(path);
   if (!is_run(folder))
-    fail_input(ErrorId::wrong_format, "{}: is not a run's folder: it has none of {}, checkpoints/step-*.h5",
+    fail_input(errors::wrong_format, "{}: is not a run's folder: it has none of {}, checkpoints/step-*.h5",
                printable(path, 300), fmt::join(files_of_a_run, ", "));
   return folder;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos::app {
@@ -69,7 +70,7 @@ std::vector<Measure> measures_of(const std::vector<std::string>& names) {
 void require_measured(const std::string& path, const std::vector<Measure>& measures, const Chain& chain) {
   for (const Measure measure : measures) {
     const std::string why = why_not_measured(measure, chain.loss(), judged_by(chain) == Judged::tokens);
-    if (!why.empty()) fail_input(ErrorId::not_measured, "{}: has no {}: {}", path, name_of(measure), why);
+    if (!why.empty()) fail_input(errors::not_measured, "{}: has no {}: {}", path, name_of(measure), why);
   }
 }
 

@@ -26,6 +26,7 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/tensor.hpp"
 #include "mylos/precision/loss_scaler.hpp"
@@ -87,7 +88,7 @@ class GradientScaler {
                     "quotients lie in the order of the gradients");
       for (std::size_t i = 0; i < View::rank(); ++i) {
         if (gradients.extent(i) != unscaled.extent(i))
-          fail_input(ErrorId::bad_call, "unscale_and_check: extent {} is {} of one view and {} of the other",
+          fail_input(errors::bad_call, "unscale_and_check: extent {} is {} of one view and {} of the other",
                      i, gradients.extent(i), unscaled.extent(i));
       }
     }
@@ -120,7 +121,7 @@ class GradientScaler {
     static_assert(Kokkos::SpaceAccessibility<Execution, typename View::memory_space>::accessible,
                   "gradients lie in the memory where kernels run");
     if (!view.span_is_contiguous())
-      fail_input(ErrorId::bad_call, "unscale_and_check: the view has gaps; give a contiguous view");
+      fail_input(errors::bad_call, "unscale_and_check: the view has gaps; give a contiguous view");
     return AnyTensor(view.data(), dtype_of<typename View::non_const_value_type>, 1,
                      static_cast<std::int64_t>(view.size()));
   }

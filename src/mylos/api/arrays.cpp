@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
 #include "mylos/base/float16.hpp"
 #include "mylos/inference/arrays/array_samples.hpp"
 
@@ -26,18 +27,18 @@ constexpr std::int64_t max_elements = std::int64_t{1} << 48;
 
 ArrayOrder order_of(std::int32_t order, const char* name) {
   if (order < MYLOS_C_ORDER || order > MYLOS_COLUMNS_FIRST)
-    fail_input(ErrorId::bad_call, "{}: {} is no mylos_order; set it to 0", name, order);
+    fail_input(errors::bad_call, "{}: {} is no mylos_order; set it to 0", name, order);
   return static_cast<ArrayOrder>(order);
 }
 
 template <class Elements, class Given>
 Elements checked(const Given* given, const char* name) {
-  if (given == nullptr) fail_input(ErrorId::bad_call, "{}: the description of the array is null", name);
+  if (given == nullptr) fail_input(errors::bad_call, "{}: the description of the array is null", name);
   if (given->rank < 1 || given->rank > MYLOS_MAX_RANK)
-    fail_input(ErrorId::bad_call, "{}: an array of rank {}; ranks are 1 to {}", name, given->rank,
+    fail_input(errors::bad_call, "{}: an array of rank {}; ranks are 1 to {}", name, given->rank,
                MYLOS_MAX_RANK);
   if (given->type < MYLOS_FP32 || given->type > MYLOS_BF16)
-    fail_input(ErrorId::bad_call, "{}: {} is no mylos_type; it is MYLOS_FP32, _FP64, _FP16 or _BF16", name,
+    fail_input(errors::bad_call, "{}: {} is no mylos_type; it is MYLOS_FP32, _FP64, _FP16 or _BF16", name,
                given->type);
   Elements elements;
   elements.data = given->data;
@@ -51,14 +52,14 @@ Elements checked(const Given* given, const char* name) {
     const std::int64_t stride = given->strides[d];
     const int number = number_of_dimension(elements.order, given->rank, static_cast<int>(d));
     if (extent < 0 || extent > max_elements / std::max<std::int64_t>(count, 1))
-      fail_input(ErrorId::bad_call,
+      fail_input(errors::bad_call,
                  "{}: extent {} of dimension {}; extents are 0 or more, of at most 2^48 "
                  "elements together",
                  name, extent, number);
     count *= extent;
     if (extent > 1 && (stride < 1 || stride > max_elements / extent))
       fail_input(
-          ErrorId::bad_call,
+          errors::bad_call,
           "{}: stride {} of dimension {}; strides are in elements, 1 or more, and an array spans at most "
           "2^48",
           name, stride, number);
@@ -66,10 +67,10 @@ Elements checked(const Given* given, const char* name) {
     elements.strides[d] = stride;
   }
   if (elements.data == nullptr && count > 0)
-    fail_input(ErrorId::bad_call, "{}: the data pointer is null; in Fortran, the array is not allocated",
+    fail_input(errors::bad_call, "{}: the data pointer is null; in Fortran, the array is not allocated",
                name);
   if (elements.on_device && memory_is_host)
-    fail_input(ErrorId::bad_call, "{}: on_device is set, but this build has no device", name);
+    fail_input(errors::bad_call, "{}: on_device is set, but this build has no device", name);
   return elements;
 }
 
@@ -179,11 +180,11 @@ Array elements_of(const mylos_array* array, const char* name) {
 }
 
 void require_pointer(const void* pointer, const char* call, const char* name) {
-  if (pointer == nullptr) fail_input(ErrorId::bad_call, "{}: {} is null", call, name);
+  if (pointer == nullptr) fail_input(errors::bad_call, "{}: {} is null", call, name);
 }
 
 bool flag_of(std::int32_t value, const char* name) {
-  if (value != 0 && value != 1) fail_input(ErrorId::bad_call, "{} is {}; it is 0 or 1", name, value);
+  if (value != 0 && value != 1) fail_input(errors::bad_call, "{} is {}; it is 0 or 1", name, value);
   return value == 1;
 }
 
@@ -206,7 +207,7 @@ SampleRows<const float> Rows::read(const ConstArray& array, std::int64_t values,
   copied_ = !is_rows_of_kernels(array);
   if (!copied_) return rows_at(static_cast<const float*>(array.data), sizes);
   if (array.on_device)
-    fail_input(ErrorId::bad_call, "a trainer reads contiguous rows of floats in device memory; copy them");
+    fail_input(errors::bad_call, "a trainer reads contiguous rows of floats in device memory; copy them");
   grow(sizes.samples, sizes.values);
   float* const to = host_.data();
   with_type(array, [&](const auto* from) {
@@ -221,7 +222,7 @@ SampleRows<float> Rows::write(const Array& array, std::int64_t values, const cha
   copied_ = !is_rows_of_kernels(array);
   if (!copied_) return rows_at(static_cast<float*>(array.data), sizes);
   if (array.on_device)
-    fail_input(ErrorId::bad_call, "a trainer writes contiguous rows of floats in device memory; copy them");
+    fail_input(errors::bad_call, "a trainer writes contiguous rows of floats in device memory; copy them");
   grow(sizes.samples, sizes.values);
   return rows();
 }

@@ -10,6 +10,7 @@
 #include "mylos/api/library.hpp"
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
 #include "mylos/inference/ensemble.hpp"
 #include "mylos/inference/model.hpp"
 #include "mylos/mylos.h"
@@ -64,7 +65,7 @@ namespace mylos::api {
 
 inline void require_alive(const mylos_trainer& handle, const char* call) {
   if (!handle.trainer)
-    fail_run(ErrorId::bad_call, "{}: the trainer ended with MPI; call it before MPI_Finalize", call);
+    fail_run(errors::bad_call, "{}: the trainer ended with MPI; call it before MPI_Finalize", call);
 }
 
 /// Returns what a call that changes nothing reads. Throws Error as Library::get(), and after MPI's end.

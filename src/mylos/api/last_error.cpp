@@ -3,6 +3,7 @@
 #include <string>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/mylos.h"
 
 static_assert(static_cast<int>(mylos::ExitCode::done) == MYLOS_OK);
@@ -27,7 +28,7 @@ LastError& last_error() noexcept {
 
 std::int32_t keep(std::string_view message, ExitCode code, ErrorId id) noexcept {
   LastError& last = last_error();
-  last.cause = name_of(id).data();  // a literal, which ends with 0
+  last.cause = id.name();
   try {
     last.text = message;
     last.message = last.text.c_str();
@@ -44,12 +45,12 @@ std::int32_t record(const std::exception& failure) noexcept {
     const Error error = Error::of(failure);
     return keep(error.message(), error.code(), error.id());
   } catch (...) {
-    return keep(failure.what(), ExitCode::failed, ErrorId::internal);
+    return keep(failure.what(), ExitCode::failed, errors::internal);
   }
 }
 
 std::int32_t record_unknown() noexcept {
-  return keep("an exception of an unknown type was thrown", ExitCode::failed, ErrorId::internal);
+  return keep("an exception of an unknown type was thrown", ExitCode::failed, errors::internal);
 }
 
 const char* last_message() noexcept {

@@ -11,6 +11,8 @@
 #include "mylos/api/last_error.hpp"
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/device/threads.hpp"
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/comm/ranks/mpi_running.hpp"
 
 namespace mylos::api {
@@ -58,7 +60,7 @@ void Library::start(std::int32_t threads) {
   const std::unique_lock lock(mutex_);
   require_running();
   if (threads < 0 || threads > max_threads)
-    fail_input(ErrorId::bad_call, "mylos_initialize: {} threads; 0 (automatic) to {} are possible", threads,
+    fail_input(errors::bad_call, "mylos_initialize: {} threads; 0 (automatic) to {} are possible", threads,
                max_threads);
   if (threads_ == 0) {
     const int wanted = threads > 0 ? threads : default_threads();
@@ -67,7 +69,7 @@ void Library::start(std::int32_t threads) {
     std::atexit(finish_at_exit);
   } else if (threads > 0 && threads != threads_) {
     fail_input(
-        ErrorId::bad_call,
+        errors::bad_call,
         "mylos_initialize: {} threads, but the library runs with {}; call it before any other function",
         threads, threads_);
   }
@@ -97,7 +99,7 @@ void Library::end_trainers_with_mpi() {
   int key = MPI_KEYVAL_INVALID;
   if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_at_mpi_end, &key, nullptr) != MPI_SUCCESS ||
       MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr) != MPI_SUCCESS)
-    fail_run(ErrorId::communication_failed, "MPI cannot attach an attribute to MPI_COMM_SELF");
+    fail_run(errors::communication_failed, "MPI cannot attach an attribute to MPI_COMM_SELF");
   ends_with_mpi_ = true;
 }
 
@@ -111,14 +113,14 @@ void Library::close_trainers() noexcept {
 void Library::require_running() const {
   if (finished_)
     fail_run(
-        ErrorId::bad_call,
+        errors::bad_call,
         "the library has ended, by mylos_finalize or exit(); no call may follow, and it cannot be started "
         "again");
 }
 
 Handle* Library::find(const Handle* pointer, const char* call) const {
   if (pointer == nullptr)
-    fail_input(ErrorId::bad_call, "{}: the handle is null; load or create one first", call);
+    fail_input(errors::bad_call, "{}: the handle is null; load or create one first", call);
   const auto found = std::find_if(handles_.begin(), handles_.end(),
                                   [&](const auto& handle) { return handle.get() == pointer; });
   if (found == handles_.end()) fail_unknown(call);
@@ -126,7 +128,7 @@ Handle* Library::find(const Handle* pointer, const char* call) const {
 }
 
 void Library::fail_unknown(const char* call) {
-  fail_input(ErrorId::bad_call, "{}: the handle is not one of this library, or was destroyed", call);
+  fail_input(errors::bad_call, "{}: the handle is not one of this library, or was destroyed", call);
 }
 
 void Library::remove(const Handle* pointer, const char* call) {

@@ -10,6 +10,7 @@
 #include "mylos/api/model_values.hpp"
 #include "mylos/api/same_abi.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/inference/model.hpp"
 #include "mylos/mylos.h"
@@ -20,7 +21,7 @@ namespace {
 std::vector<std::int64_t> shape_of(std::int32_t rank, const std::int64_t* shape) {
   require_pointer(shape, "mylos_model_load_on_grid", "the shape");
   if (rank < 2 || rank > MYLOS_MAX_RANK) {
-    fail_input(ErrorId::bad_call,
+    fail_input(errors::bad_call,
                "mylos_model_load_on_grid: rank is {}; a grid has 1 to 3 extents and channels", rank);
   }
   return {shape, shape + rank};
@@ -35,7 +36,7 @@ const std::vector<std::string>& names_of(const Model& model, std::int32_t names)
     case MYLOS_CLASS_NAMES:
       return model.class_names();
     default:
-      fail_input(ErrorId::bad_call, "mylos_model_name: {} is no mylos_names", names);
+      fail_input(errors::bad_call, "mylos_model_name: {} is no mylos_names", names);
   }
 }
 

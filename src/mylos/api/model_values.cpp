@@ -8,6 +8,8 @@
 #include "mylos/api/arrays.hpp"
 #include "mylos/base/dtype.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/internal.hpp"
 
 namespace mylos::api {
 namespace {
@@ -19,7 +21,7 @@ std::int32_t type_of(DType type) {
 
 std::int32_t copy_shape(const std::vector<std::int64_t>& from, std::span<std::int64_t> to) {
   if (from.size() > to.size())
-    fail_run(ErrorId::internal, "a sample of {} dimensions; the C interface has {}", from.size(), to.size());
+    fail_run(errors::internal, "a sample of {} dimensions; the C interface has {}", from.size(), to.size());
   std::copy(from.begin(), from.end(), to.begin());
   return static_cast<std::int32_t>(from.size());
 }
@@ -30,7 +32,7 @@ LoadOptions load_options_of(const mylos_load_options* given) {
   LoadOptions options;
   if (given == nullptr) return options;
   if (given->max_samples < 0)
-    fail_input(ErrorId::bad_call, "max_samples is {}; it is 0 (automatic) or more", given->max_samples);
+    fail_input(errors::bad_call, "max_samples is {}; it is 0 (automatic) or more", given->max_samples);
   options.average = flag_of(given->average, "average");
   options.max_samples = given->max_samples;
   return options;
@@ -39,7 +41,7 @@ LoadOptions load_options_of(const mylos_load_options* given) {
 Units units_of(std::int32_t units, const char* call) {
   if (units == MYLOS_DATA_UNITS) return Units::data;
   if (units == MYLOS_NETWORK_UNITS) return Units::network;
-  fail_input(ErrorId::bad_call, "{}: {} is no mylos_units", call, units);
+  fail_input(errors::bad_call, "{}: {} is no mylos_units", call, units);
 }
 
 mylos_bytes bytes_of(const InferenceBytes& bytes) {

@@ -13,6 +13,7 @@
 #include "mylos/api/library.hpp"
 #include "mylos/api/same_abi.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/mpi_running.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
@@ -25,14 +26,14 @@ namespace {
 
 MPI_Comm communicator_of(std::int32_t handle) {
   if (!mpi_is_running())
-    fail_run(ErrorId::bad_call,
+    fail_run(errors::bad_call,
              "MPI is not running; a trainer must live between MPI_Init and MPI_Finalize, also on one rank");
   const MPI_Comm communicator = MPI_Comm_f2c(static_cast<MPI_Fint>(handle));
   if (communicator == MPI_COMM_NULL)
-    fail_input(ErrorId::bad_call, "mylos_trainer_create: MPI_COMM_NULL: this rank does not train");
+    fail_input(errors::bad_call, "mylos_trainer_create: MPI_COMM_NULL: this rank does not train");
   if (!is_communicator(communicator)) {
     fail_input(
-        ErrorId::bad_call,
+        errors::bad_call,
         "mylos_trainer_create: {} is no communicator; give what MPI_Comm_c2f returns, or in Fortran the "
         "communicator itself",
         handle);

@@ -6,6 +6,7 @@
 #include "mylos/api/last_error.hpp"
 #include "mylos/api/library.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
 #include "mylos/mylos.h"
 #include "mylos/train/online_trainer.hpp"
 
@@ -34,7 +35,7 @@ std::int32_t mylos_trainer_get_parameter(const mylos_trainer* trainer, std::int6
     const mylos_trainer& handle = trainer_of(trainer, "mylos_trainer_get_parameter");
     const auto count = static_cast<std::int64_t>(handle.parameters.size());
     if (index < 0 || index >= count)
-      mylos::fail_input(mylos::ErrorId::bad_call, "mylos_trainer_get_parameter: index {}; the network has {}",
+      mylos::fail_input(mylos::errors::bad_call, "mylos_trainer_get_parameter: index {}; the network has {}",
                         index, count);
     const mylos::NetworkParameter& found = handle.parameters[static_cast<std::size_t>(index)];
     *parameter = {found.name().c_str(), found.rows(), found.columns()};

@@ -11,6 +11,7 @@
 #include "mylos/api/model_values.hpp"
 #include "mylos/api/same_abi.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
 #include "mylos/inference/ensemble.hpp"
 #include "mylos/mylos.h"
 
@@ -56,7 +57,7 @@ void check_inputs(Model& model, const Execution& exec, const mylos_const_array* 
 
 std::vector<std::string> paths_of(const char* const* paths, std::int32_t count, const char* call) {
   require_pointer(paths, call, "the list of paths");
-  if (count < 0) fail_input(ErrorId::bad_call, "{}: {} files", call, count);
+  if (count < 0) fail_input(errors::bad_call, "{}: {} files", call, count);
   std::vector<std::string> all;
   for (std::int32_t i = 0; i < count; ++i) {
     require_pointer(paths[i], call, "a path");
@@ -178,7 +179,7 @@ std::int32_t mylos_ensemble_check_inputs(mylos_ensemble* ensemble, std::int32_t 
   return status_of([&] {
     const InUse handle = library().use(ensemble, "mylos_ensemble_check_inputs");
     if (member < 0)
-      mylos::fail_input(mylos::ErrorId::bad_call, "member {} of an ensemble of {}, counted from 0", member,
+      mylos::fail_input(mylos::errors::bad_call, "member {} of an ensemble of {}, counted from 0", member,
                         handle->ensemble->size());
     const OwnThreads threads;
     check_inputs(handle->ensemble->member(static_cast<std::size_t>(member)), *handle->execution, x, check,

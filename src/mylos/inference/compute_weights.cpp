@@ -1,5 +1,6 @@
 #include "mylos/inference/compute_weights.hpp"
 
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/kernels/convert.hpp"
 
@@ -49,16 +50,16 @@ CheckpointState ComputeWeights::state(bool average) const {
 
 void ComputeWeights::copy(const Execution& exec, const ParameterStore& from) const {
   if (const std::size_t stages = from.layout().slots_of_block.size(); stages != stages_.size())
-    fail_run(ErrorId::internal, "{} stages with weights here, but {} in the model", stages_.size(), stages);
+    fail_run(errors::internal, "{} stages with weights here, but {} in the model", stages_.size(), stages);
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
     const std::span<const NamedTensor> source = from.weights(stage);
     if (source.size() != stages_[stage].size())
-      fail_run(ErrorId::internal, "stage {} has {} weights here, but {} in the model", stage,
+      fail_run(errors::internal, "stage {} has {} weights here, but {} in the model", stage,
                stages_[stage].size(), source.size());
     for (std::size_t i = 0; i < source.size(); ++i) {
       const NamedTensor& to = stages_[stage][i];
       if (to.name != source[i].name || to.type() != source[i].type())
-        fail_run(ErrorId::internal, "stage {}: weight {} differs in name or type from the model's {}", stage,
+        fail_run(errors::internal, "stage {}: weight {} differs in name or type from the model's {}", stage,
                  to.name, source[i].name);
       convert(exec, source[i], to);
     }

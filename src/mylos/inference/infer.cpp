@@ -1,6 +1,8 @@
 #include "mylos/inference/infer.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/base/tensor_views.hpp"
 #include "mylos/kernels/convert.hpp"
 
@@ -33,17 +35,17 @@ std::size_t RowInference::memory_bytes(const Chain& chain, std::int64_t samples)
 void RowInference::run(std::span<const float> inputs, std::span<float> outputs) {
   const Chain& chain = context_.model.chain();
   if (chain.input_type() == DType::int32)
-    fail_input(ErrorId::bad_call, "the network reads tokens, not floats");
+    fail_input(errors::bad_call, "the network reads tokens, not floats");
   const auto columns = static_cast<std::size_t>(chain.inputs());
   const auto width = static_cast<std::size_t>(chain.outputs());
   const std::size_t rows = inputs.size() / columns;
   if (inputs.size() != rows * columns || outputs.size() != rows * width) {
-    fail_input(ErrorId::bad_call, "{} inputs and {} outputs; a row has {} inputs and {} outputs",
+    fail_input(errors::bad_call, "{} inputs and {} outputs; a row has {} inputs and {} outputs",
                inputs.size(), outputs.size(), columns, width);
   }
   const ColumnScaling& scaling = normalizer_.inputs;
   if (!scaling.identity() && scaling.shift.size() != columns)
-    fail_input(ErrorId::damaged, "inputs are normalised by {} columns, the network has {}",
+    fail_input(errors::damaged, "inputs are normalised by {} columns, the network has {}",
                scaling.shift.size(), columns);
   const auto inputs_of = [&](std::int64_t first, std::int64_t count) {
     const std::size_t values = static_cast<std::size_t>(count) * columns;

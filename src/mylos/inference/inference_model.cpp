@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/inference/network_state.hpp"
@@ -28,7 +30,7 @@ EvaluationLayout inference_layout(const Chain& chain, const Engines& engines, st
 void read_network(const CheckpointReader& reader, bool average, const ComputeWeights& weights,
                   const BufferStore& buffers) {
   if (average && !has_average(reader))
-    fail_input(ErrorId::no_average, "{}: has no /average, the moving average of the weights", reader.path());
+    fail_input(errors::no_average, "{}: has no /average, the moving average of the weights", reader.path());
   CheckpointState state = weights.state(average);
   add_buffers(state, buffers);
   reader.read(state);
@@ -64,7 +66,7 @@ void InferenceModel::copy(const Execution& exec, const TrainingModel& trained) {
   const auto& from = trained.buffers().state();
   const auto& to = buffers_.state();
   if (from.size() != to.size())
-    fail_run(ErrorId::internal, "{} statistics here, but {} in the model", to.size(), from.size());
+    fail_run(errors::internal, "{} statistics here, but {} in the model", to.size(), from.size());
   for (std::size_t i = 0; i < to.size(); ++i) convert(exec, from[i].values, to[i].values);
   exec.fence("inference model");
 }

@@ -9,6 +9,8 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/file/laid_out_file.hpp"
 #include "mylos/checkpoint/file/stored_bytes.hpp"
@@ -120,7 +122,7 @@ void round_all(const std::vector<float>& floats, std::vector<std::byte>& bytes, 
   for (std::size_t i = 0; i < floats.size(); ++i) {
     values[i] = from_float<T>(floats[i]);
     if (!std::isfinite(floats[i]) || std::isfinite(to_float(values[i]))) continue;
-    fail_input(ErrorId::not_finite, "{} has {}, which {} cannot hold; export the network as bf16 or fp32",
+    fail_input(errors::not_finite, "{} has {}, which {} cannot hold; export the network as bf16 or fp32",
                where, floats[i], name_of(dtype_of<T>));
   }
 }
@@ -185,7 +187,7 @@ WrittenModel write_model_file(const CheckpointReader& checkpoint, const std::str
                               const ModelFileOptions& options) {
   const bool average = options.weights == StoredWeights::average;
   if (average && !has_average(checkpoint)) {
-    fail_input(ErrorId::no_average, "{}: has no /average, the moving average of the weights",
+    fail_input(errors::no_average, "{}: has no /average, the moving average of the weights",
                checkpoint.path());
   }
   const StoredNetwork network = read_stored_network(checkpoint, NetworkKinds::numbers_and_tokens);

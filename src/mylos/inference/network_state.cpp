@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 
 namespace mylos {
@@ -68,7 +70,7 @@ InputRange room_for_range(const CheckpointReader& reader) {
   range.minimum.resize(length("min"));
   range.maximum.resize(length("max"));
   if (range.minimum.size() == range.maximum.size()) return range;
-  fail_input(ErrorId::damaged, "{}: {}/min has {} columns, {}/max {}", reader.path(), range_group,
+  fail_input(errors::damaged, "{}: {}/min has {} columns, {}/max {}", reader.path(), range_group,
              range.minimum.size(), range_group, range.maximum.size());
 }
 
@@ -173,7 +175,7 @@ std::optional<Vocabulary> read_vocabulary(const CheckpointReader& reader) {
   reader.read(state);
   const std::string& kind = state.texts.front().text;
   if (data.vocabulary_size < 1) {
-    fail_input(ErrorId::bad_dataset, "{}: /vocabulary/size is {}, expected at least 1", reader.path(),
+    fail_input(errors::bad_dataset, "{}: /vocabulary/size is {}, expected at least 1", reader.path(),
                data.vocabulary_size);
   }
   if (kind == name_of(TokenKind::bytes)) return Vocabulary::bytes();

@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/data/files/column_names.hpp"
@@ -57,7 +59,7 @@ void complete_sizes(const CheckpointReader& reader, StoredNetwork& network) {
   model.outputs = stored_outputs(reader, model);
   if (model.inputs > 0) return;
   fail_input(
-      ErrorId::missing_dataset,
+      errors::missing_dataset,
       "{}: does not say how many inputs a sample has; a run whose deck has model.inputs, or data.shape "
       "of a network on a grid, stores it",
       reader.path());
@@ -67,7 +69,7 @@ void require_same_columns(const std::string& path, const char* of, const ColumnS
                           std::int64_t columns) {
   const auto count = static_cast<std::int64_t>(scaling.shift.size());
   if (scaling.shift.size() == scaling.scale.size() && (scaling.identity() || count == columns)) return;
-  fail_input(ErrorId::damaged, "{}: /data/normalization/{} has {} columns, the network {}", path, of, count,
+  fail_input(errors::damaged, "{}: /data/normalization/{} has {} columns, the network {}", path, of, count,
              columns);
 }
 
@@ -77,12 +79,12 @@ void require_data_fits(const StoredNetwork& network) {
   require_same_columns(network.path, "targets", network.normalizer.targets, network.chain.outputs());
   const auto columns = static_cast<std::int64_t>(network.normalizer.input_range.minimum.size());
   if (columns != 0 && network.chain.inputs() % columns != 0) {
-    fail_input(ErrorId::damaged, "{}: /input_range has {} columns, the network {}", network.path, columns,
+    fail_input(errors::damaged, "{}: /input_range has {} columns, the network {}", network.path, columns,
                network.chain.inputs());
   }
   const std::int64_t tokens = network.vocabulary ? network.vocabulary->size() : 0;
   if (tokens > network.options.model.vocabulary) {
-    fail_input(ErrorId::damaged, "{}: the vocabulary has {} tokens, the network {}", network.path, tokens,
+    fail_input(errors::damaged, "{}: the vocabulary has {} tokens, the network {}", network.path, tokens,
                network.options.model.vocabulary);
   }
 }
@@ -102,7 +104,7 @@ std::int64_t layer_width(const CheckpointReader& reader, const std::string& laye
   const std::string path = "/model/" + layer + "/weight";
   const std::vector<std::int64_t> dims = reader.dims(path);
   if (dims.size() != 2 || dims[0] == 0 || dims[1] == 0)  // an empty one may claim any height
-    fail_input(ErrorId::bad_dataset, "{}: {} is not a matrix [outputs, inputs]", reader.path(), path);
+    fail_input(errors::bad_dataset, "{}: {} is not a matrix [outputs, inputs]", reader.path(), path);
   return dims[dimension];
 }
 
@@ -111,7 +113,7 @@ std::int64_t stored_targets(const CheckpointReader& reader, const ModelOptions& 
   const std::int64_t width = layer_width(reader, layer, 0);
   const std::int64_t of_target = outputs_per_target(model.loss);
   if (width % of_target == 0) return width / of_target;
-  fail_input(ErrorId::bad_dataset,
+  fail_input(errors::bad_dataset,
              "{}: layer '{}' has {} outputs, but model.loss = \"{}\" needs {} for each target", reader.path(),
              layer, width, name_of(model.loss), of_target);
 }
@@ -129,7 +131,7 @@ std::vector<std::int64_t> stored_grid(const CheckpointReader& reader) {
   const bool is_grid = numbers.eof() && grid.size() <= max_dimensions &&
                        std::all_of(grid.begin(), grid.end(), [](std::int64_t extent) { return extent > 0; });
   if (!is_grid)
-    fail_input(ErrorId::bad_dataset, "{}: {} is no list of 1 to 3 extents and channels", reader.path(), path);
+    fail_input(errors::bad_dataset, "{}: {} is no list of 1 to 3 extents and channels", reader.path(), path);
   return grid;
 }
 
@@ -164,7 +166,7 @@ StoredNetwork read_stored_network(const CheckpointReader& reader, NetworkKinds k
     network.options = read_stored_deck(reader.header().deck, network.path).options;
     const bool has_tokens = model.type == ModelType::gpt || reader.exists("/vocabulary");
     if (!has_tokens || kinds == NetworkKinds::numbers_and_tokens) return;
-    fail_input(ErrorId::wrong_format,
+    fail_input(errors::wrong_format,
                "{} is a network of tokens, not of numbers; use `mylos sample` to generate text",
                network.path);
   });

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "mylos/base/tensor_views.hpp"
 #include "mylos/kernels/convert.hpp"
 
@@ -22,10 +24,10 @@ TextGenerator::TextGenerator(const InferenceContext& context, const ModelOptions
       draw_(draw),
       cache_(options, context.model.chain()),
       on_host_(static_cast<std::size_t>(context.model.chain().outputs())) {
-  if (prompt.empty()) fail_input(ErrorId::bad_argument, "the prompt is empty; it needs at least one token");
+  if (prompt.empty()) fail_input(errors::bad_argument, "the prompt is empty; it needs at least one token");
   for (std::size_t i = 0; i < prompt.size(); ++i) {
     if (prompt[i] < 0 || prompt[i] >= vocabulary) {
-      fail_input(ErrorId::unknown_token, "token {} (counted from 0) of the prompt is {}, expected 0 to {}", i,
+      fail_input(errors::unknown_token, "token {} (counted from 0) of the prompt is {}, expected 0 to {}", i,
                  prompt[i], vocabulary - 1);
     }
   }

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "mylos/base/numbers/random_words.hpp"
 
 namespace mylos {
@@ -22,11 +24,11 @@ double uniform(const RandomStream& random, std::uint64_t index) {
 TokenDraw::TokenDraw(const DrawOptions& options)
     : options_(options), random_(options.seed, RandomPurpose::sampling, "tokens") {
   if (!(options.temperature >= 0) || !std::isfinite(options.temperature)) {
-    fail_input(ErrorId::bad_argument, "temperature is {}, expected 0 (always the likeliest token) or more",
+    fail_input(errors::bad_argument, "temperature is {}, expected 0 (always the likeliest token) or more",
                options.temperature);
   }
   if (options.top_k < 0)
-    fail_input(ErrorId::bad_argument, "top-k is {}, expected 0 (all tokens) or more", options.top_k);
+    fail_input(errors::bad_argument, "top-k is {}, expected 0 (all tokens) or more", options.top_k);
 }
 
 void TokenDraw::choose_candidates(std::span<const float> logits) {
@@ -48,7 +50,7 @@ void TokenDraw::choose_candidates(std::span<const float> logits) {
 std::int32_t TokenDraw::operator()(std::span<const float> logits, std::uint64_t index) {
   for (std::size_t token = 0; token < logits.size(); ++token) {
     if (!std::isfinite(logits[token]))
-      fail_run(ErrorId::not_finite, "the logit of token {} is {}", token, logits[token]);
+      fail_run(errors::not_finite, "the logit of token {} is {}", token, logits[token]);
   }
   const auto largest = std::max_element(logits.begin(), logits.end());
   if (options_.temperature == 0) return static_cast<std::int32_t>(largest - logits.begin());

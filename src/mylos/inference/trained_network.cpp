@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/memory.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
@@ -32,12 +35,12 @@ void check_vocabulary(const TrainedNetwork& trained) {
   const Vocabulary& known = *trained.vocabulary;
   const std::int64_t classes = trained.deck.options.model.vocabulary;
   if (known.size() > classes) {
-    fail_input(ErrorId::damaged, "{}: the vocabulary has {} tokens, the network {}", trained.path,
+    fail_input(errors::damaged, "{}: the vocabulary has {} tokens, the network {}", trained.path,
                known.size(), classes);
   }
   const std::optional<Vocabulary> given = trained.data ? trained.data->vocabulary() : std::nullopt;
   if (given && !may_judge(known, *given)) {
-    fail_input(ErrorId::data_mismatch, "{}: has {} {}, but {} was trained on {} {}{}", trained.data->path(),
+    fail_input(errors::data_mismatch, "{}: has {} {}, but {} was trained on {} {}{}", trained.data->path(),
                given->size(), name_of(given->kind()), trained.path, known.size(), name_of(known.kind()),
                given->size() == known.size() ? " that are others" : "");
   }
@@ -46,13 +49,13 @@ void check_vocabulary(const TrainedNetwork& trained) {
 void require_range(const std::string& path, const InputRange& range, std::int64_t inputs) {
   const auto columns = static_cast<std::int64_t>(range.minimum.size());
   if (columns == 0 || inputs % columns == 0) return;
-  fail_input(ErrorId::damaged, "{}: /input_range has {} columns, the network {}", path, columns, inputs);
+  fail_input(errors::damaged, "{}: /input_range has {} columns, the network {}", path, columns, inputs);
 }
 
 void require_columns(const std::string& path, const std::string& of, const ColumnScaling& scaling,
                      std::int64_t columns) {
   if (scaling.identity() || static_cast<std::int64_t>(scaling.shift.size()) == columns) return;
-  fail_input(ErrorId::damaged, "{}: /data/normalization/{} has {} columns, the network {}", path, of,
+  fail_input(errors::damaged, "{}: /data/normalization/{} has {} columns, the network {}", path, of,
              scaling.shift.size(), columns);
 }
 
@@ -65,11 +68,11 @@ void complete_widths(const CheckpointReader& reader, TrainedNetwork& trained) {
   model.inputs = model.outputs = 0;
   trained.data->complete(model);
   if (model.inputs != inputs) {
-    fail_input(ErrorId::data_mismatch, "{}: has {} inputs per sample, but {} was trained on {}{}",
+    fail_input(errors::data_mismatch, "{}: has {} inputs per sample, but {} was trained on {}{}",
                trained.data->path(), model.inputs, trained.path, inputs, names_of_inputs(reader, trained));
   }
   if (model.outputs != 0 && model.outputs != outputs) {
-    fail_input(ErrorId::data_mismatch, "{}: has {} {}, but {} was trained on {}", trained.data->path(),
+    fail_input(errors::data_mismatch, "{}: has {} {}, but {} was trained on {}", trained.data->path(),
                model.outputs, model.loss == LossType::cross_entropy ? "classes" : "targets per sample",
                trained.path, outputs);
   }
@@ -128,7 +131,7 @@ void complete_chain(const CheckpointReader& reader, TrainedNetwork& trained) {
     trained_on = stored_targets(reader, model, copies == 1 ? name : fmt::format("{}.{}", name, copies));
   }
   if (model.outputs != 0 && trained_on != 0 && model.outputs != trained_on) {
-    fail_input(ErrorId::data_mismatch, "{}: has {} {}, but {} was trained on {}", trained.data->path(),
+    fail_input(errors::data_mismatch, "{}: has {} {}, but {} was trained on {}", trained.data->path(),
                model.outputs, model.loss == LossType::cross_entropy ? "classes" : "targets per sample",
                trained.path, trained_on);
   }
@@ -145,7 +148,7 @@ void require_memory(const std::string& path, std::size_t network, std::size_t ca
   if (network + cache <= available) return;
   const auto text = [](std::size_t bytes) { return format_bytes(static_cast<std::int64_t>(bytes)); };
   throw Error(
-      ExitCode::does_not_fit, ErrorId::does_not_fit,
+      ExitCode::does_not_fit, errors::does_not_fit,
       fmt::format("{}: the network takes {} of memory{}, but {} are available", path, text(network),
                   cache == 0 ? "" : fmt::format(", the keys and values {}", text(cache)), text(available)));
 }
@@ -199,7 +202,7 @@ TrainedNetwork open_trained_network(RankGroup& ranks, const CheckpointReader& re
   const DataOptions written = options.data;
   data.choose(options.data);
   if (options.data.train.empty() && !network.vocabulary) {
-    fail_input(ErrorId::wrong_format, "{} is not a network of tokens; `mylos predict` computes its outputs",
+    fail_input(errors::wrong_format, "{} is not a network of tokens; `mylos predict` computes its outputs",
                network.path);
   }
   options.data.normalize = Normalize::none;                     // the checkpoint's is used

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/inference/grids/other_grid.hpp"
@@ -40,7 +41,7 @@ SampleMeaning meaning_of_training(const CheckpointReader& reader, const DataOpti
     if (meaning.grid.empty()) meaning.grid = file.grid();
     if (meaning.class_names.empty()) meaning.class_names = file.class_names();
   } catch (const Error& error) {  // the training file is not evaluated: it may be another one now
-    if (error.id() == ErrorId::cannot_read) throw;
+    if (error.id() == errors::cannot_read) throw;
   }
   return meaning;
 }

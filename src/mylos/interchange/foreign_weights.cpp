@@ -9,7 +9,11 @@
 
 #include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/file/weight_file.hpp"
 #include "mylos/interchange/tensor_names.hpp"
@@ -69,7 +73,7 @@ bool has_odd_axis(const Chain& chain) {
 }
 
 [[noreturn]] void refuse_onnx(const std::string& path) {
-  fail_input(ErrorId::wrong_format,
+  fail_input(errors::wrong_format,
              "{}: is an ONNX file; `mylos convert` reads checkpoints, and weights in safetensors files. In "
              "Python:\n"
              "  import onnx, onnx.numpy_helper, safetensors.numpy; graph = onnx.load(\"{}\").graph\n"
@@ -94,7 +98,7 @@ void refuse_other_formats(const std::string& path) {
   const bool is_named = ending == ".pt" || ending == ".pth" || ending == ".bin" || ending == ".pkl" ||
                         ending == ".ckpt" || ending == ".zip";
   if (!is_archive && !is_pickle && !is_named) return;
-  fail_input(ErrorId::wrong_format,
+  fail_input(errors::wrong_format,
              "{}: is not a safetensors file, but one of torch.save or another program, which can hold "
              "programs and is not read. In Python:\n"
              "  import torch, safetensors.torch; state = torch.load(\"{}\", map_location=\"cpu\", "
@@ -106,13 +110,13 @@ void refuse_other_formats(const std::string& path) {
 
 ForeignWeights::ForeignWeights(const std::string& path, const std::string& map) : reader_(path) {
   if (reader_.metadata().contains(WeightMetadata::layout)) {
-    fail_input(ErrorId::wrong_format,
+    fail_input(errors::wrong_format,
                "{}: was written by `mylos convert` and has the names of its network; `mylos init DECK OUT.h5 "
                "--from {}` reads it",
                printable(path), printable(path));
   }
   if (reader_.entries().empty()) {
-    fail_input(ErrorId::model_mismatch,
+    fail_input(errors::model_mismatch,
                "{}: has no tensors. A checkpoint of Lightning has them one level down: write those of "
                "torch.load(...)[\"state_dict\"], state = state[\"state_dict\"]",
                printable(path));
@@ -141,7 +145,7 @@ void ForeignWeights::match(const ModelOptions& model, const Chain& chain) {
     reader_.require_roundable(entry(match.theirs));
     const bool is_complex = entry(match.theirs).type == safetensors::complex_word;
     if (is_complex && !match.form.is_complex) {
-      fail_input(ErrorId::unsupported_feature,
+      fail_input(errors::unsupported_feature,
                  "{}: tensor '{}' holds complex numbers, which only spectral layers have as weights",
                  theirs_.file, printable(entry(match.theirs).name));
     }
@@ -150,7 +154,7 @@ void ForeignWeights::match(const ModelOptions& model, const Chain& chain) {
   for (const UnusedTensor& unused : matched_.unused) {
     if (!unused.repeats) continue;
     if (reader_.read_rounded(entry(unused.theirs)) == reader_.read_rounded(entry(*unused.repeats))) continue;
-    fail_input(ErrorId::model_mismatch,
+    fail_input(errors::model_mismatch,
                "{}: tensor '{}' is not the token embedding, which the deck's network has as its head; set "
                "model.tied = false",
                theirs_.file, printable(entry(unused.theirs).name));
@@ -188,7 +192,7 @@ std::vector<float> ForeignWeights::read(const std::string& parameter) {
     return value >= least && value <= largest;  // false of NaN
   });
   if (wrong != values.end()) {
-    fail_input(ErrorId::not_finite,
+    fail_input(errors::not_finite,
                "{}: tensor '{}' has {} as its element {} (counted from 0); {} takes numbers from {} to {}",
                theirs_.file, printable(from.name), *wrong, wrong - values.begin(), parameter, least, largest);
   }

@@ -4,7 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -18,11 +22,11 @@ constexpr std::uint64_t max_number = (std::uint64_t{1} << 31) - 1;
 json parse(const std::string& path) {
   std::error_code failure;
   if (std::filesystem::file_size(path, failure) > max_bytes || failure) {
-    fail_input(ErrorId::wrong_format,
+    fail_input(errors::wrong_format,
                "{}: is not a configuration: it cannot be read or has more than {} bytes", path, max_bytes);
   }
   json config = json::parse(file_text(path), nullptr, false);
-  if (!config.is_object()) fail_input(ErrorId::wrong_format, "{}: is not a JSON object", path);
+  if (!config.is_object()) fail_input(errors::wrong_format, "{}: is not a JSON object", path);
   return config;
 }
 
@@ -30,7 +34,7 @@ std::optional<std::int64_t> number(const json& config, const char* key, const st
   const auto found = config.find(key);
   if (found == config.end() || found->is_null()) return std::nullopt;
   if (!found->is_number_unsigned() || found->get<std::uint64_t>() > max_number) {
-    fail_input(ErrorId::bad_value, "{}: {} is not an integer from 0 to {}", path, key, max_number);
+    fail_input(errors::bad_value, "{}: {} is not an integer from 0 to {}", path, key, max_number);
   }
   return found->get<std::int64_t>();
 }
@@ -46,7 +50,7 @@ void require(const json& config, const char* key, std::initializer_list<json> sa
   const std::string value = found->is_structured()
                                 ? std::string("an ") + found->type_name()
                                 : found->dump(-1, ' ', false, json::error_handler_t::replace);
-  fail_input(ErrorId::unsupported_feature, "{}: {} is {}, which the GPT of Mylos does not support; it has {}",
+  fail_input(errors::unsupported_feature, "{}: {} is {}, which the GPT of Mylos does not support; it has {}",
              path, key, printable(value), same.begin()->dump());
 }
 
@@ -61,7 +65,7 @@ std::optional<Gpt2Config> read_gpt2_config(const std::string& path) {
   const auto there = std::filesystem::status(path, failure);
   if (there.type() == std::filesystem::file_type::not_found) return std::nullopt;
   if (failure) {
-    fail_input(ErrorId::cannot_read, "{}: cannot be read: {}; remove it, or put the network's own there",
+    fail_input(errors::cannot_read, "{}: cannot be read: {}; remove it, or put the network's own there",
                printable(path), failure.message());
   }
   const json config = parse(path);

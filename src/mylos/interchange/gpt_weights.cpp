@@ -3,6 +3,8 @@
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
@@ -45,7 +47,7 @@ void require_memory(const std::vector<GptParameter>& parameters, const std::stri
   }
   const std::int64_t available = available_host_memory();
   if (bytes <= available) return;
-  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+  throw Error(ExitCode::does_not_fit, errors::does_not_fit,
               fmt::format("{}: its parameters take {} in float, {} are available", path, format_bytes(bytes),
                           format_bytes(available)));
 }
@@ -56,12 +58,12 @@ GptWeights read_checkpoint_weights(RankGroup& ranks, const std::string& path) {
   GptWeights weights;
   weights.model = options.model;
   if (weights.model.type != ModelType::gpt)
-    fail_input(ErrorId::wrong_format, "{}: its network is not a GPT", path);
+    fail_input(errors::wrong_format, "{}: its network is not a GPT", path);
   const std::optional<Vocabulary> vocabulary = read_vocabulary(reader);
   if (weights.model.vocabulary == 0 && vocabulary) weights.model.vocabulary = vocabulary->size();
   weights.vocabulary = vocabulary ? vocabulary->size() : weights.model.vocabulary;
   if (weights.vocabulary > weights.model.vocabulary) {
-    fail_input(ErrorId::damaged, "{}: its vocabulary has {} tokens, its network {}", path, weights.vocabulary,
+    fail_input(errors::damaged, "{}: its vocabulary has {} tokens, its network {}", path, weights.vocabulary,
                weights.model.vocabulary);
   }
   weights.type = options.precision.compute;

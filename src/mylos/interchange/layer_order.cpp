@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/interchange/tensor_names.hpp"
 
@@ -44,7 +46,7 @@ class LayerMatcher {
       layer_named(their_, places, parts.layer).weights[parts.name] = i;
     }
     if (their_.size() > max_layers_of_file) {
-      fail_input(ErrorId::model_mismatch, "{}: has {} layers, and the deck's network {}", theirs.file,
+      fail_input(errors::model_mismatch, "{}: has {} layers, and the deck's network {}", theirs.file,
                  their_.size(), own_.size());
     }
     put_into_order();
@@ -258,13 +260,13 @@ class LayerMatcher {
                     printable(partner_of(open->first).name), printable(partner_of(open->second).name),
                     shapes_of(partner_of(open->first)));
     if (is_known_) {
-      fail_input(ErrorId::missing_argument,
+      fail_input(errors::missing_argument,
                  "{}the file's layers are not in the order of the deck's network, so that {} and {} could be "
                  "either. Give --map FILE with lines TENSOR PARAMETER",
                  problem, own_[open->first].name, own_[open->second].name);
     }
     fail_input(
-        ErrorId::missing_argument,
+        errors::missing_argument,
         "{}the file's tensors are sorted by name, so that the order of the network is lost. Give --map FILE "
         "with lines TENSOR PARAMETER, or write the file with its order: save_file(state, FILE, "
         "{{\"mylos.order\": \"\\n\".join(state)}})",
@@ -291,7 +293,7 @@ class LayerMatcher {
             fits(first, their_[*second.partner], true) && fits(second, their_[*first.partner], true);
         if (!may_be_exchanged || shapes_of(their_[*first.partner]) == shapes_of(their_[*second.partner]))
           continue;
-        fail_input(ErrorId::missing_argument,
+        fail_input(errors::missing_argument,
                    "{}: the layers '{}' and '{}' fit {} and {}, and also each the other when they are "
                    "transposed. Give --map FILE with lines TENSOR PARAMETER (and the word transposed)",
                    theirs_.file, printable(their_[*first.partner].name),

@@ -5,6 +5,11 @@
 #include <set>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/interchange/gpt2_config.hpp"
 #include "mylos/interchange/gpt2_names.hpp"
@@ -32,7 +37,7 @@ class NamedTensors {
   [[nodiscard]] const Entry& at(const std::string& name) const {
     const Entry* entry = find(name);
     if (entry == nullptr) {
-      fail_input(ErrorId::missing_dataset, "{}: has no tensor '{}', which Hugging Face's GPT-2 has", path(),
+      fail_input(errors::missing_dataset, "{}: has no tensor '{}', which Hugging Face's GPT-2 has", path(),
                  full_name(name));
     }
     return *entry;
@@ -52,7 +57,7 @@ class NamedTensors {
     }
     const std::size_t count = reader_.entries().size();
     fail_input(
-        ErrorId::wrong_format,
+        errors::wrong_format,
         "{}: does not have the tensor names of Hugging Face's GPT-2, the only network of other programs "
         "that is converted into a checkpoint without a deck; its {} tensors are {}{}. With a deck that "
         "describes this network: `mylos convert {} OUT.h5 --deck DECK`. Tensors in our names and order are "
@@ -63,7 +68,7 @@ class NamedTensors {
   [[nodiscard]] const Entry& matrix(const std::string& name) const {
     const Entry& entry = at(name);
     if (entry.shape.size() != 2 || entry.size() == 0) {
-      fail_input(ErrorId::bad_dataset, "{}: tensor '{}' is [{}], not a matrix", path(), full_name(name),
+      fail_input(errors::bad_dataset, "{}: tensor '{}' is [{}], not a matrix", path(), full_name(name),
                  fmt::join(entry.shape, ", "));
     }
     return entry;
@@ -74,7 +79,7 @@ class NamedTensors {
     const auto bad =
         std::find_if_not(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
     if (bad != values.end()) {
-      fail_input(ErrorId::not_finite,
+      fail_input(errors::not_finite,
                  "{}: tensor '{}' has {} as its element {} (counted from 0), expected finite numbers", path(),
                  entry.name, *bad, bad - values.begin());
     }
@@ -91,7 +96,7 @@ class NamedTensors {
     }
     for (const Entry& entry : reader_.entries()) {
       if (known.contains(entry.name)) continue;
-      fail_input(ErrorId::model_mismatch, "{}: has the tensor '{}', which a GPT-2 of {} layers does not have",
+      fail_input(errors::model_mismatch, "{}: has the tensor '{}', which a GPT-2 of {} layers does not have",
                  path(), printable(entry.name), model.layers);
     }
   }
@@ -104,24 +109,24 @@ class NamedTensors {
 void require_same(const std::optional<std::int64_t>& configured, const char* key, std::int64_t of_file,
                   const std::string& path) {
   if (!configured || *configured == of_file) return;
-  fail_input(ErrorId::model_mismatch, "{}: {} is {}, but {} has {}", gpt2_config_path(path), key, *configured,
+  fail_input(errors::model_mismatch, "{}: {} is {}, but {} has {}", gpt2_config_path(path), key, *configured,
              path, of_file);
 }
 
 std::int64_t choose_heads(const Gpt2Config& config, std::int64_t asked, std::int64_t width,
                           const std::string& path) {
   if (!config.heads && asked == 0) {
-    fail_input(ErrorId::missing_argument,
+    fail_input(errors::missing_argument,
                "{}: shapes do not determine the number of heads, and {} does not state it; give --heads N",
                path, gpt2_config_path(path));
   }
   if (config.heads && asked != 0 && *config.heads != asked) {
-    fail_input(ErrorId::arguments_conflict, "--heads {}: {} says {}; remove the option", asked,
+    fail_input(errors::arguments_conflict, "--heads {}: {} says {}; remove the option", asked,
                gpt2_config_path(path), *config.heads);
   }
   const std::int64_t heads = config.heads.value_or(asked);
   if (heads < 1 || width % heads != 0)
-    fail_input(ErrorId::bad_argument, "{}: {} heads do not divide the width {}", path, heads, width);
+    fail_input(errors::bad_argument, "{}: {} heads do not divide the width {}", path, heads, width);
   return heads;
 }
 
@@ -152,7 +157,7 @@ void require_shapes(const NamedTensors& file, const ModelOptions& model) {
     if (name.transposed) std::swap(expected[0], expected[1]);
     const Entry& entry = file.at(name.tensor);
     if (entry.shape != expected) {
-      fail_input(ErrorId::bad_dataset, "{}: tensor '{}' is [{}], a GPT-2 of width {} has [{}]", file.path(),
+      fail_input(errors::bad_dataset, "{}: tensor '{}' is [{}], a GPT-2 of width {} has [{}]", file.path(),
                  entry.name, fmt::join(entry.shape, ", "), model.width, fmt::join(expected, ", "));
     }
   }
@@ -164,7 +169,7 @@ void tie_equal_head(GptWeights& weights, const Gpt2Config& config, const std::st
   if (weights.model.tied || config.tied == false) return;
   if (weights.parameters.at("head/weight") != weights.parameters.at("embedding/token")) {
     if (!config.tied) return;
-    fail_input(ErrorId::model_mismatch,
+    fail_input(errors::model_mismatch,
                "{}: tie_word_embeddings is true, but in {} the tensor '{}' is not the token embedding",
                gpt2_config_path(path), path, gpt2_head);
   }

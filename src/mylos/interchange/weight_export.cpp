@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/io/safetensors/safetensors.hpp"
@@ -96,7 +97,7 @@ void require_memory_for_one(const WeightFile& file, std::int64_t copies) {
   for (const WeightEntry& entry : file.entries()) largest = std::max(largest, entry.size());
   const std::int64_t bytes = largest * static_cast<std::int64_t>(sizeof(float)) * copies;
   if (bytes <= available_host_memory()) return;
-  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+  throw Error(ExitCode::does_not_fit, errors::does_not_fit,
               fmt::format("{}: its largest tensor takes {}, {} are available", file.path(),
                           format_bytes(bytes), format_bytes(available_host_memory())));
 }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/kernels/spectral/spectral.hpp"
 #include "mylos/model/parameters/channels_first.hpp"
@@ -167,7 +168,7 @@ const WeightForm* form_of(const OwnWeight& weight, const TensorShape& shape, For
 std::vector<float> in_our_order(const AxesOrder& axes, std::vector<float> values) {
   if (axes.order.empty()) return values;
   const std::size_t count = axes.order.size();
-  if (count > max_axes) fail_run(ErrorId::internal, "{} axes are too many to be put into order", count);
+  if (count > max_axes) fail_run(errors::internal, "{} axes are too many to be put into order", count);
   std::array<std::int64_t, max_axes> extent{1, 1, 1, 1};  // of the result, its last axis last
   std::array<std::int64_t, max_axes> step{};              // between its elements in `values`
   for (std::size_t i = 0; i < count; ++i) {

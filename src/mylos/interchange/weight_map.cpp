@@ -6,7 +6,12 @@
 #include <map>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/utf8.hpp"
@@ -67,10 +72,10 @@ class LineWords {
     const char quote = rest_.front();
     const std::size_t end = rest_.find(quote, 1);
     if (end == std::string_view::npos)
-      fail_input(ErrorId::bad_row, "{}: has a quote that does not end in the line", where_);
+      fail_input(errors::bad_row, "{}: has a quote that does not end in the line", where_);
     std::string word(rest_.substr(1, end - 1));
     if (word.find('\\') != std::string::npos)
-      fail_input(ErrorId::bad_row, "{}: has a backslash in a name; names have no escapes here", where_);
+      fail_input(errors::bad_row, "{}: has a backslash in a name; names have no escapes here", where_);
     rest_.remove_prefix(end + 1);
     return word;
   }
@@ -81,7 +86,7 @@ class LineWords {
 
 MapLine line_of(const std::vector<std::string>& words, const std::string& where) {
   if (words.size() < 2 || words.size() > 3 || words[0].empty()) {
-    fail_input(ErrorId::bad_row,
+    fail_input(errors::bad_row,
                "{}: expected a tensor of the file, the parameter that it is (or - if it is not used), and "
                "perhaps 'transposed' or 'channels_last': encoder.0.weight hidden1/weight",
                where);
@@ -93,7 +98,7 @@ MapLine line_of(const std::vector<std::string>& words, const std::string& where)
   } else if (words[2] == "channels_last" && !line.ours.empty()) {
     line.kind = FormKind::channels_last;
   } else {
-    fail_input(ErrorId::bad_row, "{}: has '{}' where 'transposed' or 'channels_last' may follow a parameter",
+    fail_input(errors::bad_row, "{}: has '{}' where 'transposed' or 'channels_last' may follow a parameter",
                where, printable(words[2]));
   }
   return line;
@@ -116,12 +121,12 @@ std::vector<MapLine> parse_weight_map(std::string_view text, const std::string& 
     lines.push_back(line_of(words, where));
     const MapLine& last = lines.back();
     if (const auto [known, is_new] = theirs.emplace(last.theirs, where); !is_new) {
-      fail_input(ErrorId::duplicate_key, "{}: gives the tensor '{}' again, after {}", where,
+      fail_input(errors::duplicate_key, "{}: gives the tensor '{}' again, after {}", where,
                  printable(last.theirs), known->second);
     }
     if (last.ours.empty()) continue;
     if (const auto [known, is_new] = ours.emplace(last.ours, where); !is_new) {
-      fail_input(ErrorId::duplicate_key, "{}: gives the parameter '{}' again, after {}", where,
+      fail_input(errors::duplicate_key, "{}: gives the parameter '{}' again, after {}", where,
                  printable(last.ours), known->second);
     }
   }
@@ -132,14 +137,14 @@ std::vector<MapLine> read_weight_map(const std::string& path) {
   require_regular_file(path);
   std::error_code failure;
   const auto bytes = std::filesystem::file_size(path, failure);
-  if (failure) fail_input(ErrorId::cannot_read, "{}: cannot be read: {}", printable(path), failure.message());
+  if (failure) fail_input(errors::cannot_read, "{}: cannot be read: {}", printable(path), failure.message());
   if (bytes > max_map_bytes) {
-    fail_input(ErrorId::too_large, "{}: has {} bytes; a map has a line for each tensor, at most {} bytes",
+    fail_input(errors::too_large, "{}: has {} bytes; a map has a line for each tensor, at most {} bytes",
                printable(path), bytes, max_map_bytes);
   }
   const std::string text = file_text(path);
   if (text.find('\0') != std::string::npos || !is_utf8(text))
-    fail_input(ErrorId::wrong_format, "{}: is no text of tensors and parameters", printable(path));
+    fail_input(errors::wrong_format, "{}: is no text of tensors and parameters", printable(path));
   return parse_weight_map(text, printable(path));
 }
 

@@ -7,6 +7,10 @@
 #include <set>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/interchange/gpt2_names.hpp"
 #include "mylos/interchange/tensor_names.hpp"
@@ -38,7 +42,7 @@ class WeightMatcher {
     for (const MapLine& line : map) {
       const auto tensor = theirs_by_name_.find(line.theirs);
       if (tensor == theirs_by_name_.end()) {
-        fail_input(ErrorId::unknown_name, "{}: {} has no tensor '{}'; nearest are {}", line.where,
+        fail_input(errors::unknown_name, "{}: {} has no tensor '{}'; nearest are {}", line.where,
                    theirs_.file, printable(line.theirs), printable(nearest_tensors(line.theirs), 200));
       }
       if (line.ours.empty()) {
@@ -47,7 +51,7 @@ class WeightMatcher {
       }
       const auto parameter = ours_by_path_.find(line.ours);
       if (parameter == ours_by_path_.end()) {
-        fail_input(ErrorId::unknown_name, "{}: the deck's network has no parameter '{}'; nearest are {}",
+        fail_input(errors::unknown_name, "{}: the deck's network has no parameter '{}'; nearest are {}",
                    line.where, printable(line.ours), nearest_names(line.ours, own_paths()));
       }
       match(parameter->second, tensor->second, line.kind, MatchedBy::map, line.where + ": ");
@@ -156,7 +160,7 @@ class WeightMatcher {
       const auto found = ours_by_path_.find(parts.layer + "/" + parts.name);
       if (found == ours_by_path_.end() || matched_[found->second]) continue;
       if (const auto [known, is_new] = named.emplace(found->second, i); !is_new) {
-        fail_input(ErrorId::duplicate_key,
+        fail_input(errors::duplicate_key,
                    "{}: the tensors '{}' and '{}' both have the name of the parameter {}; --map FILE says "
                    "which one it is",
                    theirs_.file, printable(theirs_.tensors[known->second].name),
@@ -177,7 +181,7 @@ class WeightMatcher {
                                              shape_text(theirs_.tensors[tensor].shape));
       const auto [before, is_first] = last.try_emplace(shapes, own, tensor);
       if (!is_first && tensor < before->second.second) {
-        fail_input(ErrorId::missing_argument,
+        fail_input(errors::missing_argument,
                    "{}: the tensors '{}' and '{}' have the names of {} and {}, but lie in the other order, "
                    "and their shapes are equal. Give --map FILE with lines TENSOR PARAMETER",
                    theirs_.file, printable(theirs_.tensors[before->second.second].name),
@@ -197,7 +201,7 @@ class WeightMatcher {
     if (other == ours_by_path_.end() || other->second == match.ours) return;
     const std::string& path = ours_[match.ours].path;
     if (pattern_of_name(other->first) == pattern_of_name(path) || !fits(other->second, match.theirs)) return;
-    fail_input(ErrorId::missing_argument,
+    fail_input(errors::missing_argument,
                "{}: the tensor '{}' has the name of {}, and by its order it is {}, of the same shape. Give "
                "--map FILE with lines TENSOR PARAMETER",
                theirs_.file, printable(name), other->first, path);
@@ -230,10 +234,10 @@ class WeightMatcher {
                              : kind == FormKind::channels_last ? "channels_last "
                                                                : "";
     if (expected == own.forms.end()) {
-      fail_input(ErrorId::model_mismatch, "{}{}: tensor '{}' is {}, and {} has no {}form", where,
-                 theirs_.file, printable(their.name), shape_text(their.shape), own.path, form);
+      fail_input(errors::model_mismatch, "{}{}: tensor '{}' is {}, and {} has no {}form", where, theirs_.file,
+                 printable(their.name), shape_text(their.shape), own.path, form);
     }
-    fail_input(ErrorId::model_mismatch,
+    fail_input(errors::model_mismatch,
                "{}{}: tensor '{}' is {}, but {} of the deck's network would be {}{} there", where,
                theirs_.file, printable(their.name), shape_text(their.shape), own.path, form,
                expected_shape(own, *expected));
@@ -260,7 +264,7 @@ class WeightMatcher {
       problem += fmt::format("{}no tensor is {}", problem.empty() ? "" : "; ", listed(parameters));
     }
     fail_input(
-        ErrorId::model_mismatch,
+        errors::model_mismatch,
         "{}: {}. Change the deck, or give --map FILE with lines TENSOR PARAMETER (TENSOR - for one that "
         "is not used)",
         theirs_.file, problem);
@@ -279,7 +283,7 @@ class WeightMatcher {
       if (match->form.kind == FormKind::usual && could_be) squares.push_back(printable(their.name));
     }
     if (transposed.empty() || squares.empty()) return;
-    fail_input(ErrorId::missing_argument,
+    fail_input(errors::missing_argument,
                "{}: the tensor '{}' is transposed, [inputs, outputs], and of square ones the shape does not "
                "show it: {}. Give --map FILE with lines TENSOR PARAMETER transposed (or without that word)",
                theirs_.file, printable(transposed), listed(squares));
@@ -317,7 +321,7 @@ TheirTensors in_network_order(TheirTensors tensors, const std::string& order) {
   }
   for (const TheirTensor& tensor : tensors.tensors) {
     if (place.contains(tensor.name)) continue;
-    fail_input(ErrorId::damaged, "{}: its metadata mylos.order lacks the tensor '{}'", tensors.file,
+    fail_input(errors::damaged, "{}: its metadata mylos.order lacks the tensor '{}'", tensors.file,
                printable(tensor.name));
   }
   std::sort(tensors.tensors.begin(), tensors.tensors.end(),

@@ -3,7 +3,9 @@
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/interchange/gpt2_config.hpp"
 #include "mylos/interchange/gpt2_names.hpp"
 #include "mylos/interchange/huggingface_gpt2.hpp"
@@ -21,7 +23,7 @@ void require_expressible(const ModelOptions& model) {
   if (model.feed_forward == FeedForwardType::swiglu) deviation = "model.feed_forward = \"swiglu\"";
   if (deviation != nullptr)
     fail_input(
-        ErrorId::arguments_conflict,
+        errors::arguments_conflict,
         "a network with {} is not a GPT-2 and cannot be written as one; --names own writes its own names",
         deviation);
 }
@@ -66,7 +68,7 @@ std::vector<float> values_of(const GptWeights& weights, const Export& tensor) {
 void require_no_other(const std::string& path, const std::string& text) {
   std::error_code failure;
   if (!std::filesystem::exists(path, failure) || file_text(path, text.size() + 1) == text) return;
-  fail_input(ErrorId::already_exists, "{}: exists and describes another network; write to another folder",
+  fail_input(errors::already_exists, "{}: exists and describes another network; write to another folder",
              path);
 }
 

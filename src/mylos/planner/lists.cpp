@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
 
 namespace mylos {
 namespace {
@@ -11,12 +12,12 @@ void check(std::size_t blocks, const std::vector<BlockGroup>& groups) {
   std::int64_t next = 0;
   for (const BlockGroup& group : groups) {
     if (group.first < next || group.last < group.first) {
-      fail_input(ErrorId::bad_value,
+      fail_input(errors::bad_value,
                  "memory.recompute: group {}-{}: groups must be ascending, disjoint and not empty",
                  group.first, group.last);
     }
     if (group.last >= static_cast<std::int64_t>(blocks)) {
-      fail_input(ErrorId::bad_value, "memory.recompute: group {}-{}: the blocks are numbered 0 to {}",
+      fail_input(errors::bad_value, "memory.recompute: group {}-{}: the blocks are numbered 0 to {}",
                  group.first, group.last, blocks - 1);
     }
     next = group.last + 1;
@@ -53,7 +54,7 @@ Schedule recompute_groups(std::size_t blocks, const std::vector<BlockGroup>& gro
 
 Schedule recompute_every(std::size_t blocks, std::int64_t length) {
   if (length < 1)
-    fail_input(ErrorId::bad_value, "memory.recompute: every {} blocks: expected at least 1", length);
+    fail_input(errors::bad_value, "memory.recompute: every {} blocks: expected at least 1", length);
   const auto count = static_cast<std::int64_t>(blocks);
   length = std::min(length, count);
   std::vector<BlockGroup> groups;

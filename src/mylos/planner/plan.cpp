@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/planner/fastest_schedules.hpp"
 #include "mylos/planner/lists.hpp"
 #include "mylos/planner/min_memory.hpp"
@@ -12,9 +13,9 @@ namespace mylos {
 namespace {
 
 void check(const ChainCost& cost) {
-  if (cost.blocks.empty()) fail_run(ErrorId::internal, "a chain without blocks cannot be planned");
+  if (cost.blocks.empty()) fail_run(errors::internal, "a chain without blocks cannot be planned");
   for (const StageCost& block : cost.blocks) {
-    if (block.variants.empty()) fail_run(ErrorId::internal, "a block without variants cannot be planned");
+    if (block.variants.empty()) fail_run(errors::internal, "a block without variants cannot be planned");
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/precision/conversion_count.hpp"
 
 namespace mylos {
@@ -142,7 +143,7 @@ template <class Counts>
 auto& counts_of(Counts& all, DType type) {
   const auto found = std::find_if(all.begin(), all.end(),
                                   [type](const ConversionCounts& counts) { return counts.type == type; });
-  if (found == all.end()) fail_run(ErrorId::internal, "expected fp32, fp16 or bf16, got {}", name_of(type));
+  if (found == all.end()) fail_run(errors::internal, "expected fp32, fp16 or bf16, got {}", name_of(type));
   return *found;
 }
 

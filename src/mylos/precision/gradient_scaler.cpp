@@ -6,6 +6,8 @@
 
 #include "mylos/base/device/busy_flag.hpp"
 #include "mylos/base/device/parallel_region.hpp"
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/ranks/mpi_running.hpp"
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/kernels/pointwise/gradient_scale.hpp"
@@ -20,7 +22,7 @@ ScalerMode mode_of(const ScalerOptions& options) {
 /// The limits of the deck's keys (config/keys/precision_keys.cpp).
 void require_possible(const ScalerOptions& options) {
   const auto require = [](bool holds, const char* what) {
-    if (!holds) fail_input(ErrorId::bad_call, "a GradientScaler needs {}", what);
+    if (!holds) fail_input(errors::bad_call, "a GradientScaler needs {}", what);
   };
   const auto is_scale = [](double scale) { return scale >= 1e-30 && scale <= 1e30; };
   const auto is_ordered = [](double low, double high) { return low <= high; };
@@ -50,13 +52,13 @@ const ScalerOptions& checked(const ScalerOptions& options) {
 
 MPI_Comm require_member(MPI_Comm ranks) {
   if (!mpi_is_running())
-    fail_run(ErrorId::bad_call,
+    fail_run(errors::bad_call,
              "MPI is not running; a GradientScaler of several ranks must live between MPI_Init and "
              "MPI_Finalize");
   if (ranks == MPI_COMM_NULL)
-    fail_input(ErrorId::bad_call, "a GradientScaler was given MPI_COMM_NULL: this rank does not train");
+    fail_input(errors::bad_call, "a GradientScaler was given MPI_COMM_NULL: this rank does not train");
   if (!is_communicator(ranks))
-    fail_input(ErrorId::bad_call, "a GradientScaler was given a handle that is no communicator");
+    fail_input(errors::bad_call, "a GradientScaler was given a handle that is no communicator");
   return ranks;
 }
 
@@ -102,7 +104,7 @@ struct GradientScaler::Parts {
   void require_equal_scales() const {
     for (std::size_t rank = 1; rank < ends.size(); ++rank) {
       if (ends[rank].scale_bits == ends[0].scale_bits) continue;
-      fail_input(ErrorId::bad_call,
+      fail_input(errors::bad_call,
                  "GradientScaler::update: the loss scale is {:g} on rank 0 and {:g} on rank {}; all ranks "
                  "construct the scaler with the same options and set the same state",
                  std::bit_cast<float>(ends[0].scale_bits), std::bit_cast<float>(ends[rank].scale_bits), rank);
@@ -149,7 +151,7 @@ void GradientScaler::unscale_and_check(const ConstTensor& gradients, const Tenso
   require_outside_parallel_region("GradientScaler::unscale_and_check");
   const BusyCall call(parts_->busy, "GradientScaler::unscale_and_check");
   if (gradients.size() != unscaled.size())
-    fail_input(ErrorId::bad_call, "unscale_and_check: {} gradients, and room for {} quotients",
+    fail_input(errors::bad_call, "unscale_and_check: {} gradients, and room for {} quotients",
                gradients.size(), unscaled.size());
   if (gradients.size() == 0) return;
   divide_by_scale(parts_->exec, gradients, unscaled, parts_->scale.data(), 1, parts_->not_finite.data());
@@ -180,7 +182,7 @@ ScaleUpdate GradientScaler::update() {
   parts.overflow = false;
   parts.upload_scale();
   if (parts.rule.exhausted(parts.state)) {
-    throw Error(ExitCode::diverged, ErrorId::diverged,
+    throw Error(ExitCode::diverged, errors::diverged,
                 fmt::format("{} steps in a row had gradients that are not finite, and the loss scale {:g} "
                             "cannot be lowered further",
                             parts.state.skipped_in_a_row, parts.state.scale));
@@ -204,7 +206,7 @@ void GradientScaler::set_state(const ScalerState& state) {
   require_outside_parallel_region("GradientScaler::set_state");
   const BusyCall call(parts_->busy, "GradientScaler::set_state");
   if (!is_possible(state))
-    fail_input(ErrorId::bad_call, "set_state: no sequence of steps leads to this state of a loss scaler");
+    fail_input(errors::bad_call, "set_state: no sequence of steps leads to this state of a loss scaler");
   parts_->state = state;
   parts_->overflow = false;
   parts_->upload_scale();

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
 
 namespace mylos {
 
@@ -16,7 +17,7 @@ ScalerOptions scaler_preset(std::string_view name) {
     }
     names.append(names.empty() ? "" : ", ").append(preset.name);
   }
-  fail_input(ErrorId::bad_call, "scaler_preset: '{}' is not a preset of the loss scaler; there are {}", name,
+  fail_input(errors::bad_call, "scaler_preset: '{}' is not a preset of the loss scaler; there are {}", name,
              names);
 }
 

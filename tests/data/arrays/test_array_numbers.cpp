@@ -3,6 +3,7 @@
 #include <array>
 
 #include "data/arrays/array_builders.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos {
@@ -156,7 +157,7 @@ TEST(ArrayNumbers, AreRefusedWhereAnAttributeIsNotWhatItsNameSays) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const std::string says =
         fmt::format("{}: array /a{}: its attribute '{}' is not ", path, i, cases[i].first);
-    EXPECT_TRUE(test::refuses(ExitCode::bad_input, ErrorId::bad_dataset, {says}, [&] {
+    EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::bad_dataset, {says}, [&] {
       value_of(path, std::nullopt, fmt::format("/a{}", i));
     })) << cases[i].second;
   }

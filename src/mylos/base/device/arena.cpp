@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/base/tensor_views.hpp"
 
 namespace mylos {
@@ -48,7 +49,7 @@ Arena::Arena(const std::string& label, std::size_t bytes) : label_(label), bytes
 Tensor Arena::tensor(std::size_t offset, DType type, std::int64_t rows, std::int64_t columns) const {
   const Tensor result(data() + offset, type, rows, columns);
   if (offset % arena_alignment != 0 || offset + result.bytes() > bytes()) {
-    fail_run(ErrorId::internal, "arena '{}' of {} bytes cannot hold {} bytes at offset {}", label_, bytes(),
+    fail_run(errors::internal, "arena '{}' of {} bytes cannot hold {} bytes at offset {}", label_, bytes(),
              result.bytes(), offset);
   }
   return result;

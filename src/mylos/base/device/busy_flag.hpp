@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
 
 namespace mylos {
 
@@ -25,7 +26,7 @@ class BusyCall {
   /// `call`: "Model::infer". Throws Error (failed, bad_call) if the flag is set.
   BusyCall(BusyFlag& flag, const char* call) : flag_(&flag) {
     if (flag.busy_.exchange(true, std::memory_order_acquire)) {
-      fail_run(ErrorId::bad_call,
+      fail_run(errors::bad_call,
                "{} was called while another call on the same object had not returned; one thread at a time "
                "uses it, so give each thread an object of its own (of a model, a clone)",
                call);

@@ -1,6 +1,7 @@
 #include "mylos/base/device/devices.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 
 namespace mylos {
 namespace {
@@ -16,7 +17,7 @@ void require_capability(const DeviceSurvey& survey, std::size_t number) {
   if (is_exact ? device.architecture == survey.architecture : device.capability >= survey.built_for) return;
   if (!is_exact && device.capability < survey.oldest_possible) {
     fail_input(
-        ErrorId::device_too_old,
+        errors::device_too_old,
         "device {} of this node ({}) has compute capability {}, and this build's version of CUDA "
         "compiles for {} and newer. Leave the device out of {}, or build with CUDA 12, the last one for "
         "compute capability 7.0 (V100)",
@@ -26,7 +27,7 @@ void require_capability(const DeviceSurvey& survey, std::size_t number) {
   const std::string has =
       is_exact ? "architecture " + device.architecture : "compute capability " + text_of(device.capability);
   const std::string needs = is_exact ? survey.architecture : text_of(survey.built_for) + " or newer";
-  fail_input(ErrorId::device_too_old,
+  fail_input(errors::device_too_old,
              "device {} of this node ({}) has {}, and this build needs {}. Leave the device out of {}, or "
              "build for it: scripts/setup {}, then {}=ARCH, with Kokkos' name of its architecture",
              number, device.name, has, needs, survey.vendor.variable, survey.vendor.setup,
@@ -39,7 +40,7 @@ void require_devices(const DeviceSurvey& survey) {
   const DeviceVendor& vendor = survey.vendor;
   if (survey.devices.empty()) {
     fail_input(
-        ErrorId::no_device,
+        errors::no_device,
         "this build needs an {} device, and this node shows none ({}). Start it on a node with a device, "
         "make one visible with {}, or use the build of the preset \"host\"",
         vendor.name, survey.driver_says, vendor.variable);

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -27,7 +28,7 @@ void note_fork() {
 
 [[noreturn]] void refuse(const char* call, int level) {
   fail_run(
-      ErrorId::bad_call,
+      errors::bad_call,
       "{} was called inside an OpenMP parallel region (level {}), where Kokkos cannot start kernels; call it "
       "outside of it, with the samples of all threads",
       call, level);
@@ -51,7 +52,7 @@ int parallel_level() {
 void require_own_threads(const char* call) {
   if (!threads_are_lost.load(std::memory_order_relaxed)) return;
   fail_run(
-      ErrorId::bad_call,
+      errors::bad_call,
       "{} was called in a process that fork() made from one whose Kokkos had several threads: they do not "
       "exist here. Use the library in the parent alone, start another program (exec), or start it with one "
       "thread",

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "mylos/base/errors/internal.hpp"
+
 namespace mylos {
 namespace {
 
@@ -35,7 +37,7 @@ void WorkRecorder::decline(const Key& key) {
   } else if (found->work == nullptr) {
     static_cast<void>(agree("it has no data to capture it with"));
   } else {
-    fail_run(ErrorId::internal, "work that has been captured cannot be declined");
+    fail_run(errors::internal, "work that has been captured cannot be declined");
   }
 }
 

@@ -1,6 +1,7 @@
 // The table of all errors, from which docs/reference/errors.md is generated.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +12,6 @@ namespace mylos {
 
 struct ErrorEntry {
   ErrorId id;
-  std::string_view name;
   std::string_view cause;
   std::string_view cure;
 };
@@ -21,8 +21,11 @@ struct ErrorTopic {
   std::span<const ErrorEntry> entries;
 };
 
-/// All errors, in the order of ErrorId.
+/// All errors, by topic.
 [[nodiscard]] std::span<const ErrorTopic> error_topics();
+
+/// Returns the error of this name, which another process or rank has sent; nothing if there is none.
+[[nodiscard]] std::optional<ErrorId> error_named(std::string_view name);
 
 /// Returns docs/reference/errors.md.
 [[nodiscard]] std::string error_manual();

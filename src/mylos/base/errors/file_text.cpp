@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -23,7 +24,7 @@ class Descriptor {
       : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     const int cause = errno;
     if (descriptor_ < 0)
-      fail_input(cause == ENOENT || cause == ENOTDIR ? ErrorId::no_such_file : ErrorId::cannot_read,
+      fail_input(cause == ENOENT || cause == ENOTDIR ? errors::no_such_file : errors::cannot_read,
                  "{}: cannot be opened: {}{}", path, std::strerror(cause), current_folder_note(path));
   }
   ~Descriptor() { ::close(descriptor_); }
@@ -41,7 +42,7 @@ std::string file_text(const std::string& path, std::size_t max_bytes) {
   const Descriptor file(path);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
-    fail_input(ErrorId::not_a_file, "{}: is not a file", path);
+    fail_input(errors::not_a_file, "{}: is not a file", path);
   std::string text;
   while (text.size() < max_bytes) {
     const std::size_t before = text.size();
@@ -52,7 +53,7 @@ std::string file_text(const std::string& path, std::size_t max_bytes) {
     text.resize(before + static_cast<std::size_t>(std::max<::ssize_t>(0, found)));
     if (found == 0) break;
     if (found < 0 && cause != EINTR)
-      fail_input(ErrorId::cannot_read, "{}: cannot be read: {}", path, std::strerror(cause));
+      fail_input(errors::cannot_read, "{}: cannot be read: {}", path, std::strerror(cause));
   }
   return text;
 }
@@ -60,7 +61,7 @@ std::string file_text(const std::string& path, std::size_t max_bytes) {
 void require_read(const std::ifstream& file, const std::string& path) {
   std::error_code failure;
   const bool is_unopened = !file.is_open() && std::filesystem::exists(path, failure);
-  if (file.bad() || is_unopened) fail_input(ErrorId::cannot_read, "{}: cannot be read", path);
+  if (file.bad() || is_unopened) fail_input(errors::cannot_read, "{}: cannot be read", path);
 }
 
 }  // namespace mylos

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -16,18 +17,18 @@ void require_regular_file(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0) {
     const int cause = errno;
     if (path == "-")
-      fail_input(ErrorId::not_a_file,
+      fail_input(errors::not_a_file,
                  "-: standard input is not read; write it to a file first, and name that");
-    fail_input(cause == ENOENT || cause == ENOTDIR ? ErrorId::no_such_file : ErrorId::cannot_read,
+    fail_input(cause == ENOENT || cause == ENOTDIR ? errors::no_such_file : errors::cannot_read,
                "{}: cannot be opened: {}{}", path, std::strerror(cause), current_folder_note(path));
   }
   if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) {
-    fail_input(ErrorId::not_a_file,
+    fail_input(errors::not_a_file,
                "{}: is a pipe, which can be read only once; write it to a file first, and name that", path);
   }
-  if (!S_ISREG(status.st_mode)) fail_input(ErrorId::not_a_file, "{}: is not a file", path);
+  if (!S_ISREG(status.st_mode)) fail_input(errors::not_a_file, "{}: is not a file", path);
   if (::access(path.c_str(), R_OK) != 0)
-    fail_input(ErrorId::cannot_read, "{}: cannot be opened: {}", path, std::strerror(errno));
+    fail_input(errors::cannot_read, "{}: cannot be opened: {}", path, std::strerror(errno));
 }
 
 }  // namespace mylos

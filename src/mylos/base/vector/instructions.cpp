@@ -5,6 +5,8 @@
 #include <array>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/vector/vector_dispatch.hpp"
 
 namespace mylos {
@@ -56,7 +58,7 @@ Instructions instructions_in_use() {
 
 void use_instructions(Instructions instructions) {
   if (!is_available(instructions)) {
-    fail_input(ErrorId::no_instructions,
+    fail_input(errors::no_instructions,
                "the instructions \"{}\" are not supported by this processor or this build, which have: {}",
                name_of(instructions), fmt::join(names_of(available_instructions()), ", "));
   }
@@ -69,7 +71,7 @@ Instructions instructions_named(std::string_view name) {
   }
   std::vector<std::string_view> names;
   for (const Named& candidate : all) names.push_back(candidate.name);
-  fail_input(ErrorId::bad_argument, "unknown instructions \"{}\"; expected one of: {}", name,
+  fail_input(errors::bad_argument, "unknown instructions \"{}\"; expected one of: {}", name,
              fmt::join(names, ", "));
 }
 

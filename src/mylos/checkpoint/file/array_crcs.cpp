@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/checkpoint/file/stored_bytes.hpp"
 #include "mylos/io/files/digest.hpp"
 
@@ -27,7 +28,7 @@ std::vector<std::uint32_t> joined_crcs(const CheckpointState& state, std::vector
     }
     const bool is_duplicate = piece != pieces.end() && piece->array == i && piece->first < end;
     if (is_duplicate || end != array.size()) {
-      fail_run(ErrorId::internal, "{}: element {} of {} is held {}", array.path,
+      fail_run(errors::internal, "{}: element {} of {} is held {}", array.path,
                is_duplicate ? piece->first : end, array.size(), is_duplicate ? "twice" : "by no rank");
     }
     crcs.push_back(crc);

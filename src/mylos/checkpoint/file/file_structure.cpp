@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/checkpoint/file/stored_bytes.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 
@@ -42,7 +43,7 @@ std::int64_t bytes_in_file(const StateText& text) {
 void require_writable(const CheckpointState& state) {
   for (const StateText& text : state.texts) {
     if (text.text.ends_with('\0'))
-      fail_run(ErrorId::internal, "{}: a text that ends in zeros cannot be stored", text.path);
+      fail_run(errors::internal, "{}: a text that ends in zeros cannot be stored", text.path);
   }
 }
 

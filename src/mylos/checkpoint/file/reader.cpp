@@ -9,6 +9,10 @@
 #include <set>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/file/stored_bytes.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
@@ -32,7 +36,7 @@ hdf5::File open_verified(RankGroup& ranks, const std::string& path) {
     // The first rank has just verified the file. If it cannot be opened here, the cause is this rank's view
     // of the file system.
     if (::access(path.c_str(), R_OK) != 0)
-      fail_run(ErrorId::cannot_read, "{}: cannot be opened: {}", path, std::strerror(errno));
+      fail_run(errors::cannot_read, "{}: cannot be opened: {}", path, std::strerror(errno));
     file = hdf5::File::open(path);
   });
   return *file;
@@ -41,10 +45,10 @@ hdf5::File open_verified(RankGroup& ranks, const std::string& path) {
 CheckpointHeader read_header(const hdf5::File& file, FileKind kind) {
   const FileFormat format = format_of(kind);
   if (file.text_attribute("/", "format") != format.name)
-    fail_input(ErrorId::wrong_format, "{}: is not a Mylos {}", file.path(),
+    fail_input(errors::wrong_format, "{}: is not a Mylos {}", file.path(),
                kind == FileKind::model ? "model file" : "checkpoint");
   if (const auto version = file.integer_attribute("/", "version"); version != format.version) {
-    fail_input(ErrorId::unknown_version, "{}: has format version {}, this program reads {}", file.path(),
+    fail_input(errors::unknown_version, "{}: has format version {}, this program reads {}", file.path(),
                version, format.version);
   }
   CheckpointHeader header;
@@ -67,7 +71,7 @@ const char* owner_of(const std::string& path) {
 }
 
 ErrorId mismatch_at(const std::string& path) {
-  return path.starts_with("/model/") ? ErrorId::model_mismatch : ErrorId::restart_mismatch;
+  return path.starts_with("/model/") ? errors::model_mismatch : errors::restart_mismatch;
 }
 
 /// Returns whether the path belongs to the history. Its tables are read individually: a file may have more of
@@ -92,7 +96,7 @@ void require_type(const hdf5::File& file, const hdf5::Dataset& dataset, const St
                dataset.type_name(), owner_of(array.path), hdf5::name_in_files(array.type));
   }
   if (!array.held_as || array.held_as == dataset.type()) return;
-  fail_input(ErrorId::model_mismatch,
+  fail_input(errors::model_mismatch,
              "{}: {} holds {}, which the layer would round a second time, to {}; export the run with --type "
              "{} or fp32",
              file.path(), array.path, dataset.type_name(), hdf5::name_in_files(*array.held_as),
@@ -158,7 +162,7 @@ std::vector<std::int64_t> CheckpointReader::dims(const std::string& array) const
 std::int64_t CheckpointReader::length(const std::string& array) const {
   const std::vector<std::int64_t> found = dims(array);
   if (found.size() != 1)
-    fail_input(ErrorId::bad_dataset, "{}: {} is {}, expected one dimension", path_, array, shape_text(found));
+    fail_input(errors::bad_dataset, "{}: {} is {}, expected one dimension", path_, array, shape_text(found));
   return found.front();
 }
 
@@ -181,7 +185,7 @@ void CheckpointReader::require_match_here(const CheckpointState& state) const {
     if (!is_missing(array)) require_array(file_, array, kind_);
   }
   for (const StateText& text : state.texts) {
-    if (!file_.exists(text.path)) fail_input(ErrorId::missing_dataset, "{}: has no {}", path_, text.path);
+    if (!file_.exists(text.path)) fail_input(errors::missing_dataset, "{}: has no {}", path_, text.path);
   }
   require_no_extra_objects(file_, state);
 }

@@ -8,6 +8,7 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/checkpoint/file/held_values.hpp"
 #include "mylos/io/files/digest.hpp"
@@ -149,7 +150,7 @@ std::uint32_t crc_of_text(std::string_view text) {
 void require_crc(const hdf5::File& file, const std::string& path, std::uint32_t crc) {
   const auto stored = static_cast<std::uint32_t>(file.integer_attribute(path, crc_attribute));
   if (stored != crc) {
-    fail_input(ErrorId::damaged, "{}: {} is damaged: its CRC-32 is {:08x}, {:08x} was written", file.path(),
+    fail_input(errors::damaged, "{}: {} is damaged: its CRC-32 is {:08x}, {:08x} was written", file.path(),
                path, crc, stored);
   }
 }

@@ -1,6 +1,7 @@
 #include "mylos/checkpoint/file/stored_datasets.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/io/files/raw_file.hpp"
 
@@ -16,7 +17,7 @@ std::string verify_stored(const std::string& path, const std::vector<StoredDatas
   for (std::size_t i = 0; i < stored.size(); ++i) {
     const std::uint32_t found = contents.range_crcs()[i];
     if (found == stored[i].crc) continue;
-    fail_run(ErrorId::damaged, "{}: {} came back from the disk with the CRC-32 {:08x}, {:08x} was written",
+    fail_run(errors::damaged, "{}: {} came back from the disk with the CRC-32 {:08x}, {:08x} was written",
              path, stored[i].path, found, stored[i].crc);
   }
   return contents.finish();

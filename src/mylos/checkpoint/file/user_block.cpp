@@ -7,7 +7,10 @@
 #include <string_view>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/io/files/output_file.hpp"
 #include "mylos/io/files/piece_digest.hpp"
 #include "mylos/io/files/raw_file.hpp"
@@ -32,8 +35,8 @@ std::string read_block(const std::string& path) {
     return file_text(path, static_cast<std::size_t>(user_block_bytes));
   } catch (const Error& error) {
     // A file that cannot be read may be intact: a restart must not pass over it as over a damaged one.
-    if (error.id() == ErrorId::not_a_file) throw;
-    throw Error(ExitCode::failed, ErrorId::cannot_read, error.what());
+    if (error.id() == errors::not_a_file) throw;
+    throw Error(ExitCode::failed, errors::cannot_read, error.what());
   }
 }
 
@@ -41,11 +44,11 @@ std::int64_t size_of_file(const std::string& path) {
   std::error_code failure;
   const std::filesystem::file_status status = std::filesystem::status(path, failure);
   if (status.type() == std::filesystem::file_type::not_found)
-    fail_input(ErrorId::no_such_file, "{}: there is no such file", path);
-  if (failure) fail_run(ErrorId::cannot_read, "{}: cannot be read: {}", path, failure.message());
-  if (!std::filesystem::is_regular_file(status)) fail_input(ErrorId::not_a_file, "{}: is not a file", path);
+    fail_input(errors::no_such_file, "{}: there is no such file", path);
+  if (failure) fail_run(errors::cannot_read, "{}: cannot be read: {}", path, failure.message());
+  if (!std::filesystem::is_regular_file(status)) fail_input(errors::not_a_file, "{}: is not a file", path);
   const auto bytes = std::filesystem::file_size(path, failure);
-  if (failure) fail_run(ErrorId::cannot_read, "{}: cannot be read: {}", path, failure.message());
+  if (failure) fail_run(errors::cannot_read, "{}: cannot be read: {}", path, failure.message());
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -87,26 +90,26 @@ void write_user_block(const std::string& path, const std::string& digest, FileKi
 
 FileKind verify_user_block(const std::string& path, ReadableKinds kinds) {
   const std::int64_t bytes = size_of_file(path);
-  if (bytes == 0) fail_input(ErrorId::truncated, "{}: is empty", path);
+  if (bytes == 0) fail_input(errors::truncated, "{}: is empty", path);
   const std::string block = read_block(path);
   const std::optional<FileKind> kind = kind_of_block(block);
-  if (!kind) fail_input(ErrorId::wrong_format, "{}: is not a Mylos checkpoint", path);
+  if (!kind) fail_input(errors::wrong_format, "{}: is not a Mylos checkpoint", path);
   const FileFormat format = format_of(*kind);
   const std::int64_t version = number_after(block, fmt::format("{} ", format.name));
   if (version >= 0 && version != format.version) {
-    fail_input(ErrorId::unknown_version, "{}: has format version {}, this program reads {}", path, version,
+    fail_input(errors::unknown_version, "{}: has format version {}, this program reads {}", path, version,
                format.version);
   }
   const std::int64_t written = number_after(block, "\nbytes ");
   if (bytes < user_block_bytes || (written > bytes && written >= 0)) {
-    fail_input(ErrorId::truncated, "{}: is truncated: {} bytes of {}", path, bytes, written);
+    fail_input(errors::truncated, "{}: is truncated: {} bytes of {}", path, bytes, written);
   }
   if (block != make_block(*kind, contents_digest(path), bytes)) {
-    fail_input(ErrorId::damaged,
+    fail_input(errors::damaged,
                "{}: is damaged: its contents do not have the digest that was written with them", path);
   }
   if (*kind == FileKind::model && kinds == ReadableKinds::checkpoints) {
-    fail_input(ErrorId::weights_only,
+    fail_input(errors::weights_only,
                "{}: is a model file, which `mylos export` wrote without the state of a run; it is for info, "
                "eval, predict and sample; use a checkpoint of the run here",
                path);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -17,7 +18,7 @@ void walk(const hdf5::File& file, const std::string& group,
           const std::function<void(const std::string& path, hdf5::ObjectKind kind)>& visit,
           const std::function<bool(const std::string& path)>& enters) {
   if (std::count(group.begin(), group.end(), '/') > max_depth)
-    fail_input(ErrorId::too_large, "{}: {} lies deeper than {} groups", file.path(), printable(group),
+    fail_input(errors::too_large, "{}: {} lies deeper than {} groups", file.path(), printable(group),
                max_depth);
   for (const hdf5::Child& child : file.children(group.empty() ? "/" : group)) {
     const std::string path = group + "/" + child.name;

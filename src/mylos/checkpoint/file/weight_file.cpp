@@ -9,6 +9,11 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/stored_bytes.hpp"
@@ -38,11 +43,11 @@ void add_entries(const hdf5::File& file, const std::string& top, std::vector<Wei
 std::vector<WeightEntry> entries_of_checkpoint(const hdf5::File& file, StoredWeights wanted) {
   std::vector<WeightEntry> entries;
   if (!file.exists(model_group))
-    fail_input(ErrorId::missing_dataset, "{}: has no {}, which holds the weights", file.path(), model_group);
+    fail_input(errors::missing_dataset, "{}: has no {}, which holds the weights", file.path(), model_group);
   const bool of_average = wanted == StoredWeights::average;
   if (of_average && !file.exists(average_group)) {
     fail_input(
-        ErrorId::no_average,
+        errors::no_average,
         "{}: has no average of its weights, which a run keeps where its deck says optimizer.average = 0.999, "
         "or another decay; leave out initial.average",
         file.path());
@@ -89,7 +94,7 @@ WeightFile::WeightFile(RankGroup& ranks, const std::string& path, StoredWeights 
   const std::string first = broadcast_text(ranks, own);
   run_on_all(ranks, [&] {
     if (own != first)
-      fail_input(ErrorId::ranks_disagree, "{}: does not hold the same tensors on this rank as on rank 0",
+      fail_input(errors::ranks_disagree, "{}: does not hold the same tensors on this rank as on rank 0",
                  path_);
   });
 }
@@ -99,9 +104,9 @@ void WeightFile::open(RankGroup& ranks) {
   run_on_all(ranks, [&] {
     std::error_code failure;
     if (!std::filesystem::exists(path_, failure))
-      fail_input(ErrorId::no_such_file, "{}: there is no such file{}", path_, current_folder_note(path_));
+      fail_input(errors::no_such_file, "{}: there is no such file{}", path_, current_folder_note(path_));
     if (!std::filesystem::is_regular_file(path_, failure))
-      fail_input(ErrorId::not_a_file,
+      fail_input(errors::not_a_file,
                  "{}: is not a file; the newest checkpoint of a run is named in its checkpoints/latest",
                  path_);
     is_checkpoint = looks_like_checkpoint(path_);
@@ -115,11 +120,11 @@ void WeightFile::open(RankGroup& ranks) {
       return;
     }
     if (std::filesystem::path(path_).extension() != ".safetensors")
-      fail_input(ErrorId::wrong_format,
+      fail_input(errors::wrong_format,
                  "{}: is neither a checkpoint, nor a model file, nor named FILE.safetensors", path_);
     if (wanted_ == StoredWeights::average) {
       fail_input(
-          ErrorId::no_average,
+          errors::no_average,
           "{}: initial.average takes the moving average that a checkpoint keeps, and this is safetensors; "
           "leave it out",
           path_);
@@ -135,7 +140,7 @@ void WeightFile::require_readable(const WeightEntry& entry) const {
   const bool is_model = checkpoint_->header().kind == FileKind::model;
   if (dataset.type() == DType::fp32) return;
   if (is_model && (dataset.type() == DType::fp16 || dataset.type() == DType::bf16)) return;
-  fail_input(ErrorId::bad_dataset, "{}: {} holds {}, weights are float32{}", path_, printable(dataset.path()),
+  fail_input(errors::bad_dataset, "{}: {} holds {}, weights are float32{}", path_, printable(dataset.path()),
              dataset.type_name(), is_model ? ", float16 or bfloat16" : "");
 }
 

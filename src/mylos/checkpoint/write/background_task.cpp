@@ -2,6 +2,9 @@
 
 #include <new>
 
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/memory.hpp"
+
 namespace mylos {
 
 void BackgroundTask::start(std::function<void()> function) {
@@ -13,9 +16,9 @@ void BackgroundTask::start(std::function<void()> function) {
     } catch (const Error& error) {
       error_ = error;
     } catch (const std::bad_alloc&) {
-      error_ = Error(ExitCode::failed, ErrorId::out_of_memory, "the system gave no more memory");
+      error_ = Error(ExitCode::failed, errors::out_of_memory, "the system gave no more memory");
     } catch (const std::exception& error) {
-      error_ = Error(ExitCode::failed, ErrorId::internal, error.what());
+      error_ = Error(ExitCode::failed, errors::internal, error.what());
     }
     ended_ = true;
   });

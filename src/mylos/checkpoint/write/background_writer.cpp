@@ -5,6 +5,7 @@
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/device/seconds_since.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 
 namespace mylos {
@@ -14,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 void BackgroundWriter::begin(const std::string& folder, CheckpointHeader header, const CheckpointState& state,
                              const CheckpointOptions& options) {
   const Region region("checkpoint");
-  if (task_.started()) fail_run(ErrorId::internal, "a checkpoint is still being written");
+  if (task_.started()) fail_run(errors::internal, "a checkpoint is still being written");
   outcome_ = {};
   outcome_.step = header.step;
   task_.start([this, folder, header = std::move(header), copy = copy_.of(state), options] {

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -48,7 +50,7 @@ std::vector<fs::directory_entry> entries_of(const std::string& folder) {
   const bool is_missing =
       failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
   if (failure && !is_missing)
-    fail_input(ErrorId::cannot_read, "{}: cannot be read: {}", path.string(), failure.message());
+    fail_input(errors::cannot_read, "{}: cannot be read: {}", path.string(), failure.message());
   return entries;
 }
 
@@ -64,7 +66,7 @@ void remove_half_written(const std::string& folder) {
 }  // namespace
 
 void require_damage(const Error& error, const std::string& folder) {
-  if (error.id() == ErrorId::cannot_read) {
+  if (error.id() == errors::cannot_read) {
     throw Error(
         ExitCode::failed, error.id(),
         fmt::format("{}; only damaged checkpoints are passed over: make it readable, or move it out of {}",
@@ -80,7 +82,7 @@ RestartChoice choose(const std::string& folder, const std::string& restart, std:
   if (restart != "auto" && restart != "latest") {
     if (fs::is_directory(restart)) {
       fail_input(
-          ErrorId::not_a_file,
+          errors::not_a_file,
           "--restart {}: is a folder; name a file in it, or the run with run.folder and --restart latest",
           restart);
     }
@@ -103,7 +105,7 @@ RestartChoice choose(const std::string& folder, const std::string& restart, std:
     }
   }
   if (restart == "latest") {
-    fail_input(ErrorId::no_checkpoint,
+    fail_input(errors::no_checkpoint,
                "--restart latest: {} has no valid checkpoint{}{}; --restart auto starts afresh then",
                checkpoint_folder(folder).string(), choice.messages.empty() ? "" : ": ",
                fmt::join(choice.messages, "; "));
@@ -160,7 +162,7 @@ std::vector<CheckpointFile> list_checkpoints(const std::string& folder) {
     if (!step) continue;
     const fs::file_status status = entry.status(failure);
     if (!fs::status_known(status))
-      fail_run(ErrorId::cannot_read, "{}: cannot be read: {}", entry.path().string(), failure.message());
+      fail_run(errors::cannot_read, "{}: cannot be read: {}", entry.path().string(), failure.message());
     if (fs::is_regular_file(status)) files.push_back({*step, entry.path().string()});
   }
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
@@ -189,7 +191,7 @@ void require_unused_folder(RankGroup& ranks, const std::string& folder) {
     const auto files = list_checkpoints(folder);
     if (files.empty()) return;
     fail_input(
-        ErrorId::folder_has_checkpoints,
+        errors::folder_has_checkpoints,
         "{} has checkpoints of an earlier run (the newest: {}): resume from there with --restart latest, or "
         "give another run.folder",
         folder, fs::path(files.back().path).filename().string());
@@ -208,7 +210,7 @@ std::vector<std::string> set_aside_newer(RankGroup& ranks, const std::string& fo
       fs::create_directories(aside, failure);
       if (!failure) fs::rename(file.path, free_name(aside, name), failure);
       if (failure)
-        fail_run(ErrorId::cannot_write, "{}: cannot be moved to {}: {}", file.path, aside.string(),
+        fail_run(errors::cannot_write, "{}: cannot be moved to {}: {}", file.path, aside.string(),
                  failure.message());
       moved.push_back(name.string());
     }
@@ -269,7 +271,7 @@ void delete_old_checkpoints(const std::string& folder, const CheckpointOptions& 
     std::error_code failure;
     fs::remove(files[i].path, failure);
     if (failure)
-      fail_run(ErrorId::cannot_write, "{}: cannot be deleted: {}", files[i].path, failure.message());
+      fail_run(errors::cannot_write, "{}: cannot be deleted: {}", files[i].path, failure.message());
   }
 }
 

@@ -8,6 +8,8 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/error_table.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/checkpoint/file/laid_out_file.hpp"
 #include "mylos/checkpoint/write/background_task.hpp"
 #include "mylos/checkpoint/write/completion.hpp"
@@ -35,11 +37,22 @@ std::size_t pieces_of(const CheckpointState& state) {
   return count;
 }
 
+/// The name of an error as ranks send it; empty if there was none.
+struct SentId {
+  char name[32] = {};
+
+  SentId() = default;
+  explicit SentId(const std::optional<Error>& failed) {
+    if (failed) name_of(failed->id()).copy(name, sizeof name - 1);
+  }
+  [[nodiscard]] bool has_failed() const { return name[0] != 0; }
+  [[nodiscard]] ErrorId id() const { return error_named(name).value_or(errors::internal); }
+};
+
 /// A rank's report on its write, sent before its pieces' checksums.
 struct Report {
   std::int64_t pieces = 0;
-  std::int32_t failed = 0;
-  ErrorId id = ErrorId::internal;  // if it failed
+  SentId error;
   char cause[500] = {};
 };
 
@@ -84,32 +97,30 @@ struct PieceWriter::Write {
     delete_old_checkpoints(folder, options);
   }
 
-  /// Returns 0 if the file was created, otherwise 1 and the error's id; then the offsets of its arrays.
+  /// Returns the error if the file was not created, then the offsets of its arrays.
   [[nodiscard]] std::vector<std::byte> layout() const {
-    std::vector<std::int64_t> offsets(1 + state.arrays.size());
-    offsets[0] = failed ? 1 + static_cast<std::int64_t>(failed->id()) : 0;
-    if (!failed) std::copy(array_offsets.begin(), array_offsets.end(), offsets.begin() + 1);
-    const auto bytes = std::as_bytes(std::span(offsets));
-    return {bytes.begin(), bytes.end()};
+    const SentId error(failed);
+    std::vector<std::byte> bytes(sizeof error + state.arrays.size() * sizeof(std::int64_t));
+    std::memcpy(bytes.data(), &error, sizeof error);
+    if (!failed) std::ranges::copy(std::as_bytes(std::span(array_offsets)), bytes.begin() + sizeof error);
+    return bytes;
   }
   void receive_layout(const std::vector<std::byte>& bytes) {
-    std::vector<std::int64_t> offsets(bytes.size() / sizeof(std::int64_t));
-    std::memcpy(offsets.data(), bytes.data(), bytes.size());
-    if (offsets[0] != 0 && !failed)
-      failed =
-          Error(ExitCode::failed, static_cast<ErrorId>(offsets[0] - 1), "rank 0 could not make the file");
-    array_offsets.assign(offsets.begin() + 1, offsets.end());
+    SentId error;
+    std::memcpy(&error, bytes.data(), sizeof error);
+    if (error.has_failed() && !failed)
+      failed = Error(ExitCode::failed, error.id(), "rank 0 could not make the file");
+    array_offsets.resize((bytes.size() - sizeof error) / sizeof(std::int64_t));
+    if (!array_offsets.empty())
+      std::memcpy(array_offsets.data(), bytes.data() + sizeof error, bytes.size() - sizeof error);
   }
 
   /// Returns this rank's report, which has the same length on all ranks.
   [[nodiscard]] std::vector<std::byte> report() const {
     Report own;
     own.pieces = static_cast<std::int64_t>(written.size());
-    own.failed = failed ? 1 : 0;
-    if (failed) {
-      own.id = failed->id();
-      failed->message().copy(own.cause, sizeof own.cause - 1);
-    }
+    own.error = SentId(failed);
+    if (failed) failed->message().copy(own.cause, sizeof own.cause - 1);
     std::vector<std::byte> bytes(sizeof own + max_pieces * sizeof(PieceCrc));
     std::memcpy(bytes.data(), &own, sizeof own);
     if (!written.empty())
@@ -122,8 +133,9 @@ struct PieceWriter::Write {
     for (std::size_t begin = 0; begin < reports.size(); begin += length) {
       Report one;
       std::memcpy(&one, reports.data() + begin, sizeof one);
-      if (one.failed != 0 && !failed)
-        failed = Error(ExitCode::failed, one.id, fmt::format("rank {}: {}", begin / length, one.cause));
+      if (one.error.has_failed() && !failed)
+        failed =
+            Error(ExitCode::failed, one.error.id(), fmt::format("rank {}: {}", begin / length, one.cause));
       const std::size_t before = written.size();
       written.resize(before + static_cast<std::size_t>(one.pieces));
       std::memcpy(written.data() + before, reports.data() + begin + sizeof one,
@@ -140,7 +152,7 @@ PieceWriter::~PieceWriter() = default;
 void PieceWriter::begin(const std::string& folder, const CheckpointHeader& header,
                         const CheckpointState& state, const CheckpointOptions& options) {
   const Region region("checkpoint");
-  if (write_) fail_run(ErrorId::internal, "a checkpoint is still being written");
+  if (write_) fail_run(errors::internal, "a checkpoint is still being written");
   write_ = std::make_unique<Write>();
   Write& now = *write_;
   now.folder = folder;

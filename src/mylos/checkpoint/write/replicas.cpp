@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/numbers/hash.hpp"
 #include "mylos/checkpoint/file/stored_bytes.hpp"
@@ -36,7 +38,7 @@ std::uint64_t checksum_of_piece(const Execution& exec, const StateArray& array, 
   const std::int64_t bytes = array.memory_bytes_of(piece.count);
   if (array.held_as)
     return checksum_of_words(exec, static_cast<const std::uint16_t*>(piece.data), piece.first, piece.count);
-  if (bytes % 4 != 0) fail_run(ErrorId::internal, "{}: {} bytes, expected whole words", array.path, bytes);
+  if (bytes % 4 != 0) fail_run(errors::internal, "{}: {} bytes, expected whole words", array.path, bytes);
   const auto* words = static_cast<const std::uint32_t*>(piece.data);
   return checksum_of_words(exec, words, array.memory_bytes_of(piece.first) / 4, bytes / 4);
 }
@@ -78,7 +80,7 @@ void require_equal_replicas(RankGroup& ranks, const Execution& exec, const Check
   }
   if (others.empty()) return;
   fail_run(
-      ErrorId::replicas_differ,
+      errors::replicas_differ,
       "rank{} {} of {} no longer hold{} the weights, moments and counters that the others hold: a fault of "
       "memory or of a processor there, or different programs on the ranks. Nothing was written; resume from "
       "the checkpoint before with --restart latest",

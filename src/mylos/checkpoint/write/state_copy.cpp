@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -45,7 +46,7 @@ StateCopy::StateCopy(const CheckpointState& state) : large_bytes_(bytes_of(state
 
 CheckpointState StateCopy::of(const CheckpointState& state) {
   if (bytes_of(state, true) > large_bytes_)
-    fail_run(ErrorId::internal, "a checkpoint's state has grown since the run began");
+    fail_run(errors::internal, "a checkpoint's state has grown since the run began");
   small_.resize(bytes_of(state, false));
   CheckpointState copy = state;
   std::byte* large = large_.get();

@@ -7,6 +7,8 @@
 #include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/device/each_index.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/numbers/binary_tree.hpp"
 #include "mylos/comm/group/communicator.hpp"
 
@@ -89,12 +91,12 @@ void check_scales(const Execution& execution, Communicator& communicator, const 
                     Kokkos::View<const std::int32_t*, Device>(bits, ranks));
   for (std::size_t other = 1; other < ranks; ++other) {
     if (all[other] != all[0]) {
-      fail_run(ErrorId::internal,
+      fail_run(errors::internal,
                "the loss scale is {} on rank 0 and {} on rank {}: the ranks' states have diverged",
                std::bit_cast<float>(all[0]), std::bit_cast<float>(all[other]), other);
     }
   }
-  fail_run(ErrorId::communication_failed,
+  fail_run(errors::communication_failed,
            "the agreement found different loss scales, but a second exchange found {} on all ranks",
            std::bit_cast<float>(all[0]));
 }

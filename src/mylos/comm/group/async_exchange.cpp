@@ -4,12 +4,15 @@
 #include <memory>
 #include <utility>
 
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/internal.hpp"
+
 namespace mylos {
 namespace {
 
 int mpi_bytes(std::size_t bytes) {
   if (bytes > INT_MAX)
-    fail_run(ErrorId::too_large, "MPI cannot exchange {} bytes in one call; the limit is {}", bytes, INT_MAX);
+    fail_run(errors::too_large, "MPI cannot exchange {} bytes in one call; the limit is {}", bytes, INT_MAX);
   return static_cast<int>(bytes);
 }
 
@@ -24,7 +27,7 @@ AsyncExchange::~AsyncExchange() {
 
 void AsyncExchange::join(std::vector<std::byte> buffer) {
   ranks_.require_idle();
-  if (joined_) fail_run(ErrorId::internal, "an exchange is still in flight");
+  if (joined_) fail_run(errors::internal, "an exchange is still in flight");
   buffer_ = std::move(buffer);
   joined_ = true;
 }

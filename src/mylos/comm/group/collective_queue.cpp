@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/memory_is_host.hpp"
 #include "mylos/comm/ranks/poll_pause.hpp"
 
@@ -227,7 +228,7 @@ bool CollectiveQueue::end() {
 void CollectiveQueue::abandon() {
   if (all_complete()) return;
   abandon_in_flight();
-  group_.lose(Error(ExitCode::failed, ErrorId::communication_failed,
+  group_.lose(Error(ExitCode::failed, errors::communication_failed,
                     "collectives were abandoned while they were in flight"));
 }
 

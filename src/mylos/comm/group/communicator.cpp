@@ -3,6 +3,9 @@
 #include <fmt/ranges.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/comm/group/backends.hpp"
 #include "mylos/comm/ranks/same_code.hpp"
 
@@ -36,7 +39,7 @@ void Communicator::broadcast(const Execution& execution, CommunicationBuffer buf
 std::size_t Communicator::slice_count(const CommunicationBuffer& buffer, const char* operation) const {
   const auto ranks = static_cast<std::size_t>(size());
   if (buffer.count % ranks != 0) {
-    fail_run(ErrorId::internal, "{}: {} elements are not {} slices of equal length", operation, buffer.count,
+    fail_run(errors::internal, "{}: {} elements are not {} slices of equal length", operation, buffer.count,
              ranks);
   }
   return buffer.count / ranks;
@@ -60,7 +63,7 @@ Backend backend_for(const CommunicationOptions& options, int ranks) {
     if (options.backend == backend.name || (options.backend == "auto" && backend.serves(ranks)))
       return backend;
   }
-  fail_input(ErrorId::bad_value, "communication.backend = \"{}\": expected auto, {}", options.backend,
+  fail_input(errors::bad_value, "communication.backend = \"{}\": expected auto, {}", options.backend,
              fmt::join(communication_backends, ", "));
 }
 
@@ -69,7 +72,7 @@ Backend backend_for(const CommunicationOptions& options, int ranks) {
 std::unique_ptr<Communicator> make_communicator(MPI_Comm parent, const CommunicationOptions& options) {
   int size = 1;
   if (MPI_Comm_size(parent, &size) != MPI_SUCCESS)
-    fail_run(ErrorId::communication_failed, "MPI_Comm_size failed on the given communicator");
+    fail_run(errors::communication_failed, "MPI_Comm_size failed on the given communicator");
   auto communicator = backend_for(options, size).make(parent, options.timeout_s);
   require_same_code(communicator->ranks());
   return communicator;

@@ -1,6 +1,7 @@
 #include "mylos/comm/group/exchange_staging.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 
 namespace mylos {
 
@@ -29,7 +30,7 @@ std::size_t ExchangeStaging::bytes_of(std::span<const std::size_t> region_bytes)
 std::byte* ExchangeStaging::region(std::size_t index, std::size_t bytes, const char* operation) const {
   const std::size_t start = index == 0 ? 0 : ends_[index - 1];
   if (bytes > ends_[index] - start) {
-    fail_run(ErrorId::internal, "{}: {} bytes of staging are needed, but {} were reserved", operation, bytes,
+    fail_run(errors::internal, "{}: {} bytes of staging are needed, but {} were reserved", operation, bytes,
              ends_[index] - start);
   }
   return (device_.size() > 0 ? device_.data() : pinned_.data()) + start;

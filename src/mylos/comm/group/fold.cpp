@@ -3,6 +3,7 @@
 #include "mylos/base/device/emulation.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/float16.hpp"
 #include "mylos/base/numbers/binary_tree.hpp"
@@ -130,7 +131,7 @@ void fold_in_rank_order(const Execution* kernels, const void* parts, int ranks, 
     case DType::fp64:
       return fold_type<double>(kernels, parts, ranks, count, reduction, factor, out);
     default:
-      fail_run(ErrorId::internal, "{} cannot be summed in float", name_of(type));
+      fail_run(errors::internal, "{} cannot be summed in float", name_of(type));
   }
 }
 

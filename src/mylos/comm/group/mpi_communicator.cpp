@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/comm/group/agreement.hpp"
 #include "mylos/comm/group/backends.hpp"
 #include "mylos/comm/group/collective_queue.hpp"
@@ -90,7 +92,7 @@ MpiCommunicator::~MpiCommunicator() {
 void MpiCommunicator::reserve(std::span<const SlotBytes> slots) {
   for (std::size_t slot = 0; slot < queue_.slots(); ++slot) {
     if (const char* name = queue_.name_in(slot); name != nullptr)
-      fail_run(ErrorId::internal, "communication staging cannot change while a collective ({}) is in flight",
+      fail_run(errors::internal, "communication staging cannot change while a collective ({}) is in flight",
                name);
   }
   if (size() == 1) return;
@@ -102,7 +104,7 @@ Request MpiCommunicator::start_allreduce(const Execution& execution, Communicati
                                          Reduction reduction, std::size_t slot) {
   constexpr const char* name = "allreduce";
   if (buffer.type == DType::uint8)
-    fail_run(ErrorId::internal, "allreduce: bytes have neither a sum nor a maximum");
+    fail_run(errors::internal, "allreduce: bytes have neither a sum nor a maximum");
   if (size() == 1 || buffer.count == 0) return {};
   require_free(slot, name);
   const bool sixteen_bits = size_of(buffer.type) == 2;
@@ -127,10 +129,10 @@ Request MpiCommunicator::start_reduce_scatter(const Execution& execution, Commun
                                               CommunicationBuffer sum, float factor, std::size_t slot) {
   constexpr const char* name = "reduce-scatter";
   if (buffer.type == DType::int32 || buffer.type == DType::uint8)
-    fail_run(ErrorId::internal, "{}: {} cannot be summed in float", name, name_of(buffer.type));
+    fail_run(errors::internal, "{}: {} cannot be summed in float", name, name_of(buffer.type));
   const std::size_t slice = slice_count(buffer, name);
   if (sum.count != slice)
-    fail_run(ErrorId::internal, "{}: a slice of {} elements cannot become {}", name, slice, sum.count);
+    fail_run(errors::internal, "{}: a slice of {} elements cannot become {}", name, slice, sum.count);
   if (slice == 0) return {};
   if (size() == 1) {
     if (factor != 1) {
@@ -230,9 +232,9 @@ void MpiCommunicator::synchronize(const Execution& execution) {
 void MpiCommunicator::require_free(std::size_t slot, const char* operation) const {
   ranks_.require_usable();
   if (slot >= queue_.slots())
-    fail_run(ErrorId::internal, "{}: there is no slot {}; {} are reserved", operation, slot, queue_.slots());
+    fail_run(errors::internal, "{}: there is no slot {}; {} are reserved", operation, slot, queue_.slots());
   if (const char* other = queue_.name_in(slot); other != nullptr)
-    fail_run(ErrorId::internal, "{}: slot {} is in use by another {} in flight", operation, slot, other);
+    fail_run(errors::internal, "{}: slot {} is in use by another {} in flight", operation, slot, other);
 }
 
 Request MpiCommunicator::started(const Execution& execution, std::size_t slot, MpiPlan plan) {
@@ -244,8 +246,8 @@ Request MpiCommunicator::started(const Execution& execution, std::size_t slot, M
 
 int MpiCommunicator::mpi_count(std::size_t count, const char* operation) const {
   if (count > INT_MAX)
-    fail_run(ErrorId::too_large, "{}: MPI cannot exchange {} elements in one call; the limit is {}",
-             operation, count, INT_MAX);
+    fail_run(errors::too_large, "{}: MPI cannot exchange {} elements in one call; the limit is {}", operation,
+             count, INT_MAX);
   return static_cast<int>(count);
 }
 

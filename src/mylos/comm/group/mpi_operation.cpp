@@ -1,6 +1,7 @@
 #include "mylos/comm/group/mpi_operation.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/comm/group/exchange_staging.hpp"
 #include "mylos/comm/group/fold.hpp"
 
@@ -20,7 +21,7 @@ MPI_Datatype mpi_type(DType type) {
     case DType::uint8:
       return MPI_BYTE;
     default:
-      fail_run(ErrorId::internal, "MPI: {} cannot be exchanged", name_of(type));
+      fail_run(errors::internal, "MPI: {} cannot be exchanged", name_of(type));
   }
 }
 

@@ -13,6 +13,9 @@
 
 #include "mylos/base/device/seconds_since.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/numbers/hash.hpp"
 #include "mylos/comm/ranks/poll_pause.hpp"
 
@@ -40,7 +43,7 @@ void offer_core(Clock::time_point start, Clock::time_point& last) {
 
 int mpi_count(std::size_t bytes) {
   if (bytes > INT_MAX)
-    fail_run(ErrorId::too_large, "MPI cannot exchange {} bytes in one call; the limit is {}", bytes, INT_MAX);
+    fail_run(errors::too_large, "MPI cannot exchange {} bytes in one call; the limit is {}", bytes, INT_MAX);
   return static_cast<int>(bytes);
 }
 
@@ -75,7 +78,7 @@ RankGroup::RankGroup(MPI_Comm parent, double timeout_s) : timeout_s_(timeout_s) 
 MPI_Comm RankGroup::mpi() const {
   require_idle();
   if (communicator_ == MPI_COMM_NULL)
-    fail_run(ErrorId::internal, "a group of one process has no communicator");
+    fail_run(errors::internal, "a group of one process has no communicator");
   return communicator_;
 }
 
@@ -187,12 +190,12 @@ void RankGroup::check(int code, std::string_view operation) const {
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;
   MPI_Error_string(code, text, &length);
-  fail_run(ErrorId::communication_failed, "{}: rank {} of {}: {}", operation, rank_, size_, text);
+  fail_run(errors::communication_failed, "{}: rank {} of {}: {}", operation, rank_, size_, text);
 }
 
 Error RankGroup::late(std::string_view operation, double waited_s) const {
   return {
-      ExitCode::failed, ErrorId::communication_failed,
+      ExitCode::failed, errors::communication_failed,
       fmt::format("{}: rank {} of {} waited {:.4g} s for the other ranks (communication.timeout = {:.4g})",
                   operation, rank_, size_, waited_s, timeout_s_)};
 }
@@ -209,8 +212,8 @@ void RankGroup::require_usable() const {
 void RankGroup::require_idle() const {
   require_usable();
   if (busy_with_ != nullptr)
-    fail_run(ErrorId::internal,
-             "the ranks cannot exchange anything else while a collective ({}) is in flight", busy_with_);
+    fail_run(errors::internal, "the ranks cannot exchange anything else while a collective ({}) is in flight",
+             busy_with_);
 }
 
 void RankGroup::abandon(MPI_Request& request) {

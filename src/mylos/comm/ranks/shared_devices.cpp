@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 
 namespace mylos {
 namespace {
@@ -46,7 +47,7 @@ void require_a_gpu_per_rank(const std::vector<DeviceId>& devices, const std::vec
   if (const auto ranks = equal_ranks(devices)) {
     const std::size_t count = std::set<DeviceId>(devices.begin(), devices.end()).size();
     fail_input(
-        ErrorId::device_shared,
+        errors::device_shared,
         "ranks {} and {} share a device, which NCCL does not allow: {} ranks have {} device{} in all. Start "
         "one rank per device, with each node's devices visible to its ranks, or set "
         "communication.backend = \"mpi\" (NCCL 2.30.3 and newer allow it with NCCL_MULTI_RANK_GPU_ENABLE=1)",
@@ -54,7 +55,7 @@ void require_a_gpu_per_rank(const std::vector<DeviceId>& devices, const std::vec
   }
   if (const auto ranks = equal_ranks(gpus)) {
     fail_input(
-        ErrorId::device_shared,
+        errors::device_shared,
         "ranks {} and {} have instances (MIG) of one GPU, between which NCCL does not communicate. Start one "
         "rank per GPU, or set communication.backend = \"mpi\"",
         ranks->first, ranks->second);

@@ -9,7 +9,9 @@
 #include <set>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/config/deck/deck_without_length.hpp"
@@ -26,8 +28,7 @@ namespace {
 void apply(const Entry& entry, Options& options) {
   const Key* key = schema().find_key(entry.path);
   if (key == nullptr) {
-    fail_input(entry.is_section ? ErrorId::unknown_section : ErrorId::unknown_key, "{}: {}",
-               entry.place.text(),
+    fail_input(entry.is_section ? errors::unknown_section : errors::unknown_key, "{}: {}", entry.place.text(),
                entry.is_section ? explain_unknown_section(entry.path) : explain_unknown_key(entry.path));
   }
   const bool is_text = std::holds_alternative<std::string>(entry.value.held);
@@ -68,7 +69,7 @@ void refuse_repeated(const std::vector<Entry>& command_line) {
   std::set<std::string> names;
   for (const Entry& entry : command_line) {
     if (!names.insert(full_name(entry)).second) {
-      fail_input(ErrorId::duplicate_key, "{}: '{}' is given twice", entry.place.text(),
+      fail_input(errors::duplicate_key, "{}: '{}' is given twice", entry.place.text(),
                  printable(full_name(entry)));
     }
   }
@@ -123,7 +124,7 @@ void refuse_idle_preset(const std::vector<Entry>& entries, const Options& option
     replaced.push_back('\'' + path + '\'');
   }
   if (replaced.empty()) return;  // the defaults, or a static scale that the preset leaves as it is
-  fail_input(ErrorId::key_without_effect,
+  fail_input(errors::key_without_effect,
              "{}: '{}' = {} has no effect: {}, given too, {} all that it would change; leave one of them out",
              preset->place.text(), preset->path, to_toml(preset->value), fmt::join(replaced, ", "),
              replaced.size() == 1 ? "replaces" : "replace");
@@ -206,14 +207,13 @@ std::string read_deck_file(const std::string& path) {
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
   if (!fs::exists(status)) {
-    fail_input(ErrorId::no_such_file, "{}: there is no such deck{}; `mylos manual` explains decks", path,
+    fail_input(errors::no_such_file, "{}: there is no such deck{}; `mylos manual` explains decks", path,
                current_folder_note(path));
   }
-  if (!fs::is_regular_file(status))
-    fail_input(ErrorId::not_a_file, "{}: a deck must be a regular file", path);
+  if (!fs::is_regular_file(status)) fail_input(errors::not_a_file, "{}: a deck must be a regular file", path);
   const auto size = fs::file_size(path, failed);
   if (!failed && size > max_deck) {
-    fail_input(ErrorId::deck_size, "{}: a deck has at most {}, this one has {}", path,
+    fail_input(errors::deck_size, "{}: a deck has at most {}, this one has {}", path,
                format_bytes(static_cast<std::int64_t>(max_deck)),
                format_bytes(static_cast<std::int64_t>(size)));
   }

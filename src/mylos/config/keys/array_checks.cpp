@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/config/schema/checks.hpp"
 #include "mylos/config/schema/deck_mistakes.hpp"
@@ -40,12 +42,12 @@ class ArrayChecks : DeckMistakes {
 
   void arrays() const {
     if (arrays_.targets.empty()) {
-      fail(ErrorId::missing_key, {"data.arrays.inputs"},
+      fail(errors::missing_key, {"data.arrays.inputs"},
            "'data.arrays.targets' is missing: the arrays that the network predicts");
     }
     for (const std::string& constant : arrays_.constants) {
       if (!is_among(arrays_.inputs, constant) && !is_among(arrays_.targets, constant)) continue;
-      fail(ErrorId::keys_conflict, {"data.arrays.constants"},
+      fail(errors::keys_conflict, {"data.arrays.constants"},
            fmt::format("'data.arrays.constants' has \"{}\", which is also one of the inputs or targets",
                        printable(constant)));
     }
@@ -55,7 +57,7 @@ class ArrayChecks : DeckMistakes {
     for (const ArrayAxes& each : arrays_.axes_of) {
       if (is_among(all_, each.array)) continue;
       if (!weights_.given() || each.array != weights_.array) {
-        fail(ErrorId::key_without_effect, {axes_key},
+        fail(errors::key_without_effect, {axes_key},
              fmt::format(
                  "'data.arrays.axes' has an entry for \"{}\", which is none of the inputs, targets and "
                  "constants, nor 'data.weights.array'",
@@ -65,7 +67,7 @@ class ArrayChecks : DeckMistakes {
     }
     for (const std::string& array : all_) {
       if (!arrays_.axes_for(array).empty()) continue;
-      fail(ErrorId::missing_key, {"data.arrays.inputs", axes_key},
+      fail(errors::missing_key, {"data.arrays.inputs", axes_key},
            fmt::format("the axes of \"{}\" are missing: 'data.arrays.axes' = \"time y x\" gives them for all "
                        "arrays, {{ \"{}\" = \"time y x\" }} for one",
                        printable(array), printable(array)));
@@ -75,7 +77,7 @@ class ArrayChecks : DeckMistakes {
       for (const std::string_view axis : {sample_axis, time_axis}) {
         if (!is_among(of_constant, axis)) continue;
         fail(
-            ErrorId::keys_conflict, {axes_key, "data.arrays.constants"},
+            errors::keys_conflict, {axes_key, "data.arrays.constants"},
             fmt::format("\"{}\" of 'data.arrays.constants' has the axis \"{}\"; constants have none, list it "
                         "with the inputs",
                         printable(constant), axis));
@@ -92,7 +94,7 @@ class ArrayChecks : DeckMistakes {
     }
     for (const AxisSlice& slice : arrays_.slice) {
       if (known.contains(slice.axis)) continue;
-      fail(ErrorId::key_without_effect, {"data.arrays.slice"},
+      fail(errors::key_without_effect, {"data.arrays.slice"},
            fmt::format("'data.arrays.slice' has the axis \"{}\", which no array has; the axes are {}",
                        printable(slice.axis), fmt::join(known, ", ")));
     }
@@ -102,13 +104,13 @@ class ArrayChecks : DeckMistakes {
     if (arrays_.targets_are != TargetsAre::difference) return;
     for (const std::string& target : arrays_.targets) {
       if (is_among(arrays_.inputs, target)) continue;
-      fail(ErrorId::keys_conflict, {"data.arrays.targets_are", "data.arrays.targets"},
+      fail(errors::keys_conflict, {"data.arrays.targets_are", "data.arrays.targets"},
            fmt::format("'data.arrays.targets_are' = \"difference\" needs the targets among the inputs, and "
                        "\"{}\" is not",
                        printable(target)));
     }
     if (arrays_.ahead > 0) return;
-    fail(ErrorId::keys_conflict, {"data.arrays.targets_are", "data.arrays.ahead"},
+    fail(errors::keys_conflict, {"data.arrays.targets_are", "data.arrays.ahead"},
          "'data.arrays.targets_are' = \"difference\" needs 'data.arrays.ahead' above 0: all differences "
          "would be 0");
   }
@@ -117,7 +119,7 @@ class ArrayChecks : DeckMistakes {
   void axes_of_weights(const ArrayAxes& weights) const {
     const std::set<std::string> grid = grid_axes(arrays_.axes_for(arrays_.inputs.front()));
     if (weights.axes.size() == grid.size() && grid_axes(weights.axes) == grid) return;
-    fail(ErrorId::keys_conflict, {axes_key},
+    fail(errors::keys_conflict, {axes_key},
          fmt::format("\"{}\" of 'data.weights' has the axes {}; expected those of the grid in any order: {}",
                      printable(weights.array), fmt::join(weights.axes, ", "), text_of_axes(grid)));
   }
@@ -128,7 +130,7 @@ class ArrayChecks : DeckMistakes {
     const std::vector<std::string> of_first = arrays_.axes_for(first);
     const std::set<std::string> grid = grid_axes(of_first);
     if (grid.size() > max_grid_axes && !arrays_.points_are_samples) {
-      fail(ErrorId::bad_value, {axes_key},
+      fail(errors::bad_value, {axes_key},
            fmt::format("\"{}\" has {} axes of a grid ({}); networks support at most {}. Only axes with the "
                        "names \"sample\", \"time\" and \"channel\" are others",
                        printable(first), grid.size(), fmt::join(grid, ", "), max_grid_axes));
@@ -136,7 +138,7 @@ class ArrayChecks : DeckMistakes {
     for (const std::string& array : all_) {
       const std::vector<std::string> axes = arrays_.axes_for(array);
       if (grid_axes(axes) != grid) {
-        fail(ErrorId::keys_conflict, {axes_key},
+        fail(errors::keys_conflict, {axes_key},
              fmt::format("\"{}\" and \"{}\" have other axes of a grid ({} and {}); all arrays must have the "
                          "same",
                          printable(first), printable(array), text_of_axes(grid),
@@ -146,7 +148,7 @@ class ArrayChecks : DeckMistakes {
       for (const std::string_view axis : {sample_axis, time_axis}) {
         if (is_among(axes, axis) == is_among(of_first, axis)) continue;
         const bool has = is_among(axes, axis);
-        fail(ErrorId::keys_conflict, {axes_key},
+        fail(errors::keys_conflict, {axes_key},
              fmt::format("\"{}\" has the axis \"{}\" but \"{}\" does not; an array without it is one of "
                          "'data.arrays.constants'",
                          printable(has ? array : first), axis, printable(has ? first : array)));

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/config/schema/checks.hpp"
 #include "mylos/config/schema/schema.hpp"
 
@@ -32,7 +33,7 @@ void require_effect(const Options& options, const GivenPlaces& given) {
     const Condition* unmet = key.unmet(options);
     if (unmet == nullptr) continue;
     const std::string value = unmet->value.empty() ? "" : " = " + unmet->value;
-    fail_input(ErrorId::key_without_effect, "{}: '{}'{} has an effect only with {}{}; leave it out",
+    fail_input(errors::key_without_effect, "{}: '{}'{} has an effect only with {}{}; leave it out",
                place->second.text(), key.path(), value, unmet->text, describe_keys(*unmet, options, given));
   }
 }

@@ -1,6 +1,8 @@
 // Checks the keys of [model] against each other.
 #include <algorithm>
 
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/config/schema/checks.hpp"
 #include "mylos/config/schema/deck_mistakes.hpp"
 #include "mylos/config/schema/limits.hpp"
@@ -21,7 +23,7 @@ class ModelChecks : DeckMistakes {
     if (type == ModelType::chain) chain();
     if (is_short_form(type)) return short_form();
     if (options_.model.norm == NormType::groupnorm || options_.model.norm == NormType::batchnorm) {
-      fail(ErrorId::keys_conflict, {"model.norm"},
+      fail(errors::keys_conflict, {"model.norm"},
            fmt::format("the type \"{}\" has no 'model.norm' = \"{}\"; it supports layernorm and rmsnorm",
                        name_of(type), name_of(options_.model.norm)));
     }
@@ -32,7 +34,7 @@ class ModelChecks : DeckMistakes {
   void layers_of_a_chain() const {
     if (options_.model.chain.empty() || options_.model.type == ModelType::chain) return;
     const char* first = "model.layers.1";
-    fail(ErrorId::keys_conflict, {given_.contains(first) ? first : "model.layers"},
+    fail(errors::keys_conflict, {given_.contains(first) ? first : "model.layers"},
          fmt::format("[[model.layers]] needs model.type = \"chain\", and the type is \"{}\"",
                      name_of(options_.model.type)));
   }
@@ -40,24 +42,24 @@ class ModelChecks : DeckMistakes {
   void fourier_operator() const {
     const ModelOptions& model = options_.model;
     if (model.modes.empty()) {
-      fail(ErrorId::missing_key, {"model.type"},
+      fail(errors::missing_key, {"model.type"},
            "the type \"fno\" needs 'model.modes', the wave numbers to keep along each axis: [12, 12]");
     }
     if (model.width == 0) {
-      fail(ErrorId::missing_key, {"model.type"},
+      fail(errors::missing_key, {"model.type"},
            "the type \"fno\" needs 'model.width', the channels of its blocks");
     }
     for (const auto& [key, ratio] :
          {std::pair{"lifting", model.lifting}, std::pair{"projection", model.projection},
           std::pair{"channel_mlp", model.channel_mlp}}) {
       if (ratio * static_cast<double>(model.width) <= static_cast<double>(max_width)) continue;
-      fail(ErrorId::keys_conflict, {fmt::format("model.{}", key).c_str(), "model.width"},
+      fail(errors::keys_conflict, {fmt::format("model.{}", key).c_str(), "model.width"},
            fmt::format("'model.{}' = {} times the {} channels of 'model.width' are more than {}", key, ratio,
                        model.width, max_width));
     }
     constexpr std::int64_t layers_of_block = 7;
     if (layers_of_block * model.blocks > max_layers) {
-      fail(ErrorId::keys_conflict, {"model.blocks"},
+      fail(errors::keys_conflict, {"model.blocks"},
            fmt::format("'model.blocks' = {} stands for more than {} layers", model.blocks, max_layers));
     }
     require_layers({"model.blocks"});
@@ -67,7 +69,7 @@ class ModelChecks : DeckMistakes {
     const ModelOptions& model = options_.model;
     const std::size_t count = expand_short_form(model).chain.size();
     if (count <= max_layers) return;
-    fail(ErrorId::keys_conflict, keys,
+    fail(errors::keys_conflict, keys,
          fmt::format("the type \"{}\" stands for {} layers here, more than {}", name_of(model.type), count,
                      max_layers));
   }
@@ -76,13 +78,13 @@ class ModelChecks : DeckMistakes {
     const ModelOptions& model = options_.model;
     if (model.type == ModelType::fno) return fourier_operator();
     if (model.channels.empty()) {
-      fail(ErrorId::missing_key, {"model.type", "model.channels"},
+      fail(errors::missing_key, {"model.type", "model.channels"},
            fmt::format("the type \"{}\" needs 'model.channels', a list of one number or more",
                        name_of(model.type)));
     }
     const auto layers = 4 * model.blocks * static_cast<std::int64_t>(model.channels.size());
     if (layers > max_layers) {
-      fail(ErrorId::keys_conflict, {"model.blocks", "model.channels"},
+      fail(errors::keys_conflict, {"model.blocks", "model.channels"},
            fmt::format("'model.blocks' = {} in each of {} stages are more than {} layers", model.blocks,
                        model.channels.size(), max_layers));
     }
@@ -90,7 +92,7 @@ class ModelChecks : DeckMistakes {
     constexpr auto groups = LayerOptions{}.norm_groups;
     for (const std::int64_t channels : model.channels) {
       if (model.norm != NormType::groupnorm || channels % groups == 0) continue;
-      fail(ErrorId::keys_conflict, {"model.type", "model.norm", "model.channels"},
+      fail(errors::keys_conflict, {"model.type", "model.norm", "model.channels"},
            fmt::format(
                "'model.norm' = \"groupnorm\"{} takes {} groups of channels, which do not divide the {} of "
                "'model.channels'; give multiples of {}, or another 'model.norm'",
@@ -125,7 +127,7 @@ class ModelChecks : DeckMistakes {
     if (shape.size() < 2) return;
     const std::size_t axes = shape.size() - 1;
     if (layer.modes.size() != 1 && layer.modes.size() != axes) {
-      fail(ErrorId::bad_layer, {key},
+      fail(errors::bad_layer, {key},
            fmt::format("layer '{}' has {} numbers in 'modes', and the grid of 'data.shape' has {}; give 1{}",
                        name, layer.modes.size(), axes == 1 ? "1 axis" : fmt::format("{} axes", axes),
                        axes == 1 ? "" : fmt::format(" or {}", axes)));
@@ -133,7 +135,7 @@ class ModelChecks : DeckMistakes {
     for (std::size_t axis = 0; on_samples && axis < axes; ++axis) {
       const std::int64_t modes = layer.modes.size() == 1 ? layer.modes.front() : layer.modes[axis];
       if (modes <= shape[axis]) continue;
-      fail(ErrorId::bad_layer, {key},
+      fail(errors::bad_layer, {key},
            fmt::format("layer '{}' has {} modes along axis {} of 'data.shape', which has {} points; the "
                        "largest number allowed is {}",
                        name, modes, axis + 1, shape[axis], shape[axis]));
@@ -144,7 +146,7 @@ class ModelChecks : DeckMistakes {
     const ModelOptions& model = options_.model;
     bool on_samples = true;
     if (model.chain.empty()) {
-      fail(ErrorId::missing_key, {"model.type", "model.layers"},
+      fail(errors::missing_key, {"model.type", "model.layers"},
            "the type \"chain\" needs layers, one table [[model.layers]] for each");
     }
     for (std::size_t i = 0; i < model.chain.size(); ++i) {
@@ -155,19 +157,19 @@ class ModelChecks : DeckMistakes {
       const bool needs_outputs = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv ||
                                  layer.kind == LayerKind::spectral;
       if (layer.kind == LayerKind::spectral && layer.modes.empty()) {
-        fail(ErrorId::missing_key, {key},
+        fail(errors::missing_key, {key},
              fmt::format("layer '{}' needs 'modes', the wave numbers that it keeps along each axis", name));
       }
       if (layer.kind == LayerKind::spectral) modes_fit(layer, name, key, on_samples);
       on_samples = on_samples && keeps_points(layer);
       if (needs_outputs && layer.outputs == 0 && !takes_outputs_of_data(model.chain, i)) {
-        fail(ErrorId::missing_key, {key},
+        fail(errors::missing_key, {key},
              fmt::format("layer '{}' needs 'outputs'; only for a last dense layer the data determine them",
                          name));
       }
       for (std::size_t before = 0; before < i; ++before) {
         if (layer_name(model.chain, before) == name)
-          fail(ErrorId::duplicate_key, {key},
+          fail(errors::duplicate_key, {key},
                fmt::format("layers {} and {} are both named '{}'", before + 1, i + 1, name));
       }
     }
@@ -179,22 +181,22 @@ class ModelChecks : DeckMistakes {
          {std::pair{"model.layers", model.layers}, std::pair{"model.heads", model.heads},
           std::pair{"model.width", model.width}, std::pair{"model.context", model.context}}) {
       if (value == 0)
-        fail(ErrorId::missing_key, {"model.type"}, fmt::format("the type \"gpt\" needs '{}'", path));
+        fail(errors::missing_key, {"model.type"}, fmt::format("the type \"gpt\" needs '{}'", path));
     }
     if (model.width % model.heads != 0) {
-      fail(ErrorId::keys_conflict, {"model.heads", "model.width"},
+      fail(errors::keys_conflict, {"model.heads", "model.width"},
            fmt::format("'model.heads' is {}, which does not divide the {} of 'model.width'", model.heads,
                        model.width));
     }
     const std::int64_t head_width = model.width / model.heads;
     if (model.positions == PositionType::rotary && head_width % 2 != 0) {
-      fail(ErrorId::keys_conflict, {"model.positions", "model.heads", "model.width"},
+      fail(errors::keys_conflict, {"model.positions", "model.heads", "model.width"},
            fmt::format("rotary positions rotate pairs of features, but a head has {} (model.width / "
                        "model.heads); make it even",
                        head_width));
     }
     if (model.norm == NormType::none) {
-      fail(ErrorId::keys_conflict, {"model.norm"},
+      fail(errors::keys_conflict, {"model.norm"},
            "the type \"gpt\" needs 'model.norm' \"layernorm\" or \"rmsnorm\"");
     }
   }

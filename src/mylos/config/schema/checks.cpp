@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/machine.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/instructions.hpp"
 #include "mylos/config/schema/deck_mistakes.hpp"
 #include "mylos/config/schema/schema.hpp"
@@ -19,22 +23,22 @@ class Checks : DeckMistakes {
   void length(bool is_needed) const {
     const RunOptions& run = options_.run;
     if (run.epochs > 0 && run.steps > 0) {
-      fail(ErrorId::keys_conflict, {"run.epochs", "run.steps"},
+      fail(errors::keys_conflict, {"run.epochs", "run.steps"},
            "'run.epochs' and 'run.steps' are both given; keep the one that sets the "
            "run's length");
     }
     if (is_needed && run.epochs == 0 && run.steps == 0)
-      fail(ErrorId::missing_key, {}, "the length of the run is missing; give 'run.epochs' or 'run.steps'");
+      fail(errors::missing_key, {}, "the length of the run is missing; give 'run.epochs' or 'run.steps'");
   }
 
   void metrics() const {
     const LossType loss = options_.model.loss;
     for (const Measure measure : options_.run.metrics) {
       if (options_.model.type == ModelType::gpt)
-        fail(ErrorId::keys_conflict, {"run.metrics"},
+        fail(errors::keys_conflict, {"run.metrics"},
              "'run.metrics' need labelled samples, and the type \"gpt\" learns tokens");
       if (is_measured_of(measure, loss)) continue;
-      fail(ErrorId::not_measured, {"run.metrics", "model.loss"},
+      fail(errors::not_measured, {"run.metrics", "model.loss"},
            fmt::format("\"{}\" of 'run.metrics' is measured of {}, and 'model.loss' is \"{}\"",
                        name_of(measure),
                        is_of_classes(measure)     ? "classes (model.loss = \"cross_entropy\")"
@@ -44,7 +48,7 @@ class Checks : DeckMistakes {
     }
     rollouts();
     if (options_.run.metrics.empty() || !options_.data.test.empty() || options_.data.validation > 0) return;
-    fail(ErrorId::missing_key, {"run.metrics"},
+    fail(errors::missing_key, {"run.metrics"},
          "'run.metrics' are of evaluations, and nothing is evaluated; give 'data.validation' or 'data.test'");
   }
 
@@ -53,13 +57,13 @@ class Checks : DeckMistakes {
     if (steps == 0) return;
     const std::string metric = fmt::format("\"rollout{}\" of 'run.metrics'", steps);
     if (!options_.data.arrays.given())
-      fail(ErrorId::not_measured, {"run.metrics"},
+      fail(errors::not_measured, {"run.metrics"},
            metric + " is of trajectories, which are read from arrays; give [data.arrays]");
     if (options_.data.test.empty())
-      fail(ErrorId::missing_key, {"run.metrics"}, metric + " is of the test data; give 'data.test'");
+      fail(errors::missing_key, {"run.metrics"}, metric + " is of the test data; give 'data.test'");
     if (options_.model.loss == LossType::cross_entropy ||
         options_.model.loss == LossType::binary_cross_entropy)
-      fail(ErrorId::not_measured, {"run.metrics", "model.loss"},
+      fail(errors::not_measured, {"run.metrics", "model.loss"},
            metric + " is measured of the targets of a regression");
   }
 
@@ -67,10 +71,10 @@ class Checks : DeckMistakes {
     const WeightOptions& weights = options_.data.weights;
     if (!weights.given()) return;
     if (weights.array.empty())
-      fail(ErrorId::missing_key, {"data.weights.file"},
+      fail(errors::missing_key, {"data.weights.file"},
            "'data.weights.file' needs 'data.weights.array', the array with the weights");
     if (options_.data.augment.any())
-      fail(ErrorId::keys_conflict, {"data.weights.file", "data.augment"},
+      fail(errors::keys_conflict, {"data.weights.file", "data.augment"},
            "[data.weights] and [data.augment] exclude each other: the weights of moved samples would have to "
            "move with them");
   }
@@ -81,15 +85,15 @@ class Checks : DeckMistakes {
         is_gpt ? options_.model.vocabulary > 0 : options_.model.inputs > 0 && options_.model.outputs > 0;
     if (!options_.data.train.empty()) return;
     if (!has_shapes && is_gpt) {
-      fail(ErrorId::missing_key, {"model.vocabulary"},
+      fail(errors::missing_key, {"model.vocabulary"},
            "the number of tokens is missing; give 'data.train' or 'model.vocabulary'");
     }
     if (!has_shapes) {
-      fail(ErrorId::missing_key, {"model.inputs", "model.outputs"},
+      fail(errors::missing_key, {"model.inputs", "model.outputs"},
            "the size of a sample is missing; give 'data.train', or 'model.inputs' and 'model.outputs'");
     }
     if (options_.run.epochs > 0) {
-      fail(ErrorId::keys_conflict, {"run.epochs"},
+      fail(errors::keys_conflict, {"run.epochs"},
            "'run.epochs' needs 'data.train'; without a data file give 'run.steps'");
     }
   }
@@ -102,7 +106,7 @@ class Checks : DeckMistakes {
     std::string names = "\"auto\"";
     for (const Instructions each : here)
       names += fmt::format("{}\"{}\"", each == here.back() ? " and " : ", ", name_of(each));
-    fail(ErrorId::no_instructions, {"kernels.instructions"},
+    fail(errors::no_instructions, {"kernels.instructions"},
          fmt::format("'kernels.instructions' is \"{}\", which this processor or "
                      "this build does not support; available are {}",
                      name_of(*options_.kernels.instructions), names));
@@ -112,7 +116,7 @@ class Checks : DeckMistakes {
   void reproducible() const {
     if (!options_.run.reproducible) return;
     const auto refuse = [this](const char* key, const std::string& what) {
-      fail(ErrorId::keys_conflict, {key, "run.reproducible"},
+      fail(errors::keys_conflict, {key, "run.reproducible"},
            fmt::format("'run.reproducible' needs {}", what));
     };
     const std::int64_t batch = options_.data.batch;
@@ -139,7 +143,7 @@ class Checks : DeckMistakes {
     if (options_.kernels.attention_sums != AttentionSums::any_order) return;
     const ModelOptions& model = options_.model;
     const auto refuse = [this](const char* key, const std::string& what) {
-      fail(ErrorId::keys_conflict, {key, "kernels.attention_sums"},
+      fail(errors::keys_conflict, {key, "kernels.attention_sums"},
            fmt::format("'kernels.attention_sums' = \"any_order\" has an effect only on attention that cuDNN "
                        "computes, which needs {}",
                        what));
@@ -167,7 +171,7 @@ class Checks : DeckMistakes {
     const auto& rules = precision.rules;
     const auto is_short = [](const PrecisionRule& rule) { return rule.type != DType::fp32; };
     if (std::any_of(rules.begin(), rules.end(), is_short)) return;
-    fail(ErrorId::keys_conflict, {"precision.compute", "precision.masters"},
+    fail(errors::keys_conflict, {"precision.compute", "precision.masters"},
          "'precision.masters' = \"none\" with 'precision.compute' = \"fp32\" saves nothing: fp32 weights "
          "have no separate masters; set masters = \"fp32\", or compute = \"bf16\"");
   }
@@ -177,7 +181,7 @@ class Checks : DeckMistakes {
     const bool is_below = counts("precision.scaler.min_scale") && scaler.min_scale > scaler.initial_scale;
     const bool is_above = counts("precision.scaler.max_scale") && scaler.initial_scale > scaler.max_scale;
     if (is_below || is_above) {
-      fail(ErrorId::keys_conflict,
+      fail(errors::keys_conflict,
            {"precision.scaler.preset", "precision.scaler.min_scale", "precision.scaler.initial_scale",
             "precision.scaler.max_scale"},
            fmt::format(
@@ -195,7 +199,7 @@ class Checks : DeckMistakes {
     const std::int64_t length = has_own_length ? schedule.steps : options_.run.steps;
     const std::string length_key = has_own_length ? "schedule.steps" : "run.steps";
     if (length > 0 && schedule.warmup > length) {
-      fail(ErrorId::keys_conflict, {"schedule.warmup", length_key.c_str()},
+      fail(errors::keys_conflict, {"schedule.warmup", length_key.c_str()},
            fmt::format("'schedule.warmup' is {}, more than the {} of '{}'", schedule.warmup, length,
                        length_key));
     }
@@ -206,28 +210,28 @@ class Checks : DeckMistakes {
     const RolloutOptions& rollout = options_.rollout;
     if (!rollout.any()) return;
     if (!rollout.weights.empty() && static_cast<std::int64_t>(rollout.weights.size()) != rollout.steps) {
-      fail(ErrorId::bad_value, {"rollout.loss", "rollout.steps"},
+      fail(errors::bad_value, {"rollout.loss", "rollout.steps"},
            fmt::format("'rollout.loss' has {} weights, but 'rollout.steps' is {}; give one per step",
                        rollout.weights.size(), rollout.steps));
     }
     const LossType loss = options_.model.loss;
     if (options_.model.type == ModelType::gpt || loss == LossType::cross_entropy ||
         loss == LossType::binary_cross_entropy) {
-      fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise", "model.loss"},
+      fail(errors::keys_conflict, {"rollout.steps", "rollout.noise", "model.loss"},
            "[rollout] needs a network that computes the next state of its input: 'model.loss' = \"mse\", "
            "\"l1\", \"huber\", \"relative_l2\" or \"relative_h1\"");
     }
     if (loss == LossType::gaussian) {
-      fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise", "model.loss"},
+      fail(errors::keys_conflict, {"rollout.steps", "rollout.noise", "model.loss"},
            "[rollout] trains on states that the network computed, and 'model.loss' = \"gaussian\" computes "
            "their distributions; use \"mse\", \"l1\", \"huber\", \"relative_l2\" or \"relative_h1\"");
     }
     if (options_.data.augment.any()) {
-      fail(ErrorId::keys_conflict, {"rollout.steps", "rollout.noise", "data.augment"},
+      fail(errors::keys_conflict, {"rollout.steps", "rollout.noise", "data.augment"},
            "[rollout] and [data.augment] exclude each other: a sample of several steps is not moved");
     }
     if (options_.optimizer.shard == Shard::gradients && rollout.steps > 1) {
-      fail(ErrorId::keys_conflict, {"rollout.steps", "optimizer.shard"},
+      fail(errors::keys_conflict, {"rollout.steps", "optimizer.shard"},
            "'optimizer.shard' = \"gradients\" cannot accumulate the gradients of the applications of "
            "'rollout.steps'; use \"state\"");
     }
@@ -241,7 +245,7 @@ class Checks : DeckMistakes {
   void needs_of_schedule() const {
     const ScheduleOptions& schedule = options_.schedule;
     const auto need = [this](const char* type, const char* key) {
-      fail(ErrorId::missing_key, {"schedule.type"}, fmt::format("the schedule \"{}\" needs '{}'", type, key));
+      fail(errors::missing_key, {"schedule.type"}, fmt::format("the schedule \"{}\" needs '{}'", type, key));
     };
     switch (schedule.type) {
       case ScheduleType::step:
@@ -256,7 +260,7 @@ class Checks : DeckMistakes {
       case ScheduleType::multistep:
         if (schedule.milestones.empty()) need("multistep", "schedule.milestones");
         if (schedule.milestones.front() < schedule.warmup)
-          fail(ErrorId::keys_conflict, {"schedule.warmup", "schedule.milestones"},
+          fail(errors::keys_conflict, {"schedule.warmup", "schedule.milestones"},
                fmt::format("the milestone {} of 'schedule.milestones' is within the {} updates of "
                            "'schedule.warmup'; milestones count from the start of the run",
                            schedule.milestones.front(), schedule.warmup));
@@ -271,7 +275,7 @@ class Checks : DeckMistakes {
     const ScheduleOptions& schedule = options_.schedule;
     const auto decay = std::llround(schedule.decay_share * static_cast<double>(length));
     if (length == 0 || schedule.warmup + decay <= length) return;
-    fail(ErrorId::keys_conflict, {"schedule.warmup", "schedule.decay_share", length_key.c_str()},
+    fail(errors::keys_conflict, {"schedule.warmup", "schedule.decay_share", length_key.c_str()},
          fmt::format(
              "'schedule.warmup' = {} and the {} updates of 'schedule.decay_share' = {} are more than the {} "
              "of '{}'",
@@ -282,14 +286,14 @@ class Checks : DeckMistakes {
   void backoff_window() const {
     const ScalerOptions& scaler = options_.precision.scaler;
     if (scaler.hysteresis > 1) {
-      fail(ErrorId::keys_conflict, {"precision.scaler.hysteresis", "precision.scaler.backoff_window"},
+      fail(errors::keys_conflict, {"precision.scaler.hysteresis", "precision.scaler.backoff_window"},
            fmt::format("'precision.scaler.hysteresis' = {} and 'precision.scaler.backoff_window' = {} both "
                        "define which overflows lower the scale; keep one of them (hysteresis = 1, or "
                        "backoff_window = 0)",
                        scaler.hysteresis, scaler.backoff_window));
     }
     if (scaler.backoff_overflows > scaler.backoff_window) {
-      fail(ErrorId::keys_conflict, {"precision.scaler.backoff_window", "precision.scaler.backoff_overflows"},
+      fail(errors::keys_conflict, {"precision.scaler.backoff_window", "precision.scaler.backoff_overflows"},
            fmt::format("'precision.scaler.backoff_overflows' is {}, more than the {} steps of "
                        "'precision.scaler.backoff_window': the scale would never back off",
                        scaler.backoff_overflows, scaler.backoff_window));

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/units.hpp"
 
 namespace mylos {
@@ -103,18 +104,18 @@ std::optional<std::size_t> first_too_deep(std::string_view text) {
 
 void check_deck_text(std::string_view text, const std::string& file_name) {
   if (text.size() > max_deck) {
-    fail_input(ErrorId::deck_size, "{}: a deck has at most {}, this one has {}", file_name,
+    fail_input(errors::deck_size, "{}: a deck has at most {}, this one has {}", file_name,
                format_bytes(static_cast<std::int64_t>(max_deck)),
                format_bytes(static_cast<std::int64_t>(text.size())));
   }
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
-    fail_input(ErrorId::deck_size, "{}: the deck is empty", file_name);
+    fail_input(errors::deck_size, "{}: the deck is empty", file_name);
   if (const auto bad = first_byte_not_utf8(text)) {
-    fail_input(ErrorId::deck_syntax, "{}:{}: not a text: byte 0x{:02X} is not UTF-8", file_name,
+    fail_input(errors::deck_syntax, "{}:{}: not a text: byte 0x{:02X} is not UTF-8", file_name,
                line_at(text, *bad), static_cast<unsigned char>(text[*bad]));
   }
   if (const auto deep = first_too_deep(text)) {
-    fail_input(ErrorId::deck_size, "{}:{}: nested deeper than {} levels; no key of a deck needs that",
+    fail_input(errors::deck_size, "{}:{}: nested deeper than {} levels; no key of a deck needs that",
                file_name, line_at(text, *deep), max_bracket_depth);
   }
 }

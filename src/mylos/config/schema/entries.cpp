@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/config/schema/deck_text.hpp"
 #include "mylos/config/schema/schema.hpp"
@@ -115,7 +117,7 @@ class Walk {
       } else if (schema().find_section(path) != nullptr) {
         if (inner->empty() && inner->is_inline()) {
           fail_input(
-              ErrorId::key_without_effect,
+              errors::key_without_effect,
               "{}:{}: '{}' is a section, and {{}} gives none of its keys: it has no effect; leave it out",
               file_name_, key.source().begin.line, path);
         }
@@ -176,7 +178,7 @@ Entry entry_of_override(std::string_view override_text) {
   const auto equals = override_text.find('=');
   const std::string_view path = trimmed(override_text.substr(0, equals));
   if (equals == std::string_view::npos || path.empty()) {
-    fail_input(ErrorId::bad_argument,
+    fail_input(errors::bad_argument,
                "command line: '{}' is not of the form section.key=value, without spaces around the sign",
                printable(override_text));
   }

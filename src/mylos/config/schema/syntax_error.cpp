@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/config/schema/deck_text.hpp"
 #include "mylos/config/schema/value.hpp"
@@ -71,8 +72,8 @@ std::size_t first_line_of(std::string_view text, const std::string& path) {
       header.empty() ? section_above(lines, number) + std::string(key) : std::string(header);
   const std::size_t first = first_line_of(lines.above(number), path);
   if (first == 0)
-    fail_input(ErrorId::duplicate_key, "{}:{}: a key in this line is a duplicate", file_name, number);
-  fail_input(ErrorId::duplicate_key, "{}:{}: duplicate {} '{}'; it was first given in line {}", file_name,
+    fail_input(errors::duplicate_key, "{}:{}: a key in this line is a duplicate", file_name, number);
+  fail_input(errors::duplicate_key, "{}:{}: duplicate {} '{}'; it was first given in line {}", file_name,
              number, header.empty() ? "key" : "section", printable(path), first);
 }
 
@@ -95,11 +96,10 @@ void fail_syntax(std::string_view text, const std::string& file_name, const toml
     fail_duplicate(lines, file_name, number);
   const auto bare_text = bare_text_in(lines.line(number));
   if (!bare_text.empty()) {
-    fail_input(ErrorId::deck_syntax, "{}:{}:{}: text needs quotes: \"{}\"", file_name, number, column,
+    fail_input(errors::deck_syntax, "{}:{}:{}: text needs quotes: \"{}\"", file_name, number, column,
                printable(bare_text));
   }
-  fail_input(ErrorId::deck_syntax, "{}:{}:{}: not TOML: {}", file_name, number, column,
-             description_of(error));
+  fail_input(errors::deck_syntax, "{}:{}:{}: not TOML: {}", file_name, number, column, description_of(error));
 }
 
 }  // namespace mylos

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/config/schema/schema.hpp"
 #include "mylos/config/schema/value_type.hpp"
 
@@ -26,7 +27,7 @@ Found read_members(const TableList& list, Options& options, const Value::Table& 
   for (const NamedValue& member : table) {
     const Key* key = find_key(list, member.name);
     if (key == nullptr)
-      return Mismatch("with " + explain_unknown_member(list, member.name), ErrorId::unknown_key);
+      return Mismatch("with " + explain_unknown_member(list, member.name), errors::unknown_key);
     if (const auto found = key->read(options, member.value))
       return Mismatch("with " + explain_refused_member(*key, member.value, found->text), found->id);
   }
@@ -35,7 +36,7 @@ Found read_members(const TableList& list, Options& options, const Value::Table& 
 
 /// Describes a required key that is missing.
 Found missing_key(const TableList& list, const Options& options, const Value::Table& table) {
-  const auto missing = [](std::string text) { return Mismatch(std::move(text), ErrorId::missing_key); };
+  const auto missing = [](std::string text) { return Mismatch(std::move(text), errors::missing_key); };
   for (const Key& key : list.keys) {
     if (!key.is_required || key.unmet(options) != nullptr) continue;
     if (find_member(table, key.name) != nullptr && key.write(options)) continue;
@@ -52,7 +53,7 @@ Found ineffective_key(const TableList& list, const Options& options, const Value
   for (const NamedValue& member : table) {
     if (const Condition* unmet = find_key(list, member.name)->unmet(options))
       return Mismatch(fmt::format("with '{}', which only {} has", member.name, unmet->text),
-                      ErrorId::key_without_effect);
+                      errors::key_without_effect);
   }
   return std::nullopt;
 }

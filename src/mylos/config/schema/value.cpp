@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "mylos/base/errors/deck.hpp"
+
 namespace mylos {
 namespace {
 
@@ -40,7 +42,7 @@ std::string joined(const Value::Table& table) {
 
 }  // namespace
 
-Mismatch::Mismatch(std::string found) : Mismatch(std::move(found), ErrorId::bad_value) {}
+Mismatch::Mismatch(std::string found) : Mismatch(std::move(found), errors::bad_value) {}
 
 std::string shortest(double number) {
   std::string text = fmt::format("{}", number);

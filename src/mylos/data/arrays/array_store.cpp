@@ -8,6 +8,9 @@
 #include <mutex>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
 #include "mylos/data/arrays/file_pattern.hpp"
 #include "mylos/data/arrays/metadata_digest.hpp"
@@ -158,7 +161,7 @@ class ArrayStore::State {
       const StoredExtents& extents = file.arrays.front().extents();
       if (extents.levels < layout.span) {
         fail_input(
-            ErrorId::too_little_data,
+            errors::too_little_data,
             "{}: {} has {} level{} along its time axis after slicing, a window needs {} (history {}, then {} "
             "step{} of {})",
             path, layout.arrays.front(), extents.levels, extents.levels == 1 ? "" : "s", layout.span,
@@ -185,7 +188,7 @@ class ArrayStore::State {
     shape.input_type = DType::fp32;
     const std::int64_t samples_of_window = options.points_are_samples ? layout.extents.front().points() : 1;
     if (windows.windows() > std::numeric_limits<std::int64_t>::max() / samples_of_window)
-      fail_input(ErrorId::too_large, "{}: has more samples than 63 bits can count", name);
+      fail_input(errors::too_large, "{}: has more samples than 63 bits can count", name);
     shape.samples = windows.windows() * samples_of_window;
     shape.features = points * static_cast<std::int64_t>(layout.input_names.size());
     shape.outputs = points * static_cast<std::int64_t>(layout.target_names.size());
@@ -240,7 +243,7 @@ void ArrayStore::read_inputs(std::int64_t first, std::int64_t count, void* desti
 }
 
 void ArrayStore::read_labels(std::int64_t, std::int64_t, std::int32_t*) const {
-  fail_run(ErrorId::internal, "{}: arrays have no labels", path());
+  fail_run(errors::internal, "{}: arrays have no labels", path());
 }
 
 void ArrayStore::read_targets(std::int64_t first, std::int64_t count, float* destination) const {
@@ -255,7 +258,7 @@ ColumnStatistics ArrayStore::input_statistics(Split part) const {
 }
 
 ColumnStatistics ArrayStore::target_statistics(Split part) const {
-  if (task() != Task::regression) fail_run(ErrorId::internal, "{}: has no targets", path());
+  if (task() != Task::regression) fail_run(errors::internal, "{}: has no targets", path());
   return state_->statistics(state_->layout.targets, state_->target_order, part);
 }
 
@@ -323,7 +326,7 @@ ArrayCoordinates ArrayStore::coordinates(std::int64_t file, const std::string& a
   const std::lock_guard lock(state.mutex);
   const auto& names = state.files.arrays();
   const auto found = std::find(names.begin(), names.end(), array);
-  if (found == names.end()) fail_run(ErrorId::internal, "{}: {} is none of the arrays", path(), array);
+  if (found == names.end()) fail_run(errors::internal, "{}: {} is none of the arrays", path(), array);
   const OpenArrayFile& opened = state.files.open(file);
   return coordinates_of(opened.file, opened.arrays[static_cast<std::size_t>(found - names.begin())]);
 }
@@ -332,7 +335,7 @@ std::shared_ptr<ArrayStore> open_array_store(const std::vector<std::string>& nam
                                              const ArrayOptions& options, std::int64_t steps, Answers answers,
                                              std::vector<std::string> grid) {
   if (names.empty() || !options.given())
-    fail_run(ErrorId::internal, "a store of arrays needs files and inputs");
+    fail_run(errors::internal, "a store of arrays needs files and inputs");
   return std::make_shared<ArrayStore>(files_of(names), options, steps, answers, std::move(grid));
 }
 

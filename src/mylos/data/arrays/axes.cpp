@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/samples.hpp"
 
 namespace mylos {
 namespace {
@@ -41,7 +43,7 @@ std::vector<SlicedAxis> sliced_axes(const ArrayOptions& options, const std::stri
                                     const std::vector<std::string>& grid, const std::string& where) {
   const std::vector<std::string> names = options.axes_for(path);
   if (names.size() != dims.size()) {
-    fail_input(ErrorId::bad_dataset, "{} has {} dimensions [{}], data.arrays.axes has {} for it: \"{}\"",
+    fail_input(errors::bad_dataset, "{} has {} dimensions [{}], data.arrays.axes has {} for it: \"{}\"",
                where, dims.size(), fmt::join(dims, ", "), names.size(), fmt::join(names, " "));
   }
   const bool has_time = std::find(names.begin(), names.end(), time_axis) != names.end();
@@ -57,7 +59,7 @@ std::vector<SlicedAxis> sliced_axes(const ArrayOptions& options, const std::stri
     } else {
       const auto at = std::find(grid.begin(), grid.end(), axis.name);
       if (at == grid.end())
-        fail_input(ErrorId::bad_dataset, "{} has the axis \"{}\", which {} has not", where, axis.name,
+        fail_input(errors::bad_dataset, "{} has the axis \"{}\", which {} has not", where, axis.name,
                    options.inputs.front());
       axis.grid = static_cast<std::size_t>(at - grid.begin());
     }
@@ -65,7 +67,7 @@ std::vector<SlicedAxis> sliced_axes(const ArrayOptions& options, const std::stri
                                     [&](const AxisSlice& each) { return each.axis == axis.name; });
     if (slice != options.slice.end()) cut(axis, *slice);
     if (axis.count == 0) {
-      fail_input(ErrorId::too_little_data, "{}: its axis \"{}\" has {} indices{}: nothing is left", where,
+      fail_input(errors::too_little_data, "{}: its axis \"{}\" has {} indices{}: nothing is left", where,
                  axis.name, axis.extent,
                  slice == options.slice.end()
                      ? ""

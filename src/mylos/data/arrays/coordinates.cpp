@@ -4,6 +4,7 @@
 #include <array>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/files.hpp"
 
 namespace mylos {
 namespace {
@@ -57,7 +58,7 @@ ArrayCoordinates coordinates_of(const hdf5::File& file, const OpenArray& array) 
     try {
       if (!scales[i].empty()) read_scale(file, scales[i], of, axis);
     } catch (const Error& error) {
-      if (error.id() == ErrorId::cannot_read) throw;
+      if (error.id() == errors::cannot_read) throw;
       axis = {.axis = of.name, .extent = of.count};  // a NetCDF dimension without coordinates holds nothing
     }
     result.axes.push_back(std::move(axis));

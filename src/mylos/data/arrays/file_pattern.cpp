@@ -12,6 +12,9 @@
 #include <system_error>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -23,7 +26,7 @@ class Matches {
   explicit Matches(const std::string& pattern) {
     const int status = ::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found_);
     if (status == 0 || status == GLOB_NOMATCH) return;
-    fail_run(status == GLOB_NOSPACE ? ErrorId::out_of_memory : ErrorId::cannot_read,
+    fail_run(status == GLOB_NOSPACE ? errors::out_of_memory : errors::cannot_read,
              "'{}': the files that match cannot be listed: {}", printable(pattern), std::strerror(errno));
   }
   ~Matches() { ::globfree(&found_); }
@@ -59,23 +62,23 @@ std::vector<std::string> files_of(const std::vector<std::string>& names) {
     }
     const bool is_pattern = name.find_first_of("*?[") != std::string::npos;
     if (!is_pattern)
-      fail_input(ErrorId::no_such_file, "{}: no such file{}", printable(name), current_folder_note(name));
+      fail_input(errors::no_such_file, "{}: no such file{}", printable(name), current_folder_note(name));
     std::vector<std::string> matches = Matches(name).names();
     if (matches.empty())
-      fail_input(ErrorId::no_such_file, "'{}' matches no file{}", printable(name), current_folder_note(name));
+      fail_input(errors::no_such_file, "'{}' matches no file{}", printable(name), current_folder_note(name));
     files.insert(files.end(), std::make_move_iterator(matches.begin()),
                  std::make_move_iterator(matches.end()));
   }
   std::sort(files.begin(), files.end());
   const auto twice = std::adjacent_find(files.begin(), files.end());
   if (twice != files.end())
-    fail_input(ErrorId::duplicate_key, "{}: is named by two of the entries, expected one", *twice);
+    fail_input(errors::duplicate_key, "{}: is named by two of the entries, expected one", *twice);
   std::map<std::string, std::string> spellings;
   for (const std::string& file : files) {
     const auto [known, is_new] = spellings.emplace(one_spelling(file), file);
     std::error_code unknown;  // beyond a link, '..' may lead elsewhere
     if (!is_new && std::filesystem::equivalent(known->second, file, unknown)) {
-      fail_input(ErrorId::duplicate_key, "{} and {} are the same file, expected one of them",
+      fail_input(errors::duplicate_key, "{} and {} are the same file, expected one of them",
                  printable(known->second), printable(file));
     }
   }

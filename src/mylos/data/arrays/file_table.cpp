@@ -7,7 +7,10 @@
 #include <cstring>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 
 namespace mylos {
@@ -16,7 +19,7 @@ namespace {
 FileStamp stamp_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
-    fail_input(ErrorId::cannot_read, "{}: cannot be read: {}", path, std::strerror(errno));
+    fail_input(errors::cannot_read, "{}: cannot be read: {}", path, std::strerror(errno));
   return {status.st_size,
           static_cast<std::int64_t>(status.st_mtim.tv_sec) * 1'000'000'000 + status.st_mtim.tv_nsec};
 }
@@ -24,7 +27,7 @@ FileStamp stamp_of(const std::string& path) {
 /// Names the formats that users may take for NetCDF-4.
 void refuse_classic_netcdf(const std::string& path) {
   if (file_text(path, 3) != "CDF") return;
-  fail_input(ErrorId::wrong_format,
+  fail_input(errors::wrong_format,
              "{}: is a classic NetCDF file, expected NetCDF-4 or HDF5; `nccopy -k nc4 {} NEW.nc` converts it",
              path, path);
 }
@@ -47,8 +50,7 @@ OpenArrayFile::OpenArrayFile(const std::string& path, const std::vector<std::str
 ArrayOptions with_available_targets(const std::string& file, ArrayOptions options, Answers answers) {
   if (answers == Answers::needed) {
     if (options.targets.empty())
-      fail_input(ErrorId::missing_key,
-                 "data.arrays.targets is missing: the arrays that the network predicts");
+      fail_input(errors::missing_key, "data.arrays.targets is missing: the arrays that the network predicts");
     return options;
   }
   if (options.targets.empty()) return options;
@@ -99,7 +101,7 @@ void FileTable::require_unchanged(std::int64_t file) const {
   const auto number = static_cast<std::size_t>(file);
   if (stamp_of(paths_[number]) == stamps_[number]) return;
   fail_input(
-      ErrorId::file_changed,
+      errors::file_changed,
       "{}: has changed since it was opened first (its size, or the time of its last change); start again",
       paths_[number]);
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/io/system/system_memory.hpp"
 
@@ -72,7 +74,7 @@ LevelCache::LevelCache(FileTable& files, std::vector<SlabPlan> plans)
   const std::int64_t available = available_host_memory();
   if (needed > available / 2) {
     fail_input(
-        ErrorId::too_large,
+        errors::too_large,
         "{}: reading its arrays takes a cache of {}, more than half of the {} of memory that this machine "
         "has left; slice the grid, or write arrays in smaller chunks",
         files.paths().front(), format_bytes(needed), format_bytes(available));
@@ -121,7 +123,7 @@ void LevelCache::read(std::size_t array, Slot& slot, std::byte* memory) {
   const std::int64_t end = std::min(opened.extents().levels, (slot.slab + 1) * plan.levels - plan.shift);
   // Files may be chunked in other ways than the first, of which the buffer was planned.
   if (opened.buffer_bytes(end - slot.first) > plan.buffer_bytes) {
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "{}: array {} is stored as {} with other axes or a wider type than in {}",
                files_.paths()[static_cast<std::size_t>(slot.file)], opened.array().path(),
                name_of(opened.array().facts().type), files_.paths().front());

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/float16.hpp"
 
 namespace mylos {
@@ -178,7 +179,7 @@ const hdf5::Attribute* find_attribute(const std::vector<hdf5::Attribute>& attrib
 }
 
 [[noreturn]] void refuse(const hdf5::Attribute& attribute, const std::string& where, std::string_view what) {
-  fail_input(ErrorId::bad_dataset, "{}: its attribute '{}' is not {}", where, attribute.name, what);
+  fail_input(errors::bad_dataset, "{}: its attribute '{}' is not {}", where, attribute.name, what);
 }
 
 double number_of(const hdf5::Attribute& attribute, const std::string& where) {
@@ -252,7 +253,7 @@ struct AttributeReader {
     const auto* type = find("dtype");
     if (type == nullptr || type->text != "bfloat16") return;
     if (facts.type != NumberType::uint16) {
-      fail_input(ErrorId::bad_dataset, "{}: its attribute 'dtype' is \"bfloat16\", but it holds {}", where,
+      fail_input(errors::bad_dataset, "{}: its attribute 'dtype' is \"bfloat16\", but it holds {}", where,
                  name_of(facts.type));
     }
     conversion.type = NumberType::bf16;
@@ -272,7 +273,7 @@ struct AttributeReader {
     const auto known = conversion.missing.begin() + static_cast<std::ptrdiff_t>(missing);
     if (std::isnan(number) || std::find(conversion.missing.begin(), known, number) != known) return;
     if (missing == NumberConversion::max_missing) {
-      fail_input(ErrorId::unsupported_feature,
+      fail_input(errors::unsupported_feature,
                  "{}: has more than {} missing values (_FillValue, missing_value)", where,
                  NumberConversion::max_missing);
     }

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
 
 namespace mylos {
 namespace {
@@ -158,16 +159,16 @@ void OpenArray::fail_value(const Selection& selection, std::int64_t trajectory, 
   const double number = stored_number(conversion_, stored, offset);
   const std::string where = place(trajectory, first + level, point, channel);
   if (std::isnan(number)) {
-    fail_input(ErrorId::not_finite, "{} is {}, expected a finite number; data.fill = 0 would replace it",
+    fail_input(errors::not_finite, "{} is {}, expected a finite number; data.fill = 0 would replace it",
                where, number);
   }
   if (is_missing(conversion_, number)) {
-    fail_input(ErrorId::not_finite,
+    fail_input(errors::not_finite,
                "{} is {}, which stands for a missing value (_FillValue, missing_value, the valid range or "
                "NetCDF's value of what was never written); data.fill = 0 would replace it",
                where, number);
   }
-  fail_input(ErrorId::not_finite, "{} is {}, expected a finite number that float32 can hold", where,
+  fail_input(errors::not_finite, "{} is {}, expected a finite number that float32 can hold", where,
              number * conversion_.scale + conversion_.offset);
 }
 

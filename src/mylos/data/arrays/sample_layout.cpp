@@ -6,6 +6,9 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/units.hpp"
 
 namespace mylos {
@@ -32,7 +35,7 @@ class LayoutMaker {
   void require_time_for_windows() const {
     if (has_time_) return;
     if (options_.history > 1 || options_.targets_are == TargetsAre::difference || layout_.rollout.steps > 1) {
-      fail_input(ErrorId::keys_conflict,
+      fail_input(errors::keys_conflict,
                  "data.arrays: {} has no axis \"time\", which history above 1, targets_are = \"difference\" "
                  "and rollouts need",
                  options_.inputs.front());
@@ -45,14 +48,14 @@ class LayoutMaker {
     std::copy_if(options_.targets.begin(), options_.targets.end(), std::back_inserter(missing),
                  [&](const std::string& target) { return !is_listed(options_.inputs, target); });
     if (!missing.empty()) {
-      fail_input(ErrorId::keys_conflict,
+      fail_input(errors::keys_conflict,
                  "rollout.steps = {}: {} of data.arrays.targets {} no input, so that the network's output "
                  "cannot be its next input; add to data.arrays.inputs: {}",
                  layout_.rollout.steps, missing.size() == 1 ? "one" : "some",
                  missing.size() == 1 ? "is" : "are", fmt::join(missing, ", "));
     }
     if (options_.ahead == 1 || (options_.history == 1 && options_.ahead > 0)) return;
-    fail_input(ErrorId::keys_conflict,
+    fail_input(errors::keys_conflict,
                "rollout.steps = {} with data.arrays.history = {} and ahead = {}: a step must give the next "
                "level of the history; use ahead = 1, or history = 1",
                layout_.rollout.steps, options_.history, options_.ahead);
@@ -144,7 +147,7 @@ void require_countable(const SampleLayout& layout) {
   for (const std::int64_t extent : layout.grid) points *= static_cast<double>(extent);
   if (channels <= max_channels && points * static_cast<double>(channels) < static_cast<double>(max_numbers))
     return;
-  fail_input(ErrorId::too_large, "data.arrays: a sample has {} channels on a grid of [{}], too many to hold",
+  fail_input(errors::too_large, "data.arrays: a sample has {} channels on a grid of [{}], too many to hold",
              channels, fmt::join(layout.grid, ", "));
 }
 
@@ -174,7 +177,7 @@ SampleLayout sample_layout(const ArrayOptions& options, std::int64_t steps,
         return fmt::format("{} x {} levels on a grid of [{}]", of.trajectories, of.levels,
                            fmt::join(of.grid, ", "));
       };
-      fail_input(ErrorId::bad_dataset, "{}: arrays {} and {} do not fit each other: {} and {}, after slicing",
+      fail_input(errors::bad_dataset, "{}: arrays {} and {} do not fit each other: {} and {}, after slicing",
                  first_file[i].array().file_path(), layout.arrays.front(), layout.arrays[i], text(first),
                  text(extents));
     }
@@ -208,7 +211,7 @@ void require_same_extents(const SampleLayout& layout, const std::string& first_f
         layout.is_constant(i) || (given.levels == arrays.front().extents().levels &&
                                   given.trajectories == arrays.front().extents().trajectories);
     if (!fits_first) {
-      fail_input(ErrorId::bad_dataset, "{}: array {} has {} x {} levels, {} has {} x {}, after slicing",
+      fail_input(errors::bad_dataset, "{}: array {} has {} x {} levels, {} has {} x {}, after slicing",
                  arrays[i].array().file_path(), layout.arrays[i], given.trajectories, given.levels,
                  layout.arrays.front(), arrays.front().extents().trajectories,
                  arrays.front().extents().levels);
@@ -220,7 +223,7 @@ void require_same_extents(const SampleLayout& layout, const std::string& first_f
                          of.channels, of.channels == 1 ? "" : "s");
     };
     fail_input(
-        ErrorId::data_mismatch,
+        errors::data_mismatch,
         "{} and {} differ: array {} is {} in the first and {} in the other, after slicing; files of one "
         "list have the same type, grid and channels",
         first_file, arrays[i].array().file_path(), layout.arrays[i], text(layout.types[i], first),

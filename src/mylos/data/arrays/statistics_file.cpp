@@ -10,7 +10,9 @@
 #include <sstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -30,7 +32,7 @@ struct StatisticsEntry {
 };
 
 [[noreturn]] void fail_statistics(const std::string& path) {
-  fail_input(ErrorId::damaged, "{}: is no file of data.statistics, or is damaged; remove it or name another",
+  fail_input(errors::damaged, "{}: is no file of data.statistics, or is damaged; remove it or name another",
              path);
 }
 
@@ -108,7 +110,7 @@ void store_survey(const std::string& path, const std::string& key, const Survey&
   publish_text(own, text);
   if (std::rename(own.c_str(), path.c_str()) != 0) {
     std::remove(own.c_str());
-    fail_run(ErrorId::cannot_write, "{}: cannot be written", path);
+    fail_run(errors::cannot_write, "{}: cannot be written", path);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/digest.hpp"
 
@@ -281,7 +282,7 @@ Survey survey_over(const SurveyedData& data, RankGroup& ranks) {
   Survey survey;
   for (std::int64_t group = 0; group < groups; ++group) {
     auto found = read_group(texts[static_cast<std::size_t>(group % ranks.size())], data.layout);
-    if (!found) fail_run(ErrorId::internal, "rank {} sent no sums of group {}", group % ranks.size(), group);
+    if (!found) fail_run(errors::internal, "rank {} sent no sums of group {}", group % ranks.size(), group);
     survey.groups.push_back(std::move(*found));
   }
   return survey;

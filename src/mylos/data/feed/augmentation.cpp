@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/numbers/random_words.hpp"
 
 namespace mylos {
@@ -69,18 +71,18 @@ void require_augmentable(const AugmentOptions& options, const DatasetShape& shap
                          const Places& places) {
   if (!options.any()) return;
   if (grid.size() < 2) {
-    fail_input(ErrorId::missing_dataset,
+    fail_input(errors::missing_dataset,
                "{}{}: has no attribute 'shape' of /, the grid of its samples, which data.augment needs; {}",
                place_of(places, keys_in_use(options)), path, how_to_give_a_grid);
   }
   const auto refuse = [&](const char* key, const std::string& needs) {
     const std::string name = fmt::format("data.augment.{}", key);
-    fail_input(ErrorId::data_mismatch, "{}{} needs {}; samples of {} are {}", place_of(places, {name}), name,
+    fail_input(errors::data_mismatch, "{}{} needs {}; samples of {} are {}", place_of(places, {name}), name,
                needs, path, fmt::join(grid, " x "));
   };
   if (!has_numbers(grid, shape.features)) {
-    fail_input(ErrorId::data_mismatch, "data.augment: a sample of {} has {} numbers, but its grid is {}",
-               path, shape.features, fmt::join(grid, " x "));
+    fail_input(errors::data_mismatch, "data.augment: a sample of {} has {} numbers, but its grid is {}", path,
+               shape.features, fmt::join(grid, " x "));
   }
   const std::int64_t smallest = *std::min_element(grid.begin(), grid.end() - 1);
   const std::int64_t max_crop = options.crop_fill == CropFill::reflect ? smallest - 1 : smallest;

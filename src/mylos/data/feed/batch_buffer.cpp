@@ -6,6 +6,7 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "mylos/data/feed/augmentation.hpp"
 
 namespace mylos {
@@ -61,8 +62,8 @@ template <class Stored, class PlaceOf>
     if (dispatch(type, fits)) continue;
     const std::string where = place_of(static_cast<std::int64_t>(i));
     if (!std::isfinite(value))
-      fail_input(ErrorId::not_finite, "{} is {}, expected a finite number", where, value);
-    fail_input(ErrorId::not_finite, "{} is {}{}, too large for {}: {}", where, value,
+      fail_input(errors::not_finite, "{} is {}, expected a finite number", where, value);
+    fail_input(errors::not_finite, "{} is {}{}, too large for {}: {}", where, value,
                scaling.identity() ? "" : fmt::format(" ({:.6g} normalised)", exact), name_of(type),
                advice(!scaling.identity(), type));
   }

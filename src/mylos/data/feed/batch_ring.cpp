@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 
 namespace mylos {
 namespace {
@@ -15,7 +16,7 @@ constexpr std::int64_t kept_batches = 2;
 void BatchRing::start(std::int64_t position) {
   stop();
   if (position < 0 || position % batch_ != 0) {
-    fail_run(ErrorId::internal, "data position {} is not at a step's start (batch {})", position, batch_);
+    fail_run(errors::internal, "data position {} is not at a step's start (batch {})", position, batch_);
   }
   filled_ = taken_ = 0;
   stopping_ = false;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/data/feed/augmentation.hpp"
 #include "mylos/data/feed/batch_buffer.hpp"
 #include "mylos/data/feed/batch_ring.hpp"
@@ -65,7 +66,7 @@ class Loader::Maker final : public BatchMaker {
 
   std::unique_ptr<SampleSource> make_source(Split split, const Sampler& sampler) {
     if (sampler.options().samples != split.count) {
-      fail_run(ErrorId::internal, "{}: the sampler orders {} samples, the split has {}", store_.path(),
+      fail_run(errors::internal, "{}: the sampler orders {} samples, the split has {}", store_.path(),
                sampler.options().samples, split.count);
     }
     if (sampler.options().shuffle == Shuffle::blocks) {

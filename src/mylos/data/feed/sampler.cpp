@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/numbers/random_words.hpp"
 #include "mylos/data/feed/permutation.hpp"
 
@@ -89,14 +92,13 @@ std::int64_t samples_per_block(std::int64_t sample_bytes) {
 
 Sampler::Sampler(const SamplerOptions& options)
     : options_(options), stream_(options.seed, RandomPurpose::shuffle, "samples") {
-  if (options.batch < 1)
-    fail_input(ErrorId::bad_value, "data.batch = {}, expected at least 1", options.batch);
+  if (options.batch < 1) fail_input(errors::bad_value, "data.batch = {}, expected at least 1", options.batch);
   if (options.batch > options.samples) {
-    fail_input(ErrorId::too_little_data, "data.batch = {} is more than the {} training samples; lower it",
+    fail_input(errors::too_little_data, "data.batch = {} is more than the {} training samples; lower it",
                options.batch, options.samples);
   }
   if (options.block_samples < 1 || options.window_blocks < 1) {
-    fail_run(ErrorId::internal, "blocks of {} samples in windows of {} blocks, expected at least 1",
+    fail_run(errors::internal, "blocks of {} samples in windows of {} blocks, expected at least 1",
              options.block_samples, options.window_blocks);
   }
   epoch_length_ = options.last_batch == LastBatch::drop ? options.samples / options.batch * options.batch

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/io/files/digest.hpp"
 
 namespace mylos {
@@ -72,7 +73,7 @@ void require_text_digest(const hdf5::File& file, const std::string& dataset, con
 
 void fail_changed(const std::string& file, const std::string& what) {
   fail_input(
-      ErrorId::damaged,
+      errors::damaged,
       "{}: {} was changed since `mylos prepare` wrote the file, or is damaged; if the change is intended, "
       "`mylos prepare stamp {}` recomputes statistics and digests; otherwise prepare the file again",
       file, what, file);

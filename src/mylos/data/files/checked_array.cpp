@@ -8,6 +8,8 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/io/files/digest.hpp"
 #include "mylos/io/hdf5/hdf5_dispatch.hpp"
@@ -35,23 +37,23 @@ struct CheckedArray::State {
     const std::string path = digests_of(array.path());
     const std::string stamp = fmt::format("`mylos prepare stamp {}` recomputes digests", file_path);
     if (!file.exists(path)) {
-      fail_input(ErrorId::missing_dataset, "{}: has digests of blocks, but none of {}; {}", file_path,
+      fail_input(errors::missing_dataset, "{}: has digests of blocks, but none of {}; {}", file_path,
                  array.path(), stamp);
     }
     digests = file.dataset(path);
     digests->require({DType::uint32}, 1, "[blocks]");
     const std::int64_t rows = file.integer_attribute(path, "rows");
     if (rows < 1)
-      fail_input(ErrorId::bad_dataset, "{}: attribute 'rows' of {} is {}, expected at least 1", file_path,
+      fail_input(errors::bad_dataset, "{}: attribute 'rows' of {} is {}, expected at least 1", file_path,
                  path, rows);
     block_rows = std::min(rows, std::max<std::int64_t>(1, array.rows()));
     const std::int64_t blocks = array.rows() / block_rows + (array.rows() % block_rows == 0 ? 0 : 1);
     if (digests->size() != blocks) {
-      fail_input(ErrorId::damaged, "{}: has {} digests of {} rows of {} each, but its {} rows need {}; {}",
+      fail_input(errors::damaged, "{}: has {} digests of {} rows of {} each, but its {} rows need {}; {}",
                  file_path, digests->size(), rows, array.path(), array.rows(), blocks, stamp);
     }
     if (block_rows > 1 && block_rows > max_block_bytes / std::max<std::int64_t>(1, row_bytes)) {
-      fail_input(ErrorId::too_large,
+      fail_input(errors::too_large,
                  "{}: attribute 'rows' of {} is {}, and such a block of rows of {} is larger than {}; {}",
                  file_path, path, rows, format_bytes(row_bytes), format_bytes(max_block_bytes), stamp);
     }

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -41,7 +42,7 @@ std::vector<std::string> read_names(const hdf5::File& file, const std::string& p
       names[i] = safe_name(names[i]);
       continue;
     }
-    fail_input(ErrorId::bad_names, "{}: {} {} (counted from 0) is '{}', expected a name without line breaks",
+    fail_input(errors::bad_names, "{}: {} {} (counted from 0) is '{}', expected a name without line breaks",
                file.path(), path, i, printable(names[i]));
   }
   return names;
@@ -83,17 +84,17 @@ ColumnOrder order_by_name(const std::vector<std::string>& expected, const std::v
     std::string difference = lacking.empty() ? "" : fmt::format("{} missing", list_of_names(lacking));
     if (!unknown.empty())
       difference += fmt::format("{}{} not known", lacking.empty() ? "" : ", ", list_of_names(unknown));
-    fail_input(ErrorId::bad_names, "{} ({}); both must have the same names, in any order", lists(),
+    fail_input(errors::bad_names, "{} ({}); both must have the same names, in any order", lists(),
                difference);
   }
   std::map<std::string, std::int64_t> places;
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (!places.emplace(given[i], static_cast<std::int64_t>(i)).second)
-      fail_input(ErrorId::bad_names,
+      fail_input(errors::bad_names,
                  "{}; two are called '{}', so that names do not identify them: expected the same order",
                  lists(), printable(given[i]));
   }
-  if (expected.size() != given.size()) fail_input(ErrorId::bad_names, "{}; expected the same names", lists());
+  if (expected.size() != given.size()) fail_input(errors::bad_names, "{}; expected the same names", lists());
   ColumnOrder order;
   for (const std::string& name : expected) order.push_back(places.at(name));
   return order;

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/files/sample_meaning.hpp"
 #include "mylos/io/files/digest.hpp"
 
@@ -34,7 +36,7 @@ ColumnStatistics combined(const std::vector<ColumnStatistics>& parts, const std:
 ConcatenatedStore::ConcatenatedStore(const std::vector<std::string>& paths, std::string name, Answers answers)
     : name_(std::move(name)) {
   if (paths.size() > max_files) {
-    fail_input(ErrorId::too_large, "{}: are {} prepared files, of which at most {} can be read together",
+    fail_input(errors::too_large, "{}: are {} prepared files, of which at most {} can be read together",
                name_, paths.size(), max_files);
   }
   for (const std::string& path : paths) {
@@ -42,7 +44,7 @@ ConcatenatedStore::ConcatenatedStore(const std::vector<std::string>& paths, std:
     if (!files_.empty()) {
       require_same_shape(first(), *file);
       if (file->shape().input_type != first().shape().input_type) {
-        fail_input(ErrorId::data_mismatch,
+        fail_input(errors::data_mismatch,
                    "{}: its inputs are {}, those of {} {}; all files must have one type", path,
                    name_of(file->shape().input_type), first().path(), name_of(first().shape().input_type));
       }

@@ -6,6 +6,9 @@
 #include <span>
 #include <sstream>
 
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/data_file.hpp"
 #include "mylos/data/files/dataset_rows.hpp"
@@ -18,16 +21,16 @@ hdf5::File open_dataset(const std::string& path) {
   if (file.has_attribute("/", "format")) {
     const std::string format = file.text_attribute("/", "format");
     if (format != dataset_format)
-      fail_input(ErrorId::wrong_format, "{}: is a {} file, expected {}", path, printable(format),
+      fail_input(errors::wrong_format, "{}: is a {} file, expected {}", path, printable(format),
                  dataset_format);
     const auto version = file.integer_attribute("/", "version");
     if (version < 1 || version > dataset_version) {
-      fail_input(ErrorId::unknown_version, "{}: {} version {}, expected at most {}", path, format, version,
+      fail_input(errors::unknown_version, "{}: {} version {}, expected at most {}", path, format, version,
                  dataset_version);
     }
   }
   if (!file.exists("/inputs")) {
-    fail_input(ErrorId::missing_dataset,
+    fail_input(errors::missing_dataset,
                "{}: has no dataset /inputs [samples, features]; `mylos prepare` makes data files", path);
   }
   return file;
@@ -38,7 +41,7 @@ Task task_of(const hdf5::File& file, Answers answers) {
   const bool targets = file.exists("/targets");
   if (!labels && !targets && answers == Answers::needed) {
     fail_input(
-        ErrorId::missing_dataset,
+        errors::missing_dataset,
         "{}: has neither /labels [samples] nor /targets [samples, outputs], so that only `mylos predict` can "
         "use it; `mylos prepare csv` with --label or --targets, or `prepare idx` with a file of labels, "
         "makes "
@@ -46,7 +49,7 @@ Task task_of(const hdf5::File& file, Answers answers) {
         file.path());
   }
   if (labels && targets) {
-    fail_input(ErrorId::bad_dataset, "{}: has both /labels and /targets, expected one of them", file.path());
+    fail_input(errors::bad_dataset, "{}: has both /labels and /targets, expected one of them", file.path());
   }
   if (labels) return Task::classification;
   return targets ? Task::regression : Task::none;
@@ -105,7 +108,7 @@ void Dataset::open_grid() {
     grid_.push_back(extent);
   }
   if (!words.eof() || numbers != features()) {
-    fail_input(ErrorId::bad_dataset,
+    fail_input(errors::bad_dataset,
                "{}: attribute 'shape' of / is '{}', expected numbers whose product is the {} of a sample",
                path_, printable(text, 100), features());
   }
@@ -120,7 +123,7 @@ void Dataset::open_inputs() {
   shape_.samples = inputs.dims()[0];
   shape_.features = inputs.dims()[1];
   if (samples() == 0 || features() == 0) {
-    fail_input(ErrorId::bad_dataset,
+    fail_input(errors::bad_dataset,
                "{}: dataset /inputs is [{}, {}], expected at least one sample and one feature", path_,
                samples(), features());
   }
@@ -133,18 +136,18 @@ void Dataset::open_answers() {
     answers.require({DType::int32, DType::int64, DType::uint8}, 1, "[samples]");
     shape_.outputs = file_.integer_attribute("/", "classes");
     if (outputs() < 1 || outputs() > max_classes) {
-      fail_input(ErrorId::bad_dataset, "{}: attribute 'classes' of / is {}, expected 1 to {}", path_,
+      fail_input(errors::bad_dataset, "{}: attribute 'classes' of / is {}, expected 1 to {}", path_,
                  outputs(), max_classes);
     }
   } else {
     answers.require({DType::fp32}, 2, "[samples, outputs]");
     shape_.outputs = answers.dims()[1];
     if (outputs() == 0)
-      fail_input(ErrorId::bad_dataset, "{}: dataset /targets is [{}, 0], expected at least one output", path_,
+      fail_input(errors::bad_dataset, "{}: dataset /targets is [{}, 0], expected at least one output", path_,
                  samples());
   }
   if (answers.dims()[0] != samples()) {
-    fail_input(ErrorId::bad_dataset, "{}: dataset {} has {} samples, /inputs has {}", path_, answers.path(),
+    fail_input(errors::bad_dataset, "{}: dataset {} has {} samples, /inputs has {}", path_, answers.path(),
                answers.dims()[0], samples());
   }
   const bool labels = task() == Task::classification;
@@ -155,7 +158,7 @@ std::vector<std::string> Dataset::class_names() const {
   if (task() != Task::classification) return {};
   std::vector<std::string> names = read_names(file_, "/class_names");
   if (!names.empty() && static_cast<std::int64_t>(names.size()) != outputs()) {
-    fail_input(ErrorId::bad_names, "{}: /class_names has {} names, one a line or in a list, for {} classes",
+    fail_input(errors::bad_names, "{}: /class_names has {} names, one a line or in a list, for {} classes",
                path_, names.size(), outputs());
   }
   return names;
@@ -168,7 +171,7 @@ void Dataset::open_names() {
     std::vector<std::string> names = read_names(file_, path);
     const auto count = static_cast<std::int64_t>(names.size());
     if (count == 0 || count == columns || count == on_grid) return names;
-    fail_input(ErrorId::bad_names, "{}: {} has {} names, one a line or in a list, expected {}{}", path_, path,
+    fail_input(errors::bad_names, "{}: {} has {} names, one a line or in a list, expected {}{}", path_, path,
                count, columns,
                on_grid == columns ? "" : fmt::format(", or {} for the channels of a point", on_grid));
   };
@@ -246,7 +249,7 @@ std::int64_t Dataset::checking_bytes() const {
 
 void Dataset::require_label(std::int64_t row, std::int32_t label) const {
   if (label >= 0 && label < outputs()) return;
-  fail_input(ErrorId::bad_label, "{}: /labels row {} (counted from 0) is {}, expected 0 to {}", path_, row,
+  fail_input(errors::bad_label, "{}: /labels row {} (counted from 0) is {}, expected 0 to {}", path_, row,
              label, outputs() - 1);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
 
 namespace mylos {
 
@@ -22,7 +23,7 @@ inline void require_finite(const std::string& path, const char* dataset, const f
   const float* end = values + rows * columns;
   const float* bad = std::find_if(values, end, [](float value) { return !std::isfinite(value); });
   if (bad == end) return;
-  fail_input(ErrorId::not_finite, "{}: {} row {}, column {} (counted from 0) is {}, expected a finite number",
+  fail_input(errors::not_finite, "{}: {} row {}, column {} (counted from 0) is {}, expected a finite number",
              path, dataset, first_row + (bad - values) / columns, (bad - values) % columns, *bad);
 }
 

@@ -1,6 +1,8 @@
 // Statistics of a dataset file: prepare's, or those of a pass over its samples.
 #include <algorithm>
 
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/dataset_rows.hpp"
 
@@ -26,7 +28,7 @@ ColumnStatistics Dataset::stored_statistics(const std::string& of, std::int64_t 
     const auto dataset = file_.dataset(group + "/" + name);
     dataset.require({DType::fp64}, 1, "[columns]");
     if (dataset.size() != columns) {
-      fail_input(ErrorId::bad_dataset, "{}: dataset {} has {} columns, /{} has {}", path_, dataset.path(),
+      fail_input(errors::bad_dataset, "{}: dataset {} has {} columns, /{} has {}", path_, dataset.path(),
                  dataset.size(), of, columns);
     }
     std::vector<double> values(static_cast<std::size_t>(columns));
@@ -80,7 +82,7 @@ ColumnStatistics Dataset::input_statistics(Split part) const {
 }
 
 ColumnStatistics Dataset::target_statistics(Split part) const {
-  if (task() != Task::regression) fail_run(ErrorId::internal, "{}: has no targets", path_);
+  if (task() != Task::regression) fail_run(errors::internal, "{}: has no targets", path_);
   std::vector<float> buffer;
   const auto add = [&](StatisticsAccumulator& sums, std::int64_t first, std::int64_t count) {
     buffer.resize(static_cast<std::size_t>(count * outputs()));

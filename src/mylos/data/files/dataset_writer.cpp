@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/data/files/column_names.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/dataset_summary.hpp"
@@ -110,7 +111,7 @@ void DatasetWriter::finish() {
   State& state = *state_;
   const std::int64_t answers = state.shape.task == Task::none ? 0 : state.shape.samples;
   if (state.inputs_written != state.shape.samples || state.answers_written != answers) {
-    fail_run(ErrorId::internal, "{}: {} inputs and {} answers were given for {} samples",
+    fail_run(errors::internal, "{}: {} inputs and {} answers were given for {} samples",
              state.pending.temporary(), state.inputs_written, state.answers_written, state.shape.samples);
   }
   if (state.shape.task == Task::classification && state.shape.outputs == 0) {

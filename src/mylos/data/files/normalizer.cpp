@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/sample_store.hpp"
 
@@ -151,7 +152,7 @@ Normalizer normalizer_for(Normalize method, const SampleStore& store, Split trai
   const bool by_channel = method == Normalize::channel || has_channels;
   const bool on_grid = is_on_grid(store, channels);
   if (by_channel && !on_grid && !has_channels) {
-    fail_input(ErrorId::missing_dataset,
+    fail_input(errors::missing_dataset,
                "{}{}: has no attribute 'shape' of /, the grid of its samples, which data.normalize = "
                "\"channel\" needs; "
                "{}",

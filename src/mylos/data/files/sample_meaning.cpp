@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -52,7 +54,7 @@ SampleMeaning meaning_of(const SampleStore& train, const std::vector<std::int64_
 
 void require_same_meaning(const SampleMeaning& trained, const SampleStore& other) {
   if (!may_lie_on(trained, other.grid())) {
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "{}: its samples lie on a grid of {}, those of {} on one of {}; expected the same grid, or "
                "for a trained network another with the same number of axes and channels",
                other.path(), fmt::join(other.grid(), " x "), trained.data,
@@ -62,7 +64,7 @@ void require_same_meaning(const SampleMeaning& trained, const SampleStore& other
   for (std::size_t i = 0; i < std::min(names.size(), trained.class_names.size()); ++i) {
     if (names[i] == trained.class_names[i]) continue;
     fail_input(
-        ErrorId::bad_names,
+        errors::bad_names,
         "{}: class {} (counted from 0) is '{}', and '{}' in {}; labels must mean the same classes: `mylos "
         "prepare images` with --classes-of {} numbers them alike",
         other.path(), i, printable(names[i]), printable(trained.class_names[i]), trained.data, trained.file);
@@ -83,15 +85,15 @@ std::vector<std::string> match_columns(const SampleMeaning& trained, SampleStore
 void require_same_shape(const SampleStore& train, const SampleStore& other,
                         const std::vector<std::int64_t>& deck_grid) {
   if (train.features() != other.features()) {
-    fail_input(ErrorId::data_mismatch, "{}: has {} features per sample{}, {} has {}{}", other.path(),
+    fail_input(errors::data_mismatch, "{}: has {} features per sample{}, {} has {}{}", other.path(),
                other.features(), on_grid(other), train.path(), train.features(), on_grid(train));
   }
   if (train.task() != other.task()) {
-    fail_input(ErrorId::data_mismatch, "{}: holds {}, {} holds {}", other.path(),
+    fail_input(errors::data_mismatch, "{}: holds {}, {} holds {}", other.path(),
                name_of_answers(other.task()), train.path(), name_of_answers(train.task()));
   }
   if (train.outputs() != other.outputs()) {
-    fail_input(ErrorId::data_mismatch, "{}: has {} {}, {} has {}", other.path(), other.outputs(),
+    fail_input(errors::data_mismatch, "{}: has {} {}, {} has {}", other.path(), other.outputs(),
                other.task() == Task::regression ? "targets per sample" : "classes", train.path(),
                train.outputs());
   }

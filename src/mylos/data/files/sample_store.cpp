@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/samples.hpp"
 
 namespace mylos {
 
@@ -20,13 +22,13 @@ const char* name_of_answers(Task task) {
 
 Splits split_samples(std::int64_t samples, double validation_fraction) {
   if (!(validation_fraction >= 0 && validation_fraction < 1)) {
-    fail_input(ErrorId::bad_value, "data.validation = {}, expected at least 0 and below 1",
+    fail_input(errors::bad_value, "data.validation = {}, expected at least 0 and below 1",
                validation_fraction);
   }
   const auto held_out =
       static_cast<std::int64_t>(std::llround(validation_fraction * static_cast<double>(samples)));
   if (held_out >= samples || (validation_fraction > 0 && held_out == 0)) {
-    fail_input(ErrorId::too_little_data, "data.validation = {} leaves no sample of {} for {}",
+    fail_input(errors::too_little_data, "data.validation = {} leaves no sample of {} for {}",
                validation_fraction, samples, held_out == 0 ? "validation" : "training");
   }
   return {{0, samples - held_out}, {samples - held_out, held_out}};

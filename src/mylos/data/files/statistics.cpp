@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
 
 namespace mylos {
 namespace {
@@ -26,7 +28,7 @@ void require_sensible(const ColumnStatistics& statistics, const std::string& fil
   constexpr double narrowest = 1e-300;  // far below the spread of any float32 numbers; its inverse is finite
   const auto refuse = [&](const char* name, std::size_t column, double value, const std::string& expected) {
     fail_input(
-        ErrorId::bad_dataset,
+        errors::bad_dataset,
         "{}: {}/{} has {} in column {} (counted from 0), expected {}; `mylos prepare stamp {}` recomputes "
         "statistics",
         file, group, name, value, column, expected, file);
@@ -63,7 +65,7 @@ void require_same_statistics(const ColumnStatistics& stored, const ColumnStatist
       const double expected = (*ours[which].second)[i];
       if (std::abs(found - expected) <= allowed) continue;
       fail_input(
-          ErrorId::damaged,
+          errors::damaged,
           "{}: {}/{} has {} in column {} (counted from 0), which `mylos prepare` did not write; that of its "
           "samples is {:.6g}; `mylos prepare stamp {}` recomputes statistics, and a file without them has "
           "them computed",

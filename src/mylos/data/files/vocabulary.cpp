@@ -3,6 +3,10 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/base/errors/utf8.hpp"
 
 namespace mylos {
@@ -37,9 +41,9 @@ Vocabulary Vocabulary::characters(std::string_view characters) {
   for (std::size_t at = 0; at < characters.size();) {
     const Utf8Character character = first_character(characters.substr(at));
     if (character.bytes <= 0)
-      fail_input(ErrorId::bad_dataset, "the vocabulary's characters are not UTF-8 at byte {}", at);
+      fail_input(errors::bad_dataset, "the vocabulary's characters are not UTF-8 at byte {}", at);
     if (!vocabulary.codes_.empty() && character.code <= vocabulary.codes_.back()) {
-      fail_input(ErrorId::bad_dataset, "the vocabulary's characters are not in rising order at byte {}", at);
+      fail_input(errors::bad_dataset, "the vocabulary's characters are not in rising order at byte {}", at);
     }
     vocabulary.codes_ += character.code;
     at += static_cast<std::size_t>(character.bytes);
@@ -57,7 +61,7 @@ std::string Vocabulary::text() const {
 std::vector<std::int32_t> Vocabulary::encode(std::string_view text, const std::string& source) const {
   if (kind_ == TokenKind::characters) return encode_characters(text, source);
   if (kind_ == TokenKind::tokens) {
-    fail_input(ErrorId::bad_argument,
+    fail_input(errors::bad_argument,
                "{}: the vocabulary has {} numbered tokens without text; give token numbers", source, size_);
   }
   std::vector<std::int32_t> tokens;
@@ -71,10 +75,10 @@ std::vector<std::int32_t> Vocabulary::encode_characters(std::string_view text,
   for (std::size_t at = 0; at < text.size();) {
     const Utf8Character character = first_character(text.substr(at));
     if (character.bytes <= 0)
-      fail_input(ErrorId::bad_encoding, "{}: is not UTF-8 at byte {} (counted from 0)", source, at);
+      fail_input(errors::bad_encoding, "{}: is not UTF-8 at byte {} (counted from 0)", source, at);
     const auto found = std::lower_bound(codes_.begin(), codes_.end(), character.code);
     if (found == codes_.end() || *found != character.code) {
-      fail_input(ErrorId::unknown_token,
+      fail_input(errors::unknown_token,
                  "{}: character {} at position {} (counted from 0) is not one of the {} of the vocabulary{}",
                  source, character_text(character.code), tokens.size(), size_, listed(codes_));
     }
@@ -86,11 +90,11 @@ std::vector<std::int32_t> Vocabulary::encode_characters(std::string_view text,
 
 std::string Vocabulary::decode(std::span<const std::int32_t> tokens) const {
   if (kind_ == TokenKind::tokens)
-    fail_input(ErrorId::internal, "the vocabulary has {} numbered tokens without text", size_);
+    fail_input(errors::internal, "the vocabulary has {} numbered tokens without text", size_);
   std::string text;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (tokens[i] < 0 || tokens[i] >= size_) {
-      fail_input(ErrorId::unknown_token, "token {} (counted from 0) is {}, expected 0 to {}", i, tokens[i],
+      fail_input(errors::unknown_token, "token {} (counted from 0) is {}, expected 0 to {}", i, tokens[i],
                  size_ - 1);
     }
     if (kind_ == TokenKind::bytes) {

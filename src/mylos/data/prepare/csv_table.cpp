@@ -9,7 +9,12 @@
 #include <optional>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/regular_file.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/errors/utf8.hpp"
@@ -81,13 +86,13 @@ std::string joined(const std::vector<std::string_view>& words) {
 CsvLines::CsvLines(const std::string& path) : path_(path) {
   require_regular_file(path);
   file_.open(path, std::ios::binary);
-  if (!file_) fail_input(ErrorId::cannot_read, "{}: cannot be opened: {}", path, std::strerror(errno));
+  if (!file_) fail_input(errors::cannot_read, "{}: cannot be opened: {}", path, std::strerror(errno));
 }
 
 bool CsvLines::read_piece() {
   piece_.resize(csv_piece_bytes);
   file_.read(piece_.data(), static_cast<std::streamsize>(piece_.size()));
-  if (file_.bad()) fail_input(ErrorId::cannot_read, "{}: cannot be read after line {}", path_, number_ - 1);
+  if (file_.bad()) fail_input(errors::cannot_read, "{}: cannot be read after line {}", path_, number_ - 1);
   rest_ = std::string_view(piece_).substr(0, static_cast<std::size_t>(file_.gcount()));
   return !rest_.empty();
 }
@@ -95,12 +100,12 @@ bool CsvLines::read_piece() {
 /// Appends to the current line.
 void CsvLines::append(std::string_view part) {
   if (part.find('\0') != std::string_view::npos) {
-    fail_input(ErrorId::bad_encoding,
+    fail_input(errors::bad_encoding,
                "{}:{}: has a NUL (as in UTF-16 or in binary data); expected a table in UTF-8", path_,
                number_);
   }
   if (part.size() > max_line_bytes - line_.size()) {
-    fail_input(ErrorId::too_large,
+    fail_input(errors::too_large,
                "{}:{}: has more than {}; expected one sample per line (this may be binary data)", path_,
                number_, format_bytes(static_cast<std::int64_t>(max_line_bytes)));
   }
@@ -140,7 +145,7 @@ std::optional<std::string_view> CsvLines::quoted_cell(std::size_t begin, char se
     if (line_[read] == '"') ++read;
   }
   if (read == line_.size()) {
-    fail_input(ErrorId::bad_row,
+    fail_input(errors::bad_row,
                "{}:{}: the quote before '{}' is not closed; expected a cell that ends on its line", path_,
                number_, printable(std::string_view(line_).substr(begin + 1)));
   }
@@ -175,7 +180,7 @@ void CsvLines::split(char separator, std::vector<std::string_view>& cells) {
 
 CsvTable::CsvTable(const PrepareCsv& job) : job_(job) {
   CsvLines lines(job.file);
-  if (!lines.next()) fail_input(ErrorId::too_little_data, "{}: is empty", job.file);
+  if (!lines.next()) fail_input(errors::too_little_data, "{}: is empty", job.file);
   std::vector<std::string_view> cells;
   separator_ = job.separator ? *job.separator : recognised_separator(lines);
   lines.split(separator_, cells);
@@ -190,7 +195,7 @@ CsvTable::CsvTable(const PrepareCsv& job) : job_(job) {
     rows_ = 1;
   }
   while (lines.next()) ++rows_;
-  if (rows_ == 0) fail_input(ErrorId::too_little_data, "{}: has a header but no samples", job.file);
+  if (rows_ == 0) fail_input(errors::too_little_data, "{}: has a header but no samples", job.file);
 }
 
 /// Accepts names (no numbers, not all empty) or a sample (numbers alone). The user must decide the other
@@ -204,8 +209,8 @@ void CsvTable::require_names_or_sample(const std::vector<std::string_view>& cell
   constexpr auto say_which = "--header reads it as the columns' names, --no-header as the first sample";
   const auto column_number = [&](auto cell) { return cell - cells.begin() + 1; };
   if (number == cells.end())
-    fail_input(ErrorId::bad_row, "{}:{}: has no name and no number; {}", job_.file, first_number_, say_which);
-  fail_input(ErrorId::bad_row, "{}:{}: mixes names and numbers: column {} is {}, column {} is {}; {}",
+    fail_input(errors::bad_row, "{}:{}: has no name and no number; {}", job_.file, first_number_, say_which);
+  fail_input(errors::bad_row, "{}:{}: mixes names and numbers: column {} is {}, column {} is {}; {}",
              job_.file, first_number_, column_number(number), cell_text(*number), column_number(other),
              cell_text(*other), say_which);
 }
@@ -215,7 +220,7 @@ void CsvTable::require_utf8(const std::vector<std::string_view>& names) const {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (is_utf8(names[i])) continue;
     fail_input(
-        ErrorId::bad_encoding,
+        errors::bad_encoding,
         "{}:{}: the name of column {} is not UTF-8: '{}'; `iconv -f LATIN1 -t UTF-8 {}` converts a table "
         "that "
         "is in Latin-1",
@@ -238,7 +243,7 @@ char CsvTable::recognised_separator(const CsvLines& lines) const {
   }
   if (found.empty()) return ',';
   if (found.size() == 1) return found.front()->character;
-  fail_input(ErrorId::missing_argument, "{}:{}: has {} and {}; choose --separator {} or --separator {}",
+  fail_input(errors::missing_argument, "{}:{}: has {} and {}; choose --separator {} or --separator {}",
              job_.file, lines.number(), found[0]->name, found[1]->name, found[0]->option, found[1]->option);
 }
 
@@ -272,7 +277,7 @@ CsvTable::Column CsvTable::find(const std::string& word) const {
   const auto found = std::find(header_.begin(), header_.end(), word);
   if (found != header_.end()) {
     if (std::find(found + 1, header_.end(), word) != header_.end()) {
-      fail_input(ErrorId::bad_names, "{}: two columns are called '{}'; {}", job_.file, name,
+      fail_input(errors::bad_names, "{}: two columns are called '{}'; {}", job_.file, name,
                  number ? "rename one" : "name it by its number");
     }
     const auto index = static_cast<std::size_t>(found - header_.begin());
@@ -284,15 +289,15 @@ CsvTable::Column CsvTable::find(const std::string& word) const {
   }
   if (number) {
     if (*number >= 1 && *number <= columns_) return {static_cast<std::size_t>(*number - 1), {}};
-    fail_input(ErrorId::unknown_column, "{}: has no column {}, expected 1 to {}", job_.file, *number,
+    fail_input(errors::unknown_column, "{}: has no column {}, expected 1 to {}", job_.file, *number,
                columns_);
   }
   if (!has_header()) {
-    fail_input(ErrorId::unknown_column,
+    fail_input(errors::unknown_column,
                "{}: has no header to find column '{}' in; name it by its number, 1 to {}", job_.file, name,
                columns_);
   }
-  fail_input(ErrorId::unknown_column, "{}: has no column '{}'; its columns are {}", job_.file, name,
+  fail_input(errors::unknown_column, "{}: has no column '{}'; its columns are {}", job_.file, name,
              first_line_);
 }
 

@@ -4,6 +4,10 @@
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/utf8.hpp"
 
@@ -30,10 +34,10 @@ Names names_in(const std::string& path) {
   const fs::file_status status = fs::status(path, failed);
   if (!fs::exists(status)) {
     const bool is_missing = status.type() == fs::file_type::not_found;
-    fail_input(is_missing ? ErrorId::no_such_folder : ErrorId::cannot_read, "{}: cannot be opened: {}{}",
-               path, failed ? failed.message() : "No such file or directory", current_folder_note(path));
+    fail_input(is_missing ? errors::no_such_folder : errors::cannot_read, "{}: cannot be opened: {}{}", path,
+               failed ? failed.message() : "No such file or directory", current_folder_note(path));
   }
-  if (!fs::is_directory(status)) fail_input(ErrorId::not_a_folder, "{}: is not a folder", path);
+  if (!fs::is_directory(status)) fail_input(errors::not_a_folder, "{}: is not a folder", path);
   Names names;
   fs::directory_iterator entry(path, failed);
   for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
@@ -51,7 +55,7 @@ Names names_in(const std::string& path) {
       ++names.skipped;
     }
   }
-  if (failed) fail_input(ErrorId::cannot_read, "{}: cannot be read: {}", path, failed.message());
+  if (failed) fail_input(errors::cannot_read, "{}: cannot be read: {}", path, failed.message());
   std::sort(names.folders.begin(), names.folders.end());
   std::sort(names.images.begin(), names.images.end());
   return names;
@@ -67,7 +71,7 @@ std::int32_t label_of_folder(const std::string& path, const std::vector<std::str
   const std::string name = fs::path(path).filename().string();
   const auto found = std::find(classes.begin(), classes.end(), name);
   if (found == classes.end()) {
-    fail_input(ErrorId::bad_names, "{}: '{}' is not one of the {} known classes", path, printable(name),
+    fail_input(errors::bad_names, "{}: '{}' is not one of the {} known classes", path, printable(name),
                classes.size());
   }
   return static_cast<std::int32_t>(found - classes.begin());
@@ -82,12 +86,11 @@ ImageFolder list_images(const std::string& path, bool labelled, const std::vecto
     add_images(folder, path, top, 0);
     folder.skipped += static_cast<std::int64_t>(top.folders.size());
     if (folder.files.empty())
-      fail_input(ErrorId::too_little_data, "{}: has no image (a file that ends in .png, .jpg or .jpeg)",
-                 path);
+      fail_input(errors::too_little_data, "{}: has no image (a file that ends in .png, .jpg or .jpeg)", path);
     return folder;
   }
   if (top.folders.empty()) {
-    fail_input(ErrorId::wrong_format, "{}: has no folders, expected one per class{}", path,
+    fail_input(errors::wrong_format, "{}: has no folders, expected one per class{}", path,
                top.images.empty()
                    ? ""
                    : fmt::format("; --unlabelled reads its {} images as inputs alone", top.images.size()));
@@ -96,11 +99,11 @@ ImageFolder list_images(const std::string& path, bool labelled, const std::vecto
   folder.skipped = top.skipped + static_cast<std::int64_t>(top.images.size());
   for (const std::string& name : top.folders) {
     if (name.find('\n') != std::string::npos)
-      fail_input(ErrorId::bad_names, "{}: the name of its folder '{}' has a line break", path,
+      fail_input(errors::bad_names, "{}: the name of its folder '{}' has a line break", path,
                  printable(name));
     if (!is_utf8(name)) {
       fail_input(
-          ErrorId::bad_encoding,
+          errors::bad_encoding,
           "{}: the name of its folder '{}' is not UTF-8, the encoding of class names in data files; rename "
           "it",
           path, printable(name));
@@ -108,7 +111,7 @@ ImageFolder list_images(const std::string& path, bool labelled, const std::vecto
     const std::string of_class = (fs::path(path) / name).string();
     const Names names = names_in(of_class);
     if (names.images.empty() && known.empty()) {
-      fail_input(ErrorId::too_little_data,
+      fail_input(errors::too_little_data,
                  "{}: has no image (a file that ends in .png, .jpg or .jpeg); remove the folder, or name the "
                  "file that "
                  "has these classes with --classes-of",
@@ -118,7 +121,7 @@ ImageFolder list_images(const std::string& path, bool labelled, const std::vecto
     folder.skipped += static_cast<std::int64_t>(names.folders.size());
   }
   if (folder.files.empty()) {
-    fail_input(ErrorId::too_little_data,
+    fail_input(errors::too_little_data,
                "{}: its {} folders have no image (a file that ends in .png, .jpg or .jpeg)", path,
                top.folders.size());
   }

@@ -11,6 +11,10 @@
 #include <string_view>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/dataset_format.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
@@ -46,7 +50,7 @@ class RowParser {
   [[nodiscard]] bool split(CsvLines& lines) {
     lines.split(table_.separator(), cells_);
     if (static_cast<std::int64_t>(cells_.size()) != table_.columns()) {
-      fail_input(ErrorId::bad_row, "{}:{}: has {} columns, the first line has {}", job_.file, lines.number(),
+      fail_input(errors::bad_row, "{}:{}: has {} columns, the first line has {}", job_.file, lines.number(),
                  cells_.size(), table_.columns());
     }
     if (job_.on_missing == OnMissing::fail) return false;
@@ -81,12 +85,12 @@ class RowParser {
   float parse_number(const CsvLines& lines, std::size_t column) {
     const CsvNumber number = csv_number(cells_[column]);
     if (number.kind == CsvNumber::Kind::too_large) {
-      refuse(ErrorId::not_finite, lines, column,
+      refuse(errors::not_finite, lines, column,
              fmt::format("beyond float32's largest number, {}", std::numeric_limits<float>::max()));
     }
     if (number.kind != CsvNumber::Kind::finite) {
       const bool is_number = number.kind == CsvNumber::Kind::not_finite;
-      refuse(is_number ? ErrorId::not_finite : ErrorId::bad_row, lines, column,
+      refuse(is_number ? errors::not_finite : errors::bad_row, lines, column,
              "expected a finite number" + advice_on(column, is_number));
     }
     if (number.rounded_integer && rounded_integers_++ == 0) {
@@ -116,7 +120,7 @@ class RowParser {
       const auto expected = job_.classes > 0 ? fmt::format("0 to {}", job_.classes - 1) : "0, 1, 2 ...";
       const char* advice =
           is_missing(text) ? "; --on-missing skip leaves out the rows with a missing one" : "";
-      refuse(ErrorId::bad_label, lines, column, fmt::format("expected a class: {}{}", expected, advice));
+      refuse(errors::bad_label, lines, column, fmt::format("expected a class: {}{}", expected, advice));
     }
     label_ = static_cast<std::int32_t>(value);
   }
@@ -138,12 +142,12 @@ class RowParser {
 
 void check(const PrepareCsv& job) {
   if (!job.label.empty() && !job.targets.empty()) {
-    fail_input(ErrorId::arguments_conflict,
+    fail_input(errors::arguments_conflict,
                "{}: --label (classification) and --targets (regression) are both given, expected one of them",
                job.file);
   }
   if (job.classes > 0 && job.label.empty()) {
-    fail_input(ErrorId::arguments_conflict, "{}: --classes {} needs --label", job.file, job.classes);
+    fail_input(errors::arguments_conflict, "{}: --classes {} needs --label", job.file, job.classes);
   }
 }
 
@@ -154,7 +158,7 @@ Roles roles_of(const PrepareCsv& job, const CsvTable& table, std::vector<std::st
   const auto take = [&](const std::string& word) {
     const CsvTable::Column column = table.find(word);
     if (is_used[column.index])
-      fail_input(ErrorId::bad_argument, "{}: column '{}' is given twice", job.file, printable(word));
+      fail_input(errors::bad_argument, "{}: column '{}' is given twice", job.file, printable(word));
     is_used[column.index] = true;
     if (!column.note.empty()) notes.push_back(column.note);
     return column.index;
@@ -168,7 +172,7 @@ Roles roles_of(const PrepareCsv& job, const CsvTable& table, std::vector<std::st
   }
   is_used.assign(is_used.size(), true);
   if (roles.inputs.empty())
-    fail_input(ErrorId::bad_argument, "{}: all {} columns are targets, and no column is left as input",
+    fail_input(errors::bad_argument, "{}: all {} columns are targets, and no column is left as input",
                job.file, table.columns());
   return roles;
 }
@@ -193,7 +197,7 @@ std::int64_t rows_to_keep(const PrepareCsv& job, const CsvTable& table, const Ro
   std::int64_t kept = 0;
   while (lines.next()) kept += parser.split(lines) ? 0 : 1;
   if (kept == 0)
-    fail_input(ErrorId::too_little_data, "{}: each of its {} rows has a missing number", job.file,
+    fail_input(errors::too_little_data, "{}: each of its {} rows has a missing number", job.file,
                table.rows());
   return kept;
 }
@@ -216,7 +220,7 @@ void require_different_names(const PrepareCsv& job, const CsvTable& table, const
     if (!roles.is_used[column]) continue;
     const auto [before, is_new] = columns.emplace(table.name(column), column);
     if (is_new) continue;
-    fail_input(ErrorId::bad_names,
+    fail_input(errors::bad_names,
                "{}: columns {} and {} are both called '{}'; rename one, or leave one out (--inputs)",
                job.file, before->second + 1, column + 1, printable(before->first));
   }
@@ -284,14 +288,14 @@ std::vector<std::string> prepare(const PrepareCsv& job) {
   if (table.has_header()) (void)lines.next();
   std::int64_t kept = 0;
   for (std::int64_t rows = 0; rows < table.rows(); ++rows) {
-    if (!lines.next()) fail_input(ErrorId::file_changed, "{}: became shorter while it was read", job.file);
+    if (!lines.next()) fail_input(errors::file_changed, "{}: became shorter while it was read", job.file);
     if (parser.split(lines)) continue;
     parser.parse(lines, row);
     if (++kept > samples) break;
     piece.add(row, parser.label());
   }
-  if (kept != samples) fail_input(ErrorId::file_changed, "{}: changed while it was read", job.file);
-  if (lines.next()) fail_input(ErrorId::file_changed, "{}: became longer while it was read", job.file);
+  if (kept != samples) fail_input(errors::file_changed, "{}: changed while it was read", job.file);
+  if (lines.next()) fail_input(errors::file_changed, "{}: became longer while it was read", job.file);
   piece.write();
   writer.finish();
   if (const std::int64_t left_out = table.rows() - kept; left_out > 0)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/base/numbers/random_words.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
@@ -18,7 +19,7 @@ constexpr std::int64_t max_samples = std::int64_t{1} << 24;
 void check(const PrepareFields& job) {
   const auto require = [](bool holds, const char* option, std::int64_t value, const std::string& range) {
     if (!holds)
-      fail_input(ErrorId::bad_argument, "{} {} is out of range; it must be {}", option, value, range);
+      fail_input(errors::bad_argument, "{} {} is out of range; it must be {}", option, value, range);
   };
   require(job.samples >= 1 && job.samples <= max_samples, "--samples", job.samples,
           fmt::format("from 1 to {}", max_samples));

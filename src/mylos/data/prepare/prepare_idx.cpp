@@ -13,7 +13,12 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/regular_file.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/files/dataset_writer.hpp"
 
 namespace mylos {
@@ -31,11 +36,11 @@ class IdxReader {
     std::array<std::uint8_t, 4> magic{};
     read(magic.data(), 4, "the IDX magic number");
     if (magic[0] != 0 || magic[1] != 0 || magic[3] == 0) {
-      fail_input(ErrorId::wrong_format, "{}: starts with {:02x}{:02x}{:02x}{:02x}, which is not an IDX file",
+      fail_input(errors::wrong_format, "{}: starts with {:02x}{:02x}{:02x}{:02x}, which is not an IDX file",
                  path, magic[0], magic[1], magic[2], magic[3]);
     }
     if (magic[2] != 8) {
-      fail_input(ErrorId::unsupported_feature, "{}: holds IDX type 0x{:02x}, expected 0x08 (unsigned bytes)",
+      fail_input(errors::unsupported_feature, "{}: holds IDX type 0x{:02x}, expected 0x08 (unsigned bytes)",
                  path, magic[2]);
     }
     header_bytes_ = 4 + 4 * std::int64_t{magic[3]};
@@ -61,13 +66,13 @@ class IdxReader {
     std::uint8_t beyond = 0;
     const int count = gzread(file_.get(), &beyond, 1);
     if (count > 0)
-      fail_input(ErrorId::damaged, "{}: continues after the {} samples that its header states", path_,
+      fail_input(errors::damaged, "{}: continues after the {} samples that its header states", path_,
                  samples());
-    if (count < 0) fail_input(ErrorId::damaged, "{}: is damaged: {}", path_, reason());
+    if (count < 0) fail_input(errors::damaged, "{}: is damaged: {}", path_, reason());
     int status = 0;
     gzerror(file_.get(), &status);  // gzread reports no error for a truncated file
     if (status != Z_OK && status != Z_STREAM_END) {
-      fail_input(ErrorId::truncated,
+      fail_input(errors::truncated,
                  "{}: ends before its checksum, so that its samples may be damaged; get a complete copy",
                  path_);
     }
@@ -78,7 +83,7 @@ class IdxReader {
     require_regular_file(path);
     gzFile file = gzopen(path.c_str(), "rb");
     if (file == nullptr)
-      fail_input(ErrorId::cannot_read, "{}: cannot be opened: {}", path, std::strerror(errno));
+      fail_input(errors::cannot_read, "{}: cannot be opened: {}", path, std::strerror(errno));
     gzbuffer(file, 1 << 17);
     return file;
   }
@@ -97,9 +102,9 @@ class IdxReader {
       int status = 0;
       gzerror(file_.get(), &status);
       if (count < 0 && status != Z_BUF_ERROR)
-        fail_input(ErrorId::damaged, "{}: is damaged: {}", path_, reason());
+        fail_input(errors::damaged, "{}: is damaged: {}", path_, reason());
       if (count <= 0) {
-        fail_input(ErrorId::truncated, "{}: ends after {} bytes, within {}", path_, position_, what);
+        fail_input(errors::truncated, "{}: ends after {} bytes, within {}", path_, position_, what);
       }
       done += count;
       position_ += count;
@@ -117,9 +122,9 @@ class IdxReader {
     for (std::size_t i = 0; i < dims_.size(); ++i) {
       dims += fmt::format("{}{}", i == 0 ? "" : " x ", dims_[i]);
       if (dims_[i] == 0)
-        fail_input(ErrorId::bad_dataset, "{}: states dimensions with a zero ({})", path_, dims);
+        fail_input(errors::bad_dataset, "{}: states dimensions with a zero ({})", path_, dims);
       if (elements > most / dims_[i]) {
-        fail_input(ErrorId::truncated, "{}: states {} or more elements, but has only {} bytes", path_, dims,
+        fail_input(errors::truncated, "{}: states {} or more elements, but has only {} bytes", path_, dims,
                    stored);
       }
       elements *= dims_[i];
@@ -128,13 +133,13 @@ class IdxReader {
     // Statistics take 72 bytes per number of a sample.
     if (!plain && sample_bytes_ > std::max(stored, small_sample)) {
       fail_input(
-          ErrorId::too_large,
+          errors::too_large,
           "{}: states samples of {} bytes ({}), more than the compressed file has; gunzip it if that is "
           "correct",
           path_, sample_bytes_, dims);
     }
     if (plain && stored != header_bytes_ + elements) {
-      fail_input(ErrorId::damaged, "{}: states {} elements, which is {} bytes with the header, but has {}",
+      fail_input(errors::damaged, "{}: states {} elements, which is {} bytes with the header, but has {}",
                  path_, dims, header_bytes_ + elements, stored);
     }
   }
@@ -149,12 +154,12 @@ class IdxReader {
 
 void require_belong_together(const PrepareIdx& job, const IdxReader& images, const IdxReader& labels) {
   if (labels.dims().size() != 1) {
-    fail_input(ErrorId::bad_dataset,
+    fail_input(errors::bad_dataset,
                "{}: has {} dimensions, expected [samples] (are images and labels exchanged?)", job.labels,
                labels.dims().size());
   }
   if (images.samples() != labels.samples()) {
-    fail_input(ErrorId::data_mismatch, "{}: has {} labels, {} has {} images", job.labels, labels.samples(),
+    fail_input(errors::data_mismatch, "{}: has {} labels, {} has {} images", job.labels, labels.samples(),
                job.images, images.samples());
   }
 }
@@ -168,7 +173,7 @@ void read_labels(const PrepareIdx& job, IdxReader& labels, std::int64_t first,
   const auto bad = std::find_if(classes.begin(), classes.end(),
                                 [&](std::int32_t label) { return job.classes > 0 && label >= job.classes; });
   if (bad == classes.end()) return;
-  fail_input(ErrorId::bad_label, "{}: label {} (counted from 0) is {}, expected 0 to {}", job.labels,
+  fail_input(errors::bad_label, "{}: label {} (counted from 0) is {}, expected 0 to {}", job.labels,
              first + (bad - classes.begin()), *bad, job.classes - 1);
 }
 
@@ -179,7 +184,7 @@ void prepare(const PrepareIdx& job) {
   std::optional<IdxReader> labels;
   if (!job.labels.empty()) labels.emplace(job.labels);
   if (images.dims().size() < 2) {
-    fail_input(ErrorId::bad_dataset, "{}: has 1 dimension, expected [samples, ...]{}", job.images,
+    fail_input(errors::bad_dataset, "{}: has 1 dimension, expected [samples, ...]{}", job.images,
                labels ? " (are images and labels exchanged?)" : "");
   }
   if (labels) require_belong_together(job, images, *labels);

@@ -6,6 +6,9 @@
 #include <optional>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/data/feed/permutation.hpp"
@@ -85,7 +88,7 @@ class ImageReader {
     if (channels_ == 0) channels_ = job_.channels == 0 ? image_.channels : job_.channels;
     if (image_.channels != channels_) {
       if (job_.channels == 0) {
-        fail_input(ErrorId::bad_image,
+        fail_input(errors::bad_image,
                    "{}: has {}, {} has {}; --channels 1 or --channels 3 converts all images", path,
                    colours_of(image_.channels), first_, colours_of(channels_));
       }
@@ -94,7 +97,7 @@ class ImageReader {
     }
     if (job_.height > 0) {
       if (job_.height * job_.width * channels_ > max_sample_numbers) {
-        fail_input(ErrorId::bad_argument,
+        fail_input(errors::bad_argument,
                    "--size {}x{} of {} channels: more numbers than the {} that a sample may have",
                    job_.height, job_.width, channels_, max_sample_numbers);
       }
@@ -104,13 +107,13 @@ class ImageReader {
       height_ = image_.height;
       width_ = image_.width;
     } else if (image_.height != height_ || image_.width != width_) {
-      fail_input(ErrorId::bad_image,
+      fail_input(errors::bad_image,
                  "{}: has {} x {} pixels (height x width), {} has {} x {}; --size HxW resizes all images",
                  path, image_.height, image_.width, first_, height_, width_);
     }
     if (first_.empty()) first_ = path;
     if (image_.numbers() > max_sample_numbers) {
-      fail_input(ErrorId::too_large,
+      fail_input(errors::too_large,
                  "{}: has {} x {} pixels of {} channels, more numbers than the {} that a sample may have; "
                  "--size HxW makes it smaller",
                  path, image_.height, image_.width, image_.channels, max_sample_numbers);
@@ -138,7 +141,7 @@ void remove_damaged(const PrepareImages& job, ImageFolder& folder, std::vector<s
     return !problem.empty();
   });
   if (folder.files.empty())
-    fail_input(ErrorId::bad_image, "{}: none of its {} images can be decoded; {}", job.folder, before,
+    fail_input(errors::bad_image, "{}: none of its {} images can be decoded; {}", job.folder, before,
                notes.back());
   if (const std::size_t out = before - folder.files.size(); out > 0)
     notes.push_back(fmt::format("{} of {} images are skipped", out, before));
@@ -148,7 +151,7 @@ std::vector<std::string> known_classes(const PrepareImages& job) {
   if (job.classes_of.empty()) return {};
   std::vector<std::string> names = Dataset(job.classes_of, Answers::optional).class_names();
   if (names.empty()) {
-    fail_input(ErrorId::missing_dataset, "{}: has no /class_names, which `mylos prepare images` writes",
+    fail_input(errors::missing_dataset, "{}: has no /class_names, which `mylos prepare images` writes",
                job.classes_of);
   }
   return names;
@@ -208,7 +211,7 @@ std::vector<std::string> prepare(const PrepareImages& job) {
   for (std::size_t i = 0; i < folder.files.size(); ++i) {
     const ImageFile& file = folder.files[job.labelled ? order(i) : i];
     if (const std::string problem = reader.read(file.path); !problem.empty()) {
-      fail_input(ErrorId::bad_image, "{}: {}{}", file.path, problem,
+      fail_input(errors::bad_image, "{}: {}{}", file.path, problem,
                  job.on_corrupt == OnCorrupt::fail ? "; --on-corrupt skip skips such files" : "");
     }
     if (!rows) rows.emplace(job, folder, reader.image());
@@ -233,7 +236,7 @@ ImageSize parse_image_size(const std::string& text) {
   const auto wide = has_x ? std::from_chars(tall.ptr + 1, end, size.width) : tall;
   const auto is_side = [](std::int64_t side) { return side >= 1 && side <= largest; };
   if (!has_x || wide.ec != std::errc() || wide.ptr != end || !is_side(size.height) || !is_side(size.width)) {
-    fail_input(ErrorId::bad_argument,
+    fail_input(errors::bad_argument,
                "'{}' is not a size; expected height x width in pixels, each from 1 to {}: 224x224",
                printable(text), largest);
   }

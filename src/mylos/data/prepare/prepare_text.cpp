@@ -7,6 +7,10 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/base/errors/utf8.hpp"
 #include "mylos/data/prepare/input_file.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
@@ -18,7 +22,7 @@ namespace {
 constexpr std::int64_t text_piece_bytes = std::int64_t{1} << 20;
 
 [[noreturn]] void fail_character(const InputFile& file, std::int64_t offset, const std::string& what) {
-  fail_input(ErrorId::bad_encoding,
+  fail_input(errors::bad_encoding,
              "{}: {} at byte offset {} (counted from 0); expected UTF-8 text, --level bytes accepts any file",
              file.path(), what, offset);
 }
@@ -92,7 +96,7 @@ Vocabulary vocabulary_of(const TextSurvey& survey) {
 Vocabulary known_vocabulary(const std::string& path) {
   const Vocabulary vocabulary = TokenDataset(path).vocabulary();
   if (vocabulary.kind() != TokenKind::characters) {
-    fail_input(ErrorId::wrong_format, "--vocabulary {}: its {} tokens are {}, expected a file of characters",
+    fail_input(errors::wrong_format, "--vocabulary {}: its {} tokens are {}, expected a file of characters",
                path, vocabulary.size(), name_of(vocabulary.kind()));
   }
   return vocabulary;
@@ -137,7 +141,7 @@ void prepare_characters(const PrepareText& job) {
     tokens.clear();
     for (const char32_t code : codes) {
       if (token_of[code] == unknown) {
-        fail_input(ErrorId::unknown_token,
+        fail_input(errors::unknown_token,
                    "{}:{}: character {} at byte offset {} (counted from 0) is not one of the {} of {}",
                    job.file, position.line, character_text(code), position.byte, vocabulary.size(),
                    job.vocabulary);
@@ -166,10 +170,10 @@ void prepare_bytes(const PrepareText& job) {
 
 void prepare(const PrepareText& job) {
   if (job.level == TokenKind::tokens) {
-    fail_run(ErrorId::internal, "{}: a text has bytes or characters, not numbered tokens", job.file);
+    fail_run(errors::internal, "{}: a text has bytes or characters, not numbered tokens", job.file);
   }
   if (job.level == TokenKind::bytes && !job.vocabulary.empty()) {
-    fail_input(ErrorId::arguments_conflict,
+    fail_input(errors::arguments_conflict,
                "--vocabulary {}: is for --level characters; all files of bytes have the same vocabulary",
                job.vocabulary);
   }

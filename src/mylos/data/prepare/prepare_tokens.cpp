@@ -4,6 +4,10 @@
 #include <array>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/prepare/input_file.hpp"
 #include "mylos/data/tokens/token_writer.hpp"
 
@@ -38,7 +42,7 @@ class TokenStream {
       return static_cast<std::int32_t>(integer_at(start.data() + 4 * i, 4));
     };
     if (field(0) == evaluation_magic) {
-      fail_input(ErrorId::wrong_format,
+      fail_input(errors::wrong_format,
                  "{}: is an llm.c evaluation file (magic {}), expected tokens (magic {})", path,
                  evaluation_magic, headers[0].magic);
     }
@@ -46,7 +50,7 @@ class TokenStream {
       if (field(0) != header.magic) continue;
       if (held < header_bytes) {
         fail_input(
-            ErrorId::truncated,
+            errors::truncated,
             "{}: begins as an llm.c file (magic {}), but ends within its header of {} bytes: it has {}", path,
             header.magic, header_bytes, held);
       }
@@ -56,7 +60,7 @@ class TokenStream {
       type_ = wanted.value_or(DType::uint16);
       tokens_ = file_.bytes() / token_bytes(type_);
       if (file_.bytes() % token_bytes(type_) != 0) {
-        fail_input(ErrorId::truncated, "{}: has {} bytes, which is not a whole number of {} tokens", path,
+        fail_input(errors::truncated, "{}: has {} bytes, which is not a whole number of {} tokens", path,
                    file_.bytes(), name_of(type_));
       }
     }
@@ -75,7 +79,7 @@ class TokenStream {
     for (std::int64_t first = 0; first < tokens_; first += piece_tokens) {
       const std::int64_t count = std::min(piece_tokens, tokens_ - first);
       if (file_.read(bytes.data(), count * token_bytes(type_)) < count * token_bytes(type_)) {
-        fail_input(ErrorId::file_changed, "{}: became shorter while it was read", file_.path());
+        fail_input(errors::file_changed, "{}: became shorter while it was read", file_.path());
       }
       tokens.resize(static_cast<std::size_t>(count));
       for (std::int64_t i = 0; i < count; ++i) {
@@ -92,17 +96,17 @@ class TokenStream {
                    std::optional<DType> wanted) {
     const std::string& path = file_.path();
     if (version != header.version) {
-      fail_input(ErrorId::unknown_version, "{}: its header (magic {}) has version {}, expected {}", path,
+      fail_input(errors::unknown_version, "{}: its header (magic {}) has version {}, expected {}", path,
                  header.magic, version, header.version);
     }
     if (wanted && *wanted != header.type) {
-      fail_input(ErrorId::wrong_format, "{}: its header (magic {}) says {}, --type says {}", path,
+      fail_input(errors::wrong_format, "{}: its header (magic {}) says {}, --type says {}", path,
                  header.magic, name_of(header.type), name_of(*wanted));
     }
     const std::int64_t needed = header_bytes + tokens * token_bytes(header.type);
     if (tokens < 1 || file_.bytes() != needed) {
       const bool is_short = tokens >= 1 && file_.bytes() < needed;
-      fail_input(is_short ? ErrorId::truncated : ErrorId::damaged,
+      fail_input(is_short ? errors::truncated : errors::damaged,
                  "{}: its header states {} tokens of {}, expected {} bytes with the header, but it has {}",
                  path, tokens, name_of(header.type), std::max(needed, header_bytes), file_.bytes());
     }
@@ -112,7 +116,7 @@ class TokenStream {
   }
 
   [[noreturn]] void fail_token(std::int64_t index, std::uint32_t token, std::int64_t vocabulary) const {
-    fail_input(ErrorId::unknown_token, "{}: token {} (counted from 0, at byte {}) is {}, expected 0 to {}",
+    fail_input(errors::unknown_token, "{}: token {} (counted from 0, at byte {}) is {}, expected 0 to {}",
                file_.path(), index, first_byte_ + index * token_bytes(type_), token, vocabulary - 1);
   }
 
@@ -126,16 +130,16 @@ class TokenStream {
 
 void prepare(const PrepareTokens& job) {
   if (job.vocabulary < 0 || job.vocabulary > max_vocabulary) {
-    fail_input(ErrorId::bad_argument, "--vocabulary {}: expected 1 to {}", job.vocabulary, max_vocabulary);
+    fail_input(errors::bad_argument, "--vocabulary {}: expected 1 to {}", job.vocabulary, max_vocabulary);
   }
-  if (job.files.empty()) fail_input(ErrorId::missing_argument, "{}: no files of tokens are given", job.out);
+  if (job.files.empty()) fail_input(errors::missing_argument, "{}: no files of tokens are given", job.out);
   std::int64_t tokens = 0;
   std::string source;
   std::optional<DType> type;
   for (const std::string& path : job.files) {
     const TokenStream stream(path, job.type);
     if (type && *type != stream.type()) {
-      fail_input(ErrorId::data_mismatch, "{}: holds {} tokens, {} {}", path, name_of(stream.type()),
+      fail_input(errors::data_mismatch, "{}: holds {} tokens, {} {}", path, name_of(stream.type()),
                  job.files.front(), name_of(*type));
     }
     type = stream.type();

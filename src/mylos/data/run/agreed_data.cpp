@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
@@ -14,7 +15,7 @@ void require_same(const std::string& path, std::int64_t samples, const std::stri
   const auto seen =
       values_of_ranks(ranks, fmt::format("{} samples of digest {}", samples, printable(identity)));
   if (seen.size() > 1)
-    fail_input(ErrorId::ranks_disagree, "{} is not the same file for all ranks: {}; all must see the same",
+    fail_input(errors::ranks_disagree, "{} is not the same file for all ranks: {}; all must see the same",
                path, describe(seen));
 }
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/arrays/array_store.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/sample_data.hpp"
@@ -15,7 +16,7 @@ void require_own_grid(const ArrayStore& store, const std::vector<std::int64_t>& 
   if (shape.empty() || shape == store.grid()) return;
   const std::string own =
       store.grid().empty() ? "no grid" : fmt::format("the grid [{}]", fmt::join(store.grid(), ", "));
-  fail_input(ErrorId::data_mismatch,
+  fail_input(errors::data_mismatch,
              "{}{}: its arrays have {}, but the deck has data.shape = [{}]; remove the key",
              place_of(places, {"data.shape"}), store.path(), own, fmt::join(shape, ", "));
 }

@@ -8,6 +8,12 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/runs.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
 #include "mylos/data/arrays/axes.hpp"
 #include "mylos/data/arrays/number_conversion.hpp"
@@ -31,12 +37,12 @@ void require_valid(const std::string& where, const std::vector<std::int64_t>& di
     sum += static_cast<double>(values[i]);
     if (std::isfinite(values[i]) && values[i] >= 0) continue;
     fail_input(
-        std::isfinite(values[i]) ? ErrorId::bad_value : ErrorId::not_finite,
+        std::isfinite(values[i]) ? errors::bad_value : errors::not_finite,
         "data.weights: {} is {}, expected a weight of at least 0; 0 is that of points that do not count",
         place_of_value(where, dims, i), values[i]);
   }
   if (sum > 0) return;
-  fail_input(ErrorId::bad_value, "data.weights: all {} numbers of {} are 0: no point would count",
+  fail_input(errors::bad_value, "data.weights: all {} numbers of {} are 0: no point would count",
              values.size(), where);
 }
 
@@ -50,7 +56,7 @@ void order_as_grid(const ArrayOptions& arrays, const std::string& array, PointWe
   if (!std::ranges::is_permutation(named->axes, grid)) return;  // a constant with channels
   const std::vector<std::int64_t> stored = weights.extents;
   if (named->axes.size() != stored.size()) {
-    fail_input(ErrorId::bad_dataset,
+    fail_input(errors::bad_dataset,
                "data.weights: {} has {} dimensions [{}], data.arrays.axes has {}: \"{}\"", weights.source,
                stored.size(), fmt::join(stored, ", "), named->axes.size(), fmt::join(named->axes, " "));
   }
@@ -92,7 +98,7 @@ std::shared_ptr<const PointWeights> read_point_weights(const DataOptions& data, 
       continue;
     }
     fail_input(
-        ErrorId::data_mismatch,
+        errors::data_mismatch,
         "data.weights: {} has the shape [{}], but a sample has {} targets; give one number per point of "
         "the grid",
         where, fmt::join(dims, ", "), max_points);
@@ -115,7 +121,7 @@ std::shared_ptr<const PointWeights> read_point_weights(const DataOptions& data, 
 void require_agreed(const std::shared_ptr<const PointWeights>& weights, RankGroup& ranks) {
   const auto seen = values_of_ranks(ranks, digest_of(weights.get()));
   if (seen.size() < 2) return;
-  fail_input(ErrorId::ranks_disagree,
+  fail_input(errors::ranks_disagree,
              "data.weights is not the same array for all ranks: {}; all must see the same", describe(seen));
 }
 
@@ -123,7 +129,7 @@ void require_same_weights(const std::string& path, const std::shared_ptr<const P
                           const std::shared_ptr<const PointWeights>& now) {
   const bool are_same = before && now ? before->values == now->values : before == now;
   if (are_same) return;
-  fail_input(ErrorId::restart_mismatch,
+  fail_input(errors::restart_mismatch,
              "{} was trained with {}, the deck gives {}; a restart needs the same weights of points "
              "(data.weights)",
              path, before ? "the weights " + digest_of(before.get()) : "equal weights of all points",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
 
 namespace mylos {
 namespace {
@@ -28,7 +29,7 @@ ChannelScaling shared_scaling(const ColumnScaling& columns, std::int64_t points,
   const ChannelScaling first = scaling_of(columns, channel);
   for (std::int64_t point = 1; point < points && !columns.identity(); ++point) {
     if (scaling_of(columns, point * channels + channel) == first) continue;
-    fail_input(ErrorId::keys_conflict,
+    fail_input(errors::keys_conflict,
                "rollout: data.normalize scales each point of channel {} differently, and an output would not "
                "have the scale of the next input; use data.normalize = \"channel\"",
                channel);
@@ -40,7 +41,7 @@ ChannelScaling shared_scaling(const ColumnScaling& columns, std::int64_t points,
 
 FeedbackMap feedback_map(const RolloutLayout& layout) {
   if (layout.ahead > 1 && layout.history > 1) {
-    fail_input(ErrorId::keys_conflict,
+    fail_input(errors::keys_conflict,
                "rollout: a step of data.arrays.ahead = {} levels does not give the levels between, which "
                "data.arrays.history = {} reads; set one of the two to 1",
                layout.ahead, layout.history);
@@ -65,7 +66,7 @@ FeedbackMap feedback_map(const RolloutLayout& layout) {
     const std::int64_t channel = layout.state[static_cast<std::size_t>(target)];
     if (channel < 0) {
       fail_input(
-          ErrorId::keys_conflict,
+          errors::keys_conflict,
           "rollout: target channel {} (counted from 0) is no input, so that it cannot be fed back; add "
           "its array to data.arrays.inputs",
           target);

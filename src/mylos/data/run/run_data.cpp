@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/run/point_weights.hpp"
@@ -19,7 +21,7 @@ void complete(Options& options, const DataDescription& data) {
 
 std::unique_ptr<RunData> open_run_data(const Options& options, Answers answers, const Places& places) {
   if (options.data.train.empty())
-    fail_input(ErrorId::missing_key, "the deck has no data.train; only `mylos plan` works without it");
+    fail_input(errors::missing_key, "the deck has no data.train; only `mylos plan` works without it");
   if (options.data.arrays.given()) return array_samples().open(options, answers, places);
   const std::string file = prepared_files(options.data.train).front();
   const std::array kinds = data_kinds();
@@ -29,7 +31,7 @@ std::unique_ptr<RunData> open_run_data(const Options& options, Answers answers, 
   const DataKind& wanted =
       *std::ranges::find_if(kinds, [&](const DataKind& kind) { return kind.feeds(options.model.type); });
   fail_input(
-      ErrorId::data_mismatch,
+      errors::data_mismatch,
       "{} holds {}, which model.type = \"{}\" cannot learn; `mylos prepare {}` makes a file that it can",
       file, given.name, wanted.learner, wanted.prepared);
 }

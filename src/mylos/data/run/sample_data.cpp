@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/runs.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/feed/augmentation.hpp"
 #include "mylos/data/feed/evaluation_reader.hpp"
@@ -39,7 +42,7 @@ bool files_are_samples(const ArrayOptions& arrays) {
 SamplerOptions sampling(const SampleStore& store, std::int64_t samples, const Options& options) {
   if (options.data.batch > samples && files_are_samples(options.data.arrays)) {
     fail_input(
-        ErrorId::too_little_data,
+        errors::too_little_data,
         "data.batch = {} is more than the {} training samples: data.arrays.axes has neither \"time\" nor "
         "\"sample\", so that each file is one sample; other names are axes of the grid",
         options.data.batch, samples);
@@ -104,7 +107,7 @@ class SampleData final : public RunData {
   void complete(ModelOptions& model) const override {
     const auto set = [this](std::int64_t& value, std::int64_t of_data, const char* key) {
       if (value != 0 && value != of_data) {
-        fail_input(ErrorId::data_mismatch,
+        fail_input(errors::data_mismatch,
                    "{}: has {} {} per sample, but the deck has model.{} = {}; remove the key", path(),
                    of_data, key, key, value);
       }
@@ -118,7 +121,7 @@ class SampleData final : public RunData {
     const bool classifies = train_.task() == Task::classification;
     if (classifies != (model.loss == LossType::cross_entropy)) {
       const bool is_default = model.loss == ModelOptions().loss;
-      fail_input(ErrorId::data_mismatch,
+      fail_input(errors::data_mismatch,
                  "{} has {}, which model.loss = \"{}\"{} cannot learn; set model.loss = \"{}\"{}", path(),
                  classifies ? "class labels" : "targets", name_of(model.loss),
                  is_default ? " (its default)" : "", classifies ? "cross_entropy" : "mse",
@@ -237,7 +240,7 @@ class SampleData final : public RunData {
       if (!are_constant(spread, spread + of.mean[i] * of.mean[i])) return;
     }
     fail_input(
-        ErrorId::not_measured,
+        errors::not_measured,
         "{}checkpoint.keep_best = \"{}\": no target of the {} {} samples of {} varies, so that their R2 is "
         "undefined; use \"{}.loss\"",
         place_of(places_, {"checkpoint.keep_best"}), keep_best, split_of(part).count, name_of(part),
@@ -251,12 +254,12 @@ class SampleData final : public RunData {
     if (!model.shape.empty() || !starts_on_one) return;
     const std::string place = place_of(places_, {"model.layers.1", "model.type"});
     if (stores_.arrays) {
-      fail_input(ErrorId::data_mismatch,
+      fail_input(errors::data_mismatch,
                  "{}{}: its samples have no grid, which layer '{}' needs; data.arrays.axes names the axes of "
                  "one (\"time y x\"), and data.arrays.points_are_samples = false keeps it",
                  place, path(), layer_name(model.chain, 0));
     }
-    fail_input(ErrorId::missing_dataset,
+    fail_input(errors::missing_dataset,
                "{}{}: has no attribute 'shape' of /, the grid of its samples, which layer '{}' needs; {}",
                place, path(), layer_name(model.chain, 0), how_to_give_a_grid);
   }
@@ -266,7 +269,7 @@ class SampleData final : public RunData {
     const ColumnStatistics of = data.target_statistics({0, data.samples()});
     for (std::size_t i = 0; i < of.minimum.size(); ++i) {
       if (of.minimum[i] >= 0 && of.maximum[i] <= 1) continue;
-      fail_input(ErrorId::data_mismatch,
+      fail_input(errors::data_mismatch,
                  "{}: target {} ranges from {} to {}; model.loss = \"binary_cross_entropy\" learns "
                  "probabilities, 0 to 1",
                  data.path(),

@@ -1,4 +1,6 @@
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/run/data_kinds.hpp"
 #include "mylos/data/run/data_paths.hpp"
 #include "mylos/data/tokens/token_evaluation_reader.hpp"
@@ -11,7 +13,7 @@ namespace {
 std::string only_file(const DataFiles& files) {
   std::vector<std::string> paths = prepared_files(files);
   if (paths.size() == 1) return paths.front();
-  fail_input(ErrorId::bad_value, "{}: are {} files, but tokens are read from one; name one", files.text(),
+  fail_input(errors::bad_value, "{}: are {} files, but tokens are read from one; name one", files.text(),
              paths.size());
 }
 
@@ -27,7 +29,7 @@ class TokenData final : public RunData {
                   .seed = options.run.seed,
                   .window = options.data.window}) {
     if (options.data.normalize != Normalize::none) {
-      fail_input(ErrorId::key_without_effect,
+      fail_input(errors::key_without_effect,
                  "data.normalize: {} holds tokens, which are not normalised; remove the key", path());
     }
     if (options.data.test.empty()) return;
@@ -44,7 +46,7 @@ class TokenData final : public RunData {
     if (model.vocabulary == 0) model.vocabulary = of_data;
     if (model.vocabulary < of_data) {
       fail_input(
-          ErrorId::data_mismatch,
+          errors::data_mismatch,
           "{}: has a vocabulary of {} tokens, but the deck has model.vocabulary = {}; raise it to at least "
           "{} or remove the key",
           path(), of_data, model.vocabulary, of_data);

@@ -1,6 +1,7 @@
 #include "mylos/data/run/windows_of_steps.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/samples.hpp"
 
 namespace mylos {
 namespace {
@@ -46,7 +47,7 @@ Split windows_of_all_steps(const ArrayStore& several, const ArrayStore& single, 
     all.count = first;
   }
   if (all.count == 0) {
-    fail_input(ErrorId::too_little_data,
+    fail_input(errors::too_little_data,
                "{}: no window of {} steps lies among the {} samples for training; lower rollout.steps or "
                "data.validation",
                several.path(), several.rollout().steps, train.count);

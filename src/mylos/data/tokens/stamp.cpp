@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/data/files/dataset.hpp"
 #include "mylos/data/files/dataset_summary.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
@@ -21,7 +22,7 @@ void replace_by_edited_copy(const std::string& path, const std::function<void(hd
   PendingFile pending(failure ? path : file.string());
   fs::copy_file(path, pending.temporary(), fs::copy_options::overwrite_existing, failure);
   if (failure)
-    fail_run(ErrorId::cannot_write, "{}: cannot be copied from {}: {}", pending.temporary(), path,
+    fail_run(errors::cannot_write, "{}: cannot be copied from {}: {}", pending.temporary(), path,
              failure.message());
   hdf5::File copy = hdf5::File::edit(pending.temporary());
   if (copy.exists("/digests")) copy.remove("/digests");

@@ -4,6 +4,11 @@
 #include <span>
 #include <vector>
 
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/data/files/data_file.hpp"
 
@@ -15,16 +20,16 @@ hdf5::File open_tokens(const std::string& path) {
   if (file.has_attribute("/", "format")) {
     const std::string format = file.text_attribute("/", "format");
     if (format != token_format)
-      fail_input(ErrorId::wrong_format, "{}: is a {} file, expected {}", path, printable(format),
+      fail_input(errors::wrong_format, "{}: is a {} file, expected {}", path, printable(format),
                  token_format);
     const auto version = file.integer_attribute("/", "version");
     if (version < 1 || version > token_version) {
-      fail_input(ErrorId::unknown_version, "{}: {} version {}, expected at most {}", path, format, version,
+      fail_input(errors::unknown_version, "{}: {} version {}, expected at most {}", path, format, version,
                  token_version);
     }
   }
   if (!file.exists("/tokens")) {
-    fail_input(ErrorId::missing_dataset,
+    fail_input(errors::missing_dataset,
                "{}: has no dataset /tokens; `mylos prepare text` and `mylos prepare tokens` make token files",
                path);
   }
@@ -45,7 +50,7 @@ TokenKind kind_of(const hdf5::File& file) {
   for (const TokenKind known : {TokenKind::bytes, TokenKind::characters, TokenKind::tokens}) {
     if (kind == name_of(known)) return known;
   }
-  fail_input(ErrorId::bad_dataset, "{}: attribute 'kind' of / is '{}', expected bytes, characters or tokens",
+  fail_input(errors::bad_dataset, "{}: attribute 'kind' of / is '{}', expected bytes, characters or tokens",
              file.path(), printable(kind));
 }
 
@@ -58,14 +63,14 @@ Vocabulary characters_of(const hdf5::File& file, Digests digests) {
 Vocabulary vocabulary_of(const hdf5::File& file, Digests digests) {
   const std::int64_t size = file.integer_attribute("/", "vocabulary");
   if (size < 1 || size > max_vocabulary) {
-    fail_input(ErrorId::bad_dataset, "{}: attribute 'vocabulary' of / is {}, expected 1 to {}", file.path(),
+    fail_input(errors::bad_dataset, "{}: attribute 'vocabulary' of / is {}, expected 1 to {}", file.path(),
                size, max_vocabulary);
   }
   const TokenKind kind = kind_of(file);
   if (kind == TokenKind::tokens) return Vocabulary::tokens(size);
   Vocabulary vocabulary = kind == TokenKind::bytes ? Vocabulary::bytes() : characters_of(file, digests);
   if (vocabulary.size() != size) {
-    fail_input(ErrorId::bad_dataset, "{}: attribute 'vocabulary' of / is {}, but its vocabulary has {} {}",
+    fail_input(errors::bad_dataset, "{}: attribute 'vocabulary' of / is {}, but its vocabulary has {} {}",
                file.path(), size, vocabulary.size(), name_of(kind));
   }
   return vocabulary;
@@ -89,7 +94,7 @@ TokenDataset::TokenDataset(const std::string& path, Digests digests)
       tokens_(file_, file_.dataset("/tokens"), type_, digests),
       vocabulary_(vocabulary_of(file_, digests)) {
   if (tokens() == 0)
-    fail_input(ErrorId::bad_dataset, "{}: dataset /tokens is empty, expected at least one token", path);
+    fail_input(errors::bad_dataset, "{}: dataset /tokens is empty, expected at least one token", path);
 }
 
 void TokenDataset::read(std::int64_t first, std::int64_t count, void* destination) const {
@@ -105,7 +110,7 @@ void TokenDataset::require_in_vocabulary(const void* stored, std::int64_t first,
     for (const T token : tokens) largest = std::max(largest, token);
     if (largest < known) return;
     const auto wrong = std::find_if(tokens.begin(), tokens.end(), [&](T token) { return token >= known; });
-    fail_input(ErrorId::unknown_token, "{}: /tokens element {} (counted from 0) is {}, expected 0 to {}",
+    fail_input(errors::unknown_token, "{}: /tokens element {} (counted from 0) is {}, expected 0 to {}",
                path_, first + (wrong - tokens.begin()), *wrong, known - 1);
   });
 }
@@ -146,7 +151,7 @@ bool holds_tokens(const std::string& path) {
   if (file.has_attribute("/", "format")) {
     const std::string format = file.text_attribute("/", "format");
     if (format != token_format && format != dataset_format) {
-      fail_input(ErrorId::wrong_format,
+      fail_input(errors::wrong_format,
                  "{}: is a {} file, expected a token file or a dataset of `mylos prepare`", path,
                  printable(format));
     }
@@ -162,16 +167,16 @@ void require_same_vocabulary(const TokenDataset& train, const TokenDataset& othe
   };
   const std::string theirs = described(other.vocabulary());
   const std::string ours = described(train.vocabulary());
-  fail_input(ErrorId::data_mismatch, "{}: has a vocabulary of {}{}, {} has one of {}", other.path(), theirs,
+  fail_input(errors::data_mismatch, "{}: has a vocabulary of {}{}, {} has one of {}", other.path(), theirs,
              theirs == ours ? " (different ones)" : "", train.path(), ours);
 }
 
 void require_window(const TokenDataset& dataset, Split split, std::int64_t context,
                     const std::string& purpose) {
-  if (context < 1) fail_input(ErrorId::bad_value, "model.context = {}, expected at least 1", context);
+  if (context < 1) fail_input(errors::bad_value, "model.context = {}, expected at least 1", context);
   if (windows_in(split.count, context) > 0) return;
   fail_input(
-      ErrorId::too_little_data,
+      errors::too_little_data,
       "{}: has {} tokens for {}, too few for model.context = {}; expected a context of at most {} (a token "
       "follows the window's last)",
       dataset.path(), split.count, purpose, context, std::max<std::int64_t>(0, split.count - 1));

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/data/feed/batch_ring.hpp"
 #include "mylos/data/feed/share.hpp"
 #include "mylos/data/tokens/token_buffer.hpp"
@@ -23,7 +24,7 @@ class TokenLoader::Maker final : public BatchMaker {
         buffers_{make_buffer(), make_buffer(), make_buffer(), make_buffer()},
         ring_(*this, sampler.options().batch) {
     if (sampler.options().tokens != split.count) {
-      fail_run(ErrorId::internal, "{}: the sampler chooses from {} tokens, the split has {}", dataset.path(),
+      fail_run(errors::internal, "{}: the sampler chooses from {} tokens, the split has {}", dataset.path(),
                sampler.options().tokens, split.count);
     }
     ring_.start(options.first_position);

@@ -1,6 +1,8 @@
 #include "mylos/data/tokens/token_sampler.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/base/numbers/random_words.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
 
@@ -18,18 +20,17 @@ std::int64_t below(std::uint64_t random, std::int64_t size) {
 
 TokenSampler::TokenSampler(const TokenSamplerOptions& options)
     : options_(options), stream_(options.seed, RandomPurpose::shuffle, "windows") {
-  if (options.batch < 1)
-    fail_input(ErrorId::bad_value, "data.batch = {}, expected at least 1", options.batch);
+  if (options.batch < 1) fail_input(errors::bad_value, "data.batch = {}, expected at least 1", options.batch);
   if (options.context < 1)
-    fail_input(ErrorId::bad_value, "model.context = {}, expected at least 1", options.context);
+    fail_input(errors::bad_value, "model.context = {}, expected at least 1", options.context);
   windows_ = windows_in(options.tokens, options.context);
   if (windows_ == 0) {
-    fail_input(ErrorId::too_little_data,
+    fail_input(errors::too_little_data,
                "model.context = {} is too long for {} training tokens, expected at most {}", options.context,
                options.tokens, options.tokens - 1);
   }
   if (options.batch > windows_) {
-    fail_input(ErrorId::too_little_data,
+    fail_input(errors::too_little_data,
                "data.batch = {} is more than the {} windows of {} tokens in {} training tokens",
                options.batch, windows_, options.context, options.tokens);
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/data/files/block_digests.hpp"
 #include "mylos/data/tokens/token_dataset.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -74,7 +75,7 @@ void TokenWriter::add(std::span<const std::uint32_t> tokens) {
 void TokenWriter::finish() {
   State& state = *state_;
   if (state.written != state.tokens) {
-    fail_run(ErrorId::internal, "{}: {} tokens were given for {}", state.pending.temporary(), state.written,
+    fail_run(errors::internal, "{}: {} tokens were given for {}", state.pending.temporary(), state.written,
              state.tokens);
   }
   if (state.vocabulary.size() == 0) {
@@ -82,7 +83,7 @@ void TokenWriter::finish() {
     state.file.write_attribute("/", "vocabulary", state.vocabulary.size());
   }
   if (state.largest >= state.vocabulary.size()) {
-    fail_run(ErrorId::internal, "{}: token {} was given for a vocabulary of {}", state.pending.temporary(),
+    fail_run(errors::internal, "{}: token {} was given for a vocabulary of {}", state.pending.temporary(),
              state.largest, state.vocabulary.size());
   }
   state.digests.write(state.file, "/tokens");

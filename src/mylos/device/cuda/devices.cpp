@@ -6,6 +6,7 @@
 
 #include "mylos/base/device/devices.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -17,7 +18,7 @@ constexpr int architectures[] = {__CUDA_ARCH_LIST__};
 cudaDeviceProp properties_of(int device) {
   cudaDeviceProp properties{};
   if (const cudaError_t code = cudaGetDeviceProperties(&properties, device); code != cudaSuccess) {
-    fail_run(ErrorId::device_failed, "the properties of device {} cannot be read: {}", device,
+    fail_run(errors::device_failed, "the properties of device {} cannot be read: {}", device,
              cudaGetErrorString(code));
   }
   return properties;
@@ -27,7 +28,7 @@ void require(CUresult code, int device) {
   if (code == CUDA_SUCCESS) return;
   const char* text = "unknown error";
   static_cast<void>(cuGetErrorString(code, &text));
-  fail_run(ErrorId::device_failed, "the identifier of device {} cannot be read: {}", device, text);
+  fail_run(errors::device_failed, "the identifier of device {} cannot be read: {}", device, text);
 }
 
 /// Returns the UUID of the device, or of the MIG instance that this process has of it. (The one in

@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/device_event.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -9,7 +10,7 @@ namespace {
 
 void require(cudaError_t code, const char* what) {
   if (code != cudaSuccess)
-    fail_run(ErrorId::device_failed, "the device cannot {}: {}", what, cudaGetErrorString(code));
+    fail_run(errors::device_failed, "the device cannot {}: {}", what, cudaGetErrorString(code));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/io/system/system_memory.hpp"
 
 namespace mylos {
@@ -14,7 +15,7 @@ struct DeviceMemory {
 DeviceMemory device_memory() {
   DeviceMemory memory;
   if (const cudaError_t error = cudaMemGetInfo(&memory.free, &memory.total); error != cudaSuccess) {
-    fail_run(ErrorId::device_failed, "the device does not report its memory: {}", cudaGetErrorString(error));
+    fail_run(errors::device_failed, "the device does not report its memory: {}", cudaGetErrorString(error));
   }
   return memory;
 }

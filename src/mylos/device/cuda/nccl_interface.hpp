@@ -6,6 +6,7 @@
 #include <nccl.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -22,7 +23,7 @@ inline void choose_device_of(const Execution& execution, int rank) {
   const int device = execution.cuda_device();
   const cudaError_t code = cudaSetDevice(device);
   if (code != cudaSuccess)
-    fail_run(ErrorId::device_failed, "rank {}: CUDA device {}: {}", rank, device, cudaGetErrorString(code));
+    fail_run(errors::device_failed, "rank {}: CUDA device {}: {}", rank, device, cudaGetErrorString(code));
 }
 
 /// Returns the free bytes of the current device.
@@ -30,7 +31,7 @@ inline void choose_device_of(const Execution& execution, int rank) {
   std::size_t free = 0;
   std::size_t total = 0;
   if (const cudaError_t code = cudaMemGetInfo(&free, &total); code != cudaSuccess)
-    fail_run(ErrorId::device_failed, "the device does not report its memory: {}", cudaGetErrorString(code));
+    fail_run(errors::device_failed, "the device does not report its memory: {}", cudaGetErrorString(code));
   return free;
 }
 

@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/graph_capture.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -20,7 +21,7 @@ class CudaWork final : public CapturedWork {
   void launch(const Execution& exec) override {
     const cudaError_t code = cudaGraphLaunch(graph_.get(), exec.cuda_stream());
     if (code != cudaSuccess)
-      fail_run(ErrorId::device_failed, "a captured step cannot be launched: {}", cudaGetErrorString(code));
+      fail_run(errors::device_failed, "a captured step cannot be launched: {}", cudaGetErrorString(code));
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -13,7 +14,7 @@ namespace {
 hipDeviceProp_t properties_of(int device) {
   hipDeviceProp_t properties{};
   if (const hipError_t code = hipGetDeviceProperties(&properties, device); code != hipSuccess) {
-    fail_run(ErrorId::device_failed, "the properties of device {} cannot be read: {}", device,
+    fail_run(errors::device_failed, "the properties of device {} cannot be read: {}", device,
              hipGetErrorString(code));
   }
   return properties;

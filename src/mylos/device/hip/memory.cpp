@@ -1,6 +1,7 @@
 #include <hip/hip_runtime_api.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/io/system/system_memory.hpp"
 
 namespace mylos {
@@ -14,7 +15,7 @@ struct DeviceMemory {
 DeviceMemory device_memory() {
   DeviceMemory memory;
   if (const hipError_t error = hipMemGetInfo(&memory.free, &memory.total); error != hipSuccess)
-    fail_run(ErrorId::device_failed, "the device does not report its memory: {}", hipGetErrorString(error));
+    fail_run(errors::device_failed, "the device does not report its memory: {}", hipGetErrorString(error));
   return memory;
 }
 

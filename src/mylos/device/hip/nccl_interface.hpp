@@ -6,6 +6,7 @@
 #include <rccl/rccl.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -22,7 +23,7 @@ inline void choose_device_of(const Execution& execution, int rank) {
   const int device = execution.hip_device();
   const hipError_t code = hipSetDevice(device);
   if (code != hipSuccess)
-    fail_run(ErrorId::device_failed, "rank {}: device {}: {}", rank, device, hipGetErrorString(code));
+    fail_run(errors::device_failed, "rank {}: device {}: {}", rank, device, hipGetErrorString(code));
 }
 
 /// Returns the free bytes of the current device.
@@ -30,7 +31,7 @@ inline void choose_device_of(const Execution& execution, int rank) {
   std::size_t free = 0;
   std::size_t total = 0;
   if (const hipError_t code = hipMemGetInfo(&free, &total); code != hipSuccess)
-    fail_run(ErrorId::device_failed, "the device does not report its memory: {}", hipGetErrorString(code));
+    fail_run(errors::device_failed, "the device does not report its memory: {}", hipGetErrorString(code));
   return free;
 }
 

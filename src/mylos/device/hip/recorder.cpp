@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/graph_capture.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -20,7 +21,7 @@ class HipWork final : public CapturedWork {
   void launch(const Execution& exec) override {
     const hipError_t code = hipGraphLaunch(graph_.get(), exec.hip_stream());
     if (code != hipSuccess)
-      fail_run(ErrorId::device_failed, "a captured step cannot be launched: {}", hipGetErrorString(code));
+      fail_run(errors::device_failed, "a captured step cannot be launched: {}", hipGetErrorString(code));
   }
 
  private:

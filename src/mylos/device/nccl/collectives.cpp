@@ -14,6 +14,7 @@
 
 #include "mylos/base/device/device_event.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/comm/group/agreement.hpp"
 #include "mylos/comm/group/backends.hpp"
 #include "mylos/comm/group/exchange_staging.hpp"
@@ -43,7 +44,7 @@ ncclDataType_t nccl_type(DType type) {
     case DType::uint8:
       return ncclUint8;
     default:
-      fail_run(ErrorId::internal, "NCCL: {} cannot be exchanged", name_of(type));
+      fail_run(errors::internal, "NCCL: {} cannot be exchanged", name_of(type));
   }
 }
 
@@ -170,10 +171,10 @@ Request NcclCommunicator::start(const Execution& execution, std::size_t slot, co
                                 const Calls& calls) {
   nccl_->require_usable();
   if (slot >= slots_.size())
-    fail_run(ErrorId::internal, "{}: there is no slot {}; {} are reserved", operation, slot, slots_.size());
+    fail_run(errors::internal, "{}: there is no slot {}; {} are reserved", operation, slot, slots_.size());
   Slot& own = slots_[slot];
   if (std::exchange(own.is_taken, true))
-    fail_run(ErrorId::internal, "{}: slot {} is in use by another collective in flight", operation, slot);
+    fail_run(errors::internal, "{}: slot {} is in use by another collective in flight", operation, slot);
   ranks_.mark_busy(operation);
   last_operation_ = operation;
   own.begin.record(execution);
@@ -187,7 +188,7 @@ Request NcclCommunicator::start_allreduce(const Execution& execution, Communicat
                                           Reduction reduction, std::size_t slot) {
   constexpr const char* name = "allreduce";
   if (reduction == Reduction::sum && size_of(buffer.type) == 2)
-    fail_run(ErrorId::internal, "{}: NCCL rounds sums of {} at each hop", name, name_of(buffer.type));
+    fail_run(errors::internal, "{}: NCCL rounds sums of {} at each hop", name, name_of(buffer.type));
   const ncclRedOp_t operation = reduction == Reduction::sum ? ncclSum : ncclMax;
   return start(execution, slot, name, [&](DeviceStream stream) {
     nccl_->check(ncclAllReduce(buffer.data, buffer.data, buffer.count, nccl_type(buffer.type), operation,
@@ -201,7 +202,7 @@ Request NcclCommunicator::start_reduce_scatter(const Execution& execution, Commu
   constexpr const char* name = "reduce-scatter";
   const std::size_t slice = slice_count(buffer, name);
   if (sum.count != slice)
-    fail_run(ErrorId::internal, "{}: a slice of {} elements cannot become {}", name, slice, sum.count);
+    fail_run(errors::internal, "{}: a slice of {} elements cannot become {}", name, slice, sum.count);
   const CommunicationBuffer own = own_slice(buffer);
   return start(execution, slot, name, [&](DeviceStream stream) {
     if (size() > 1 && size_of(buffer.type) == 2) {

@@ -5,6 +5,8 @@
 #include <thread>
 #include <utility>
 
+#include "mylos/base/errors/machine.hpp"
+
 namespace mylos {
 namespace {
 
@@ -65,7 +67,7 @@ void NcclConnection::poll(const char* operation) {
 }
 
 void NcclConnection::end(const char* operation, std::string_view cause) {
-  lost_ = Error(ExitCode::failed, ErrorId::communication_failed,
+  lost_ = Error(ExitCode::failed, errors::communication_failed,
                 fmt::format("NCCL {}: rank {} of {}: {}", operation, ranks_.rank(), ranks_.size(), cause));
   if (nccl_ != nullptr && may_abort_()) ncclCommAbort(std::exchange(nccl_, nullptr));
   ranks_.mark_idle();

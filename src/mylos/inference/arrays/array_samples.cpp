@@ -8,6 +8,7 @@
 #include <span>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/data/files/column_names.hpp"
 
@@ -46,20 +47,19 @@ int dimensions_of_sample(const ConstArray& array, const SampleFormat& format) {
 
 void require_valid(const ConstArray& array, const SampleFormat& format) {
   if (array.rank < 1 || array.rank > max_array_rank) {
-    fail_input(ErrorId::bad_call, "{} has {} dimensions; 1 to {} are possible", format.name, array.rank,
+    fail_input(errors::bad_call, "{} has {} dimensions; 1 to {} are possible", format.name, array.rank,
                max_array_rank);
   }
   for (int d = 0; d < array.rank; ++d) {
     const auto i = static_cast<std::size_t>(d);
-    if (array.extents[i] < 0) fail_input(ErrorId::bad_call, "{} is {}", format.name, text_of(array));
+    if (array.extents[i] < 0) fail_input(errors::bad_call, "{} is {}", format.name, text_of(array));
     if (array.extents[i] <= 1 || array.strides[i] > 0) continue;
-    fail_input(ErrorId::bad_call,
-               "{}: dimension {} (counted from {}) has the stride {}; strides are positive", format.name,
-               number_of_dimension(array.order, array.rank, d), array.order == ArrayOrder::c ? 0 : 1,
-               array.strides[i]);
+    fail_input(errors::bad_call, "{}: dimension {} (counted from {}) has the stride {}; strides are positive",
+               format.name, number_of_dimension(array.order, array.rank, d),
+               array.order == ArrayOrder::c ? 0 : 1, array.strides[i]);
   }
   if (array.on_device && memory_is_host)
-    fail_input(ErrorId::bad_call, "{} lies in device memory, which this build does not use", format.name);
+    fail_input(errors::bad_call, "{} lies in device memory, which this build does not use", format.name);
 }
 
 std::int64_t bytes_of(ElementType type) {
@@ -137,12 +137,12 @@ void refuse_samples(const ConstArray& array, const SampleFormat& format) {
                                     ? " (the last with columns_first = .true.)"
                                     : " (the first without columns_first)";
   if (format.shape.size() == 1) {
-    fail_input(ErrorId::bad_call,
+    fail_input(errors::bad_call,
                "{} is {}, but a sample of the network has {} {}{}; they are the {} dimension{}", format.name,
                text_of(array), format.size, format.values, names_text(format), place, otherwise);
   }
   fail_input(
-      ErrorId::bad_call,
+      errors::bad_call,
       "{} is {}, but a sample of the network is {}{}; these are the {} dimensions{}, or the {} one is {}",
       format.name, text_of(array), text_of(format.shape, array.order), names_text(format), place, otherwise,
       place, format.size);
@@ -183,7 +183,7 @@ ArraySamples samples_of(const ConstArray& array, const SampleFormat& format) {
     samples.leading.stride[samples.leading.rank++] = array.strides[i];
   }
   if (samples.data == nullptr && samples.count > 0)
-    fail_input(ErrorId::bad_call, "{} is {}, but its address is null", format.name, text_of(array));
+    fail_input(errors::bad_call, "{} is {}, but its address is null", format.name, text_of(array));
   return samples;
 }
 
@@ -193,7 +193,7 @@ ArraySamples samples_of(const Array& array, const SampleFormat& format) {
 
 ArraySamples numbers_of(const Array& array, const char* name) {
   if (array.rank >= max_array_rank)
-    fail_input(ErrorId::bad_call, "{} has {} dimensions; x has fewer besides those of a sample", name,
+    fail_input(errors::bad_call, "{} has {} dimensions; x has fewer besides those of a sample", name,
                array.rank);
   static const std::vector<std::int64_t> shape{1};
   static const std::vector<std::string> no_names;
@@ -218,21 +218,21 @@ void require_apart(const ArraySamples& x, const ArraySamples& y) {
   const Addresses written(y);
   const std::int64_t distance = static_cast<std::byte*>(y.data) - static_cast<std::byte*>(x.data);
   if (may_overlap(read.dimensions(), read.element(), written.dimensions(), written.element(), distance))
-    fail_input(ErrorId::bad_call, "{} and {} overlap in memory", x.name, y.name);
+    fail_input(errors::bad_call, "{} and {} overlap in memory", x.name, y.name);
 }
 
 void match_samples(ArraySamples& x, ArraySamples& y) {
   const StridedIndex& in = x.leading;
   const StridedIndex& out = y.leading;
   if (in.rank != out.rank || !std::equal(in.extent, in.extent + in.rank, out.extent)) {
-    fail_input(ErrorId::bad_call,
+    fail_input(errors::bad_call,
                "{} has {} samples and {} {}; the dimensions {} those of a sample must agree", x.name,
                text_of_samples(x), y.name, text_of_samples(y),
                x.order == ArrayOrder::fortran ? "after" : "before");
   }
   if (x.count == 0) return;
   if (Addresses(y).repeats())
-    fail_input(ErrorId::bad_call, "the strides of {} give several of its elements the same address", y.name);
+    fail_input(errors::bad_call, "the strides of {} give several of its elements the same address", y.name);
   require_apart(x, y);
   std::array<std::size_t, max_array_rank> order{};
   const auto is_outer = [&](std::size_t a, std::size_t b) { return in.stride[a] > in.stride[b]; };

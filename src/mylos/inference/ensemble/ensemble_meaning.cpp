@@ -6,6 +6,9 @@
 #include <string_view>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/runs.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/config/deck/difference.hpp"
 #include "mylos/data/files/column_names.hpp"
@@ -30,7 +33,7 @@ void require_same_network(const MemberMeaning& first, const MemberMeaning& membe
   }
   for (const KeyDifference& key : differing_keys(ours, theirs)) {
     if (!key.key.starts_with("model.") || is_of_training(key.key)) continue;
-    fail_input(ErrorId::model_mismatch,
+    fail_input(errors::model_mismatch,
                "{}: is another network than {}: its {} is {}, not {}; the members of an ensemble differ in "
                "their weights alone",
                member.names.path, first.names.path, key.key, key.after, key.before);
@@ -44,7 +47,7 @@ void require_same_scaling(const MemberMeaning& first, const MemberMeaning& membe
       return of.targets.identity() ? std::string("not scaled")
                                    : fmt::format("scaled in {} columns", of.targets.shift.size());
     };
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "{}: its targets are {}, those of {} {}; train all members with one "
                "data.normalize",
                member.names.path, text(member), first.names.path, text(first));
@@ -54,7 +57,7 @@ void require_same_scaling(const MemberMeaning& first, const MemberMeaning& membe
       return fmt::format("({:.9g}, {:.9g})", of.targets.shift[i], of.targets.scale[i]);
     };
     if (pair(first) == pair(member) && i + 1 < first.targets.shift.size()) continue;
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "{}: its targets are scaled otherwise than those of {}: shift and scale of column {} (counted "
                "from 0) are {}, not {}; train all members with the same data.normalize and data.validation",
                member.names.path, first.names.path, i, pair(member), pair(first));
@@ -78,7 +81,7 @@ void require_same_names(const MemberNames& first, const MemberNames& member) {
   const auto compare = [&](const char* what, const std::vector<std::string>& ours,
                            const std::vector<std::string>& theirs) {
     if (ours.empty() || theirs.empty() || ours == theirs) return;
-    fail_input(ErrorId::bad_names, "{}: its {} are {}, those of {} are {}; all members must have the same",
+    fail_input(errors::bad_names, "{}: its {} are {}, those of {} are {}; all members must have the same",
                member.path, what, list_of_names(theirs), first.path, list_of_names(ours));
   };
   compare("inputs", first.inputs, member.inputs);
@@ -103,7 +106,7 @@ void require_same_meaning(const MemberMeaning& first, const MemberMeaning& membe
   require_same_network(first, member);
   require_same_names(first.names, member.names);
   if (first.identity != member.identity) {
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "{}: was trained on other data than {}: {} of digest {}, not {} of digest {}",
                member.names.path, first.names.path, member.options.data.train.text(), member.identity,
                first.options.data.train.text(), first.identity);

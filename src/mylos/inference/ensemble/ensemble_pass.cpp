@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/ensemble/ensemble_meaning.hpp"
 #include "mylos/inference/ensemble/member_outputs.hpp"
@@ -15,12 +16,12 @@ namespace {
 
 void require_each_once(const std::vector<EnsembleMember>& members) {
   if (members.size() < 2)
-    fail_input(ErrorId::missing_argument, "an ensemble has at least 2 members, but {} is given",
+    fail_input(errors::missing_argument, "an ensemble has at least 2 members, but {} is given",
                members.size());
   std::vector<std::string> paths;
   for (const EnsembleMember& member : members) paths.push_back(member.path);
   if (const auto repeated = repeated_file(paths)) {
-    fail_input(ErrorId::arguments_conflict, "{}: is given twice; each member of an ensemble counts once",
+    fail_input(errors::arguments_conflict, "{}: is given twice; each member of an ensemble counts once",
                paths[*repeated]);
   }
 }

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
@@ -21,16 +23,16 @@ struct Grids {
 
 void require_same_axes(const Grids& grids) {
   if (grids.trained.size() < 2) {
-    fail_input(ErrorId::data_mismatch, "{}: reads vectors, not samples on a grid of {}", grids.path,
+    fail_input(errors::data_mismatch, "{}: reads vectors, not samples on a grid of {}", grids.path,
                text_of_shape(grids.given));
   }
   if (std::any_of(grids.given.begin(), grids.given.end(), [](std::int64_t extent) { return extent < 1; })) {
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "{}: cannot read samples of {}: a grid has at least 1 point along each axis, and 1 channel",
                grids.path, text_of_shape(grids.given));
   }
   if (grids.trained.size() == grids.given.size() && grids.trained.back() == grids.given.back()) return;
-  fail_input(ErrorId::data_mismatch,
+  fail_input(errors::data_mismatch,
              "{}: cannot read samples of {}: it was trained on samples of {}, and another grid must have the "
              "same number of axes and channels",
              grids.path, text_of_shape(grids.given), text_of_shape(grids.trained));
@@ -57,7 +59,7 @@ void require_same_weights(const Chain& trained, const Chain& other, const Grids&
     const std::vector<ParameterSpec> before = trained.stage_parameters(stage);
     const std::vector<ParameterSpec> after = other.stage_parameters(stage);
     if (std::equal(before.begin(), before.end(), after.begin(), after.end(), has_same_sizes)) continue;
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "{}: cannot read samples of {}: layer '{}' ({}) has a weight for each point of its grid, so "
                "that the network needs samples of {}, those that it was trained on",
                grids.path, text_of_shape(grids.given), trained.stage_name(stage),
@@ -75,7 +77,7 @@ ColumnScaling scaling_on_grid(const ColumnScaling& trained, std::int64_t channel
     if (trained.shift[i] == trained.shift[i % count] && trained.scale[i] == trained.scale[i % count])
       continue;
     fail_input(
-        ErrorId::data_mismatch,
+        errors::data_mismatch,
         "{}: cannot read samples of {}: its {} were scaled at each point of {} by their own numbers; a "
         "network for any grid is trained with data.normalize = \"channel\" or \"none\"",
         grids.path, text_of_shape(grids.given), what, text_of_shape(grids.trained));
@@ -91,7 +93,7 @@ void require_columns(const ColumnScaling& scaling, std::int64_t columns, const c
                      const Grids& grids) {
   const auto count = static_cast<std::int64_t>(scaling.shift.size());
   if (scaling.shift.size() == scaling.scale.size() && (scaling.identity() || count == columns)) return;
-  fail_input(ErrorId::damaged, "{}: /data/normalization/{} has {} columns, the network {}", grids.path, what,
+  fail_input(errors::damaged, "{}: /data/normalization/{} has {} columns, the network {}", grids.path, what,
              count, columns);
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/inference/ensemble/ensemble_meaning.hpp"
 #include "mylos/inference/ensemble/member_moments.hpp"
 #include "mylos/inference/library/model_parts.hpp"
@@ -88,11 +90,11 @@ ArraySamples rows_of_kernels(const Tensor& rows) {
 
 void require_members(const std::vector<std::string>& paths) {
   if (paths.size() < 2) {
-    fail_input(ErrorId::bad_call, "an ensemble of {} file{}; a standard deviation needs two or more",
+    fail_input(errors::bad_call, "an ensemble of {} file{}; a standard deviation needs two or more",
                paths.size(), paths.size() == 1 ? "" : "s");
   }
   if (const auto repeated = repeated_file(paths)) {
-    fail_input(ErrorId::bad_call, "{}: is named twice in an ensemble, which would count it twice",
+    fail_input(errors::bad_call, "{}: is named twice in an ensemble, which would count it twice",
                paths[*repeated]);
   }
 }
@@ -128,7 +130,7 @@ void require_same_task(const StoredNetwork& first, const StoredNetwork& other) {
     const std::string wanted = property.of(first);
     const std::string given = property.of(other);
     if (given == wanted) continue;
-    fail_input(ErrorId::model_mismatch, "{}: cannot be in an ensemble with {}: {}: {}, there {}", other.path,
+    fail_input(errors::model_mismatch, "{}: cannot be in an ensemble with {}: {}: {}, there {}", other.path,
                first.path, property.name, given, wanted);
   }
   require_same_names(names_of(first), names_of(other));
@@ -228,7 +230,7 @@ void Ensemble::infer(const Execution& exec, const ConstArray& x, const Array& me
     for (const Model& member : parts_->members) {
       if (member.parts_->network().normalizer == first.network().normalizer) continue;
       fail_input(
-          ErrorId::bad_call,
+          errors::bad_call,
           "{} and {} were scaled in other ways, so that their outputs in Units::network cannot be averaged",
           first.network().path, member.parts_->network().path);
     }
@@ -265,7 +267,7 @@ std::size_t Ensemble::size() const {
 }
 Model& Ensemble::member(std::size_t index) {
   if (index >= size())
-    fail_input(ErrorId::bad_call, "member {} of an ensemble of {}, counted from 0", index, size());
+    fail_input(errors::bad_call, "member {} of an ensemble of {}, counted from 0", index, size());
   return parts_->members[index];
 }
 const Model& Ensemble::member(std::size_t index) const {

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/inference/library/model_parts.hpp"
 #include "mylos/kernels/convert.hpp"
 
@@ -15,14 +17,14 @@ void require_known(const Model::Parts& parts, bool wants_distances, const InputC
   const InputStatistics& known = parts.shared->opened.inputs.statistics;
   const std::string& path = parts.network().path;
   if (!(check.limit >= 0))
-    fail_input(ErrorId::bad_call, "check_inputs: the limit of distances is {}; it is positive, or 0",
+    fail_input(errors::bad_call, "check_inputs: the limit of distances is {}; it is positive, or 0",
                check.limit);
   if (!check.distance && (wants_distances || check.limit > 0))
-    fail_input(ErrorId::bad_call, "check_inputs: InputCheck::distance is false, but {}",
+    fail_input(errors::bad_call, "check_inputs: InputCheck::distance is false, but {}",
                wants_distances ? "distances are to be written" : "a limit of distances is given");
   if (check.range && !known.has_range()) {
     fail_input(
-        ErrorId::missing_dataset,
+        errors::missing_dataset,
         "{}: does not know the range of its training inputs (/input_range), which earlier builds did not "
         "store and images of bytes have not; set InputCheck::range to false",
         path);
@@ -30,7 +32,7 @@ void require_known(const Model::Parts& parts, bool wants_distances, const InputC
   if (check.distance && !known.has_distance()) {
     const std::int64_t inputs = parts.chain().inputs();
     fail_input(
-        ErrorId::missing_dataset, "{}: has no statistics for distances of inputs (/inputs); {}", path,
+        errors::missing_dataset, "{}: has no statistics for distances of inputs (/inputs); {}", path,
         inputs > max_distance_inputs || parts.network().input_shape.size() > 1
             ? "they are of vectors alone: set InputCheck::distance to false"
             : "write it by `mylos export RUN MODEL.h5 --input-statistics`, or set InputCheck::distance "
@@ -40,7 +42,7 @@ void require_known(const Model::Parts& parts, bool wants_distances, const InputC
 
 void require_deviations(const Model::Parts& parts) {
   if (parts.chain().has_deviations()) return;
-  fail_input(ErrorId::missing_dataset,
+  fail_input(errors::missing_dataset,
              "{}: has no standard deviations: its model.loss is \"{}\"; \"gaussian\" computes them",
              parts.network().path, name_of(parts.chain().loss()));
 }
@@ -48,11 +50,10 @@ void require_deviations(const Model::Parts& parts) {
 /// Throws Error unless the file has what is to be written.
 void require_uncertainty(const Model::Parts& parts, const UncertainArrays& wanted) {
   if (!wanted.deviation && !wanted.lower && !wanted.upper)
-    fail_input(ErrorId::bad_call,
-               "infer_uncertain: neither deviations nor bounds are asked for; use infer()");
+    fail_input(errors::bad_call, "infer_uncertain: neither deviations nor bounds are asked for; use infer()");
   if (wanted.deviation) require_deviations(parts);
   if (parts.network().calibration || (!wanted.lower && !wanted.upper)) return;
-  fail_input(ErrorId::missing_dataset,
+  fail_input(errors::missing_dataset,
              "{}: has no calibration, by which bounds are computed (/calibration); `mylos calibrate RUN` "
              "writes a model file with one",
              parts.network().path);
@@ -83,7 +84,7 @@ Model Model::clone() const {
   const StoredNetwork& network = parts_->network();
   std::unique_ptr<EngineSet> engines = make_engines(usable_here(network.options.kernels));
   if (instructions_in_use() != shared.instructions) {
-    fail_run(ErrorId::bad_call,
+    fail_run(errors::bad_call,
              "{} was loaded when kernels used {}, and they use {} now; load it again instead of cloning it",
              network.path, name_of(shared.instructions), name_of(instructions_in_use()));
   }

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/tensor_views.hpp"
 #include "mylos/inference/infer.hpp"
@@ -41,14 +43,14 @@ StagedFloats staged_part(const StagedFloats& staging, const Tensor& floats) {
 
 void require_kokkos(const char* call) {
   if (!Kokkos::is_initialized())
-    fail_run(ErrorId::bad_call, "{} was called before Kokkos was initialised", call);
+    fail_run(errors::bad_call, "{} was called before Kokkos was initialised", call);
   require_outside_parallel_region(call);
 }
 
 void require_free_memory(const std::string& path, std::size_t bytes) {
   const auto available = static_cast<std::size_t>(free_device_memory().value_or(available_host_memory()));
   if (bytes <= available) return;
-  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+  throw Error(ExitCode::does_not_fit, errors::does_not_fit,
               fmt::format("{}: the model takes {} of memory, but {} are available", path,
                           format_bytes(static_cast<std::int64_t>(bytes)),
                           format_bytes(static_cast<std::int64_t>(available))));
@@ -59,14 +61,14 @@ CallOfThread::CallOfThread(const Execution& exec, const Model::Parts& model, con
   require_own_threads(call);
   const int level = parallel_level();
   if (level > 1) {
-    fail_run(ErrorId::bad_call,
+    fail_run(errors::bad_call,
              "{} was called inside nested OpenMP parallel regions (level {}); one level is possible", call,
              level);
   }
   if constexpr (!memory_is_host) return;
   const int threads = threads_of(on_);
   if (threads > max_workers()) {
-    fail_input(ErrorId::bad_call, "the execution instance has {} threads, but Kokkos was initialised with {}",
+    fail_input(errors::bad_call, "the execution instance has {} threads, but Kokkos was initialised with {}",
                threads, max_workers());
   }
   limit_.emplace(threads);
@@ -82,7 +84,7 @@ ModelPlan::ModelPlan(const std::string& path, const LoadOptions& options)
   opened.inputs =
       read_input_statistics(reader, opened.network.normalizer.input_range, opened.network.input_shape);
   if (options.max_samples < 0)
-    fail_input(ErrorId::bad_call, "max_samples is {}; it is positive, or 0", options.max_samples);
+    fail_input(errors::bad_call, "max_samples is {}; it is positive, or 0", options.max_samples);
   const std::int64_t limit =
       options.max_samples > 0 ? options.max_samples : std::numeric_limits<std::int64_t>::max();
   piece = samples_per_piece(opened.network.chain, *engines, limit);

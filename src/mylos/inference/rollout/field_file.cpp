@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/hdf5/hdf5_axes.hpp"
 #include "mylos/io/hdf5/hdf5_boxes.hpp"
@@ -121,7 +122,7 @@ struct FieldFile::State {
   std::int64_t add(const ArrayCoordinates& array, std::int64_t channel, const FieldPart& part) {
     const std::string path = array.path + part.suffix;
     if (file_->exists(path)) {
-      fail_input(ErrorId::bad_names, "{}: predictions have an array {} beside {}, but there is one already",
+      fail_input(errors::bad_names, "{}: predictions have an array {} beside {}, but there is one already",
                  source_.path(), path, array.path);
     }
     Target target{channel, {}, {}, {}, {}, {}, {}};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/samples.hpp"
 
 namespace mylos {
 namespace {
@@ -84,7 +85,7 @@ std::vector<AxisSlice> slices_of_trajectories(const std::vector<AxisSlice>& slic
 
 LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels) {
   if (options.history > 1 && options.ahead > 1) {
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "a network with data.arrays.history = {} and ahead = {} cannot be applied to its own outputs: "
                "the levels between them are not predicted; one of the two must be 1",
                options.history, options.ahead);
@@ -113,7 +114,7 @@ LevelLayout level_layout(const ArrayOptions& options, const ArrayStore& levels) 
     for (std::int64_t i = 0; i < channels_of(levels, target); ++i) layout.state.push_back(channel + i);
   }
   if (!missing.empty()) {
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "the network's outputs cannot be fed back: {} of data.arrays.targets {} not among its inputs",
                missing, missing.find(',') == std::string::npos ? "is" : "are");
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -17,7 +18,7 @@ constexpr const char* calibration_group = "/calibration";
 constexpr const char* quantiles_path = "/calibration/quantiles";
 
 [[noreturn]] void refuse_calibration(const std::string& path, const std::string& why) {
-  fail_input(ErrorId::damaged, "{}: {}: {}; write it again by `mylos calibrate`", path, calibration_group,
+  fail_input(errors::damaged, "{}: {}: {}; write it again by `mylos calibrate`", path, calibration_group,
              why);
 }
 

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/runs.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/large_broadcast.hpp"
 #include "mylos/data/feed/share.hpp"
@@ -200,7 +203,7 @@ constexpr double levels[] = {0.99, 0.999, 1};
 void set_distances(InputStatistics& statistics, RankGroup& ranks, const EvaluationData& data) {
   const std::size_t n = statistics.mean.size();
   const std::optional<std::vector<double>> factor = distance_factor(statistics.inverse_covariance, n);
-  if (!factor) fail_run(ErrorId::internal, "the inverse of a covariance is not positive definite");
+  if (!factor) fail_run(errors::internal, "the inverse of a covariance is not positive definite");
   const auto first_kept = static_cast<std::int64_t>(std::floor(place_of(levels[0], statistics.samples)));
   Largest largest(static_cast<std::size_t>(statistics.samples - first_kept));
   const Share mine = share_of(segments, ranks.rank(), ranks.size());
@@ -228,7 +231,7 @@ void set_distances(InputStatistics& statistics, RankGroup& ranks, const Evaluati
 InputStatistics measure_inputs(RankGroup& ranks, const EvaluationData& data, std::int64_t inputs,
                                const std::string& path) {
   if (inputs > max_distance_inputs) {
-    fail_input(ErrorId::not_measured,
+    fail_input(errors::not_measured,
                "{}: a sample has {} inputs; distances of inputs are of vectors of at most {}: their range "
                "alone is known",
                path, inputs, max_distance_inputs);
@@ -236,7 +239,7 @@ InputStatistics measure_inputs(RankGroup& ranks, const EvaluationData& data, std
   InputStatistics statistics;
   statistics.samples = data.samples(DataPart::train);
   if (statistics.samples < 2) {
-    fail_input(ErrorId::too_little_data, "{}: {} training sample{}; a covariance needs two", path,
+    fail_input(errors::too_little_data, "{}: {} training sample{}; a covariance needs two", path,
                statistics.samples, statistics.samples == 1 ? "" : "s");
   }
   std::vector<double> origin;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/uncertainty/mahalanobis.hpp"
 
@@ -25,7 +26,7 @@ void add_values(CheckpointState& state, InputStatistics& statistics) {
 }
 
 [[noreturn]] void fail_damaged(const CheckpointReader& reader, const std::string& what) {
-  fail_input(ErrorId::damaged, "{}: {} {}", reader.path(), inputs_group, what);
+  fail_input(errors::damaged, "{}: {} {}", reader.path(), inputs_group, what);
 }
 
 void require_numbers(const CheckpointReader& reader, const InputStatistics& statistics) {

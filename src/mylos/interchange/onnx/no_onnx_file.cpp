@@ -1,5 +1,6 @@
 // Replaces the writer of ONNX files in builds without libonnx and protobuf.
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/interchange/onnx/onnx_file.hpp"
 
 namespace mylos {
@@ -9,7 +10,7 @@ std::string onnx_library() {
 }
 
 void require_onnx() {
-  fail_input(ErrorId::not_in_build,
+  fail_input(errors::not_in_build,
              "this mylos was built without ONNX's definitions and protobuf, which write MODEL.onnx. Install "
              "them (Debian: libonnx-dev, libprotobuf-dev) and build again with -DMylos_ENABLE_ONNX=ON");
 }

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/data.hpp"
 #include "mylos/base/float16.hpp"
 
 namespace mylos {
@@ -23,7 +25,7 @@ std::string half_bytes(const std::string& name, std::span<const float> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     rounded[i] = from_float<half>(values[i]);
     if (!std::isfinite(values[i]) || std::isfinite(to_float(rounded[i]))) continue;
-    fail_input(ErrorId::not_finite, "{} has {}, which fp16 cannot hold; export with --type fp32", name,
+    fail_input(errors::not_finite, "{} has {}, which fp16 cannot hold; export with --type fp32", name,
                values[i]);
   }
   return bytes_of<half>(rounded);
@@ -33,7 +35,7 @@ std::string half_bytes(const std::string& name, std::span<const float> values) {
 
 void OnnxBuilder::require_opset(std::int64_t needed, const char* op) const {
   if (graph_.opset >= needed) return;
-  fail_input(ErrorId::bad_argument,
+  fail_input(errors::bad_argument,
              "--opset {}: layer '{}' needs {}, which ONNX has from opset {} on; give --opset {} or higher",
              graph_.opset, layer_, op, needed, needed);
 }

@@ -1,6 +1,7 @@
 #include "mylos/interchange/onnx/onnx_chain.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/interchange/onnx/onnx_grids.hpp"
 #include "mylos/interchange/onnx/onnx_norms.hpp"
 #include "mylos/interchange/onnx/onnx_operators.hpp"
@@ -64,7 +65,7 @@ OnnxBoundary onnx_block(OnnxLayer& layer, const Block& block, OnnxBoundary& x, O
   if (dynamic_cast<const CoordinatesBlock*>(&block) != nullptr) return onnx_coordinates(layer, x);
   if (dynamic_cast<const GatedAdd*>(&block) != nullptr) return onnx_gated_add(layer, x, *skip);
   fail_input(
-      ErrorId::unsupported_feature,
+      errors::unsupported_feature,
       "layer '{}' is of the kind '{}', which `mylos export` cannot write as ONNX; export a model file, "
       "MODEL.h5",
       layer.name(), block.signature().kind);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
@@ -111,7 +112,7 @@ void write_onnx(OnnxGraph graph, const std::string& path) {
   fill(model, std::move(graph));
   const auto bytes = static_cast<std::int64_t>(model.ByteSizeLong());
   if (bytes > std::numeric_limits<std::int32_t>::max()) {
-    fail_input(ErrorId::too_large, "{}: would have {}, and a file of ONNX ends at 2 GiB", path,
+    fail_input(errors::too_large, "{}: would have {}, and a file of ONNX ends at 2 GiB", path,
                format_bytes(bytes));
   }
   PendingFile file(path);

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/interchange/transpose.hpp"
 
 namespace mylos {
@@ -45,7 +46,7 @@ std::string OnnxLayer::linear(const std::string& group, const std::string& x, st
   const std::string weight = parameter_name(group, "weight");
   const std::string bias = parameter_name(group, "bias");
   const ParameterSpec* const spec = find(weight);
-  if (spec == nullptr) fail_run(ErrorId::internal, "layer {} has no parameter {}", name(), weight);
+  if (spec == nullptr) fail_run(errors::internal, "layer {} has no parameter {}", name(), weight);
   if (rank == 2) {  // Gemm is for matrices alone
     std::vector<std::string> inputs{x, parameter(weight, {spec->rows, spec->columns})};
     if (has(bias)) inputs.push_back(parameter(bias, {spec->rows}));

@@ -6,6 +6,9 @@
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/float16.hpp"
 #include "mylos/base/version.hpp"
@@ -154,14 +157,14 @@ void require_size(const StoredNetwork& network, const OnnxWeights& weights, DTyp
   const std::int64_t bytes = bytes_of_weights(network.chain);
   if (bytes > max_onnx_bytes) {
     const bool fits_in_half = type == DType::fp32 && bytes / 2 <= max_onnx_bytes;
-    fail_input(ErrorId::too_large, "{}: {} of weights in {}, and a file of ONNX has at most {}; {}",
+    fail_input(errors::too_large, "{}: {} of weights in {}, and a file of ONNX has at most {}; {}",
                network.path, format_bytes(bytes), name_of(type), format_bytes(max_onnx_bytes),
                fits_in_half ? "--type fp16 halves them" : "a model file, MODEL.h5, has no such limit");
   }
   const ModeMatrices matrices = mode_matrices(network.chain);
   if (bytes + matrices.bytes > max_onnx_bytes) {
     fail_input(
-        ErrorId::too_large,
+        errors::too_large,
         "{}: layer '{}' has {} modes: each of the matrices of its modes in the graph takes {}, all of the "
         "network {}, and a file of ONNX has at most {} with the weights' {}; train with fewer modes, or "
         "export a model file, MODEL.h5, which has no such matrices",
@@ -174,7 +177,7 @@ void require_size(const StoredNetwork& network, const OnnxWeights& weights, DTyp
   const std::int64_t needed = bytes + matrices.bytes + 2 * largest;
   const std::int64_t available = available_host_memory();
   if (needed <= available) return;
-  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+  throw Error(ExitCode::does_not_fit, errors::does_not_fit,
               fmt::format("{}: its graph takes {}, {} are available", network.path, format_bytes(needed),
                           format_bytes(available)));
 }
@@ -201,8 +204,8 @@ OnnxModel make_onnx_model(const CheckpointReader& checkpoint, const OnnxOptions&
     model.graph =
         onnx_graph_of(network, options.opset, [&](const std::string& path) { return weights.read(path); });
   } catch (const Error& error) {
-    if (error.id() != ErrorId::not_finite || error.message().starts_with(network.path)) throw;
-    fail_input(ErrorId::not_finite, "{}: {}", network.path, error.message());
+    if (error.id() != errors::not_finite || error.message().starts_with(network.path)) throw;
+    fail_input(errors::not_finite, "{}: {}", network.path, error.message());
   }
   model.graph.name = network.options.run.name.empty() ? "network" : network.options.run.name;
   model.graph.producer_version = code_version();

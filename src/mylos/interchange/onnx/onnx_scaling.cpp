@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
 
 namespace mylos {
 namespace {
@@ -20,7 +21,7 @@ class ScalingNumbers {
   std::string add(const std::string& name, std::vector<float> values) const {
     for (const float value : values) {
       if (std::isfinite(value)) continue;
-      fail_input(ErrorId::not_finite,
+      fail_input(errors::not_finite,
                  "{}: the {} of the data are beyond float, in which a graph scales; scale the data before "
                  "training",
                  path_, name);

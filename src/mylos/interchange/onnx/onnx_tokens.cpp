@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/interchange/onnx/onnx_norms.hpp"
 
 namespace mylos {
@@ -92,7 +93,7 @@ class GptGraph {
     } else if (layer.name() == "final_norm") {
       x_ = onnx_last_axis_norm(layer, norm_, "", x_);
     } else {
-      fail_input(ErrorId::unsupported_feature,
+      fail_input(errors::unsupported_feature,
                  "layer '{}' is of the kind '{}', which `mylos export` cannot write as ONNX", layer.name(),
                  block.signature().kind);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/checkpoint/file/stored_bytes.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/io/files/digest.hpp"
@@ -19,7 +20,7 @@ std::string buffer_path(const std::string& name) {
 OnnxWeights::OnnxWeights(const CheckpointReader& checkpoint, const Chain& chain, bool average)
     : checkpoint_(checkpoint), average_(average) {
   if (average && !has_average(checkpoint)) {
-    fail_input(ErrorId::no_average, "{}: has no /average, the moving average of the weights",
+    fail_input(errors::no_average, "{}: has no /average, the moving average of the weights",
                checkpoint.path());
   }
   CheckpointState expected;

@@ -15,6 +15,8 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/errors/units.hpp"
 
@@ -32,7 +34,7 @@ void require_within_limit(const std::string& path, std::int64_t bytes) {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
   if (static_cast<rlim_t>(bytes) <= limit.rlim_cur) return;
-  fail_run(ErrorId::cannot_write,
+  fail_run(errors::cannot_write,
            "{}: the file needs {} ({} bytes), but a file may have at most {} bytes here; `ulimit -f` shows "
            "and sets this limit",
            path, format_bytes(bytes), bytes, limit.rlim_cur);
@@ -52,7 +54,7 @@ void reserve_space(const std::string& path, std::int64_t bytes) {
   struct stat status {};
   struct statvfs disk {};
   if (::fstat(file.descriptor(), &status) != 0 || ::fstatvfs(file.descriptor(), &disk) != 0) {
-    fail_run(ErrorId::cannot_write, "{}: space cannot be reserved: {}", path, std::strerror(errno));
+    fail_run(errors::cannot_write, "{}: space cannot be reserved: {}", path, std::strerror(errno));
   }
   constexpr auto max_free = static_cast<double>(std::numeric_limits<std::int64_t>::max() / 2);
   const double reported_free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
@@ -61,12 +63,12 @@ void reserve_space(const std::string& path, std::int64_t bytes) {
   const bool fits = !reports_size || bytes - static_cast<std::int64_t>(status.st_blocks) * 512 <= free_bytes;
   const int failure = fits ? ::posix_fallocate(file.descriptor(), 0, bytes) : ENOSPC;
   if (failure == ENOSPC) {
-    fail_run(ErrorId::cannot_write,
+    fail_run(errors::cannot_write,
              "{}: the disk is full: the file needs {} ({} bytes), {} ({} bytes) are free in {}", path,
              format_bytes(bytes), bytes, format_bytes(free_bytes), free_bytes, folder_of(path));
   }
   if (failure != 0) {
-    fail_run(ErrorId::cannot_write, "{}: {} ({} bytes) cannot be reserved: {}", path, format_bytes(bytes),
+    fail_run(errors::cannot_write, "{}: {} ({} bytes) cannot be reserved: {}", path, format_bytes(bytes),
              bytes, std::strerror(failure));
   }
   file.close();
@@ -92,12 +94,12 @@ void require_name_that_fits(const std::string& path) {
       static_cast<std::size_t>(reported_limit > 0 ? reported_limit : usual_limit) - suffix;
   const std::string name = std::filesystem::path(path).filename().string();
   if (name.size() > max_length) {
-    fail_input(ErrorId::bad_argument,
+    fail_input(errors::bad_argument,
                "{}: this file name has {} bytes, at most {} are possible ({} go to .tmp while it is written)",
                printable(name), name.size(), max_length, suffix);
   }
   if (path.size() + suffix >= PATH_MAX) {
-    fail_input(ErrorId::bad_argument, "{}: this path has {} bytes, at most {} are possible", printable(path),
+    fail_input(errors::bad_argument, "{}: this path has {} bytes, at most {} are possible", printable(path),
                path.size(), PATH_MAX - 1 - suffix);
   }
 }
@@ -105,7 +107,7 @@ void require_name_that_fits(const std::string& path) {
 void require_no_folder(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename().string();
   if (name.empty() || name == "." || name == "..") {
-    fail_input(ErrorId::not_a_file, "{}: names a folder; name a file in it to write", path);
+    fail_input(errors::not_a_file, "{}: names a folder; name a file in it to write", path);
   }
 }
 
@@ -115,7 +117,7 @@ void require_free(const std::string& path, const std::string& temporary) {
   std::error_code failure;
   const auto there = std::filesystem::symlink_status(temporary, failure);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
-    fail_run(ErrorId::not_a_file,
+    fail_run(errors::not_a_file,
              "{}: exists and is not a file; remove it, because {} is first written under this name",
              temporary, path);
   }
@@ -124,17 +126,17 @@ void require_free(const std::string& path, const std::string& temporary) {
 }  // namespace
 
 PendingFile::PendingFile(std::string path) : path_(std::move(path)), temporary_(temporary_path(path_)) {
-  if (path_.empty()) fail_input(ErrorId::bad_argument, "the file to write has no name");
+  if (path_.empty()) fail_input(errors::bad_argument, "the file to write has no name");
   require_name_that_fits(path_);
   require_no_folder(path_);
   std::error_code failure;
   const auto there = std::filesystem::status(path_, failure);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
-    fail_input(ErrorId::not_a_file, "{}: exists and is not a file; name another", path_);
+    fail_input(errors::not_a_file, "{}: exists and is not a file; name another", path_);
   }
   const std::filesystem::path folder = folder_of(path_);
   std::filesystem::create_directories(folder, failure);
-  if (failure) fail_run(ErrorId::cannot_write, "{}: its folder cannot be made: {}", path_, failure.message());
+  if (failure) fail_run(errors::cannot_write, "{}: its folder cannot be made: {}", path_, failure.message());
   require_free(path_, temporary_);
   file_.emplace(temporary_, O_RDWR | O_CREAT | O_TRUNC, path_);
 }
@@ -142,12 +144,12 @@ PendingFile::PendingFile(std::string path) : path_(std::move(path)), temporary_(
 void require_other_file(const std::string& input, const std::string& output) {
   std::error_code failure;  // if one of the files does not exist, this is set and the result is false
   if (std::filesystem::equivalent(input, output, failure)) {
-    fail_input(ErrorId::arguments_conflict, "{}: is the file that is read; name another file to write",
+    fail_input(errors::arguments_conflict, "{}: is the file that is read; name another file to write",
                output);
   }
   if (std::filesystem::equivalent(input, temporary_path(output), failure)) {
     fail_input(
-        ErrorId::arguments_conflict,
+        errors::arguments_conflict,
         "{}: is the file that is read, and {} is first written under this name; name another file to write",
         temporary_path(output), output);
   }
@@ -161,7 +163,7 @@ void PendingFile::publish() {
   file_->sync();
   file_->close();
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    fail_run(ErrorId::cannot_write, "{}: cannot be renamed to {}: {}", temporary_, path_,
+    fail_run(errors::cannot_write, "{}: cannot be renamed to {}: {}", temporary_, path_,
              std::strerror(errno));
   }
   published_ = true;

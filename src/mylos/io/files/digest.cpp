@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/memory.hpp"
 
 namespace mylos {
 
@@ -17,7 +18,7 @@ void Xxh128::Free::operator()(XXH3_state_s* state) const {
 }
 
 Xxh128::Xxh128() : state_(XXH3_createState()) {
-  if (!state_) fail_run(ErrorId::out_of_memory, "there is no memory for a digest");
+  if (!state_) fail_run(errors::out_of_memory, "there is no memory for a digest");
   XXH3_128bits_reset(state_.get());
 }
 

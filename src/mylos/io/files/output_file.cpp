@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/units.hpp"
 
 namespace mylos {
@@ -19,7 +21,7 @@ namespace {
 [[noreturn]] void refuse_kind(const std::string& path) {
   std::error_code failure;
   const bool is_link = std::filesystem::is_symlink(path, failure);
-  fail_input(ErrorId::not_a_file, "{}: is {}, where a file belongs; remove it", path,
+  fail_input(errors::not_a_file, "{}: is {}, where a file belongs; remove it", path,
              is_link ? "a link, which is not followed" : "not a file");
 }
 
@@ -28,11 +30,11 @@ namespace {
 void fail_to_write(const std::string& path, int error) {
   if (error == EFBIG) {
     fail_run(
-        ErrorId::cannot_write,
+        errors::cannot_write,
         "{}: cannot be written: a file may not become as large here; `ulimit -f` shows and sets this limit",
         path);
   }
-  fail_run(ErrorId::cannot_write, "{}: cannot be written: {}", path,
+  fail_run(errors::cannot_write, "{}: cannot be written: {}", path,
            error == ENOSPC ? "the disk is full" : std::strerror(error));
 }
 
@@ -61,7 +63,7 @@ int open_regular(const std::string& path, int flags, std::string_view shown) {
     if (is_there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) refuse_kind(path);
     if (cause == ENOENT || cause == ENOTDIR) return -1;
     if (writes) fail_to_write(std::string(shown), cause);
-    fail_run(ErrorId::cannot_read, "{}: cannot be opened: {}", shown, std::strerror(cause));
+    fail_run(errors::cannot_read, "{}: cannot be opened: {}", shown, std::strerror(cause));
   }
   struct stat status {};
   if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) return descriptor;
@@ -73,7 +75,7 @@ bool is_regular(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR) return false;
-    fail_run(ErrorId::cannot_read, "{}: cannot be read: {}", path, std::strerror(errno));
+    fail_run(errors::cannot_read, "{}: cannot be read: {}", path, std::strerror(errno));
   }
   if (!S_ISREG(status.st_mode)) refuse_kind(path);
   return true;
@@ -98,9 +100,9 @@ std::optional<std::string> text_of_file(const std::string& path, std::int64_t ma
            (count < 0 && errno == EINTR));
   const int cause = errno;
   ::close(descriptor);
-  if (count < 0) fail_run(ErrorId::cannot_read, "{}: cannot be read: {}", path, std::strerror(cause));
+  if (count < 0) fail_run(errors::cannot_read, "{}: cannot be read: {}", path, std::strerror(cause));
   if (static_cast<std::int64_t>(text.size()) > max_bytes)
-    fail_input(ErrorId::too_large, "{}: has more than {}", path, format_bytes(max_bytes));
+    fail_input(errors::too_large, "{}: has more than {}", path, format_bytes(max_bytes));
   return text;
 }
 
@@ -131,7 +133,7 @@ void OutputFile::read(std::int64_t place, std::span<char> bytes) const {
                                     place + static_cast<std::int64_t>(done));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
-      fail_run(ErrorId::cannot_read, "{}: cannot be read: {}", shown_,
+      fail_run(errors::cannot_read, "{}: cannot be read: {}", shown_,
                count < 0 ? std::strerror(errno) : "it has become shorter");
     }
     done += static_cast<std::size_t>(count);

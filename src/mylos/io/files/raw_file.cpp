@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/io/files/output_file.hpp"
 
 namespace mylos {
@@ -39,13 +41,13 @@ RawFile::RawFile(std::string path, Access access, Cache cache) : path_(std::move
   constexpr auto bytes = static_cast<std::size_t>(piece_bytes);
   buffer_.reset(static_cast<std::byte*>(std::aligned_alloc(huge_page_bytes, bytes)));
   if (!buffer_)
-    fail_run(ErrorId::out_of_memory, "{}: there is no memory for a buffer to read or write it", path_);
+    fail_run(errors::out_of_memory, "{}: there is no memory for a buffer to read or write it", path_);
   // Only a hint: with small pages a transfer costs more than the copy.
   ::madvise(buffer_.get(), bytes, MADV_HUGEPAGE);
   cached_ = open_file(path_, access, 0);
   if (cached_ < 0) {
-    fail_run(access == Access::read ? ErrorId::cannot_read : ErrorId::cannot_write,
-             "{}: cannot be opened: {}", path_, std::strerror(errno));
+    fail_run(access == Access::read ? errors::cannot_read : errors::cannot_write, "{}: cannot be opened: {}",
+             path_, std::strerror(errno));
   }
   if (cache == Cache::bypass) direct_ = open_file(path_, access, O_DIRECT);
 }
@@ -123,7 +125,7 @@ std::int64_t RawFile::read_piece(std::int64_t offset) {
       continue;
     }
     if (bytes < 0)
-      fail_run(ErrorId::cannot_read, "{}: cannot be read at byte {}: {}", path_, offset + length,
+      fail_run(errors::cannot_read, "{}: cannot be read at byte {}: {}", path_, offset + length,
                std::strerror(errno));
     if (bytes == 0) break;
     length += bytes;

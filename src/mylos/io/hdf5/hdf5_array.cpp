@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/io/hdf5/hdf5_chunks.hpp"
 #include "mylos/io/hdf5/hdf5_library.hpp"
@@ -49,7 +51,7 @@ double read_filters(const std::string& where, hid_t creation, std::vector<std::s
                             (settings & H5Z_FILTER_CONFIG_DECODE_ENABLED) != 0;
     if (!can_decode) {
       fail_input(
-          ErrorId::unsupported_feature,
+          errors::unsupported_feature,
           "{} needs the filter {} ({}), which this HDF5 library has not built in; `h5repack -f GZIP=4` "
           "writes the file with gzip",
           where, static_cast<int>(id), known == std::end(known_filters) ? stored.name : known->name);
@@ -89,9 +91,9 @@ void Array::State::read_dims(const std::string& where) {
   const Handle space(checked_read(H5Dget_space(id), file.path(), path), H5Sclose);
   const int rank = checked(H5Sget_simple_extent_ndims(space.id()));
   if (static_cast<std::size_t>(rank) > max_array_rank)
-    fail_input(ErrorId::too_large, "{} has {} dimensions, at most {} are read", where, rank, max_array_rank);
+    fail_input(errors::too_large, "{} has {} dimensions, at most {} are read", where, rank, max_array_rank);
   if (H5Sget_simple_extent_type(space.id()) == H5S_NULL)
-    fail_input(ErrorId::bad_dataset, "{} has a null dataspace, expected elements", where);
+    fail_input(errors::bad_dataset, "{} has a null dataspace, expected elements", where);
   std::array<hsize_t, max_array_rank> extent{};
   std::array<hsize_t, max_array_rank> most{};
   checked(H5Sget_simple_extent_dims(space.id(), extent.data(), most.data()));
@@ -99,7 +101,7 @@ void Array::State::read_dims(const std::string& where) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(rank); ++i) {
     const auto length = static_cast<std::int64_t>(extent[i]);
     if (length < 0 || (length > 0 && bytes > std::numeric_limits<std::int64_t>::max() / length))
-      fail_input(ErrorId::too_large, "{} claims more elements than 63 bits can count", where);
+      fail_input(errors::too_large, "{} claims more elements than 63 bits can count", where);
     bytes *= std::max<std::int64_t>(1, length);
     facts.dims.push_back(length);
     facts.unlimited.push_back(most[i] == H5S_UNLIMITED);
@@ -110,7 +112,7 @@ void Array::State::check_storage(const std::string& where) {
   const Handle creation(checked_read(H5Dget_create_plist(id), file.path(), path), H5Pclose);
   const auto layout = checked(H5Pget_layout(creation.id()));
   if (layout == H5D_VIRTUAL || checked(H5Pget_external_count(creation.id())) > 0)
-    fail_input(ErrorId::unsupported_feature, "{} keeps its data in another file, which is not followed",
+    fail_input(errors::unsupported_feature, "{} keeps its data in another file, which is not followed",
                where);
   double ratio = 1;
   double chunk_bytes = 0;
@@ -123,7 +125,7 @@ void Array::State::check_storage(const std::string& where) {
       bytes *= static_cast<double>(extent[i]);
     }
     if (bytes > max_chunk_bytes || facts.chunk.size() != facts.dims.size())
-      fail_input(ErrorId::damaged, "{} has impossible chunks", where);
+      fail_input(errors::damaged, "{} has impossible chunks", where);
     chunk_bytes = bytes;
     ratio = read_filters(where, creation.id(), facts.filters);
   }
@@ -131,12 +133,12 @@ void Array::State::check_storage(const std::string& where) {
   auto bytes = static_cast<double>(size_of(facts.type));
   for (const auto length : facts.dims) bytes *= static_cast<double>(length);
   if (chunk_bytes > std::max(bytes, max_idle_chunk_bytes)) {
-    fail_input(ErrorId::too_large, "{} has chunks of {}, but all its elements are {}", where,
+    fail_input(errors::too_large, "{} has chunks of {}, but all its elements are {}", where,
                format_bytes(static_cast<std::int64_t>(chunk_bytes)),
                format_bytes(static_cast<std::int64_t>(bytes)));
   }
   if (static_cast<double>(facts.stored_bytes) * ratio < bytes) {
-    fail_input(ErrorId::damaged,
+    fail_input(errors::damaged,
                "{} has {} stored, its dimensions need {}: a part of it was never written, or is missing",
                where, format_bytes(facts.stored_bytes), format_bytes(static_cast<std::int64_t>(bytes)));
   }
@@ -165,12 +167,12 @@ void Array::State::swap_bytes(const Box& box, void* numbers) const {
 void Array::State::open() {
   const std::string where = fmt::format("{}: array {}", file.path(), path);
   if (!file.exists(path)) {
-    fail_input(ErrorId::missing_dataset, "{}: {} is missing; {}", file.path(), path,
+    fail_input(errors::missing_dataset, "{}: {} is missing; {}", file.path(), path,
                contents_around(file, path));
   }
   // HDF5 follows no links here: open_object() has checked the path.
   if (H5Iget_type(open_object(*file.state_, path).id()) != H5I_DATASET)
-    fail_input(ErrorId::bad_dataset, "{} is not an array", where);
+    fail_input(errors::bad_dataset, "{} is not an array", where);
   const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
   // Boxes are made of complete chunks, each of which is read once: the cache holds one chunk.
   constexpr std::size_t cached_chunks = 101;  // slots
@@ -181,7 +183,7 @@ void Array::State::open() {
   const auto stored = number_type(type.id());
   if (!stored)
     fail_input(
-        ErrorId::bad_dataset, "{} holds {}, expected numbers: integers or floats of 8 to 64 bits{}", where,
+        errors::bad_dataset, "{} holds {}, expected numbers: integers or floats of 8 to 64 bits{}", where,
         type_text(type.id()),
         H5Tget_class(type.id()) == H5T_COMPOUND ? "; write the parts of complex numbers as two arrays" : "");
   facts.type = *stored;

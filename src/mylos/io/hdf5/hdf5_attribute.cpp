@@ -1,4 +1,5 @@
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/io/hdf5/hdf5_library.hpp"
 
 namespace mylos::hdf5 {
@@ -39,14 +40,14 @@ Handle open_attribute(const File::State& file, const std::string& path, const st
   const Handle object = open_object(file, path);
   const std::string what = fmt::format("attribute '{}' of {}", name, path);
   if (checked_read(H5Aexists(object.id(), name.c_str()), file.path, what) == 0) {
-    fail_input(ErrorId::missing_dataset, "{}: {} has no attribute '{}', expected {}", file.path, path, name,
+    fail_input(errors::missing_dataset, "{}: {} has no attribute '{}', expected {}", file.path, path, name,
                expected);
   }
   Handle attribute(checked_read(H5Aopen(object.id(), name.c_str(), H5P_DEFAULT), file.path, what), H5Aclose);
   const Handle type(checked_read(H5Aget_type(attribute.id()), file.path, what), H5Tclose);
   const Handle space(checked_read(H5Aget_space(attribute.id()), file.path, what), H5Sclose);
   if (H5Tget_class(type.id()) != type_class || H5Sget_simple_extent_npoints(space.id()) != 1) {
-    fail_input(ErrorId::bad_dataset, "{}: attribute '{}' of {} is not {}", file.path, name, path, expected);
+    fail_input(errors::bad_dataset, "{}: attribute '{}' of {} is not {}", file.path, name, path, expected);
   }
   return attribute;
 }
@@ -93,7 +94,7 @@ std::string File::text_attribute(const std::string& path, const std::string& nam
   }
   const std::size_t bytes = H5Tget_size(type.id());
   if (bytes > max_text_bytes) {
-    fail_input(ErrorId::too_large, "{}: attribute '{}' of {} claims {} bytes, at most {} are read",
+    fail_input(errors::too_large, "{}: attribute '{}' of {} claims {} bytes, at most {} are read",
                this->path(), name, path, bytes, max_text_bytes);
   }
   std::string text(bytes, '\0');

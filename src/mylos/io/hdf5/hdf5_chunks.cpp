@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 
 namespace mylos::hdf5 {
 namespace {
@@ -80,8 +81,8 @@ ChunkReader::ChunkReader(hid_t dataset, const std::string& file, const std::stri
 void ChunkReader::fail_chunk(std::string_view problem) const {
   std::vector<hsize_t> first;
   for (std::size_t d = 0; d < rank_; ++d) first.push_back(loaded_.value()[d] * extent_[d]);
-  fail_input(ErrorId::damaged, "{}: {} is damaged: the chunk at [{}] {}", file_, path_,
-             fmt::join(first, ", "), problem);
+  fail_input(errors::damaged, "{}: {} is damaged: the chunk at [{}] {}", file_, path_, fmt::join(first, ", "),
+             problem);
 }
 
 const std::byte* ChunkReader::load(const Index& chunk) {

@@ -3,6 +3,10 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/io/hdf5/hdf5_chunks.hpp"
 #include "mylos/io/hdf5/hdf5_library.hpp"
@@ -26,7 +30,7 @@ void check_chunks(const std::string& where, hid_t creation, std::size_t element_
   double chunk = static_cast<double>(element_bytes);
   for (int i = 0; i < rank; ++i) chunk *= static_cast<double>(extent[static_cast<std::size_t>(i)]);
   if (chunk > static_cast<double>(std::max(bytes, piece_bytes))) {
-    fail_input(ErrorId::too_large, "{} has chunks of {}, but all its elements are {}", where,
+    fail_input(errors::too_large, "{} has chunks of {}, but all its elements are {}", where,
                format_bytes(static_cast<std::int64_t>(chunk)), format_bytes(bytes));
   }
 }
@@ -36,7 +40,7 @@ bool check_filters(const std::string& where, hid_t creation) {
   bool compressed = false;
   for (const auto& [filter, name, setting] : filters_of(creation)) {
     if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32) {
-      fail_input(ErrorId::unsupported_feature, "{} needs the filter {} ({}), expected gzip or none", where,
+      fail_input(errors::unsupported_feature, "{} needs the filter {} ({}), expected gzip or none", where,
                  static_cast<int>(filter), name);
     }
     compressed = compressed || filter == H5Z_FILTER_DEFLATE;
@@ -66,13 +70,13 @@ void Dataset::State::describe() {
   element_bytes = H5Tget_size(file_type.id());
   const int rank = checked(H5Sget_simple_extent_ndims(space.id()));
   if (static_cast<std::size_t>(rank) > max_rank) {
-    fail_input(ErrorId::too_large, "{} has {} dimensions, at most {} are read", where, rank, max_rank);
+    fail_input(errors::too_large, "{} has {} dimensions, at most {} are read", where, rank, max_rank);
   }
   std::array<hsize_t, max_rank> extent{};
   checked(H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr));
   dims.assign(extent.begin(), extent.begin() + rank);
   if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) {  // it would be taken for a scalar
-    fail_input(ErrorId::bad_dataset, "{} has a null dataspace, expected elements", where);
+    fail_input(errors::bad_dataset, "{} has a null dataspace, expected elements", where);
   }
   const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
   size = empty ? 0 : 1;
@@ -80,7 +84,7 @@ void Dataset::State::describe() {
   for (const auto length : dims) {
     if (empty) break;
     if (length < 0 || bytes > std::numeric_limits<std::int64_t>::max() / length) {
-      fail_input(ErrorId::too_large, "{} claims more elements than 63 bits can count", where);
+      fail_input(errors::too_large, "{} claims more elements than 63 bits can count", where);
     }
     size *= length;
     bytes *= length;
@@ -89,14 +93,14 @@ void Dataset::State::describe() {
 
   const auto layout = checked(H5Pget_layout(creation.id()));
   if (layout == H5D_VIRTUAL || checked(H5Pget_external_count(creation.id())) > 0) {
-    fail_input(ErrorId::unsupported_feature, "{} keeps its data in another file, which is not followed",
+    fail_input(errors::unsupported_feature, "{} keeps its data in another file, which is not followed",
                where);
   }
   if (layout == H5D_CHUNKED) check_chunks(where, creation.id(), element_bytes, bytes);
   const bool compressed = layout == H5D_CHUNKED && check_filters(where, creation.id());
   const std::int64_t stored = stored_bytes_of(id, file->path, path);
   if (stored < (compressed ? bytes / max_compression : bytes)) {
-    fail_input(ErrorId::damaged, "{} has {} stored, its dimensions need {}", where, format_bytes(stored),
+    fail_input(errors::damaged, "{} has {} stored, its dimensions need {}", where, format_bytes(stored),
                format_bytes(bytes));
   }
   if (type || (is_text && checked(H5Tis_variable_str(file_type.id())) == 0))
@@ -140,12 +144,12 @@ std::int64_t Dataset::row_size() const {
 
 void Dataset::require_rank(std::size_t rank, std::string_view shape) const {
   if (dims().size() == rank) return;
-  fail_input(ErrorId::bad_dataset, "{}: dataset {} has {} dimension{}, expected {} {}", state_->file->path,
+  fail_input(errors::bad_dataset, "{}: dataset {} has {} dimension{}, expected {} {}", state_->file->path,
              path(), dims().size(), dims().size() == 1 ? "" : "s", rank, shape);
 }
 
 void Dataset::refuse_type(std::string_view expected) const {
-  fail_input(ErrorId::bad_dataset, "{}: dataset {} holds {}, expected {}", state_->file->path, path(),
+  fail_input(errors::bad_dataset, "{}: dataset {} holds {}, expected {}", state_->file->path, path(),
              type_name(), expected);
 }
 
@@ -165,8 +169,8 @@ void Dataset::move(std::int64_t first, std::int64_t count, DType memory_type, vo
   const State& dataset = *state_;
   const std::string& file = dataset.file->path;
   if (first < 0 || count < 0 || first > size() - count) {
-    fail_run(ErrorId::internal, "{}: dataset {} has {} elements, [{}, {}) was asked for", file, path(),
-             size(), first, first + count);
+    fail_run(errors::internal, "{}: dataset {} has {} elements, [{}, {}) was asked for", file, path(), size(),
+             first, first + count);
   }
   const auto memory_bytes = static_cast<std::int64_t>(size_of(memory_type));
   // Pieces consist of complete rows if a row fits: each piece is then one box of the file.
@@ -220,7 +224,7 @@ std::string Dataset::read_text() const {
   const LibraryScope scope;
   const Handle type(H5Dget_type(state_->id), H5Tclose);
   if (checked(H5Tis_variable_str(type.id())) > 0) {
-    fail_input(ErrorId::bad_dataset, "{}: dataset {} holds variable-length text, expected fixed-length",
+    fail_input(errors::bad_dataset, "{}: dataset {} holds variable-length text, expected fixed-length",
                state_->file->path, path());
   }
   std::string text(state_->element_bytes, '\0');
@@ -239,7 +243,7 @@ std::vector<std::string> Dataset::read_texts() const {
   if (texts.empty()) return texts;
   const auto require_room_for = [&](std::size_t bytes) {
     if (bytes <= max_texts_bytes) return;
-    fail_input(ErrorId::too_large, "{}: dataset {} holds more than {} of text", state_->file->path, path(),
+    fail_input(errors::too_large, "{}: dataset {} holds more than {} of text", state_->file->path, path(),
                format_bytes(static_cast<std::int64_t>(max_texts_bytes)));
   };
   if (checked(H5Tis_variable_str(type.id())) > 0) {
@@ -280,7 +284,7 @@ std::vector<std::string> Dataset::read_texts() const {
 
 void Dataset::write_text(std::string_view text) {
   if (!is_text() || text.size() > state_->element_bytes) {
-    fail_run(ErrorId::internal, "{}: dataset {} has no room for {} bytes of text", state_->file->path, path(),
+    fail_run(errors::internal, "{}: dataset {} has no room for {} bytes of text", state_->file->path, path(),
              text.size());
   }
   std::string padded(text);
@@ -296,7 +300,7 @@ std::int64_t Dataset::file_offset() const {
   const LibraryScope scope;
   const haddr_t offset = H5Dget_offset(state_->id);
   if (offset == HADDR_UNDEF) {
-    fail_run(ErrorId::library_failed, "{}: dataset {} has no place in the file: {}", state_->file->path,
+    fail_run(errors::library_failed, "{}: dataset {} has no place in the file: {}", state_->file->path,
              path(), last_error());
   }
   return static_cast<std::int64_t>(offset);

@@ -5,6 +5,7 @@
 
 #include "mylos/base/dtype_of.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 
 namespace mylos::hdf5 {
@@ -30,7 +31,7 @@ decltype(auto) dispatch(DType type, Function&& function) {
     case DType::fp64:
       return std::forward<Function>(function)(TypeTag<double>{});
     default:
-      fail_run(ErrorId::internal, "{} is not stored in files", name_of(type));
+      fail_run(errors::internal, "{} is not stored in files", name_of(type));
   }
 }
 

@@ -8,6 +8,10 @@
 #include <optional>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/errors/regular_file.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
@@ -82,13 +86,13 @@ std::optional<LinkProblem> link_problem(const File::State& file, const std::stri
     if (prefix == "/" || prefix.empty()) continue;
     // What is no group has nothing in it, which to ask H5Lexists is an error.
     if (group != "/" && info_of(file, group).type != H5O_TYPE_GROUP)
-      return LinkProblem{ErrorId::missing_dataset, "is missing"};
+      return LinkProblem{errors::missing_dataset, "is missing"};
     if (checked_read(H5Lexists(file.id, prefix.c_str(), H5P_DEFAULT), file.path, prefix) == 0)
-      return LinkProblem{ErrorId::missing_dataset, "is missing"};
+      return LinkProblem{errors::missing_dataset, "is missing"};
     H5L_info_t link{};
     checked_read(H5Lget_info(file.id, prefix.c_str(), &link, H5P_DEFAULT), file.path, prefix);
     if (link.type != H5L_TYPE_HARD) {
-      return LinkProblem{ErrorId::unsupported_feature,
+      return LinkProblem{errors::unsupported_feature,
                          fmt::format("is reached by a link ({}), which is not followed", prefix)};
     }
     group = prefix;
@@ -101,10 +105,10 @@ std::int64_t current_bytes(const File::State& file) {
   void* descriptor = nullptr;
   struct stat status {};
   if (H5Fget_vfd_handle(file.id, H5P_DEFAULT, &descriptor) < 0) {
-    fail_run(ErrorId::library_failed, "{}: its descriptor is unknown: {}", file.path, last_error());
+    fail_run(errors::library_failed, "{}: its descriptor is unknown: {}", file.path, last_error());
   }
   if (::fstat(*static_cast<int*>(descriptor), &status) != 0) {
-    fail_run(ErrorId::cannot_read, "{}: its length is unknown: {}", file.path, std::strerror(errno));
+    fail_run(errors::cannot_read, "{}: its length is unknown: {}", file.path, std::strerror(errno));
   }
   return status.st_size;
 }
@@ -115,8 +119,8 @@ void require_not_truncated(const File::State& file) {
   if (file.opened_bytes == 0) return;
   const std::int64_t bytes = current_bytes(file);
   if (bytes >= file.opened_bytes) return;
-  fail_input(ErrorId::file_changed, "{}: was cut while it was read: {} bytes are left of {}", file.path,
-             bytes, file.opened_bytes);
+  fail_input(errors::file_changed, "{}: was cut while it was read: {} bytes are left of {}", file.path, bytes,
+             file.opened_bytes);
 }
 
 File::State::~State() {
@@ -153,7 +157,7 @@ namespace {
 void require_hdf5(const std::string& path) {
   const htri_t found = has_signature(path.c_str());
   if (found < 0) fail_to_read(fmt::format("{}: cannot be read", path));
-  if (found == 0) fail_input(ErrorId::wrong_format, "{}: is not an HDF5 file", path);
+  if (found == 0) fail_input(errors::wrong_format, "{}: is not an HDF5 file", path);
 }
 
 }  // namespace
@@ -206,7 +210,7 @@ std::int64_t File::bytes() const {
   const LibraryScope scope;
   hsize_t bytes = 0;
   if (H5Fget_filesize(state_->id, &bytes) < 0)
-    fail_run(ErrorId::library_failed, "{}: size is unknown: {}", path(), last_error());
+    fail_run(errors::library_failed, "{}: size is unknown: {}", path(), last_error());
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -272,7 +276,7 @@ Dataset File::dataset(const std::string& path) const {
   const auto problem = link_problem(*state_, path);
   if (problem) fail_input(problem->id, "{}: dataset {} {}", this->path(), path, problem->text);
   if (path == "/" || info_of(*state_, path).type != H5O_TYPE_DATASET)
-    fail_input(ErrorId::bad_dataset, "{}: {} is not a dataset", this->path(), path);
+    fail_input(errors::bad_dataset, "{}: {} is not a dataset", this->path(), path);
   auto state = std::make_shared<Dataset::State>();
   state->file = state_;
   state->path = path;
@@ -284,14 +288,14 @@ Dataset File::dataset(const std::string& path) const {
 bool File::exists(const std::string& path) const {
   const LibraryScope scope;
   const auto problem = link_problem(*state_, path);
-  return !problem || problem->id != ErrorId::missing_dataset;
+  return !problem || problem->id != errors::missing_dataset;
 }
 
 std::vector<Child> File::children(const std::string& path) const {
   const LibraryScope scope;
   const Handle group = open_object(*state_, path);
   if (H5Iget_type(group.id()) != H5I_GROUP)
-    fail_input(ErrorId::bad_dataset, "{}: {} is not a group", this->path(), path);
+    fail_input(errors::bad_dataset, "{}: {} is not a group", this->path(), path);
   std::vector<Child> result;
   const auto add = [](hid_t, const char* name, const H5L_info_t* link, void* data) -> herr_t {
     const bool is_hard = link->type == H5L_TYPE_HARD;

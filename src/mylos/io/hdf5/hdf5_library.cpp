@@ -10,6 +10,10 @@
 #include <thread>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/io/files/output_file.hpp"
 
@@ -155,9 +159,9 @@ std::string last_error() {
 void fail_to_read(std::string_view what) {
   const std::string message = innermost_message();
   const auto says = [&](std::string_view part) { return message.find(part) != std::string::npos; };
-  const ErrorId id = says("truncated") ? ErrorId::truncated
-                     : says("errno")   ? ErrorId::cannot_read
-                                       : ErrorId::damaged;
+  const ErrorId id = says("truncated") ? errors::truncated
+                     : says("errno")   ? errors::cannot_read
+                                       : errors::damaged;
   fail_input(id, "{}: {}", what, reason_in(message));
 }
 
@@ -166,7 +170,7 @@ void fail_to_read(const std::string& file, std::string_view what) {
 }
 
 void fail_in_library() {
-  fail_run(ErrorId::library_failed, "HDF5: {}", last_error());
+  fail_run(errors::library_failed, "HDF5: {}", last_error());
 }
 
 void require_written(const File::State& file) {
@@ -176,7 +180,7 @@ void require_written(const File::State& file) {
 void fail_to_write(const File::State& file, std::string_view what) {
   const std::string reason = last_error();
   require_written(file);
-  fail_run(ErrorId::cannot_write, "{}: {}: {}", file.path, printable(what, max_name_bytes), reason);
+  fail_run(errors::cannot_write, "{}: {}: {}", file.path, printable(what, max_name_bytes), reason);
 }
 
 std::string_view name_in_files(DType type) {
@@ -279,7 +283,7 @@ std::vector<std::string> attribute_names(hid_t object, const std::string& file, 
   hsize_t index = 0;
   checked_read(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, &index, add, &names), file, path);
   if (names.found.size() > most)
-    fail_input(ErrorId::too_large, "{}: {} has more than {} attributes", file, path, most);
+    fail_input(errors::too_large, "{}: {} has more than {} attributes", file, path, most);
   std::sort(names.found.begin(), names.found.end());
   return std::move(names.found);
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/io/files/output_file.hpp"
 #include "mylos/io/hdf5/hdf5_library.hpp"
 #include "mylos/io/hdf5/hdf5_versions.hpp"
@@ -204,7 +205,7 @@ void use_write_driver(hid_t access, int* error) {
   if (H5Iget_type(registered) != H5I_VFL) registered = H5FDregister(&driver);
   const Settings settings{error};
   if (registered < 0 || H5Pset_driver(access, registered, &settings) < 0)
-    fail_run(ErrorId::library_failed, "HDF5 does not take a driver to write files: {}", last_error());
+    fail_run(errors::library_failed, "HDF5 does not take a driver to write files: {}", last_error());
 }
 
 }  // namespace mylos::hdf5

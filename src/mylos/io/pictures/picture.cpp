@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/io/files/digest.hpp"
 
 namespace mylos {
@@ -46,8 +47,7 @@ std::string compressed_rows(const Picture& picture) {
   const int failure =
       compress2(reinterpret_cast<Bytef*>(compressed.data()), &bytes,
                 reinterpret_cast<const Bytef*>(rows.data()), static_cast<uLong>(rows.size()), 6);
-  if (failure != Z_OK)
-    fail_run(ErrorId::internal, "a picture cannot be compressed: zlib's error {}", failure);
+  if (failure != Z_OK) fail_run(errors::internal, "a picture cannot be compressed: zlib's error {}", failure);
   compressed.resize(bytes);
   return compressed;
 }

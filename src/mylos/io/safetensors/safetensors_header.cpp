@@ -6,6 +6,7 @@
 #include <set>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos::safetensors {
@@ -112,15 +113,15 @@ class HeaderEvents final : public json::json_sax_t {
   bool boolean(bool) override { refuse("has a truth value where none belongs"); }
   bool binary(json::binary_t&) override { refuse("has bytes where none belong"); }
   bool parse_error(std::size_t position, const std::string&, const json::exception&) override {
-    fail_input(ErrorId::damaged, "{}: its header is not JSON, from byte {} on", path_, position);
+    fail_input(errors::damaged, "{}: its header is not JSON, from byte {} on", path_, position);
   }
 
  private:
   enum class Place { outside, file, tensor, shape, offsets, metadata };
 
   [[noreturn]] void refuse(const std::string& problem) const {
-    if (entry_.name.empty()) fail_input(ErrorId::damaged, "{}: its header {}", path_, problem);
-    fail_input(ErrorId::damaged, "{}: tensor '{}' {}", path_, printable(entry_.name), problem);
+    if (entry_.name.empty()) fail_input(errors::damaged, "{}: its header {}", path_, problem);
+    fail_input(errors::damaged, "{}: tensor '{}' {}", path_, printable(entry_.name), problem);
   }
   [[noreturn]] void refuse_number(const std::string& number) const {
     if (place_ != Place::shape && place_ != Place::offsets) refuse("has a number where none belongs");

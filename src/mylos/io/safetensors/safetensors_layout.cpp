@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos::safetensors {
@@ -47,7 +49,7 @@ void check(const Entry& entry, std::int64_t data_bytes, const std::string& path)
   const auto* word = std::find_if(element_words.begin(), element_words.end(),
                                   [&](const ElementWord& known) { return known.word == entry.type; });
   if (word == element_words.end()) {
-    fail_input(ErrorId::unsupported_feature,
+    fail_input(errors::unsupported_feature,
                "{}: tensor '{}' has the dtype '{}', which the format does not have", path, name,
                printable(entry.type));
   }
@@ -55,18 +57,18 @@ void check(const Entry& entry, std::int64_t data_bytes, const std::string& path)
   if (is_empty(entry.shape)) bytes = 0;
   for (const std::int64_t extent : entry.shape) {
     if (bytes > 0 && extent > largest / bytes) {
-      fail_input(ErrorId::too_large, "{}: tensor '{}' has the shape {}, more bytes than 63 bits can count",
+      fail_input(errors::too_large, "{}: tensor '{}' has the shape {}, more bytes than 63 bits can count",
                  path, name, shape_text(entry));
     }
     bytes *= bytes > 0 ? extent : 1;
   }
   if (entry.begin > entry.end || entry.end > data_bytes) {
-    fail_input(entry.end > data_bytes ? ErrorId::truncated : ErrorId::damaged,
+    fail_input(entry.end > data_bytes ? errors::truncated : errors::damaged,
                "{}: tensor '{}' has data_offsets [{}, {}], but {} bytes follow the header", path, name,
                entry.begin, entry.end, data_bytes);
   }
   if (entry.end - entry.begin != bytes) {
-    fail_input(ErrorId::damaged,
+    fail_input(errors::damaged,
                "{}: tensor '{}' is {} {} and takes {} bytes, but its data_offsets [{}, {}] hold {}", path,
                name, entry.type, shape_text(entry), bytes, entry.begin, entry.end, entry.end - entry.begin);
   }
@@ -83,19 +85,19 @@ void check_and_sort(std::vector<Entry>& entries, std::int64_t data_bytes, const 
   const Entry* last = nullptr;
   for (const Entry& entry : entries) {
     if (entry.begin < covered) {
-      fail_input(ErrorId::damaged, "{}: tensors '{}' and '{}' overlap: data_offsets [{}, {}] and [{}, {}]",
+      fail_input(errors::damaged, "{}: tensors '{}' and '{}' overlap: data_offsets [{}, {}] and [{}, {}]",
                  path, printable(last->name), printable(entry.name), last->begin, last->end, entry.begin,
                  entry.end);
     }
     if (entry.begin > covered) {
-      fail_input(ErrorId::damaged, "{}: {} bytes before tensor '{}' belong to no tensor", path,
+      fail_input(errors::damaged, "{}: {} bytes before tensor '{}' belong to no tensor", path,
                  entry.begin - covered, printable(entry.name));
     }
     covered = entry.end;
     last = &entry;
   }
   if (covered < data_bytes) {
-    fail_input(ErrorId::damaged, "{}: {} bytes at its end belong to no tensor", path, data_bytes - covered);
+    fail_input(errors::damaged, "{}: {} bytes at its end belong to no tensor", path, data_bytes - covered);
   }
 }
 

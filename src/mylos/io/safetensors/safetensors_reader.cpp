@@ -6,6 +6,10 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/io/safetensors/safetensors.hpp"
 #include "mylos/io/safetensors/safetensors_header.hpp"
@@ -20,23 +24,23 @@ constexpr std::int64_t length_bytes = 8;  // of the number at the start of the f
 std::int64_t size_of_file(const std::string& path) {
   std::error_code failure;
   const auto status = std::filesystem::status(path, failure);
-  if (!std::filesystem::exists(status)) fail_input(ErrorId::no_such_file, "{}: there is no such file", path);
-  if (!std::filesystem::is_regular_file(status)) fail_input(ErrorId::not_a_file, "{}: is not a file", path);
+  if (!std::filesystem::exists(status)) fail_input(errors::no_such_file, "{}: there is no such file", path);
+  if (!std::filesystem::is_regular_file(status)) fail_input(errors::not_a_file, "{}: is not a file", path);
   const auto bytes = std::filesystem::file_size(path, failure);
-  if (failure) fail_input(ErrorId::cannot_read, "{}: cannot be read: {}", path, failure.message());
+  if (failure) fail_input(errors::cannot_read, "{}: cannot be read: {}", path, failure.message());
   return static_cast<std::int64_t>(bytes);
 }
 
 void read_bytes(std::ifstream& file, const std::string& path, void* destination, std::int64_t bytes) {
   file.read(static_cast<char*>(destination), bytes);
-  if (!file) fail_input(ErrorId::cannot_read, "{}: cannot be read", path);
+  if (!file) fail_input(errors::cannot_read, "{}: cannot be read", path);
 }
 
 /// Returns the bytes of the header, after checking them against the file and the format's limit.
 std::int64_t header_bytes(std::ifstream& file, const std::string& path, std::int64_t file_bytes) {
   if (file_bytes < length_bytes) {
     fail_input(
-        ErrorId::wrong_format,
+        errors::wrong_format,
         "{}: {} bytes are not a safetensors file, which begins with the length of its header in {} bytes",
         path, file_bytes, length_bytes);
   }
@@ -44,15 +48,15 @@ std::int64_t header_bytes(std::ifstream& file, const std::string& path, std::int
   read_bytes(file, path, &claimed, length_bytes);
   if (claimed > static_cast<std::uint64_t>(file_bytes - length_bytes)) {
     if (claimed > static_cast<std::uint64_t>(max_header_bytes))
-      fail_input(ErrorId::wrong_format,
+      fail_input(errors::wrong_format,
                  "{}: is not a safetensors file, whose first {} bytes are the length of its header", path,
                  length_bytes);
-    fail_input(ErrorId::truncated,
+    fail_input(errors::truncated,
                "{}: is truncated or not a safetensors file: it claims a header of {} bytes, {} follow", path,
                claimed, file_bytes - length_bytes);
   }
   if (claimed > static_cast<std::uint64_t>(max_header_bytes)) {
-    fail_input(ErrorId::too_large, "{}: claims a header of {} bytes, more than the {} that the format allows",
+    fail_input(errors::too_large, "{}: claims a header of {} bytes, more than the {} that the format allows",
                path, claimed, max_header_bytes);
   }
   return static_cast<std::int64_t>(claimed);
@@ -90,7 +94,7 @@ void read_rounded_doubles(std::ifstream& file, const std::string& path, const En
       const double value = buffer[i];
       values[done + i] = static_cast<float>(value);
       if (!std::isfinite(value) || std::isfinite(values[done + i])) continue;
-      fail_input(ErrorId::not_finite,
+      fail_input(errors::not_finite,
                  "{}: tensor '{}' has {} as its element {} (counted from 0), beyond the range of float", path,
                  printable(entry.name), value, done + i);
     }
@@ -112,7 +116,7 @@ std::string_view word_of(DType type) {
 Reader::Reader(const std::string& path) : path_(path) {
   const std::int64_t file_bytes = size_of_file(path);
   file_.open(path, std::ios::binary);
-  if (!file_) fail_input(ErrorId::cannot_read, "{}: cannot be opened", path);
+  if (!file_) fail_input(errors::cannot_read, "{}: cannot be opened", path);
   std::string header(static_cast<std::size_t>(header_bytes(file_, path, file_bytes)), '\0');
   read_bytes(file_, path, header.data(), static_cast<std::int64_t>(header.size()));
   data_start_ = length_bytes + static_cast<std::int64_t>(header.size());
@@ -129,7 +133,7 @@ const Entry* Reader::find(std::string_view name) const {
 
 DType Reader::type_of(const Entry& entry) const {
   if (const std::optional<DType> type = float_type(entry)) return *type;
-  fail_input(ErrorId::unsupported_feature, "{}: tensor '{}' holds {}; F32, F16 and BF16 are read", path_,
+  fail_input(errors::unsupported_feature, "{}: tensor '{}' holds {}; F32, F16 and BF16 are read", path_,
              printable(entry.name), entry.type);
 }
 
@@ -142,7 +146,7 @@ std::vector<float> Reader::read(const Entry& entry) {
 
 void Reader::require_roundable(const Entry& entry) const {
   if (float_type(entry) || entry.type == word_of(DType::fp64) || entry.type == complex_word) return;
-  fail_input(ErrorId::unsupported_feature,
+  fail_input(errors::unsupported_feature,
              "{}: tensor '{}' holds {}; F32, F16, BF16, F64 and C64 become weights", path_,
              printable(entry.name), entry.type);
 }
@@ -163,7 +167,7 @@ std::vector<float> Reader::read_rounded(const Entry& entry) {
 
 std::vector<double> Reader::read_doubles(const Entry& entry) {
   if (entry.type != word_of(DType::fp64)) {
-    fail_input(ErrorId::unsupported_feature, "{}: tensor '{}' holds {}, expected F64", path_,
+    fail_input(errors::unsupported_feature, "{}: tensor '{}' holds {}, expected F64", path_,
                printable(entry.name), entry.type);
   }
   std::vector<double> values(static_cast<std::size_t>(entry.size()));

@@ -6,6 +6,8 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/data.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/io/safetensors/safetensors.hpp"
 #include "mylos/io/safetensors/safetensors_header.hpp"
 
@@ -53,11 +55,10 @@ Writer::Writer(const std::string& path, DType type, std::vector<NamedShape> tens
 
 /// Returns the type of the next tensor, which must have this number of elements.
 DType Writer::next_type(std::size_t values) const {
-  if (next_ == tensors_.size())
-    fail_run(ErrorId::internal, "{}: more tensors are written than it has", path_);
+  if (next_ == tensors_.size()) fail_run(errors::internal, "{}: more tensors are written than it has", path_);
   if (static_cast<std::int64_t>(values) != elements_of(tensors_[next_].shape)) {
-    fail_run(ErrorId::internal, "{}: tensor '{}' has {} elements, {} are written", path_,
-             tensors_[next_].name, elements_of(tensors_[next_].shape), values);
+    fail_run(errors::internal, "{}: tensor '{}' has {} elements, {} are written", path_, tensors_[next_].name,
+             elements_of(tensors_[next_].shape), values);
   }
   return type_of(tensors_[next_], type_);
 }
@@ -69,7 +70,7 @@ void Writer::write(std::span<const float> values) {
 
 void Writer::write_doubles(std::span<const double> values) {
   if (next_type(values.size()) != DType::fp64)
-    fail_run(ErrorId::internal, "{}: tensor '{}' is not fp64, and doubles are written", path_,
+    fail_run(errors::internal, "{}: tensor '{}' is not fp64, and doubles are written", path_,
              tensors_[next_].name);
   pending_.file().append(values);
   ++next_;
@@ -85,7 +86,7 @@ void Writer::write_as(std::span<const float> values) {
       const float value = values[done + i];
       buffer[i] = from_float<T>(value);
       if (std::isfinite(value) && !std::isfinite(to_float(buffer[i]))) {
-        fail_input(ErrorId::not_finite,
+        fail_input(errors::not_finite,
                    "{}: tensor '{}' has {} at place {}, which {} cannot hold; write it in a wider type",
                    path_, tensors_[next_].name, value, done + i, word_of(type_of(tensors_[next_], type_)));
       }
@@ -96,7 +97,7 @@ void Writer::write_as(std::span<const float> values) {
 
 void Writer::close() {
   if (next_ != tensors_.size())
-    fail_run(ErrorId::internal, "{}: {} of {} tensors were written", path_, next_, tensors_.size());
+    fail_run(errors::internal, "{}: {} of {} tensors were written", path_, next_, tensors_.size());
   pending_.publish();
 }
 

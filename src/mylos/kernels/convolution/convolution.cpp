@@ -5,6 +5,7 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/convolution/convolution_by_library.hpp"
 #include "mylos/kernels/convolution/convolution_products.hpp"
 #include "mylos/kernels/pointwise/residual.hpp"
@@ -15,7 +16,7 @@ namespace {
 void check_matrix(const char* what, const ConstTensor& tensor, DType type, std::int64_t rows,
                   std::int64_t columns) {
   if (tensor.type() == type && tensor.rows() == rows && tensor.columns() == columns) return;
-  fail_run(ErrorId::internal, "a convolution's {} is {} x {} of {}; it must be {} x {} of {}", what,
+  fail_run(errors::internal, "a convolution's {} is {} x {} of {}; it must be {} x {} of {}", what,
            tensor.rows(), tensor.columns(), name_of(tensor.type()), rows, columns, name_of(type));
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
 
 namespace mylos {
 namespace {
@@ -25,7 +26,7 @@ std::int64_t output_extent(const ConvolutionShape& shape, std::size_t axis) {
 void check_sizes(const ConvolutionShape& shape) {
   const auto check_size = [](const char* name, std::size_t axis, std::int64_t value, std::int64_t min) {
     if (value < min || value > max_points) {
-      fail_input(ErrorId::bad_layer, "a convolution's {} in {} is {}; expected {} to {}", name,
+      fail_input(errors::bad_layer, "a convolution's {} in {} is {}; expected {} to {}", name,
                  axis_names[axis], value, min, max_points);
     }
   };
@@ -38,7 +39,7 @@ void check_sizes(const ConvolutionShape& shape) {
     const bool wider_than_stride = shape.output_padding[axis] >= shape.stride[axis];
     if (shape.output_padding[axis] > 0 && (!shape.transposed || wider_than_stride)) {
       fail_input(
-          ErrorId::bad_layer,
+          errors::bad_layer,
           "a convolution's output padding in {1} is {0}; it must be less than the stride, {2}, and only a "
           "transposed convolution has one",
           shape.output_padding[axis], axis_names[axis], shape.stride[axis]);
@@ -48,12 +49,12 @@ void check_sizes(const ConvolutionShape& shape) {
 
 void check_groups(const ConvolutionShape& shape) {
   if (shape.outputs < 1 || shape.outputs > max_points)
-    fail_input(ErrorId::bad_layer, "a convolution's output has {} channels, expected 1 to {}", shape.outputs,
+    fail_input(errors::bad_layer, "a convolution's output has {} channels, expected 1 to {}", shape.outputs,
                max_points);
   if (shape.groups < 1)
-    fail_input(ErrorId::bad_layer, "a convolution has {} groups, expected at least 1", shape.groups);
+    fail_input(errors::bad_layer, "a convolution has {} groups, expected at least 1", shape.groups);
   if (shape.input.channels % shape.groups != 0 || shape.outputs % shape.groups != 0) {
-    fail_input(ErrorId::bad_layer,
+    fail_input(errors::bad_layer,
                "a convolution from {} to {} channels in {} groups: the groups must divide both",
                shape.input.channels, shape.outputs, shape.groups);
   }
@@ -65,13 +66,13 @@ void check_padding(const ConvolutionShape& shape, const GridShape& padded) {
     const std::int64_t padding = shape.padding[axis];
     const std::int64_t extent = padded.extent[axis];
     if (shape.padding_kind == PaddingKind::reflect && padding >= extent) {
-      fail_input(ErrorId::bad_layer,
+      fail_input(errors::bad_layer,
                  "a convolution reflects {} points beyond the grid's edges in {}, where the grid has {}: "
                  "padding must be less than that",
                  padding, axis_names[axis], extent);
     }
     if (shape.padding_kind == PaddingKind::periodic && padding > extent) {
-      fail_input(ErrorId::bad_layer,
+      fail_input(errors::bad_layer,
                  "a convolution repeats {} points beyond the grid's edges in {}, where the grid has {}: "
                  "padding must not be more than that",
                  padding, axis_names[axis], extent);
@@ -91,7 +92,7 @@ void check(const ConvolutionShape& shape) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (output_extent(shape, axis) < 1) {
       fail_input(
-          ErrorId::bad_layer,
+          errors::bad_layer,
           "a convolution's output has no points in {}: the input has {} points, padding is {} on both sides, "
           "and the kernel has {} points, dilated by {}",
           axis_names[axis], shape.input.extent[axis], shape.padding[axis], shape.kernel[axis],
@@ -105,13 +106,13 @@ void check(const ConvolutionShape& shape) {
   const std::int64_t channels = std::max(shape.input.channels, shape.outputs);
   const std::int64_t row = checked_product(taps, channels, "a convolution's taps and channels");
   if (row > max_points) {
-    fail_input(ErrorId::bad_layer,
+    fail_input(errors::bad_layer,
                "a convolution's kernel has {} taps and {} channels; an output channel can have {} weights",
                taps, channels, max_points);
   }
   const std::int64_t weights = checked_product(weight_rows(shape), weight_columns(shape), "its weights");
   if (weights > max_points)
-    fail_input(ErrorId::bad_layer, "a convolution has {} weights; the limit is {}", weights, max_points);
+    fail_input(errors::bad_layer, "a convolution has {} weights; the limit is {}", weights, max_points);
   static_cast<void>(checked_product(shape.input.points(), shape.input.channels, "a convolution's input"));
   static_cast<void>(checked_product(output.points(), output.channels, "a convolution's output"));
   static_cast<void>(checked_product(smaller_grid.points(), row, "a convolution's products"));

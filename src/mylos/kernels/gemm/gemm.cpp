@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/onednn_instructions.hpp"
 
@@ -71,19 +72,19 @@ GemmProblem with_row_sums(const GemmEngine& engine, const GemmProblem& problem) 
 
 void check_gemm_problem(const GemmProblem& problem) {
   if (problem.m < 1 || problem.n < 1 || problem.k < 1) {
-    fail_run(ErrorId::internal, "a GEMM of {} x {} by {} x {} has no elements", problem.m, problem.k,
+    fail_run(errors::internal, "a GEMM of {} x {} by {} x {} has no elements", problem.m, problem.k,
              problem.k, problem.n);
   }
   if (problem.a != problem.b) {
-    fail_run(ErrorId::internal, "a GEMM of {} by {}: both operands must have the same type",
+    fail_run(errors::internal, "a GEMM of {} by {}: both operands must have the same type",
              name_of(problem.a), name_of(problem.b));
   }
   if (problem.c != problem.a && problem.c != DType::fp32) {
-    fail_run(ErrorId::internal, "a GEMM of {} stored as {}: the result must be {} or fp32",
-             name_of(problem.a), name_of(problem.c), name_of(problem.a));
+    fail_run(errors::internal, "a GEMM of {} stored as {}: the result must be {} or fp32", name_of(problem.a),
+             name_of(problem.c), name_of(problem.a));
   }
   if (problem.bias && problem.bias_type != problem.b && problem.bias_type != problem.c) {
-    fail_run(ErrorId::internal,
+    fail_run(errors::internal,
              "a GEMM of {} stored as {} with a bias of {}: the bias must have one of the other two types",
              name_of(problem.a), name_of(problem.c), name_of(problem.bias_type));
   }

@@ -1,5 +1,6 @@
 // Batched GEMMs for engines without batches: one GEMM after the other.
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 
 namespace mylos {
@@ -18,9 +19,9 @@ GemmBatch batch_of(const GemmProblem& one, std::int64_t count) {
 void check_gemm_batch(const GemmBatch& batch) {
   const GemmProblem& one = batch.one;
   check_gemm_problem(one);
-  if (batch.count < 1) fail_run(ErrorId::internal, "a batch of {} GEMMs; expected at least 1", batch.count);
+  if (batch.count < 1) fail_run(errors::internal, "a batch of {} GEMMs; expected at least 1", batch.count);
   if (one.accumulate || one.bias || one.relu || one.row_sums || one.gelu_derivative)
-    fail_run(ErrorId::internal,
+    fail_run(errors::internal,
              "a batch of GEMMs cannot have a bias, old values, an activation or sums of rows");
 }
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/kernels/gemm/matrix_unit.hpp"
 
 namespace mylos::onednn {
@@ -80,7 +81,7 @@ void limit_to(Instructions instructions) {
   if (dnnl_set_max_cpu_isa(static_cast<dnnl_cpu_isa_t>(wanted->isa)) == dnnl_success) return;
   if (includes(wanted->isa, dnnl::get_effective_cpu_isa())) return;
   fail_input(
-      ErrorId::no_instructions,
+      errors::no_instructions,
       "kernels.instructions = \"{}\": oneDNN uses {}, because it was used before in this process or was "
       "built without limits. Set the instructions of the first engine, or kernels.gemm = \"tiles\"",
       name_of(instructions), limit());

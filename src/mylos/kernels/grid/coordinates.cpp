@@ -2,6 +2,7 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/kernels/grid/grid_points.hpp"
 #include "mylos/kernels/launch/columns.hpp"
@@ -31,7 +32,7 @@ void check_matrices(const GridShape& grid, std::size_t axes, const ConstTensor& 
   const std::int64_t columns = with_coordinates(grid, axes).columns();
   if (x.rows() == y.rows() && x.columns() == grid.columns() && y.columns() == columns && x.type() == y.type())
     return;
-  fail_run(ErrorId::internal,
+  fail_run(errors::internal,
            "coordinates from {} x {} of {} to {} x {} of {}: the columns must be {} and {}, rows and types "
            "equal",
            x.rows(), x.columns(), name_of(x.type()), y.rows(), y.columns(), name_of(y.type()), grid.columns(),

@@ -1,5 +1,6 @@
 // The average over all points of a grid: sums over blocks of points, then over the blocks.
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/grid/point_blocks.hpp"
 #include "mylos/kernels/grid/pooling.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
@@ -11,7 +12,7 @@ void check_matrices(const GridShape& grid, const ConstTensor& points, const Cons
   if (points.rows() == averages.rows() && points.columns() == grid.columns() &&
       averages.columns() == grid.channels && points.type() == averages.type())
     return;
-  fail_run(ErrorId::internal,
+  fail_run(errors::internal,
            "the average over a grid's points from {} x {} of {} to {} x {} of {}: the columns must be {} and "
            "{}, rows and types equal",
            points.rows(), points.columns(), name_of(points.type()), averages.rows(), averages.columns(),

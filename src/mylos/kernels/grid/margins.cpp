@@ -2,6 +2,8 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/grid/grid_points.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 
@@ -68,7 +70,7 @@ void check_matrices(const MarginShape& shape, const ConstTensor& inner, const Co
   if (inner.rows() == outer.rows() && inner.columns() == shape.inner.columns() &&
       outer.columns() == columns && inner.type() == outer.type())
     return;
-  fail_run(ErrorId::internal,
+  fail_run(errors::internal,
            "margins from {} x {} of {} to {} x {} of {}: the columns must be {} and {}, rows and types equal",
            inner.rows(), inner.columns(), name_of(inner.type()), outer.rows(), outer.columns(),
            name_of(outer.type()), shape.inner.columns(), columns);
@@ -82,7 +84,7 @@ void check(const MarginShape& shape) {
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::int64_t before = shape.before[axis];
     if (before >= 0 && before <= shape.outer[axis] - shape.inner.extent[axis]) continue;
-    fail_input(ErrorId::bad_layer, "margins in {}: {} points from point {} on do not lie on a grid of {}",
+    fail_input(errors::bad_layer, "margins in {}: {} points from point {} on do not lie on a grid of {}",
                axis_names[axis], shape.inner.extent[axis], before, shape.outer[axis]);
   }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {
@@ -20,7 +21,7 @@ class PointBlocks {
         blocks_(launch::ceiling_quotient(rows, rows_of_block)),
         segment_of_(blocks_) {
     if (segments * blocks_ > Divisor::max)
-      fail_run(ErrorId::too_large, "{} samples of {} points are too many for one kernel", segments, rows);
+      fail_run(errors::too_large, "{} samples of {} points are too many for one kernel", segments, rows);
   }
 
   static constexpr std::int64_t min_rows = 64;

@@ -2,6 +2,8 @@
 
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/grid/pool_stages.hpp"
 
 namespace mylos {
@@ -98,7 +100,7 @@ void check_pool_matrices(const PoolShape& shape, const ConstTensor& input, const
   if (input.rows() == output.rows() && input.columns() == shape.input.columns() &&
       output.columns() == columns && input.type() == output.type())
     return;
-  fail_run(ErrorId::internal,
+  fail_run(errors::internal,
            "pooling from {} x {} of {} to {} x {} of {}: the columns must be {} and {}, rows and types equal",
            input.rows(), input.columns(), name_of(input.type()), output.rows(), output.columns(),
            name_of(output.type()), shape.input.columns(), columns);
@@ -110,18 +112,18 @@ void check(const PoolShape& shape) {
     const std::int64_t window = shape.window[axis];
     const std::int64_t padding = shape.padding[axis];
     if (window < 1 || window > max_points || shape.stride[axis] < 1 || shape.stride[axis] > max_points) {
-      fail_input(ErrorId::bad_layer,
+      fail_input(errors::bad_layer,
                  "pooling by windows of {} points with stride {} in {}: both must be 1 to {}", window,
                  shape.stride[axis], axis_names[axis], max_points);
     }
     if (padding < 0 || padding >= window) {
-      fail_input(ErrorId::bad_layer,
+      fail_input(errors::bad_layer,
                  "pooling by windows of {} points with padding {} in {}: padding must be less than a window",
                  window, padding, axis_names[axis]);
     }
     if (shape.input.extent[axis] + 2 * padding < window) {
       fail_input(
-          ErrorId::bad_layer,
+          errors::bad_layer,
           "pooling by windows of {} points with padding {} in {}, where the grid has {}: no window fits",
           window, padding, axis_names[axis], shape.input.extent[axis]);
     }
@@ -129,7 +131,7 @@ void check(const PoolShape& shape) {
   check_grid(output_grid(shape), "pooling's output");
   const auto& [depth, height, width] = shape.window;
   if (checked_product(checked_product(depth, height, "a pool's window"), width, "a pool's window") > max_taps)
-    fail_input(ErrorId::bad_layer, "pooling by windows of {} x {} x {} points: the limit is {} points", depth,
+    fail_input(errors::bad_layer, "pooling by windows of {} x {} x {} points: the limit is {} points", depth,
                height, width, max_taps);
 }
 

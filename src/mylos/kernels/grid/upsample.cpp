@@ -2,6 +2,8 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/grid/grid_points.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 
@@ -126,7 +128,7 @@ void check_matrices(const UpsampleShape& shape, const ConstTensor& coarse, const
       fine.columns() == columns && coarse.type() == fine.type())
     return;
   fail_run(
-      ErrorId::internal,
+      errors::internal,
       "upsampling to {} x {} of {} from {} x {} of {}: the columns must be {} and {}, rows and types equal",
       fine.rows(), fine.columns(), name_of(fine.type()), coarse.rows(), coarse.columns(),
       name_of(coarse.type()), columns, shape.input.columns());
@@ -138,7 +140,7 @@ void check(const UpsampleShape& shape) {
   check_grid(shape.input, "a coarse grid");
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (shape.factor[axis] < 1 || shape.factor[axis] > max_points) {
-      fail_input(ErrorId::bad_layer, "upsampling by {} in {}: the factor must be 1 to {}", shape.factor[axis],
+      fail_input(errors::bad_layer, "upsampling by {} in {}: the factor must be 1 to {}", shape.factor[axis],
                  axis_names[axis], max_points);
     }
   }

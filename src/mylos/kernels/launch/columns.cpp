@@ -2,6 +2,7 @@
 
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
 
 namespace mylos {
@@ -47,7 +48,7 @@ void copy_columns(const Execution& exec, const ConstColumns& from, const Columns
                   bool adds) {
   if (from.matrix.rows() != to.matrix.rows() || from.first + count > from.matrix.columns() ||
       to.first + count > to.matrix.columns()) {
-    fail_run(ErrorId::internal, "copy of {} columns from [{}, {}] at {} to [{}, {}] at {}", count,
+    fail_run(errors::internal, "copy of {} columns from [{}, {}] at {} to [{}, {}] at {}", count,
              from.matrix.rows(), from.matrix.columns(), from.first, to.matrix.rows(), to.matrix.columns(),
              to.first);
   }

@@ -4,6 +4,7 @@
 
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/launch/convert_stream.hpp"
 #include "mylos/kernels/launch/converted_value.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
@@ -61,7 +62,7 @@ void fill_elements(const Execution& exec, const Tensor& tensor, float value) {
 void convert(const Execution& exec, const ConstTensor& from, const Tensor& to, Overflow overflow) {
   require_can_run("convert");
   if (from.size() != to.size()) {
-    fail_run(ErrorId::internal, "convert: {} elements into {}", from.size(), to.size());
+    fail_run(errors::internal, "convert: {} elements into {}", from.size(), to.size());
   }
   if constexpr (runs_on_host) {
     if (convert_streamed(exec, from, to, overflow)) return;

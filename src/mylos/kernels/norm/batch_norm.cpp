@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/norm/point_norm.hpp"
 
 namespace mylos {
@@ -13,7 +14,7 @@ point_norm::Shape shape_of(const GridShape& grid, std::int64_t samples) {
 
 void check_matrix(const GridShape& grid, const ConstTensor& x) {
   if (x.columns() == grid.columns()) return;
-  fail_run(ErrorId::internal, "batch normalisation of {} columns, but the grid has {}", x.columns(),
+  fail_run(errors::internal, "batch normalisation of {} columns, but the grid has {}", x.columns(),
            grid.columns());
 }
 

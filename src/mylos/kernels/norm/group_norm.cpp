@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/kernels/norm/point_norm.hpp"
 
 namespace mylos {
@@ -55,12 +56,12 @@ void find_gradient_means(const Execution& exec, const point_norm::Shape& shape, 
 void check_group_norm(const GridShape& grid, std::int64_t groups) {
   check_grid(grid, "group normalisation's grid");
   if (groups < 1 || grid.channels % groups != 0)
-    fail_input(ErrorId::bad_layer,
+    fail_input(errors::bad_layer,
                "group normalisation of {} channels in {} groups: the groups must divide them", grid.channels,
                groups);
   if (grid.points() * (grid.channels / groups) == 1)
     fail_input(
-        ErrorId::bad_layer,
+        errors::bad_layer,
         "group normalisation of {} channels in {} groups: a group has one value, which becomes 0; use fewer "
         "groups",
         grid.channels, groups);

@@ -1,6 +1,7 @@
 #include "mylos/kernels/pointwise/soft_gate.hpp"
 
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/grid/point_blocks.hpp"
 #include "mylos/kernels/launch/column_sums.hpp"
 #include "mylos/kernels/launch/store.hpp"
@@ -100,7 +101,7 @@ void check_gate(const ConstTensor& s, const ConstTensor& gate, const ConstTensor
   if (s.rows() == y.rows() && s.columns() == y.columns() && s.type() == y.type() &&
       gate.columns() == y.columns())
     return;
-  fail_run(ErrorId::internal, "soft gating of {} x {} of {} by {} factors for {} x {} of {}", s.rows(),
+  fail_run(errors::internal, "soft gating of {} x {} of {} by {} factors for {} x {} of {}", s.rows(),
            s.columns(), name_of(s.type()), gate.columns(), y.rows(), y.columns(), name_of(y.type()));
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -69,7 +70,7 @@ const KnownDevice& known_device(std::string_view name) {
   const auto found = std::find_if(devices.begin(), devices.end(),
                                   [&](const KnownDevice& device) { return device.name == name; });
   if (found == devices.end())
-    fail_input(ErrorId::bad_argument, "unknown device '{}'; rates are known for {}", printable(name),
+    fail_input(errors::bad_argument, "unknown device '{}'; rates are known for {}", printable(name),
                known_device_names());
   return *found;
 }

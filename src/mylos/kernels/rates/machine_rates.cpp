@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/gemm/product_support.hpp"
 #include "mylos/kernels/rates/stream_rate.hpp"
 
@@ -20,7 +21,7 @@ double& flops_of(MachineRates& rates, DType type) {
     default:
       break;
   }
-  fail_run(ErrorId::internal, "there are no GEMMs in {}", name_of(type));
+  fail_run(errors::internal, "there are no GEMMs in {}", name_of(type));
 }
 
 /// Formats operations per millisecond.

@@ -4,6 +4,7 @@
 
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/launch/divisor.hpp"
 #include "mylos/kernels/spectral/spectral_coefficients.hpp"
@@ -226,7 +227,7 @@ SpectralConvolution::Buffers SpectralConvolution::counted_analysis(const Engines
 
 std::size_t SpectralConvolution::analysis_workspace(const Engines& engines, std::int64_t samples) const {
   if (samples > max_samples()) {
-    fail_run(ErrorId::too_large,
+    fail_run(errors::too_large,
              "the coefficients of {} samples are too many for one kernel, which counts those of {}", samples,
              max_samples());
   }

@@ -13,6 +13,7 @@
 
 #include "mylos/base/device/alignment.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/gemm_epilogue.hpp"
 #include "mylos/kernels/gemm/gemm_ranked.hpp"
@@ -139,7 +140,7 @@ class BlasLtGemm final : public GemmEngine {
     problem.row_sums = problem.gelu_derivative = false;
     if (const MakeGemm make = kokkos_gemm(); make != nullptr && !kokkos_) kokkos_ = make();
     if (!kokkos_ || kokkos_->workspace_bytes(problem) > Library::library_workspace_bytes) {
-      fail_run(ErrorId::library_failed, "{} cannot compute the GEMM {} x {} by {} x {} of {}{}",
+      fail_run(errors::library_failed, "{} cannot compute the GEMM {} x {} by {} x {} of {}{}",
                Library::title, problem.m, problem.k, problem.k, problem.n, name_of(problem.a),
                kokkos_ ? "; kernels.gemm = \"kokkos\" computes it" : "");
     }

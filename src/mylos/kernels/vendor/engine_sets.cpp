@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/kernels/attention/fused_attention.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
@@ -72,7 +73,7 @@ GemmChoice gemm_engine_named(std::string_view name) {
   for (const ListedSet& set : sets) {
     if (set.find() != nullptr && set.name == name) return {set.name};
   }
-  fail_input(ErrorId::not_in_build, "GEMM engine '{}' is not available in this build, which has {}",
+  fail_input(errors::not_in_build, "GEMM engine '{}' is not available in this build, which has {}",
              printable(name), fmt::join(gemm_engine_names(), ", "));
 }
 
@@ -92,14 +93,14 @@ std::unique_ptr<EngineSet> make_engines(const KernelOptions& options) {
     std::unique_ptr<EngineSet> engines = make(use, options.attention_sums);
     if (options.attention_sums == AttentionSums::any_order && engines->libraries().attention == nullptr) {
       const std::string found = describe_fused_attention();
-      fail_input(ErrorId::not_in_build,
+      fail_input(errors::not_in_build,
                  "kernels.attention_sums = \"any_order\" has an effect only where cuDNN computes attention, "
                  "with the engine cublaslt; {}. Remove it, or set \"fixed_order\"",
                  found.empty() ? "this build is for hosts" : "here: " + found);
     }
     return engines;
   }
-  fail_input(ErrorId::not_in_build,
+  fail_input(errors::not_in_build,
              "kernels.gemm = \"{}\" is not available in this build, which has: auto, measure, {}",
              options.gemm.name, fmt::join(gemm_engine_names(), ", "));
 }

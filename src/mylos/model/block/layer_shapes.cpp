@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/kernels/norm/group_norm.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 
@@ -29,7 +31,7 @@ PaddingKind padding_of(Padding edges) {
 GridShape require_grid(const LayerInput& input, const char* does) {
   if (input.axes > 0) return input.grid;
   fail_input(
-      ErrorId::bad_layer,
+      errors::bad_layer,
       "model.layers: layer '{}' {} a grid, but its input is a vector of {}; grids come from data.shape or "
       "from "
       "files that state the shape of a sample",
@@ -43,7 +45,7 @@ std::array<Number, 3> along_axes(const std::vector<Number>& given, std::type_ide
   std::array<Number, 3> result = {absent, absent, absent};
   if (given.empty()) return result;
   if (given.size() != 1 && given.size() != input.axes) {
-    fail_input(ErrorId::bad_layer,
+    fail_input(errors::bad_layer,
                "model.layers: layer '{}' has {} numbers in '{}', and its grid has {} ax{}s; give 1{}",
                input.layer, given.size(), key, input.axes, input.axes == 1 ? "i" : "e",
                input.axes == 1 ? "" : fmt::format(" or {}", input.axes));
@@ -59,7 +61,7 @@ Shape checked(const Shape& shape, const LayerInput& input, const char* does) {
   try {
     check(shape);
   } catch (const Error& error) {
-    fail_input(ErrorId::bad_layer, "model.layers: layer '{}' cannot {} {}: {}", input.layer, does,
+    fail_input(errors::bad_layer, "model.layers: layer '{}' cannot {} {}: {}", input.layer, does,
                describe(input.grid), error.message());
   }
   return shape;
@@ -99,7 +101,7 @@ GridShape grid_of(const std::vector<std::int64_t>& shape) {
 
 ConvolutionShape convolution_of(const LayerOptions& layer, const LayerInput& input) {
   if (layer.outputs == 0)
-    fail_input(ErrorId::missing_key,
+    fail_input(errors::missing_key,
                "model.layers: layer '{}' needs 'outputs', the number of its output channels", input.layer);
   ConvolutionShape shape;
   shape.input = require_grid(input, "convolves");
@@ -136,10 +138,10 @@ SpectralShape spectral_of(const LayerOptions& layer, const LayerInput& input) {
   SpectralShape shape;
   shape.input = require_grid(input, "transforms");
   if (layer.outputs == 0)
-    fail_input(ErrorId::missing_key,
+    fail_input(errors::missing_key,
                "model.layers: layer '{}' needs 'outputs', the number of its output channels", input.layer);
   if (layer.modes.empty())
-    fail_input(ErrorId::missing_key,
+    fail_input(errors::missing_key,
                "model.layers: layer '{}' needs 'modes', the wave numbers that it keeps along each axis",
                input.layer);
   shape.outputs = layer.outputs;
@@ -168,7 +170,7 @@ MarginShape padded_by(const LayerOptions& layer, const LayerInput& input) {
   MarginShape shape;
   shape.inner = require_grid(input, "pads");
   if (layer.margin.empty())
-    fail_input(ErrorId::missing_key, "model.layers: layer '{}' needs 'margin', the width of its margins",
+    fail_input(errors::missing_key, "model.layers: layer '{}' needs 'margin', the width of its margins",
                input.layer);
   const std::array<double, 3> margin = along_axes(layer.margin, 0, input, "margin");
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -187,7 +189,7 @@ MarginShape cropped_to(const LayerInput& input, const std::string& like, const G
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::int64_t removed = shape.outer[axis] - target.extent[axis];
     if (removed < 0) {
-      fail_input(ErrorId::bad_layer,
+      fail_input(errors::bad_layer,
                  "model.layers: layer '{}' cannot crop {} to the grid of '{}', which has {} points in {}; a "
                  "crop takes a smaller grid",
                  input.layer, describe(input.grid), like, target.extent[axis], axis_names[axis]);
@@ -201,7 +203,7 @@ void require_groups(const LayerInput& input, std::int64_t groups) {
   try {
     check_group_norm(input.grid, groups);
   } catch (const Error& error) {
-    fail_input(ErrorId::bad_layer, "model.layers: layer '{}' cannot normalise {} with 'norm_groups' = {}: {}",
+    fail_input(errors::bad_layer, "model.layers: layer '{}' cannot normalise {} with 'norm_groups' = {}: {}",
                input.layer, describe(input.grid), groups, error.message());
   }
 }
@@ -224,7 +226,7 @@ void require_levels(const std::vector<LayerOptions>& layers, const std::vector<s
   for (std::size_t axis = 0; axis < now.size(); ++axis) {
     if (shape[axis] % coarsest[axis] == 0) continue;
     fail_input(
-        ErrorId::bad_layer,
+        errors::bad_layer,
         "the grid of a sample is {}, and the network makes it {} times coarser and then finer again: its "
         "extents "
         "must be divisible by {}, which {} is not; give samples of another size, or fewer levels "

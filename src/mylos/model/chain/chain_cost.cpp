@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 
@@ -12,7 +13,7 @@ namespace {
 void require_countable(const Signature& signature, std::int64_t rows) {
   const std::int64_t widest = std::max({signature.inputs, signature.outputs, signature.skip_inputs});
   if (widest <= max_numbers / std::max<std::int64_t>(1, rows)) return;
-  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+  throw Error(ExitCode::does_not_fit, errors::does_not_fit,
               fmt::format("layer '{}': {} rows of {} numbers exceed every memory.budget; use a smaller "
                           "data.micro_batch, or a smaller layer",
                           signature.name, rows, widest));

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/model/chain/short_forms.hpp"
 #include "mylos/precision/policy.hpp"
 
@@ -26,7 +28,7 @@ std::string names_of_layers(const Chain& chain, bool with_head) {
 void require_weights(const Chain& chain, const Places& places) {
   if (chain.parameter_count() > 0) return;
   fail_input(
-      ErrorId::bad_layer,
+      errors::bad_layer,
       "{}the network has no weights, so there is nothing to train: its layers are {}. Give it one that has "
       "weights: kind = \"dense\" or \"conv\"",
       place_of(places, {"model.layers.1", "model.layers", "model.type"}), names_of_layers(chain, false));
@@ -45,7 +47,7 @@ void require_margins(const Chain& chain, const ModelOptions& model, const Places
       if (pads.name != name || pads.inputs != pads.outputs) continue;
       const Extents& extent = chain.grids[block].extent;
       const std::int64_t most = *std::max_element(extent.begin(), extent.end());
-      fail_input(ErrorId::bad_layer,
+      fail_input(errors::bad_layer,
                  "{}layer '{}' adds no points: its 'margin' (model.padding of an \"fno\") rounds to 0 points "
                  "along each axis of its grid of {}; one above 1/{} ({:.4g}) adds a point to {} of them",
                  place_of(places, {fmt::format("model.layers.{}.margin", i + 1), "model.padding",
@@ -63,7 +65,7 @@ void require_rules_apply(const Chain& chain, const PrecisionOptions& precision) 
     const bool head_computes = !chain.head->parameters().empty() || chain.head->borrows();
     if (std::any_of(chain.blocks.begin(), chain.blocks.end(), applies)) continue;
     if (head_computes && applies(chain.head)) continue;
-    fail_input(ErrorId::unknown_name,
+    fail_input(errors::unknown_name,
                "precision.rules: '{}' matches no layer of this model, as name, kind or pattern; it has {}",
                rule.pattern, names_of_layers(chain, head_computes));
   }

@@ -1,6 +1,7 @@
 #include "mylos/model/chain/key_value_cache.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/attention/attention.hpp"
 
 namespace mylos {
@@ -28,7 +29,7 @@ std::size_t KeyValueCache::place(const ModelOptions& model, const Chain& chain, 
 
 void KeyValueCache::require_room(std::int64_t rows) const {
   if (length_ + rows > capacity_) {
-    fail_run(ErrorId::internal, "{} tokens after {} do not fit the context of {}", rows, length_, capacity_);
+    fail_run(errors::internal, "{} tokens after {} do not fit the context of {}", rows, length_, capacity_);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "mylos/model/chain/skips.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 
 namespace mylos {
 
@@ -11,7 +12,7 @@ Skips::Skips(std::vector<std::size_t> sources)
     const std::size_t from = sources_[block];
     if (from == no_skip) continue;
     if (from >= block)
-      fail_input(ErrorId::internal, "block {} cannot read x_{} besides its input x_{}", block, from, block);
+      fail_input(errors::internal, "block {} cannot read x_{} besides its input x_{}", block, from, block);
     last_readers_[from] = block;
     any = true;
   }

@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/kernels/norm/batch_norm.hpp"
@@ -28,7 +29,7 @@ BatchNormBlock::BatchNormBlock(BatchNormOptions options)
       signature_(norm_signature(options_, "batchnorm", options_.grid.columns())) {
   const bool is_fused = options_.activation == Activation::none || keeps_output(options_.activation, false);
   if (!is_fused)
-    fail_run(ErrorId::internal, "layer '{}': the activation's derivative does not follow from its output",
+    fail_run(errors::internal, "layer '{}': the activation's derivative does not follow from its output",
              options_.name);
 }
 

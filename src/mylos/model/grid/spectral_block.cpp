@@ -7,6 +7,7 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/model/block/cast.hpp"
 
 namespace mylos {
@@ -149,7 +150,7 @@ Tensor SpectralBlock::coefficients_in(Pieces& pieces, std::int64_t rows) const {
 
 BlockCost SpectralBlock::cost(const Engines& engines, std::int64_t rows) const {
   if (const std::int64_t most = convolution_.max_samples(); rows > most) {
-    fail_input(ErrorId::too_large, "layer '{}' has more coefficients in {} samples than a kernel counts; {}",
+    fail_input(errors::too_large, "layer '{}' has more coefficients in {} samples than a kernel counts; {}",
                signature_.name, rows,
                most == 0 ? "one sample has too many: keep fewer modes"
                          : fmt::format("set data.micro_batch to at most {}", most));

@@ -7,6 +7,8 @@
 #include <numbers>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/samples.hpp"
 
 namespace mylos {
 namespace {
@@ -22,7 +24,7 @@ void require_shape(const PointWeights& weights, const GridShape& grid, std::size
   const std::span<const std::int64_t> extents = std::span(grid.extent).last(axes);
   const auto count = static_cast<std::int64_t>(weights.values.size());
   if (count == grid.points() && without_ones(weights.extents) == without_ones(extents)) return;
-  fail_input(ErrorId::data_mismatch,
+  fail_input(errors::data_mismatch,
              "data.weights: {} has the shape [{}], but the network's outputs lie on [{}] points; give one "
              "number per point",
              weights.source, fmt::join(weights.extents, ", "), fmt::join(extents, ", "));
@@ -54,7 +56,7 @@ FieldNorm::FieldNorm(const OutputField& field, bool has_derivatives)
   const bool has_holes = std::find(constants_.begin(), constants_.end(), 0.0f) != constants_.end();
   if (derivative_ == Derivative::spectral && has_holes) {
     fail_input(
-        ErrorId::keys_conflict,
+        errors::keys_conflict,
         "model.derivative = \"spectral\": a derivative reads all points of the grid, and {} has weights "
         "of 0, whose points do not count; use \"differences\" or \"one_sided\"",
         field.weights->source);
@@ -70,7 +72,7 @@ void FieldNorm::add_axes(std::size_t axes) {
     stride /= grid_.extent[a];
     axis_[axes_++] = {.extent = grid_.extent[a], .stride = stride};
     if (derivative_ != Derivative::one_sided || grid_.extent[a] >= one_sided_points) continue;
-    fail_input(ErrorId::keys_conflict,
+    fail_input(errors::keys_conflict,
                "model.derivative = \"one_sided\" reads {} points at the ends of an axis, and an axis of the "
                "network's outputs has {}; use \"differences\"",
                one_sided_points, grid_.extent[a]);

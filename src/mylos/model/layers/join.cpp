@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/kernels/grid/by_points.hpp"
 #include "mylos/kernels/launch/columns.hpp"
 #include "mylos/kernels/pointwise/residual.hpp"
@@ -62,7 +63,7 @@ Join::Join(JoinOptions options)
                  .skip_inputs = options_.points * options_.skip_channels,
                  .skip_type = options_.skip_type} {
   if (options_.join == JoinType::add && options_.channels != options_.skip_channels) {
-    fail_input(ErrorId::bad_layer, "layer '{}' adds {} channels to {}; an addition needs equal numbers",
+    fail_input(errors::bad_layer, "layer '{}' adds {} channels to {}; an addition needs equal numbers",
                options_.name, options_.skip_channels, options_.channels);
   }
 }

@@ -1,6 +1,9 @@
 #include "mylos/model/layers/output_loss.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/launch/reduce.hpp"
 #include "mylos/kernels/pointwise/gaussian_loss.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
@@ -31,7 +34,7 @@ OutputLoss::OutputLoss(const ModelOptions& model, std::int64_t inputs, DType typ
   label_smoothing_ = static_cast<float>(model.label_smoothing);
   class_weights_.assign(model.class_weights.begin(), model.class_weights.end());
   if (!class_weights_.empty() && static_cast<std::int64_t>(class_weights_.size()) != outputs) {
-    fail_input(ErrorId::bad_value, "model.class_weights has {} weights, but there are {} classes",
+    fail_input(errors::bad_value, "model.class_weights has {} weights, but there are {} classes",
                class_weights_.size(), outputs);
   }
   SampleShape output = input;
@@ -45,7 +48,7 @@ void OutputLoss::set_field(const ModelOptions& model, const SampleShape& output)
   const bool needs_grid = has_derivatives || is_by_channel || model.point_weights;
   if (output.axes == 0) {
     if (!needs_grid) return;
-    fail_input(ErrorId::keys_conflict,
+    fail_input(errors::keys_conflict,
                "{} of a network whose outputs lie on a grid, and the outputs are a vector of {} numbers; {}",
                has_derivatives       ? "model.loss = \"relative_h1\" is a loss"
                : model.point_weights ? "data.weights has the weights of points"
@@ -119,7 +122,7 @@ void OutputLoss::evaluate_and_seed(const StepContext& context, const LossMemory&
       break;
     case LossType::relative_h1:
     case LossType::gaussian:
-      fail_run(ErrorId::internal, "the loss \"{}\" of a vector", name_of(loss_));
+      fail_run(errors::internal, "the loss \"{}\" of a vector", name_of(loss_));
   }
   rows.add_to(context.exec, loss_, sums);
 }
@@ -144,7 +147,7 @@ void OutputLoss::evaluate_field(const Execution& exec, const FieldNorm& norm, co
     case LossType::gaussian:
       break;
   }
-  fail_run(ErrorId::internal, "the loss \"{}\" is not one of fields", name_of(loss_));
+  fail_run(errors::internal, "the loss \"{}\" is not one of fields", name_of(loss_));
 }
 
 /// Returns the points and channels of the outputs; a vector is one point.

@@ -1,6 +1,8 @@
 #include "mylos/model/layers/residual_output.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/model/layers/join.hpp"
 #include "mylos/precision/policy.hpp"
 
@@ -23,7 +25,7 @@ void require_same_shape(const SampleShape& input, const SampleShape& output) {
   const bool same_numbers = input.grid.columns() == output.grid.columns();
   if (same_numbers && (input.axes == 0 || output.axes == 0 || input.grid == output.grid)) return;
   fail_input(
-      ErrorId::bad_layer,
+      errors::bad_layer,
       "model.residual adds the network's input, {}, to its output, {}: the shapes must be the same (of a "
       "unet, 'fields' is the number of the input's channels)",
       sample_text(input), sample_text(output));
@@ -43,14 +45,14 @@ void append_residual(Chain& chain, const ModelOptions& model, const SampleShape&
   if (!model.residual) return;
   if (model.loss == LossType::gaussian) {
     fail_input(
-        ErrorId::keys_conflict,
+        errors::keys_conflict,
         "model.residual adds the network's input to its output, and with model.loss = \"gaussian\" half "
         "of that are log variances; leave model.residual out");
   }
   require_same_shape(input, output);
   for (const auto& block : chain.blocks) {
     if (block->signature().name == residual_layer) {
-      fail_input(ErrorId::duplicate_key,
+      fail_input(errors::duplicate_key,
                  "model.residual makes a layer '{}', and the network has a layer of that name; rename it",
                  residual_layer);
     }

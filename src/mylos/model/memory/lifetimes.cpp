@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 
 namespace mylos {
 namespace {
@@ -24,7 +25,7 @@ class Tracer {
 
   Lifetimes trace() {
     if (cost_.blocks.empty())
-      fail_input(ErrorId::internal, "an execution schedule needs a chain of at least one block");
+      fail_input(errors::internal, "an execution schedule needs a chain of at least one block");
     boundaries_[0] = {.tensor = begin(cost_.input_bytes, true), .is_there = true, .is_kept = true};
     for (; at_ < schedule_.size(); ++at_) {
       result_.operations.emplace_back();
@@ -40,14 +41,14 @@ class Tracer {
           break;
       }
     }
-    if (!loss_done_) fail_input(ErrorId::internal, "the execution schedule has no loss");
+    if (!loss_done_) fail_input(errors::internal, "the execution schedule has no loss");
     if (backward_left_ > 0) {
-      fail_input(ErrorId::internal, "the execution schedule ends before backward of block {}",
+      fail_input(errors::internal, "the execution schedule ends before backward of block {}",
                  backward_left_ - 1);
     }
     for (std::size_t i = 0; i < boundaries_.size(); ++i) {
       if (boundaries_[i].tensor != no_tensor)
-        fail_input(ErrorId::internal, "the execution schedule does not release the input of block {}", i);
+        fail_input(errors::internal, "the execution schedule does not release the input of block {}", i);
     }
     if (cost_.input_bytes == 0) leave_out_input();
     return std::move(result_);
@@ -69,7 +70,7 @@ class Tracer {
 
   template <class... Arguments>
   [[noreturn]] void refuse(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
-    fail_input(ErrorId::internal, "operation {} of the execution schedule, {}, cannot be executed: {}", at_,
+    fail_input(errors::internal, "operation {} of the execution schedule, {}, cannot be executed: {}", at_,
                describe(schedule_[at_]), fmt::format(format, std::forward<Arguments>(arguments)...));
   }
 

@@ -4,6 +4,7 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/pointwise/loss.hpp"
 #include "mylos/model/block/cast.hpp"
 #include "mylos/model/block/linear.hpp"
@@ -142,7 +143,7 @@ void Classifier::evaluate_and_seed(const StepContext& context, const LossMemory&
 ConstTensor Classifier::outputs_of(const StepContext& context, const LossMemory& memory) const {
   const std::int64_t rows = memory.input.rows();
   if (rows > max_chunk_rows()) {
-    fail_run(ErrorId::internal, "logits of {} rows: at most {} at a time", rows, max_chunk_rows());
+    fail_run(errors::internal, "logits of {} rows: at most {} at a time", rows, max_chunk_rows());
   }
   const ChunkMemory own(options_, context.engines, rows, rows, memory.workspace);
   const ConstTensor input = cast(context.exec, memory.input, own.input);

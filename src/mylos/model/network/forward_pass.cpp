@@ -4,6 +4,7 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/model/chain/key_value_cache.hpp"
 
 namespace mylos {
@@ -39,13 +40,13 @@ ConstTensor ForwardPass::skip_of(std::size_t block) const {
 void ForwardPass::require_planned(const StepContext& context, const ConstTensor& input) const {
   const std::int64_t max_rows = samples_ * chain_.rows_per_sample;
   if (input.rows() > max_rows || input.columns() != chain_.inputs()) {
-    fail_run(ErrorId::internal, "forward of [{}, {}] inputs: the model was planned for at most {} rows of {}",
+    fail_run(errors::internal, "forward of [{}, {}] inputs: the model was planned for at most {} rows of {}",
              input.rows(), input.columns(), max_rows, chain_.inputs());
   }
   if (context.cache != nullptr) {
     context.cache->require_room(input.rows());
   } else if (input.rows() % chain_.rows_per_sample != 0) {
-    fail_run(ErrorId::internal, "forward of {} rows: a sample has {}", input.rows(), chain_.rows_per_sample);
+    fail_run(errors::internal, "forward of {} rows: a sample has {}", input.rows(), chain_.rows_per_sample);
   }
 }
 

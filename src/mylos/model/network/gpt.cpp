@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/model/layers/attention_block.hpp"
 #include "mylos/model/layers/embedding.hpp"
 #include "mylos/model/layers/feed_forward.hpp"
@@ -80,7 +81,7 @@ class GptBuilder {
     if (model_.tied) {
       if (options.type != embedding && options.type != DType::fp32) {
         fail_input(
-            ErrorId::keys_conflict,
+            errors::keys_conflict,
             "precision.rules: with model.tied the head shares the embedding's weights, which are {} by the "
             "rules; the head can compute in that or in fp32, not in {}",
             name_of(embedding), name_of(options.type));

@@ -1,6 +1,7 @@
 #include "mylos/model/network/layer_blocks.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/model/grid/batch_norm_block.hpp"
 #include "mylos/model/grid/coordinates_block.hpp"
 #include "mylos/model/grid/gated_add.hpp"
@@ -21,7 +22,7 @@ DType BlockTypes::gradient(DType type) const {
 std::unique_ptr<Block> make_join(const LayerOptions& layer, JoinType join, const LayerInput& input,
                                  const JoinSource& from, const BlockTypes& types) {
   if (from.grid.extent != input.grid.extent || (join == JoinType::add && from.grid != input.grid)) {
-    fail_input(ErrorId::bad_layer,
+    fail_input(errors::bad_layer,
                "model.layers: layer '{}' reads '{}', which gives {}, and its input has {}; {}", input.layer,
                layer.skip_from, describe(from.grid), describe(input.grid),
                join == JoinType::add ? "an addition needs the same" : "both need the same points");
@@ -84,7 +85,7 @@ std::unique_ptr<Block> make_margins(LayerKind kind, const MarginShape& shape, co
 
 std::unique_ptr<Block> make_coordinates(const LayerInput& input, const BlockTypes& types, GridShape& grid) {
   if (input.axes == 0) {
-    fail_input(ErrorId::bad_layer,
+    fail_input(errors::bad_layer,
                "model.layers: layer '{}' appends coordinates to a grid, but its input is a vector of {}",
                input.layer, input.grid.channels);
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
 namespace mylos {
@@ -11,18 +13,18 @@ namespace {
 void require_feedback(const Chain& chain, const FeedbackMap& map) {
   if (chain.loss() == LossType::cross_entropy || chain.rows_per_sample != 1 || chain.head->borrows() ||
       !chain.head->parameters().empty()) {
-    fail_input(ErrorId::keys_conflict,
+    fail_input(errors::keys_conflict,
                "rollout: the network must compute the next state of a field, and its loss is of {}; use a "
                "regression of arrays (data.arrays), or leave [rollout] out",
                chain.loss() == LossType::cross_entropy ? "labels or tokens" : "something else");
   }
   if (map.inputs.empty()) {
-    fail_input(ErrorId::keys_conflict,
+    fail_input(errors::keys_conflict,
                "rollout: the data do not say which targets are inputs of the next step; only data.arrays do");
   }
   if (chain.inputs() != map.points * map.input_channels() ||
       chain.outputs() != map.points * map.output_channels) {
-    fail_input(ErrorId::data_mismatch,
+    fail_input(errors::data_mismatch,
                "rollout: the network has {} inputs and {} outputs, but a step of the data has {} and {}",
                chain.inputs(), chain.outputs(), map.points * map.input_channels(),
                map.points * map.output_channels);
@@ -35,7 +37,7 @@ void require_no_statistics(const Chain& chain) {
     const std::vector<BufferSpec> buffers = block->buffers();
     const auto is_constant = [](const BufferSpec& buffer) { return buffer.role == BufferRole::constant; };
     if (std::all_of(buffers.begin(), buffers.end(), is_constant)) continue;
-    fail_input(ErrorId::keys_conflict,
+    fail_input(errors::keys_conflict,
                "rollout.steps: layer '{}' has statistics of its inputs, which differ from step to step of a "
                "rollout; norm = \"groupnorm\" and \"layernorm\" have none",
                block->signature().name);

@@ -4,6 +4,10 @@
 #include <set>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/kernels/pointwise/activation.hpp"
 #include "mylos/model/block/layer_shapes.hpp"
 #include "mylos/model/chain/chain_branch.hpp"
@@ -51,14 +55,14 @@ class NetworkBuilder {
       last_.axes = model.shape.size() - 1;
     }
     if (last_.grid.columns() != model.inputs)
-      fail_input(ErrorId::data_mismatch, "data.shape is {}, {} numbers, but a sample of the data has {}",
+      fail_input(errors::data_mismatch, "data.shape is {}, {} numbers, but a sample of the data has {}",
                  describe(last_.grid), last_.grid.columns(), model.inputs);
   }
 
   void add(const LayerOptions& layer, std::string name) {
     name_ = std::move(name);
     if (chain_.blocks.empty()) places_.insert({input_name, last_});
-    if (places_.contains(name_)) refuse(ErrorId::duplicate_key, "has the name of another layer or the input");
+    if (places_.contains(name_)) refuse(errors::duplicate_key, "has the name of another layer or the input");
     switch (layer.kind) {
       case LayerKind::dense:
         add_dense(layer);
@@ -100,11 +104,11 @@ class NetworkBuilder {
         add_crop(layer);
         break;
       case LayerKind::norm:
-        if (layer.norm == NormType::none) refuse(ErrorId::missing_key, "needs a 'norm'");
+        if (layer.norm == NormType::none) refuse(errors::missing_key, "needs a 'norm'");
         break;
       case LayerKind::activation:
         if (layer.activation == Activation::none && layer.dropout == 0)
-          refuse(ErrorId::missing_key, "needs an 'activation' or a 'dropout'");
+          refuse(errors::missing_key, "needs an 'activation' or a 'dropout'");
         break;
     }
     if (!has_fused_activation(layer)) {
@@ -119,12 +123,12 @@ class NetworkBuilder {
   Chain finish() {
     if (!left_.empty()) {
       name_ = left_.begin()->second;
-      refuse(ErrorId::bad_layer, "has an output that no layer reads: no later layer has it as 'skip_from'");
+      refuse(errors::bad_layer, "has an output that no layer reads: no later layer has it as 'skip_from'");
     }
     const Signature& last = chain_.blocks.back()->signature();
     const std::int64_t outputs = last.outputs / outputs_per_target(model_.loss);
     if (model_.outputs != 0 && outputs != model_.outputs) {
-      fail_input(ErrorId::bad_layer,
+      fail_input(errors::bad_layer,
                  "the network's last layer, '{}', has {} outputs per sample, but the data has {} {}; {}",
                  name_, outputs, model_.outputs,
                  model_.loss == LossType::cross_entropy ? "classes" : "targets", how_to_give_outputs());
@@ -153,10 +157,10 @@ class NetworkBuilder {
   }
 
   void append(std::unique_ptr<Block> block, std::size_t skip = no_skip) {
-    if (chain_.blocks.size() == max_blocks) refuse(ErrorId::too_large, "is beyond {} blocks", max_blocks);
+    if (chain_.blocks.size() == max_blocks) refuse(errors::too_large, "is beyond {} blocks", max_blocks);
     const std::string& name = block->signature().name;
     if (name == input_name || !names_.insert(name).second)
-      refuse(ErrorId::duplicate_key, "makes a block '{}', but a block of that name exists", name);
+      refuse(errors::duplicate_key, "makes a block '{}', but a block of that name exists", name);
     last_.type = block->signature().output_type;
     chain_.blocks.push_back(std::move(block));
     chain_.skips.push_back(skip);
@@ -191,7 +195,7 @@ class NetworkBuilder {
     options.inputs = last_.grid.columns();
     options.outputs = layer.outputs > 0 ? layer.outputs : model_.outputs;
     if (options.inputs > max_numbers / std::max<std::int64_t>(1, options.outputs)) {
-      refuse(ErrorId::too_large,
+      refuse(errors::too_large,
              "has {} weights for each of {} outputs: more than the {} that a matrix may have", options.inputs,
              options.outputs, max_numbers);
     }
@@ -247,15 +251,15 @@ class NetworkBuilder {
   [[nodiscard]] const Place& output_of(const std::string& earlier, std::string_view does) const {
     const auto found = places_.find(earlier);
     if (found == places_.end())
-      refuse(ErrorId::unknown_name, "{} '{}', which is not an earlier layer", does, earlier);
+      refuse(errors::unknown_name, "{} '{}', which is not an earlier layer", does, earlier);
     return found->second;
   }
 
   /// Returns the boundary that the layer reads besides its input.
   [[nodiscard]] Place skip_of(const LayerOptions& layer) {
-    if (layer.skip_from.empty()) refuse(ErrorId::missing_key, "needs 'skip_from', the layer that it reads");
+    if (layer.skip_from.empty()) refuse(errors::missing_key, "needs 'skip_from', the layer that it reads");
     Place from = output_of(layer.skip_from, "reads");
-    if (from.boundary >= last_.boundary) refuse(ErrorId::bad_layer, "reads its input '{}'", layer.skip_from);
+    if (from.boundary >= last_.boundary) refuse(errors::bad_layer, "reads its input '{}'", layer.skip_from);
     if (from.boundary == 0) from.type = chain_.input_type();
     left_.erase(from.boundary);
     return from;
@@ -285,9 +289,9 @@ class NetworkBuilder {
   }
 
   void add_crop(const LayerOptions& layer) {
-    if (layer.like.empty()) refuse(ErrorId::missing_key, "needs 'like', the layer whose grid it takes");
+    if (layer.like.empty()) refuse(errors::missing_key, "needs 'like', the layer whose grid it takes");
     const Place& target = output_of(layer.like, "takes the grid of");
-    if (target.axes == 0) refuse(ErrorId::bad_layer, "'{}' gives a vector, not a grid", layer.like);
+    if (target.axes == 0) refuse(errors::bad_layer, "'{}' gives a vector, not a grid", layer.like);
     append(
         make_margins(layer.kind, cropped_to(input(), layer.like, target.grid), input(), types(), last_.grid));
   }
@@ -325,7 +329,7 @@ class NetworkBuilder {
 Chain make_network(const ModelOptions& model, const PrecisionOptions& precision, std::uint64_t seed,
                    bool accumulates, bool input_gradients) {
   if (model.chain.empty())
-    fail_input(ErrorId::missing_key, "model.type = \"chain\" needs at least one [[model.layers]]");
+    fail_input(errors::missing_key, "model.type = \"chain\" needs at least one [[model.layers]]");
   NetworkBuilder builder(model, precision, seed, accumulates, input_gradients);
   const std::size_t output =
       outputs_per_target(model.loss) > 1 ? output_layer(model.chain) : model.chain.size();  // none is special

@@ -1,6 +1,7 @@
 #include "mylos/model/network/output_layer.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
 #include "mylos/kernels/grid/grid_shape.hpp"
 
 namespace mylos {
@@ -31,7 +32,7 @@ std::size_t output_layer(const std::vector<LayerOptions>& layers) {
   const bool computes_outputs =
       layer.kind == LayerKind::dense || layer.kind == LayerKind::conv || layer.kind == LayerKind::spectral;
   if (computes_outputs && layer.norm == NormType::none && layer.groups == 1) return i;
-  fail_input(ErrorId::bad_layer,
+  fail_input(errors::bad_layer,
              "model.layers: layer '{}' cannot give the means and log variances of model.loss = \"gaussian\", "
              "twice its outputs; end the network with a layer of kind \"dense\", \"conv\" or \"spectral\" "
              "without 'norm' and 'groups'",

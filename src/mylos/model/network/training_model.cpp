@@ -4,6 +4,7 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/pointwise/gradient_scale.hpp"
 #include "mylos/kernels/pointwise/residual.hpp"
@@ -92,7 +93,7 @@ ConstTensor TrainingModel::begin_training(const StepContext& context, const Cons
     return input;
   }
   if (input.rows() > samples_ * chain_.rows_per_sample || input.columns() != rollout_->row_columns()) {
-    fail_run(ErrorId::internal, "rollout of [{}, {}] inputs: planned for at most {} rows of {}", input.rows(),
+    fail_run(errors::internal, "rollout of [{}, {}] inputs: planned for at most {} rows of {}", input.rows(),
              input.columns(), samples_ * chain_.rows_per_sample, rollout_->row_columns());
   }
   if (rollout_->passes() > 1) program_ = static_cast<std::size_t>(pass);
@@ -185,8 +186,8 @@ void TrainingModel::forward(const StepContext& context, const ConstTensor& input
   input_ = begin_training(context, input, pass);
   const StepContext of_blocks = context_of_blocks(context);
   const auto& [chain, skips, schedule, lifetimes, placement, fused, loss] = program();
-  if (context.cache != nullptr) fail_run(ErrorId::internal, "a key-value cache is for evaluation");
-  if (schedule.empty()) fail_run(ErrorId::internal, "this model was made for evaluation only");
+  if (context.cache != nullptr) fail_run(errors::internal, "a key-value cache is for evaluation");
+  if (schedule.empty()) fail_run(errors::internal, "this model was made for evaluation only");
   observe(observer, 0, "input", input_);
   progress_ = {};
   for (std::size_t i = 0; i < loss; ++i) {
@@ -237,7 +238,7 @@ void TrainingModel::loss(const StepContext& context, const Truth& truth, LossSum
 void TrainingModel::loss_and_seed(const StepContext& context, const Truth& truth, const LossSeed& seed,
                                   LossSums* sums, const Observer* observer) {
   const Region region("loss");
-  if (!trains_) fail_run(ErrorId::internal, "backward() needs a preceding forward pass in training mode");
+  if (!trains_) fail_run(errors::internal, "backward() needs a preceding forward pass in training mode");
   if (rollout_) rollout_->set_loss(truth, seed.scale, seed.inverse_count, sums, buffers_.constants());
   const std::size_t last = chain_.blocks.size();
   const Tensor gradient = seed_gradient();
@@ -256,9 +257,9 @@ void TrainingModel::seed(const StepContext& context, const ConstTensor& d_output
                          float factor) {
   const std::size_t last = chain_.blocks.size();
   if (!trains_ || rollout_)
-    fail_run(ErrorId::internal, "backward() needs a preceding forward pass in training mode");
+    fail_run(errors::internal, "backward() needs a preceding forward pass in training mode");
   if (!parameters_.gradients(last).empty())
-    fail_run(ErrorId::internal, "the head '{}' has weights, so that a loss of its outputs needs its code",
+    fail_run(errors::internal, "the head '{}' has weights, so that a loss of its outputs needs its code",
              chain_.stage_name(last));
   multiply_by_scale(context.exec, d_outputs, seed_gradient(), scale, factor);
 }
@@ -295,7 +296,7 @@ void TrainingModel::run_backward(const StepContext& context, std::size_t operati
 void TrainingModel::backward(const StepContext& context, bool accumulate, const BlockDone& block_done,
                              const Observer* observer, bool wants_input_gradient) {
   if (wants_input_gradient && !chain_.input_gradients)
-    fail_run(ErrorId::internal, "the gradient of the input was not planned");
+    fail_run(errors::internal, "the gradient of the input was not planned");
   const Region region("backward");
   const StepContext of_blocks = context_of_blocks(context);
   const Program& now = program();

@@ -7,6 +7,7 @@
 
 #include "mylos/base/dtype_limits.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/numbers/random_words.hpp"
 #include "mylos/model/parameters/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
@@ -67,7 +68,7 @@ void require_finite_constant(const std::string& where, const std::string& path, 
                              const InitialRule& rule) {
   const double largest = limits_of(type).largest;
   if (rule.kind != Initializer::constant || std::abs(rule.value) <= largest) return;
-  fail_input(ErrorId::bad_value,
+  fail_input(errors::bad_value,
              "{}: {} computes in {}, whose largest number is {:g}, and its 'value' is {:g}", where, path,
              name_of(type), largest, rule.value);
 }
@@ -162,14 +163,14 @@ void require_initial_rules_apply(const Chain& chain, const ModelOptions& model, 
       if (rule->kind == Initializer::orthogonal && chain.signature(stage).kind == "spectral" &&
           spec.is_matrix) {
         fail_input(
-            ErrorId::bad_value,
+            errors::bad_value,
             "{}: {} has a complex matrix for each mode in its rows, and \"orthogonal\" is for one real "
             "matrix; leave the spectral layers out of 'match', or take \"xavier_normal\" or \"normal\"",
             where(*rule), path);
       }
       if (spec.is_matrix || !is_for_matrices(rule->kind)) continue;
       fail_input(
-          ErrorId::bad_value,
+          errors::bad_value,
           "{}: {} is a vector of {}, and its 'kind' is for matrices; match \"*weight\" of layers that have "
           "them, or take \"normal\", \"uniform\" or \"constant\"",
           where(*rule), path, spec.columns);

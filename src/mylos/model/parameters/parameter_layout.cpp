@@ -4,6 +4,7 @@
 
 #include "mylos/base/device/alignment.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/model/parameters/sharded_gradients.hpp"
 #include "mylos/model/parameters/sharded_masters.hpp"
 
@@ -105,7 +106,7 @@ std::size_t slot_of(const ParameterLayout& layout, std::size_t block, const std:
   for (const std::size_t slot : layout.slots_of_block[block]) {
     if (layout.slots[slot].spec.name == name) return slot;
   }
-  fail_run(ErrorId::internal, "block {} has no parameter {}", block, name);
+  fail_run(errors::internal, "block {} has no parameter {}", block, name);
 }
 
 }  // namespace

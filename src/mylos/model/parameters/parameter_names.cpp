@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/numbers/nearest.hpp"
 #include "mylos/precision/policy.hpp"
@@ -46,8 +47,8 @@ void require_match(const std::string& where, const std::string& pattern,
                    const std::vector<std::string>& names) {
   const auto matches = [&](const std::string& name) { return matches_pattern(pattern, name); };
   if (std::any_of(names.begin(), names.end(), matches)) return;
-  fail_input(ErrorId::unknown_name, "{}: '{}' matches no tensor of this model; the most similar are {}",
-             where, printable(pattern), nearest_names(pattern, names));
+  fail_input(errors::unknown_name, "{}: '{}' matches no tensor of this model; the most similar are {}", where,
+             printable(pattern), nearest_names(pattern, names));
 }
 
 }  // namespace mylos

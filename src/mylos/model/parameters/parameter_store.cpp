@@ -1,6 +1,7 @@
 #include "mylos/model/parameters/parameter_store.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/base/numbers/random_words.hpp"
 #include "mylos/base/tensor_views.hpp"
@@ -134,7 +135,7 @@ ParameterStore::ParameterStore(ParameterLayout layout, int rank)
 
 Tensor ParameterStore::master(const ParameterSlot& slot) const {
   if (layout_.shard_owners > 1)
-    fail_run(ErrorId::internal, "{}: its masters are sharded over {} ranks", slot.path(),
+    fail_run(errors::internal, "{}: its masters are sharded over {} ranks", slot.path(),
              layout_.shard_owners);
   if (!layout_.keeps_masters) return updated_weight(slot);
   return masters_.tensor(static_cast<std::size_t>(slot.offset) * sizeof(float), DType::fp32, slot.spec.rows,

@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 
 namespace mylos {
 namespace {
@@ -23,7 +24,7 @@ std::optional<DType> common_compute_type(const ParameterLayout& layout, std::siz
 /// Assigns offsets to the weights of a bucket that have several types.
 void place_one_by_one(ParameterLayout& layout, std::size_t bucket) {
   if (layout.buckets[bucket].type != DType::fp32)
-    fail_run(ErrorId::internal, "weights of several types have gradients of {}",
+    fail_run(errors::internal, "weights of several types have gradients of {}",
              name_of(layout.buckets[bucket].type));
   std::optional<BorrowedSlot>& borrowed = layout.borrowed_by_head;
   for (std::size_t i = 0; i < layout.slots.size(); ++i) {

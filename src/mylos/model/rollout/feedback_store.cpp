@@ -1,6 +1,7 @@
 #include "mylos/model/rollout/feedback_store.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -25,7 +26,7 @@ void add_reader(PreviousReaders& readers, std::int32_t channel) {
   } else if (readers.second < 0) {
     readers.second = channel;
   } else {
-    fail_run(ErrorId::internal, "more than two input channels of the next step read one of the previous");
+    fail_run(errors::internal, "more than two input channels of the next step read one of the previous");
   }
 }
 
@@ -64,7 +65,7 @@ FeedbackStore::FeedbackStore(const RolloutOptions& options, const Chain& chain, 
 
 void FeedbackStore::set_scaling(std::span<const FeedbackScaling> scalings) {
   if (scalings.size() != map_.inputs.size())
-    fail_run(ErrorId::internal, "{} scalings for {} channels of the input", scalings.size(),
+    fail_run(errors::internal, "{} scalings for {} channels of the input", scalings.size(),
              map_.inputs.size());
   write_tables(scalings);
 }

@@ -6,6 +6,7 @@
 
 #include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/device/region.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 
@@ -81,7 +82,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
       const std::optional<Tensor> written = has_master ? written_weights(parameters, slot) : std::nullopt;
       const Tensor weight = written ? own(*written) : master;
       if (part.first % static_cast<std::int64_t>(slice_granularity) != 0)
-        fail_run(ErrorId::internal, "'{}' is sharded at element {}, which is not a multiple of {}",
+        fail_run(errors::internal, "'{}' is sharded at element {}, which is not a multiple of {}",
                  slot.path(), part.first, slice_granularity);
       const ParameterSettings settings = settings_of(options, slot);
       const std::size_t group = by_bucket ? slot.bucket : 0;
@@ -177,7 +178,7 @@ void Optimizer::update(const Execution& exec, const UpdateControl* control) cons
 }
 
 void Optimizer::update(const Execution& exec, const UpdateControl* control, std::size_t bucket) const {
-  if (!by_bucket_) fail_run(ErrorId::internal, "this optimizer updates all buckets together");
+  if (!by_bucket_) fail_run(errors::internal, "this optimizer updates all buckets together");
   const Region region("update");
   set_ratios(exec, control, bucket);
   for (const GroupPass& group : passes_) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/model/parameters/parameter_names.hpp"
 #include "mylos/precision/policy.hpp"
 
@@ -48,7 +50,7 @@ void require_groups_match(const Chain& chain, const OptimizerOptions& options, c
         std::any_of(layout.slots.begin(), layout.slots.end(), learns))
       continue;
     fail_input(
-        ErrorId::key_without_effect,
+        errors::key_without_effect,
         "{}optimizer.groups: '{}' has no effect, because all parameters of this group are frozen; leave "
         "it out, or freeze fewer",
         place_of(places, {fmt::format("optimizer.groups.{}", i + 1), "optimizer.groups"}),
@@ -56,7 +58,7 @@ void require_groups_match(const Chain& chain, const OptimizerOptions& options, c
   }
   if (!std::all_of(layout.slots.begin(), layout.slots.end(), is_frozen)) return;
   fail_input(
-      ErrorId::keys_conflict,
+      errors::keys_conflict,
       "{}optimizer.groups: every parameter of this model is frozen, and a run would train nothing; leave one "
       "of them out, or use `mylos eval` with the weights",
       place_of(places, {fmt::format("optimizer.groups.{}", options.groups.size()), "optimizer.groups"}));

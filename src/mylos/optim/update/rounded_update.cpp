@@ -1,6 +1,7 @@
 #include "mylos/optim/update/rounded_update.hpp"
 
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/base/numbers/stochastic_rounding.hpp"
 #include "mylos/kernels/launch/rounding_bits.hpp"
 #include "mylos/kernels/launch/tile_values.hpp"
@@ -175,7 +176,7 @@ void launch_update(const Execution& exec, const PassWork& update, ParameterHealt
 void update_rounded(const Execution& exec, const PassWork& update, ParameterHealth* sums) {
   if (update.types.weight == DType::bf16) return launch_update<bfloat16>(exec, update, sums);
   if (update.types.weight == DType::fp16) return launch_update<half>(exec, update, sums);
-  fail_run(ErrorId::internal, "weights of {} are their own masters and are not rounded",
+  fail_run(errors::internal, "weights of {} are their own masters and are not rounded",
            name_of(update.types.weight));
 }
 

@@ -10,6 +10,8 @@
 #include <cstring>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
 
 namespace mylos {
@@ -41,7 +43,7 @@ Heartbeat::Heartbeat(const std::string& folder, int rank, int ranks, double time
   ::unlink(path(rank).c_str());  // of a start that was killed
   const int descriptor = ::open(path(rank).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0)
-    fail_run(ErrorId::cannot_write, "{}: cannot be made: {}", path(rank), std::strerror(errno));
+    fail_run(errors::cannot_write, "{}: cannot be made: {}", path(rank), std::strerror(errno));
   ::close(descriptor);
   thread_ = std::thread([this] { beat(); });
 }
@@ -81,7 +83,7 @@ void Heartbeat::require_all() {
     }
   }
   if (silent.empty()) return;
-  fail_run(ErrorId::communication_failed,
+  fail_run(errors::communication_failed,
            "sweep: rank {} of {} waited {:.4g} s for a sign of {} (communication.timeout = {:.4g})", rank_,
            signs_.size(), timeout_s_, name_ranks(silent), timeout_s_);
 }

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/output_file.hpp"
 #include "mylos/sweep/run/evaluation_values.hpp"
@@ -116,7 +118,7 @@ std::string one_line(std::string_view text) {
 std::optional<MemberResult> train_member(const Sweep& sweep, const MemberJob& job, SweepGroup& group) {
   const auto started = Clock::now();
   Outcome outcome = train_alone(sweep, job, group);
-  if (outcome.error && outcome.error->id() == ErrorId::communication_failed) throw *outcome.error;
+  if (outcome.error && outcome.error->id() == errors::communication_failed) throw *outcome.error;
   // Whatever a single rank met, all ranks go on together.
   struct Met {
     ExitCode code;
@@ -132,7 +134,7 @@ std::optional<MemberResult> train_member(const Sweep& sweep, const MemberJob& jo
       std::any_of(all.begin(), all.end(), [&](const Met& met) { return met.code != own.code; });
   if (differ) {
     if (outcome.error) throw *outcome.error;
-    fail_run(ErrorId::internal, "member {}: the ranks ended its training in different ways", job.member);
+    fail_run(errors::internal, "member {}: the ranks ended its training in different ways", job.member);
   }
   const bool reached = outcome.is_at_stop || (all.front().is_over_time != 0 && group.asked.asked().empty());
   if (outcome.code == ExitCode::requeue && !reached) return std::nullopt;

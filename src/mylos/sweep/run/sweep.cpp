@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/sweep/state/sweep_table.hpp"
@@ -35,7 +37,7 @@ Sweep::Sweep(SweepRequest request) : request_(std::move(request)) {
   for (const std::string& word : overrides_) {
     if (word.starts_with("run.folder="))
       fail_input(
-          ErrorId::bad_argument,
+          errors::bad_argument,
           "command line: run.folder: every member has a separate folder; --out names that of the sweep");
   }
   trials_ = choose_trials(words.keys, request_.trials, request_.seed);
@@ -100,7 +102,7 @@ std::vector<std::int64_t> Sweep::rungs_of(std::int64_t steps) const {
   if (request_.by_time) return {rung, rung * factor, rung * factor * factor};
   if (rung == 0) rung = std::max<std::int64_t>(1, (steps + factor * factor - 1) / (factor * factor));
   if (rung >= steps)
-    fail_input(ErrorId::bad_argument,
+    fail_input(errors::bad_argument,
                "--first-steps {}: a member has {} steps; the first rung is before its end", rung, steps);
   std::vector<std::int64_t> rungs;
   for (; rung < steps; rung *= factor) rungs.push_back(rung);
@@ -111,7 +113,7 @@ std::vector<std::int64_t> Sweep::rungs_of(std::int64_t steps) const {
 void Sweep::require_measured(const Options& options, const EvaluationData& data, std::size_t member) const {
   const std::vector<Metric> measured = measured_metrics(options, data);
   if (std::find(measured.begin(), measured.end(), metric_) != measured.end()) return;
-  fail_input(ErrorId::not_measured, "--metric {}: member {} ({}) does not measure it; measured are {}",
+  fail_input(errors::not_measured, "--metric {}: member {} ({}) does not measure it; measured are {}",
              name_of(metric_), member_name(member), values_of(member), names_of(measured));
 }
 
@@ -124,7 +126,7 @@ void Sweep::choose_metric(const Options& options, const EvaluationData& data) {
   const auto found = std::find_if(measured.begin(), measured.end(),
                                   [&](const Metric& metric) { return name_of(metric) == request_.metric; });
   if (found == measured.end())
-    fail_input(ErrorId::not_measured, "--metric {}: is not measured in these runs; measured are {}",
+    fail_input(errors::not_measured, "--metric {}: is not measured in these runs; measured are {}",
                request_.metric, names_of(measured));
   metric_ = *found;
 }

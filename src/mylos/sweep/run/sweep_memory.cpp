@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/data/run/run_data.hpp"
 #include "mylos/kernels/engines/engine_set.hpp"
@@ -86,7 +87,7 @@ void require_members_fit(const Sweep& sweep, const NodeShare& share) {
     }
   }
   if (least == groups) return;
-  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+  throw Error(ExitCode::does_not_fit, errors::does_not_fit,
               fmt::format("the members do not fit the memory together: {} of them share a node and have {} "
                           "per rank, and member "
                           "{} ({}) needs more; {} fit{} at once: start {} rank{} on a node",

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/train/start/shared_folder.hpp"
@@ -24,7 +25,7 @@ void take_lock(FolderLock& lock, const std::string& folder) {
   const auto start = std::chrono::steady_clock::now();
   while (lock.try_to_take(true) == FolderLock::Attempt::held) {
     if (seconds_since(start) > patience_s)
-      fail_input(ErrorId::folder_in_use,
+      fail_input(errors::folder_in_use,
                  "{}: {} works on the sweep in this folder; wait for its end, or give another --out", folder,
                  lock.holder().name);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -135,7 +136,7 @@ ExitCode leave_sweep_folder(const Sweep& sweep) {
   const auto failed =
       std::find_if(rows.begin(), rows.end(), [](const MemberRow& row) { return !row.cause.empty(); });
   const std::string cause = failed == rows.end() ? "" : failed->cause.substr(0, failed->cause.rfind(" ["));
-  fail_run(ErrorId::not_measured, "{}: none of the {} members has a value of {}{}", sweep.folder(),
+  fail_run(errors::not_measured, "{}: none of the {} members has a value of {}{}", sweep.folder(),
            rows.size(), sweep.description().metric, cause.empty() ? "" : "; the first cause: " + cause);
 }
 

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/config/schema/schema.hpp"
 
@@ -63,7 +65,7 @@ bool is_word(const std::string& text) {
 
 void require_range(const SweepKey& range, const std::string& word) {
   const auto refuse = [&](const std::string& problem) {
-    fail_input(ErrorId::bad_value, "command line: '{}': {}", printable(word), problem);
+    fail_input(errors::bad_value, "command line: '{}': {}", printable(word), problem);
   };
   if (!std::isfinite(range.low) || !std::isfinite(range.high))
     refuse("the ends of a range are finite numbers");
@@ -85,17 +87,17 @@ std::optional<SweepKey> range_of(const std::string& key, const std::string& text
   const std::string scale = parts.size() == 3 ? parts[2] : "linear";
   if (parts.size() == 3 && !is_word(scale)) return std::nullopt;  // a time, 01:30:00
   if (scale != "log" && scale != "linear")
-    fail_input(ErrorId::bad_argument, "command line: '{}': the scale of a range is log or linear, not {}",
+    fail_input(errors::bad_argument, "command line: '{}': the scale of a range is log or linear, not {}",
                printable(word), printable(scale));
   SweepKey range{.key = key, .low = *low, .high = *high, .is_logarithmic = scale == "log"};
   if (const Key* found = schema().find_key(key)) {
     range.is_integer = found->type.starts_with("integer");
     if (!range.is_integer && !found->type.starts_with("number"))
-      fail_input(ErrorId::bad_value,
+      fail_input(errors::bad_value,
                  "command line: '{}': only numbers have ranges, and {} takes {}{}; give a list, {}=a,b",
                  printable(word), key, found->article, found->type, key);
   } else {
-    fail_input(ErrorId::unknown_key, "command line: {}", explain_unknown_key(key));
+    fail_input(errors::unknown_key, "command line: {}", explain_unknown_key(key));
   }
   require_range(range, word);
   return range;
@@ -106,11 +108,11 @@ SweepKey list_of(const std::string& key, std::vector<std::string> values, const 
   for (std::string& value : values) {
     value = std::string(trimmed(value));
     if (value.empty())
-      fail_input(ErrorId::bad_value,
+      fail_input(errors::bad_value,
                  "command line: '{}': {} has an empty value; give a list, {}=a,b, or a range, {}=low:high",
                  printable(word), printable(key), printable(key), printable(key));
     if (!known.insert(value).second)
-      fail_input(ErrorId::bad_value, "command line: '{}': the value {} is given twice", printable(word),
+      fail_input(errors::bad_value, "command line: '{}': the value {} is given twice", printable(word),
                  printable(value));
   }
   return {.key = key, .values = std::move(values)};
@@ -119,7 +121,7 @@ SweepKey list_of(const std::string& key, std::vector<std::string> values, const 
 void refuse_own(const SweepKey& key) {
   for (const OwnKey& own : own_keys) {
     if (key.key == own.key)
-      fail_input(ErrorId::bad_argument, "command line: a sweep cannot vary {}: {}", own.key, own.reason);
+      fail_input(errors::bad_argument, "command line: a sweep cannot vary {}: {}", own.key, own.reason);
   }
 }
 
@@ -131,14 +133,14 @@ SweepWords read_sweep_words(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     const std::size_t sign = word.find('=');
     if (sign == std::string::npos || sign == 0)
-      fail_input(ErrorId::bad_argument,
+      fail_input(errors::bad_argument,
                  "command line: '{}' is not key=values, such as optimizer.lr=1e-3,1e-2 or "
                  "optimizer.lr=1e-4:1e-1:log",
                  printable(word));
     const std::string key = word.substr(0, sign);
     const std::string text = word.substr(sign + 1);
     if (!known.insert(key).second)
-      fail_input(ErrorId::duplicate_key, "command line: '{}' is given twice", printable(key));
+      fail_input(errors::duplicate_key, "command line: '{}' is given twice", printable(key));
     std::optional<SweepKey> varied = range_of(key, text, word);
     if (!varied) varied = list_of(key, split(text, ','), word);
     if (varied->values.size() == 1) {
@@ -150,7 +152,7 @@ SweepWords read_sweep_words(const std::vector<std::string>& words) {
     }
   }
   if (read.keys.empty())
-    fail_input(ErrorId::missing_argument,
+    fail_input(errors::missing_argument,
                "no key varies: a sweep has one key or more with several values, such as "
                "optimizer.lr=1e-3,1e-2, or with "
                "a range, optimizer.lr=1e-4:1e-1:log; `mylos train` trains a single deck");

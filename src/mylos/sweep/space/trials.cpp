@@ -9,6 +9,8 @@
 #include <set>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/datasets.hpp"
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/base/numbers/random_words.hpp"
 
@@ -123,25 +125,25 @@ std::vector<Trial> choose_trials(const std::vector<SweepKey>& keys, std::int64_t
     const auto range =
         std::find_if(keys.begin(), keys.end(), [](const SweepKey& key) { return key.is_range(); });
     if (count == 0)
-      fail_input(ErrorId::missing_argument,
-                 "{} has a range: give the number of its random trials, --trials N", range->key);
+      fail_input(errors::missing_argument, "{} has a range: give the number of its random trials, --trials N",
+                 range->key);
   } else {
     const std::int64_t size = grid_size(keys);
     if (count > size)
-      fail_input(ErrorId::bad_argument,
+      fail_input(errors::bad_argument,
                  "--trials {}: the grid of these values has {} points; give at most that number, or a range",
                  count, size);
     if (count == 0 && size > max_trials)
-      fail_input(ErrorId::too_large,
+      fail_input(errors::too_large,
                  "the grid of these values has more than {} points; give --trials N, or fewer values",
                  max_trials);
     if (count == 0) return grid_trials(keys);
     if (size > max_trials)
-      fail_input(ErrorId::too_large,
+      fail_input(errors::too_large,
                  "the grid of these values has more than {} points; give ranges or fewer values", max_trials);
   }
   if (count > max_trials)
-    fail_input(ErrorId::too_large, "--trials {}: at most {} are possible", count, max_trials);
+    fail_input(errors::too_large, "--trials {}: at most {} are possible", count, max_trials);
   return random_trials(keys, count, seed);
 }
 

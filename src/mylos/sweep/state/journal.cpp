@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
@@ -46,7 +48,7 @@ std::vector<Entry> entries_of(const std::string& folder, std::size_t members, st
     const auto entry = entry_of(file->path().filename().string());
     if (entry && entry->member < members && entry->rung < rungs) entries.push_back(*entry);
   }
-  if (failure) fail_run(ErrorId::cannot_read, "{}: cannot be read: {}", folder, failure.message());
+  if (failure) fail_run(errors::cannot_read, "{}: cannot be read: {}", folder, failure.message());
   std::sort(entries.begin(), entries.end(),
             [](const Entry& one, const Entry& other) { return one.rung < other.rung; });
   return entries;
@@ -55,7 +57,7 @@ std::vector<Entry> entries_of(const std::string& folder, std::size_t members, st
 std::string text_of(const std::string& path) {
   auto text = text_of_file(path, max_result_bytes);
   if (!text)
-    fail_input(ErrorId::damaged,
+    fail_input(errors::damaged,
                "{}: is not the result of a member; delete it, and the member is trained again", path);
   return std::move(*text);
 }
@@ -72,7 +74,7 @@ std::string Journal::path(std::size_t member, std::size_t rung, const char* endi
 void Journal::begin() {
   std::error_code failure;
   fs::create_directories(folder_, failure);
-  if (failure) fail_run(ErrorId::cannot_write, "{}: cannot be made: {}", folder_, failure.message());
+  if (failure) fail_run(errors::cannot_write, "{}: cannot be made: {}", folder_, failure.message());
   for (const Entry& entry : entries_of(folder_, members_.size(), rungs_)) {
     if (entry.ending == "claim") interrupt(entry.member, entry.rung);
     if (entry.ending != "json") continue;
@@ -128,7 +130,7 @@ bool Journal::claim(std::size_t member, std::size_t rung) const {
   const std::string file = path(member, rung, "claim");
   const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor < 0 && errno == EEXIST) return false;
-  if (descriptor < 0) fail_run(ErrorId::cannot_write, "{}: cannot be made: {}", file, std::strerror(errno));
+  if (descriptor < 0) fail_run(errors::cannot_write, "{}: cannot be made: {}", file, std::strerror(errno));
   ::close(descriptor);
   return true;
 }
@@ -137,7 +139,7 @@ void Journal::interrupt(std::size_t member, std::size_t rung) const {
   std::error_code failure;
   const std::string file = path(member, rung, "claim");
   fs::rename(file, path(member, rung, "interrupted"), failure);
-  if (failure) fail_run(ErrorId::cannot_write, "{}: cannot be renamed: {}", file, failure.message());
+  if (failure) fail_run(errors::cannot_write, "{}: cannot be renamed: {}", file, failure.message());
 }
 
 void Journal::finish(std::size_t member, std::size_t rung, const MemberResult& result) const {

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "mylos/base/errors/contents.hpp"
+
 namespace mylos {
 namespace {
 
@@ -25,7 +27,7 @@ MemberState state_of(const std::string& name) {
   const auto* found = std::find(std::begin(state_names), std::end(state_names), name);
   const auto place = found - std::begin(state_names);
   if (found == std::end(state_names) || place < static_cast<int>(MemberState::stopped))
-    fail_input(ErrorId::damaged, "'{}' is not the state of a result", name);
+    fail_input(errors::damaged, "'{}' is not the state of a result", name);
   return static_cast<MemberState>(place);
 }
 
@@ -66,7 +68,7 @@ MemberResult parse_member_result(const std::string& text, const std::string& pat
     result.cause = document.at("cause").get<std::string>();
     return result;
   } catch (const std::exception& error) {
-    fail_input(ErrorId::damaged,
+    fail_input(errors::damaged,
                "{}: is not the result of a member ({}); delete it, and the member is trained again", path,
                error.what());
   }

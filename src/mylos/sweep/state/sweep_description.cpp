@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -53,13 +55,13 @@ std::string document_of(const SweepDescription& sweep) {
 void require_same_sweep(const std::string& text, const std::string& path, const SweepDescription& sweep) {
   const ordered_json before = ordered_json::parse(text, nullptr, false);
   if (!before.is_object())
-    fail_input(ErrorId::damaged, "{}: is not the description of a sweep; give another --out", path);
+    fail_input(errors::damaged, "{}: is not the description of a sweep; give another --out", path);
   // As it is written and read: numbers compare as the file has them.
   const ordered_json now = ordered_json::parse(document_of(sweep));
   for (const auto& [name, value] : now.items()) {
     if (before.contains(name) && before.at(name) == value) continue;
     const bool is_short = name != "deck" && name != "keys";
-    fail_input(ErrorId::restart_mismatch,
+    fail_input(errors::restart_mismatch,
                "{}: this folder holds another sweep: '{}' differs{}; give the same command line and deck to "
                "continue "
                "it, or another --out",

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/config/deck.hpp"
 #include "mylos/train/health/float_layers.hpp"
 
@@ -33,7 +34,7 @@ void begin_with_scale_of(const ScalerState& fresh, ScalerState& scaler) {
 
 void require_possible_scaler(const ScalerState& state, const std::string& source) {
   if (is_possible(state)) return;
-  fail_input(ErrorId::damaged,
+  fail_input(errors::damaged,
              "{}: /scaler is not a possible state of a loss scaler: scale {:g}, {} steps, {} overflows, {} "
              "of them among the last {}; precision.scaler.reset cannot help, as the file was changed; "
              "restart from another",

@@ -10,6 +10,8 @@
 #include <tuple>
 
 #include "mylos/base/device/timing.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/runs.hpp"
 
 namespace mylos {
 namespace {
@@ -73,7 +75,7 @@ TypeChoice choose_type(const std::vector<TrialResult>& results, const TypeChoice
       const TrialResult& first = results.at(0);
       throw Error(
           ran(first) ? ExitCode::diverged : first.code,
-          ran(first) ? ErrorId::diverged : first.cause.value_or(ErrorId::internal),
+          ran(first) ? errors::diverged : first.cause.value_or(errors::internal),
           ran(first) ? fmt::format("{}: its steps are not finite", describe(first.setting)) : first.obstacle);
     }
     const bool was_tried = std::any_of(results.begin(), results.end(), [](const TrialResult& result) {

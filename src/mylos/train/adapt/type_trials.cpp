@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/rollout_feedback.hpp"
 #include "mylos/train/plan/assembly.hpp"
@@ -55,7 +56,7 @@ class Trial {
     StepState state = trainer_->read_state();
     if (state.halted != 0) {
       trainer_->throw_if_failed(quiet);
-      throw Error(ExitCode::diverged, ErrorId::diverged,
+      throw Error(ExitCode::diverged, errors::diverged,
                   fmt::format("diverges: {} steps in a row are not finite up to its step {}",
                               state.scaler.skipped_in_a_row, state.step));
     }

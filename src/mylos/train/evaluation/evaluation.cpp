@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/train/evaluation/judged_sums.hpp"
@@ -39,7 +40,7 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
   run_on_all(ranks, [&] {
     for (const Measure measure : wanted) {
       const std::string why = why_not_measured(measure, chain.loss(), judged_by(chain) == Judged::tokens);
-      if (!why.empty()) fail_input(ErrorId::not_measured, "{} is not measured: {}", name_of(measure), why);
+      if (!why.empty()) fail_input(errors::not_measured, "{} is not measured: {}", name_of(measure), why);
     }
     measures.emplace(wanted, chain, targets);
     const bool reads_outputs = measures->reads_outputs();

@@ -1,6 +1,7 @@
 #include "mylos/train/evaluation/evaluation_log.hpp"
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 
 namespace mylos {
 
@@ -23,9 +24,8 @@ void EvaluationLog::make_room(const CheckpointReader& saved, CheckpointState& st
 
 void EvaluationLog::require_valid(const std::string& source, std::int64_t step) const {
   if (count_ < 0 || !best_.is_possible(step))
-    fail_input(ErrorId::damaged,
-               "{}: /evaluation cannot be of a run at step {}: {} rows, the best at step {}", source, step,
-               count_, best_.step());
+    fail_input(errors::damaged, "{}: /evaluation cannot be of a run at step {}: {} rows, the best at step {}",
+               source, step, count_, best_.step());
 }
 
 std::string EvaluationLog::restore(std::int64_t step) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "mylos/base/errors/runs.hpp"
+
 namespace mylos {
 namespace {
 
@@ -105,13 +107,13 @@ std::optional<Metric> watched_metric(const Options& options, const EvaluationDat
     const auto found = std::find_if(measured.begin(), measured.end(),
                                     [&](const Metric& metric) { return name_of(metric) == wanted; });
     if (found != measured.end()) return *found;
-    fail_input(ErrorId::not_measured,
+    fail_input(errors::not_measured,
                "checkpoint.keep_best = \"{}\" is not measured in this run: {}; measured are {}", wanted,
                why_not_measured(wanted, data), names_of(measured));
   }
   if (options.run.patience == 0) return std::nullopt;
   if (measured.size() > 1) return measured[1];  // the validation loss, else the test loss
-  fail_input(ErrorId::not_measured,
+  fail_input(errors::not_measured,
              "run.patience = {}: nothing is evaluated in this run; give data.validation or data.test, or set "
              "checkpoint.keep_best = \"train.loss\"",
              options.run.patience);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 
 namespace mylos {
@@ -20,7 +21,7 @@ RolloutEvaluation::RolloutEvaluation(const Options& options) : steps_(options.ru
   const LevelLayout layout = level_layout(arrays, starts_->store());
   std::vector<RolloutMember> members = consecutive_members(*starts_, layout, steps_);
   if (members.empty()) {
-    fail_input(ErrorId::too_little_data,
+    fail_input(errors::too_little_data,
                "{}: no trajectory has the {} levels of a rollout of {} steps (run.metrics \"rollout{}\")",
                path(), layout.history + steps_ * layout.ahead, steps_, steps_);
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 
 namespace mylos {
 namespace {
@@ -96,7 +97,7 @@ void HealthRows::make_room(const CheckpointReader& saved, CheckpointState& state
   const auto dims = saved.dims(path_of(columns[0]));
   const auto parameters = static_cast<std::int64_t>(parameters_.size());
   if (looks < 1 || looks > static_cast<std::int64_t>(tail_length) || dims != std::vector{looks, parameters}) {
-    fail_input(ErrorId::damaged, "{}: /history/health has {} rows, expected 1 to {} of {} parameters",
+    fail_input(errors::damaged, "{}: /history/health has {} rows, expected 1 to {} of {} parameters",
                saved.path(), looks, tail_length, parameters);
   }
   tail_.resize(static_cast<std::size_t>(looks),

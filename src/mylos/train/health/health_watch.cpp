@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 
 namespace mylos {
 namespace {
@@ -267,10 +268,10 @@ void HealthWatch::save(CheckpointState& state) {
 void HealthWatch::require_valid(const std::string& source) const {
   for (const Recent* recent : {&losses_, &norms_, &skips_}) {
     if (recent->count < 0 || recent->count > static_cast<std::int64_t>(recent->values.size()))
-      fail_input(ErrorId::damaged, "{}: /health: {} values in a window of {}", source, recent->count,
+      fail_input(errors::damaged, "{}: /health: {} values in a window of {}", source, recent->count,
                  recent->values.size());
     if (!std::all_of(recent->values.begin(), recent->values.end(), [](double v) { return std::isfinite(v); }))
-      fail_input(ErrorId::damaged, "{}: /health: a window has a value that is not finite", source);
+      fail_input(errors::damaged, "{}: /health: a window has a value that is not finite", source);
   }
   // Each step or inspection adds one.
   constexpr std::int64_t max_count = std::int64_t{1} << 60;
@@ -281,7 +282,7 @@ void HealthWatch::require_valid(const std::string& source) const {
   };
   if (!is_count(vanishing_steps_) || !is_count(high_steps_) ||
       !std::all_of(streaks_.begin(), streaks_.end(), is_valid))
-    fail_input(ErrorId::damaged, "{}: /health: a count of steps is out of range", source);
+    fail_input(errors::damaged, "{}: /health: a count of steps is out of range", source);
 }
 
 void HealthWatch::make_room(const CheckpointReader& saved, CheckpointState& state) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/config/deck.hpp"
 
 namespace mylos {
@@ -21,7 +22,7 @@ using nlohmann::ordered_json;
 DType compute_type_of(const std::string& word) {
   for (const DType type : {DType::bf16, DType::fp16, DType::fp32})
     if (name_of(type) == word) return type;
-  fail_input(ErrorId::damaged, "compute is {}", word);
+  fail_input(errors::damaged, "compute is {}", word);
 }
 
 /// Returns whether `name` can be the name of one layer in a deck: it is not a pattern and has no control
@@ -34,19 +35,18 @@ bool is_layer_name(const std::string& name) {
 void require_sound(const Amendment& read) {
   const auto is_share = [](double factor) { return factor > 0 && factor <= 1; };
   if (read.decision.kind != "rewind" && read.decision.kind != "adaptation")
-    fail_input(ErrorId::damaged, "kind is {}", read.decision.kind);
-  if (!is_share(read.lr_factor)) fail_input(ErrorId::damaged, "lr_factor is {}", read.lr_factor);
-  if (!is_share(read.scale_factor)) fail_input(ErrorId::damaged, "scale_factor is {}", read.scale_factor);
-  if (!is_layer_name(read.float_layer))
-    fail_input(ErrorId::damaged, "float_layer is not the name of a layer");
+    fail_input(errors::damaged, "kind is {}", read.decision.kind);
+  if (!is_share(read.lr_factor)) fail_input(errors::damaged, "lr_factor is {}", read.lr_factor);
+  if (!is_share(read.scale_factor)) fail_input(errors::damaged, "scale_factor is {}", read.scale_factor);
+  if (!is_layer_name(read.float_layer)) fail_input(errors::damaged, "float_layer is not the name of a layer");
   if (read.growth_interval && *read.growth_interval < 1)
-    fail_input(ErrorId::damaged, "growth_interval is {}", *read.growth_interval);
+    fail_input(errors::damaged, "growth_interval is {}", *read.growth_interval);
   if (read.growth_factor && !(*read.growth_factor > 1 && *read.growth_factor <= 65536))
-    fail_input(ErrorId::damaged, "growth_factor is {}", *read.growth_factor);
+    fail_input(errors::damaged, "growth_factor is {}", *read.growth_factor);
 }
 
 [[noreturn]] void refuse_list(const std::string& source, std::string_view why) {
-  fail_input(ErrorId::damaged, "{}: is not a list of a run's amendments: {}", source, why);
+  fail_input(errors::damaged, "{}: is not a list of a run's amendments: {}", source, why);
 }
 
 Amendment read_amendment(std::string_view line) {

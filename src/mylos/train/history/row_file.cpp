@@ -11,6 +11,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
@@ -46,7 +47,7 @@ void RowFile::append(const std::string& lines) {
   const auto before = failure ? 0 : found;
   if (failure && begun_) {
     begun_ = false;
-    fail_run(ErrorId::no_such_file, "{}: no longer exists; was the run's folder deleted?", path_);
+    fail_run(errors::no_such_file, "{}: no longer exists; was the run's folder deleted?", path_);
   }
   OutputFile file(path_, O_WRONLY | O_CREAT, path_);
   try {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/contents.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
@@ -28,7 +29,7 @@ RunEvent read_event(std::string_view line, const std::string& source) {
             .subject = object.at("subject").get<std::string>(),
             .text = object.at("text").get<std::string>()};
   } catch (const nlohmann::json::exception& error) {
-    fail_input(ErrorId::damaged, "{}: is not a list of a run's events: {}", source, error.what());
+    fail_input(errors::damaged, "{}: is not a list of a run's events: {}", source, error.what());
   }
 }
 
@@ -48,7 +49,7 @@ std::vector<RunEvent> read_events(std::string_view lines, const std::string& sou
   while (!lines.empty()) {
     const std::size_t end = std::min(lines.find('\n'), lines.size());
     if (events.size() == RunEvents::max_events)
-      fail_input(ErrorId::damaged, "{}: has more than {} events", source, RunEvents::max_events);
+      fail_input(errors::damaged, "{}: has more than {} events", source, RunEvents::max_events);
     events.push_back(read_event(lines.substr(0, end), source));
     lines.remove_prefix(std::min(end + 1, lines.size()));
   }

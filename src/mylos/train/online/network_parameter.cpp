@@ -6,6 +6,8 @@
 #include <type_traits>
 
 #include "mylos/base/dispatch.hpp"
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/kernels/convert.hpp"
@@ -69,9 +71,9 @@ void copy_from_program(const void* from, DType type, const HostFloats& to, bool 
 
 void require_size(const std::string& name, std::int64_t size, std::int64_t count) {
   if (count < 0)
-    fail_input(ErrorId::bad_call, "parameter '{}': the view has gaps; give a contiguous one", name);
+    fail_input(errors::bad_call, "parameter '{}': the view has gaps; give a contiguous one", name);
   if (count != size)
-    fail_input(ErrorId::bad_call, "parameter '{}' has {} values, the view {}", name, size, count);
+    fail_input(errors::bad_call, "parameter '{}' has {} values, the view {}", name, size, count);
 }
 
 /// Adds up the floats of all ranks, in double and in the order of the ranks, and multiplies the sums.
@@ -135,13 +137,13 @@ void NetworkParameter::read_gradient_to(const ProgramMemory& values) const {
   run_on_all(ranks, [&] {
     require_size(name_, size(), values.count);
     if (trainer.model().parameters().layout().cuts_gradients()) {
-      fail_input(ErrorId::bad_call,
+      fail_input(errors::bad_call,
                  "parameter '{}': with optimizer.shard = \"gradients\" no rank keeps its gradients; set "
                  "optimizer.shard to \"state\"",
                  name_);
     }
     if (passes == 0)
-      fail_input(ErrorId::bad_call, "parameter '{}': read_gradient() needs a backward() before it", name_);
+      fail_input(errors::bad_call, "parameter '{}': read_gradient() needs a backward() before it", name_);
   });
   const DeviceFloats own("gradient", static_cast<std::size_t>(size()));
   trainer.read_own_gradient(slot_, parts_->own_loss, Tensor(own.data(), DType::fp32, 1, size()));
@@ -164,12 +166,12 @@ void NetworkParameter::write_from(const ProgramMemory& values) const {
   run_on_all(ranks, [&] {
     require_size(name_, size(), values.count);
     if (trainer.passes().is_forward_done)
-      fail_input(ErrorId::bad_call, "parameter '{}' is written between forward() and backward()", name_);
+      fail_input(errors::bad_call, "parameter '{}' is written between forward() and backward()", name_);
     if (ranks.rank() != 0) return;
     copy_from_program(values.data, values.type, all, values.on_host);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (!std::isfinite(all(i)))
-        fail_input(ErrorId::bad_call, "parameter '{}': value {} is {}; weights must be finite", name_, i,
+        fail_input(errors::bad_call, "parameter '{}': value {} is {}; weights must be finite", name_, i,
                    all(i));
     }
   });
@@ -204,7 +206,7 @@ NetworkParameter OnlineTrainer::parameter(const std::string& name) {
     if (parameter.name() == name) return parameter;
     names += (names.empty() ? "" : ", ") + parameter.name();
   }
-  fail_input(ErrorId::unknown_name, "the network has no parameter '{}'; it has {}", printable(name), names);
+  fail_input(errors::unknown_name, "the network has no parameter '{}'; it has {}", printable(name), names);
 }
 
 }  // namespace mylos

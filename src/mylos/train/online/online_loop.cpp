@@ -1,6 +1,7 @@
 // Own losses and loops: a step in parts, and calls in an order that makes none; predictions in between.
 #include <cmath>
 
+#include "mylos/base/errors/calls.hpp"
 #include "mylos/inference/infer.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/train/online/online_parts.hpp"
@@ -12,7 +13,7 @@ namespace {
 void require_view(const SampleRows<const float>& view, std::int64_t rows, std::int64_t columns,
                   const char* name, const char* key) {
   if (static_cast<std::int64_t>(view.extent(0)) != rows) {
-    fail_input(ErrorId::bad_call, "{} has {} rows, but the pass has {} samples", name, view.extent(0), rows);
+    fail_input(errors::bad_call, "{} has {} rows, but the pass has {} samples", name, view.extent(0), rows);
   }
   ViewBatch::require_rows(view, columns, name, key);
 }
@@ -32,13 +33,13 @@ void OnlineParts::forward(const SampleRows<const float>& x, const SampleRows<flo
   check_arguments([&] {
     if (chain.has_deviations()) {
       fail_input(
-          ErrorId::bad_call,
+          errors::bad_call,
           "forward() with model.loss = \"gaussian\", whose last layer computes means and log variances "
           "for step() alone; a loss of your own reads any number of outputs with model.loss = \"mse\"");
     }
     if (samples > max_samples) {
       fail_input(
-          ErrorId::bad_call,
+          errors::bad_call,
           "forward() of {} samples on a rank, more than the {} of data.micro_batch; make several passes",
           samples, max_samples);
     }
@@ -63,18 +64,18 @@ void OnlineParts::backward(const SampleRows<const float>& dy, const SampleRows<f
   agree_on_call(OnlineCall::backward, 0);
   check_arguments([&] {
     if (!trainer.passes().is_forward_done) {
-      fail_input(ErrorId::bad_call, "backward() needs a forward() before it{}",
+      fail_input(errors::bad_call, "backward() needs a forward() before it{}",
                  infer_ended_forward ? "; infer() has overwritten what the last one stored" : "");
     }
     if (trainer.passes().backward > 0 && trainer.model().parameters().layout().cuts_gradients()) {
-      fail_input(ErrorId::bad_call,
+      fail_input(errors::bad_call,
                  "a second backward() in a step, but optimizer.shard = \"gradients\" allows one; set "
                  "optimizer.shard to \"state\"");
     }
     require_view(dy, pass_samples, chain.outputs(), "dy", "outputs");
     if (dx == nullptr) return;
     if (!own.input_gradients) {
-      fail_input(ErrorId::bad_call,
+      fail_input(errors::bad_call,
                  "backward() with dx, but the trainer was not constructed for it; pass "
                  "OnlineOptions{{.input_gradients = true}} to the constructor");
     }
@@ -89,13 +90,13 @@ StepReport OnlineParts::apply(const ApplyOptions& options) {
   agree_on_call(OnlineCall::apply, 0);
   Trainer& trainer = *assembly.trainer;
   if (trainer.passes().is_forward_done) {
-    trainer.bring_error(Error(ExitCode::bad_input, ErrorId::bad_call,
+    trainer.bring_error(Error(ExitCode::bad_input, errors::bad_call,
                               "apply() after a forward() without its backward(); the passes since the last "
                               "apply() are discarded"));
   }
   if (options.lr && !(std::isfinite(*options.lr) && *options.lr >= 0)) {
     trainer.bring_error(
-        Error(ExitCode::bad_input, ErrorId::bad_call,
+        Error(ExitCode::bad_input, errors::bad_call,
               fmt::format("apply() with the learning rate {}; it must be a number >= 0", *options.lr)));
   }
   end = {OnlineCall::apply, options.lr ? 1 : 0, options.lr.value_or(0)};
@@ -114,7 +115,7 @@ void OnlineParts::infer(const SampleRows<const float>& inputs, const SampleRows<
   const std::int64_t outputs = chain.outputs();
   const auto samples = static_cast<std::int64_t>(inputs.extent(0));
   if (predictions.extent(0) != inputs.extent(0)) {
-    fail_input(ErrorId::bad_call, "{} rows of inputs and {} of predictions; both views need the same number",
+    fail_input(errors::bad_call, "{} rows of inputs and {} of predictions; both views need the same number",
                inputs.extent(0), predictions.extent(0));
   }
   ViewBatch::require_rows(inputs, chain.inputs(), "inputs", "inputs");

@@ -1,6 +1,8 @@
 // What an OnlineTrainer writes to and reads from a checkpoint.
 #include <algorithm>
 
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/version.hpp"
 #include "mylos/checkpoint/write/replicas.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
@@ -23,13 +25,13 @@ void require_same_run(const CheckpointReader& reader, const Options& options) {
   const bool has_moments = Optimizer::share_moments(written.options.optimizer.type, options.optimizer.type);
   for (const KeyDifference& difference : differing_keys(written.options, options)) {
     if (difference.key == "optimizer.type" && !has_moments) {
-      fail_input(ErrorId::restart_mismatch,
+      fail_input(errors::restart_mismatch,
                  "{}: optimizer.type was {}, the options say {}, which needs other moments", reader.path(),
                  difference.before, difference.after);
     }
     const bool is_size = difference.key == "model.inputs" || difference.key == "model.outputs";
     if (is_size || difference.key.rfind("model.", 0) != 0) continue;
-    fail_input(ErrorId::model_mismatch, "{}: {} was {}, the options say {}", reader.path(), difference.key,
+    fail_input(errors::model_mismatch, "{}: {} was {}, the options say {}", reader.path(), difference.key,
                difference.before, difference.after);
   }
 }
@@ -91,10 +93,10 @@ void OnlineTrainer::load(const std::string& path) {
   const std::shared_ptr<const PointWeights> weights = stored_point_weights(reader);
   run_on_all(ranks, [&] {
     if (!reader.exists("/schedule"))
-      fail_input(ErrorId::weights_only, "{}: holds only weights (`mylos convert` or `mylos init` made it)",
+      fail_input(errors::weights_only, "{}: holds only weights (`mylos convert` or `mylos init` made it)",
                  path);
     if (reader.exists("/data/normalization") || reader.exists("/vocabulary")) {
-      fail_input(ErrorId::restart_mismatch,
+      fail_input(errors::restart_mismatch,
                  "{}: was trained on normalised data or tokens, which views do not hold", path);
     }
     require_same_run(reader, parts.assembly.network.options);
@@ -108,7 +110,7 @@ void OnlineTrainer::load(const std::string& path) {
   });
   reader.read(state);
   if (static_cast<std::int64_t>(run.step.step) != reader.header().step)
-    fail_input(ErrorId::damaged, "{}: /schedule/step is {}, but / says {}", path, run.step.step,
+    fail_input(errors::damaged, "{}: /schedule/step is {}, but / says {}", path, run.step.step,
                reader.header().step);
   std::string settled;
   std::string rounding;

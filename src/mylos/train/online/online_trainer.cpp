@@ -3,6 +3,12 @@
 #include <array>
 
 #include "mylos/base/device/parallel_region.hpp"
+#include "mylos/base/errors/calls.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/mpi_running.hpp"
@@ -27,15 +33,15 @@ constexpr std::size_t online_calls = 4;  // values of OnlineCall
 MPI_Comm require_started(MPI_Comm ranks) {
   require_outside_parallel_region("the constructor of OnlineTrainer");
   if (!mpi_is_running())
-    fail_run(ErrorId::bad_call,
+    fail_run(errors::bad_call,
              "MPI is not running; an OnlineTrainer must live between MPI_Init and MPI_Finalize");
   if (!Kokkos::is_initialized())
-    fail_run(ErrorId::bad_call,
+    fail_run(errors::bad_call,
              "Kokkos is not running; an OnlineTrainer must live within a Kokkos::ScopeGuard");
   if (ranks == MPI_COMM_NULL)
-    fail_input(ErrorId::bad_call, "an OnlineTrainer was given MPI_COMM_NULL: this rank does not train");
+    fail_input(errors::bad_call, "an OnlineTrainer was given MPI_COMM_NULL: this rank does not train");
   if (!is_communicator(ranks))
-    fail_input(ErrorId::bad_call, "an OnlineTrainer was given a handle that is no communicator");
+    fail_input(errors::bad_call, "an OnlineTrainer was given a handle that is no communicator");
   return ranks;
 }
 
@@ -43,34 +49,34 @@ MPI_Comm require_started(MPI_Comm ranks) {
 void require_online(const Options& options) {
   const ModelOptions& model = options.model;
   if (model.type == ModelType::gpt)
-    fail_input(ErrorId::bad_value,
+    fail_input(errors::bad_value,
                "model.type = \"gpt\" learns from token files, not from views; use \"mlp\" or \"chain\"");
   if (model.inputs < 1 || model.outputs < 1) {
-    fail_input(ErrorId::missing_key, "model.inputs and model.outputs are required: the sizes of a sample");
+    fail_input(errors::missing_key, "model.inputs and model.outputs are required: the sizes of a sample");
   }
   if (!options.data.train.empty() || !options.data.test.empty()) {
-    fail_input(ErrorId::key_without_effect,
+    fail_input(errors::key_without_effect,
                "data.train and data.test name files, but samples come from the program; leave them out");
   }
   if (options.run.reproducible)
     fail_input(
-        ErrorId::not_reproducible,
+        errors::not_reproducible,
         "run.reproducible needs samples from a data file; here the program distributes them over the ranks");
   if (options.precision.adapt)
-    fail_input(ErrorId::key_without_effect,
+    fail_input(errors::key_without_effect,
                "precision.adapt compares types on the samples of a data file; leave it out and set compute");
   if (options.memory.on_oom == OutOfMemory::shrink) {
-    fail_input(ErrorId::key_without_effect,
+    fail_input(errors::key_without_effect,
                "memory.on_oom = \"shrink\" cuts a batch into smaller micro-batches, but a step "
                "computes all samples that the program gives it at once; leave it out and give fewer samples "
                "in a step");
   }
   if (options.data.normalize != Normalize::none) {
-    fail_input(ErrorId::key_without_effect,
+    fail_input(errors::key_without_effect,
                "data.normalize uses the statistics of a data file; leave it out and scale the views");
   }
   if (options.data.augment.any()) {
-    fail_input(ErrorId::key_without_effect,
+    fail_input(errors::key_without_effect,
                "data.augment moves samples of a data file; leave it out and move them in the views");
   }
 }
@@ -98,7 +104,7 @@ void require_same(RankGroup& ranks, const Options& options) {
   run_on_all(ranks, [&] {
     const Options others = read_deck(first, "the options of rank 0", {}).options;
     for (const KeyDifference& difference : differing_keys(others, options)) {
-      fail_input(ErrorId::ranks_disagree,
+      fail_input(errors::ranks_disagree,
                  "{} is {} here and {} on rank 0; options must be the same on all ranks", difference.key,
                  difference.after, difference.before);
     }
@@ -110,7 +116,7 @@ void require_same(RankGroup& ranks, const OnlineOptions& own) {
   ranks.broadcast(&first, sizeof(first), 0);
   run_on_all(ranks, [&] {
     if (first.input_gradients == own.input_gradients && first.reduction == own.reduction) return;
-    fail_input(ErrorId::ranks_disagree,
+    fail_input(errors::ranks_disagree,
                "OnlineOptions differ from those on rank 0; they must be the same on all ranks");
   });
 }
@@ -152,7 +158,7 @@ OnlineParts::OnlineParts(const Options& given, MPI_Comm mpi, const OnlineOptions
   run_on_all(ranks, [&] {
     if (options.rollout.any()) {
       fail_input(
-          ErrorId::keys_conflict,
+          errors::keys_conflict,
           "[rollout] trains on samples of several steps, which only the files of a run have; leave the "
           "section out, or use `mylos train`");
     }
@@ -201,7 +207,7 @@ StepReport OnlineParts::step() {
   end = {};
   Trainer& trainer = *assembly.trainer;
   if (trainer.passes().is_forward_done || trainer.passes().backward > 0) {
-    trainer.bring_error(Error(ExitCode::bad_input, ErrorId::bad_call,
+    trainer.bring_error(Error(ExitCode::bad_input, errors::bad_call,
                               "step() between forward() and apply(); the passes since the last apply() are "
                               "discarded. End a step by one of the two"));
     trainer.discard_passes();
@@ -236,7 +242,7 @@ void OnlineParts::agree_on_call(OnlineCall call, std::int64_t samples) {
   sums.back() = samples;
   communicator.ranks().add_up(sums);
   if (sums[static_cast<std::size_t>(call)] != communicator.size()) {
-    fail_input(ErrorId::bad_call,
+    fail_input(errors::bad_call,
                "{} ranks call step(), {} forward(), {} backward() and {} apply(); layers normalise over the "
                "samples of all ranks, so that all ranks must make the same calls, with empty views if they "
                "have no samples",
@@ -253,7 +259,7 @@ void OnlineParts::throw_cause(StepState state) {
     assembly.trainer->write_state(state);
     assembly.trainer->throw_if_failed(quiet);
     require_same_end();
-    fail_run(ErrorId::internal, "the trainer has halted, and no rank has an error");
+    fail_run(errors::internal, "the trainer has halted, and no rank has an error");
   }
   const std::string cause =
       end.call == OnlineCall::step
@@ -262,7 +268,7 @@ void OnlineParts::throw_cause(StepState state) {
                 "diverged at step {}: {} steps in a row were not finite and the loss scale {:g} "
                 "cannot be lowered further; examine the dL/dy of backward()",
                 state.step, state.scaler.skipped_in_a_row, state.scaler.scale);
-  diverged.emplace(ExitCode::diverged, ErrorId::diverged, cause);
+  diverged.emplace(ExitCode::diverged, errors::diverged, cause);
   throw *diverged;
 }
 
@@ -277,7 +283,7 @@ void OnlineParts::require_same_end() {
   };
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     if (text(all[rank]) == text(all[0])) continue;
-    fail_input(ErrorId::bad_call, "rank 0 ends the step by {}, rank {} by {}; all ranks must do the same",
+    fail_input(errors::bad_call, "rank 0 ends the step by {}, rank {} by {}; all ranks must do the same",
                text(all[0]), rank, text(all[rank]));
   }
 }

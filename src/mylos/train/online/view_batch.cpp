@@ -1,5 +1,6 @@
 #include "mylos/train/online/view_batch.hpp"
 
+#include "mylos/base/errors/calls.hpp"
 #include "mylos/kernels/convert.hpp"
 
 namespace mylos {
@@ -42,11 +43,11 @@ void ViewBatch::require_rows(const SampleRows<const float>& view, std::int64_t c
                              const char* key) {
   if (view.extent(0) == 0) return;
   if (extent(view.extent(1)) != columns) {
-    fail_input(ErrorId::bad_call, "{} of [{}, {}] values, but model.{} is {}", name, view.extent(0),
+    fail_input(errors::bad_call, "{} of [{}, {}] values, but model.{} is {}", name, view.extent(0),
                view.extent(1), key, columns);
   }
   if (!view.span_is_contiguous()) {
-    fail_input(ErrorId::bad_call, "{}: the rows are not contiguous in memory; give a contiguous view", name);
+    fail_input(errors::bad_call, "{}: the rows are not contiguous in memory; give a contiguous view", name);
   }
 }
 
@@ -65,20 +66,20 @@ MicroBatch ViewBatch::next(const Execution& exec) {
   const std::int64_t samples = this->samples();
   const std::size_t answers = has_labels_ ? labels_.extent(0) : targets_.extent(0);
   if (has_labels_ != (loss_ == LossType::cross_entropy)) {
-    fail_input(ErrorId::bad_call, "a step with {}, which model.loss = \"{}\" cannot learn",
+    fail_input(errors::bad_call, "a step with {}, which model.loss = \"{}\" cannot learn",
                has_labels_ ? "labels" : "targets", has_labels_ ? "mse" : "cross_entropy");
   }
   if (extent(answers) != samples) {
-    fail_input(ErrorId::bad_call, "a step with {} rows of inputs and {} of {}", samples, answers,
+    fail_input(errors::bad_call, "a step with {} rows of inputs and {} of {}", samples, answers,
                has_labels_ ? "labels" : "targets");
   }
   if (samples > max_samples_) {
-    fail_input(ErrorId::bad_call, "a step with {} samples on a rank, more than the {} of data.micro_batch",
+    fail_input(errors::bad_call, "a step with {} samples on a rank, more than the {} of data.micro_batch",
                samples, max_samples_);
   }
   require_rows(inputs_, features_, "inputs", "inputs");
   if (has_labels_ && samples > 1 && !labels_.span_is_contiguous())
-    fail_input(ErrorId::bad_call, "labels: the view is not contiguous; give a contiguous view");
+    fail_input(errors::bad_call, "labels: the view is not contiguous; give a contiguous view");
   if (!has_labels_) require_rows(targets_, outputs_, "targets", "outputs");
 
   MicroBatch batch;

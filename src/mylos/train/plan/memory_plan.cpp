@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/io/system/system_memory.hpp"
 #include "mylos/planner/min_memory.hpp"
@@ -131,7 +132,7 @@ std::string of_the_budget(const MemoryProblem& problem) {
   if (ranks > 0) message += fmt::format("; {} ranks with as much memory each would fit", ranks);
   if (micro_batch == 0 && ranks == 0 && rollout == 0 && !shard && !fits_without_matrix && !fits_by_blocks)
     message += "; neither a smaller data.micro_batch nor more ranks are enough";
-  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit, message);
+  throw Error(ExitCode::does_not_fit, errors::does_not_fit, message);
 }
 
 MemoryPlan plan_for(const MemoryProblem& problem, const MemoryStatement& statement) {
@@ -207,7 +208,7 @@ void require_free_memory(const MemoryPlan& plan, std::optional<std::int64_t> fre
   const std::int64_t share = *free_bytes / ranks_on_device;
   if (planned + reserve <= share) return;
   throw Error(
-      ExitCode::does_not_fit, ErrorId::does_not_fit,
+      ExitCode::does_not_fit, errors::does_not_fit,
       fmt::format(
           "the plan takes {} of device memory per rank and the device's libraries up to {}, and {} are "
           "free on the device{}. End the other processes there, or set memory.budget to at most "
@@ -224,7 +225,7 @@ void require_host_memory(const MemoryPlan& plan, std::optional<std::int64_t> ava
   const auto planned = static_cast<std::int64_t>(plan.statement.host_bytes());
   const std::int64_t share = *available / plan.statement.place.ranks_on_node;
   if (planned <= share) return;
-  throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+  throw Error(ExitCode::does_not_fit, errors::does_not_fit,
               fmt::format("the plan takes {} of the host's memory per rank, and {} are left for each{}",
                           format_bytes(planned), format_bytes(share),
                           plan.statement.saved_by_blocks > 0
@@ -278,7 +279,7 @@ MemoryPlan plan_again(const MemoryProblem& problem, const StoredPlan& stored, co
   reserve_least(problem, result);
   if (result.rank_bytes() > problem.budget) {
     const std::size_t smallest = smallest_budget(problem, result.statement, result.arena_bytes());
-    throw Error(ExitCode::does_not_fit, ErrorId::does_not_fit,
+    throw Error(ExitCode::does_not_fit, errors::does_not_fit,
                 fmt::format("{} takes {} per rank, more than the budget of {}; it needs memory.budget = "
                             "\"{} MiB\"",
                             source, format_bytes(static_cast<std::int64_t>(result.rank_bytes())),

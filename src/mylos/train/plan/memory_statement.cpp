@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/writer.hpp"
 #include "mylos/inference/infer.hpp"
@@ -132,7 +134,7 @@ double update_time_of(const OptimizerOptions& options, const ParameterLayout& la
 void require_reproducible_sums(const NetworkPlan& network) {
   if (!network.options.run.reproducible || network.memory.buffer_sums == 0) return;
   fail_input(
-      ErrorId::not_reproducible,
+      errors::not_reproducible,
       "run.reproducible: the running statistics of batch normalisation are sums whose last bits differ with "
       "the number of ranks; norm = \"groupnorm\" and \"layernorm\" have none");
 }
@@ -244,7 +246,7 @@ MemoryStatement state_memory(const MemoryProblem& problem) {
   const TrainerMemory& memory = network.memory;
   if (step.micro_batch > max_rows / chain.rows_per_sample) {
     fail_input(
-        ErrorId::too_large,
+        errors::too_large,
         "a micro-batch of {} samples of {} rows each is more than {} rows; set data.micro_batch to at most "
         "{}",
         step.micro_batch, chain.rows_per_sample, max_rows, max_rows / chain.rows_per_sample);

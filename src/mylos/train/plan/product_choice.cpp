@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/kernels/gemm/gemm_measure.hpp"
@@ -79,7 +80,7 @@ void take_engines(GemmEngine& gemm, const ProductEngines& chosen) {
     // Another device, or another version of the library, has other algorithms. It then uses its own choice,
     // since ranks compute different samples anyway.
     if (!gemm.choose(problem, engine) && !is_library_algorithm(engine))
-      fail_run(ErrorId::not_in_build, "GEMM engine '{}' is not available in this build", engine);
+      fail_run(errors::not_in_build, "GEMM engine '{}' is not available in this build", engine);
   }
 }
 

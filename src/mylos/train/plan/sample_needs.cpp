@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/samples.hpp"
 #include "mylos/data/feed/share.hpp"
 
 namespace mylos {
@@ -116,7 +117,7 @@ void require_enough_samples(const SampleNeeds& needs, const StepPartition& step)
   if (!lack) return;
   const bool is_own = lack->samples < needs.own;
   fail_input(
-      ErrorId::too_little_data,
+      errors::too_little_data,
       "layer '{}' normalises each channel over the samples of {}, and micro-batch {} of a step has {} sample "
       "{}: the layer's output is constant ({}). Set {}",
       is_own ? needs.own_layer : needs.together_layer,
@@ -127,7 +128,7 @@ void require_enough_samples(const SampleNeeds& needs, const StepPartition& step)
 }
 
 Error too_few_own_samples(const SampleNeeds& needs, std::int64_t samples) {
-  return {ExitCode::bad_input, ErrorId::too_little_data,
+  return {ExitCode::bad_input, errors::too_little_data,
           fmt::format("a step with {} sample on a rank: the output of layer '{}', which normalises over the "
                       "samples of a rank, is constant; give {} or more, or none",
                       samples, needs.own_layer, needs.own)};
@@ -135,7 +136,7 @@ Error too_few_own_samples(const SampleNeeds& needs, std::int64_t samples) {
 
 Error too_few_samples_together(const SampleNeeds& needs, std::int64_t samples) {
   return {
-      ExitCode::bad_input, ErrorId::too_little_data,
+      ExitCode::bad_input, errors::too_little_data,
       fmt::format("a step with {} sample on all ranks together: the output of layer '{}', which normalises "
                   "over the samples of all ranks, is constant; give {} or more, or none",
                   samples, needs.together_layer, needs.together)};

@@ -9,6 +9,7 @@
 #include "mylos/base/device/alignment.hpp"
 #include "mylos/base/device/threads.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 
 namespace mylos {
@@ -35,7 +36,7 @@ class Node {
     if (!value_.is_object()) refuse("is not an object");
     const auto found = value_.find(key);
     if (found == value_.end())
-      fail_input(ErrorId::plan_mismatch, "{}: {} is missing", source_,
+      fail_input(errors::plan_mismatch, "{}: {} is missing", source_,
                  path_.empty() ? key : path_ + "." + key);
     return {*found, source_, path_.empty() ? key : path_ + "." + key};
   }
@@ -88,7 +89,7 @@ class Node {
   }
 
   [[noreturn]] void refuse(const std::string& problem) const {
-    fail_input(ErrorId::plan_mismatch, "{}: {} {}", source_, path_.empty() ? "the text" : path_, problem);
+    fail_input(errors::plan_mismatch, "{}: {} {}", source_, path_.empty() ? "the text" : path_, problem);
   }
 
  private:
@@ -210,7 +211,7 @@ ProductEngines engines_of(const Node& root) {
 
 void compare(const std::string& source, const std::string& what, std::size_t stored, std::size_t now) {
   if (stored == now) return;
-  fail_input(ErrorId::plan_mismatch,
+  fail_input(errors::plan_mismatch,
              "{} was planned for another model, micro-batch, GEMM engine or number of threads: {} is {} "
              "there and {} here",
              source, what, stored, now);
@@ -228,7 +229,7 @@ void compare(const std::string& source, const ChainCost& stored, const ChainCost
     compare(source, "output_bytes" + of_block, was.output_bytes, is.output_bytes);
     compare(source, "forward_workspace" + of_block, was.forward_workspace, is.forward_workspace);
     if (was.skip != is.skip)
-      fail_input(ErrorId::plan_mismatch,
+      fail_input(errors::plan_mismatch,
                  "{} was planned for another model: other skip tensors are live at block {}", source, i);
     compare(source, "the number of variants" + of_block, was.variants.size(), is.variants.size());
     for (std::size_t v = 0; v < is.variants.size(); ++v) {
@@ -244,13 +245,12 @@ void compare(const std::string& source, const ChainCost& stored, const ChainCost
 
 StoredPlan parse_plan(std::string_view text, const std::string& source) {
   if (text.size() > max_text_bytes)
-    fail_input(ErrorId::plan_mismatch, "{}: is not a plan: it has more than {} bytes", source,
-               max_text_bytes);
+    fail_input(errors::plan_mismatch, "{}: is not a plan: it has more than {} bytes", source, max_text_bytes);
   json document;
   try {
     document = json::parse(text);
   } catch (const json::exception& error) {
-    fail_input(ErrorId::plan_mismatch, "{} is not JSON: {}", source, printable(error.what(), 200));
+    fail_input(errors::plan_mismatch, "{} is not JSON: {}", source, printable(error.what(), 200));
   }
   const Node root(document, source, "");
   if (root.at("format").text() != "mylos-plan") root.at("format").refuse("is not \"mylos-plan\"");
@@ -274,7 +274,7 @@ Plan reuse_plan(const StoredPlan& stored, const ChainCost& cost, const std::stri
   try {
     plan = plan_of_list(stored.cost, stored.schedule);
   } catch (const Error& error) {
-    fail_input(ErrorId::plan_mismatch, "{}: {}", source, error.message());
+    fail_input(errors::plan_mismatch, "{}: {}", source, error.message());
   }
   // The stored value may be larger, if an earlier build placed the tensors less tightly.
   if (plan.placement.bytes > stored.arena_bytes)

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/memory.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/version.hpp"
@@ -35,7 +37,7 @@ void require_memory_of_rank(std::size_t bytes, int ranks_on_node) {
       free_device_memory().value_or(available_host_memory() / std::max(1, ranks_on_node));
   if (own <= available) return;
   throw Error(
-      ExitCode::does_not_fit, ErrorId::does_not_fit,
+      ExitCode::does_not_fit, errors::does_not_fit,
       fmt::format("the weights of this network take {} per rank, and {} are available; with more ranks and "
                   "optimizer.shard = \"state\" each takes less",
                   format_bytes(own), format_bytes(available)));
@@ -84,7 +86,7 @@ void load(const OtherWeights& other, const ParameterStore& parameters, const Buf
   const auto load_one = [&](const std::string& path, const Tensor& target) {
     const std::vector<float> values = other.read(path);
     if (static_cast<std::int64_t>(values.size()) != target.size())
-      fail_run(ErrorId::internal, "{} has {} numbers, and {} were read", path, target.size(), values.size());
+      fail_run(errors::internal, "{} has {} numbers, and {} were read", path, target.size(), values.size());
     const Kokkos::View<float*, Device> staged("weights", values.size());
     const auto host = Kokkos::create_mirror_view(staged);
     std::copy(values.begin(), values.end(), host.data());

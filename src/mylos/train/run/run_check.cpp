@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/config/keys/sizes.hpp"
 #include "mylos/model/chain/chain_requirements.hpp"
@@ -71,18 +73,18 @@ std::string restart_line(const RunStart& start) {
 std::int64_t run_length(const Options& options, const Epochs& epochs) {
   const std::int64_t steps = options.run.steps > 0 ? options.run.steps : epochs.steps_for(options.run.epochs);
   if (steps > max_steps)
-    fail_input(ErrorId::bad_value,
-               "a run of {} steps: at most {} are possible; lower run.steps or run.epochs", steps, max_steps);
+    fail_input(errors::bad_value, "a run of {} steps: at most {} are possible; lower run.steps or run.epochs",
+               steps, max_steps);
   const bool own_length = options.schedule.steps > 0;
   const std::int64_t scheduled = own_length ? options.schedule.steps : steps;
   if (options.schedule.warmup > scheduled) {
-    fail_input(ErrorId::keys_conflict, "schedule.warmup is {}, more than the {} steps of {}; lower it",
+    fail_input(errors::keys_conflict, "schedule.warmup is {}, more than the {} steps of {}; lower it",
                options.schedule.warmup, scheduled, own_length ? "schedule.steps" : "the run");
   }
   const auto decay = std::llround(options.schedule.decay_share * static_cast<double>(scheduled));
   if (options.schedule.type == ScheduleType::wsd && options.schedule.warmup + decay > scheduled) {
     fail_input(
-        ErrorId::keys_conflict,
+        errors::keys_conflict,
         "schedule.warmup = {} and the {} updates of schedule.decay_share = {} are more than the {} steps of "
         "{}; lower one of them",
         options.schedule.warmup, decay, options.schedule.decay_share, scheduled,

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
@@ -34,7 +35,7 @@ Attempt try_for_a_round(FolderLock& lock, bool make) {
 }
 
 [[noreturn]] void refuse_used_folder(const std::string& folder, const FolderLock::Holder& holder) {
-  fail_input(ErrorId::folder_in_use,
+  fail_input(errors::folder_in_use,
              "{}: {} works in this folder; wait for its end, or give another run.folder", folder,
              holder.name);
 }
@@ -121,7 +122,7 @@ bool RunStart::take_folder(bool make) {
     }
     run_on_all(all, [&] {
       if (!asked.due(0)) return;
-      throw Error(ExitCode::requeue, ErrorId::stopped,
+      throw Error(ExitCode::requeue, errors::stopped,
                   fmt::format("{}: asked to stop by {} while it waited for the run that "
                               "works in this folder",
                               folder, asked.reason()));

@@ -5,6 +5,8 @@
 #include <filesystem>
 
 #include "mylos/base/errors/file_text.hpp"
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/train/plan/float_bytes.hpp"
 #include "mylos/train/plan/plan_document.hpp"
 #include "mylos/train/plan/product_choice.hpp"
@@ -20,9 +22,9 @@ constexpr std::uintmax_t longest_plan_file = std::uintmax_t{16} << 20;
 std::string text_of_file(const std::string& path) {
   std::error_code failure;
   if (!std::filesystem::is_regular_file(path, failure))
-    fail_input(ErrorId::no_such_file, "{}: there is no such file", path);
+    fail_input(errors::no_such_file, "{}: there is no such file", path);
   if (std::filesystem::file_size(path, failure) > longest_plan_file)
-    fail_input(ErrorId::plan_mismatch, "{}: is not a plan: it has more than {} bytes", path,
+    fail_input(errors::plan_mismatch, "{}: is not a plan: it has more than {} bytes", path,
                longest_plan_file);
   return file_text(path);
 }

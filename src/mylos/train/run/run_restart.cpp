@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "mylos/base/errors/files.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/config/deck/difference.hpp"
@@ -45,7 +47,7 @@ void require_same_moments(const std::string& path, const Options& written, const
                           const KeyDifference& type) {
   if (Optimizer::share_moments(written.optimizer.type, options.optimizer.type)) return;
   fail_input(
-      ErrorId::restart_mismatch,
+      errors::restart_mismatch,
       "{}: optimizer.type was {} when this run began, the deck says {}, which needs other moments than the "
       "checkpoint has; continue with {}, or begin another run in another run.folder",
       path, type.before, type.after, type.before);
@@ -122,7 +124,7 @@ void RunStart::require_no_other_run() const {
     const std::vector<CheckpointFile> own = list_checkpoints(options().run.folder);
     if (own.empty()) return;
     if (std::error_code failure; fs::status(request.restart, failure).type() == fs::file_type::not_found)
-      fail_input(ErrorId::no_such_file,
+      fail_input(errors::no_such_file,
                  "--restart {}: there is no such file; \"latest\" is the newest checkpoint in {}",
                  request.restart, options().run.folder);
     const fs::path file = fs::weakly_canonical(request.restart);
@@ -130,7 +132,7 @@ void RunStart::require_no_other_run() const {
     const fs::path inside = file.lexically_relative(folder);
     if (!inside.empty() && *inside.begin() != "..") return;
     fail_input(
-        ErrorId::folder_has_checkpoints,
+        errors::folder_has_checkpoints,
         "--restart {}: is a checkpoint of another run, and {} has its own (the newest: {}); give another "
         "run.folder",
         request.restart, options().run.folder, fs::path(own.back().path).filename().string());
@@ -142,7 +144,7 @@ void RunStart::require_same_run() const {
   const std::string& path = reader.path();
   if (!reader.exists("/schedule")) {
     fail_input(
-        ErrorId::weights_only,
+        errors::weights_only,
         "{}: holds only weights (`mylos convert` or `mylos init` made it); it is for run.initial, eval, "
         "predict, sample and convert, not for --restart",
         path);
@@ -150,7 +152,7 @@ void RunStart::require_same_run() const {
   const Deck written = read_stored_deck(reader.header().deck, path);
   for (const KeyDifference& difference : changes_since(written.options, deck, given_.model)) {
     if (fixes_the_run(difference.key)) {
-      fail_input(ErrorId::restart_mismatch,
+      fail_input(errors::restart_mismatch,
                  "{}: {} was {} when this run began, the deck says {}; a restart cannot change it", path,
                  difference.key, difference.before, difference.after);
     }
@@ -158,12 +160,12 @@ void RunStart::require_same_run() const {
       require_same_moments(path, written.options, options(), difference);
   }
   if (reader.text("/data/identity") != identity) {
-    fail_input(ErrorId::restart_mismatch,
+    fail_input(errors::restart_mismatch,
                "{} was trained on other data than {} holds; a restart needs the same contents", path,
                options().data.train.text());
   }
   if (const std::int64_t step = reader.header().step; step > steps) {
-    fail_input(ErrorId::restart_mismatch,
+    fail_input(errors::restart_mismatch,
                "{} is at step {}, past the end of this run at step {}; raise run.steps or run.epochs", path,
                step, steps);
   }

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "mylos/base/errors/contents.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/base/errors/units.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
@@ -239,7 +241,7 @@ void Run::restore(const RunStart& start) {
   reader.read(state);
   const auto step = static_cast<std::int64_t>(state_.step.step);
   if (step != reader.header().step)
-    fail_input(ErrorId::damaged, "{}: /schedule/step is {}, but / says {}", reader.path(), step,
+    fail_input(errors::damaged, "{}: /schedule/step is {}, but / says {}", reader.path(), step,
                reader.header().step);
   std::string settled;
   std::string rounding;
@@ -289,7 +291,7 @@ void Run::open_folder(const RunStart& start) {
     const std::string checkpoints = context_.file("checkpoints");
     std::error_code failure;
     std::filesystem::create_directories(checkpoints, failure);
-    if (failure) fail_run(ErrorId::cannot_write, "{}: cannot be made: {}", checkpoints, failure.message());
+    if (failure) fail_run(errors::cannot_write, "{}: cannot be made: {}", checkpoints, failure.message());
     if (afresh) {
       for (const std::string& before : records_.begin_anew(context_)) {
         if (before.empty()) continue;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/data/run/agreed_data.hpp"
 #include "mylos/data/run/point_weights.hpp"
@@ -48,7 +49,7 @@ void RunStart::amend() {
     parts.network = parts.network.with(amended(given_, amendments));
     if (!amendments.empty()) require_rules_apply(parts.network.chain, options().precision);
   } catch (const Error& error) {
-    fail_input(ErrorId::restart_mismatch, "{}: /history/amendments do not fit this deck: {}",
+    fail_input(errors::restart_mismatch, "{}: /history/amendments do not fit this deck: {}",
                saved ? saved->path() : "the run", error.message());
   }
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/train/adapt/type_choice.hpp"
 #include "mylos/train/plan/shared_plan.hpp"
@@ -56,7 +57,7 @@ Amendment RunStart::try_types() {
   const auto go_on = [&](int, const TrialSetting&) {
     run_on_all(ranks(), [&] {
       if (!asked.due(0)) return;
-      throw Error(ExitCode::requeue, ErrorId::stopped,
+      throw Error(ExitCode::requeue, errors::stopped,
                   fmt::format("asked to stop by {} while types were compared", asked.reason()));
     });
   };

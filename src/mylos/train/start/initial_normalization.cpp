@@ -6,6 +6,9 @@
 #include <cmath>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/inference/stored_network.hpp"
@@ -22,7 +25,7 @@ std::vector<double> numbers_of(WeightFile& file, const std::string& name) {
   const bool are_finite = std::all_of(stored.values.begin(), stored.values.end(),
                                       [](double value) { return std::isfinite(value); });
   if (!are_finite)
-    fail_input(ErrorId::bad_dataset, "{}: {}{} has a number that is not finite", file.path(),
+    fail_input(errors::bad_dataset, "{}: {}{} has a number that is not finite", file.path(),
                WeightMetadata::statistics, name);
   if (!file.is_channels_first() || stored.dims.size() < 2 || stored.values.empty()) return stored.values;
   const std::int64_t channels = stored.dims.front();
@@ -37,7 +40,7 @@ ColumnScaling scaling_of(WeightFile& file, const std::string& of) {
   const bool has_no_inverse =
       of == "targets" && std::find(scaling.scale.begin(), scaling.scale.end(), 0.0) != scaling.scale.end();
   if (scaling.shift.size() == scaling.scale.size() && !has_no_inverse) return scaling;
-  fail_input(ErrorId::bad_dataset, "{}: {}{}.scale {}", file.path(), WeightMetadata::statistics, of,
+  fail_input(errors::bad_dataset, "{}: {}{}.scale {}", file.path(), WeightMetadata::statistics, of,
              has_no_inverse ? "has a 0, by which outputs would be divided"
                             : "and .shift have different numbers of columns");
 }
@@ -154,7 +157,7 @@ KeptScaling kept_scaling(const StoredScaling& stored, const Options& options, co
       continue;
     }
     if (wanted == InitialNormalization::keep) {
-      fail_input(ErrorId::model_mismatch,
+      fail_input(errors::model_mismatch,
                  "{}{}: {} = \"keep\", but the {} cannot keep their normalisation: {}. Set \"recompute\", or "
                  "leave the key out",
                  place_of(places, {key}), stored.path, key, side.what, problem);
@@ -162,7 +165,7 @@ KeptScaling kept_scaling(const StoredScaling& stored, const Options& options, co
     computed.push_back(fmt::format("{} ({})", side.what, problem));
   }
   if (wanted == InitialNormalization::keep && kept.empty()) {
-    fail_input(ErrorId::key_without_effect,
+    fail_input(errors::key_without_effect,
                "{}{} = \"keep\": {} and {} give no normalisation that this run could keep; leave it out",
                place_of(places, {key}), key, stored.path, "this deck");
   }

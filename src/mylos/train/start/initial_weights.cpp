@@ -8,6 +8,9 @@
 #include <span>
 
 #include "mylos/base/dtype_limits.hpp"
+#include "mylos/base/errors/datasets.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
@@ -35,7 +38,7 @@ void require_shape(const WeightFile& file, const WeightEntry& entry, const std::
   const WeightEntry own{path, std::move(dims)};
   if (entry.dims == own.dims) return;
   const bool has_kernel = entry.dims.size() > 2 && own.dims.size() == 2;
-  fail_input(ErrorId::model_mismatch,
+  fail_input(errors::model_mismatch,
              "{}: tensor '{}' is {}, but {} of this model is {}; change the model, or have it drawn: "
              "initial.exclude = \"{}\"{}",
              file.path(), printable(entry.name), entry.shape(), path, own.shape(), path,
@@ -71,7 +74,7 @@ HeldPart held_of(const ParameterStore& parameters, const BufferStore& buffers, c
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {
     if (slots[slot].path() == path) return parameters.held_master(slot);
   }
-  fail_run(ErrorId::internal, "the network has no parameter {}", path);
+  fail_run(errors::internal, "the network has no parameter {}", path);
 }
 
 /// What the network can compute with.
@@ -92,7 +95,7 @@ void require_values(const WeightFile& file, const WeightEntry& entry, std::int64
   });
   if (wrong == values.end()) return;
   fail_input(
-      ErrorId::bad_dataset,
+      errors::bad_dataset,
       "{}: tensor '{}' has {} as its element {} (counted from 0); this model takes numbers from {} to {} "
       "there",
       file.path(), printable(entry.name), *wrong, first + (wrong - values.begin()), allowed.least,
@@ -218,7 +221,7 @@ void InitialWeights::find(const Options& options, const Chain& chain, const Plac
   if (!missing.empty() && initial.missing == MissingWeights::refuse) refuse_missing(file_, missing, names);
   if (taken_.empty()) {
     fail_input(
-        ErrorId::model_mismatch,
+        errors::model_mismatch,
         "{}: has no parameter of this model that initial.include and initial.exclude select; leave out "
         "run.initial to draw all{}",
         file_.path(), note_on_gpt2(file_));

@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/precision/policy.hpp"
 #include "mylos/train/start/initial_meaning.hpp"
@@ -41,7 +43,7 @@ std::vector<KeyDifference> require_same_network(const std::vector<KeyDifference>
     const std::string more = refused.size() > described.size()
                                  ? fmt::format("; and {} keys more", refused.size() - described.size())
                                  : "";
-    fail_input(ErrorId::model_mismatch,
+    fail_input(errors::model_mismatch,
                "{}{}: holds weights of a network that uses them differently: {}{}. Change the deck, or use "
                "the weights anyway: initial.ignore = [{}]",
                place_of(places, {refused.front()->key, "run.initial"}), path, fmt::join(described, "; "),
@@ -52,7 +54,7 @@ std::vector<KeyDifference> require_same_network(const std::vector<KeyDifference>
     const std::string what = keys.empty() ? "nothing differs that is compared"
                                           : fmt::format("what differs is {}{}", fmt::join(keys, ", "),
                                                         differences.size() > keys.size() ? ", ..." : "");
-    fail_input(ErrorId::key_without_effect, "{}initial.ignore: '{}' ignores nothing of {}: {}; leave it out",
+    fail_input(errors::key_without_effect, "{}initial.ignore: '{}' ignores nothing of {}: {}; leave it out",
                place_of(places, {"initial.ignore"}), printable(ignore[i]), path, what);
   }
   return ignored;

@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "mylos/base/device/seconds_since.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/files.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
@@ -48,13 +50,13 @@ void require_possible(const std::string& folder, bool is_written, const Places& 
   const fs::path nearest = nearest_part(folder);
   const std::string place = place_of(places, {"run.folder"});
   if (!fs::is_directory(nearest, failure)) {
-    fail_input(failure ? ErrorId::cannot_write : ErrorId::not_a_folder,
+    fail_input(failure ? errors::cannot_write : errors::not_a_folder,
                "{}run.folder: {} cannot be made: {}{}; give another run.folder", place, folder,
                nearest.string(), failure ? ": " + failure.message() : " is not a folder");
   }
   if (!is_written || ::access(nearest.c_str(), W_OK | X_OK) == 0) return;
   const int cause = errno;
-  fail_run(ErrorId::cannot_write, "{}{}: the run's folder cannot be made or written: {}: {}", place, folder,
+  fail_run(errors::cannot_write, "{}{}: the run's folder cannot be made or written: {}: {}", place, folder,
            nearest == "." ? "the current folder" : nearest.string(), std::strerror(cause));
 }
 
@@ -80,7 +82,7 @@ void require_shared_folder(RankGroup& ranks, const std::string& folder) {
   if (ranks.rank() == 0) fs::remove(sign, failure);
   run_on_all(ranks, [&] {
     if (seen) return;
-    fail_input(ErrorId::ranks_disagree,
+    fail_input(errors::ranks_disagree,
                "run.folder = \"{}\" is not the folder that it is on rank 0: this rank runs in {}, rank 0 in "
                "{}; give the absolute path of a folder that all ranks see",
                folder, fs::current_path(failure).string(), place);

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/base/instructions.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
@@ -45,7 +47,7 @@ void require(Instructions wanted) {
   std::vector<std::string_view> names;
   for (const Instructions instructions : available_instructions()) names.push_back(name_of(instructions));
   fail_input(
-      ErrorId::no_instructions,
+      errors::no_instructions,
       "kernels.instructions = \"{}\" is not available on this processor or in this build; available are {}",
       name_of(wanted), fmt::join(names, ", "));
 }
@@ -64,7 +66,7 @@ void require_same_products(const Libraries& libraries, RankGroup& ranks) {
                   libraries.attention != nullptr ? " with " + libraries.attention->description() : ""));
   if (products.size() == 1) return;
   fail_input(
-      ErrorId::ranks_disagree,
+      errors::ranks_disagree,
       "the ranks would not compute alike: their GEMM engines are {}; start all with the same build and the "
       "same environment (ONEDNN_MAX_CPU_ISA), and with cuDNN on all nodes or on none",
       describe(products));
@@ -89,7 +91,7 @@ KernelOptions agreed_kernels(const KernelOptions& wanted, RankGroup& ranks) {
   }
   run_on_all(ranks, [&] {
     if (!agreed.instructions)
-      fail_input(ErrorId::no_instructions, "the ranks' processors have no instructions in common");
+      fail_input(errors::no_instructions, "the ranks' processors have no instructions in common");
   });
   return agreed;
 }

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/base/errors/text.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/model/parameters/parameter_names.hpp"
@@ -43,13 +45,13 @@ void NamesHere::require_use(const std::vector<std::string>& parameters) const {
   for (std::size_t i = 0; i < options_.rename.size(); ++i) {
     const RenameRule& rule = options_.rename[i];
     if (used_[i].empty() && overridden_[i]) {
-      fail_input(ErrorId::key_without_effect,
+      fail_input(errors::key_without_effect,
                  "{}'{}': later rules match all tensors that it matches, and the last rule that matches "
                  "applies; leave it out",
                  where(i), printable(rule.from));
     }
     if (used_[i].empty()) {
-      fail_input(ErrorId::unknown_name, "{}'{}' matches no tensor of {}; near ones are {}", where(i),
+      fail_input(errors::unknown_name, "{}'{}' matches no tensor of {}; near ones are {}", where(i),
                  printable(rule.from), file_.path(),
                  printable(nearest_names(rule.from, names_of_file()), 200));
     }
@@ -57,7 +59,7 @@ void NamesHere::require_use(const std::vector<std::string>& parameters) const {
       return std::find(parameters.begin(), parameters.end(), name) != parameters.end();
     });
     if (!serves) {
-      fail_input(ErrorId::unknown_name,
+      fail_input(errors::unknown_name,
                  "{}'{}' gives '{}', which is not a parameter of this model; near ones are {}", where(i),
                  printable(rule.to), printable(used_[i].front()),
                  nearest_names(used_[i].front(), parameters));
@@ -95,7 +97,7 @@ void NamesHere::add(const std::string& name, std::size_t entry) {
   }
   const auto [place, is_new] = entries_.emplace(here, entry);
   if (is_new) return;
-  fail_input(ErrorId::duplicate_key,
+  fail_input(errors::duplicate_key,
              "{}: tensors '{}' and '{}' would both be named '{}'; change initial.rename", file_.path(),
              printable(file_.entries()[place->second].name), printable(name), printable(here));
 }
@@ -118,7 +120,7 @@ void refuse_missing(const WeightFile& file, const std::vector<std::string>& miss
       missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(std::min(most, missing.size())));
   std::string more = missing.size() > most ? fmt::format(" and {} more", missing.size() - most) : "";
   fail_input(
-      ErrorId::model_mismatch,
+      errors::model_mismatch,
       "{}: has no {}{}, which this model needs; nearest to {} are {} there. [[initial.rename]] gives tensors "
       "other names, and initial.missing = \"draw\" draws what is missing{}",
       file.path(), fmt::join(listed, ", "), more, missing.front(),
@@ -132,7 +134,7 @@ std::string weights_in(RankGroup& ranks, const std::string& path) {
   if (is_folder == 0) return path;
   const RestartChoice found = find_checkpoint(ranks, run_folder(path), "auto");
   if (found.path) return *found.path;
-  fail_input(ErrorId::no_checkpoint,
+  fail_input(errors::no_checkpoint,
              "run.initial: {}: is a folder with no valid checkpoint in {}/checkpoints{}{}", path,
              run_folder(path), found.messages.empty() ? "" : ": ", fmt::join(found.messages, "; "));
 }

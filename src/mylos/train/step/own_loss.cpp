@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "mylos/base/device/region.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/kernels/convert.hpp"
 #include "mylos/kernels/pointwise/gradient_scale.hpp"
 #include "mylos/train/step/trainer.hpp"
@@ -52,7 +53,7 @@ void Trainer::backward(const ConstTensor& d_outputs, const OwnLoss& loss, const 
   const Region region("own backward");
   const bool reduces = model_.parameters().layout().cuts_gradients();
   if (!passes_done_.is_forward_done || (reduces && passes_done_.backward > 0))
-    fail_run(ErrorId::internal, "backward() without its forward(), or a second one for sharded gradients");
+    fail_run(errors::internal, "backward() without its forward(), or a second one for sharded gradients");
   const BlockDone& block_done = reduces ? reduce_gradients_ : keep_gradients_;
   const StepContext context = context_of(own_first_sample_);
   if (own_rows_ > 0) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/data/feed/share.hpp"
 
 namespace mylos {
@@ -46,13 +48,13 @@ StepPlan make_step_plan(const Options& options, int rank, int ranks) {
   StepPlan plan = make_step_plan(options.data.batch, micro_batch, rank, ranks);
   if (cuts_gradients_too_early(options, ranks)) {
     if (options.rollout.steps > 1) {
-      fail_input(ErrorId::keys_conflict,
+      fail_input(errors::keys_conflict,
                  "optimizer.shard = \"gradients\" cannot accumulate the gradients of the {} applications of "
                  "rollout.steps; set optimizer.shard = \"state\"",
                  options.rollout.steps);
     }
     const std::int64_t share = batch_share(options.data.batch, 0, ranks).count;
-    fail_input(ErrorId::keys_conflict,
+    fail_input(errors::keys_conflict,
                "optimizer.shard = \"gradients\" cannot accumulate gradients over micro-batches, and with "
                "data.micro_batch = {} a rank of {} has {} in a step; set "
                "optimizer.shard = \"state\", or data.micro_batch to {} or more",
@@ -64,7 +66,7 @@ StepPlan make_step_plan(const Options& options, int rank, int ranks) {
     const std::int64_t micro_batches = options.data.batch / micro_batch;
     const std::vector<std::int64_t> counts = reproducible_ranks(micro_batches);
     fail_input(
-        ErrorId::not_reproducible,
+        errors::not_reproducible,
         "run.reproducible: {} ranks cannot share the {} micro-batches of a step so that their sum has the "
         "bits of other rank counts; {} can{}",
         ranks, micro_batches, fmt::join(counts, ", "),

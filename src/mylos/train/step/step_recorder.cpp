@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -67,7 +68,7 @@ void StepRecorder::remember(const PassOfStep& pass, const MicroBatch& batch) {
   if (found == nullptr) {
     batches_.push_back({key, own, batch});
   } else if (found->batch != own) {
-    fail_run(ErrorId::internal,
+    fail_run(errors::internal,
              "micro-batch {} of a step has {} rows, or addresses, that its captured pass lacks; a step that "
              "takes the plan's micro-batches has {}",
              pass.micro_batch, batch.inputs.rows(), found->contents.inputs.rows());

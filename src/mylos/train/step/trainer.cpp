@@ -2,6 +2,7 @@
 
 #include "mylos/base/device/region.hpp"
 #include "mylos/base/device/timed.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/kernels/convert.hpp"
 
@@ -15,7 +16,7 @@ void Trainer::step(BatchSource& batches, const std::function<bool()>& stop_reque
   } catch (const Error& error) {
     error_ = error;  // the other ranks wait in the reduction; the agreement passes the error on
   } catch (const std::exception& error) {
-    error_ = Error(ExitCode::failed, ErrorId::internal, error.what());
+    error_ = Error(ExitCode::failed, errors::internal, error.what());
   }
   conclude(stop_requested());
 }

@@ -3,6 +3,7 @@
 
 #include "mylos/base/device/device_array_views.hpp"
 #include "mylos/base/device/timed.hpp"
+#include "mylos/base/errors/internal.hpp"
 #include "mylos/comm/ranks/collective_error.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 #include "mylos/model/network/make_chain.hpp"
@@ -109,7 +110,7 @@ Trainer::Trainer(const NetworkPlan& network, const Engines& engines, Communicato
       recorder_(network.options.kernels.graphs && !plan_.reproducible, drops_, communicator, exec_,
                 [this] { undo_capture(); }) {
   if (plan_.micro_batches > 1 && model_.parameters().layout().cuts_gradients())
-    fail_run(ErrorId::internal, "sharded gradients are those of one micro-batch, not of {}",
+    fail_run(errors::internal, "sharded gradients are those of one micro-batch, not of {}",
              plan_.micro_batches);
   reserve_team_scratch(exec_);
   StepState state;
@@ -141,7 +142,7 @@ void Trainer::write_state(const StepState& state) {
 
 std::vector<StepRecord> Trainer::read_records(std::uint64_t from, std::uint64_t to) const {
   if (to - from > static_cast<std::uint64_t>(record_capacity))
-    fail_run(ErrorId::internal, "records of the steps from {} to {}: only the last {} are kept", from + 1, to,
+    fail_run(errors::internal, "records of the steps from {} to {}: only the last {} are kept", from + 1, to,
              record_capacity);
   communicator_.synchronize(exec_);
   const auto on_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view_of(records_));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 
 namespace mylos {
 namespace {
@@ -35,7 +36,7 @@ std::string name_of_algorithm(const cublasLtMatmulAlgo_t& algorithm) {
     const cublasStatus_t status =
         cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute.name, &value, attribute.bytes, &written);
     if (status != CUBLAS_STATUS_SUCCESS) {
-      fail_run(ErrorId::library_failed, "cuBLASLt cannot report how an algorithm is configured: {}",
+      fail_run(errors::library_failed, "cuBLASLt cannot report how an algorithm is configured: {}",
                std::string_view(cublasLtGetStatusString(status)));
     }
     name += fmt::format("{}{}", separator, value);

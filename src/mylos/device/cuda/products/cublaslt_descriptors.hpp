@@ -8,6 +8,7 @@
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/kernels/gemm/library_product.hpp"
 
 namespace mylos::cublaslt {
@@ -22,7 +23,7 @@ constexpr int max_algorithms = 8;
 
 inline void check(cublasStatus_t status, std::string_view what) {
   if (status != CUBLAS_STATUS_SUCCESS)
-    fail_run(ErrorId::library_failed, "cuBLASLt cannot {}: {}", what,
+    fail_run(errors::library_failed, "cuBLASLt cannot {}: {}", what,
              std::string_view(cublasLtGetStatusString(status)));
 }
 

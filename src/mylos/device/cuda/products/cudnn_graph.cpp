@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/device/cuda/products/cudnn_library.hpp"
 
 namespace cudnn_frontend {
@@ -19,7 +21,7 @@ std::int32_t current_compute_capability() {
   if (cudaGetDevice(&device) != cudaSuccess ||
       cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
       cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) != cudaSuccess)
-    fail_run(ErrorId::device_failed, "the device's compute capability cannot be read");
+    fail_run(errors::device_failed, "the device's compute capability cannot be read");
   return major * 10 + minor;
 }
 
@@ -34,12 +36,12 @@ std::string open_for_frontend() {
 }  // namespace
 
 void check(frontend::error_t error) {
-  if (error.is_bad()) fail_run(ErrorId::library_failed, "{}", error.get_message());
+  if (error.is_bad()) fail_run(errors::library_failed, "{}", error.get_message());
 }
 
 void check(cudnnStatus_t status) {
   if (status != CUDNN_STATUS_SUCCESS)
-    fail_run(ErrorId::library_failed, "{}", frontend::detail::get_error_string(status));
+    fail_run(errors::library_failed, "{}", frontend::detail::get_error_string(status));
 }
 
 frontend::DataType_t data_type(DType type) {
@@ -51,7 +53,7 @@ frontend::DataType_t data_type(DType type) {
     case DType::fp32:
       return frontend::DataType_t::FLOAT;
     default:
-      fail_run(ErrorId::internal, "cuDNN cannot compute in {}", name_of(type));
+      fail_run(errors::internal, "cuDNN cannot compute in {}", name_of(type));
   }
 }
 
@@ -88,10 +90,10 @@ void Plan::build(const Target& target, const PlanRequest& request) {
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(operands_));
   std::iota(numbers.begin(), numbers.end(), 0);
   if (graph_.get_variant_pack_uids_sorted() != numbers)
-    fail_run(ErrorId::internal, "the operands of its plan are not those of the request");
+    fail_run(errors::internal, "the operands of its plan are not those of the request");
   check(graph_.get_workspace_size(workspace_bytes_));
   if (workspace_bytes_ > limit)
-    fail_run(ErrorId::library_failed, "it needs {} bytes of workspace, but {} are planned", workspace_bytes_,
+    fail_run(errors::library_failed, "it needs {} bytes of workspace, but {} are planned", workspace_bytes_,
              limit);
 }
 
@@ -126,7 +128,7 @@ bool Session::start() {
   if (std::exchange(is_started_, true)) return target_.handle != nullptr;
   try {
     const std::string missing = open_for_frontend();
-    if (!missing.empty()) fail_run(ErrorId::not_in_build, "{}", missing);
+    if (!missing.empty()) fail_run(errors::not_in_build, "{}", missing);
     target_.device.compute_capability = current_compute_capability();
     check(frontend::detail::create_handle(&target_.handle));
   } catch (const std::exception& error) {

@@ -8,6 +8,7 @@
 
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/kernels/gemm/library_product.hpp"
 
 namespace mylos::hipblaslt {
@@ -21,7 +22,7 @@ constexpr int max_algorithms = 8;
 
 inline void check(hipblasStatus_t status, std::string_view what) {
   if (status != HIPBLAS_STATUS_SUCCESS)
-    fail_run(ErrorId::library_failed, "hipBLASLt cannot {}: status {}", what, static_cast<int>(status));
+    fail_run(errors::library_failed, "hipBLASLt cannot {}: status {}", what, static_cast<int>(status));
 }
 
 /// Returns true if the library does not support the GEMM, or not with these matrices. Another way may

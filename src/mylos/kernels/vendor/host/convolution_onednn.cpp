@@ -18,6 +18,8 @@
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/internal.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
 #include "mylos/kernels/gemm/onednn_instructions.hpp"
 #include "mylos/kernels/vendor/host/convolution_onednn_code.hpp"
@@ -162,15 +164,14 @@ class OneDnnConvolution final : public LibraryConvolution {
       if (!primitives) {
         const onednn::ConvolutionCode code = onednn::find_convolution_code(engine_, pass);
         if (code.bytes() > entry.bytes) {
-          fail_run(ErrorId::internal,
-                   "oneDNN needs {} bytes for a convolution on {} threads; {} were planned", code.bytes(),
-                   library_threads(), entry.bytes);
+          fail_run(errors::internal, "oneDNN needs {} bytes for a convolution on {} threads; {} were planned",
+                   code.bytes(), library_threads(), entry.bytes);
         }
         primitives = std::make_unique<Primitives>(engine_, pass, code);
       }
       primitives->run(stream_, operands, workspace);
     } catch (const dnnl::error& error) {
-      fail_run(ErrorId::library_failed, "oneDNN: {}", error.what());
+      fail_run(errors::library_failed, "oneDNN: {}", error.what());
     }
     return true;
   }

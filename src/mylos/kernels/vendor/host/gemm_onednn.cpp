@@ -18,6 +18,7 @@
 
 #include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/machine.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
 #include "mylos/kernels/gemm/gemm_epilogue.hpp"
 #include "mylos/kernels/gemm/onednn_instructions.hpp"
@@ -143,7 +144,7 @@ class OneDnnGemm final : public GemmEngine {
                                  static_cast<int>(chosen.arguments.size()), chosen.arguments.data()),
           "could not run a product");
     } catch (const dnnl::error& error) {
-      fail_run(ErrorId::library_failed, "oneDNN: {}", error.what());
+      fail_run(errors::library_failed, "oneDNN: {}", error.what());
     }
     if (problem.relu) apply_relu(execution, problem, operands.c);
   }
@@ -174,7 +175,7 @@ class OneDnnGemm final : public GemmEngine {
       scratch_.grow_to(made.scratch.get_desc().get_size());
       return made;
     } catch (const dnnl::error& error) {
-      fail_run(ErrorId::library_failed, "oneDNN cannot compute the GEMM {} x {} by {} x {} of {}: {}",
+      fail_run(errors::library_failed, "oneDNN cannot compute the GEMM {} x {} by {} x {} of {}: {}",
                problem.m, problem.k, problem.k, problem.n, mylos::name_of(problem.a), error.what());
     }
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/runs.hpp"
 
 namespace mylos {
 namespace {
@@ -34,7 +35,7 @@ void require_field_measures(std::span<const Measure> wanted, const Chain& chain,
   if (!has_measure(wanted, Measure::relative_h1)) return;
   if (!chain.head->field()) {
     fail_input(
-        ErrorId::not_measured,
+        errors::not_measured,
         "{}run.metrics: \"relative_h1\" is measured of outputs on a grid, and the network's are a vector "
         "of {} numbers; \"relative_l2\" needs no grid",
         place, chain.outputs());

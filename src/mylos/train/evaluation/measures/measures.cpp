@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "mylos/base/error.hpp"
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/train/evaluation/measures/crps.hpp"
 #include "mylos/train/evaluation/measures/field_measures.hpp"
 
@@ -168,13 +169,13 @@ std::string why_not_measured(Measure measure, LossType loss, bool of_tokens) {
 void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, const std::string& place) {
   if (has_measure(wanted, Measure::confusion) && outputs > ClassMeasures::max_matrix_classes) {
     fail_input(
-        ErrorId::not_measured,
+        errors::not_measured,
         "{}run.metrics: \"confusion\" has 8 bytes for each pair of classes; there are {} classes, and it is "
         "measured for at most {}; leave it out, or use \"top5\", which has no matrix",
         place, outputs, ClassMeasures::max_matrix_classes);
   }
   if (has_measure(wanted, Measure::r2) && outputs > max_measured_targets) {
-    fail_input(ErrorId::not_measured,
+    fail_input(errors::not_measured,
                "{}run.metrics: \"r2\" is measured for at most {} targets, and there are {}; leave it out",
                place, max_measured_targets, outputs);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "mylos/base/errors/deck.hpp"
 #include "mylos/optim/update/parameter_groups.hpp"
 #include "mylos/precision/policy.hpp"
 #include "mylos/train/step/trainer.hpp"
@@ -87,7 +88,7 @@ void require_ignored_layers(const HealthOptions& options, const Chain& chain) {
       const std::string name = is_parameter ? slot->path() : slot->layer;
       if (names.empty() || names.back() != name) names.push_back(name);
     }
-    fail_input(ErrorId::unknown_name,
+    fail_input(errors::unknown_name,
                "health.ignore: '{}' is not a {} of this model and matches none; it has {}", pattern,
                is_parameter ? "parameter" : "layer", fmt::join(names, ", "));
   }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "mylos/base/errors/runs.hpp"
 #include "mylos/checkpoint/write/folder.hpp"
 #include "mylos/train/health/health_advice.hpp"
 #include "mylos/train/health/health_watch.hpp"
@@ -51,7 +52,7 @@ void RunChanges::go_back(RunContext& run, const Divergence& divergence, bool can
       divergence.text + (obstacle.empty() ? "" : "; the run does not go back: " + obstacle);
   run.log.keep({divergence.first, "divergence", divergence.cause, layer, text});
   records_.keep(run);
-  throw Error(ExitCode::diverged, ErrorId::diverged,
+  throw Error(ExitCode::diverged, errors::diverged,
               text + "; " + HealthAdvice(run.options(), run.trainer().scale_is_dynamic()).on_divergence());
 }
 
