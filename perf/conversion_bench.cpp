@@ -2,6 +2,8 @@
 //
 //   OMP_NUM_THREADS=2 conversion_bench        # bytes_per_second counts bytes read and written
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
 #include <Kokkos_Core.hpp>
 
 #include "mylos/base/device/arena.hpp"

@@ -2,6 +2,8 @@
 //
 //   OMP_NUM_THREADS=2 convolution_bench --benchmark_filter=auto/fp32
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
 #include <Kokkos_Core.hpp>
 #include <string>
 

@@ -1,5 +1,7 @@
 // A reacting flow that learns a surrogate of its chemistry while it computes.
 // usage: mpirun -n RANKS reacting DECK [name=value ...]; reacting --help lists the options.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

@@ -1,5 +1,7 @@
 #include "options.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <functional>
 #include <limits>

@@ -1,6 +1,7 @@
 #include "restart.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <hdf5.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // What is said of ranks, threads and devices that do not fit their nodes, and what is not said where all is
 // right.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 // How many threads a rank takes of what the deck, the environment and the machine say.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

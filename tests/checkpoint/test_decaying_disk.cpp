@@ -1,6 +1,7 @@
 // A disk that returns other bytes than were written: the data written by all ranks is compared with the data
 // in memory.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

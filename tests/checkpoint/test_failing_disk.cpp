@@ -1,6 +1,7 @@
 // A disk that fails one rank's writes, or that is slower than the timeout, while all ranks write between
 // steps; and a disk that fails reads.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

@@ -1,5 +1,6 @@
 // Checkpoints with a correct digest whose contents Mylos did not write: they are rejected with their name, on
 // all ranks.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // Other programs read checkpoints: h5py with Python's own CRC-32 and XXH3, and h5dump.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "checkpoint/checkpoint_builders.hpp"

@@ -1,4 +1,5 @@
 // Ranks with different states are detected before a checkpoint is written.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

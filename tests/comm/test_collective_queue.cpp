@@ -1,6 +1,7 @@
 // The operations of a communicator in flight: on the queue's thread, and in the caller's waits.
 #include "mylos/comm/group/collective_queue.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 // Compares sums over ranks with references computed from every rank's contributions by GCC's own 16-bit
 // conversions.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,4 +1,5 @@
 // Refusals of decks with a mistake: their causes, and the positions, keys and values that they name.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "config/deck_builders.hpp"

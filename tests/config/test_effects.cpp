@@ -1,5 +1,6 @@
 // Keys that have no effect in combination with others: refused in a deck and on the command line, omitted
 // from the resolved deck, and accepted in checkpoints of versions that wrote them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

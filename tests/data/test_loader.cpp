@@ -1,5 +1,6 @@
 #include "mylos/data/feed/loader.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 #include "mylos/data/files/normalizer.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "data/builders.hpp"

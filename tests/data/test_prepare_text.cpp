@@ -1,5 +1,6 @@
 #include "mylos/data/prepare/prepare_text.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "data/token_builders.hpp"

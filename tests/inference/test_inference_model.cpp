@@ -1,6 +1,7 @@
 // An inference model computes the bits of the training model, in the memory that it states.
 #include "mylos/inference/inference_model.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "inference/networks.hpp"

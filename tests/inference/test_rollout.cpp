@@ -2,6 +2,7 @@
 // the axes in which truth is read.
 #include "mylos/inference/rollout/rollout.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

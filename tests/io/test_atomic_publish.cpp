@@ -1,5 +1,6 @@
 #include "mylos/io/files/atomic_publish.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -1,5 +1,6 @@
 #include "mylos/io/files/folder_lock.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>

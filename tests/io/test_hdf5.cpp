@@ -1,5 +1,6 @@
 #include "mylos/io/hdf5/hdf5.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // Activation functions: values and gradients against double precision, the fused bias gradient, aliasing.
 #include "mylos/kernels/pointwise/activation.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "kernels/matrix.hpp"

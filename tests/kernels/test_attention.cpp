@@ -1,4 +1,5 @@
 // Causal attention against a double reference, which is itself checked against its central differences.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,4 +1,6 @@
 // Convolutions, every option in every type, against seven loops in double.
+#include <fmt/format.h>
+
 #include "mylos/base/error.hpp"
 #include "mylos/kernels/convolution/convolution.hpp"
 

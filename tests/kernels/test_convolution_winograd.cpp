@@ -1,4 +1,6 @@
 // Winograd convolutions of any size against seven loops in double.
+#include <fmt/format.h>
+
 #include "mylos/kernels/convolution/convolution_winograd.hpp"
 
 #include "kernels/convolution_case.hpp"

@@ -1,6 +1,7 @@
 // Every engine of this build, every form of GEMM and every combination of types, against sums in double.
 #include "mylos/kernels/gemm/gemm.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // The sums of A's rows that a GEMM also computes, against sums in double.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Layer normalisation against a double reference and its central differences.
 #include "mylos/kernels/norm/layernorm.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "kernels/matrix.hpp"

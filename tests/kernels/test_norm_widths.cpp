@@ -1,5 +1,6 @@
 // Norms of rows that the lanes of a device's threads hold (up to 2048 columns forward, 768 and 1024 backward)
 // or do not: residual sums before them, gradients that bypass them, and the sums over many rows.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "kernels/matrix.hpp"

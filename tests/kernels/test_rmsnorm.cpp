@@ -1,6 +1,7 @@
 // Root-mean-square normalisation against a double reference and its central differences.
 #include "mylos/kernels/norm/rmsnorm.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "kernels/matrix.hpp"

@@ -2,6 +2,7 @@
 // everything.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>

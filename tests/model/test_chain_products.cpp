@@ -2,6 +2,7 @@
 #include "mylos/model/chain/chain_products.hpp"
 #include "mylos/model/network/mlp.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "model/small_gpt.hpp"

@@ -2,6 +2,7 @@
 // activation, and the same bits for every variant.
 #include "mylos/model/grid/convolution_block.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

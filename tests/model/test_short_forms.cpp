@@ -1,6 +1,7 @@
 // Short forms of networks on grids: the layers that they expand to.
 #include "mylos/model/chain/short_forms.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>

@@ -2,6 +2,7 @@
 // every variant, and matrices that blocks share.
 #include "mylos/model/grid/spectral_block.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // Complete networks: every parameter's gradient, from the loss to the first weight, against differences in
 // double.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

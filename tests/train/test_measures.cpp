@@ -1,6 +1,7 @@
 // Against numpy's sorting and its own sums.
 #include "mylos/train/evaluation/measures/measures.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // A network is planned once for its options; other options share what they leave as it is.
 #include "mylos/train/step/network_plan.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,4 +1,5 @@
 // The step on any number of ranks: who skips, what moves, what is the same everywhere.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "launch/usage.hpp"

@@ -1,13 +1,16 @@
 // The only exception type of Mylos, and the exit codes of its causes.
 #pragma once
 
-#include <fmt/format.h>
+#if __has_include(<fmt/base.h>)
+#include <fmt/base.h>  // from fmt 11 on, whose core.h includes all of format.h
+#else
+#include <fmt/core.h>
+#endif
 
+#include <cstddef>
 #include <exception>
 #include <stdexcept>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "mylos/base/error_id.hpp"
 
@@ -52,16 +55,21 @@ class Error : public std::runtime_error {
   std::size_t length_;  // of the message, without the id's name
 };
 
+namespace detail {
+/// Throws Error with the formatted message.
+[[noreturn]] void fail(ExitCode code, ErrorId id, fmt::string_view format, fmt::format_args arguments);
+}  // namespace detail
+
 /// Throws Error with ExitCode::bad_input: the user can correct the cause (deck, file, command line).
 template <class... Arguments>
 [[noreturn]] void fail_input(ErrorId id, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  throw Error(ExitCode::bad_input, id, fmt::format(format, std::forward<Arguments>(arguments)...));
+  detail::fail(ExitCode::bad_input, id, format, fmt::make_format_args(arguments...));
 }
 
 /// Throws Error with ExitCode::failed: the run cannot continue (I/O, MPI, a library, a broken invariant).
 template <class... Arguments>
 [[noreturn]] void fail_run(ErrorId id, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  throw Error(ExitCode::failed, id, fmt::format(format, std::forward<Arguments>(arguments)...));
+  detail::fail(ExitCode::failed, id, format, fmt::make_format_args(arguments...));
 }
 
 }  // namespace mylos

@@ -1,5 +1,7 @@
 #include "mylos/inference/model_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -1,5 +1,7 @@
 #include "mylos/interchange/gpt_weights.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "mylos/base/error.hpp"

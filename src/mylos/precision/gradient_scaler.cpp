@@ -1,5 +1,7 @@
 #include "mylos/precision/gradient_scaler.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <vector>

@@ -1,4 +1,5 @@
 // The pass over all values of arrays, which the ranks share.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 

@@ -1,5 +1,7 @@
 #include "mylos/base/device/devices.hpp"
 
+#include <fmt/format.h>
+
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/machine.hpp"
 

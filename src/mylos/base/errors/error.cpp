@@ -1,5 +1,7 @@
 #include "mylos/base/error.hpp"
 
+#include <fmt/format.h>
+
 #include <new>
 #include <optional>
 #include <system_error>
@@ -32,6 +34,10 @@ Error Error::of_text(ExitCode code, std::string_view what) {
     if (const std::optional<ErrorId> id = error_named(name)) return {code, *id, what.substr(0, bracket)};
   }
   return {code, errors::internal, what};
+}
+
+void detail::fail(ExitCode code, ErrorId id, fmt::string_view format, fmt::format_args arguments) {
+  throw Error(code, id, fmt::vformat(format, arguments));
 }
 
 }  // namespace mylos

@@ -1,6 +1,8 @@
 #include "mylos/checkpoint/file/user_block.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>

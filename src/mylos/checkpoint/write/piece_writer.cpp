@@ -1,5 +1,7 @@
 #include "mylos/checkpoint/write/piece_writer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>

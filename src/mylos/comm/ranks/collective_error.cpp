@@ -1,5 +1,7 @@
 #include "mylos/comm/ranks/collective_error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include "mylos/comm/ranks/rank_group.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #include "mylos/comm/ranks/same_code.hpp"
 
+#include <fmt/format.h>
+
 #include "mylos/base/device/devices.hpp"
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/version.hpp"

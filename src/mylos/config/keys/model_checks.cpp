@@ -1,4 +1,6 @@
 // Checks the keys of [model] against each other.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "mylos/base/errors/combinations.hpp"

@@ -1,5 +1,7 @@
 #include "mylos/config/schema/checks.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,7 @@
 #include "mylos/data/arrays/coordinates.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 

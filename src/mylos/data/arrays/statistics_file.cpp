@@ -1,5 +1,6 @@
 #include "mylos/data/arrays/statistics_file.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>

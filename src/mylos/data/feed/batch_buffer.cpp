@@ -1,5 +1,7 @@
 #include "mylos/data/feed/batch_buffer.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <limits>

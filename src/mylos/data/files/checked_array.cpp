@@ -1,5 +1,7 @@
 #include "mylos/data/files/checked_array.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <mutex>

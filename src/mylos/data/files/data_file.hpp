@@ -1,6 +1,8 @@
 // Opens the files that a run learns from.
 #pragma once
 
+#include <fmt/format.h>
+
 #include "mylos/base/error.hpp"
 #include "mylos/io/hdf5/hdf5.hpp"
 

@@ -1,5 +1,7 @@
 #include "mylos/data/files/statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

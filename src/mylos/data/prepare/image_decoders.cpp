@@ -1,5 +1,7 @@
 #include "mylos/data/prepare/image_decoders.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 

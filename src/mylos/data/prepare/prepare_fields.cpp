@@ -1,5 +1,7 @@
 #include "mylos/data/prepare/prepare_fields.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numbers>
 #include <vector>

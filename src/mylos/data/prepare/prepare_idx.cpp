@@ -1,5 +1,6 @@
 #include "mylos/data/prepare/prepare_idx.hpp"
 
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>

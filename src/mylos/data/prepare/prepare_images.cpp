@@ -1,5 +1,7 @@
 #include "mylos/data/prepare/prepare_images.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <filesystem>

@@ -1,5 +1,7 @@
 #include "mylos/data/run/sample_data.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "mylos/base/errors/datasets.hpp"

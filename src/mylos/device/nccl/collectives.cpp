@@ -3,6 +3,8 @@
 //
 // NCCL would round sums of 16-bit types at each hop. Ranks exchange slices instead, and a kernel sums them in
 // float and rounds once, as over MPI; a rank sends and receives the bytes of a 16-bit reduce-scatter.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>

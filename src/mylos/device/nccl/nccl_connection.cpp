@@ -1,5 +1,7 @@
 #include "nccl_connection.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <string>
 #include <thread>

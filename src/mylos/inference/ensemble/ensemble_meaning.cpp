@@ -1,5 +1,7 @@
 #include "mylos/inference/ensemble/ensemble_meaning.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>

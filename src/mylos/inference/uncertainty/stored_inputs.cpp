@@ -1,5 +1,7 @@
 #include "mylos/inference/uncertainty/stored_inputs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -1,5 +1,6 @@
 #include "mylos/interchange/onnx/onnx_file.hpp"
 
+#include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
 #include <cerrno>

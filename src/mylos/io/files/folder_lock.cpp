@@ -1,6 +1,7 @@
 #include "mylos/io/files/folder_lock.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,6 @@
 // Attributes and dimension scales of arrays.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "mylos/base/error.hpp"

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/datasets.hpp"
 #include "mylos/io/hdf5/hdf5_library.hpp"

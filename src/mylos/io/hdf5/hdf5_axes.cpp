@@ -1,5 +1,7 @@
 #include "mylos/io/hdf5/hdf5_axes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <vector>

@@ -1,5 +1,7 @@
 #include "mylos/io/hdf5/hdf5_boxes.hpp"
 
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "mylos/base/error.hpp"

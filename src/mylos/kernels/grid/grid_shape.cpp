@@ -1,5 +1,7 @@
 #include "mylos/kernels/grid/grid_shape.hpp"
 
+#include <fmt/format.h>
+
 #include <limits>
 
 #include "mylos/base/error.hpp"

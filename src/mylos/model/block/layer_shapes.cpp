@@ -1,5 +1,7 @@
 #include "mylos/model/block/layer_shapes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

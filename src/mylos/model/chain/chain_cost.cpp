@@ -1,5 +1,7 @@
 #include "mylos/model/chain/chain_cost.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "mylos/base/error.hpp"

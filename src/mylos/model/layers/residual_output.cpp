@@ -1,5 +1,7 @@
 #include "mylos/model/layers/residual_output.hpp"
 
+#include <fmt/format.h>
+
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/deck.hpp"

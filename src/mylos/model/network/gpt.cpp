@@ -1,5 +1,7 @@
 #include "mylos/model/network/gpt.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "mylos/base/error.hpp"

@@ -1,5 +1,7 @@
 #include "mylos/model/network/mlp.hpp"
 
+#include <fmt/format.h>
+
 #include "mylos/model/layers/activation_block.hpp"
 #include "mylos/model/layers/dense.hpp"
 #include "mylos/model/layers/norm_block.hpp"

@@ -1,5 +1,7 @@
 #include "mylos/model/network/network.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <set>
 

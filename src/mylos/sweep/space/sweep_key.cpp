@@ -1,5 +1,7 @@
 #include "mylos/sweep/space/sweep_key.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -1,5 +1,6 @@
 #include "mylos/sweep/state/sweep_description.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "mylos/base/error.hpp"

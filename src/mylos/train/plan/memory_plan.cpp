@@ -1,5 +1,7 @@
 #include "mylos/train/plan/memory_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 

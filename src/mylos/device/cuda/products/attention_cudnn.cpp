@@ -2,6 +2,8 @@
 // include.
 #include "mylos/device/cuda/products/attention_cudnn.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -9,6 +9,8 @@
 // operation follows the convolution. So an operation that changes nothing is appended.
 #include "mylos/device/cuda/products/convolution_cudnn.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>

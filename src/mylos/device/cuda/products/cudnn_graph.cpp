@@ -1,6 +1,8 @@
 #include "mylos/device/cuda/products/cudnn_graph.hpp"
 
 #include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
 #include <numeric>
 #include <utility>
 
