@@ -188,7 +188,7 @@ def check(command, case, reference, kind, at, number=errno.EIO):
             require_members(out, expected, said)
             return False
         # A note for the report may be lost: the run says so, and ends well.
-        lost = {name for name in expected.keys() - found.keys() if f"warning: {OUT}/{name}: cannot be written" in result.stderr}
+        lost = {name for name in expected.keys() - found.keys() if f"warning: {OUT}/{name}: cannot be written" in said}
         assert found.keys() | lost == expected.keys(), f"{said}\nfiles: {found.keys() ^ expected.keys()}"
         for name, path in found.items():
             assert is_same(path, expected[name]), f"{said}\n{name} differs"

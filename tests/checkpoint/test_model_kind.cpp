@@ -7,10 +7,10 @@
 #include <limits>
 
 #include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/contents.hpp"
 #include "mylos/base/errors/runs.hpp"
-#include "mylos/base/float16.hpp"
 #include "mylos/checkpoint/file/describe.hpp"
 #include "mylos/checkpoint/file/reader.hpp"
 #include "mylos/checkpoint/file/user_block.hpp"
