@@ -2,6 +2,7 @@
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import zlib
@@ -106,6 +107,15 @@ class Command:
         """`variables`: of the environment, beside the usual ones."""
         return subprocess.run(self.line(*arguments, ranks=ranks), cwd=self.folder, env=environment() | (variables or {}),
                               capture_output=True, text=True, timeout=timeout)
+
+    def instructions(self):
+        """The instruction sets there are here, the slowest first."""
+        text = self.must("--version").stdout
+        line = re.search(r"^  instructions: (\S+?),? .*here are (.*)$", text, re.M)
+        assert line and re.search(r"loops compiled for \S+", text), text
+        here = line[2].split(", ")
+        assert line[1] == here[-1], f"not the best: {text}"
+        return here
 
     def start(self, *arguments, ranks=1, variables=None):
         """The running command: a subprocess.Popen. `variables`: of the environment, beside the usual ones."""

@@ -40,16 +40,6 @@ ROUNDING = {"fp32": 2e-6, "bf16": 8e-3, "fp16": 1e-3}
 AS_BEFORE = "sums may be rounded differently"
 
 
-def instructions_of(command):
-    """Those there are here, the slowest first."""
-    text = command.must("--version").stdout
-    line = re.search(r"^  instructions: (\S+?),? .*here are (.*)$", text, re.M)
-    assert line and re.search(r"loops compiled for \S+", text), text
-    here = line[2].split(", ")
-    assert line[1] == here[-1], f"not the best: {text}"
-    return here
-
-
 def losses(command, folder):
     return [float(line.split(",")[2]) for line in (command.folder / folder / "history.csv").read_text().splitlines()[1:]]
 
@@ -190,7 +180,7 @@ with tempfile.TemporaryDirectory() as directory:
     mylos = Command(sys.argv[1], directory)
     prepare_random(mylos, samples=64, characters=20000)
     (mylos.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
-    targets = instructions_of(mylos)
+    targets = mylos.instructions()
     for check in (lambda: check_bad_input(mylos, targets), lambda: check_products(mylos),
                   lambda: check_each_target(mylos, targets), lambda: check_other_target(mylos, targets),
                   lambda: check_measured(mylos), lambda: check_hostile_plan(mylos)):

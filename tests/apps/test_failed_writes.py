@@ -113,7 +113,7 @@ def contents(path):
     """Of HDF5, without clocks. Of a checkpoint: what a restart takes."""
     found = {}
     with h5py.File(path) as file:
-        is_checkpoint = file.attrs.get("format") in ("mylos-checkpoint", b"mylos-checkpoint")
+        is_checkpoint = "optimizer" in file and file.attrs.get("format") in ("mylos-checkpoint", b"mylos-checkpoint")
     if is_checkpoint:
         return {name: (value.shape, numpy.asarray(value).tobytes()) for name, value in
                 ((name, numpy.asarray(value)) for name, value in datasets(path).items())}

@@ -135,7 +135,7 @@ TEST(RunLog, CountsAndSaysWhatWasSkipped) {
 TEST(RunLog, TellsSpeedsOfTheStepsSinceTheRowsBefore) {
   SmallRun run(small_options(DType::fp32));
   RunLog log({}, "", "", 10);
-  log.set_work({.tokens_of_sample = 8, .sample = {.model = 5e6}, .peak_flops = 1e12});
+  log.set_work({.tokens_of_sample = 8, .sample = {.model = 5e3}, .peak_flops = 1e12});  // never reached
   const RunPosition position{.epochs = {.length = 64, .batch = 32}, .total = 10};
   RunClock clock;
   for (int i = 0; i < 2; ++i) run.step();
@@ -154,8 +154,8 @@ TEST(RunLog, TellsSpeedsOfTheStepsSinceTheRowsBefore) {
   EXPECT_NEAR(first_s + second_s, clock.parts().training_s(), 1e-9);
   EXPECT_NEAR(second_s, clock.parts().training_s() - before.training_s() + before.other_s, 1e-9);
   EXPECT_DOUBLE_EQ(row.speed.tokens_per_s, 8 * row.speed.samples_per_s);
-  EXPECT_DOUBLE_EQ(row.speed.model_flops_per_s, 5e6 * row.speed.samples_per_s);
-  EXPECT_DOUBLE_EQ(row.speed.model_flop_utilisation, 5e-6 * row.speed.samples_per_s);
+  EXPECT_DOUBLE_EQ(row.speed.model_flops_per_s, 5e3 * row.speed.samples_per_s);
+  EXPECT_DOUBLE_EQ(row.speed.model_flop_utilisation, 5e-9 * row.speed.samples_per_s);
   EXPECT_NEAR(3 * row.communication_s, clock.parts().communication_s - before.communication_s, 1e-12);
   EXPECT_NEAR(3 * row.data_wait_s, clock.parts().data_s - before.data_s, 1e-12);
 }

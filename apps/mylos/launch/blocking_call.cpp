@@ -16,8 +16,9 @@ namespace mylos::app {
 namespace {
 
 constexpr int max_turns = 3;
-constexpr double seconds_of_turn = 2;  // launchers end ranks within about one
-constexpr double lateness_s = 1;       // of a thread on a busy machine
+constexpr double seconds_of_turn = 2;       // launchers end ranks within about one
+constexpr double lateness_s = 1;            // of a thread on a busy machine
+constexpr double seconds_to_be_ended = 30;  // for a launcher on one, whose other ranks have spoken
 
 }  // namespace
 
@@ -38,15 +39,15 @@ BlockingCall::~BlockingCall() {
 /// On a thread of its own, which makes no call of MPI.
 void BlockingCall::watch(const char* name, double timeout_s) {
   const int rank = launched_rank();
-  const double turn_s = seconds_of_turn * std::min(rank, max_turns);
+  double turn_s = seconds_of_turn * std::min(rank, max_turns);
   std::unique_lock lock(mutex_);
   for (;;) {
     const auto start = std::chrono::steady_clock::now();
     if (returned_.wait_for(lock, std::chrono::duration<double>(timeout_s + turn_s),
                            [this] { return has_returned_; }))
       return;
-    // Otherwise this process was stopped itself and goes on now: the others speak.
     if (seconds_since(start) < timeout_s + turn_s + lateness_s) break;
+    turn_s = seconds_to_be_ended;  // this process was stopped itself and goes on now: the others speak
   }
   const Error error(
       ExitCode::failed, errors::communication_failed,

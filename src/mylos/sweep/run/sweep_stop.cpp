@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "mylos/base/error.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 
 namespace mylos {
@@ -24,9 +25,16 @@ std::string SweepStop::asked() {
 
 void SweepStop::ask(const std::string& reason) {
   reason_ = reason;
-  std::error_code failure;
-  if (!std::filesystem::exists(file_, failure))
+  const auto is_there = [this] {
+    std::error_code failure;
+    return std::filesystem::exists(file_, failure);
+  };
+  if (is_there()) return;
+  try {
     publish_text(file_, fmt::format("asked to stop by {}\n", reason));
+  } catch (const Error&) {
+    if (!is_there()) throw;  // otherwise another group of this sweep, which had the same signal, was faster
+  }
 }
 
 }  // namespace mylos
