@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "checkpoint/checkpoint_builders.hpp"
+#include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/base/float16.hpp"
