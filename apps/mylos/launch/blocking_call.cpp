@@ -23,7 +23,9 @@ constexpr double seconds_to_be_ended = 30;  // for a launcher on one, whose othe
 }  // namespace
 
 BlockingCall::BlockingCall(const char* name, double timeout_s) {
-  if (was_launched()) thread_ = std::thread([this, name, timeout_s] { watch(name, timeout_s); });
+  if (!was_launched()) return;
+  const auto start = std::chrono::steady_clock::now();  // the process may be stopped before the thread runs
+  thread_ = std::thread([this, name, timeout_s, start] { watch(name, timeout_s, start); });
 }
 
 BlockingCall::~BlockingCall() {
@@ -37,16 +39,16 @@ BlockingCall::~BlockingCall() {
 }
 
 /// On a thread of its own, which makes no call of MPI.
-void BlockingCall::watch(const char* name, double timeout_s) {
+void BlockingCall::watch(const char* name, double timeout_s, std::chrono::steady_clock::time_point start) {
   const int rank = launched_rank();
   double turn_s = seconds_of_turn * std::min(rank, max_turns);
   std::unique_lock lock(mutex_);
   for (;;) {
-    const auto start = std::chrono::steady_clock::now();
     if (returned_.wait_for(lock, std::chrono::duration<double>(timeout_s + turn_s),
                            [this] { return has_returned_; }))
       return;
     if (seconds_since(start) < timeout_s + turn_s + lateness_s) break;
+    start = std::chrono::steady_clock::now();
     turn_s = seconds_to_be_ended;  // this process was stopped itself and goes on now: the others speak
   }
   const Error error(

@@ -2,6 +2,7 @@
 // MPI_Init, MPI_Finalize, MPI_Comm_split.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -20,7 +21,7 @@ class BlockingCall {
   BlockingCall& operator=(const BlockingCall&) = delete;
 
  private:
-  void watch(const char* name, double timeout_s);
+  void watch(const char* name, double timeout_s, std::chrono::steady_clock::time_point start);
 
   std::mutex mutex_;
   std::condition_variable returned_;
