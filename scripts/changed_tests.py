@@ -74,9 +74,10 @@ def sources_of_headers():
         for source in (ROOT / folder).rglob("*.cpp"):
             headers = includes(source)
             own = [header for header in headers if header.stem == source.stem] or \
-                [header for header in headers if header.parent == source.parent] or \
-                [header for header in headers if header.parent.parent == source.parent.parent and folder == "src"]
-            for header in own or headers[:1]:
+                [header for header in headers if header.parent == source.parent]
+            if not own and folder == "src":
+                own = [header for header in headers if header.parent.parent == source.parent.parent] or headers[:1]
+            for header in own:
                 found[header].add(source)
     return found
 
