@@ -20,7 +20,7 @@ from small_problem import Command
 
 TIMEOUT = 2  # communication.timeout of the decks, seconds
 DEFAULT = 300
-GRACE = 20  # after it: the ranks hear of each other for 2 s, or speak in turns of 2 s; mpirun ends what is stopped; a busy machine
+GRACE = 40  # after it: the ranks hear of each other for 2 s, or speak in turns of 6 s; mpirun ends what is stopped; a busy machine
 AT_ONCE = 4
 TABLE = f"\n[communication]\ntimeout = {TIMEOUT}\n"
 

@@ -16,8 +16,8 @@ namespace mylos::app {
 namespace {
 
 constexpr int max_turns = 3;
-constexpr double seconds_of_turn = 2;       // launchers end ranks within about one
-constexpr double lateness_s = 1;            // of a thread on a busy machine
+constexpr double seconds_of_turn = 6;  // launchers end ranks within about one, on a busy machine within some
+constexpr double lateness_s = 1;       // of a thread on a busy machine
 constexpr double seconds_to_be_ended = 30;  // for a launcher on one, whose other ranks have spoken
 
 }  // namespace
