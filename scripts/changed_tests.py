@@ -27,7 +27,7 @@ INCLUDE_FOLDERS = ("include", "src", "apps", "apps/mylos", "tests")
 CODE = (".cpp", ".hpp", ".c", ".h", ".f90")
 # What is read by tests whose sources do not name it: of the entries whose names begin so.
 ALSO_READ = {
-    "bindings.": ("include/mylos", "src/mylos/api", "cmake"),
+    "bindings.": ("include/mylos", "src/mylos/api", "cmake"), "bindings.tutorial.": ("docs/tutorials", "inputs"),
     "docs.": ("docs", "README.md", "include/mylos"),
     "scripts.": ("scripts", "packaging"),
     "layering": ("include", "src", "apps", "tests", "perf", "scripts"), "words": ("include", "src", "apps", "tests", "docs", "scripts"),
