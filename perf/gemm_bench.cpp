@@ -10,6 +10,7 @@
 
 #include "gemm_engine_table.hpp"
 #include "mylos/base/device/arena.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/kernels/gemm/layer_products.hpp"
 
 namespace mylos {

@@ -18,6 +18,7 @@
 #include "mylos/base/device/arena.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/command_line.hpp"
+#include "mylos/base/execution.hpp"
 #include "mylos/base/numbers/random.hpp"
 #include "mylos/base/numbers/random_words.hpp"
 #include "mylos/kernels/convert.hpp"
