@@ -42,6 +42,10 @@ def tests(report):
             if case.get("status") in ("run", "fail")}
 
 
+def seconds_of_suite(report):
+    return float(xml.etree.ElementTree.parse(report).getroot().get("time"))
+
+
 def measured():
     """Title -> {what: seconds}."""
     found = {}
@@ -49,6 +53,7 @@ def measured():
         found[f"compilers, build/{log.parent.name}"] = compilations(log)
     for report in sorted((ROOT / "build").glob("test*.xml")):
         found[f"tests, build/{report.name}"] = tests(report)
+        found.setdefault("suites, side by side", {})[f"build/{report.name}"] = seconds_of_suite(report)
     return {title: times for title, times in found.items() if times}
 
 
