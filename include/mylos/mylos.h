@@ -10,22 +10,23 @@
  * Link libmylos.so (pkg-config mylos, or Mylos::c of find_package(Mylos COMPONENTS C)). C99 and later, and
  * C++. docs/reference/c.md is the manual.
  *
- * Status: functions that return int32_t return a mylos_status. If it is not MYLOS_OK, mylos_last_error() has
- * the message and mylos_last_error_id() the cause of docs/reference/errors.md ("no-such-file"), both of the
- * calling thread. A failed call sets the handle that it would have made to NULL. The library prints nothing
- * and never ends the process.
+ * Status: functions that return int32_t return a mylos_status. If it is not MYLOS_OK, mylos_last_error()
+ * returns the message of the calling thread's last failure, and mylos_last_error_id() its cause by the name
+ * in docs/reference/errors.md ("no-such-file"). A failed call sets the handle that it would have made to
+ * NULL. The library prints nothing and never terminates the process.
  *
- * Handles: who makes one (load, clone, create) destroys it. A null handle, or one that was destroyed, is an
- * error of status MYLOS_BAD_INPUT ("bad-call").
+ * Handles: the program destroys every handle that it makes (load, clone, create). Calls with a null or
+ * destroyed handle return MYLOS_BAD_INPUT ("bad-call").
  *
- * Threads: one thread at a time uses a handle. A call that finds another one running on the handle returns
- * MYLOS_FAILED ("bad-call"). Several threads infer at the same time with a clone each, also inside an OpenMP
- * parallel region, where a call runs on the calling thread alone. All other calls, destroy functions
- * included, are made outside of parallel regions. After fork() the child cannot use a library of several
- * threads.
+ * Threads: only one thread at a time may use a handle. A call that finds another one running on the handle
+ * returns MYLOS_FAILED ("bad-call"). Several threads can infer at the same time if each has its own clone,
+ * also inside an OpenMP parallel region, where a call runs on the calling thread alone. All other calls,
+ * including the destroy functions, must be made outside of parallel regions. After fork(), the child process
+ * cannot use a library that runs several threads.
  *
- * Start and end: the library has a Kokkos of its own, which the first call starts and exit() ends. See
- * mylos_initialize() and mylos_finalize(). Inference does not use MPI; the library never starts or ends it.
+ * Start and end: the library has a private copy of Kokkos, which the first call starts and exit() shuts down.
+ * See mylos_initialize() and mylos_finalize(). Inference does not use MPI; the library never starts or ends
+ * it.
  */
 #ifndef MYLOS_MYLOS_H
 #define MYLOS_MYLOS_H
@@ -37,17 +38,17 @@
 extern "C" {
 #endif
 
-/* Changes when a program must be compiled again. Functions that make something compare it, and return
- * MYLOS_BAD_INPUT ("unknown-version") if header and library differ. */
+/* Changes when programs must be recompiled. Functions that take it as `abi` return MYLOS_BAD_INPUT
+ * ("unknown-version") if it differs between header and library. */
 #define MYLOS_ABI_VERSION 1
 
 /* The exit codes of the `mylos` command. */
 typedef enum mylos_status {
   MYLOS_OK = 0,
-  MYLOS_FAILED = 1,       /* files that cannot be written, MPI, a library, calls in an impossible order */
+  MYLOS_FAILED = 1,       /* files that cannot be written, MPI, a library, calls in the wrong order */
   MYLOS_BAD_INPUT = 2,    /* the caller can correct it: file, deck, shapes, handles */
   MYLOS_DOES_NOT_FIT = 3, /* less memory than is needed; nothing was allocated */
-  MYLOS_DIVERGED = 4      /* a trainer's gradients were not finite too many times */
+  MYLOS_DIVERGED = 4      /* a trainer's gradients were not finite in too many steps */
 } mylos_status;
 
 /* The type of an array's elements. */
@@ -64,19 +65,19 @@ typedef enum mylos_units {
   MYLOS_NETWORK_UNITS = 1 /* what the network reads and writes: scaled values, logits */
 } mylos_units;
 
-/* How a program counts the dimensions of an array; messages name them so. */
+/* How a program counts the dimensions of an array. Messages count them in the same way. */
 typedef enum mylos_order {
   MYLOS_C_ORDER = 0,       /* as this header does */
-  MYLOS_FORTRAN_ORDER = 1, /* the other way round: extents and strides were given in reverse */
-  MYLOS_COLUMNS_FIRST = 2  /* in Fortran, with columns_first: as they are, from 1 on */
+  MYLOS_FORTRAN_ORDER = 1, /* in reverse: the first dimension is the last entry of extents and strides */
+  MYLOS_COLUMNS_FIRST = 2  /* in Fortran with columns_first: in the order of this header, from 1 on */
 } mylos_order;
 
 /* The largest number of dimensions of an array. */
 #define MYLOS_MAX_RANK 5
 
-/* Elements in memory that the caller owns. The element of indices i is at data + sum of i[d] * strides[d]
- * elements. The last dimensions are a sample: [features], or [height, width, channels] of a grid, also
- * flattened to one; those before number the samples. Strides are at least 1. */
+/* Elements in memory that the caller owns. The element with indices i is at data + sum of i[d] * strides[d]
+ * elements. The last dimensions are those of a sample: [features], or [height, width, channels] of a grid,
+ * which may be flattened to one; the dimensions before them number the samples. Strides are at least 1. */
 typedef struct mylos_array {
   void* data;                      /* of the element whose indices are 0 */
   int32_t type;                    /* mylos_type */
@@ -87,9 +88,9 @@ typedef struct mylos_array {
   int32_t order;                   /* mylos_order, for messages alone; 0 in C */
 } mylos_array;
 
-/* The same, read only. */
+/* The same, read-only. */
 typedef struct mylos_const_array {
-  const void* data;                /* all members as of mylos_array */
+  const void* data;                /* all members as in mylos_array */
   int32_t type;                    /* mylos_type */
   int32_t rank;                    /* 1 to MYLOS_MAX_RANK */
   int64_t extents[MYLOS_MAX_RANK]; /* of each dimension */
@@ -111,18 +112,19 @@ const char* mylos_last_error(void);
 /* The cause alone, by its name in docs/reference/errors.md: "no-such-file". Valid as long as the message. */
 const char* mylos_last_error_id(void);
 
-/* Starts Kokkos, if no call has yet, with this number of threads. 0, and a first call without this one:
- * OMP_NUM_THREADS if it is set, else 1 if MPI is running, else the processor's. The program's own OpenMP
- * regions keep their number of threads. Fails with MYLOS_BAD_INPUT if Kokkos runs with another number. */
+/* Starts Kokkos with this number of threads, unless an earlier call has started it. If `threads` is 0, or
+ * another function starts Kokkos, the number is OMP_NUM_THREADS if that is set, else 1 if MPI is running,
+ * else the number of threads of the processor. The program's own OpenMP regions keep their number of threads.
+ * Fails with MYLOS_BAD_INPUT if Kokkos runs with another number. */
 int32_t mylos_initialize_abi(int32_t abi, int32_t threads);
 /* The same for this header's version: call this one. */
 static inline int32_t mylos_initialize(int32_t threads) {
   return mylos_initialize_abi(MYLOS_ABI_VERSION, threads);
 }
 
-/* Ends Kokkos and frees the memory of all models and trainers; exit() calls it too. Handles stay valid for
- * destroy functions only; every other call returns MYLOS_FAILED ("bad-call"). No other call may be running.
- * MPI_Finalize, if it comes first, frees the trainers alone. */
+/* Shuts down Kokkos and frees the memory of all models and trainers; exit() calls it too. Handles stay valid
+ * for the destroy functions only; every other call returns MYLOS_FAILED ("bad-call"). No other call may be
+ * running. MPI_Finalize, if it is called first, frees only the trainers. */
 int32_t mylos_finalize(void);
 
 /* ---- Models ---- */
@@ -134,7 +136,7 @@ typedef struct mylos_model mylos_model;
 typedef struct mylos_load_options {
   int32_t average;     /* 1: the moving average of the weights */
   int32_t reserved;    /* 0 */
-  int64_t max_samples; /* that are computed at a time, which bounds the workspace; 0: chosen by their size */
+  int64_t max_samples; /* computed at a time, which bounds the workspace; 0: chosen by their size */
 } mylos_load_options;
 
 /* The memory of a model. */
@@ -153,7 +155,7 @@ typedef struct mylos_model_info {
   int64_t input_shape[MYLOS_MAX_RANK];  /* the extents of a sample; the first input_rank count */
   int64_t output_shape[MYLOS_MAX_RANK]; /* likewise */
   int64_t step;                         /* training step of the weights */
-  int64_t samples_per_piece;            /* that are computed at a time */
+  int64_t samples_per_piece;            /* computed at a time */
   int64_t input_names;                  /* numbers of names, 0 if the training data had none */
   int64_t target_names;                 /* likewise */
   int64_t class_names;                  /* likewise */
@@ -177,8 +179,9 @@ static inline int32_t mylos_model_load_with(const char* path, const mylos_load_o
                                             mylos_model** model) {
   return mylos_model_open(MYLOS_ABI_VERSION, path, options, model);
 }
-/* The same for samples on another grid than that of the training: `shape` has `rank` numbers, the extents and
- * then the channels. Fails with MYLOS_BAD_INPUT if a layer has weights for each point of its grid. */
+/* Loads a model for samples on a different grid from that of training: `shape` has `rank` numbers, the
+ * extents and then the channels. Fails with MYLOS_BAD_INPUT if a layer has weights for each point of its
+ * grid. */
 int32_t mylos_model_open_on_grid(int32_t abi, const char* path, const mylos_load_options* options,
                                  int32_t rank, const int64_t* shape, mylos_model** model);
 /* The same for this header's version: call this one. */
@@ -186,26 +189,27 @@ static inline int32_t mylos_model_load_on_grid(const char* path, const mylos_loa
                                                int32_t rank, const int64_t* shape, mylos_model** model) {
   return mylos_model_open_on_grid(MYLOS_ABI_VERSION, path, options, rank, shape, model);
 }
-/* What the model of this file would take. Reads the file without its weights. */
+/* Computes the memory that the model of this file would take. Reads the file without its weights. */
 int32_t mylos_model_memory_of(const char* path, const mylos_load_options* options, mylos_bytes* bytes);
-/* A model that shares the weights, for another thread. */
+/* Makes a model that shares the weights, for another thread. */
 int32_t mylos_model_clone(const mylos_model* model, mylos_model** clone);
 /* Fills `info`. */
 int32_t mylos_model_get_info(const mylos_model* model, mylos_model_info* info);
 /* The name at `index`, from 0; it is valid until the model is destroyed. NULL if there is none, or after an
- * error, which mylos_last_error() then has. */
+ * error, which mylos_last_error() then describes. */
 const char* mylos_model_name(const mylos_model* model, int32_t names, int64_t index);
-/* Computes y from x, of any number of samples. The result is complete when the call returns. Doubles are
- * rounded to float once on entry; inf and NaN are computed with like other numbers. x and y may not overlap.
- * After the first call of a size, nothing is allocated. After an error, y is unchanged. */
+/* Computes y from x for any number of samples. The result is complete when the call returns. Doubles are
+ * rounded to float once on entry; inf and NaN are treated like any other number. x and y may not overlap.
+ * Calls after the first one of a size allocate nothing. After an error, y is unchanged. */
 int32_t mylos_model_infer(mylos_model* model, const mylos_const_array* x, const mylos_array* y,
                           int32_t units);
-/* NULL is allowed. Fails, and frees nothing, inside an OpenMP parallel region and while a call uses it. */
+/* Destroys the model; NULL is allowed. Fails and frees nothing inside an OpenMP parallel region or while a
+ * call is using the model. */
 int32_t mylos_model_destroy(mylos_model* model);
 
 /* ---- How sure a model is ---- */
 
-/* The bits of a flag. A sample that is not finite has all that were asked for. */
+/* The bits of a flag. A sample that is not finite has all the bits that were requested. */
 typedef enum mylos_input_flag {
   MYLOS_OUTSIDE_RANGE = 1, /* an input is outside of its range in training */
   MYLOS_FAR = 2,           /* the Mahalanobis distance is above the limit */
@@ -219,7 +223,7 @@ typedef struct mylos_input_check {
   double limit;        /* distances above it are far; 0: the quantile 0.999 of the training samples' */
 } mylos_input_check;
 
-/* What the file of a model knows. */
+/* What the file of a model contains for judging inputs and outputs. */
 typedef struct mylos_trust_info {
   int32_t has_range;      /* of the training inputs */
   int32_t has_distance;   /* statistics of them: --input-statistics of `mylos export` or `calibrate` */
@@ -229,28 +233,28 @@ typedef struct mylos_trust_info {
   int64_t samples;        /* whose distances were measured; 0: none */
   double distances[3];    /* their quantiles 0.99 and 0.999, and the largest */
 } mylos_trust_info;
-/* Writes it to `info`. */
+/* Fills `info` with it. */
 int32_t mylos_model_get_trust(const mylos_model* model, mylos_trust_info* info);
 
-/* Says of each sample of x whether it is like those of the training: sets flags[i] to 0 or a sum of
- * mylos_input_flag. The flags of the samples follow each other, the last of the dimensions before those of a
- * sample fastest, in the memory in which x lies. `distances`: an array of those dimensions, or NULL. `check`
- * may be NULL. What mylos_model_infer() says of memory and errors holds here too. MYLOS_BAD_INPUT
- * ("missing-dataset") if the file does not know what is to be compared. */
+/* Checks whether each sample of x is like the training samples: sets flags[i] to 0 or a sum of
+ * mylos_input_flag. `flags` is contiguous and lies in the same memory (host or device) as x; the last of the
+ * dimensions that number the samples varies fastest. `distances`: an array of those dimensions, or NULL.
+ * `check` may be NULL. Memory and errors are handled as in mylos_model_infer(). Returns MYLOS_BAD_INPUT
+ * ("missing-dataset") if the file does not contain what is to be compared. */
 int32_t mylos_model_check_inputs(mylos_model* model, const mylos_const_array* x,
                                  const mylos_input_check* check, uint8_t* flags,
                                  const mylos_array* distances);
 /* Computes outputs as mylos_model_infer() in data units does, with their standard deviations and the bounds
- * of their intervals. Each of the last three may be NULL, but not all. MYLOS_BAD_INPUT ("missing-dataset")
- * where the model has none. */
+ * of their intervals. Each of the last three may be NULL, but not all of them. Returns MYLOS_BAD_INPUT
+ * ("missing-dataset") if the model has none. */
 int32_t mylos_model_infer_uncertain(mylos_model* model, const mylos_const_array* x, const mylos_array* mean,
                                     const mylos_array* deviation, const mylos_array* lower,
                                     const mylos_array* upper);
 
 /* Several models of the same inputs and outputs, and how far they agree. */
 typedef struct mylos_ensemble mylos_ensemble;
-/* Loads `count` files, two or more, each with `options`, which may be NULL. MYLOS_BAD_INPUT
- * if their inputs or outputs ("model-mismatch") or their names ("bad-names") differ. */
+/* Loads `count` files, two or more, each with `options`, which may be NULL. Returns MYLOS_BAD_INPUT if their
+ * inputs or outputs ("model-mismatch") or their names ("bad-names") differ. */
 int32_t mylos_ensemble_open(int32_t abi, const char* const* paths, int32_t count,
                             const mylos_load_options* options, mylos_ensemble** ensemble);
 /* The same without options. */
@@ -258,18 +262,18 @@ static inline int32_t mylos_ensemble_load(const char* const* paths, int32_t coun
                                           mylos_ensemble** ensemble) {
   return mylos_ensemble_open(MYLOS_ABI_VERSION, paths, count, NULL, ensemble);
 }
-/* What the ensemble of these files would take. */
+/* Computes the memory that the ensemble of these files would take. */
 int32_t mylos_ensemble_memory_of(const char* const* paths, int32_t count, const mylos_load_options* options,
                                  mylos_bytes* bytes);
-/* An ensemble that shares the weights, for another thread. */
+/* Makes an ensemble that shares the weights, for another thread. */
 int32_t mylos_ensemble_clone(const mylos_ensemble* ensemble, mylos_ensemble** clone);
-/* Of its first member; `bytes` of all. */
+/* Fills `info` with that of the first member, and its `bytes` with those of the ensemble. */
 int32_t mylos_ensemble_get_info(const mylos_ensemble* ensemble, mylos_model_info* info);
-/* Mean and standard deviation (n - 1) of the members' outputs, each an array like y of mylos_model_infer().
- */
+/* Computes mean and standard deviation (n - 1) of the members' outputs, each an array like y of
+ * mylos_model_infer(). */
 int32_t mylos_ensemble_infer(mylos_ensemble* ensemble, const mylos_const_array* x, const mylos_array* mean,
                              const mylos_array* deviation, int32_t units);
-/* Flags by the statistics of member `member`, from 0. */
+/* Sets flags by the statistics of member `member`, from 0. */
 int32_t mylos_ensemble_check_inputs(mylos_ensemble* ensemble, int32_t member, const mylos_const_array* x,
                                     const mylos_input_check* check, uint8_t* flags,
                                     const mylos_array* distances);
@@ -289,7 +293,8 @@ typedef struct mylos_trainer_info {
   int64_t parameters;  /* weight matrices and vectors */
 } mylos_trainer_info;
 
-/* What a program with its own loss or log asks for; all 0 is the default. The same on all ranks. */
+/* Options for a program with its own loss or log; all 0 is the default. They must be the same on all
+ * ranks. */
 typedef struct mylos_trainer_options {
   int32_t input_gradients; /* 1: backward() can compute dL/dx */
   int32_t mean_loss; /* 1: L is the mean over all samples, and apply() divides by their number; 0: a sum */
@@ -304,42 +309,43 @@ typedef struct mylos_step_report {
   double loss;           /* mean over these samples, before the update */
   double gradient_norm;  /* of all ranks, before clipping */
   double lr;             /* of this step */
-  double loss_scale;     /* with which it was computed */
+  double loss_scale;     /* that this step used */
   int32_t overflow_rank; /* rank whose gradients were not finite, which skips the step; -1: none */
   int32_t updated;       /* 0: weights are unchanged */
 } mylos_step_report;
 
-/* All ranks of the communicator call create, step, apply, save, load, destroy, and read and write of
- * parameters together; an error is returned on all of them. `communicator` is an MPI_Comm as MPI_Comm_c2f()
- * gives it, and is duplicated. The deck is a file, or its text. `options` may be NULL. */
+/* All ranks of the communicator must call create, step, apply, save, load, destroy, and the functions that
+ * read and write parameters together; an error is returned on all of them. `communicator` is the integer that
+ * MPI_Comm_c2f() returns for an MPI_Comm; the communicator is duplicated. `deck` is the name of a file or, if
+ * deck_is_text is 1, the text of a deck. `options` may be NULL. */
 int32_t mylos_trainer_open(int32_t abi, const char* deck, int32_t deck_is_text, int32_t communicator,
                            const mylos_trainer_options* options, mylos_trainer** trainer);
-/* Creates a trainer by a deck's file; the communicator as Fortran has it. */
+/* Creates a trainer from a deck file; the communicator is that of Fortran. */
 static inline int32_t mylos_trainer_create_f(const char* deck_file, int32_t communicator,
                                              const mylos_trainer_options* options, mylos_trainer** trainer) {
   return mylos_trainer_open(MYLOS_ABI_VERSION, deck_file, 0, communicator, options, trainer);
 }
-/* Creates a trainer by a deck's text; the communicator as Fortran has it. */
+/* Creates a trainer from the text of a deck; the communicator is that of Fortran. */
 static inline int32_t mylos_trainer_create_text_f(const char* deck, int32_t communicator,
                                                   const mylos_trainer_options* options,
                                                   mylos_trainer** trainer) {
   return mylos_trainer_open(MYLOS_ABI_VERSION, deck, 1, communicator, options, trainer);
 }
 #ifdef MPI_VERSION /* mpi.h was included before this header */
-/* The integer of a communicator. Before MPI_Init and after MPI_Finalize, where MPI_Comm_c2f() would end the
- * process, it is 0, with which mylos_trainer_open() fails. */
+/* Returns the integer of a communicator. Before MPI_Init and after MPI_Finalize, when MPI_Comm_c2f() would
+ * end the process, it returns 0, which makes mylos_trainer_open() fail. */
 static inline int32_t mylos_communicator_integer(MPI_Comm communicator) {
   int started = 0, ended = 0;
   MPI_Initialized(&started);
   MPI_Finalized(&ended);
   return started && !ended ? (int32_t)MPI_Comm_c2f(communicator) : 0;
 }
-/* Creates a trainer by a deck's file. */
+/* Creates a trainer from a deck file. */
 static inline int32_t mylos_trainer_create(const char* deck_file, MPI_Comm communicator,
                                            const mylos_trainer_options* options, mylos_trainer** trainer) {
   return mylos_trainer_create_f(deck_file, mylos_communicator_integer(communicator), options, trainer);
 }
-/* Creates a trainer by a deck's text. */
+/* Creates a trainer from the text of a deck. */
 static inline int32_t mylos_trainer_create_text(const char* deck, MPI_Comm communicator,
                                                 const mylos_trainer_options* options,
                                                 mylos_trainer** trainer) {
@@ -352,20 +358,20 @@ int32_t mylos_trainer_get_info(const mylos_trainer* trainer, mylos_trainer_info*
  * and strides; zero samples are allowed. `report` may be NULL. */
 int32_t mylos_trainer_step(mylos_trainer* trainer, const mylos_const_array* x,
                            const mylos_const_array* targets, mylos_step_report* report);
-/* The same with a class of each of the x->extents[0] samples, for model.loss = "cross_entropy". */
+/* The same with a class for each of the x->extents[0] samples, for model.loss = "cross_entropy". */
 int32_t mylos_trainer_step_labels(mylos_trainer* trainer, const mylos_const_array* x, const int32_t* labels,
                                   mylos_step_report* report);
-/* Own losses and loops: the three parts of a step. forward() runs this rank's samples and writes the outputs
- * (of a classifier, logits) to y; backward() adds the gradients that follow from dy = dL/dy, unscaled, and
- * writes dL/dx to dx unless that is NULL; apply() sums the gradients of all ranks and updates or skips. Any
- * number of pairs of the first two on each rank, then one apply() on all. x stays unchanged until backward().
- */
+/* The three parts of a step, for programs with their own loss or loop. forward() runs this rank's samples and
+ * writes the outputs (logits for a classifier) to y; backward() adds the gradients that follow from
+ * dy = dL/dy, unscaled, and writes dL/dx to dx unless that is NULL; apply() sums the gradients of all ranks
+ * and updates the weights or skips the step. Each rank calls any number of pairs of forward() and backward();
+ * then all ranks call apply() once. x must stay unchanged until backward() returns. */
 int32_t mylos_trainer_forward(mylos_trainer* trainer, const mylos_const_array* x, const mylos_array* y);
 /* See mylos_trainer_forward(). */
 int32_t mylos_trainer_backward(mylos_trainer* trainer, const mylos_const_array* dy, const mylos_array* dx);
-/* What apply() is given by a program; all 0 is the default. */
+/* The arguments that a program passes to apply(); all 0 is the default. */
 typedef struct mylos_apply_options {
-  int32_t has_lr;   /* 1: lr is the learning rate of this step; 0: that of the deck's schedule */
+  int32_t has_lr;   /* 1: lr is the learning rate of this step; 0: the deck's learning-rate schedule */
   int32_t has_loss; /* 1: loss is this rank's part of L, which is only reported */
   double lr;        /* at least 0, the same on all ranks */
   double loss;      /* see has_loss */
@@ -384,14 +390,15 @@ typedef struct mylos_parameter {
 int32_t mylos_trainer_get_parameter(const mylos_trainer* trainer, int64_t index, mylos_parameter* parameter);
 /* Copies a parameter to `values`. `count`: rows * columns. Every rank receives all values. */
 int32_t mylos_trainer_read_parameter(mylos_trainer* trainer, const char* name, float* values, int64_t count);
-/* Copies the gradient of L by a parameter: the sum of all ranks' passes since the last apply(), without the
- * loss scale. Between backward() and apply(), for an optimizer of the program's own. */
+/* Copies the gradient of L with respect to a parameter: the sum of all ranks' passes since the last apply(),
+ * without the loss scale. For a program with its own optimizer, which calls it between backward() and
+ * apply(). */
 int32_t mylos_trainer_read_gradient(mylos_trainer* trainer, const char* name, float* values, int64_t count);
-/* Replaces a parameter by the values of rank 0, which must be finite. */
+/* Replaces a parameter with the values of rank 0, which must be finite. */
 int32_t mylos_trainer_write_parameter(mylos_trainer* trainer, const char* name, const float* values,
                                       int64_t count);
 
-/* Predictions of the network as it is; any rank, at any time. */
+/* Computes predictions with the current weights. Any rank may call it at any time. */
 int32_t mylos_trainer_infer(mylos_trainer* trainer, const mylos_const_array* x, const mylos_array* y);
 /* Writes a checkpoint, which mylos_model_load() reads too. */
 int32_t mylos_trainer_save(mylos_trainer* trainer, const char* path);
@@ -400,9 +407,9 @@ int32_t mylos_trainer_load(mylos_trainer* trainer, const char* path);
 /* As mylos_model_destroy(). */
 int32_t mylos_trainer_destroy(mylos_trainer* trainer);
 
-/* ---- Arrays of contiguous rows, a sample each ---- */
+/* ---- Arrays of contiguous rows, one sample each ---- */
 
-/* An array of samples * values elements of this mylos_type, to be written. */
+/* Describes an array of samples * values elements of this mylos_type, to be written. */
 static inline mylos_array mylos_write_rows(void* data, int32_t type, int64_t samples, int64_t values) {
   mylos_array array = {NULL, 0, 0, {0}, {0}, 0, 0};
   array.data = data;

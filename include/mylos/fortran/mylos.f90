@@ -5,12 +5,12 @@
 !   call model%load("closure.h5")
 !   call model%infer(x, y)               ! x(features, columns), y(outputs, columns): real32 or real64
 !
-! Arrays have 1 to 5 dimensions and are read and written in place, sections of larger ones too: nothing is
-! copied. The first dimension is the features (channels, then points of a grid); the last ones number samples.
-! With columns_first=.true. it is the other way round: x(columns, features).
+! Arrays have 1 to 5 dimensions and are read and written in place, also if they are sections of larger ones:
+! nothing is copied. The first dimension is the features (channels, then points of a grid); the last ones
+! number samples. With columns_first=.true. it is the other way round: x(columns, features).
 !
-! Every procedure has an optional argument `error`. With it the program continues, and error%code is not 0
-! after a failure; without it a failure ends the program with the message and a nonzero exit code.
+! Every procedure has an optional argument `error`. If it is present, the program continues after a failure,
+! and error%code is not 0; otherwise a failure ends the program with the message and a nonzero exit code.
 ! docs/reference/fortran.md is the manual; mylos.h documents each call.
 !
 ! The module is compiled with the program, by the program's compiler (Fortran 2018), and links libmylos.so.

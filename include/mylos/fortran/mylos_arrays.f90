@@ -1,4 +1,4 @@
-! Arrays of Fortran as mylos.h describes them: the address of the first element, extents and strides.
+! Fortran arrays as mylos.h describes them: the address of the first element, extents and strides.
 module mylos_arrays
   use, intrinsic :: iso_c_binding, only: c_associated, c_int32_t, c_int64_t, c_intptr_t, c_loc, c_ptr, c_null_ptr
   use, intrinsic :: iso_fortran_env, only: real32, real64
@@ -7,16 +7,16 @@ module mylos_arrays
   private
   public :: described
 
-  ! Returns the elements of an array of 1 to 5 dimensions, also of a section of a larger one; the address is null if
-  ! the array is not allocated. The first dimension of the result is the last one of the array, because C's arrays
-  ! have their last dimension's elements beside each other; `columns_first` keeps the order of the array.
+  ! Describes an array of 1 to 5 dimensions, which may be a section of a larger one; the address is null if
+  ! the array is not allocated. The first dimension of the result is the last one of the array, because in C
+  ! the elements of the last dimension are adjacent; `columns_first` keeps the order of the array.
   interface described
     module procedure described_32, described_64
   end interface described
 
 contains
 
-  ! The elements between two addresses.
+  ! Returns the number of elements between two addresses.
   function elements_between(first, second, bytes) result(count)
     type(c_ptr), intent(in) :: first, second
     integer, intent(in) :: bytes

@@ -26,7 +26,8 @@ module mylos_ensembles
 
 contains
 
-  ! Loads two or more files; trailing blanks of their names do not count. `average` and `max_samples` as of a model.
+  ! Loads two or more files; trailing blanks in their names are ignored. `average` and `max_samples` are those
+  ! of a model.
   subroutine ensemble_load(self, paths, error, average, max_samples)
     class(mylos_ensemble), intent(inout) :: self
     character(len=*), intent(in) :: paths(:)
@@ -56,7 +57,7 @@ contains
     call check(c_ensemble_clone(self%handle, clone%handle), error)
   end subroutine ensemble_clone
 
-  ! The end of the variable's scope does it too.
+  ! Frees the ensemble, as the end of the variable's scope does.
   subroutine ensemble_free(self)
     class(mylos_ensemble), intent(inout) :: self
     integer(c_int32_t) :: status
@@ -84,8 +85,9 @@ contains
     ensemble_outputs = int(info%outputs)
   end function ensemble_outputs
 
-  ! infer(x, mean, deviation, error, columns_first, raw): mean and standard deviation of the members' outputs; all arrays are
-  ! of one kind. `raw`: in the units of the networks, which must scale in the same way.
+  ! infer(x, mean, deviation, error, columns_first, raw): computes mean and standard deviation of the members'
+  ! outputs; all arrays must have the same kind. `raw`: in the units of the networks, which must scale in the
+  ! same way.
 
   subroutine infer_32(self, x, mean, deviation, error, columns_first, raw)
     class(mylos_ensemble), intent(in) :: self

@@ -1,4 +1,4 @@
-! The start and the end of the library, and what becomes of the status of a call.
+! The start and the end of the library, and the conversion of a call's status to an error.
 module mylos_errors
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int32_t, c_ptr
   use mylos_c, only: c_finalize, c_initialize, c_last_error, c_last_error_id, c_strlen, c_version, mylos_abi
@@ -15,8 +15,9 @@ module mylos_errors
 
 contains
 
-  ! Starts the library with this number of threads, before any other call. Without `threads`: OMP_NUM_THREADS if
-  ! it is set, else one if MPI runs, else those of the processor.
+  ! Starts the library with this number of threads, before any other call. Without `threads`: OMP_NUM_THREADS
+  ! if it is set, else 1 if MPI is running, else the number of threads
+  ! of the processor.
   subroutine mylos_initialize(threads, error)
     integer, intent(in), optional :: threads
     type(mylos_error), intent(inout), optional :: error
@@ -26,7 +27,7 @@ contains
     call check(c_initialize(mylos_abi, number), error)
   end subroutine mylos_initialize
 
-  ! Ends the library, as the end of the program does. No call may follow.
+  ! Shuts down the library, as the end of the program does. No call may follow.
   subroutine mylos_finalize(error)
     type(mylos_error), intent(inout), optional :: error
     call check(c_finalize(), error)
@@ -71,7 +72,7 @@ contains
     end do
   end function text_of
 
-  ! A C flag: 1 if the argument is there and true.
+  ! Returns a C flag: 1 if the argument is present and true.
   function flag(condition) result(number)
     logical, intent(in), optional :: condition
     integer(c_int32_t) :: number

@@ -9,12 +9,12 @@ module mylos_models
   private
   public :: mylos_model, mylos_outside_range, mylos_far, mylos_not_finite
 
-  ! The bits of a flag of check(): iand(flags(i), mylos_far) /= 0.
+  ! The bits of a flag that check_inputs() sets: iand(flags(i), mylos_far) /= 0.
   integer(int8), parameter :: mylos_outside_range = 1_int8, mylos_far = 2_int8, mylos_not_finite = 4_int8
 
-  ! A trained network. One thread at a time uses it, and a call that finds another one running is an error: in a
-  ! parallel region each thread has a clone, made and freed outside of the region. Clone it instead of copying it
-  ! by "=".
+  ! A trained network. Only one thread at a time may use it, and a call that finds another one running is an
+  ! error: in a parallel region each thread needs a clone, made and freed outside of the region. Clone it
+  ! instead of copying it by "=".
   type :: mylos_model
     private
     type(c_ptr) :: handle = c_null_ptr
@@ -42,9 +42,9 @@ module mylos_models
 
 contains
 
-  ! Loads a model file or a checkpoint. `average`: the moving average of the weights. `max_samples`: that are
-  ! computed at a time, which bounds the workspace. `shape`: of a sample on another grid than that of the
-  ! training, channels first.
+  ! Loads a model file or a checkpoint. `average`: the moving average of the weights. `max_samples`: the
+  ! number of samples computed at a time, which bounds the workspace. `shape`: the shape of a sample on a
+  ! different grid from that of training, channels first.
   subroutine model_load(self, path, error, average, max_samples, shape)
     class(mylos_model), intent(inout) :: self
     character(len=*), intent(in) :: path
@@ -73,7 +73,7 @@ contains
     call check(c_model_clone(self%handle, clone%handle), error)
   end subroutine model_clone
 
-  ! The end of the variable's scope does it too.
+  ! Frees the model, as the end of the variable's scope does.
   subroutine model_free(self)
     class(mylos_model), intent(inout) :: self
     integer(c_int32_t) :: status
@@ -144,8 +144,8 @@ contains
     name = text_of(c_model_name(self%handle, mylos_class_names, int(index - 1, c_int64_t)))
   end function model_class_name
 
-  ! infer(x, y, error, columns_first, raw): computes y from x, which may not overlap. After an error y is unchanged.
-  ! `raw`: in the units of the network, without scaling.
+  ! infer(x, y, error, columns_first, raw): computes y from x, which must not overlap. After an error y is
+  ! unchanged. `raw`: in the units of the network, without scaling.
 
   subroutine infer_32_32(self, x, y, error, columns_first, raw)
     class(mylos_model), intent(in) :: self
@@ -182,13 +182,15 @@ contains
     logical, intent(in), optional :: columns_first, raw
     call check(c_model_infer(self%handle, described(x, columns_first), described(y, columns_first), flag(raw)), error)
   end subroutine infer_64_64
-  ! infer_bounds(x, y, lower, upper, error, columns_first): of a file with a calibration. The targets of samples like
-  ! those of the calibration lie within with the probability coverage(). All arrays are of one kind.
-  ! infer_deviation(x, y, deviation, error, columns_first): of a network that computes standard deviations.
-  ! check_inputs(x, flags, error, columns_first, range, distance, limit): flags(i) is 0 where sample i is like those of the
-  ! training, otherwise a sum of mylos_outside_range, mylos_far and mylos_not_finite. Samples are numbered as they lie in x, its
-  ! second dimension fastest; with columns_first the last dimension before the features. `flags` is allocated for them.
-  ! range=.false., distance=.false.: not compared. `limit`: distances above it are far.
+  ! infer_bounds(x, y, lower, upper, error, columns_first): for a file with a calibration. The target of a
+  ! sample like those of the calibration lies between the bounds with probability coverage(). All arrays must
+  ! have the same kind.
+  ! infer_deviation(x, y, deviation, error, columns_first): for a network that computes standard deviations.
+  ! check_inputs(x, flags, error, columns_first, range, distance, limit): flags(i) is 0 if sample i is like
+  ! the training samples, otherwise a sum of mylos_outside_range, mylos_far and mylos_not_finite. Samples are
+  ! numbered in the order of x, with its second dimension varying fastest; with columns_first, the last
+  ! dimension before the features varies fastest. `flags` is allocated for them.
+  ! range=.false. or distance=.false.: that measure is not compared. `limit`: distances above it are far.
 
   subroutine bounds_32(self, x, y, lower, upper, error, columns_first)
     class(mylos_model), intent(in) :: self

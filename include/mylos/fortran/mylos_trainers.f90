@@ -50,9 +50,10 @@ module mylos_trainers
 
 contains
 
-  ! Makes the network of a deck: a file, or with text=.true. its text. `communicator`: a type(MPI_Comm) of mpi_f08 or
-  ! an integer; MPI must run. `input_gradients`: backward computes dx. `mean_loss`: backward's loss is the mean over
-  ! all samples, and apply divides by their number.
+  ! Makes the network of a deck. `deck` is the name of a file, or with text=.true. the text of a deck.
+  ! `communicator`: a type(MPI_Comm) of mpi_f08 or an integer; MPI must be running. `input_gradients`:
+  ! backward can compute dx. `mean_loss`: backward's loss is the mean over all samples, and apply divides by
+  ! their number.
   subroutine trainer_create(self, deck, communicator, error, text, input_gradients, mean_loss)
     class(mylos_trainer), intent(inout) :: self
     character(len=*), intent(in) :: deck
@@ -123,8 +124,8 @@ contains
     to%updated = from%updated /= 0
   end subroutine give
 
-  ! step(x, targets, error, report, columns_first): trains one step with this rank's samples, which may be none. With
-  ! integer targets they are the class of each sample.
+  ! step(x, targets, error, report, columns_first): trains one step with this rank's samples, which may be
+  ! none. Integer targets are the class of each sample.
 
   subroutine step_32(self, x, targets, error, report, columns_first)
     class(mylos_trainer), intent(inout) :: self
@@ -172,8 +173,8 @@ contains
     call give(found, report)
   end subroutine step_64_labels
 
-  ! The three parts of a step with the program's own loss: y = outputs of x; then dy = dL/dy, of which dx receives the
-  ! adjoints; any number of pairs, then apply on all ranks.
+  ! The three parts of a step with the program's own loss: forward computes the outputs y of x; backward reads
+  ! dy = dL/dy and writes dL/dx to dx; after any number of such pairs, all ranks call apply.
 
   subroutine forward_32(self, x, y, error, columns_first)
     class(mylos_trainer), intent(inout) :: self
@@ -239,8 +240,8 @@ contains
     call check(c_trainer_infer(self%handle, described(x, columns_first), described(y, columns_first)), error)
   end subroutine predict_64
 
-  ! Updates or skips on all ranks. `lr`: of this step, instead of the deck's schedule. `loss`: this rank's part of the
-  ! loss, which is only reported.
+  ! Updates the weights or skips the step on all ranks. `lr`: the learning rate of this step, instead of that
+  ! of the deck's learning-rate schedule. `loss`: this rank's part of the loss, which is only reported.
   subroutine trainer_apply(self, error, lr, loss, report)
     class(mylos_trainer), intent(inout) :: self
     type(mylos_error), intent(inout), optional :: error
@@ -260,8 +261,8 @@ contains
     call give(found, report)
   end subroutine trainer_apply
 
-  ! Weights by their name in a checkpoint ("head/weight"), row by row. Every rank receives all of them; rank 0's are
-  ! written.
+  ! Weights by their name in a checkpoint ("head/weight"), row by row. Every rank receives all values on
+  ! reading; rank 0's are used on writing.
   subroutine trainer_read_parameter(self, name, values, error)
     class(mylos_trainer), intent(inout) :: self
     character(len=*), intent(in) :: name
@@ -271,8 +272,8 @@ contains
                error)
   end subroutine trainer_read_parameter
 
-  ! The gradient by a parameter, summed over all ranks: between backward and apply, for an optimizer of the program's
-  ! own.
+  ! Reads the gradient with respect to a parameter, summed over all ranks. Call it between backward and apply,
+  ! for a program with its own optimizer.
   subroutine trainer_read_gradient(self, name, values, error)
     class(mylos_trainer), intent(inout) :: self
     character(len=*), intent(in) :: name

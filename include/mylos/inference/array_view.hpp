@@ -20,30 +20,30 @@ namespace mylos {
 /// The element types of arrays. 16-bit types are IEEE binary16 and bfloat16.
 enum class ElementType : std::uint8_t { fp32, fp64, fp16, bf16 };
 
-/// The number of extents that an array may have is 1 to this.
+/// The largest number of dimensions of an array; the smallest is 1.
 inline constexpr int max_array_rank = 5;
 
-/// How the caller counts dimensions, for messages: as here; in Fortran, in reverse; in Fortran with
-/// `columns_first`, as here from 1 on.
+/// How messages count the dimensions of a caller's array: as here; for Fortran, in reverse; for Fortran with
+/// `columns_first`, in the order used here, from 1 on.
 enum class ArrayOrder : std::uint8_t { c, fortran, columns_first };
 
-/// An entry per dimension; those behind the rank do not count.
+/// An entry per dimension; entries after the first `rank` are not used.
 using ArrayExtents = std::array<std::int64_t, max_array_rank>;
 
-/// Elements that are only read. The element of indices i is at data + sum of i[d] · strides[d] elements.
+/// Elements that are only read. The element with indices i is at data + sum of i[d] · strides[d] elements.
 struct ConstArray {
   const void* data = nullptr;            // of the element whose indices are 0
   ElementType type = ElementType::fp32;  // of each element
   int rank = 0;                          // dimensions, 1 to max_array_rank
   ArrayExtents extents{};                // the first `rank` count
-  ArrayExtents strides{};                // in elements; of a dimension of extent 0 or 1 it is not used
+  ArrayExtents strides{};                // in elements; not used where the extent is 0 or 1
   bool on_device = false;                // true: memory that the host cannot read, in a build for devices
   ArrayOrder order = ArrayOrder::c;      // in which messages name extents
 };
 
 /// Elements that are written.
 struct Array {
-  void* data = nullptr;                  // as of ConstArray, and so the other members
+  void* data = nullptr;                  // this and the other members as in ConstArray
   ElementType type = ElementType::fp32;  // of each element
   int rank = 0;                          // dimensions
   ArrayExtents extents{};                // the first `rank` count

@@ -3,14 +3,14 @@
 //   mylos::Ensemble ensemble({"seed1.h5", "seed2.h5", "seed3.h5"});
 //   ensemble.infer(exec, x, mean, deviation);     // views as Model::infer() writes them
 //
-// Members are files as Model opens them, trained from other seeds or on other parts of the data. Each scales
-// inputs and outputs as in its own training. With members that compute x_i, the mean is m = sum x_i / n and
-// the standard deviation sqrt(sum (x_i - m)^2 / (n - 1)). Members that compute a standard deviation s_i
-// themselves (model.loss = "gaussian") are a mixture of equal weights: sqrt(sum s_i^2 / n + sum (x_i - m)^2 /
-// n). Both are computed in double and rounded to float once. A large deviation says that the data did not
-// determine the output.
+// Members are files that Model can open, trained from different seeds or on different parts of the data. Each
+// scales inputs and outputs as in its own training. If the members compute x_i, the mean is m = sum x_i / n
+// and the standard deviation is sqrt(sum (x_i - m)^2 / (n - 1)). Members that compute a standard deviation
+// s_i themselves (model.loss = "gaussian") form a mixture with equal weights, whose standard deviation is
+// sqrt(sum s_i^2 / n + sum (x_i - m)^2 / n). Mean and deviation are computed in double and rounded to float
+// once. A large deviation indicates that the data did not determine the output.
 //
-// What model.hpp says of arrays, memory, threads and errors holds here too.
+// What model.hpp says about arrays, memory, threads and errors applies here too.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,11 @@ namespace mylos {
 /// Several trained networks of the same task, and how far they agree; the head of this file says how.
 class Ensemble {
  public:
-  /// Loads the files, two or more. Throws Error as Model does, does_not_fit before memory is taken of any;
-  /// and bad_input: bad_call for fewer files or a file that is named twice, model_mismatch where members
-  /// differ in the shapes of inputs or outputs, or in the kind of their outputs, bad_names where they differ
-  /// in the names of inputs, targets or classes, as far as their files have them. The message says which
-  /// members differ, and in what.
+  /// Loads the files, two or more. Throws Error as Model does, does_not_fit before it takes memory for any of
+  /// them; and bad_input: bad_call for fewer files or a file that is listed twice, model_mismatch if members
+  /// differ in the shapes of inputs or outputs or in the kind of their outputs, bad_names if they differ in
+  /// the names of inputs, targets or classes that their files contain. The message names the members that
+  /// differ, and in what.
   explicit Ensemble(const std::vector<std::string>& paths, const LoadOptions& options = {});
   ~Ensemble();
   /// An ensemble that was moved from may only be destroyed or assigned to.
@@ -37,12 +37,12 @@ class Ensemble {
   /// As the constructor that moves.
   Ensemble& operator=(Ensemble&&) noexcept;
 
-  /// Returns what an ensemble of these files takes: the sum of its members, and workspace for their outputs.
-  /// Throws Error as the constructor does, apart from does_not_fit.
+  /// Returns what an ensemble of these files takes: the sum of its members, plus workspace for their outputs.
+  /// Throws Error as the constructor does, except does_not_fit.
   [[nodiscard]] static InferenceBytes memory_of(const std::vector<std::string>& paths,
                                                 const LoadOptions& options = {});
 
-  /// Returns an ensemble that shares the weights and has a workspace of its own, for another thread.
+  /// Returns an ensemble that shares the weights and has its own workspace, for another thread.
   [[nodiscard]] Ensemble clone() const;
 
   /// Computes mean and standard deviation of the members' outputs; both views have the shape that

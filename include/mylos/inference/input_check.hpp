@@ -1,11 +1,12 @@
-// What a model knows of the inputs that it was trained on, and what Model::check_inputs() says of others.
+// What a model knows about the inputs that it was trained on, and how Model::check_inputs() compares others
+// with them.
 //
 //   Kokkos::View<std::uint8_t*> flags("flags", columns);
 //   model.check_inputs(exec, x, flags);        // 0: like the training samples
 //
-// A network answers any input, also one that is far from all that it has learned. A program reads the flags
-// and computes such samples itself. Two measures are taken of the inputs in data units, as floats, as infer()
-// reads them:
+// A network answers any input, even one that is far from everything it was trained on. A program can read the
+// flags and compute such samples itself. Two measures apply to the inputs in data units, as floats, as
+// infer() reads them:
 //
 //   range     each input, or each channel of a grid, against its minimum and maximum in training
 //   distance  of Mahalanobis: d^2 = (x - mean)^T inverse_covariance (x - mean), which also sees inputs whose
@@ -13,8 +14,8 @@
 //             vectors of at most max_distance_inputs, in files that `mylos export` or `mylos calibrate` wrote
 //             with --input-statistics
 //
-// Of n inputs with a normal distribution d^2 follows a chi-squared distribution of n degrees of freedom.
-// Inputs are seldom normal: the file has quantiles of the distances of the training samples themselves.
+// For n normally distributed inputs, d^2 follows a chi-squared distribution with n degrees of freedom. Inputs
+// are seldom normal, so the file has quantiles of the distances of the training samples themselves.
 #pragma once
 
 #include <array>
@@ -26,7 +27,7 @@
 
 namespace mylos {
 
-/// The bits of a flag. A sample that is not finite has all that were asked for.
+/// The bits of a flag. A sample that is not finite has all the bits that were requested.
 namespace input_flag {
 /// An input is below the minimum or above the maximum.
 inline constexpr std::uint8_t outside_range = 1;
@@ -36,30 +37,32 @@ inline constexpr std::uint8_t far = 2;
 inline constexpr std::uint8_t not_finite = 4;
 }  // namespace input_flag
 
-/// Distances are of vectors of at most this number of inputs.
+/// Distances are computed for vectors of at most this number of inputs.
 inline constexpr std::int64_t max_distance_inputs = 1024;
 
 /// The statistics of the training samples' inputs, in data units. Sums are in double, in an order that
 /// depends on the number of samples alone.
 struct InputStatistics {
-  /// Of each input, or of each channel of a grid. Empty: the file does not know them.
+  /// The minima of each input, or of each channel of a grid. Empty: the file does not contain them.
   std::vector<double> minimum;
-  /// The same of the maxima.
+  /// The maxima, likewise.
   std::vector<double> maximum;
 
-  /// What follows is of each input, and empty where the file has no statistics for distances.
+  /// The vectors that follow have a value for each input, and are empty if the file has no statistics for
+  /// distances.
   std::int64_t samples = 0;
   /// The mean.
   std::vector<double> mean;
-  /// The standard deviation, of n - 1; 0: the input is constant in training, up to rounding of float. Only
-  /// its range judges such an input.
+  /// The standard deviation (n - 1); 0: the input is constant in training, up to float rounding. Such an
+  /// input is judged by its range only.
   std::vector<double> deviation;
   /// [inputs, inputs], by rows: D (R + ridge I)^-1 D, where D = 1 / deviation on the diagonal, 0 for constant
   /// inputs, and R is the matrix of correlations of the others.
   std::vector<double> inverse_covariance;
-  /// 0, or input_ridge where an input follows from those before it: where a pivot of R's Cholesky
-  /// factorisation, the part of an input's variance that they leave, is below input_ridge. Samples off such a
-  /// relation are far: a thousandth of a standard deviation counts as much as a whole one elsewhere.
+  /// 0, or input_ridge if an input follows from those before it, that is, if a pivot of R's Cholesky
+  /// factorisation (the part of an input's variance that they leave unexplained) is below input_ridge.
+  /// Samples that violate such a relation are far: a thousandth of a standard deviation counts as much as a
+  /// whole one elsewhere.
   double ridge = 0;
   /// The quantiles 0.99 and 0.999 of the training samples' distances, interpolated linearly between samples,
   /// and the largest.
@@ -71,10 +74,10 @@ struct InputStatistics {
   [[nodiscard]] bool has_distance() const { return !mean.empty(); }
 };
 
-/// The ridge of inputs of which one follows from others (InputStatistics::ridge).
+/// The ridge for inputs of which one follows from others (InputStatistics::ridge).
 inline constexpr double input_ridge = 1e-6;
 
-/// What check_inputs() compares. That inputs are finite is always checked.
+/// What check_inputs() compares. It always checks that inputs are finite.
 struct InputCheck {
   bool range = true;     // ranges are compared
   bool distance = true;  // distances are computed

@@ -4,7 +4,7 @@
 //   model.infer(exec, x, y);     // x [columns, inputs], y [columns, outputs]: Kokkos views
 //
 // It opens a checkpoint of `mylos train` or of an OnlineTrainer, or an exported model file. It holds the
-// weights in the types that the network computes with, and a workspace for one piece of samples: no
+// weights in the types that the network computes with, and a workspace for one piece of samples, but no
 // optimizer state. Kokkos must be initialised before its construction and remain so until its destruction;
 // MPI is not used. It prints nothing, ends no process, and throws only Error.
 //
@@ -12,13 +12,13 @@
 // points and channels of a grid ([height, width, channels]), also flattened to one dimension. All dimensions
 // before them number samples; inputs and outputs must agree in those. Inputs of doubles are rounded to float
 // once on entry, 16-bit inputs are widened, and outputs are rounded once. In the network's type, results
-// equal those of `mylos predict` bit for bit, whatever the layout of the arrays. inf and NaN are computed
-// with like other numbers.
+// equal those of `mylos predict` bit for bit, whatever the layout of the arrays. inf and NaN are treated like
+// any other number.
 //
-// Threads: one thread at a time uses a Model. Several threads each use a clone(), which shares the weights.
-// Construct and clone models outside of OpenMP parallel regions; infer() may be called inside one, by any of
-// its threads. It then runs on the calling thread alone, with the same bits as outside. In nested regions it
-// is refused.
+// Threads: only one thread at a time may use a Model. Several threads each use a clone(), which shares the
+// weights. Construct and clone models outside of OpenMP parallel regions; infer() may be called inside one,
+// by any of its threads. It then runs on the calling thread alone, with the same bits as outside. In nested
+// regions it throws Error (failed).
 #pragma once
 
 #include <cstddef>
@@ -53,15 +53,16 @@ struct InferenceBytes {
 enum class Units : std::uint8_t {
   data,     // those of the training data, as in `mylos predict`: inputs are scaled as in training, outputs
             // are targets in their own units, or probabilities of a cross-entropy
-  network,  // what the network reads and writes: scaled values (of model.loss = "gaussian" the means), logits
+  network,  // what the network reads and writes: scaled values (for model.loss = "gaussian" the means),
+            // logits
 };
 
 /// How a model is loaded.
 struct LoadOptions {
   bool average = false;          // the moving average of the weights instead of the weights
-  std::int64_t max_samples = 0;  // of a piece, which bounds the workspace; 0: chosen by the size of a sample
-  /// The shape of a sample on another grid than that of the training: extents, then channels. Empty: that of
-  /// the training. Layers with weights for each point of a grid (dense) have only that one.
+  std::int64_t max_samples = 0;  // in a piece, which bounds the workspace; 0: chosen by the size of a sample
+  /// The shape of a sample on a different grid from that of training: extents, then channels. Empty: that of
+  /// training. Layers with weights for each point of a grid (dense) support only the training grid.
   std::vector<std::int64_t> shape = {};
 };
 
@@ -77,10 +78,10 @@ struct UncertainArrays {
 /// A trained network that computes outputs; the head of this file says how.
 class Model {
  public:
-  /// Loads the file. Throws Error: bad_input if there is no such file, if it is damaged, of another format
-  /// or a GPT (use `mylos sample`); does_not_fit, before memory is taken, if less is free than memory_of()
-  /// states; failed inside an OpenMP parallel region. bad_input too if the network cannot read samples of
-  /// `options.shape`; the message names the layer.
+  /// Loads the file. Throws Error: bad_input if the file does not exist, is damaged, has another format or
+  /// contains a GPT (use `mylos sample`); does_not_fit, before memory is taken, if less is free than
+  /// memory_of() states; failed inside an OpenMP parallel region. bad_input too if the network cannot read
+  /// samples of `options.shape`; the message names the layer.
   explicit Model(const std::string& path, const LoadOptions& options = {});
   ~Model();
   /// A model that was moved from may only be destroyed or assigned to.
@@ -88,13 +89,12 @@ class Model {
   /// As the constructor that moves.
   Model& operator=(Model&&) noexcept;
 
-  /// Returns what a model of this file takes. Takes none of it. Throws as the constructor, apart from
-  /// does_not_fit.
+  /// Returns the memory that a model of this file takes, without allocating it. Throws as the constructor
+  /// does, except does_not_fit.
   [[nodiscard]] static InferenceBytes memory_of(const std::string& path, const LoadOptions& options = {});
 
-  /// Returns a model that shares the weights and has a workspace and execution resources of its own. Throws
-  /// Error: does_not_fit if less memory is free than the workspace takes; failed inside an OpenMP parallel
-  /// region.
+  /// Returns a model that shares the weights and has its own workspace and execution resources. Throws Error:
+  /// does_not_fit if less memory is free than the workspace takes; failed inside an OpenMP parallel region.
   [[nodiscard]] Model clone() const;
 
   /// Computes the outputs `y` of the inputs `x`. Both are Kokkos views of 1 to 5 dimensions of float, double,
@@ -102,11 +102,12 @@ class Model {
   ///
   /// Views in host memory are read and complete when the call returns. Views in device memory are read and
   /// written on `exec`. On hosts `exec` may be any instance; inside an OpenMP parallel region it is not used.
-  /// After the first call with arrays of a kind (element types, contiguous or not) and as many samples, or
-  /// a full piece of them, calls allocate nothing.
+  /// Calls allocate nothing after the first one with arrays of the same kind (element types, contiguous or
+  /// not) and the same number of samples, or a full piece of them.
   ///
-  /// Throws Error with nothing written. bad_input: shapes do not fit the network, samples of `x` and `y`
-  /// differ, strides are zero or negative, memory is null or overlaps. failed: nested parallel regions.
+  /// Throws Error with nothing written. bad_input: shapes do not fit the network, `x` and `y` have different
+  /// numbers of samples, strides are zero or negative, memory is null or overlaps. failed: nested parallel
+  /// regions.
   template <ArrayView Inputs, ArrayView Outputs>
   void infer(const Execution& exec, const Inputs& x, const Outputs& y, Units units = Units::data) {
     infer(exec, const_array_of(x), array_of(y), units);
@@ -114,11 +115,11 @@ class Model {
   /// The same for arrays that are described at run time.
   void infer(const Execution& exec, const ConstArray& x, const Array& y, Units units = Units::data);
 
-  /// Computes outputs in data units and the standard deviation of each, of networks that compute them
-  /// (model.loss = "gaussian"). `deviation` has the shape of `y`, and overlaps neither other array. Otherwise
-  /// as infer().
+  /// Computes outputs in data units and the standard deviation of each, for networks that compute them
+  /// (model.loss = "gaussian"). `deviation` has the shape of `y` and must not overlap the other arrays.
+  /// Otherwise works as infer() does.
   ///
-  /// Throws Error as infer() does, and bad_input: missing_dataset where the network computes no deviations.
+  /// Throws Error as infer() does, and bad_input: missing_dataset if the network computes no deviations.
   template <ArrayView Inputs, ArrayView Outputs, ArrayView Deviations>
   void infer_deviation(const Execution& exec, const Inputs& x, const Outputs& y,
                        const Deviations& deviation) {
@@ -127,34 +128,34 @@ class Model {
   /// Returns whether the network computes a standard deviation of each output.
   [[nodiscard]] bool has_deviations() const;
 
-  /// Computes outputs in data units and the bounds of their intervals, of files that `mylos calibrate` wrote:
-  /// the target of a sample like those of the calibration lies in its interval with the probability
-  /// coverage(). Bounds have the bits that `mylos predict` writes. All arrays have the shape of `y`, and none
-  /// may overlap another. Otherwise as infer().
+  /// Computes outputs in data units and the bounds of their intervals, for files that `mylos calibrate`
+  /// wrote: the target of a sample like those of the calibration lies in its interval with probability
+  /// coverage(). Bounds equal those of `mylos predict` bit for bit. All arrays have the shape of `y`, and
+  /// none may overlap another. Otherwise works as infer() does.
   ///
-  /// Throws Error as infer() does, and bad_input: missing_dataset where the file has no calibration.
+  /// Throws Error as infer() does, and bad_input: missing_dataset if the file has no calibration.
   template <ArrayView Inputs, ArrayView Outputs, ArrayView Lower, ArrayView Upper>
   void infer_bounds(const Execution& exec, const Inputs& x, const Outputs& y, const Lower& lower,
                     const Upper& upper) {
     infer_uncertain(exec, const_array_of(x),
                     {.mean = array_of(y), .lower = array_of(lower), .upper = array_of(upper)});
   }
-  /// Both, or any of them, of arrays that are described at run time. Throws Error (bad_call) if there are
-  /// none.
+  /// Computes any of the outputs, deviations and bounds, for arrays that are described at run time. Throws
+  /// Error (bad_call) if none is requested.
   void infer_uncertain(const Execution& exec, const ConstArray& x, const UncertainArrays& y);
-  /// Returns the probability of the intervals; 0: the file has no calibration.
+  /// Returns the probability that a target lies in its interval; 0: the file has no calibration.
   [[nodiscard]] double coverage() const;
 
-  /// Says of each sample of `x` whether it is like those of the training (input_check.hpp). Inputs are in
-  /// data units. `flags`: a Kokkos view of std::uint8_t with the dimensions of `x` before those of a sample,
-  /// or of one element for one sample; each becomes 0 or a sum of the bits of input_flag. `distances`: a view
-  /// of the same dimensions and of an element type of infer(); each becomes the Mahalanobis distance, rounded
-  /// once, and infinity for a sample that is not finite.
+  /// Checks whether each sample of `x` is like the training samples (input_check.hpp). Inputs are in data
+  /// units. `flags`: a Kokkos view of std::uint8_t with the dimensions of `x` before those of a sample, or of
+  /// one element for one sample; each becomes 0 or a sum of the bits of input_flag. `distances`: a view of
+  /// the same dimensions and of an element type that infer() supports; each becomes the Mahalanobis distance,
+  /// rounded once, and infinity for a sample that is not finite.
   ///
   /// Memory, `exec`, threads and allocation as in infer(). The views must not overlap.
   ///
-  /// Throws Error with nothing written. bad_input: as infer(); missing_dataset if the file does not know the
-  /// range, or has no statistics for distances, and `check` asks for it.
+  /// Throws Error with nothing written. bad_input: as infer(); missing_dataset if `check` requires the range
+  /// or the statistics for distances, which the file does not contain.
   template <ArrayView Inputs, ArrayView Flags>
   void check_inputs(const Execution& exec, const Inputs& x, const Flags& flags,
                     const InputCheck& check = {}) {
@@ -170,14 +171,14 @@ class Model {
   /// The same for arrays that are described at run time. `distances`: null if they are not wanted.
   void check_inputs(const Execution& exec, const ConstArray& x, const FlagArray& flags,
                     const Array* distances = nullptr, const InputCheck& check = {});
-  /// The statistics of the training inputs, as far as the file has them. Clones share them.
+  /// The statistics of the training inputs that the file contains. Clones share them.
   [[nodiscard]] const InputStatistics& input_statistics() const;
 
-  /// The numbers of values that a sample has.
+  /// The number of values in a sample of inputs.
   [[nodiscard]] std::int64_t inputs() const;
   /// The same of the outputs.
   [[nodiscard]] std::int64_t outputs() const;
-  /// The dimensions of a sample: {inputs()} of a vector, points and channels of a grid.
+  /// The dimensions of a sample: {inputs()} for a vector, points and channels for a grid.
   [[nodiscard]] const std::vector<std::int64_t>& input_shape() const;
   /// The same of the outputs.
   [[nodiscard]] const std::vector<std::int64_t>& output_shape() const;
@@ -192,7 +193,7 @@ class Model {
   [[nodiscard]] std::int64_t step() const;
   /// The type that the first layer computes in.
   [[nodiscard]] DType type() const;
-  /// The samples that are computed at a time. Calls may have any number of them.
+  /// The number of samples that are computed at a time. A call may pass any number of them.
   [[nodiscard]] std::int64_t samples_per_piece() const;
   /// The memory that this model uses. Clones share weights and statistics.
   [[nodiscard]] InferenceBytes bytes() const;

@@ -3,10 +3,9 @@
 // MPI and Kokkos must be initialised before its construction and remain so until its destruction. It
 // duplicates the communicator, prints nothing, ends no process, and throws only Error. A call inside an
 // OpenMP parallel region, or while another thread's call on the trainer runs, throws Error on the rank that
-// makes it. All ranks of the communicator construct it,
-// and call step(), apply(), save(), load(), and read(), write() and read_gradient() of a parameter together;
-// infer(), forward() and backward() involve only the calling rank, unless the network normalises over the
-// samples of all ranks.
+// makes it. All ranks of the communicator must construct it together, and likewise call step(), apply(),
+// save(), load(), and a parameter's read(), write() and read_gradient(); infer(), forward() and backward()
+// involve only the calling rank, unless the network normalises over the samples of all ranks.
 //
 // It uses the following options: the network ([model], with inputs and outputs), [precision], [memory],
 // [optimizer], [schedule], [communication], [kernels], run.initial with [initial], run.seed and run.steps
@@ -63,16 +62,15 @@ enum class LossReduction {
   mean  // L is the sum of the samples' losses, and apply() divides it by N, which the program need not know
 };
 
-/// What a program with its own loss or loop asks for. The same on all ranks.
+/// Options for a program with its own loss or loop. They must be the same on all ranks.
 struct OnlineOptions {
-  /// backward() can compute dL/dx. Takes memory for the gradient of max_samples() samples' inputs, and the
-  /// time of the first layer's product.
+  /// backward() can compute dL/dx. This takes memory for the input gradients of max_samples() samples, and
+  /// the time of the first layer's GEMM.
   bool input_gradients = false;
   LossReduction reduction = LossReduction::sum;  // what backward()'s dL/dy is of
 };
 
-/// The arguments of apply() that are not the same in every program. The learning rate must be the same on all
-/// ranks.
+/// The optional arguments of apply(). The learning rate must be the same on all ranks.
 struct ApplyOptions {
   std::optional<double> lr;    // of this step, >= 0; without it that of the learning-rate schedule
   std::optional<double> loss;  // this rank's part of L (mean: the sum of its samples' losses), only reported:
@@ -92,7 +90,7 @@ class NetworkParameter {
 
   /// Copies the parameter to `values`, a contiguous view of size() floats, doubles, halves or bfloat16s of
   /// any rank, in host or device memory. These are the master weights (precision.masters = "none": the 16-bit
-  /// weights), rounded to nearest. All ranks call it, also if masters are sharded; every rank receives all
+  /// weights), rounded to nearest. All ranks call it, even if masters are sharded; every rank receives all
   /// values. Throws Error on all ranks (bad_input, bad_call) if a view has another size or gaps.
   template <class View>
   void read(const View& values) const {
@@ -100,17 +98,18 @@ class NetworkParameter {
     read_to(memory_of(values));
   }
   /// Copies the gradient of the program's loss (LossReduction) by this parameter to such a view: the sum of
-  /// all ranks' passes since the last apply(), without the loss scale. It is not finite after an overflow, on
-  /// all ranks. For a program with an optimizer of its own (docs/reference/library.md). All ranks call it,
-  /// between backward() and apply(). Throws as read(), and where no rank has called backward(), or with
-  /// optimizer.shard = "gradients", which keeps no sums of a rank.
+  /// all ranks' passes since the last apply(), without the loss scale. After an overflow it is not finite, on
+  /// all ranks. For a program with its own optimizer (docs/reference/library.md). All ranks call it, between
+  /// backward() and apply(). Throws as read() does, and also if no rank has called backward(), or with
+  /// optimizer.shard = "gradients", which does not store the sums of a rank.
   template <class View>
   void read_gradient(const View& values) const {
     static_assert(!std::is_const_v<typename View::value_type>, "read_gradient() writes to the view");
     read_gradient_to(memory_of(values));
   }
-  /// Replaces the parameter by the values of rank 0's view; compute weights follow. Moments and the average
-  /// of the weights stay. All ranks call it. Throws as read(), and if a value is not finite.
+  /// Replaces the parameter with the values of rank 0's view and updates the compute weights. Moments and the
+  /// average of the weights are unchanged. All ranks call it. Throws as read() does, and also if a value is
+  /// not finite.
   template <class View>
   void write(const View& values) const {
     write_from(memory_of(values));
@@ -180,21 +179,21 @@ class OnlineTrainer {
   /// reads the views directly, or a copy in its type. A step allocates no memory.
   ///
   /// Throws Error on all ranks. The code is bad_input if a rank's views do not fit, or have a single sample
-  /// for batch normalisation of a vector; nothing has changed then, and further steps may follow. The code
-  /// is diverged if precision.scaler.max_consecutive_skips consecutive steps were not finite and no lower
-  /// loss scale helps; training can then only resume from a checkpoint, by load().
+  /// for batch normalisation of a vector; then nothing has changed, and training can continue. The code is
+  /// diverged if precision.scaler.max_consecutive_skips consecutive steps were not finite and no lower loss
+  /// scale helps; training can then only resume from a checkpoint, by load().
   StepReport step(const SampleRows<const float>& inputs, const SampleRows<const float>& targets);
-  /// The same with a class of each sample.
+  /// The same with a class for each sample.
   StepReport step(const SampleRows<const float>& inputs, const SampleValues<const std::int32_t>& labels);
-  /// The same of doubles, here and below: they are rounded to float once on entry, in memory that grows with
+  /// The same for doubles, here and below: they are rounded to float once on entry, in memory that grows with
   /// the samples of a call, and results are widened.
   StepReport step(const SampleRows<const double>& inputs, const SampleRows<const double>& targets);
   /// The same with labels.
   StepReport step(const SampleRows<const double>& inputs, const SampleValues<const std::int32_t>& labels);
 
-  /// Own losses and loops: forward(), backward() and apply() are the three parts of step(). model.loss is not
-  /// used. A step of the program is any number of pairs forward(), backward() on each rank, none included,
-  /// then one apply() on all ranks.
+  /// The three parts of step(), for programs with their own loss or loop: forward(), backward() and apply().
+  /// model.loss is not used. In a step, each rank calls any number of pairs of forward() and backward(),
+  /// including none; then all ranks call apply() once.
   ///
   ///   net.forward(x, y);              // y: predictions
   ///   ... dy = dL/dy ...              // mean squared error, N samples of all ranks: 2 (y - t) / (N outputs)
@@ -202,15 +201,17 @@ class OnlineTrainer {
   ///   StepReport report = net.apply();
   ///
   /// forward() runs this rank's samples, at most max_samples(), in training mode (dropout, statistics of
-  /// batches) and writes the head's outputs [samples, model.outputs], of a classifier logits, to y. What
-  /// backward() needs is stored, or recomputed, as the memory plan says. x must stay unchanged until
-  /// backward() returns. A second forward() replaces one without backward(); running statistics of batch
-  /// normalisation may count both. infer() ends it too: call forward() again. Kernels on the default
-  /// execution instance may read y and dx at once; others must wait for a fence.
+  /// batches) and writes the head's outputs [samples, model.outputs], logits for a classifier, to y. What
+  /// backward() needs is stored or recomputed, according to the memory plan. x must stay unchanged until
+  /// backward() returns. A second forward() replaces one that no backward() followed; running statistics of
+  /// batch normalisation may count both. infer() discards it too: call forward() again before backward().
+  /// Kernels on the default execution instance may read y and dx immediately; those on others must wait for a
+  /// fence.
   ///
-  /// forward() and backward() throw Error (bad_input, bad_call) on the calling rank, and nothing has changed.
-  /// If layers normalise over the samples of all ranks, all ranks make the same calls (a rank without samples
-  /// passes empty views), and every Error is thrown on all of them, also if one calls something else.
+  /// forward() and backward() throw Error (bad_input, bad_call) on the calling rank and then change nothing.
+  /// If layers normalise over the samples of all ranks, all ranks must make the same calls (a rank without
+  /// samples passes empty views), and every Error is thrown on all of them, even if one rank calls something
+  /// else.
   void forward(const SampleRows<const float>& x, const SampleRows<float>& y);
   /// The same of doubles.
   void forward(const SampleRows<const double>& x, const SampleRows<double>& y);
@@ -220,8 +221,8 @@ class OnlineTrainer {
   /// model.inputs], which may not overlap other views (with LossReduction::mean: of the sum of the samples'
   /// losses); it throws Error (bad_call) unless OnlineOptions::input_gradients is set. dy and dx of an
   /// overflow are not finite, and the step will be skipped. Gradients are summed in their type: set
-  /// precision.gradient = "fp32" to add up many passes in 16-bit types. optimizer.shard = "gradients" allows
-  /// one pass in a step.
+  /// precision.gradient = "fp32" to add up many passes in 16-bit types. With optimizer.shard = "gradients" a
+  /// step can have only one pass.
   void backward(const SampleRows<const float>& dy);
   /// The same, which also writes dL/dx.
   void backward(const SampleRows<const float>& dy, const SampleRows<float>& dx);
@@ -230,19 +231,21 @@ class OnlineTrainer {
   /// The same of doubles, with dL/dx.
   void backward(const SampleRows<const double>& dy, const SampleRows<double>& dx);
   /// Ends the step on all ranks as step() does: sums the gradients of all ranks, agrees on overflow and norm,
-  /// clips, and updates or skips. If no rank has called backward(), no weights are updated.
-  /// Throws Error on all ranks as step(), and if ranks disagree on the learning rate or a forward() has no
-  /// backward() (bad_call): nothing has changed then, and the gradients of the step are discarded. So are
-  /// they by load(), and by step(), which throws Error on all ranks if any has called forward() or backward()
-  /// since the last apply(). save() writes the state after the last apply() and discards nothing.
+  /// clips, and updates or skips. If no rank has called backward(), no weights are updated. Throws Error on
+  /// all ranks as step() does, and also if ranks disagree on the learning rate or a forward() has no
+  /// backward() (bad_call): then nothing changes, except that the gradients of the step are discarded.
+  /// load() discards them too, and so does step(), which throws Error on all ranks if any has called
+  /// forward() or backward() since the last apply(). save() writes the state after the last apply() and
+  /// discards nothing.
   StepReport apply(const ApplyOptions& options = {});
   /// Does the same with this learning rate.
   StepReport apply(double lr) { return apply(ApplyOptions{.lr = lr, .loss = {}}); }
 
-  /// Returns the parameters of all layers, and the one of a name ("head/weight"); they are valid as long as
-  /// the trainer. Throws Error (bad_input, unknown_name), on the calling rank, that lists the names.
+  /// Returns the parameters of all layers, or the one with a given name ("head/weight"); they are valid as
+  /// long as the trainer. For an unknown name, throws Error (bad_input, unknown_name), which lists the names,
+  /// on the calling rank.
   [[nodiscard]] std::vector<NetworkParameter> parameters();
-  /// The one of this name.
+  /// Returns the one with this name.
   [[nodiscard]] NetworkParameter parameter(const std::string& name);
 
   /// Returns statistics of the loss scale and of overflows in all steps so far, including those before a
@@ -261,7 +264,7 @@ class OnlineTrainer {
   /// all ranks if the file cannot be written, or if weights differ between ranks.
   void save(const std::string& path);
   /// Resumes from a checkpoint of such a network. With the same numbers of ranks and threads, training
-  /// continues with the same bits as without an interruption. Checkpoints of `mylos train` are accepted too,
+  /// continues bit for bit as if it had not been interrupted. Checkpoints of `mylos train` are accepted too,
   /// unless they were trained on normalised data. Throws Error (bad_input) on all ranks for any other file;
   /// the network is then unchanged, unless the file is damaged.
   void load(const std::string& path);
