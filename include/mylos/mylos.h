@@ -114,7 +114,7 @@ const char* mylos_last_error_id(void);
 
 /* Starts Kokkos with this number of threads, unless an earlier call has started it. If `threads` is 0, or
  * another function starts Kokkos, the number is OMP_NUM_THREADS if that is set, else 1 if MPI is running,
- * else the number of threads of the processor. The program's own OpenMP regions keep their number of threads.
+ * else one per processor that the program may use. The program's own OpenMP regions keep their number of threads.
  * Fails with MYLOS_BAD_INPUT if Kokkos runs with another number. */
 int32_t mylos_initialize_abi(int32_t abi, int32_t threads);
 /* The same for this header's version: call this one. */

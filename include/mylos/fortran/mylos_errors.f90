@@ -16,8 +16,7 @@ module mylos_errors
 contains
 
   ! Starts the library with this number of threads, before any other call. Without `threads`: OMP_NUM_THREADS
-  ! if it is set, else 1 if MPI is running, else the number of threads
-  ! of the processor.
+  ! if it is set, else 1 if MPI is running, else one per processor that the program may use.
   subroutine mylos_initialize(threads, error)
     integer, intent(in), optional :: threads
     type(mylos_error), intent(inout), optional :: error
