@@ -79,9 +79,8 @@ function(mylos_link_rooms target)
   target_include_directories(${target} PRIVATE ${mylos_include_folders})  # Mylos::mylos has what users include
 endfunction()
 
-# mylos_vector_sources(FILES ...): vector code, which Highway compiles once for each of its targets, from the processor that
-# these flags are for upwards. What stands outside of the targets must run on any processor, whatever the build is for; so
-# these files take no part in unity builds and share no precompiled header.
+# The processor from which Highway's targets begin: what stands outside of them in vector code is compiled for it. Any one,
+# but in a build for this machine alone.
 set(mylos_vector_baseline "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(mylos_vector_baseline -march=x86-64 -mtune=generic)
@@ -97,6 +96,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(mylos_vector_baseline -march=armv8-a)
 endif()
+# mylos_vector_sources(FILES ...): vector code, which Highway compiles once for each of its targets, by flags of its own; so
+# these files take no part in unity builds and share no precompiled header.
 function(mylos_vector_sources)
   set(baseline ${mylos_vector_baseline})
   if(Mylos_ENABLE_SANITIZERS AND NOT Mylos_SANITIZE_VECTOR_CODE)

@@ -129,8 +129,8 @@ def named_files(script):
 def commands(script):
     """The sources of the commands of mylos that a script starts."""
     words = set(re.findall(r"\"([a-z-]+)[\" ]", text(script)))
-    names = {"eval": "evaluate", "prepare": "prepare"}
-    return frozenset(source for word in words for source in (ROOT / "apps/mylos/commands").glob(f"{names.get(word, word).replace('-', '_')}_command*.cpp"))
+    names = {"evaluate" if word == "eval" else word.replace("-", "_") for word in words}
+    return frozenset(source for name in names for source in (ROOT / "apps/mylos/commands").glob(f"{name}_command*.cpp"))
 
 
 class Entry:
@@ -141,17 +141,19 @@ class Entry:
         properties = {item["name"]: item["value"] for item in test.get("properties", [])}
         self.definition = json.dumps([self.command, properties.get("ENVIRONMENT")])
         self.scripts, self.starts = set(), set()
+        room = ROOT / "tests" / re.split("[.@]", self.name)[0]
         for argument in self.command:
             path = pathlib.Path(argument)
             if argument.startswith("--file="):
-                self.starts |= set((ROOT / "tests" / self.name.split(".")[0].split("@")[0]).glob(argument[7:]))
+                self.starts |= set(room.glob(argument[7:]))
             elif path.suffix == ".py" and path.is_file():
                 self.scripts |= imports(path.resolve())
+                self.starts |= commands(path.resolve())
             elif path.is_absolute() and (ROOT / "build") in path.parents:
                 self.starts |= {source for source in (ROOT / "tests").rglob(f"{path.stem}.c*")} | \
                     {source for source in (ROOT / "apps").rglob(f"{path.stem}.cpp")}
-            if path.suffix == ".py" and path.is_file():
-                self.starts |= commands(path.resolve())
+        if not self.starts and not self.scripts:  # a program of a room's tests that is started by a filter, or whole
+            self.starts = set(room.rglob("test_*.cpp"))
         self.files = self.starts | self.scripts
         for script in self.scripts:
             self.files |= {file for path in named_files(script) for file in below(path)}
@@ -211,7 +213,9 @@ def main():
     passed = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     now = stamps(build)
     if action == "select":
-        print("\n".join(name for name, stamp in now.items() if passed.get(name) != stamp))
+        for name, stamp in now.items():
+            if passed.get(name) != stamp:
+                print(name)
     elif action == "record":
         results = {case.get("name"): case.get("status") for case in xml.etree.ElementTree.parse(sys.argv[3]).iter("testcase")}
         is_whole = len(results) > len(now) // 2

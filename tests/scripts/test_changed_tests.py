@@ -22,9 +22,9 @@ EDITS = {
     "src/mylos/a/x.cpp": {"a.x"},  # b.y reaches it in two steps
     "src/mylos/a/more.cpp": {"a.x"},
     "src/mylos/a/detail.hpp": {"a.x"},
-    "src/mylos/a/x.hpp": {"a.x", "b.y", "app.plan"},
-    "src/mylos/b/y.cpp": {"b.y"},
-    "tests/b/test_y.cpp": {"b.y"},
+    "src/mylos/a/x.hpp": {"a.x", "b.y", "b.ranks3", "app.plan"},
+    "src/mylos/b/y.cpp": {"b.y", "b.ranks3"},
+    "tests/b/test_y.cpp": {"b.y", "b.ranks3"},
     "apps/mylos/commands/plan_command.cpp": {"app.plan"},
     "apps/mylos/commands/info_command.cpp": {"app.info"},
     "tests/apps/helper.py": {"app.plan"},
@@ -47,7 +47,7 @@ def stamps(sources, folder):
     module = module_of(sources, "changed_tests")
     module.ROOT = folder
     module.entries = lambda _: [module.Entry(test) for test in (
-        entry("a.x", "--file=test_x.cpp"), entry("b.y", "--file=test_y.cpp"),
+        entry("a.x", "--file=test_x.cpp"), entry("b.y", "--file=test_y.cpp"), entry("b.ranks3", "--gtest_filter=Y*"),
         entry("app.plan", folder / "tests/apps/test_plan.py"), entry("app.info", folder / "tests/apps/test_info.py"))]
     return module.stamps(folder)
 
