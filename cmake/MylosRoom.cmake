@@ -80,34 +80,54 @@ function(mylos_link_rooms target)
 endfunction()
 
 # The processor from which Highway's targets begin: what stands outside of them in vector code is compiled for it. Any one,
-# but in a build for this machine alone.
+# but in a build for this machine alone, which has its best set and the one below it: half of the compile time of all.
 set(mylos_vector_baseline "")
+set(mylos_vector_sets_left_out 0)  # as base/vector/vector_targets.hpp reads it
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(mylos_vector_baseline -march=x86-64 -mtune=generic)
   if(Mylos_VECTOR_SETS STREQUAL NATIVE OR (Mylos_VECTOR_SETS STREQUAL AUTO AND Mylos_HOST_ARCH STREQUAL NATIVE))
-    # The best set of this machine and the one below it: half of the compile time of all.
     execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -march=native -dM -E -x c++ /dev/null OUTPUT_VARIABLE macros)
     if(macros MATCHES "__AVX512BF16__" AND macros MATCHES "__AVX512VL__")
       set(mylos_vector_baseline -march=x86-64-v4 -maes -mpclmul -mtune=generic)  # the two are part of Highway's AVX2
     elseif(macros MATCHES "__AVX512VL__")
       set(mylos_vector_baseline -march=x86-64-v3 -maes -mpclmul -mtune=generic)
+      set(mylos_vector_sets_left_out HWY_AVX3_ZEN4)
+    else()
+      set(mylos_vector_sets_left_out "HWY_AVX3|HWY_AVX3_ZEN4")
     endif()
   endif()
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(mylos_vector_baseline -march=armv8-a)
 endif()
-# mylos_vector_sources(FILES ...): vector code, which Highway compiles once for each of its targets, by flags of its own; so
-# these files take no part in unity builds and share no precompiled header.
-function(mylos_vector_sources)
-  set(baseline ${mylos_vector_baseline})
-  if(Mylos_ENABLE_SANITIZERS AND NOT Mylos_SANITIZE_VECTOR_CODE)
-    list(APPEND baseline -fno-sanitize=address,undefined)
-  elseif(Mylos_ENABLE_SANITIZERS)  # by which all that is inlined into a kernel would cost more compile time than all else
-    list(APPEND baseline -fno-sanitize-address-use-after-scope)
+# mylos_vector_sources(TARGET FILES ...): vector code, which Highway compiles once for each of its targets, by flags of its own;
+# so these files share no precompiled header. Highway's headers take 7 s to read: a unity build compiles the files of one call
+# together, by a file that Highway includes for each of its targets in their place.
+function(mylos_vector_sources target)
+  set(sources ${ARGN})
+  list(LENGTH sources count)
+  if(CMAKE_UNITY_BUILD AND count GREATER 1)
+    get_property(number DIRECTORY PROPERTY MYLOS_VECTOR_SOURCES)
+    list(LENGTH number number)
+    set(together "${CMAKE_CURRENT_BINARY_DIR}/vector_${number}.cpp")
+    list(TRANSFORM sources PREPEND "#include \"${CMAKE_CURRENT_SOURCE_DIR}/")
+    list(TRANSFORM sources APPEND "\"\n")
+    list(JOIN sources "" includes)
+    set(this "#undef HWY_TARGET_INCLUDE\n#define HWY_TARGET_INCLUDE \"${together}\"\n")
+    file(CONFIGURE OUTPUT "${together}" @ONLY CONTENT
+      "#include \"mylos/base/vector/vector_targets.hpp\"\n@this@#include <hwy/foreach_target.h>\n#include <hwy/highway.h>\n@includes@@this@")
+    set(sources "${together}")
   endif()
-  set_source_files_properties(${ARGN} PROPERTIES
-    COMPILE_OPTIONS "${baseline}" SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
-  set_property(DIRECTORY APPEND PROPERTY MYLOS_VECTOR_SOURCES ${ARGN})
+  set(flags ${mylos_vector_baseline})
+  if(Mylos_ENABLE_SANITIZERS AND NOT Mylos_SANITIZE_VECTOR_CODE)
+    list(APPEND flags -fno-sanitize=address,undefined)
+  elseif(Mylos_ENABLE_SANITIZERS)  # by which all that is inlined into a kernel would cost more compile time than all else
+    list(APPEND flags -fno-sanitize-address-use-after-scope)
+  endif()
+  target_sources(${target} PRIVATE ${sources})
+  set_source_files_properties(${sources} PROPERTIES
+    COMPILE_OPTIONS "${flags}" COMPILE_DEFINITIONS "MYLOS_TARGETS_LEFT_OUT=${mylos_vector_sets_left_out}"
+    SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  set_property(DIRECTORY APPEND PROPERTY MYLOS_VECTOR_SOURCES ${sources})
 endfunction()
 
 # mylos_precompile(TARGET OWNER [HEADERS ...]): TARGET's files begin with the headers that OWNER has precompiled, which are

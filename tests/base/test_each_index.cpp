@@ -1,5 +1,6 @@
 // Independent calls on threads, and none but the calling thread where there is work for one.
 #include "mylos/base/device/each_index.hpp"
+#include "mylos/base/device/parallel_region.hpp"
 
 #include <gtest/gtest.h>
 #include <omp.h>

@@ -5,13 +5,11 @@
 #pragma once
 
 #include <Kokkos_Core.hpp>
-#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
 #include "mylos/base/device/emulation.hpp"
 #include "mylos/base/device/kernel_name.hpp"
-#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {
@@ -23,23 +21,25 @@ inline constexpr bool runs_on_host =
 using IndexRange =
     Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
 
-/// Calls body(i) for i in [begin, end). Never inlined: the loop then has the same instructions, and its sums
-/// the same bits, on the calling thread and in a region.
-template <class Body>
-[[gnu::noinline]] void run_range(const Body& body, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t i = begin; i < end; ++i) body(i);
-}
+/// A loop over [begin, end) of a body that only `run` knows.
+struct HostLoop {
+  void (*run)(const void* body, std::int64_t begin, std::int64_t end);
+  const void* body;
+};
+
+/// Calls loop.run for ranges that make up [0, count), one per thread of `exec`, and returns when all have
+/// returned. Every kernel of the host is launched here: Kokkos' own template would be compiled once for each.
+void run_on_host_threads(const Execution& exec, KernelName name, std::int64_t count, const HostLoop& loop);
 
 /// Calls body(i) for i in [0, count), in any order.
 template <class Body>
 void for_each_index(const Execution& exec, KernelName name, std::int64_t count, const Body& body) {
   if constexpr (runs_on_host) {
-    const std::int64_t threads = std::min<std::int64_t>(threads_of(exec), count);
-    // Tools that record kernels see those that Kokkos launches.
-    if (threads <= 1 && !Kokkos::Tools::profileLibraryLoaded()) return run_range(body, 0, count);
-    Kokkos::parallel_for(name.string(), IndexRange(exec, 0, threads), [=](std::int64_t thread) {
-      run_range(body, count * thread / threads, count * (thread + 1) / threads);
-    });
+    const auto run = [](const void* any, std::int64_t begin, std::int64_t end) {
+      const Body& each = *static_cast<const Body*>(any);
+      for (std::int64_t i = begin; i < end; ++i) each(i);
+    };
+    run_on_host_threads(exec, name, count, {run, &body});
   } else {
     Kokkos::parallel_for(name.string(), IndexRange(exec, 0, count), body);
   }

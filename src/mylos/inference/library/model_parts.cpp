@@ -1,4 +1,5 @@
 #include "mylos/inference/library/model_parts.hpp"
+#include "mylos/base/device/parallel_region.hpp"
 
 #include <fmt/format.h>
 

@@ -237,7 +237,7 @@ namespace mylos {
 namespace {
 
 template <class T>
-std::size_t workspace_of(const AttentionShape& shape) {
+std::size_t backward_workspace(const AttentionShape& shape) {
   HWY_EXPORT_T(bytes_table, backward_bytes<T>);
   return bytes_of_workers(HWY_DYNAMIC_DISPATCH_T(bytes_table)(shape));
 }
@@ -253,7 +253,7 @@ void run(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, 
 }  // namespace
 
 std::size_t attention_backward_workspace(const Engines& /*engines*/, const AttentionShape& shape) {
-  return dispatch(shape.type, [&]<class T>(TypeTag<T>) { return workspace_of<T>(shape); });
+  return dispatch(shape.type, [&]<class T>(TypeTag<T>) { return backward_workspace<T>(shape); });
 }
 
 void attention_backward(const Execution& exec, const Engines& /*engines*/, const AttentionShape& shape,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/device/pieces.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/vector/vector_targets.hpp"
@@ -205,7 +206,7 @@ namespace mylos {
 namespace {
 
 template <class T>
-std::size_t workspace_of(const AttentionShape& shape) {
+std::size_t forward_workspace(const AttentionShape& shape) {
   HWY_EXPORT_T(bytes_table, forward_bytes<T>);
   return bytes_of_workers(HWY_DYNAMIC_DISPATCH_T(bytes_table)(shape));
 }
@@ -220,7 +221,7 @@ void run(const Execution& exec, const AttentionShape& shape, const Tensor& qkv, 
 }  // namespace
 
 std::size_t attention_forward_workspace(const Engines& /*engines*/, const AttentionShape& shape) {
-  return dispatch(shape.type, [&]<class T>(TypeTag<T>) { return workspace_of<T>(shape); });
+  return dispatch(shape.type, [&]<class T>(TypeTag<T>) { return forward_workspace<T>(shape); });
 }
 
 void attention_forward(const Execution& exec, const Engines& /*engines*/, const AttentionShape& shape,

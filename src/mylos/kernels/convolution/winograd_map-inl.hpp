@@ -3,6 +3,7 @@
 // transforms of the results.
 #include <algorithm>
 
+#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/kernels/convolution/library_convolution.hpp"
 
 #if defined(MYLOS_KERNELS_WINOGRAD_MAP_INL_HPP) == defined(HWY_TARGET_TOGGLE)

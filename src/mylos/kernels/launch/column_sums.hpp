@@ -1,6 +1,7 @@
 // Sums over the rows of a matrix, column by column, fused with the kernel that computes the elements.
 #pragma once
 
+#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {

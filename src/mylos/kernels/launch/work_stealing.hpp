@@ -9,6 +9,7 @@
 #include <new>
 
 #include "mylos/base/device/alignment.hpp"
+#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {

@@ -13,6 +13,7 @@
 // same bits for any number of threads.
 #include <algorithm>
 
+#include "mylos/base/device/parallel_region.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/vector/vector_targets.hpp"
 #include "mylos/kernels/gemm/gemm_engines.hpp"
