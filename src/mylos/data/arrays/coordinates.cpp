@@ -7,6 +7,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/files.hpp"
+#include "mylos/data/arrays/numbers/conversion_attributes.hpp"
 
 namespace mylos {
 namespace {

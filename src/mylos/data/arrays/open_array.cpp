@@ -9,6 +9,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/data.hpp"
+#include "mylos/data/arrays/numbers/conversion_attributes.hpp"
 
 namespace mylos {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "mylos/data/array_options.hpp"
 #include "mylos/data/arrays/axes.hpp"
-#include "mylos/data/arrays/number_conversion.hpp"
+#include "mylos/data/arrays/numbers/number_conversion.hpp"
 #include "mylos/io/hdf5/hdf5_array.hpp"
 
 namespace mylos {

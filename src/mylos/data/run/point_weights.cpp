@@ -16,7 +16,8 @@
 #include "mylos/base/errors/samples.hpp"
 #include "mylos/comm/ranks/values_of_ranks.hpp"
 #include "mylos/data/arrays/axes.hpp"
-#include "mylos/data/arrays/number_conversion.hpp"
+#include "mylos/data/arrays/numbers/conversion_attributes.hpp"
+#include "mylos/data/arrays/numbers/number_conversion.hpp"
 #include "mylos/io/files/digest.hpp"
 
 namespace mylos {
