@@ -2,7 +2,7 @@
 
 #include "launch/usage.hpp"
 #include "mylos/inference/input_check.hpp"
-#include "mylos/interchange/onnx/onnx_builder.hpp"
+#include "mylos/model/onnx/onnx_builder.hpp"
 #include "options/options.hpp"
 
 namespace mylos::app {
