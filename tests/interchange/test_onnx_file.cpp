@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "mylos/interchange/onnx/onnx_builder.hpp"
+#include "mylos/model/onnx/onnx_builder.hpp"
 
 namespace mylos::onnx_file_test {
 

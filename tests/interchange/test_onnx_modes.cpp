@@ -1,4 +1,4 @@
-#include "mylos/interchange/onnx/onnx_modes.hpp"
+#include "mylos/model/layers/spectral/spectral_modes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,8 +11,8 @@
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/command_line.hpp"
 #include "mylos/base/errors/data.hpp"
-#include "mylos/interchange/onnx/onnx_modes.hpp"
 #include "mylos/model/block/norm.hpp"
+#include "mylos/model/layers/spectral/spectral_modes.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::onnx_network_test {

@@ -28,7 +28,7 @@ TOPICS = {
     "kernels": "launch gemm engines grid pointwise convolution spectral attention norm rates vendor",
     "comm": "ranks group",
     "io": "files hdf5 system safetensors pictures",
-    "model": "block chain layers grid memory parameters rollout network",
+    "model": "block onnx chain layers losses memory parameters rollout network",
     "optim": "gradients update",
     "data": "files arrays feed tokens prepare run",
     "config": "schema keys deck",
@@ -44,9 +44,10 @@ TOPICS = {
 # defines for one vendor what that room declares.
 DEVICE_FILES = {
     "devices": "base", "events": "base", "recorder": "base", "memory": "io", "energy": "io",
+    "runtime": "base", "cuda_names": "base", "hip_names": "base",
     "products": "kernels", "collectives": "comm", "mpi": "comm", "nccl_interface": "comm", "nccl_connection": "comm",
 }
-VENDORS = {"cuda", "hip", "sycl", "nccl", "none"}
+VENDORS = {"cuda", "hip", "sycl", "nccl", "none", "runtime"}
 
 # These read the options of every room, those above included; options.hpp files are plain structs.
 MAY_SEE_ALL_OPTIONS = {"config", "checkpoint", "data"}
@@ -56,11 +57,11 @@ WRAPPED = {
     r"hdf5(_hl)?\.h": r"io/.*hdf5.*|apps/reacting/restart\.cpp",
     r"nccl\.h": r"device/cuda/nccl_interface\.hpp",
     r"nvml\.h": r"device/cuda/energy\.cpp",
-    r"hip/.*": r"device/hip/.*",
+    r"hip/.*": r"device/(hip|runtime)/.*",
     r"hipblaslt/.*": r"device/hip/products/.*hipblaslt.*",
     r"rccl/.*": r"device/hip/nccl_interface\.hpp",
     r"dnnl(_.*)?\.(hpp|h)": r"kernels/.*(onednn|dnnl).*",
-    r"cuda.*\.h": r"device/cuda/.*",
+    r"cuda.*\.h": r"device/(cuda|runtime)/.*",
     r"cublasLt\.h": r"device/cuda/products/.*cublaslt.*",
     r"cudnn.*\.h": r"device/cuda/products/.*cudnn.*",
     r"nlohmann/.*": r"train/\w+/(stored_plan|plan_document|run_summary|run_events|amendments|result_files|field_files|uncertainty_file)\.cpp|io/safetensors/.*|interchange/gpt2_config\.cpp|"

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "mylos/model/chain/chain.hpp"
-#include "mylos/model/layers/activation_block.hpp"
-#include "mylos/model/layers/dense.hpp"
-#include "mylos/model/layers/join.hpp"
-#include "mylos/model/layers/output_loss.hpp"
+#include "mylos/model/layers/activation/activation_block.hpp"
+#include "mylos/model/layers/dense/dense.hpp"
+#include "mylos/model/layers/join/join.hpp"
+#include "mylos/model/losses/output_loss.hpp"
 
 namespace mylos::test {
 

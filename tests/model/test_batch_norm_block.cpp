@@ -1,5 +1,5 @@
 // Batch normalisation as a block: the statistics that it uses, and the updates of the running ones.
-#include "mylos/model/grid/batch_norm_block.hpp"
+#include "mylos/model/layers/norm/batch_norm_block.hpp"
 
 #include <gtest/gtest.h>
 

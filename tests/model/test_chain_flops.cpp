@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "mylos/model/grid/convolution_block.hpp"
+#include "mylos/model/layers/conv/convolution_block.hpp"
 
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/network/make_chain.hpp"

@@ -1,6 +1,6 @@
 // ConvolutionBlock in memory of exactly the stated bytes: against its definition in double, with every
 // activation, and the same bits for every variant.
-#include "mylos/model/grid/convolution_block.hpp"
+#include "mylos/model/layers/conv/convolution_block.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 
 #include "model/guarded_block.hpp"
 #include "model/reference_mlp.hpp"
-#include "mylos/model/layers/dense.hpp"
+#include "mylos/model/layers/dense/dense.hpp"
 
 namespace mylos::dense_test {
 

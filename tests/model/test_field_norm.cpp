@@ -1,6 +1,6 @@
 // What losses of fields read: weights of points and of derivatives, tables of the spectral derivative, and
 // the losses for which a network's outputs are not suited.
-#include "mylos/model/layers/field_norm.hpp"
+#include "mylos/model/losses/field_norm.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/samples.hpp"
-#include "mylos/model/layers/output_loss.hpp"
+#include "mylos/model/losses/output_loss.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::field_norm_test {

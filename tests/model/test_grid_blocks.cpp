@@ -7,15 +7,15 @@
 
 #include "model/guarded_block.hpp"
 #include "mylos/base/error.hpp"
-#include "mylos/model/grid/batch_norm_block.hpp"
-#include "mylos/model/grid/coordinates_block.hpp"
-#include "mylos/model/grid/gated_add.hpp"
-#include "mylos/model/grid/group_norm_block.hpp"
-#include "mylos/model/grid/margin_block.hpp"
-#include "mylos/model/grid/pool_block.hpp"
-#include "mylos/model/grid/upsample_block.hpp"
-#include "mylos/model/layers/activation_block.hpp"
-#include "mylos/model/layers/norm_block.hpp"
+#include "mylos/model/layers/activation/activation_block.hpp"
+#include "mylos/model/layers/coordinates/coordinates_block.hpp"
+#include "mylos/model/layers/join/gated_add.hpp"
+#include "mylos/model/layers/margins/margin_block.hpp"
+#include "mylos/model/layers/norm/batch_norm_block.hpp"
+#include "mylos/model/layers/norm/group_norm_block.hpp"
+#include "mylos/model/layers/norm/norm_block.hpp"
+#include "mylos/model/layers/pool/pool_block.hpp"
+#include "mylos/model/layers/upsample/upsample_block.hpp"
 
 namespace mylos::grid_blocks_test {
 

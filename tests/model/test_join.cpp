@@ -1,5 +1,5 @@
 // Networks with skips: gradients against double differences, evaluation against training.
-#include "mylos/model/layers/join.hpp"
+#include "mylos/model/layers/join/join.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include "model/guarded_block.hpp"
 #include "model/reference_mlp.hpp"
-#include "mylos/model/layers/norm_block.hpp"
+#include "mylos/model/layers/norm/norm_block.hpp"
 
 namespace mylos::layer_norm_test {
 

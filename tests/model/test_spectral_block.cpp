@@ -1,6 +1,6 @@
 // SpectralBlock in memory of exactly the stated bytes: against its definition in double, the same bits for
 // every variant, and matrices that blocks share.
-#include "mylos/model/grid/spectral_block.hpp"
+#include "mylos/model/layers/spectral/spectral_block.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/chain/chain.hpp"
-#include "mylos/model/layers/output_loss.hpp"
+#include "mylos/model/losses/output_loss.hpp"
 
 namespace mylos::spectral_block_test {
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "mylos/model/layers/output_loss.hpp"
+#include "mylos/model/losses/output_loss.hpp"
 #include "mylos/model/network/mlp.hpp"
 
 namespace mylos::crps_test {

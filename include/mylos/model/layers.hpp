@@ -38,15 +38,52 @@ enum class LayerKind {
   crop
 };
 
+/// What is known of a kind of layer from the deck alone.
+struct LayerTraits {
+  std::string_view name;          // in decks
+  bool needs_grid = false;        // its input must be a grid; others read vectors too
+  bool gives_vector = false;      // its output is a vector, whatever its input is
+  bool computes_outputs = false;  // each from all channels, by weights; 'outputs' is their number
+  bool fuses_activation = false;  // its block computes the activation too, if no norm lies between
+  bool keeps_channels = false;    // each channel of the output comes from the channel of that number alone
+  bool keeps_points = false;      // without strides, padding and even kernels
+  bool has_windows = false;       // 'kernel' is a window: of 2 points by default, and so far apart
+  bool refines = false;           // multiplies the points by 'factor'
+  bool restarts = false;          // continues from the layer in 'skip_from', not from its input
+};
+
+/// A row for each kind, in the order of LayerKind.
+inline constexpr LayerTraits layer_traits[] = {
+    {.name = "dense", .gives_vector = true, .computes_outputs = true, .fuses_activation = true},
+    {.name = "conv",
+     .needs_grid = true,
+     .computes_outputs = true,
+     .fuses_activation = true,
+     .keeps_points = true},
+    {.name = "spectral", .needs_grid = true, .computes_outputs = true, .keeps_points = true},
+    {.name = "max_pool", .needs_grid = true, .keeps_channels = true, .has_windows = true},
+    {.name = "average_pool", .needs_grid = true, .keeps_channels = true, .has_windows = true},
+    {.name = "global_pool", .needs_grid = true, .gives_vector = true, .keeps_channels = true},
+    {.name = "upsample", .needs_grid = true, .keeps_channels = true, .refines = true},
+    {.name = "norm", .keeps_points = true},
+    {.name = "activation", .keeps_channels = true, .keeps_points = true},
+    {.name = "add", .keeps_points = true},
+    {.name = "concat", .keeps_points = true},
+    {.name = "branch", .restarts = true},
+    {.name = "coordinates", .needs_grid = true},
+    {.name = "pad", .needs_grid = true, .keeps_channels = true},
+    {.name = "crop", .needs_grid = true, .keeps_channels = true}};
+
+[[nodiscard]] constexpr const LayerTraits& traits_of(LayerKind kind) {
+  return layer_traits[static_cast<std::size_t>(kind)];
+}
+
 /// The values of points outside the grid.
 enum class Padding { zero, periodic, reflect };
 
 /// Returns the name that decks use.
 [[nodiscard]] constexpr std::string_view name_of(LayerKind kind) {
-  constexpr std::string_view names[] = {
-      "dense",      "conv", "spectral", "max_pool", "average_pool", "global_pool", "upsample", "norm",
-      "activation", "add",  "concat",   "branch",   "coordinates",  "pad",         "crop"};
-  return names[static_cast<std::size_t>(kind)];
+  return traits_of(kind).name;
 }
 
 /// One value per axis of the grid. A single value applies to all axes; an empty list selects the default.
@@ -99,7 +136,8 @@ struct LayerOptions {
 /// Returns whether the data determine the layer's `outputs`: true for a last dense layer without `outputs`.
 [[nodiscard]] inline bool takes_outputs_of_data(const std::vector<LayerOptions>& layers, std::size_t index) {
   const LayerOptions& layer = layers[index];
-  return index + 1 == layers.size() && layer.kind == LayerKind::dense && layer.outputs == 0;
+  const LayerTraits& traits = traits_of(layer.kind);
+  return index + 1 == layers.size() && traits.computes_outputs && traits.gives_vector && layer.outputs == 0;
 }
 
 }  // namespace mylos

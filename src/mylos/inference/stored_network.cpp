@@ -31,7 +31,8 @@ std::string copy_name(const std::vector<LayerOptions>& layers, std::size_t layer
 std::int64_t vector_inputs(const CheckpointReader& reader, const StoredNetwork& network) {
   const ModelOptions& model = network.options.model;
   if (model.type == ModelType::mlp) return layer_width(reader, model.hidden.empty() ? "head" : "hidden1", 1);
-  if (model.chain.front().kind == LayerKind::dense)
+  const LayerTraits& first = traits_of(model.chain.front().kind);
+  if (first.computes_outputs && !first.needs_grid)
     return layer_width(reader, copy_name(model.chain, 0, 1), 1);
   if (model.inputs > 0) return model.inputs;
   if (!network.normalizer.inputs.identity())

@@ -9,9 +9,9 @@
 #include "mylos/interchange/gpt2_config.hpp"
 #include "mylos/interchange/gpt2_names.hpp"
 #include "mylos/interchange/huggingface_gpt2.hpp"
-#include "mylos/interchange/transpose.hpp"
 #include "mylos/io/files/atomic_publish.hpp"
 #include "mylos/io/safetensors/safetensors.hpp"
+#include "mylos/model/block/transpose.hpp"
 
 namespace mylos {
 namespace {

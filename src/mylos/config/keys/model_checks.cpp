@@ -108,18 +108,8 @@ class ModelChecks : DeckMistakes {
   static bool keeps_points(const LayerOptions& layer) {
     const bool is_odd =
         std::all_of(layer.kernel.begin(), layer.kernel.end(), [](std::int64_t k) { return k % 2 == 1; });
-    switch (layer.kind) {
-      case LayerKind::conv:
-        return is_odd && !layer.transposed && layer.stride.empty() && layer.padding.empty();
-      case LayerKind::spectral:
-      case LayerKind::norm:
-      case LayerKind::activation:
-      case LayerKind::add:
-      case LayerKind::concat:
-        return true;
-      default:
-        return false;
-    }
+    return traits_of(layer.kind).keeps_points && is_odd && !layer.transposed && layer.stride.empty() &&
+           layer.padding.empty();
   }
 
   /// Refuses modes that do not fit 'data.shape', as far as the deck alone shows it; with other grids, the
@@ -156,8 +146,7 @@ class ModelChecks : DeckMistakes {
       const std::string place = fmt::format("model.layers.{}", i + 1);
       const char* key = given_.contains(place) ? place.c_str() : "model.layers";
       const std::string name = layer_name(model.chain, i);
-      const bool needs_outputs = layer.kind == LayerKind::dense || layer.kind == LayerKind::conv ||
-                                 layer.kind == LayerKind::spectral;
+      const bool needs_outputs = traits_of(layer.kind).computes_outputs;
       if (layer.kind == LayerKind::spectral && layer.modes.empty()) {
         fail(errors::missing_key, {key},
              fmt::format("layer '{}' needs 'modes', the wave numbers that it keeps along each axis", name));

@@ -26,8 +26,8 @@ namespace {
 bool ends_on_grid(const ModelOptions& model) {
   if (model.type != ModelType::chain) return false;
   for (auto layer = model.chain.rbegin(); layer != model.chain.rend(); ++layer) {
-    if (layer->kind == LayerKind::dense || layer->kind == LayerKind::global_pool) return false;
-    if (works_on_grids(layer->kind)) return true;
+    if (traits_of(layer->kind).gives_vector) return false;
+    if (traits_of(layer->kind).needs_grid) return true;
   }
   return true;  // no layer changes the kind of data
 }
@@ -251,8 +251,8 @@ class SampleData final : public RunData {
 
   /// Requires a grid if the network's first layer works on one; short forms have been expanded.
   void require_grid(const ModelOptions& model) const {
-    const bool starts_on_one =
-        model.type == ModelType::chain && !model.chain.empty() && works_on_grids(model.chain.front().kind);
+    const bool starts_on_one = model.type == ModelType::chain && !model.chain.empty() &&
+                               traits_of(model.chain.front().kind).needs_grid;
     if (!model.shape.empty() || !starts_on_one) return;
     const std::string place = place_of(places_, {"model.layers.1", "model.type"});
     if (stores_.arrays) {

@@ -1,8 +1,8 @@
 // The blocks of a network of numbers as nodes of a graph: mlp, chain, cnn, resnet, unet.
 #pragma once
 
-#include "mylos/interchange/onnx/onnx_layer.hpp"
 #include "mylos/model/chain/chain.hpp"
+#include "mylos/model/onnx/onnx_layer.hpp"
 
 namespace mylos {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "mylos/interchange/onnx/onnx_graph.hpp"
+#include "mylos/model/onnx/onnx_graph.hpp"
 
 namespace mylos {
 

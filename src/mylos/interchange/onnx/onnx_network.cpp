@@ -16,12 +16,12 @@
 #include "mylos/config/deck.hpp"
 #include "mylos/inference/network_state.hpp"
 #include "mylos/interchange/onnx/onnx_chain.hpp"
-#include "mylos/interchange/onnx/onnx_modes.hpp"
 #include "mylos/interchange/onnx/onnx_scaling.hpp"
 #include "mylos/interchange/onnx/onnx_tokens.hpp"
 #include "mylos/interchange/onnx/onnx_weights.hpp"
 #include "mylos/io/system/system_memory.hpp"
-#include "mylos/model/block/layer_shapes.hpp"
+#include "mylos/model/block/layer_input.hpp"
+#include "mylos/model/layers/spectral/spectral_modes.hpp"
 #include "mylos/model/network/make_chain.hpp"
 
 namespace mylos {

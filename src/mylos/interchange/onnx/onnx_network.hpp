@@ -9,7 +9,7 @@
 #include "mylos/base/dtype.hpp"
 #include "mylos/checkpoint/file/weight_file.hpp"
 #include "mylos/inference/stored_network.hpp"
-#include "mylos/interchange/onnx/onnx_builder.hpp"
+#include "mylos/model/onnx/onnx_builder.hpp"
 
 namespace mylos {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "mylos/data/files/normalizer.hpp"
-#include "mylos/interchange/onnx/onnx_boundary.hpp"
+#include "mylos/model/onnx/onnx_boundary.hpp"
 
 namespace mylos {
 

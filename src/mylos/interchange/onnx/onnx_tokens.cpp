@@ -5,7 +5,7 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/datasets.hpp"
-#include "mylos/interchange/onnx/onnx_norms.hpp"
+#include "mylos/model/onnx/onnx_norms.hpp"
 
 namespace mylos {
 namespace {

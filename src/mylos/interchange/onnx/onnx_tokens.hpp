@@ -2,8 +2,8 @@
 // for any number of tokens up to the context.
 #pragma once
 
-#include "mylos/interchange/onnx/onnx_layer.hpp"
 #include "mylos/model/chain/chain.hpp"
+#include "mylos/model/onnx/onnx_layer.hpp"
 
 namespace mylos {
 

@@ -88,6 +88,7 @@ struct BlockProduct {
 class Convolution;
 class SpectralConvolution;
 class KeyValueCache;
+class OnnxLayer;
 struct RolloutStep;
 
 /// The inputs that all operations of a step share.
@@ -169,6 +170,10 @@ class Block {
   }
   /// Returns whether forward can compute the norm of its output (BlockMemory::next_norm).
   [[nodiscard]] virtual bool computes_norm() const { return false; }
+
+  /// Appends what the block computes to a graph (model/onnx/onnx_layer.hpp). Returns false if it cannot be
+  /// written, and appends nothing.
+  virtual bool write_onnx(OnnxLayer& /*layer*/) const { return false; }
 
   virtual void forward(const StepContext& context, const BlockMemory& memory) const = 0;
   /// Reads input, skip, output and saved tensors of the same forward pass; does not change them.

@@ -40,7 +40,7 @@ void require_margins(const Chain& chain, const ModelOptions& model, const Places
     const LayerOptions& layer = layers[i];
     const bool has_margin =
         std::any_of(layer.margin.begin(), layer.margin.end(), [](double margin) { return margin > 0; });
-    if (layer.kind != LayerKind::pad || !has_margin) continue;
+    if (!has_margin) continue;
     const std::string name = layer_name(layers, i) + (layer.repeat == 1 ? "" : ".1");  // the least grid
     for (std::size_t block = 0; block < chain.blocks.size(); ++block) {
       const Signature& pads = chain.blocks[block]->signature();

@@ -6,10 +6,10 @@
 
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/combinations.hpp"
-#include "mylos/model/layers/attention_block.hpp"
-#include "mylos/model/layers/embedding.hpp"
-#include "mylos/model/layers/feed_forward.hpp"
-#include "mylos/model/layers/norm_block.hpp"
+#include "mylos/model/layers/norm/norm_block.hpp"
+#include "mylos/model/layers/transformer/attention_block.hpp"
+#include "mylos/model/layers/transformer/embedding.hpp"
+#include "mylos/model/layers/transformer/feed_forward.hpp"
 #include "mylos/model/network/classifier.hpp"
 #include "mylos/precision/policy.hpp"
 

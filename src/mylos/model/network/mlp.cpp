@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "mylos/model/layers/activation_block.hpp"
-#include "mylos/model/layers/dense.hpp"
-#include "mylos/model/layers/norm_block.hpp"
-#include "mylos/model/layers/output_loss.hpp"
-#include "mylos/model/layers/residual_output.hpp"
+#include "mylos/model/layers/activation/activation_block.hpp"
+#include "mylos/model/layers/dense/dense.hpp"
+#include "mylos/model/layers/norm/norm_block.hpp"
+#include "mylos/model/layers/residual/residual_output.hpp"
+#include "mylos/model/losses/output_loss.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {

@@ -9,18 +9,7 @@ namespace {
 
 /// Returns whether a layer gives each channel of its input to the channel of its output with that number.
 bool keeps_channels(const LayerOptions& layer) {
-  switch (layer.kind) {
-    case LayerKind::max_pool:
-    case LayerKind::average_pool:
-    case LayerKind::global_pool:
-    case LayerKind::upsample:
-    case LayerKind::pad:
-    case LayerKind::crop:
-    case LayerKind::activation:
-      return layer.norm == NormType::none;
-    default:
-      return false;
-  }
+  return traits_of(layer.kind).keeps_channels && layer.norm == NormType::none;
 }
 
 }  // namespace
@@ -29,9 +18,7 @@ std::size_t output_layer(const std::vector<LayerOptions>& layers) {
   std::size_t i = layers.size() - 1;
   while (i > 0 && keeps_channels(layers[i])) --i;
   const LayerOptions& layer = layers[i];
-  const bool computes_outputs =
-      layer.kind == LayerKind::dense || layer.kind == LayerKind::conv || layer.kind == LayerKind::spectral;
-  if (computes_outputs && layer.norm == NormType::none && layer.groups == 1) return i;
+  if (traits_of(layer.kind).computes_outputs && layer.norm == NormType::none && layer.groups == 1) return i;
   fail_input(errors::bad_layer,
              "model.layers: layer '{}' cannot give the means and log variances of model.loss = \"gaussian\", "
              "twice its outputs; end the network with a layer of kind \"dense\", \"conv\" or \"spectral\" "

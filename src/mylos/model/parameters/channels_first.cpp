@@ -2,18 +2,17 @@
 
 #include <fmt/format.h>
 
-#include "mylos/model/block/layer_shapes.hpp"
+#include "mylos/model/block/layer_input.hpp"
 
 namespace mylos {
 namespace {
 
-/// Returns the kernel of each convolution by its block's name.
+/// Returns the kernel of each layer, as of a convolution, by its block's name.
 std::map<std::string, PerAxis> kernels_of(const ModelOptions& model) {
   const std::size_t axes = model.shape.size() - 1;
   std::map<std::string, PerAxis> kernels;
   for (std::size_t i = 0; i < model.chain.size(); ++i) {
     const LayerOptions& layer = model.chain[i];
-    if (layer.kind != LayerKind::conv) continue;
     PerAxis kernel = layer.kernel;
     if (kernel.size() < axes) kernel.assign(axes, kernel.empty() ? 1 : kernel.front());
     const std::string name = layer_name(model.chain, i);

@@ -45,8 +45,7 @@ std::vector<NamedLayer> layers_of(const ModelOptions& model) {
 }
 
 bool has_weights(const NamedLayer& layer) {
-  return layer.options.kind == LayerKind::dense || layer.options.kind == LayerKind::conv ||
-         layer.options.kind == LayerKind::spectral || layer.options.gated ||
+  return traits_of(layer.options.kind).computes_outputs || layer.options.gated ||
          layer.options.norm != NormType::none;
 }
 
@@ -71,7 +70,7 @@ PerAxis or_default(const PerAxis& given, const PerAxis& absent) {
 
 /// What a convolution adds of itself: (kernel - 1) * dilation / 2.
 PerAxis own_padding(const LayerOptions& layer, const PerAxis& kernel, const PerAxis& dilation) {
-  if (!layer.padding.empty() || layer.kind != LayerKind::conv) return or_default(layer.padding, {0});
+  if (!layer.padding.empty() || traits_of(layer.kind).has_windows) return or_default(layer.padding, {0});
   PerAxis padding(std::max(kernel.size(), dilation.size()));
   for (std::size_t axis = 0; axis < padding.size(); ++axis) {
     padding[axis] =
@@ -106,7 +105,7 @@ std::string_view activation_word(Activation activation) {
 /// What a layer does with its weights, key by key, with every default filled in. The same keys of every
 /// layer.
 std::vector<std::pair<const char*, std::string>> layer_facts(const LayerOptions& layer) {
-  const bool pools = layer.kind == LayerKind::max_pool || layer.kind == LayerKind::average_pool;
+  const bool pools = traits_of(layer.kind).has_windows;
   const PerAxis kernel = or_default(layer.kernel, {pools ? 2 : 1});
   const PerAxis dilation = or_default(layer.dilation, {1});
   const bool has_groups = layer.norm == NormType::groupnorm;
@@ -149,8 +148,8 @@ class LayerComparison {
   /// Whether a dense layer is taken that reads a grid, if samples lie on one.
   [[nodiscard]] bool takes_dense_on_grid() const {
     for (std::size_t i = 0; i < here_.size(); ++i) {
-      if (here_[i].options.kind == LayerKind::global_pool) return false;
-      if (here_[i].options.kind == LayerKind::dense) return matched_.contains(i);
+      const LayerTraits& traits = traits_of(here_[i].options.kind);
+      if (traits.gives_vector) return traits.computes_outputs && matched_.contains(i);
     }
     return false;
   }

@@ -13,7 +13,7 @@
 #include "mylos/comm/ranks/rank_group.hpp"
 #include "mylos/data/files/normalizer.hpp"
 #include "mylos/model/chain/chain.hpp"
-#include "mylos/model/layers/field_norm.hpp"
+#include "mylos/model/losses/field_norm.hpp"
 #include "mylos/train/options.hpp"
 
 namespace mylos {

@@ -1,0 +1,26 @@
+#include "mylos/model/layers/activation/activation_layer.hpp"
+
+#include "mylos/base/errors/deck.hpp"
+#include "mylos/model/layers/activation/activation_block.hpp"
+#include "mylos/model/layers/layer_kinds.hpp"
+
+namespace mylos {
+
+void append_activation(GrowingChain& network, const LayerOptions& layer) {
+  const GridShape grid = network.input().grid;
+  ActivationOptions options;
+  options.name = layer.kind == LayerKind::activation ? network.name() : network.name() + ".activation";
+  options.width = grid.columns();
+  options.activation = layer.activation;
+  options.dropout = layer.dropout;
+  options.type = network.types().without_weights(network.name(), "activation");
+  options.seed = network.seed();
+  network.append(std::make_unique<ActivationBlock>(std::move(options)), grid);
+}
+
+void require_activation(GrowingChain& network, const LayerOptions& layer) {
+  if (layer.activation == Activation::none && layer.dropout == 0)
+    network.refuse(errors::missing_key, "needs an 'activation' or a 'dropout'");
+}
+
+}  // namespace mylos

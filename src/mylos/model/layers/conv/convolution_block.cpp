@@ -1,0 +1,167 @@
+#include "mylos/model/layers/conv/convolution_block.hpp"
+
+#include <cmath>
+
+#include "mylos/base/device/region.hpp"
+#include "mylos/kernels/grid/by_points.hpp"
+#include "mylos/kernels/pointwise/activation.hpp"
+#include "mylos/model/block/cast.hpp"
+#include "mylos/model/block/token_dropout.hpp"
+
+namespace mylos {
+
+namespace {
+constexpr std::size_t saves_pre_activation = 0;  // variant "all"
+}
+
+struct ConvolutionBlock::Forward {
+  Forward(const ConvolutionBlock& block, const Engines& engines, std::int64_t rows, std::byte* workspace)
+      : pieces(workspace),
+        input(
+            take_copy(pieces, block.options_.input_type, block.options_.type, rows, block.signature_.inputs)),
+        products(pieces.take_bytes(block.convolution_.workspace_bytes(engines, rows))) {}
+
+  Pieces pieces;
+  Tensor input;
+  std::byte* products;
+};
+
+struct ConvolutionBlock::Backward {
+  Backward(const ConvolutionBlock& block, const Engines& engines, std::int64_t rows, bool recomputes,
+           std::byte* workspace)
+      : pieces(workspace) {
+    const ConvolutionOptions& options = block.options_;
+    input = take_copy(pieces, options.input_type, options.type, rows, block.signature_.inputs);
+    if (recomputes) pre_activation = pieces.take_tensor(options.type, rows, block.signature_.outputs);
+    if (!options.first)
+      input_gradient = take_copy(pieces, options.input_type, options.type, rows, block.signature_.inputs);
+    products = pieces.take_bytes(block.convolution_.workspace_bytes(engines, rows));
+  }
+
+  Pieces pieces;
+  Tensor input;
+  Tensor pre_activation;  // recomputed
+  Tensor input_gradient;  // before the cast to the input's type
+  std::byte* products;
+};
+
+ConvolutionBlock::ConvolutionBlock(ConvolutionOptions options)
+    : options_(std::move(options)),
+      convolution_(options_.shape, options_.type),
+      signature_{.name = options_.name,
+                 .kind = "conv",
+                 .inputs = options_.shape.input.columns(),
+                 .outputs = convolution_.output().columns(),
+                 .input_type = options_.input_type,
+                 .output_type = options_.type,
+                 .compute_type = options_.type},
+      dropout_stream_(options_.seed, RandomPurpose::dropout, options_.name) {}
+
+std::vector<ParameterSpec> convolution_parameters(const ConvolutionShape& shape, bool bias, DType type,
+                                                  DType gradient_type) {
+  const std::int64_t taken = weight_columns(shape);
+  // LeCun et al., "Efficient BackProp" (1998), as in PyTorch
+  const auto bound = static_cast<float>(1.0 / std::sqrt(static_cast<double>(taken)));
+  std::vector<ParameterSpec> specs;
+  specs.push_back({.name = "weight",
+                   .rows = weight_rows(shape),
+                   .columns = taken,
+                   .taps = shape.taps(),
+                   .is_matrix = true,
+                   .type = type,
+                   .gradient_type = gradient_type,
+                   .decay_factor = 1,
+                   .initial_bound = bound});
+  if (!bias) return specs;
+  specs.push_back({.name = "bias",
+                   .rows = 1,
+                   .columns = shape.outputs,
+                   .type = type,
+                   .gradient_type = gradient_type,
+                   .initial_bound = bound});
+  return specs;
+}
+
+std::vector<ParameterSpec> ConvolutionBlock::parameters() const {
+  return convolution_parameters(options_.shape, options_.bias, options_.type, options_.gradient_type);
+}
+
+/// Returns whether backward reads the pre-activation z.
+bool ConvolutionBlock::needs_pre_activation() const {
+  return options_.activation != Activation::none && !keeps_output(options_.activation, options_.dropout > 0);
+}
+
+BlockCost ConvolutionBlock::cost(const Engines& engines, std::int64_t rows) const {
+  BlockCost cost;
+  cost.output_bytes = output_bytes(signature_, rows);
+  cost.forward_workspace = Forward(*this, engines, rows, nullptr).pieces.bytes();
+  const double product = static_cast<double>(rows) * flops_of(options_.shape);
+  cost.forward_flops = product;
+  cost.backward_flops = options_.first ? product : 2 * product;
+  const SparedFlops spared = convolution_.spared_flops(engines);
+  const auto samples = static_cast<double>(rows);
+  cost.spared_forward_flops = samples * spared.forward;
+  cost.spared_backward_flops =
+      samples * (spared.weight_gradient + (options_.first ? 0 : spared.input_gradient));
+  const bool needs_z = needs_pre_activation();
+  const auto backward_bytes = [&](bool recomputes) {
+    return Backward(*this, engines, rows, recomputes, nullptr).pieces.bytes();
+  };
+  cost.variants.push_back({"all", needs_z ? cost.output_bytes : 0, backward_bytes(false), 0});
+  if (needs_z) cost.variants.push_back({"input", 0, backward_bytes(true), product});
+  return cost;
+}
+
+void ConvolutionBlock::convolve(const StepContext& context, const ParameterTensors& weights,
+                                const ConstTensor& x, const Tensor& z, std::byte* workspace) const {
+  convolution_.forward(context.exec, context.engines, x, weights["weight"],
+                       options_.bias ? weights["bias"] : Tensor(), z, workspace);
+}
+
+void ConvolutionBlock::forward(const StepContext& context, const BlockMemory& memory) const {
+  const Region region("conv forward");
+  const std::int64_t rows = memory.input.rows();
+  const Forward own(*this, context.engines, rows, memory.workspace);
+  const bool saves =
+      needs_pre_activation() && memory.saved != nullptr && memory.variant == saves_pre_activation;
+  const Tensor z = saves ? Tensor(memory.saved, options_.type, rows, signature_.outputs) : memory.output;
+  convolve(context, memory.weights, cast(context.exec, memory.input, own.input), z, own.products);
+
+  const std::int64_t points = convolution_.output().points();
+  const Dropout dropout = token_dropout(context, dropout_stream_, options_.dropout, points);
+  if (options_.activation == Activation::none && !dropout.active()) return;
+  activation_forward(context.exec, options_.activation, by_points(z, points),
+                     by_points(memory.output, points), dropout);
+}
+
+void ConvolutionBlock::backward(const StepContext& context, const BlockMemory& memory,
+                                const BlockGradients& gradients) const {
+  const Region region("conv backward");
+  const std::int64_t rows = memory.input.rows();
+  const bool needs_z = needs_pre_activation();
+  const bool recomputes = needs_z && memory.variant != saves_pre_activation;
+  const Backward own(*this, context.engines, rows, recomputes, memory.workspace);
+
+  const ConstTensor input = cast(context.exec, memory.input, own.input);
+  if (recomputes) convolve(context, memory.weights, input, own.pre_activation, own.products);
+  const Tensor saved(memory.saved, options_.type, rows, signature_.outputs);
+  const Tensor& derivative_source = !needs_z ? memory.output : recomputes ? own.pre_activation : saved;
+  const Tensor& dz = gradients.output;
+  const std::int64_t points = convolution_.output().points();
+  activation_backward(context.exec, options_.activation, by_points(derivative_source, points),
+                      by_points(dz, points), by_points(dz, points),
+                      options_.bias ? gradients.weights["bias"] : Tensor(), gradients.accumulate,
+                      token_dropout(context, dropout_stream_, options_.dropout, points));
+
+  if (!gradients.input.empty()) {
+    const bool casts = !own.input_gradient.empty();
+    const Tensor dx = casts ? own.input_gradient : gradients.input;
+    convolution_.input_gradient(context.exec, context.engines, dz, memory.weights["weight"], dx,
+                                own.products);
+    if (casts) convert(context.exec, dx, gradients.input);
+  }
+  convolution_.weight_gradient(context.exec, context.engines, input, dz, gradients.weights["weight"], {},
+                               gradients.accumulate, own.products);
+}
+
+}  // namespace mylos

@@ -1,0 +1,89 @@
+#include "mylos/model/layers/join/gated_add.hpp"
+
+#include "mylos/base/device/region.hpp"
+#include "mylos/kernels/grid/by_points.hpp"
+#include "mylos/kernels/pointwise/soft_gate.hpp"
+#include "mylos/model/block/cast.hpp"
+
+namespace mylos {
+
+/// Copies of x and s in the block's type.
+struct GatedAdd::Forward {
+  Forward(const GatedAddOptions& options, std::int64_t rows, std::byte* workspace)
+      : pieces(workspace),
+        input(take_copy(pieces, options.input_type, options.type, rows, options.grid.columns())),
+        skip(take_copy(pieces, options.skip_type, options.type, rows, options.grid.columns())) {}
+
+  Pieces pieces;
+  Tensor input;
+  Tensor skip;
+};
+
+/// Copies of s and of its gradient in the block's type.
+struct GatedAdd::Backward {
+  Backward(const GatedAddOptions& options, std::int64_t rows, std::byte* workspace)
+      : pieces(workspace),
+        skip(take_copy(pieces, options.skip_type, options.type, rows, options.grid.columns())),
+        skip_gradient(take_copy(pieces, options.skip_type, options.type, rows, options.grid.columns())),
+        sums(pieces.take_bytes(soft_gate_workspace(rows * options.grid.points(), options.grid.channels))) {}
+
+  Pieces pieces;
+  Tensor skip;
+  Tensor skip_gradient;
+  std::byte* sums;
+};
+
+GatedAdd::GatedAdd(GatedAddOptions options)
+    : options_(std::move(options)),
+      signature_{.name = options_.name,
+                 .kind = "add",
+                 .inputs = options_.grid.columns(),
+                 .outputs = options_.grid.columns(),
+                 .input_type = options_.input_type,
+                 .output_type = options_.type,
+                 .compute_type = options_.type,
+                 .skip_inputs = options_.grid.columns(),
+                 .skip_type = options_.skip_type} {}
+
+std::vector<ParameterSpec> GatedAdd::parameters() const {
+  return {{.name = "weight",
+           .columns = options_.grid.channels,
+           .type = options_.type,
+           .gradient_type = options_.gradient_type,
+           .initial_value = 1}};
+}
+
+BlockCost GatedAdd::cost(const Engines&, std::int64_t rows) const {
+  BlockCost cost = elementwise_cost(signature_, rows);
+  cost.forward_flops *= 2;
+  cost.backward_flops *= 3;
+  cost.forward_workspace = Forward(options_, rows, nullptr).pieces.bytes();
+  cost.variants.front().backward_workspace = Backward(options_, rows, nullptr).pieces.bytes();
+  return cost;
+}
+
+void GatedAdd::forward(const StepContext& context, const BlockMemory& memory) const {
+  const Region region("gate forward");
+  const std::int64_t points = options_.grid.points();
+  const Forward own(options_, memory.input.rows(), memory.workspace);
+  soft_gate_forward(context.exec, by_points(cast(context.exec, memory.input, own.input), points),
+                    by_points(cast(context.exec, memory.skip, own.skip), points), memory.weights["weight"],
+                    by_points(memory.output, points));
+}
+
+void GatedAdd::backward(const StepContext& context, const BlockMemory& memory,
+                        const BlockGradients& gradients) const {
+  const Region region("gate backward");
+  const std::int64_t points = options_.grid.points();
+  const Backward own(options_, memory.input.rows(), memory.workspace);
+  if (!gradients.input.empty()) convert(context.exec, gradients.output, gradients.input);
+  const bool casts = !own.skip_gradient.empty() && !gradients.skip.empty();
+  if (casts && gradients.add_to_skip) convert(context.exec, gradients.skip, own.skip_gradient);
+  const Tensor ds = casts ? own.skip_gradient : gradients.skip;
+  soft_gate_backward(context.exec, by_points(cast(context.exec, memory.skip, own.skip), points),
+                     memory.weights["weight"], by_points(gradients.output, points), by_points(ds, points),
+                     gradients.add_to_skip, gradients.weights["weight"], gradients.accumulate, own.sums);
+  if (casts) convert(context.exec, ds, gradients.skip);
+}
+
+}  // namespace mylos

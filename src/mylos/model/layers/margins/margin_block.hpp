@@ -1,0 +1,39 @@
+// MarginBlock: pads the grid of each sample with zeros, or crops it to a smaller one
+// (kernels/grid/margins.hpp). It has no weights and saves nothing.
+#pragma once
+
+#include "mylos/kernels/grid/margins.hpp"
+#include "mylos/model/block/block.hpp"
+
+namespace mylos {
+
+enum class MarginChange { pad, crop };
+
+struct MarginOptions {
+  std::string name;
+  MarginChange change = MarginChange::pad;
+  MarginShape shape;
+  DType type = DType::fp32;  // of input and output
+};
+
+class MarginBlock final : public Block {
+ public:
+  /// Throws Error (bad_input) under the conditions of check(shape).
+  explicit MarginBlock(MarginOptions options);
+
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
+  [[nodiscard]] const MarginOptions& options() const { return options_; }
+  /// Returns the grid of the output.
+  [[nodiscard]] GridShape output() const;
+  [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
+  bool write_onnx(OnnxLayer& layer) const override;
+  void forward(const StepContext& context, const BlockMemory& memory) const override;
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override;
+
+ private:
+  MarginOptions options_;
+  Signature signature_;
+};
+
+}  // namespace mylos

@@ -1,0 +1,41 @@
+// GroupNormBlock: normalises each sample and each group of adjacent channels over the grid
+// (kernels/norm/group_norm.hpp; Wu and He 2018, arXiv 1803.08494).
+//
+// Parameters: weight and bias [1, channels]. Saved: mean and 1/sigma of each sample and group, in float.
+#pragma once
+
+#include "mylos/kernels/grid/grid_shape.hpp"
+#include "mylos/model/block/block.hpp"
+
+namespace mylos {
+
+struct GroupNormOptions {
+  std::string name;
+  GridShape grid;
+  std::int64_t groups = 1;
+  float epsilon = 1e-5f;
+  DType input_type = DType::fp32;  // an input of another type than `type` is cast on entry
+  DType type = DType::fp32;
+  DType gradient_type = DType::fp32;
+};
+
+class GroupNormBlock final : public Block {
+ public:
+  /// Throws Error (bad_input) if the groups do not divide the channels.
+  explicit GroupNormBlock(GroupNormOptions options);
+
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
+  [[nodiscard]] const GroupNormOptions& options() const { return options_; }
+  [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
+  [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
+  bool write_onnx(OnnxLayer& layer) const override;
+  void forward(const StepContext& context, const BlockMemory& memory) const override;
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override;
+
+ private:
+  GroupNormOptions options_;
+  Signature signature_;
+};
+
+}  // namespace mylos

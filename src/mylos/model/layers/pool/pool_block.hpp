@@ -1,0 +1,40 @@
+// PoolBlock: the maximum or average over windows of a sample's grid, or the average over the complete grid
+// (kernels/grid/pooling.hpp). The block has no weights. Backward of a maximum reads forward's input and
+// output; nothing else is saved.
+#pragma once
+
+#include "mylos/kernels/grid/pooling.hpp"
+#include "mylos/model/block/block.hpp"
+
+namespace mylos {
+
+enum class PoolType { max, average, global_average };
+
+struct PoolOptions {
+  std::string name;
+  PoolType pool = PoolType::max;
+  PoolShape shape;           // global_average: only the input is used
+  DType type = DType::fp32;  // of input and output
+};
+
+class PoolBlock final : public Block {
+ public:
+  /// Throws Error (bad_input) under the conditions of check(shape).
+  explicit PoolBlock(PoolOptions options);
+
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
+  [[nodiscard]] const PoolOptions& options() const { return options_; }
+  [[nodiscard]] const GridShape& output() const { return output_; }
+  [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
+  bool write_onnx(OnnxLayer& layer) const override;
+  void forward(const StepContext& context, const BlockMemory& memory) const override;
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override;
+
+ private:
+  PoolOptions options_;
+  GridShape output_;
+  Signature signature_;
+};
+
+}  // namespace mylos

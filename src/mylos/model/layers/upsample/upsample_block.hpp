@@ -1,0 +1,36 @@
+// UpsampleBlock: interpolates each sample to a finer grid, by the nearest point or linearly
+// (kernels/grid/upsample.hpp). It has no weights and saves nothing.
+#pragma once
+
+#include "mylos/kernels/grid/upsample.hpp"
+#include "mylos/model/block/block.hpp"
+
+namespace mylos {
+
+struct UpsampleOptions {
+  std::string name;
+  UpsampleShape shape;
+  DType type = DType::fp32;  // of input and output
+};
+
+class UpsampleBlock final : public Block {
+ public:
+  /// Throws Error (bad_input) under the conditions of check(shape).
+  explicit UpsampleBlock(UpsampleOptions options);
+
+  [[nodiscard]] const Signature& signature() const override { return signature_; }
+  [[nodiscard]] const UpsampleOptions& options() const { return options_; }
+  [[nodiscard]] const GridShape& output() const { return output_; }
+  [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
+  bool write_onnx(OnnxLayer& layer) const override;
+  void forward(const StepContext& context, const BlockMemory& memory) const override;
+  void backward(const StepContext& context, const BlockMemory& memory,
+                const BlockGradients& gradients) const override;
+
+ private:
+  UpsampleOptions options_;
+  GridShape output_;
+  Signature signature_;
+};
+
+}  // namespace mylos
