@@ -41,31 +41,32 @@ function(mylos_optimise_lightly target)
 endfunction()
 
 # mylos_device_sources(TARGET VENDOR NAMES ...): the files of src/mylos/device/VENDOR that define what a room declares. VENDOR:
-# cuda, hip, sycl, or none where a build does not have the vendor's library. Those that are not there are the ones of none.
+# cuda, hip, sycl, or none where a build does not have the vendor's library. Those that are not there are of device/runtime, for
+# the two vendors that it serves, or else those of none.
 function(mylos_device_sources target vendor)
+  set(folders ${vendor} none)
+  if(vendor MATCHES "^(cuda|hip)$")
+    list(INSERT folders 1 runtime)
+  endif()
   foreach(name IN LISTS ARGN)
-    set(source "${PROJECT_SOURCE_DIR}/src/mylos/device/${vendor}/${name}.cpp")
-    if(NOT EXISTS "${source}")
-      set(source "${PROJECT_SOURCE_DIR}/src/mylos/device/none/${name}.cpp")
-    endif()
-    target_sources(${target} PRIVATE "${source}")
+    foreach(folder IN LISTS folders)
+      set(source "${PROJECT_SOURCE_DIR}/src/mylos/device/${folder}/${name}.cpp")
+      if(EXISTS "${source}")
+        target_sources(${target} PRIVATE "${source}")
+        break()
+      endif()
+    endforeach()
   endforeach()
 endfunction()
 
 # What users include, and what is ours.
 set(mylos_include_folders "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src")
+# The header that base/device/target.hpp includes: MYLOS_TARGET_CUDA, ..._HIP, ..._SYCL, or the host's or emulated one.
+set(mylos_target_definitions "")
 if(Mylos_EMULATE_DEVICE)
-  # base/device/emulation.hpp and team_scratch.hpp
-  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/emulated_device")
-elseif(Mylos_HAVE_CUDA)
-  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/cuda_device")  # base/device/hardware_math.hpp and wave.hpp
-elseif(Mylos_HAVE_HIP)
-  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/hip_device")  # base/device/hardware_math.hpp
-elseif(Mylos_HAVE_SYCL)
-  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/sycl_device")  # base/device/team_scratch.hpp
-endif()
-if(Mylos_HAVE_HIP OR Mylos_EMULATED_LANES EQUAL 64)
-  list(PREPEND mylos_include_folders "${PROJECT_SOURCE_DIR}/src/mylos/base/wide_waves")  # base/device/lanes.hpp
+  set(mylos_target_definitions MYLOS_EMULATED_LANES=${Mylos_EMULATED_LANES})
+elseif(Mylos_HAVE_DEVICE)
+  string(TOUPPER "MYLOS_TARGET_${Mylos_VENDOR}" mylos_target_definitions)
 endif()
 set(mylos_precompiled_headers Kokkos_Core.hpp fmt/format.h algorithm functional memory string vector)
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "kernels/matrix.hpp"
-#include "mylos/base/device/hardware_math.hpp"
+#include "mylos/base/device/target.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos::math_test {

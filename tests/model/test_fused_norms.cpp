@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/small_gpt.hpp"
-#include "mylos/base/device/emulation.hpp"
+#include "mylos/base/device/target.hpp"
 #include "mylos/model/chain/chain_cost.hpp"
 
 namespace mylos::fused_norms_test {

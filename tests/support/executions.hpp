@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "mylos/base/device/arena.hpp"
-#include "mylos/base/device/emulation.hpp"
+#include "mylos/base/device/target.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos::test {

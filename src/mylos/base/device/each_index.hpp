@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "mylos/base/device/emulation.hpp"
 #include "mylos/base/device/kernel_name.hpp"
+#include "mylos/base/device/target.hpp"
 #include "mylos/base/execution.hpp"
 
 namespace mylos {

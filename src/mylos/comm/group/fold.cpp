@@ -1,6 +1,6 @@
 #include "mylos/comm/group/fold.hpp"
 
-#include "mylos/base/device/emulation.hpp"
+#include "mylos/base/device/target.hpp"
 #include "mylos/base/dispatch.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/internal.hpp"

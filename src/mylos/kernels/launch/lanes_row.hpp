@@ -2,7 +2,7 @@
 // threads of the team process other rows. For device kernels only.
 #pragma once
 
-#include "mylos/base/device/team_scratch.hpp"
+#include "mylos/base/device/target.hpp"
 #include "mylos/kernels/launch/launch.hpp"
 
 namespace mylos {

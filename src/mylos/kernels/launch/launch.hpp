@@ -12,10 +12,8 @@
 #include <type_traits>
 
 #include "mylos/base/device/each_index.hpp"
-#include "mylos/base/device/emulation.hpp"
 #include "mylos/base/device/kernel_name.hpp"
-#include "mylos/base/device/lanes.hpp"
-#include "mylos/base/device/wave.hpp"
+#include "mylos/base/device/target.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/kernels/launch/divisor.hpp"
 

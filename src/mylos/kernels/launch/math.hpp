@@ -8,7 +8,7 @@
 #include <Kokkos_Macros.hpp>
 #include <cstdint>
 
-#include "mylos/base/device/hardware_math.hpp"
+#include "mylos/base/device/target.hpp"
 
 namespace mylos::math {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mylos/base/device/emulation.hpp"
+#include "mylos/base/device/target.hpp"
 #include "mylos/base/execution.hpp"
 #include "mylos/model/block/norm.hpp"
 

@@ -1,4 +1,4 @@
-// Replaces src/mylos/base/device/hardware_math.hpp in builds for NVIDIA devices.
+// portable_math.hpp by instructions of NVIDIA's devices.
 #pragma once
 
 #include <Kokkos_Core.hpp>

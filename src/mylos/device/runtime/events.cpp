@@ -1,49 +1,47 @@
-#include <cuda_runtime.h>
-
 #include "mylos/base/device/device_event.hpp"
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/machine.hpp"
 #include "mylos/base/execution.hpp"
+#include "mylos/device/runtime/runtime.hpp"
 
 namespace mylos {
 namespace {
 
-void require(cudaError_t code, const char* what) {
-  if (code != cudaSuccess)
-    fail_run(errors::device_failed, "the device cannot {}: {}", what, cudaGetErrorString(code));
+void require(runtime::Error code, const char* what) {
+  if (code != runtime::success)
+    fail_run(errors::device_failed, "the device cannot {}: {}", what, runtime::text_of(code));
 }
 
 }  // namespace
 
 struct DeviceEvent::Handle {
   Handle() {
-    require(cudaGetDevice(&device), "say its number");
-    require(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
-            "make an event");
+    require(runtime::get_device(&device), "say its number");
+    require(runtime::create(&event), "make an event");
   }
-  ~Handle() { static_cast<void>(cudaEventDestroy(event)); }
+  ~Handle() { static_cast<void>(runtime::destroy(event)); }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
   int device = 0;
-  cudaEvent_t event = nullptr;
+  runtime::Event event = nullptr;
 };
 
 DeviceEvent::DeviceEvent() : handle_(std::make_unique<Handle>()) {}
 DeviceEvent::~DeviceEvent() = default;
 
 void DeviceEvent::record(const Execution& exec) {
-  require(cudaEventRecord(handle_->event, exec.cuda_stream()), "record an event");
+  require(runtime::record(handle_->event, runtime::stream_of(exec)), "record an event");
 }
 
 void DeviceEvent::hold_back(const Execution& exec) const {
-  require(cudaStreamWaitEvent(exec.cuda_stream(), handle_->event, 0), "wait for an event");
+  require(runtime::wait_for(runtime::stream_of(exec), handle_->event), "wait for an event");
 }
 
 void DeviceEvent::wait() const {
-  require(cudaSetDevice(handle_->device),
+  require(runtime::set_device(handle_->device),
           "be chosen");  // else a thread's first call allocates memory on device 0
-  require(cudaEventSynchronize(handle_->event), "reach an event");
+  require(runtime::synchronize(handle_->event), "reach an event");
 }
 
 Execution make_instance() {

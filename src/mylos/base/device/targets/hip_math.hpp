@@ -1,4 +1,4 @@
-// Replaces src/mylos/base/device/hardware_math.hpp in builds for AMD devices.
+// portable_math.hpp by instructions of AMD's devices.
 #pragma once
 
 #include <Kokkos_Core.hpp>

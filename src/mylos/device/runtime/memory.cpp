@@ -1,7 +1,6 @@
-#include <cuda_runtime.h>
-
 #include "mylos/base/error.hpp"
 #include "mylos/base/errors/machine.hpp"
+#include "mylos/device/runtime/runtime.hpp"
 #include "mylos/io/system/system_memory.hpp"
 
 namespace mylos {
@@ -14,8 +13,9 @@ struct DeviceMemory {
 
 DeviceMemory device_memory() {
   DeviceMemory memory;
-  if (const cudaError_t error = cudaMemGetInfo(&memory.free, &memory.total); error != cudaSuccess) {
-    fail_run(errors::device_failed, "the device does not report its memory: {}", cudaGetErrorString(error));
+  if (const runtime::Error error = runtime::memory_of_device(&memory.free, &memory.total);
+      error != runtime::success) {
+    fail_run(errors::device_failed, "the device does not report its memory: {}", runtime::text_of(error));
   }
   return memory;
 }

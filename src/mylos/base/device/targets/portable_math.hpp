@@ -1,8 +1,7 @@
 // Elementary functions for kernels on devices, by instructions of the device where it has them. They take a
 // fraction of the time of the portable functions in kernels/launch/math.hpp, and their bits depend on the
 // device.
-//
-// This header serves emulated devices, and devices without a header of their own (base/cuda_device).
+// The portable ones, for targets without functions of their own.
 #pragma once
 
 #include <Kokkos_Macros.hpp>

@@ -1,4 +1,4 @@
-// Replaces src/mylos/base/device/wave.hpp in builds for NVIDIA devices.
+// no_wave.hpp by instructions of NVIDIA's devices.
 #pragma once
 
 #include <Kokkos_Core.hpp>

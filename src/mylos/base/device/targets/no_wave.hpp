@@ -6,7 +6,6 @@
 
 namespace mylos::hardware {
 
-/// Builds for NVIDIA's devices take this header from src/mylos/base/cuda_device.
 inline constexpr bool has_wave = false;
 
 /// Returns the index of the current lane within its thread.
