@@ -21,7 +21,8 @@ inline constexpr bool runs_on_host =
 using IndexRange =
     Kokkos::RangePolicy<Execution, Kokkos::IndexType<std::int64_t>, Kokkos::Schedule<Kokkos::Static>>;
 
-/// A loop over [begin, end) of a body that only `run` knows.
+/// A loop over [begin, end) of a body that only `run` knows. There is one copy of it, so that its sums have
+/// the same bits on the calling thread and in a region.
 struct HostLoop {
   void (*run)(const void* body, std::int64_t begin, std::int64_t end);
   const void* body;

@@ -1,11 +1,9 @@
-// What kernels are compiled for. CMake chooses one of the targets (cmake/MylosRoom.cmake), each of which
-// states
+// What kernels are compiled for. CMake chooses one of the targets (cmake/MylosRoom.cmake). Each states
 //
-//   emulates_device     whether host threads stand for a device's, so that the device code of kernels runs
-//   without one device_lanes        the lanes of a thread, which a device executes together
+//   emulates_device     host threads stand for a device's, so that device code runs without a device
+//   device_lanes        the lanes of a thread, which a device executes together
 //   team_scratch_bytes  the scratch memory that every device has for a team
-//   hardware::          elementary functions (portable_math.hpp), and what the lanes of a thread exchange
-//   (no_wave.hpp)
+//   hardware::          elementary functions (portable_math.hpp), exchange between lanes (no_wave.hpp)
 #pragma once
 
 #if defined(MYLOS_TARGET_CUDA)
