@@ -24,7 +24,6 @@ class ActivationBlock final : public Block {
   explicit ActivationBlock(ActivationOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] const ActivationOptions& options() const { return options_; }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;

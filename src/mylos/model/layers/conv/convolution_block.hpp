@@ -32,7 +32,6 @@ class ConvolutionBlock final : public Block {
   explicit ConvolutionBlock(ConvolutionOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] const ConvolutionOptions& options() const { return options_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] bool sums_by_library(const Engines& engines) const override {
     return convolution_.sums_by_library(engines);

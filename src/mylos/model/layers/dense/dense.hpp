@@ -30,7 +30,6 @@ class Dense final : public Block {
   explicit Dense(DenseOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] const DenseOptions& options() const { return options_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   [[nodiscard]] std::vector<BlockProduct> products(std::int64_t rows) const override;

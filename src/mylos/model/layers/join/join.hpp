@@ -33,7 +33,6 @@ class Join final : public Block {
   explicit Join(JoinOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] const JoinOptions& options() const { return options_; }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
   void forward(const StepContext& context, const BlockMemory& memory) const override;

@@ -22,7 +22,6 @@ class MarginBlock final : public Block {
   explicit MarginBlock(MarginOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] const MarginOptions& options() const { return options_; }
   /// Returns the grid of the output.
   [[nodiscard]] GridShape output() const;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;

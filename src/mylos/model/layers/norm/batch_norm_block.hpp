@@ -32,7 +32,6 @@ class BatchNormBlock final : public Block {
   explicit BatchNormBlock(BatchNormOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] const BatchNormOptions& options() const { return options_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] std::vector<BufferSpec> buffers() const override;
   [[nodiscard]] std::int64_t min_rows(int ranks) const override {

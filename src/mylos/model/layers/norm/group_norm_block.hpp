@@ -25,7 +25,6 @@ class GroupNormBlock final : public Block {
   explicit GroupNormBlock(GroupNormOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] const GroupNormOptions& options() const { return options_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override;
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;

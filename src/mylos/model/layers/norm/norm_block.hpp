@@ -21,7 +21,6 @@ class NormBlock final : public Block {
   explicit NormBlock(NormOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] const NormOptions& options() const { return options_; }
   [[nodiscard]] std::vector<ParameterSpec> parameters() const override {
     return options_.norm.parameters("", options_.type, options_.gradient_type);
   }

@@ -23,7 +23,6 @@ class PoolBlock final : public Block {
   explicit PoolBlock(PoolOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] const PoolOptions& options() const { return options_; }
   [[nodiscard]] const GridShape& output() const { return output_; }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;

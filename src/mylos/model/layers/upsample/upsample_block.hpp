@@ -19,7 +19,6 @@ class UpsampleBlock final : public Block {
   explicit UpsampleBlock(UpsampleOptions options);
 
   [[nodiscard]] const Signature& signature() const override { return signature_; }
-  [[nodiscard]] const UpsampleOptions& options() const { return options_; }
   [[nodiscard]] const GridShape& output() const { return output_; }
   [[nodiscard]] BlockCost cost(const Engines& engines, std::int64_t rows) const override;
   bool write_onnx(OnnxLayer& layer) const override;
