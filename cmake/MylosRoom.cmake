@@ -159,17 +159,23 @@ function(mylos_warnings target)
   endif()
 endfunction()
 
-# mylos_compile_test(TARGET [UNOPTIMISED]): a test program's warnings and precompiled headers. UNOPTIMISED: the test's own
-# code runs for a moment, and optimising it would take longer than that; the rooms that it calls are optimised as always.
+# mylos_compile_test(TARGET [UNOPTIMISED]): a test program's warnings, precompiled headers and level of optimisation. The test's
+# own code runs for seconds at most, and optimising it fully would take longer than that; the rooms that it calls are optimised
+# as always. UNOPTIMISED: it hardly computes at all.
 function(mylos_compile_test target)
   mylos_warnings(${target})
   if("UNOPTIMISED" IN_LIST ARGN AND TARGET mylos_unoptimised_headers)
     target_compile_options(${target} PRIVATE -O0)
     mylos_precompile(${target} mylos_unoptimised_headers)
   else()
+    target_compile_options(${target} PRIVATE ${mylos_test_optimisation})
     mylos_precompile(${target} mylos_test_support)
   endif()
 endfunction()
+set(mylos_test_optimisation "")
+if(CMAKE_BUILD_TYPE STREQUAL Release AND NOT Mylos_HAVE_DEVICE)
+  set(mylos_test_optimisation -O1)
+endif()
 
 # Ends what hangs; no measure of speed.
 set(mylos_test_timeout 1200)
