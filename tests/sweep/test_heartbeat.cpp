@@ -1,7 +1,9 @@
 // Which ranks of a sweep still run.
 #include "mylos/sweep/run/heartbeat.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -25,7 +27,8 @@ void wait_for(Heartbeat& heartbeat) {
 }
 
 TEST(Heartbeat, NamesTheRanksThatAreSilentForTheTimeout) {
-  const std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "heartbeat";
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / fmt::format("heartbeat-{}", getpid());
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder / "state");
   {

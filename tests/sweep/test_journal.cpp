@@ -1,7 +1,9 @@
 // The state of a sweep on disk: claims, results, and what a later start finds.
 #include "mylos/sweep/state/journal.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
@@ -18,7 +20,8 @@ class JournalTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = std::filesystem::path(::testing::TempDir()) / (std::string("journal-") + test->name());
+    folder_ =
+        std::filesystem::path(::testing::TempDir()) / fmt::format("journal-{}-{}", getpid(), test->name());
     std::filesystem::remove_all(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

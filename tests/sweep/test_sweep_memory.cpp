@@ -1,7 +1,9 @@
 // The number of groups of ranks that fit a node.
 #include "mylos/sweep/run/sweep_memory.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -54,7 +56,7 @@ class MembersOfANode : public ::testing::Test {
     require_members_fit(sweep, {.ranks_on_node = 2, .budget_bytes = bytes});
   }
 
-  std::string folder_ = ::testing::TempDir() + "/members-of-a-node";
+  std::string folder_ = ::testing::TempDir() + fmt::format("/members-of-a-node-{}", getpid());
   std::string table_ = folder_ + "/table.h5";
 };
 

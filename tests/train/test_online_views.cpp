@@ -1,4 +1,6 @@
 // Views of doubles, dropout that differs between ranks and passes, and a call within a call.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -107,8 +109,7 @@ TEST(OnlineViews, ACallFromItsOwnMessageIsAnError) {
   testing::AssertionResult is_refused = testing::AssertionSuccess();
   Options options = online_options(DType::bf16);
   OnlineTrainer with(options, MPI_COMM_SELF);
-  const std::string file =
-      testing::TempDir() + "mylos_own_message_" + std::to_string(rank_of(MPI_COMM_WORLD));
+  const std::string file = testing::TempDir() + "mylos_own_message_" + std::to_string(getpid());
   with.save(file);
   options.precision.masters = MasterWeights::none;  // load() then says that masters are rounded
   int messages = 0;
