@@ -65,7 +65,7 @@ class Draw {
           integer(0, 9),      one_of<CropFill>(3),      integer(0, 9), integer(0, 1) == 0, integer(0, 1) == 0,
           integer(0, 1) == 0, one_of<AugmentTargets>(3)};
     }
-    const bool is_of_targets = o.model.type == ModelType::mlp && is_of_numbers(o.model.loss);
+    const bool is_of_targets = o.model.type == ModelType::mlp && is_of_numbers(o.model.prediction());
     if (is_of_targets && !o.data.augment.any()) o.data.weights = {text(), text()};
     o.precision = {one_of<DType>(3),    one_of<GradientType>(3), rules(),     scaler(),
                    MasterWeights::fp32, integer(0, 1) == 0,      adaptation()};

@@ -92,7 +92,8 @@ class StoredModel {
     model_->passes().forward(context, tensor);
     exec.fence();
     std::vector<float> outputs = values_of(model_->passes().head_outputs(context, 0, samples));
-    if (units == Units::data) interpret_outputs(chain.loss(), chain.outputs(), model_->normalizer(), outputs);
+    if (units == Units::data)
+      interpret_outputs(chain.prediction(), chain.outputs(), model_->normalizer(), outputs);
     return outputs;
   }
 

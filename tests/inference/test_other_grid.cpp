@@ -249,7 +249,7 @@ TEST_F(OtherGrid, OfADataFileIsFollowed) {
   const auto pass = network.pass_over(DataPart::train, *model, ranks);
   std::vector<float> found(samples * 210);
   predict({exec, *engines, model->passes()}, ranks, *pass, [&](const Share& of, std::span<float> outputs) {
-    interpret_outputs(model->chain().loss(), 210, network.normalizer, outputs);
+    interpret_outputs(model->chain().prediction(), 210, network.normalizer, outputs);
     std::copy(outputs.begin(), outputs.end(), found.begin() + of.first * 210);
   });
   EXPECT_EQ(found, expected(options_of(fourier_operator(), DType::bf16, other), inputs));

@@ -81,7 +81,7 @@ TEST_F(TrainedNetworkTest, PredictsTheSamplesOfAFile) {
   std::vector<float> found(rows * targets);
   predict({exec, *engines, model->passes()}, ranks, *pass,
           [&](const Share& samples, std::span<float> outputs) {
-            interpret_outputs(model->chain().loss(), targets, network.normalizer, outputs);
+            interpret_outputs(model->chain().prediction(), targets, network.normalizer, outputs);
             std::copy(outputs.begin(), outputs.end(), found.begin() + samples.first * targets);
           });
   EXPECT_THAT(describe_outside(ranks, network, *pass, DataPart::train), HasSubstr("outside the range"));
@@ -117,13 +117,13 @@ TEST_F(TrainedNetworkTest, TheCheckOfTheCallerRefusesBeforeMemoryIsTaken) {
 TEST(Predict, InterpretsOutputsByTheLoss) {
   const Normalizer normalizer{{}, {{1, 2}, {0.5, 0.25}}};
   std::vector<float> values{1, -1, 0, 0};
-  interpret_outputs(LossType::mse, 2, normalizer, values);
+  interpret_outputs(Prediction::numbers, 2, normalizer, values);
   EXPECT_EQ(values, (std::vector<float>{3, -2, 1, 2}));
   values = {0, std::numeric_limits<float>::infinity()};
-  interpret_outputs(LossType::binary_cross_entropy, 2, normalizer, values);
+  interpret_outputs(Prediction::probabilities, 2, normalizer, values);
   EXPECT_EQ(values, (std::vector<float>{0.5f, std::numeric_limits<float>::infinity()}));
   values = {5, 5, -3, 1000};
-  interpret_outputs(LossType::cross_entropy, 2, normalizer, values);
+  interpret_outputs(Prediction::classes, 2, normalizer, values);
   EXPECT_EQ(values, (std::vector<float>{0.5f, 0.5f, 0, 1}));
 }
 

@@ -247,8 +247,8 @@ TEST(MeanSquaredError, LossAndGradientAreThoseOfTheDoubleReference) {
     const test::Matrix predictions(type, rows, columns, p);
     const test::Matrix gradient(type, rows, columns);
     const test::Matrix loss(DType::fp32, 1, rows);
-    mean_squared_error(Execution{}, predictions, targets.floats(), gradient, scale.data(), 1.0f / rows,
-                       loss.floats());
+    mean_squared_error(Execution{},
+                       {predictions, targets.floats(), gradient, scale.data(), 1.0f / rows, loss.floats()});
     const auto losses = loss.values();
     const auto d = gradient.values();
     for (std::size_t row = 0; row < rows; ++row) {
@@ -271,8 +271,8 @@ TEST(MeanSquaredError, LossAndGradientAreThoseOfTheDoubleReference) {
       }
     }
     const auto separate = gradient.values();
-    mean_squared_error(Execution{}, predictions, targets.floats(), predictions, scale.data(), 1.0f / rows,
-                       loss.floats());
+    mean_squared_error(
+        Execution{}, {predictions, targets.floats(), predictions, scale.data(), 1.0f / rows, loss.floats()});
     EXPECT_EQ(predictions.values(), separate);
   }
 }

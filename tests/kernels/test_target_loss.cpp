@@ -15,9 +15,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 /// A kernel, and the loss of one row in double, in another form than the kernel's.
 struct NamedLoss {
   std::string name;
-  std::function<void(const Tensor& p, const float* t, const Tensor& d, const float* scale, float inverse,
-                     float* loss)>
-      run;
+  std::function<void(const Execution& exec, const LossArrays& arrays)> run;
   std::function<double(const std::vector<double>& p, const std::vector<double>& t)> of_row;
   bool needs_probabilities = false;
 };
@@ -29,33 +27,24 @@ double mean(const std::vector<double>& p, const std::vector<double>& t,
   return sum / static_cast<double>(p.size());
 }
 
-template <auto Kernel>
-void run_kernel(const Tensor& p, const float* t, const Tensor& d, const float* scale, float inverse,
-                float* loss) {
-  Kernel(Execution{}, p, t, d, scale, inverse, loss);
-}
-
 const std::vector<NamedLoss>& losses() {
   static const std::vector<NamedLoss> all{
-      {"mse", run_kernel<mean_squared_error>,
+      {"mse", mean_squared_error,
        [](const auto& p, const auto& t) {
          return mean(p, t, [](double a, double b) { return std::pow(a - b, 2); });
        }},
-      {"l1", run_kernel<mean_absolute_error>,
+      {"l1", mean_absolute_error,
        [](const auto& p, const auto& t) {
          return mean(p, t, [](double a, double b) { return std::abs(a - b); });
        }},
-      {"huber",
-       [](const Tensor& p, const float* t, const Tensor& d, const float* scale, float inverse, float* loss) {
-         mean_huber_loss(Execution{}, p, t, d, scale, inverse, loss, 0.75f);
-       },
+      {"huber", [](const Execution& exec, const LossArrays& arrays) { mean_huber_loss(exec, arrays, 0.75f); },
        [](const auto& p, const auto& t) {
          return mean(p, t, [](double a, double b) {
            const double e = std::abs(a - b);
            return e < 0.75 ? e * e / 2 : 0.75 * (e - 0.375);
          });
        }},
-      {"relative_l2", run_kernel<relative_l2_error>,
+      {"relative_l2", relative_l2_error,
        [](const auto& p, const auto& t) {
          double error = 0, norm = 0;
          for (std::size_t i = 0; i < p.size(); ++i) {
@@ -64,7 +53,7 @@ const std::vector<NamedLoss>& losses() {
          }
          return std::sqrt(error / norm);
        }},
-      {"binary_cross_entropy", run_kernel<mean_binary_cross_entropy>,
+      {"binary_cross_entropy", mean_binary_cross_entropy,
        [](const auto& p, const auto& t) {
          return mean(p, t, [](double a, double b) {
            return -b * std::log(1 / (1 + std::exp(-a))) - (1 - b) * std::log(1 / (1 + std::exp(a)));
@@ -97,7 +86,8 @@ TEST_P(LossOfTargets, AndItsGradientAreThoseOfTheDoubleReference) {
     const test::Matrix targets(DType::fp32, rows, static_cast<std::int64_t>(columns), t);
     const test::Matrix gradient(type, rows, static_cast<std::int64_t>(columns));
     const test::Matrix row_loss(DType::fp32, 1, rows);
-    loss.run(predictions, targets.floats(), gradient, scale.data(), 1.0f / rows, row_loss.floats());
+    loss.run(Execution{},
+             {predictions, targets.floats(), gradient, scale.data(), 1.0f / rows, row_loss.floats()});
     const auto found = row_loss.values();
     const auto d = gradient.values();
     for (std::size_t row = 0; row < rows; ++row) {
@@ -127,7 +117,8 @@ TEST_P(LossOfTargets, AndItsGradientAreThoseOfTheDoubleReference) {
             << columns << " columns, row " << row << ", " << c;
       }
     }
-    loss.run(predictions, targets.floats(), predictions, scale.data(), 1.0f / rows, row_loss.floats());
+    loss.run(Execution{},
+             {predictions, targets.floats(), predictions, scale.data(), 1.0f / rows, row_loss.floats()});
     EXPECT_EQ(predictions.values(), d) << "in place";
     EXPECT_EQ(row_loss.values(), found);
   }
@@ -140,7 +131,7 @@ struct OneRow {
     const test::Matrix predictions(DType::fp32, 1, columns, p), targets(DType::fp32, 1, columns, t),
         d(DType::fp32, 1, columns);
     const test::DeviceValue<float> scale(1.0f), row_loss;
-    named.run(predictions, targets.floats(), d, scale.data(), 1, row_loss.data());
+    named.run(Execution{}, {predictions, targets.floats(), d, scale.data(), 1, row_loss.data()});
     loss = row_loss.get();
     gradient = d.values();
   }

@@ -5,7 +5,7 @@
 #include "mylos/model/layers/activation/activation_block.hpp"
 #include "mylos/model/layers/dense/dense.hpp"
 #include "mylos/model/layers/join/join.hpp"
-#include "mylos/model/losses/output_loss.hpp"
+#include "mylos/model/losses/loss_kinds.hpp"
 
 namespace mylos::test {
 
@@ -55,7 +55,7 @@ inline Chain skipping_chain(DType type, DType middle, double dropout = 0) {
   add_dense(8, Activation::none, type);
   add_join(JoinType::add, 2);
   add_dense(4, Activation::none, type);
-  chain.head = std::make_unique<OutputLoss>(LossType::cross_entropy, 4, type);
+  chain.head = make_loss({}, {.numbers = 4, .type = type});
   return chain;
 }
 

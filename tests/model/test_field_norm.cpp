@@ -10,7 +10,7 @@
 
 #include "mylos/base/errors/combinations.hpp"
 #include "mylos/base/errors/samples.hpp"
-#include "mylos/model/losses/output_loss.hpp"
+#include "mylos/model/losses/loss_kinds.hpp"
 #include "support/refusal.hpp"
 
 namespace mylos::field_norm_test {
@@ -88,7 +88,7 @@ TEST(FieldNorm, RefusesWhatItCannotCompute) {
   model.loss = LossType::relative_h1;
   EXPECT_TRUE(test::refuses(errors::keys_conflict,
                             {"the outputs are a vector of 12 numbers; use \"relative_l2\""},
-                            [&] { OutputLoss(model, 12, DType::fp32, {}); }));
+                            [&] { (void)make_loss(model, {.numbers = 12}); }));
 }
 
 }  // namespace mylos::field_norm_test

@@ -13,7 +13,7 @@
 #include "mylos/kernels/engines/engine_set.hpp"
 #include "mylos/model/chain/buffers.hpp"
 #include "mylos/model/chain/chain.hpp"
-#include "mylos/model/losses/output_loss.hpp"
+#include "mylos/model/losses/loss_kinds.hpp"
 
 namespace mylos::spectral_block_test {
 
@@ -162,7 +162,7 @@ TEST(SpectralBlock, SharesMatricesWithBlocksOnTheSameGrid) {
                         .type = type});
   };
   Chain chain;
-  chain.head = std::make_unique<OutputLoss>(ModelOptions{}, 2 * 64, DType::fp32);
+  chain.head = make_loss({}, {.numbers = 2 * 64});
   chain.blocks.push_back(block_of("a", {1, 8, 8}, {1, 4, 4}, DType::fp32));
   const std::size_t of_one = BufferStore::memory_bytes(chain);
   EXPECT_EQ(of_one, 2 * aligned_bytes(5 * 8 * sizeof(float)));
@@ -183,7 +183,7 @@ TEST(SpectralBlock, SharesMatricesWithBlocksOnTheSameGrid) {
 TEST(SpectralBlock, ComputesLargeMatricesInPieces) {
   for (const DType type : {DType::fp32, DType::bf16}) {
     Chain chain;
-    chain.head = std::make_unique<OutputLoss>(ModelOptions{}, 1000, DType::fp32);
+    chain.head = make_loss({}, {.numbers = 1000});
     chain.blocks.push_back(std::make_shared<SpectralBlock>(SpectralOptions{
         .name = "a",
         .shape = {.input = {.extent = {1, 1, 1000}, .channels = 1}, .outputs = 1, .modes = {1, 1, 600}},

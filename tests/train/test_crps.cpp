@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "mylos/model/losses/output_loss.hpp"
+#include "mylos/model/losses/loss_kinds.hpp"
 #include "mylos/model/network/mlp.hpp"
 
 namespace mylos::crps_test {
@@ -63,7 +63,7 @@ TEST(CrpsMeasure, CountsPointsByTheirWeights) {
   model.point_weights = std::make_shared<PointWeights>(PointWeights{"test", {3}, {0, 1, 2}});
   Chain chain = network();
   const SampleShape field{{.extent = {1, 1, 3}, .channels = 4}, 1};
-  chain.head = std::make_shared<OutputLoss>(model, 12, DType::fp32, field);
+  chain.head = make_loss(model, {.numbers = 12, .shape = field});
   ASSERT_EQ(chain.outputs(), 6);
   CrpsMeasure crps(chain, {});
   crps.add(means, deviations, targets);

@@ -63,7 +63,7 @@ void check(const TrainedNetwork& network, const std::string& output) {
   const ModelOptions& model = network.deck.options.model;
   if (network.vocabulary || model.type == ModelType::gpt)
     fail_input(errors::not_measured, "{} is a network of tokens; intervals are of regressions", network.path);
-  if (!is_of_numbers(model.loss)) {
+  if (!is_of_numbers(model.prediction())) {
     fail_input(errors::not_measured,
                "{}: model.loss = \"{}\" gives probabilities; intervals are of regressions", network.path,
                name_of(model.loss));

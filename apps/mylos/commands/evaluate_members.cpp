@@ -32,7 +32,7 @@ ExitCode evaluate_members(const EvaluateArguments& arguments) {
   const std::vector<Measure> measures = measures_of(arguments.metrics);
   run_on_all(communicator.ranks(), [&] { require_measured(network.path, measures, model.chain); });
   TargetShape shape = target_shape(model.chain);
-  shape.has_deviations = is_of_numbers(model.chain.loss());
+  shape.has_deviations = is_of_numbers(model.chain.prediction());
   StatedUncertainty uncertainty(shape, network, false);
   const auto observe = [&](const UncertainBatch& batch) {
     if (uncertainty.any()) uncertainty.add(batch.mean, batch.deviation, batch.targets);

@@ -46,7 +46,7 @@ ExitCode predict_command(const PredictArguments& arguments) {
   const auto pass = trained->pass_over(DataPart::train);
   predict_distributions(trained->context(), ranks, *pass,
                         [&](const Share& samples, std::span<float> values, std::span<float> deviations) {
-                          interpret_outputs(chain.loss(), chain.outputs(), Normalizer{}, values);
+                          interpret_outputs(chain.prediction(), chain.outputs(), Normalizer{}, values);
                           writer->write(samples, values, deviations);
                         });
   finish_predictions(ranks, predicted, writer ? &*writer : nullptr, arguments, "outputs",

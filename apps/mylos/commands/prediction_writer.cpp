@@ -18,13 +18,11 @@ namespace mylos::app {
 namespace {
 
 PredictionShape shape_of(const PredictedNetwork& predicted) {
-  const bool of_classes = predicted.chain.loss() == LossType::cross_entropy;
-  const bool of_probabilities = predicted.chain.loss() == LossType::binary_cross_entropy;
+  const Prediction prediction = predicted.chain.prediction();
+  const bool of_classes = prediction == Prediction::classes;
   return {.samples = predicted.network.data->samples(DataPart::train),
           .outputs = predicted.chain.outputs(),
-          .meaning = of_classes         ? "probability of each class"
-                     : of_probabilities ? "probability of each target"
-                                        : "targets in their own units",
+          .meaning = meaning_of(prediction),
           .names = of_classes ? predicted.network.class_names : predicted.network.target_names,
           .names_path = of_classes ? "/class_names" : "/target_names",
           .unnamed = of_classes ? "class" : "target",
@@ -58,12 +56,13 @@ PredictionWriter::PredictionWriter(const PredictedNetwork& predicted, const std:
     : predicted_(predicted), file_(file_for(predicted, path)) {}
 
 void PredictionWriter::undo_scaling(std::span<float> values) const {
-  if (is_of_numbers(predicted_.chain.loss())) predicted_.network.normalizer.undo_targets(values);
+  if (is_of_numbers(predicted_.chain.prediction())) predicted_.network.normalizer.undo_targets(values);
 }
 
 void PredictionWriter::write(const Share& samples, std::span<float> values, std::span<float> deviations) {
   undo_scaling(values);
-  if (is_of_numbers(predicted_.chain.loss())) interpret_deviations(predicted_.network.normalizer, deviations);
+  if (is_of_numbers(predicted_.chain.prediction()))
+    interpret_deviations(predicted_.network.normalizer, deviations);
   file_->write({PredictionPart::mean}, samples, values);
   if (!deviations.empty()) file_->write({PredictionPart::standard_deviation}, samples, deviations);
   if (predicted_.calibration != nullptr) write_bounds(samples, values, deviations);

@@ -9,6 +9,7 @@
 
 #include "mylos/kernels/derivative.hpp"
 #include "mylos/model/layers.hpp"
+#include "mylos/model/losses.hpp"
 #include "mylos/model/rollout.hpp"
 
 namespace mylos {
@@ -24,43 +25,6 @@ inline constexpr ModelType model_types[] = {ModelType::mlp, ModelType::gpt,    M
 [[nodiscard]] constexpr std::string_view name_of(ModelType type) {
   constexpr std::string_view names[] = {"mlp", "gpt", "chain", "cnn", "resnet", "unet", "fno"};
   return names[static_cast<std::size_t>(type)];
-}
-
-/// What training minimises; docs/reference/formulas.md has the formulas.
-/// `gaussian`: the negative log likelihood of a normal distribution whose mean and log variance the network
-/// computes (Nix and Weigend 1994, doi 10.1109/ICNN.1994.374138).
-enum class LossType {
-  cross_entropy,
-  mse,
-  l1,
-  huber,
-  relative_l2,
-  binary_cross_entropy,
-  relative_h1,
-  gaussian
-};
-
-/// Returns the name that decks use.
-[[nodiscard]] constexpr std::string_view name_of(LossType loss) {
-  constexpr std::string_view names[] = {"cross_entropy", "mse",         "l1",
-                                        "huber",         "relative_l2", "binary_cross_entropy",
-                                        "relative_h1",   "gaussian"};
-  return names[static_cast<int>(loss)];
-}
-
-/// Returns whether the loss divides the norm of a sample's error by that of its targets.
-[[nodiscard]] constexpr bool is_relative(LossType loss) {
-  return loss == LossType::relative_l2 || loss == LossType::relative_h1;
-}
-/// Returns whether the loss is of targets that may be any numbers.
-[[nodiscard]] constexpr bool is_of_numbers(LossType loss) {
-  return loss != LossType::cross_entropy && loss != LossType::binary_cross_entropy;
-}
-
-/// Returns the numbers that the last layer computes for each target: of "gaussian" two, at each point first
-/// the means of all channels, then their log variances.
-[[nodiscard]] constexpr std::int64_t outputs_per_target(LossType loss) {
-  return loss == LossType::gaussian ? 2 : 1;
 }
 
 /// The unit of a relative norm: all channels of a sample together, or each channel, averaged over channels.
@@ -156,6 +120,9 @@ struct ModelOptions {
   LossPer loss_per = LossPer::sample;               // relative_l2, relative_h1
   Derivative derivative = Derivative::differences;  // relative_h1
   std::shared_ptr<const PointWeights> point_weights = {};  // from data.weights; null: all are 1
+
+  /// Returns what the network's outputs say; of a gpt, classes.
+  [[nodiscard]] Prediction prediction() const { return prediction_of(loss); }
 
   bool operator==(const ModelOptions&) const = default;
 };

@@ -40,8 +40,9 @@ inline constexpr Measure all_measures[] = {Measure::top5,        Measure::confus
 
 /// Returns whether the measure applies to outputs that are trained with this loss.
 [[nodiscard]] constexpr bool is_measured_of(Measure measure, LossType loss) {
-  if (measure == Measure::crps) return loss == LossType::gaussian;
-  return is_of_classes(measure) ? loss == LossType::cross_entropy : is_of_numbers(loss);
+  const Prediction prediction = prediction_of(loss);
+  if (measure == Measure::crps) return prediction == Prediction::distributions;
+  return is_of_classes(measure) ? prediction == Prediction::classes : is_of_numbers(prediction);
 }
 
 /// The largest N of "rolloutN".

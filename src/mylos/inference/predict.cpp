@@ -83,13 +83,13 @@ void predict_distributions(const InferenceContext& context, RankGroup& ranks, Ev
   predict_all(context, ranks, pass, context.model.chain().has_deviations(), consume);
 }
 
-void interpret_outputs(LossType loss, std::int64_t width, const Normalizer& normalizer,
+void interpret_outputs(Prediction prediction, std::int64_t width, const Normalizer& normalizer,
                        std::span<float> values) {
-  if (loss == LossType::binary_cross_entropy) {
+  if (prediction == Prediction::probabilities) {
     for (float& value : values) {
       if (std::isfinite(value)) value = 1 / (1 + std::exp(-value));  // a user must see the others
     }
-  } else if (loss == LossType::cross_entropy) {
+  } else if (prediction == Prediction::classes) {
     const auto columns = static_cast<std::size_t>(width);
     for (std::size_t row = 0; row < values.size(); row += columns) softmax(values.subspan(row, columns));
   } else {

@@ -33,9 +33,9 @@ void predict_distributions(const InferenceContext& context, RankGroup& ranks, Ev
 bool collect_on_first(RankGroup& ranks, const Share& share, std::vector<float>& own, std::int64_t width,
                       const ConsumeOutputs& consume);
 
-/// Turns the outputs [rows, width] of a network into what its user reads, in place: probabilities for
-/// cross-entropies, else targets in their own units. inf and NaN stay what they are.
-void interpret_outputs(LossType loss, std::int64_t width, const Normalizer& normalizer,
+/// Turns the outputs [rows, width] of a network into what its user reads, in place: probabilities of
+/// logits, else targets in their own units. inf and NaN stay what they are.
+void interpret_outputs(Prediction prediction, std::int64_t width, const Normalizer& normalizer,
                        std::span<float> values);
 
 /// Turns standard deviations [rows, outputs] from the units of training to those of the targets, in place.

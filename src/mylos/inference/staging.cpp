@@ -23,7 +23,7 @@ std::size_t input_bytes(const BatchRows& rows, std::int64_t samples) {
 BatchRows rows_of(const Chain& chain) {
   return {.inputs = chain.inputs(),
           .type = chain.input_type(),
-          .answers = chain.loss() == LossType::cross_entropy ? 1 : chain.outputs(),
+          .answers = chain.prediction() == Prediction::classes ? 1 : chain.outputs(),
           .per_sample = chain.rows_per_sample};
 }
 

@@ -112,7 +112,7 @@ std::int64_t layer_width(const CheckpointReader& reader, const std::string& laye
 std::int64_t stored_targets(const CheckpointReader& reader, const ModelOptions& model,
                             const std::string& layer) {
   const std::int64_t width = layer_width(reader, layer, 0);
-  const std::int64_t of_target = outputs_per_target(model.loss);
+  const std::int64_t of_target = outputs_per_target(model.prediction());
   if (width % of_target == 0) return width / of_target;
   fail_input(errors::bad_dataset,
              "{}: layer '{}' has {} outputs, but model.loss = \"{}\" needs {} for each target", reader.path(),

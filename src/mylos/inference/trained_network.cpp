@@ -73,7 +73,7 @@ void complete_widths(const CheckpointReader& reader, TrainedNetwork& trained) {
   }
   if (model.outputs != 0 && model.outputs != outputs) {
     fail_input(errors::data_mismatch, "{}: has {} {}, but {} was trained on {}", trained.data->path(),
-               model.outputs, model.loss == LossType::cross_entropy ? "classes" : "targets per sample",
+               model.outputs, model.prediction() == Prediction::classes ? "classes" : "targets per sample",
                trained.path, outputs);
   }
   model.outputs = outputs;
@@ -132,7 +132,7 @@ void complete_chain(const CheckpointReader& reader, TrainedNetwork& trained) {
   }
   if (model.outputs != 0 && trained_on != 0 && model.outputs != trained_on) {
     fail_input(errors::data_mismatch, "{}: has {} {}, but {} was trained on {}", trained.data->path(),
-               model.outputs, model.loss == LossType::cross_entropy ? "classes" : "targets per sample",
+               model.outputs, model.prediction() == Prediction::classes ? "classes" : "targets per sample",
                trained.path, trained_on);
   }
   if (trained_on != 0)

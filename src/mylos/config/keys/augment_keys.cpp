@@ -8,7 +8,7 @@ namespace {
 
 Condition of_a_regression() {
   return {"targets (another model.loss than \"cross_entropy\")", {"model.loss"}, [](const Options& options) {
-            return options.model.loss != LossType::cross_entropy;
+            return options.model.prediction() != Prediction::classes;
           }};
 }
 

@@ -105,25 +105,6 @@ Condition with_norm_of_hidden_layers() {
           }};
 }
 
-Condition with_relative_norms() {
-  return {"model.loss = \"relative_l2\" or \"relative_h1\", or one of them in run.metrics",
-          {"model.loss", "run.metrics"},
-          [](const Options& options) {
-            return is_relative(options.model.loss) ||
-                   has_measure(options.run.metrics, Measure::relative_l2) ||
-                   has_measure(options.run.metrics, Measure::relative_h1);
-          }};
-}
-
-Condition with_derivatives() {
-  return {"model.loss = \"relative_h1\", or \"relative_h1\" in run.metrics",
-          {"model.loss", "run.metrics"},
-          [](const Options& options) {
-            return options.model.loss == LossType::relative_h1 ||
-                   has_measure(options.run.metrics, Measure::relative_h1);
-          }};
-}
-
 }  // namespace
 
 const std::vector<std::string>& model_keys_of(ModelType type) {
@@ -188,39 +169,7 @@ void add_model_keys(Schema& schema) {
               "in the result of each hidden layer's activation. gpt: in the embedding, in attention's "
               "probabilities, and in the contribution of each part of a layer. cnn: in the hidden layers. "
               "resnet: in the head's input. unet: after each convolution of a level.");
-  keys.choice(
-      "loss", &ModelOptions::loss,
-      names_of({LossType::cross_entropy, LossType::mse, LossType::l1, LossType::huber, LossType::relative_l2,
-                LossType::relative_h1, LossType::gaussian, LossType::binary_cross_entropy}),
-      "All but gpt: the loss to minimise, a mean over samples. For classes: cross_entropy. For targets: mse "
-      "(mean squared error), l1 (mean absolute error), huber (quadratic up to `huber_delta`, linear beyond), "
-      "relative_l2 (the error's norm divided by the targets'), relative_h1 (the same with norms that include "
-      "the derivatives of fields), gaussian (the negative log likelihood of a normal distribution, whose "
-      "mean "
-      "and log variance the network computes for each target: `docs/how-to/uncertainty.md`), and "
-      "binary_cross_entropy, whose targets are "
-      "probabilities from 0 to 1 and whose outputs are logits.");
-  keys.choice("loss_per", &ModelOptions::loss_per,
-              Words<LossPer>{{"sample", LossPer::sample}, {"channel", LossPer::channel}},
-              "Relative norms. sample: over all channels of a sample's field together. channel: of each "
-              "channel, divided by that channel's norm of the targets; the mean over channels counts.");
-  keys.choice("derivative", &ModelOptions::derivative,
-              Words<Derivative>{{"differences", Derivative::differences},
-                                {"one_sided", Derivative::one_sided},
-                                {"spectral", Derivative::spectral}},
-              "relative_h1: the derivatives of fields along each axis, which is one unit long. differences: "
-              "central, of periodic fields. one_sided: the same inside, and one-sided differences of third "
-              "order at both ends. spectral: of the trigonometric polynomial through all points of periodic "
-              "fields.");
-  keys.number("huber_delta", &ModelOptions::huber_delta, {0, false, 1e30, true}, "",
-              "huber: the error of normalised targets above which the loss is linear.");
-  keys.number("label_smoothing", &ModelOptions::label_smoothing, {0, true, 1, false}, "",
-              "cross_entropy: the part of the label's probability that is distributed over all classes.");
-  keys.add(
-      "class_weights", &ModelOptions::class_weights,
-      or_none(list_type(number_type({0, false, 1e30, true}), {.text = "list of numbers above 0"})),
-      "cross_entropy: the weight of each class's samples in the loss, one number per class. The loss remains "
-      "a mean over samples, not over weights, so that it does not depend on the division of a batch.");
+  add_loss_keys(schema);
   keys.integer("inputs", &ModelOptions::inputs, {0, max_features}, "features per sample",
                "All but gpt: 0: from the data. Needed where there is no data file.");
   keys.integer("outputs", &ModelOptions::outputs, {0, max_features}, "classes or targets per sample",
@@ -245,16 +194,7 @@ void add_model_keys(Schema& schema) {
   keys.only_with({"activation", "norm"}, with_hidden_layers({ModelType::mlp}));
   keys.only_with({"norm_first"}, with_norm_of_hidden_layers());
   keys.only_with({"dropout"}, with_hidden_layers({ModelType::mlp, ModelType::cnn}));
-  std::vector<std::string> of_targets;
-  for (const LossType loss :
-       {LossType::mse, LossType::l1, LossType::huber, LossType::relative_l2, LossType::relative_h1})
-    of_targets.emplace_back(name_of(loss));
-  keys.only_with({"residual"}, with("model.loss", std::move(of_targets)));
-  keys.only_with({"loss_per"}, with_relative_norms());
-  keys.only_with({"derivative"}, with_derivatives());
-  keys.only_with({"huber_delta"}, with("model.loss", {std::string(name_of(LossType::huber))}));
-  keys.only_with({"label_smoothing", "class_weights"},
-                 with("model.loss", {std::string(name_of(LossType::cross_entropy))}));
+  keys.only_with({"residual"}, with("model.loss", losses_of(Prediction::numbers)));
 }
 
 }  // namespace mylos

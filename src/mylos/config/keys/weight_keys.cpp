@@ -7,13 +7,13 @@ namespace mylos {
 namespace {
 
 Condition with_losses_of_numbers() {
-  return {
-      "losses of targets (model.loss = \"mse\", \"l1\", \"huber\", \"relative_l2\", \"relative_h1\" or "
-      "\"gaussian\")",
-      {"model.loss"},
-      [](const Options& options) {
-        return options.model.type != ModelType::gpt && is_of_numbers(options.model.loss);
-      }};
+  std::vector<std::string> losses = losses_of(Prediction::numbers);
+  for (std::string& loss : losses_of(Prediction::distributions)) losses.push_back(std::move(loss));
+  return {"losses of targets (model.loss = " + alternatives(losses) + ")",
+          {"model.loss"},
+          [](const Options& options) {
+            return options.model.type != ModelType::gpt && is_of_numbers(options.model.prediction());
+          }};
 }
 
 }  // namespace

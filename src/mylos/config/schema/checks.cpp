@@ -12,6 +12,8 @@
 #include "mylos/base/instructions.hpp"
 #include "mylos/config/schema/deck_mistakes.hpp"
 #include "mylos/config/schema/schema.hpp"
+#include "mylos/config/schema/sections.hpp"
+#include "mylos/config/schema/value_type.hpp"
 #include "mylos/kernels/attention/fused_attention_support.hpp"
 
 namespace mylos {
@@ -63,8 +65,7 @@ class Checks : DeckMistakes {
            metric + " is of trajectories, which are read from arrays; give [data.arrays]");
     if (options_.data.test.empty())
       fail(errors::missing_key, {"run.metrics"}, metric + " is of the test data; give 'data.test'");
-    if (options_.model.loss == LossType::cross_entropy ||
-        options_.model.loss == LossType::binary_cross_entropy)
+    if (!is_of_numbers(options_.model.prediction()))
       fail(errors::not_measured, {"run.metrics", "model.loss"},
            metric + " is measured of the targets of a regression");
   }
@@ -216,17 +217,17 @@ class Checks : DeckMistakes {
            fmt::format("'rollout.loss' has {} weights, but 'rollout.steps' is {}; give one per step",
                        rollout.weights.size(), rollout.steps));
     }
-    const LossType loss = options_.model.loss;
-    if (options_.model.type == ModelType::gpt || loss == LossType::cross_entropy ||
-        loss == LossType::binary_cross_entropy) {
+    const Prediction prediction = options_.model.prediction();
+    if (options_.model.type == ModelType::gpt || !is_of_numbers(prediction)) {
       fail(errors::keys_conflict, {"rollout.steps", "rollout.noise", "model.loss"},
-           "[rollout] needs a network that computes the next state of its input: 'model.loss' = \"mse\", "
-           "\"l1\", \"huber\", \"relative_l2\" or \"relative_h1\"");
+           "[rollout] needs a network that computes the next state of its input: 'model.loss' = " +
+               alternatives(losses_of(Prediction::numbers)));
     }
-    if (loss == LossType::gaussian) {
+    if (prediction == Prediction::distributions) {
       fail(errors::keys_conflict, {"rollout.steps", "rollout.noise", "model.loss"},
-           "[rollout] trains on states that the network computed, and 'model.loss' = \"gaussian\" computes "
-           "their distributions; use \"mse\", \"l1\", \"huber\", \"relative_l2\" or \"relative_h1\"");
+           fmt::format("[rollout] trains on states that the network computed, and 'model.loss' = \"{}\" "
+                       "computes their distributions; use {}",
+                       name_of(options_.model.loss), alternatives(losses_of(Prediction::numbers))));
     }
     if (options_.data.augment.any()) {
       fail(errors::keys_conflict, {"rollout.steps", "rollout.noise", "data.augment"},

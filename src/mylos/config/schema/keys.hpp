@@ -31,6 +31,9 @@ class Keys {
       : keys_(schema.keys), section_(std::move(section)), of_(of) {
     schema.sections.push_back({section_, std::move(meaning)});
   }
+  /// Adds to a section that has keys already.
+  Keys(Schema& schema, std::string section, Of of)
+      : keys_(schema.keys), section_(std::move(section)), of_(of) {}
   Keys(TableList& list, std::string section, Of of)
       : keys_(list.keys), section_(std::move(section)), of_(of), defaults_(list.one_by_default) {}
 
@@ -126,7 +129,8 @@ class Keys {
     }
   }
 
-  /// Declares the condition of keys that only some types of networks have, as `keys_of(type)` lists them.
+  /// Declares the condition of keys that only some types of networks have, as `keys_of(type)` lists them; it
+  /// comes before others.
   template <class KeysOf>
   void limit_to_types(const KeysOf& keys_of) {
     for (Key& key : keys_) {
@@ -137,7 +141,7 @@ class Keys {
         if (std::find(names.begin(), names.end(), key.name) != names.end()) types.emplace_back(name_of(type));
       }
       if (!types.empty() && types.size() < std::size(model_types))
-        key.limit(with("model.type", std::move(types)));
+        key.only_with.insert(key.only_with.begin(), with("model.type", std::move(types)));
     }
   }
 

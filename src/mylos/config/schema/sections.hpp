@@ -37,6 +37,10 @@ void add_memory_keys(Schema& schema);
 void add_optimizer_keys(Schema& schema);
 void add_schedule_keys(Schema& schema);
 void add_health_keys(Schema& schema);
+/// Adds the keys of the loss to [model].
+void add_loss_keys(Schema& schema);
+/// Returns the names of the losses whose networks predict this, in the order of decks.
+[[nodiscard]] std::vector<std::string> losses_of(Prediction prediction);
 /// Makes the key take the layers of a chain, [[model.layers]].
 void add_layer_keys(Key& layers);
 /// Makes the key take distributions of initial values, [[model.initialize]].

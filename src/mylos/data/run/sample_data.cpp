@@ -79,7 +79,7 @@ class SampleData final : public RunData {
   SampleData(const Options& options, SampleStores stores, Answers answers, const Places& places)
       : places_(places),
         normalize_(options.data.normalize),
-        has_probabilities_(options.model.loss == LossType::binary_cross_entropy),
+        has_probabilities_(options.model.prediction() == Prediction::probabilities),
         ends_on_grid_(ends_on_grid(options.model)),
         augment_(options.data.augment),
         stores_(std::move(stores)),
@@ -121,7 +121,7 @@ class SampleData final : public RunData {
     if (train_.task() == Task::none) return;
     set(model.outputs, train_.outputs(), "outputs");
     const bool classifies = train_.task() == Task::classification;
-    if (classifies != (model.loss == LossType::cross_entropy)) {
+    if (classifies != (model.prediction() == Prediction::classes)) {
       const bool is_default = model.loss == ModelOptions().loss;
       fail_input(errors::data_mismatch,
                  "{} has {}, which model.loss = \"{}\"{} cannot learn; set model.loss = \"{}\"{}", path(),

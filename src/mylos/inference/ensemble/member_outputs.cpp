@@ -12,7 +12,7 @@ void read_predictions(const StepContext& step, const ForwardPass& model, const T
     to.deviations.resize(to.values.size());
     copy_deviations(step, model, floats.rows(), to.deviations);
   }
-  interpret_outputs(chain.loss(), chain.outputs(), Normalizer{}, to.values);
+  interpret_outputs(chain.prediction(), chain.outputs(), Normalizer{}, to.values);
 }
 
 void take_answers(const Batch& batch, std::int64_t width, std::vector<float>& targets,

@@ -109,10 +109,8 @@ std::string shape_text_of(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 std::string outputs_text_of(const StoredNetwork& network) {
-  const LossType loss = network.chain.loss();
-  const bool has_probabilities = loss == LossType::cross_entropy || loss == LossType::binary_cross_entropy;
   if (network.chain.has_deviations()) return "targets and their standard deviations";
-  return has_probabilities ? "probabilities" : "targets";
+  return is_of_numbers(network.chain.prediction()) ? "targets" : "probabilities";
 }
 
 MemberNames names_of(const StoredNetwork& network) {

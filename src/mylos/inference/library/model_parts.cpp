@@ -23,10 +23,6 @@ namespace {
 /// The rows of the caller's memory that the network reads in place start here, as in an arena.
 constexpr std::uintptr_t in_place_alignment = 64;
 
-bool has_probabilities(const Chain& chain) {
-  return chain.loss() == LossType::cross_entropy || chain.loss() == LossType::binary_cross_entropy;
-}
-
 /// The host memory through which arrays of the host go to a device and back, in floats.
 std::size_t staging_values(const Chain& chain, std::int64_t samples) {
   return memory_is_host ? 0 : static_cast<std::size_t>(samples * std::max(chain.inputs(), chain.outputs()));
@@ -105,7 +101,7 @@ std::unique_ptr<Model::Parts> load_parts(ModelPlan& plan, bool average) {
 PieceTensors::PieceTensors(const OpenedNetwork& opened, std::int64_t samples, void* memory) : pieces(memory) {
   const Chain& chain = opened.network.chain;
   inputs = pieces.take_tensor(chain.input_type(), samples, chain.inputs());
-  if (has_probabilities(chain) || !memory_is_host)
+  if (!is_of_numbers(chain.prediction()) || !memory_is_host)
     outputs = pieces.take_tensor(DType::fp32, samples, chain.outputs());
   if (!memory_is_host) staged_inputs = pieces.take_tensor(DType::fp32, samples, chain.inputs());
   if (opened.inputs.statistics.has_distance()) distances = pieces.take_tensor(DType::fp32, samples, 1);
@@ -209,7 +205,7 @@ void Model::Parts::write_probabilities(const Execution& exec, const ConstTensor&
   convert(exec, found, floats);
   copy_to_host(exec, floats);
   float* const values = memory_is_host ? floats.as<float>() : staging.data();
-  interpret_outputs(chain().loss(), chain().outputs(), network().normalizer,
+  interpret_outputs(chain().prediction(), chain().outputs(), network().normalizer,
                     {values, static_cast<std::size_t>(floats.size())});
   if (memory_is_host || !y.on_device) {
     write_on_host(values, found.rows(), chain().outputs(), y, first);
@@ -247,7 +243,7 @@ void Model::Parts::write_piece(const Execution& exec, const ConstTensor& found, 
                                const ArraySamples& y, const UncertainSamples& more, std::int64_t first) {
   const bool in_data_units = units == Units::data;
   const ScalingTable scaling = in_data_units ? shared->scaling.targets() : ScalingTable{};
-  if (in_data_units && has_probabilities(chain()))
+  if (in_data_units && !is_of_numbers(chain().prediction()))
     write_probabilities(exec, found, y, first);
   else
     write_values(exec, found, scaling, y, first);

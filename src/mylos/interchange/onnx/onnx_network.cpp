@@ -48,21 +48,19 @@ Chain chain_in(const StoredNetwork& network, DType type) {
 /// Returns what the outputs of a loss are, as `mylos predict` says it.
 const char* meaning_of(const StoredNetwork& network) {
   if (network.options.model.type == ModelType::gpt) return "logits of the next token";
-  if (network.chain.loss() == LossType::cross_entropy) return "probability of each class";
-  if (network.chain.loss() == LossType::binary_cross_entropy) return "probability of each target";
   if (network.chain.has_deviations())
     return "targets in their own units; standard_deviation: the standard deviation of each";
-  return "targets in their own units";
+  return meaning_of(network.chain.prediction());
 }
 
 /// Makes probabilities of the outputs, or gives them the targets' units.
 OnnxBoundary interpreted(OnnxBuilder& graph, const StoredNetwork& network, OnnxBoundary y) {
-  if (network.chain.loss() == LossType::cross_entropy) {
+  if (network.chain.prediction() == Prediction::classes) {
     const std::string shares =
         graph.node("Softmax", {y.in(OnnxLayout::rows, graph)}, {{"axis", std::int64_t{-1}}});
     return y.with(OnnxType::float32, OnnxLayout::rows, shares);
   }
-  if (network.chain.loss() == LossType::binary_cross_entropy)
+  if (network.chain.prediction() == Prediction::probabilities)
     return y.with(OnnxType::float32, y.layout(), graph.node("Sigmoid", {y.in(y.layout(), graph)}));
   return onnx_unscaled(graph, network.normalizer.targets, std::move(y), network.path);
 }

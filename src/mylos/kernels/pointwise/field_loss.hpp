@@ -1,14 +1,16 @@
 // Losses of fields: of samples [points, channels], with a weight for each point, by channel, or with the
 // derivatives of the error.
 //
-// The arguments are those of loss.hpp; row_loss[r] is the loss of sample r. Sums over points are in double.
+// The arguments are those of loss.hpp, of predictions [samples, points * channels]; row_loss[r] is the loss
+// of sample r. d_predictions may be the memory of predictions except for relative_h1_of_field. Sums over
+// points are in double.
 #pragma once
 
 #include <cstdint>
 
 #include "mylos/base/execution_fwd.hpp"
-#include "mylos/base/tensor.hpp"
 #include "mylos/kernels/pointwise/field_derivative.hpp"
+#include "mylos/kernels/pointwise/loss.hpp"
 
 namespace mylos {
 
@@ -17,18 +19,6 @@ struct FieldPoints {
   std::int64_t points = 1;
   std::int64_t channels = 1;
   const float* weights = nullptr;
-};
-
-/// What a loss computes of: predictions [samples, points * channels] and targets, floats, of the same shape.
-/// d_predictions is like predictions, and may be the same memory except for relative_h1_of_field. If it is
-/// empty, only the losses are computed, and loss_scale may be null.
-struct LossArrays {
-  ConstTensor predictions;
-  const float* targets = nullptr;
-  Tensor d_predictions;
-  const float* loss_scale = nullptr;
-  float inverse_count = 1;
-  float* row_loss = nullptr;
 };
 
 /// Compute the mean over points and channels of w (p - t)^2, of w |p - t|, and of w times Huber's loss.

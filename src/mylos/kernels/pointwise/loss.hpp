@@ -29,35 +29,35 @@ void softmax_cross_entropy(const Execution& exec, const ConstTensor& logits, con
                            float* row_loss, std::int32_t* row_correct, std::int64_t classes = 0,
                            const ClassificationOptions& options = {});
 
+/// What a loss of targets computes of: predictions [rows, columns] and targets, floats, of the same shape.
+/// d_predictions is like predictions and follows the rules of d_logits above; row_loss: [rows] floats.
+struct LossArrays {
+  ConstTensor predictions;
+  const float* targets = nullptr;
+  Tensor d_predictions;
+  const float* loss_scale = nullptr;
+  float inverse_count = 1;
+  float* row_loss = nullptr;
+};
+
 /// Computes row_loss[r] = mean over the columns of (predictions - targets)^2, and d_predictions = *loss_scale
-/// * inverse_count times its gradient. targets: [rows, columns] floats. d_predictions follows the rules of
-/// d_logits above. The same applies to the losses below.
-void mean_squared_error(const Execution& exec, const ConstTensor& predictions, const float* targets,
-                        const Tensor& d_predictions, const float* loss_scale, float inverse_count,
-                        float* row_loss);
+/// * inverse_count times its gradient. The same applies to the losses below.
+void mean_squared_error(const Execution& exec, const LossArrays& arrays);
 
 /// Computes the mean of |predictions - targets|, whose gradient is 0 where they are equal.
-void mean_absolute_error(const Execution& exec, const ConstTensor& predictions, const float* targets,
-                         const Tensor& d_predictions, const float* loss_scale, float inverse_count,
-                         float* row_loss);
+void mean_absolute_error(const Execution& exec, const LossArrays& arrays);
 
 /// Computes the mean of e^2 / 2 if |e| <= delta, else delta (|e| - delta / 2), with e = predictions - targets
 /// (Huber 1964, doi 10.1214/aoms/1177703732).
-void mean_huber_loss(const Execution& exec, const ConstTensor& predictions, const float* targets,
-                     const Tensor& d_predictions, const float* loss_scale, float inverse_count,
-                     float* row_loss, float delta);
+void mean_huber_loss(const Execution& exec, const LossArrays& arrays, float delta);
 
-/// Computes the mean of -t log s - (1 - t) log(1 - s) with s = 1 / (1 + e^-logits) and t = targets, from 0 to
-/// 1; stable for any finite logits.
-void mean_binary_cross_entropy(const Execution& exec, const ConstTensor& logits, const float* targets,
-                               const Tensor& d_logits, const float* loss_scale, float inverse_count,
-                               float* row_loss);
+/// Computes the mean of -t log s - (1 - t) log(1 - s) with s = 1 / (1 + e^-predictions) and t = targets, from
+/// 0 to 1; stable for any finite predictions.
+void mean_binary_cross_entropy(const Execution& exec, const LossArrays& arrays);
 
 /// Computes row_loss[r] = |predictions - targets| / |targets| with Euclidean norms over the columns, or
 /// |predictions - targets| if all targets are 0. Its gradient is 0 where predictions and targets are equal.
-void relative_l2_error(const Execution& exec, const ConstTensor& predictions, const float* targets,
-                       const Tensor& d_predictions, const float* loss_scale, float inverse_count,
-                       float* row_loss);
+void relative_l2_error(const Execution& exec, const LossArrays& arrays);
 
 /// Adds the sum of `count` values to *sum, in double (or 64-bit integers) and in a fixed order. All in device
 /// memory.

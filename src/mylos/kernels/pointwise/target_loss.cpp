@@ -18,15 +18,17 @@ struct BinaryCrossEntropy {
 };
 
 template <class T, class Loss>
-void mean_of_columns(const Execution& exec, KernelName name, const ConstTensor& predictions_tensor,
-                     const float* targets, const Tensor& d_tensor, const float* loss_scale,
-                     float inverse_count, float* row_loss, const Loss& loss) {
-  const T* predictions = predictions_tensor.as<T>();
-  T* d_predictions = d_tensor.empty() ? nullptr : d_tensor.as<T>();
-  const std::int64_t columns = predictions_tensor.columns();
+void mean_of_columns(const Execution& exec, KernelName name, const LossArrays& arrays, const Loss& loss) {
+  const T* predictions = arrays.predictions.as<T>();
+  T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
+  const float* targets = arrays.targets;
+  const float* loss_scale = arrays.loss_scale;
+  const float inverse_count = arrays.inverse_count;
+  float* row_loss = arrays.row_loss;
+  const std::int64_t columns = arrays.predictions.columns();
   const float inverse_columns = 1.0f / static_cast<float>(columns);
   for_each_row(
-      exec, name, predictions_tensor.rows(), columns, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
+      exec, name, arrays.predictions.rows(), columns, KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* p = predictions + index * columns;
         const float* t = targets + index * columns;
         const Loss of = loss;
@@ -43,23 +45,22 @@ void mean_of_columns(const Execution& exec, KernelName name, const ConstTensor& 
 }
 
 template <class Loss>
-void mean_of_columns_of(const Execution& exec, KernelName name, const ConstTensor& predictions,
-                        const float* targets, const Tensor& d_predictions, const float* loss_scale,
-                        float inverse_count, float* row_loss, const Loss& loss) {
-  dispatch(predictions.type(), [&](auto type) {
-    mean_of_columns<typename decltype(type)::type>(exec, name, predictions, targets, d_predictions,
-                                                   loss_scale, inverse_count, row_loss, loss);
-  });
+void mean_of_columns_of(const Execution& exec, KernelName name, const LossArrays& arrays, const Loss& loss) {
+  dispatch(arrays.predictions.type(),
+           [&](auto type) { mean_of_columns<typename decltype(type)::type>(exec, name, arrays, loss); });
 }
 
 template <class T>
-void relative_error(const Execution& exec, const ConstTensor& predictions_tensor, const float* targets,
-                    const Tensor& d_tensor, const float* loss_scale, float inverse_count, float* row_loss) {
-  const T* predictions = predictions_tensor.as<T>();
-  T* d_predictions = d_tensor.empty() ? nullptr : d_tensor.as<T>();
-  const std::int64_t columns = predictions_tensor.columns();
+void relative_error(const Execution& exec, const LossArrays& arrays) {
+  const T* predictions = arrays.predictions.as<T>();
+  T* d_predictions = arrays.d_predictions.empty() ? nullptr : arrays.d_predictions.as<T>();
+  const float* targets = arrays.targets;
+  const float* loss_scale = arrays.loss_scale;
+  const float inverse_count = arrays.inverse_count;
+  float* row_loss = arrays.row_loss;
+  const std::int64_t columns = arrays.predictions.columns();
   for_each_row(
-      exec, "relative_l2", predictions_tensor.rows(), columns,
+      exec, "relative_l2", arrays.predictions.rows(), columns,
       KOKKOS_LAMBDA(std::int64_t index, const Row& row) {
         const T* p = predictions + index * columns;
         const float* t = targets + index * columns;
@@ -81,41 +82,25 @@ void relative_error(const Execution& exec, const ConstTensor& predictions_tensor
 
 }  // namespace
 
-void mean_squared_error(const Execution& exec, const ConstTensor& predictions, const float* targets,
-                        const Tensor& d_predictions, const float* loss_scale, float inverse_count,
-                        float* row_loss) {
-  mean_of_columns_of(exec, "squared_error", predictions, targets, d_predictions, loss_scale, inverse_count,
-                     row_loss, SquaredError{});
+void mean_squared_error(const Execution& exec, const LossArrays& arrays) {
+  mean_of_columns_of(exec, "squared_error", arrays, SquaredError{});
 }
 
-void mean_absolute_error(const Execution& exec, const ConstTensor& predictions, const float* targets,
-                         const Tensor& d_predictions, const float* loss_scale, float inverse_count,
-                         float* row_loss) {
-  mean_of_columns_of(exec, "absolute_error", predictions, targets, d_predictions, loss_scale, inverse_count,
-                     row_loss, AbsoluteError{});
+void mean_absolute_error(const Execution& exec, const LossArrays& arrays) {
+  mean_of_columns_of(exec, "absolute_error", arrays, AbsoluteError{});
 }
 
-void mean_huber_loss(const Execution& exec, const ConstTensor& predictions, const float* targets,
-                     const Tensor& d_predictions, const float* loss_scale, float inverse_count,
-                     float* row_loss, float delta) {
-  mean_of_columns_of(exec, "huber_loss", predictions, targets, d_predictions, loss_scale, inverse_count,
-                     row_loss, HuberLoss{delta});
+void mean_huber_loss(const Execution& exec, const LossArrays& arrays, float delta) {
+  mean_of_columns_of(exec, "huber_loss", arrays, HuberLoss{delta});
 }
 
-void mean_binary_cross_entropy(const Execution& exec, const ConstTensor& logits, const float* targets,
-                               const Tensor& d_logits, const float* loss_scale, float inverse_count,
-                               float* row_loss) {
-  mean_of_columns_of(exec, "binary_entropy", logits, targets, d_logits, loss_scale, inverse_count, row_loss,
-                     BinaryCrossEntropy{});
+void mean_binary_cross_entropy(const Execution& exec, const LossArrays& arrays) {
+  mean_of_columns_of(exec, "binary_entropy", arrays, BinaryCrossEntropy{});
 }
 
-void relative_l2_error(const Execution& exec, const ConstTensor& predictions, const float* targets,
-                       const Tensor& d_predictions, const float* loss_scale, float inverse_count,
-                       float* row_loss) {
-  dispatch(predictions.type(), [&](auto type) {
-    relative_error<typename decltype(type)::type>(exec, predictions, targets, d_predictions, loss_scale,
-                                                  inverse_count, row_loss);
-  });
+void relative_l2_error(const Execution& exec, const LossArrays& arrays) {
+  dispatch(arrays.predictions.type(),
+           [&](auto type) { relative_error<typename decltype(type)::type>(exec, arrays); });
 }
 
 }  // namespace mylos

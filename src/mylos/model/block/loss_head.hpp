@@ -17,9 +17,9 @@ namespace mylos {
 
 /// The targets of the loss; one of the two is set (device memory).
 struct Truth {
-  const std::int32_t* labels = nullptr;  // [rows], cross_entropy
-  const float* targets = nullptr;        // [rows, outputs], of numbers
-  std::int64_t classes = 0;              // cross_entropy: outputs from here on are padding; 0: no padding
+  const std::int32_t* labels = nullptr;  // [rows], of classes
+  const float* targets = nullptr;        // [rows, outputs], of the others
+  std::int64_t classes = 0;              // of classes: outputs from here on are padding; 0: no padding
 };
 
 /// Sums over rows, in device memory.
@@ -70,6 +70,7 @@ class LossHead {
 
   [[nodiscard]] virtual const Signature& signature() const = 0;
   [[nodiscard]] virtual LossType loss() const = 0;
+  [[nodiscard]] Prediction prediction() const { return prediction_of(loss()); }
   /// Returns the head's own parameters.
   [[nodiscard]] virtual std::vector<ParameterSpec> parameters() const { return {}; }
   [[nodiscard]] virtual std::optional<BorrowedParameter> borrows() const { return std::nullopt; }
@@ -87,7 +88,7 @@ class LossHead {
   /// Adds the losses of all rows to `sums` and writes the gradients.
   virtual void evaluate_and_seed(const StepContext& context, const LossMemory& memory, const Truth& truth,
                                  const LossGradients& gradients, LossSums* sums) const = 0;
-  /// Returns logits or predictions (of "gaussian" the means) [rows, outputs] for the rows of memory.input;
+  /// Returns logits or predictions (of distributions the means) [rows, outputs] for the rows of memory.input;
   /// they may lie in the workspace. Throws Error if the rows exceed what the workspace holds.
   [[nodiscard]] virtual ConstTensor outputs_of(const StepContext& context,
                                                const LossMemory& memory) const = 0;

@@ -13,9 +13,9 @@ struct RowSums {
         correct(workspace.take<std::int32_t>(row_count)),
         rows(row_count) {}
 
-  void add_to(const Execution& exec, LossType type, LossSums* sums) const {
+  void add_to(const Execution& exec, Prediction prediction, LossSums* sums) const {
     sum_rows(exec, loss, rows, &sums->loss);
-    if (type == LossType::cross_entropy) sum_rows(exec, correct, rows, &sums->correct);
+    if (prediction == Prediction::classes) sum_rows(exec, correct, rows, &sums->correct);
   }
 
   float* loss;

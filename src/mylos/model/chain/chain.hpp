@@ -31,16 +31,18 @@ struct Chain {
   std::int64_t training_targets = 0;
 
   [[nodiscard]] std::int64_t inputs() const { return signature(0).inputs; }
-  /// Returns the numbers of a sample's targets, or its classes. The last block computes twice as many for the
-  /// loss "gaussian".
+  /// Returns the numbers of a sample's targets, or its classes. The last block computes twice as many for
+  /// distributions.
   [[nodiscard]] std::int64_t outputs() const { return head->signature().outputs; }
   /// Returns the grid of the outputs; requires grids.
   [[nodiscard]] GridShape output_grid() const;
   [[nodiscard]] DType input_type() const { return signature(0).input_type; }
   [[nodiscard]] DType output_type() const { return head->signature().output_type; }
   [[nodiscard]] LossType loss() const { return head->loss(); }
+  /// Returns what the outputs say about the targets.
+  [[nodiscard]] Prediction prediction() const { return head->prediction(); }
   /// Returns whether the network computes a standard deviation of each output.
-  [[nodiscard]] bool has_deviations() const { return loss() == LossType::gaussian; }
+  [[nodiscard]] bool has_deviations() const { return prediction() == Prediction::distributions; }
   [[nodiscard]] const Signature& signature(std::size_t stage) const;
   /// Returns the boundary that the block reads besides its input, or no_skip.
   [[nodiscard]] std::size_t skip_of(std::size_t block) const {

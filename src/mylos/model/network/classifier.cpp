@@ -137,7 +137,7 @@ void Classifier::evaluate_and_seed(const StepContext& context, const LossMemory&
     linear.input_gradient(context, memory.weights, logits, dx, own.products);
     if (casts) convert(context.exec, dx, d_input);
   }
-  own.row_sums.add_to(context.exec, LossType::cross_entropy, sums);
+  own.row_sums.add_to(context.exec, Prediction::classes, sums);
 }
 
 ConstTensor Classifier::outputs_of(const StepContext& context, const LossMemory& memory) const {

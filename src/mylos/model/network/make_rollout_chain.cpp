@@ -11,12 +11,12 @@ namespace mylos {
 namespace {
 
 void require_feedback(const Chain& chain, const FeedbackMap& map) {
-  if (chain.loss() == LossType::cross_entropy || chain.rows_per_sample != 1 || chain.head->borrows() ||
+  if (chain.prediction() == Prediction::classes || chain.rows_per_sample != 1 || chain.head->borrows() ||
       !chain.head->parameters().empty()) {
     fail_input(errors::keys_conflict,
                "rollout: the network must compute the next state of a field, and its loss is of {}; use a "
                "regression of arrays (data.arrays), or leave [rollout] out",
-               chain.loss() == LossType::cross_entropy ? "labels or tokens" : "something else");
+               chain.prediction() == Prediction::classes ? "labels or tokens" : "something else");
   }
   if (map.inputs.empty()) {
     fail_input(errors::keys_conflict,

@@ -6,7 +6,7 @@
 #include "mylos/model/layers/dense/dense.hpp"
 #include "mylos/model/layers/norm/norm_block.hpp"
 #include "mylos/model/layers/residual/residual_output.hpp"
-#include "mylos/model/losses/output_loss.hpp"
+#include "mylos/model/losses/loss_kinds.hpp"
 #include "mylos/precision/policy.hpp"
 
 namespace mylos {
@@ -65,7 +65,7 @@ class MlpBuilder {
 
   Chain finish(const ModelOptions& model) {
     append_residual(chain_, model, {.grid = {.channels = model.inputs}}, {.grid = {.channels = width_}});
-    chain_.head = std::make_unique<OutputLoss>(model, width_, last_type());
+    chain_.head = make_loss(model, {.numbers = width_, .type = last_type()});
     return std::move(chain_);
   }
 
@@ -101,7 +101,7 @@ Chain make_mlp(const ModelOptions& model, const PrecisionOptions& precision, std
       if (model.norm != NormType::none) builder.add_norm(norm, model.norm);
     }
   }
-  builder.add_dense("head", model.outputs * outputs_per_target(model.loss), Activation::none, 0);
+  builder.add_dense("head", model.outputs * outputs_per_target(model.prediction()), Activation::none, 0);
   return builder.finish(model);
 }
 

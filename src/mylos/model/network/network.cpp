@@ -7,7 +7,7 @@
 #include "mylos/model/layers/layer_kinds.hpp"
 #include "mylos/model/layers/norm/norm_layer.hpp"
 #include "mylos/model/layers/residual/residual_output.hpp"
-#include "mylos/model/losses/output_loss.hpp"
+#include "mylos/model/losses/loss_kinds.hpp"
 #include "mylos/model/network/output_layer.hpp"
 
 namespace mylos {
@@ -41,8 +41,7 @@ void require_outputs(const GrowingChain& network, const ModelOptions& model, std
   if (model.outputs == 0 || outputs == model.outputs) return;
   fail_input(errors::bad_layer,
              "the network's last layer, '{}', has {} outputs per sample, but the data has {} {}; {}",
-             network.name(), outputs, model.outputs,
-             model.loss == LossType::cross_entropy ? "classes" : "targets",
+             network.name(), outputs, model.outputs, noun_of_targets(model.prediction()),
              how_to_give_outputs(model, network.last()));
 }
 
@@ -52,10 +51,10 @@ Chain finished(GrowingChain& network, const ModelOptions& model) {
   const SampleShape output{network.last().grid, network.last().axes};
   Chain chain = network.take();
   const std::int64_t outputs = chain.blocks.back()->signature().outputs;
-  require_outputs(network, model, outputs / outputs_per_target(model.loss));
+  require_outputs(network, model, outputs / outputs_per_target(model.prediction()));
   append_residual(chain, model, input, output);
   chain.grids.resize(chain.blocks.size(), output.grid);
-  chain.head = std::make_unique<OutputLoss>(model, outputs, type_of_output(chain), output);
+  chain.head = make_loss(model, {.numbers = outputs, .type = type_of_output(chain), .shape = output});
   return chain;
 }
 
@@ -67,8 +66,9 @@ Chain make_network(const ModelOptions& model, const PrecisionOptions& precision,
     fail_input(errors::missing_key, "model.type = \"chain\" needs at least one [[model.layers]]");
   GrowingChain network(model, precision, seed, accumulates, input_gradients,
                        type_of_residual_input(model, precision));
-  const std::size_t output =
-      outputs_per_target(model.loss) > 1 ? output_layer(model.chain) : model.chain.size();  // none is special
+  const std::size_t output = outputs_per_target(model.prediction()) > 1
+                                 ? output_layer(model.chain)
+                                 : model.chain.size();  // none is special
   for (std::size_t i = 0; i < model.chain.size(); ++i) {
     const LayerOptions& layer = model.chain[i];
     const std::string name = layer_name(model.chain, i);

@@ -28,7 +28,7 @@ std::size_t output_layer(const std::vector<LayerOptions>& layers) {
 
 LayerOptions with_outputs_of_targets(LayerOptions layer, const ModelOptions& model) {
   const std::int64_t outputs = layer.outputs > 0 ? layer.outputs : model.outputs;
-  layer.outputs = checked_product(outputs, outputs_per_target(model.loss), "model.outputs");
+  layer.outputs = checked_product(outputs, outputs_per_target(model.prediction()), "model.outputs");
   return layer;
 }
 

@@ -15,7 +15,7 @@
 
 namespace mylos {
 Judged judged_by(const Chain& chain) {
-  if (chain.loss() != LossType::cross_entropy) return Judged::targets;
+  if (chain.prediction() != Prediction::classes) return Judged::targets;
   return chain.input_type() == DType::int32 ? Judged::tokens : Judged::classes;
 }
 

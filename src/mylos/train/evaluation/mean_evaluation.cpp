@@ -28,9 +28,9 @@ Chain float_chain(const Options& options) {
 std::vector<float> head_inputs(const Chain& chain, const UncertainBatch& batch) {
   std::vector<float> inputs = batch.mean;
   constexpr float least = std::numeric_limits<float>::min();
-  if (chain.loss() == LossType::cross_entropy) {
+  if (chain.prediction() == Prediction::classes) {
     for (float& value : inputs) value = std::log(std::max(value, least));
-  } else if (chain.loss() == LossType::binary_cross_entropy) {
+  } else if (chain.prediction() == Prediction::probabilities) {
     for (float& value : inputs) {
       const double p = std::clamp<double>(value, least, 1 - 0x1p-24);
       value = static_cast<float>(std::log(p / (1 - p)));

@@ -87,7 +87,7 @@ std::vector<Metric> measured_metrics(const Options& options, const EvaluationDat
   for (const DataPart part : judging_parts) {
     if (!data.has(part)) continue;
     metrics.push_back({part, Quantity::loss});
-    if (options.model.loss == LossType::cross_entropy) metrics.push_back({part, Quantity::accuracy});
+    if (options.model.prediction() == Prediction::classes) metrics.push_back({part, Quantity::accuracy});
     for (const Measure measure : options.run.metrics) {
       if (measure == Measure::top5) metrics.push_back({part, Quantity::top5});
       if (measure == Measure::r2) metrics.push_back({part, Quantity::r2});

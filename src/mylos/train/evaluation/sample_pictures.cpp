@@ -18,8 +18,7 @@ constexpr std::int64_t max_channels = 3;
 }  // namespace
 
 bool SamplePictures::are_of(const Chain& chain) {
-  return chain.loss() != LossType::cross_entropy && chain.loss() != LossType::binary_cross_entropy &&
-         !chain.grids.empty() && chain.grids.back().points() > 1 &&
+  return is_of_numbers(chain.prediction()) && !chain.grids.empty() && chain.grids.back().points() > 1 &&
          chain.output_grid().columns() == chain.outputs();
 }
 

@@ -19,7 +19,7 @@ std::int64_t extent(std::size_t count) {
 ViewBatch::ViewBatch(const Chain& chain, std::int64_t max_samples, std::uint64_t first_sample)
     : features_(chain.inputs()),
       outputs_(chain.outputs()),
-      loss_(chain.loss()),
+      prediction_(chain.prediction()),
       type_(chain.input_type()),
       needs_(sample_needs(chain)),
       max_samples_(max_samples),
@@ -65,7 +65,7 @@ ConstTensor ViewBatch::inputs_of(const Execution& exec, const SampleRows<const f
 MicroBatch ViewBatch::next(const Execution& exec) {
   const std::int64_t samples = this->samples();
   const std::size_t answers = has_labels_ ? labels_.extent(0) : targets_.extent(0);
-  if (has_labels_ != (loss_ == LossType::cross_entropy)) {
+  if (has_labels_ != (prediction_ == Prediction::classes)) {
     fail_input(errors::bad_call, "a step with {}, which model.loss = \"{}\" cannot learn",
                has_labels_ ? "labels" : "targets", has_labels_ ? "mse" : "cross_entropy");
   }

@@ -32,7 +32,7 @@ class ViewBatch final : public BatchSource {
  private:
   std::int64_t features_;
   std::int64_t outputs_;
-  LossType loss_;
+  Prediction prediction_;
   DType type_;
   SampleNeeds needs_;
   std::int64_t max_samples_;

@@ -184,7 +184,7 @@ double Rehearsal::loss() {
   const Signature& now = head.signature();
   const Tensor input = tensor(layout_.output_gradient, now.input_type, now.inputs);
   copy_noise(input);
-  const bool has_labels = head.loss() == LossType::cross_entropy;
+  const bool has_labels = head.prediction() == Prediction::classes;
   Truth truth;
   if (has_labels) truth.labels = reinterpret_cast<const std::int32_t*>(at(layout_.labels));
   if (!has_labels) truth.targets = reinterpret_cast<const float*>(at(layout_.noise));

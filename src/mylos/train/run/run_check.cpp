@@ -36,8 +36,8 @@ std::string data_line(const Options& options, const EvaluationData& data) {
     return text + fmt::format(" each {} tokens of a vocabulary of {}", options.model.context,
                               options.model.vocabulary);
   }
-  const char* outputs = options.model.loss == LossType::cross_entropy ? "classes" : "targets";
-  return text + fmt::format(" each {} inputs, {} {}", options.model.inputs, options.model.outputs, outputs);
+  return text + fmt::format(" each {} inputs, {} {}", options.model.inputs, options.model.outputs,
+                            noun_of_targets(options.model.prediction()));
 }
 
 std::string machine_line(const MemoryPlan& plan) {

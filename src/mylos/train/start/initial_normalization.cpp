@@ -102,7 +102,7 @@ std::vector<Side> normalised_sides(const StoredScaling& stored, const Options& o
   const std::int64_t points = channels == 0 ? 1 : model.inputs / channels;
   std::vector<Side> sides{{"inputs", "the layer that reads them", taken.first, model.inputs, channels,
                            stored.inputs, stored.input_names, here.input_names}};
-  if (!is_of_numbers(model.loss)) return sides;
+  if (!is_of_numbers(model.prediction())) return sides;
   const bool on_grid = channels > 0 && model.outputs % points == 0;
   sides.push_back({"targets", "the layer that computes them", taken.last, model.outputs,
                    on_grid ? model.outputs / points : 0, stored.targets, stored.target_names,

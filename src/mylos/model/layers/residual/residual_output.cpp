@@ -45,7 +45,7 @@ std::optional<DType> type_of_residual_input(const ModelOptions& model, const Pre
 void append_residual(Chain& chain, const ModelOptions& model, const SampleShape& input,
                      const SampleShape& output) {
   if (!model.residual) return;
-  if (model.loss == LossType::gaussian) {
+  if (model.prediction() == Prediction::distributions) {
     fail_input(
         errors::keys_conflict,
         "model.residual adds the network's input to its output, and with model.loss = \"gaussian\" half "

@@ -1,0 +1,38 @@
+#include "mylos/model/losses/field_loss.hpp"
+
+#include "mylos/base/error.hpp"
+#include "mylos/base/errors/combinations.hpp"
+
+namespace mylos {
+
+FieldLoss::FieldLoss(const ModelOptions& model, const LossInput& input) : OutputLoss(model.loss, input) {
+  const LossTraits& traits = traits_of(model.loss);
+  const bool is_by_channel = traits.is_relative && model.loss_per == LossPer::channel;
+  const bool needs_grid = traits.has_derivatives || is_by_channel || model.point_weights;
+  if (input.shape.axes == 0) {
+    if (!needs_grid) return;
+    fail_input(errors::keys_conflict,
+               "{} of a network whose outputs lie on a grid, and the outputs are a vector of {} numbers; {}",
+               traits.has_derivatives ? "model.loss = \"relative_h1\" is a loss"
+               : model.point_weights  ? "data.weights has the weights of points"
+                                      : "model.loss_per = \"channel\" is a norm",
+               signature().outputs,
+               traits.has_derivatives ? "use \"relative_l2\", or a last layer on the grid"
+                                      : "leave it out, or use a last layer on the grid");
+  }
+  field_ = OutputField{.grid = input.shape.grid,
+                       .axes = input.shape.axes,
+                       .per = model.loss_per,
+                       .derivative = model.derivative,
+                       .weights = model.point_weights};
+  field_->grid.channels /= outputs_per_target(traits.prediction);
+  if (needs_grid) norm_.emplace(*field_, traits.has_derivatives);
+}
+
+FieldPoints FieldLoss::points(const float* constants) const {
+  if (norm_) return norm_->points(constants);
+  if (field_) return {.points = field_->grid.points(), .channels = field_->grid.channels};
+  return {.channels = signature().outputs};
+}
+
+}  // namespace mylos

@@ -1,0 +1,28 @@
+// huber: the mean of errors' squares up to model.huber_delta, and linear beyond.
+#include "mylos/model/losses/field_loss.hpp"
+#include "mylos/model/losses/loss_kinds.hpp"
+
+namespace mylos {
+namespace {
+
+class HuberLoss final : public FieldLoss {
+ public:
+  HuberLoss(const ModelOptions& model, const LossInput& input)
+      : FieldLoss(model, input), delta_(static_cast<float>(model.huber_delta)) {}
+
+ private:
+  void compute(const Call& call) const override {
+    if (!norm()) return mean_huber_loss(call.exec, call.arrays, delta_);
+    weighted_huber_loss(call.exec, points(call.constants), call.arrays, delta_);
+  }
+
+  float delta_;
+};
+
+}  // namespace
+
+std::unique_ptr<LossHead> make_huber(const ModelOptions& model, const LossInput& input) {
+  return std::make_unique<HuberLoss>(model, input);
+}
+
+}  // namespace mylos

@@ -1,0 +1,20 @@
+#include "mylos/model/losses/loss_kinds.hpp"
+
+#include <iterator>
+
+namespace mylos {
+namespace {
+
+/// In the order of LossType.
+constexpr std::unique_ptr<LossHead> (*kinds[])(const ModelOptions&, const LossInput&) = {
+    make_cross_entropy, make_mse,         make_l1,       make_huber,
+    make_relative_l2,   make_relative_h1, make_gaussian, make_binary_cross_entropy};
+static_assert(std::size(kinds) == std::size(loss_traits));
+
+}  // namespace
+
+std::unique_ptr<LossHead> make_loss(const ModelOptions& model, const LossInput& input) {
+  return kinds[static_cast<std::size_t>(model.loss)](model, input);
+}
+
+}  // namespace mylos
