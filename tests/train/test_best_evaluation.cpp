@@ -14,7 +14,7 @@ std::vector<EvaluationRow> test_row(std::uint64_t step, double loss, double accu
 }
 
 TEST(BestEvaluation, IsTheLeastLossAndOfEqualsTheFirst) {
-  BestEvaluation best(Metric{DataPart::test, Quantity::loss});
+  BestEvaluation best(Metric{DataPart::test, "loss"});
   EXPECT_TRUE(best.take(test_row(10, 0.5, 0)));
   EXPECT_FALSE(best.take(test_row(20, 0.5, 0)));
   EXPECT_FALSE(best.take(test_row(30, 0.6, 0)));
@@ -26,7 +26,7 @@ TEST(BestEvaluation, IsTheLeastLossAndOfEqualsTheFirst) {
 }
 
 TEST(BestEvaluation, IsTheGreatestAccuracy) {
-  BestEvaluation best(Metric{DataPart::test, Quantity::accuracy});
+  BestEvaluation best(Metric{DataPart::test, "accuracy"});
   EXPECT_TRUE(best.take(test_row(10, 0, 0)));
   EXPECT_TRUE(best.take(test_row(20, 9, 0.25)));
   EXPECT_FALSE(best.take(test_row(30, 0, 0.25)));
@@ -35,7 +35,7 @@ TEST(BestEvaluation, IsTheGreatestAccuracy) {
 
 TEST(BestEvaluation, IsNoneThatIsNoNumber) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  BestEvaluation best(Metric{DataPart::test, Quantity::loss}, 3);
+  BestEvaluation best(Metric{DataPart::test, "loss"}, 3);
   EXPECT_FALSE(best.take(test_row(10, nan, 0)));
   EXPECT_EQ(best.text(), "");
   EXPECT_TRUE(best.take(test_row(20, std::numeric_limits<double>::infinity(), 0)));
@@ -45,7 +45,7 @@ TEST(BestEvaluation, IsNoneThatIsNoNumber) {
 }
 
 TEST(BestEvaluation, PatienceIsOverAfterSoManyWithoutABetterOne) {
-  BestEvaluation best(Metric{DataPart::test, Quantity::loss}, 2);
+  BestEvaluation best(Metric{DataPart::test, "loss"}, 2);
   best.take(test_row(10, 0.5, 0));
   best.take(test_row(20, 0.6, 0));
   EXPECT_FALSE(best.patience_is_over());
@@ -54,7 +54,7 @@ TEST(BestEvaluation, PatienceIsOverAfterSoManyWithoutABetterOne) {
 }
 
 TEST(BestEvaluation, EvaluationsThatDidNotMeasureTheMetricDoNotCount) {
-  BestEvaluation best(Metric{DataPart::test, Quantity::r2}, 2);
+  BestEvaluation best(Metric{DataPart::test, "r2"}, 2);
   std::deque<EvaluationRow> rows;
   for (std::uint64_t step = 10; step <= 50; step += 10) {
     for (const EvaluationRow& row : test_row(step, 0.5, 0)) rows.push_back(row);
@@ -67,7 +67,7 @@ TEST(BestEvaluation, EvaluationsThatDidNotMeasureTheMetricDoNotCount) {
   // Two evaluations that measured it follow: the first is the best, the second is not better.
   for (const auto& [step, r2] : {std::pair<std::uint64_t, double>{60, 0.9}, {70, 0.8}}) {
     std::vector<EvaluationRow> both = test_row(step, 0.5, 0);
-    both[1].r2 = r2;
+    both[1].measured[Measure::r2] = r2;
     rows.insert(rows.end(), both.begin(), both.end());
   }
   best.restore(rows);
@@ -76,7 +76,7 @@ TEST(BestEvaluation, EvaluationsThatDidNotMeasureTheMetricDoNotCount) {
 }
 
 TEST(BestEvaluation, AnotherMetricForgetsTheEvaluationsWithoutImprovementOfTheOldOne) {
-  BestEvaluation best(Metric{DataPart::test, Quantity::loss}, 3);
+  BestEvaluation best(Metric{DataPart::test, "loss"}, 3);
   for (const std::uint64_t step : {10, 20, 30, 40}) best.take(test_row(step, 0.5, 0));
   ASSERT_EQ(best.without_improvement(), 3);
   best.restore({});  // what was read is of another metric, and no row is left

@@ -15,7 +15,7 @@
 
 namespace mylos::evaluation_log_test {
 
-constexpr Metric validation_loss{DataPart::validation, Quantity::loss};
+constexpr Metric validation_loss{DataPart::validation, "loss"};
 
 /// Of one evaluation: the training loss, and the validation data's loss and accuracy.
 std::vector<EvaluationRow> evaluation(std::uint64_t step, double loss) {
@@ -160,7 +160,7 @@ TEST_F(EvaluationLogFile, BeginsWhereABuildKeptNoEvaluations) {
 }
 
 TEST_F(EvaluationLogFile, AnotherMetricIsJudgedByTheRowsThatAreThere) {
-  EvaluationLog before(path(), BestEvaluation(Metric{DataPart::train, Quantity::loss}));
+  EvaluationLog before(path(), BestEvaluation(Metric{DataPart::train, "loss"}));
   for (const auto& [step, loss] : {std::pair{5, 0.5}, {10, 0.2}, {15, 0.3}, {20, 0.2}})
     take(before, evaluation(static_cast<std::uint64_t>(step), loss));
   const std::string file = save(before);

@@ -36,11 +36,11 @@ TEST_F(WatchedMetric, IsNoneWhereTheDeckAsksForNone) {
 TEST_F(WatchedMetric, OfPatienceAloneIsTheLossOfTheValidationDataElseOfTheTestData) {
   options.run.patience = 2;
   options.data.test = options.data.train;
-  EXPECT_EQ(watched(), (Metric{DataPart::test, Quantity::loss}));
+  EXPECT_EQ(watched(), (Metric{DataPart::test, "loss"}));
   options.data.validation = 0.5;
-  EXPECT_EQ(watched(), (Metric{DataPart::validation, Quantity::loss}));
+  EXPECT_EQ(watched(), (Metric{DataPart::validation, "loss"}));
   options.checkpoint.keep_best = "test.accuracy";
-  EXPECT_EQ(watched(), (Metric{DataPart::test, Quantity::accuracy}));
+  EXPECT_EQ(watched(), (Metric{DataPart::test, "accuracy"}));
 }
 
 TEST_F(WatchedMetric, OfPatienceWithoutAnEvaluationIsRefused) {
@@ -48,7 +48,7 @@ TEST_F(WatchedMetric, OfPatienceWithoutAnEvaluationIsRefused) {
   EXPECT_TRUE(test::refuses(ExitCode::bad_input, errors::not_measured, {"run.patience = 2"},
                             [&] { static_cast<void>(watched()); }));
   options.checkpoint.keep_best = "train.loss";
-  EXPECT_EQ(watched(), (Metric{DataPart::train, Quantity::loss}));
+  EXPECT_EQ(watched(), (Metric{DataPart::train, "loss"}));
 }
 
 TEST_F(WatchedMetric, OfARolloutHasItsNumberOfSteps) {
@@ -56,7 +56,7 @@ TEST_F(WatchedMetric, OfARolloutHasItsNumberOfSteps) {
   options.run.rollout_steps = 20;
   options.checkpoint.keep_best = "test.rollout20";
   const std::optional<Metric> metric = watched();
-  EXPECT_EQ(metric, (Metric{DataPart::test, Quantity::rollout, 20}));
+  EXPECT_EQ(metric, (Metric{DataPart::test, "rollout", 20}));
   EXPECT_EQ(name_of(*metric), "test.rollout20");
   EXPECT_TRUE(is_better(*metric, 0.1, 0.2));
   const EvaluationRow rows[] = {{.part = DataPart::validation, .rollout = 3},
@@ -68,15 +68,23 @@ TEST_F(WatchedMetric, OfARolloutHasItsNumberOfSteps) {
 }
 
 TEST(Metric, OfWhatIsGainedTheHigherIsBetterAndOfErrorsTheLower) {
-  for (const Quantity gain : {Quantity::accuracy, Quantity::top5, Quantity::r2}) {
+  for (const std::string_view gain : {"accuracy", "top5", "r2"}) {
     EXPECT_TRUE(is_better({DataPart::test, gain}, 0.2, 0.1)) << name_of(Metric{DataPart::test, gain});
     EXPECT_FALSE(is_better({DataPart::test, gain}, 0.1, 0.2)) << name_of(Metric{DataPart::test, gain});
   }
-  for (const Quantity error :
-       {Quantity::loss, Quantity::rollout, Quantity::relative_l2, Quantity::relative_h1, Quantity::crps}) {
+  for (const std::string_view error : {"loss", "rollout", "relative_l2", "relative_h1", "crps"}) {
     EXPECT_TRUE(is_better({DataPart::test, error}, 0.1, 0.2)) << name_of(Metric{DataPart::test, error});
     EXPECT_FALSE(is_better({DataPart::test, error}, 0.2, 0.1)) << name_of(Metric{DataPart::test, error});
   }
+}
+
+TEST(Metric, IsFoundByItsName) {
+  for (const char* name : {"train.loss", "validation.accuracy", "test.top5", "validation.r2",
+                           "test.relative_l2", "test.relative_h1", "validation.crps", "test.rollout20"})
+    EXPECT_EQ(name_of(metric_of(name).value()), name);
+  for (const char* name :
+       {"", "loss", "train", "test.", "test.confusion", "test.rollout", "test.epoch", "other.loss"})
+    EXPECT_FALSE(metric_of(name)) << name;
 }
 
 TEST(RolloutSteps, AreANumberAfterTheName) {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "launch/usage.hpp"
+#include "mylos/train/measures.hpp"
 #include "options/options.hpp"
 
 namespace mylos::app {
@@ -10,6 +11,12 @@ namespace {
 
 /// Far more dropout masks or members than anybody waits for.
 constexpr std::int64_t max_masks = 1'000'000;
+
+std::vector<std::string> names_of_measures() {
+  std::vector<std::string> names;
+  for (const MeasureTraits& measure : measure_traits) names.emplace_back(measure.name);
+  return names;
+}
 
 /// Returns the option that makes an ensemble of the words, and that which draws dropout masks.
 struct MemberOptions {
@@ -65,7 +72,7 @@ void add_evaluate(CLI::App& app, EvaluateArguments& arguments, Command& command)
                    "relative_h1 of targets, the latter two in their units; crps, likewise, of networks with "
                    "model.loss = \"gaussian\"")
       ->delimiter(',')
-      ->check(CLI::IsMember({"top5", "confusion", "r2", "relative_l2", "relative_h1", "crps"}));
+      ->check(CLI::IsMember(names_of_measures()));
   add_members(*evaluate, arguments.members, "mylos eval --ensemble RUN RUN ...");
   evaluate->callback([&] { command = [&] { return evaluate_command(arguments); }; });
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "curves_json.hpp"
+#include "mylos/train/evaluation/evaluation_rows.hpp"
 #include "run_folder.hpp"
 #include "run_table.hpp"
 
@@ -81,8 +82,7 @@ ordered_json members_of(const std::string& folder, const std::string& name, cons
 ordered_json evaluations_of(const std::string& folder, bool runs_on, std::size_t max_points,
                             ordered_json& notes) {
   std::map<std::string, StepCurves, std::less<>> parts;
-  const std::vector<std::string> names{"loss",    "accuracy",    "top5",        "r2",
-                                       "rollout", "relative_l2", "relative_h1", "crps"};
+  const std::vector<std::string> names = metric_columns();
   std::vector<std::string> columns{"step", "part"};
   columns.insert(columns.end(), names.begin(), names.end());
   CsvRows rows(columns, [&](CsvRows::Row row) {

@@ -77,15 +77,21 @@ void require_measured(const std::string& path, const std::vector<Measure>& measu
 void print_measures(const Output& output, const std::vector<std::string>& wanted,
                     const Evaluation& evaluation, const TrainedNetwork& trained) {
   for (const std::string& name : wanted) {
-    if (name == name_of(Measure::top5)) print_classes(output, *evaluation.classes);
-    if (name == name_of(Measure::confusion))
-      print_confusion(output, *evaluation.classes, trained.class_names);
-    if (name == name_of(Measure::relative_l2))
-      output.line(fmt::format("relative L2 {:.6g}", *evaluation.relative_l2));
-    if (name == name_of(Measure::relative_h1))
-      output.line(fmt::format("relative H1 {:.6g}", *evaluation.relative_h1));
-    if (name == name_of(Measure::crps)) output.line(fmt::format("CRPS {:.6g}", *evaluation.crps));
-    if (name == name_of(Measure::r2)) print_r2(output, *evaluation.targets, trained.target_names);
+    for (const Measure measure : measures_of({name})) {
+      switch (measure) {
+        case Measure::top5:
+          print_classes(output, *evaluation.classes);
+          break;
+        case Measure::confusion:
+          print_confusion(output, *evaluation.classes, trained.class_names);
+          break;
+        case Measure::r2:
+          print_r2(output, *evaluation.targets, trained.target_names);
+          break;
+        default:
+          output.line(fmt::format("{} {:.6g}", traits_of(measure).label, *evaluation.measured[measure]));
+      }
+    }
   }
 }
 

@@ -10,40 +10,9 @@
 #include <vector>
 
 #include "mylos/model/options.hpp"
+#include "mylos/train/measures.hpp"
 
 namespace mylos {
-
-/// A measure of evaluations other than loss and accuracy: for classes, top-5 accuracy and the confusion
-/// matrix; for regression targets, R2, of fields relative norms of the error in the targets' units, and of
-/// predicted distributions (model.loss = "gaussian") the continuous ranked probability score.
-enum class Measure { top5, confusion, r2, relative_l2, relative_h1, crps };
-
-/// Every measure.
-inline constexpr Measure all_measures[] = {Measure::top5,        Measure::confusion,   Measure::r2,
-                                           Measure::relative_l2, Measure::relative_h1, Measure::crps};
-
-/// Returns the name that decks use.
-[[nodiscard]] constexpr const char* name_of(Measure measure) {
-  constexpr const char* names[] = {"top5", "confusion", "r2", "relative_l2", "relative_h1", "crps"};
-  return names[static_cast<int>(measure)];
-}
-
-/// Returns whether the list has the measure.
-[[nodiscard]] inline bool has_measure(std::span<const Measure> measures, Measure measure) {
-  return std::find(measures.begin(), measures.end(), measure) != measures.end();
-}
-
-/// Returns whether the measure is of classes; the others are of targets.
-[[nodiscard]] constexpr bool is_of_classes(Measure measure) {
-  return measure == Measure::top5 || measure == Measure::confusion;
-}
-
-/// Returns whether the measure applies to outputs that are trained with this loss.
-[[nodiscard]] constexpr bool is_measured_of(Measure measure, LossType loss) {
-  const Prediction prediction = prediction_of(loss);
-  if (measure == Measure::crps) return prediction == Prediction::distributions;
-  return is_of_classes(measure) ? prediction == Prediction::classes : is_of_numbers(prediction);
-}
 
 /// The largest N of "rolloutN".
 inline constexpr std::int64_t max_rollout_steps = 100'000;

@@ -36,12 +36,14 @@ void add_communication_keys(Schema& schema) {
 
 /// The name of a metric: words, and "test.rolloutN" with any number of steps.
 ValueType<std::string> metric_type() {
+  std::vector<std::string> metrics{"", "train.loss"};
+  for (const std::string part : {"validation.", "test."}) {
+    metrics.insert(metrics.end(), {part + "loss", part + "accuracy"});
+    for (const MeasureTraits& measure : measure_traits)
+      if (measure.is_number) metrics.push_back(part + std::string(measure.name));
+  }
   Words<std::string> words;
-  for (const char* word :
-       {"", "train.loss", "validation.loss", "validation.accuracy", "validation.top5", "validation.r2",
-        "validation.relative_l2", "validation.relative_h1", "validation.crps", "test.loss", "test.accuracy",
-        "test.top5", "test.r2", "test.relative_l2", "test.relative_h1", "test.crps"})
-    words.emplace_back(word, word);
+  for (const std::string& metric : metrics) words.emplace_back(metric, metric);
   ValueType<std::string> type = word_type(std::move(words));
   const auto read = type.read;
   type.text += ", or \"test.rolloutN\" with a number N";

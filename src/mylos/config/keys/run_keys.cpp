@@ -55,6 +55,13 @@ ValueType<DataFiles> files_type() {
        }});
 }
 
+std::string quoted_measures() {
+  std::string text;
+  for (const MeasureTraits& measure : measure_traits)
+    text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", measure.name);
+  return text;
+}
+
 }  // namespace
 
 /// Reads a list of distinct measures, at most one of them a rollout.
@@ -67,10 +74,10 @@ Found read_metrics(Options& options, const Value& value) {
     const auto* word = std::get_if<std::string>(&element.held);
     const std::string what = describe(element);
     if (word == nullptr) return what + " in the list";
-    const auto named = std::find_if(std::begin(all_measures), std::end(all_measures),
+    const auto named = std::find_if(all_measures.begin(), all_measures.end(),
                                     [&](Measure measure) { return *word == name_of(measure); });
     const std::int64_t steps = rollout_steps_of(*word);
-    if (named == std::end(all_measures) && steps == 0) return what + " in the list";
+    if (named == all_measures.end() && steps == 0) return what + " in the list";
     const bool is_known =
         steps > 0 ? rollout_steps > 0 : std::find(measures.begin(), measures.end(), *named) != measures.end();
     if (is_known) return what + (steps > 0 ? " as a second rollout in the list" : " twice in the list");
@@ -124,9 +131,7 @@ void add_run_keys(Schema& schema) {
   keys.integer("evaluate_every", &RunOptions::evaluate_every, {0, max_count}, "steps",
                "Interval between evaluations of the validation data and the test data. 0: after each epoch.");
   Key& metrics = keys.add(
-      "metrics",
-      "list of words from \"top5\", \"confusion\", \"r2\", \"relative_l2\", \"relative_h1\", \"crps\" and "
-      "\"rolloutN\" (N steps: \"rollout20\")",
+      "metrics", "list of words from " + quoted_measures() + " and \"rolloutN\" (N steps: \"rollout20\")",
       "a ",
       "Metrics of evaluations besides loss and accuracy (`docs/reference/metrics.md`). For model.loss = "
       "\"cross_entropy\": top5, the fraction of samples whose label is among the five largest outputs, "

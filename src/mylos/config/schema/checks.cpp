@@ -19,6 +19,15 @@
 namespace mylos {
 namespace {
 
+/// Returns of what networks a measure is taken.
+std::string text_of(Prediction prediction) {
+  const auto losses = [&] { return alternatives(losses_of(prediction)); };
+  if (prediction == Prediction::classes) return fmt::format("classes (model.loss = {})", losses());
+  if (prediction == Prediction::distributions)
+    return fmt::format("predicted deviations (model.loss = {})", losses());
+  return "the targets of a regression";
+}
+
 class Checks : DeckMistakes {
  public:
   Checks(const Options& options, const GivenPlaces& given, const std::string& file_name)
@@ -36,19 +45,14 @@ class Checks : DeckMistakes {
   }
 
   void metrics() const {
-    const LossType loss = options_.model.loss;
     for (const Measure measure : options_.run.metrics) {
       if (options_.model.type == ModelType::gpt)
         fail(errors::keys_conflict, {"run.metrics"},
              "'run.metrics' need labelled samples, and the type \"gpt\" learns tokens");
-      if (is_measured_of(measure, loss)) continue;
+      if (is_measured_of(measure, options_.model.prediction())) continue;
       fail(errors::not_measured, {"run.metrics", "model.loss"},
            fmt::format("\"{}\" of 'run.metrics' is measured of {}, and 'model.loss' is \"{}\"",
-                       name_of(measure),
-                       is_of_classes(measure)     ? "classes (model.loss = \"cross_entropy\")"
-                       : measure == Measure::crps ? "predicted deviations (model.loss = \"gaussian\")"
-                                                  : "the targets of a regression",
-                       name_of(loss)));
+                       name_of(measure), text_of(traits_of(measure).of), name_of(options_.model.loss)));
     }
     rollouts();
     if (options_.run.metrics.empty() || !options_.data.test.empty() || options_.data.validation > 0) return;

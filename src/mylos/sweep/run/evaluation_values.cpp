@@ -29,13 +29,6 @@ std::optional<Number> number_of(std::string_view text) {
   return status == std::errc() && read == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// Returns the column of evaluations.csv that holds the metric's quantity.
-std::string column_of(const Metric& metric) {
-  if (metric.quantity == Quantity::rollout) return "rollout";
-  const std::string name = name_of(metric);
-  return name.substr(name.find('.') + 1);
-}
-
 }  // namespace
 
 std::vector<EvaluatedValue> evaluated_values(const std::string& file, const Metric& metric) {
@@ -49,7 +42,7 @@ std::vector<EvaluatedValue> evaluated_values(const std::string& file, const Metr
   }
   std::map<std::string, std::size_t, std::less<>> columns;
   for (const std::string_view name : fields_of(line)) columns.emplace(std::string(name), columns.size());
-  const auto value_column = columns.find(column_of(metric));
+  const auto value_column = columns.find(metric.column);
   const auto step_column = columns.find("step");
   const auto part_column = columns.find("part");
   if (value_column == columns.end() || step_column == columns.end() || part_column == columns.end())

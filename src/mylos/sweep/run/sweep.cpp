@@ -165,8 +165,8 @@ void Sweep::open(RankGroup& ranks) {
   ranks.broadcast(&rungs, sizeof rungs, 0);
   description_.rungs.resize(rungs);
   ranks.broadcast(description_.rungs.data(), description_.rungs.size() * sizeof(std::int64_t), 0);
-  ranks.broadcast(&metric_, sizeof metric_, 0);
-  description_.metric = name_of(metric_);
+  description_.metric = broadcast_text(ranks, name_of(metric_));
+  metric_ = metric_of(description_.metric).value();
   description_.higher_is_better = is_better(metric_, 1, 0);
 }
 

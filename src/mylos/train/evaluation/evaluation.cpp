@@ -80,14 +80,19 @@ Evaluation evaluate(const Quiesced& /*quiet*/, const InferenceContext& context, 
 }
 
 std::string describe(const Evaluation& evaluation) {
+  std::string measured;
+  for (const Measure measure : all_measures) {
+    const std::optional<double>& number = evaluation.measured[measure];
+    if (!number) continue;
+    const std::string_view label = traits_of(measure).label;
+    measured += ", ";
+    measured += measure == Measure::r2   ? describe_r2(*evaluation.targets)
+                : is_of_classes(measure) ? fmt::format("{} {:.4f}", label, *number)
+                                         : fmt::format("{} {:.6g}", label, *number);
+  }
   switch (evaluation.judged) {
     case Judged::targets:
-      return fmt::format(
-          "loss {:.6g}{}{}{}{} ({} samples)", evaluation.loss,
-          evaluation.r2 ? ", " + describe_r2(*evaluation.targets) : "",
-          evaluation.relative_l2 ? fmt::format(", relative L2 {:.6g}", *evaluation.relative_l2) : "",
-          evaluation.relative_h1 ? fmt::format(", relative H1 {:.6g}", *evaluation.relative_h1) : "",
-          evaluation.crps ? fmt::format(", CRPS {:.6g}", *evaluation.crps) : "", evaluation.count);
+      return fmt::format("loss {:.6g}{} ({} samples)", evaluation.loss, measured, evaluation.count);
     case Judged::tokens:
       return fmt::format("loss {:.4f}, perplexity {:.2f}, accuracy {:.4f} ({} tokens)", evaluation.loss,
                          evaluation.perplexity(), evaluation.accuracy, evaluation.count);
@@ -95,8 +100,7 @@ std::string describe(const Evaluation& evaluation) {
       break;
   }
   return fmt::format("loss {:.4f}, accuracy {:.4f}{} ({} samples)", evaluation.loss, evaluation.accuracy,
-                     evaluation.top5 ? fmt::format(", top-5 {:.4f}", *evaluation.top5) : "",
-                     evaluation.count);
+                     measured, evaluation.count);
 }
 
 }  // namespace mylos

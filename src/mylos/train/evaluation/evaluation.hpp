@@ -21,14 +21,10 @@ enum class Judged { classes, targets, tokens };
 
 struct Evaluation {
   Judged judged = Judged::classes;
-  std::int64_t count = 0;                  // samples, or predicted tokens
-  double loss = 0;                         // mean over them
-  double accuracy = 0;                     // of classes and tokens
-  std::optional<double> top5 = {};         // where they were asked for
-  std::optional<double> r2 = {};           // TargetMeasures::mean_r2()
-  std::optional<double> relative_l2 = {};  // of fields, in the units of the targets (FieldMeasures)
-  std::optional<double> relative_h1 = {};
-  std::optional<double> crps = {};  // in the units of the targets (CrpsMeasure)
+  std::int64_t count = 0;         // samples, or predicted tokens
+  double loss = 0;                // mean over them
+  double accuracy = 0;            // of classes and tokens
+  MeasuredNumbers measured = {};  // those that were asked for
   std::optional<ClassMeasures> classes = {};
   std::optional<TargetMeasures> targets = {};
 

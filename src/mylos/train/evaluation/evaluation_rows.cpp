@@ -12,4 +12,13 @@ int EvaluationTable::place_in(std::string_view line) {
   return -1;
 }
 
+std::vector<std::string> metric_columns() {
+  std::vector<std::string> names;
+  EvaluationTable::for_each_column([&](std::string_view name, ColumnSource, const char*, const auto&) {
+    const bool says_which_row = name == "step" || name == "epoch" || name == "part" || name == "elapsed_s";
+    if (!says_which_row) names.emplace_back(name);
+  });
+  return names;
+}
+
 }  // namespace mylos

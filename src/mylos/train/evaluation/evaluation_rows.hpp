@@ -6,9 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "mylos/data/run/data_part.hpp"
 #include "mylos/train/history/history.hpp"
+#include "mylos/train/measures.hpp"
 
 namespace mylos {
 
@@ -17,14 +19,10 @@ struct EvaluationRow {
   double epoch = 0;  // passes over the training data, after the step
   DataPart part = DataPart::train;
   double loss = 0;  // training data: mean over the applied steps since the previous evaluation
-  std::optional<double> accuracy = {};     // for classes and tokens
-  std::optional<double> top5 = {};         // if run.metrics contains it
-  std::optional<double> r2 = {};           // likewise
-  std::optional<double> rollout = {};      // nRMSE of rollouts, the mean over their steps; likewise
-  std::optional<double> relative_l2 = {};  // of fields, in the units of the targets; likewise
-  std::optional<double> relative_h1 = {};
-  std::optional<double> crps = {};  // of predicted distributions, in the units of the targets; likewise
-  double elapsed_s = 0;             // since the run first started, including restarts
+  std::optional<double> accuracy = {};  // for classes and tokens
+  MeasuredNumbers measured = {};        // those of run.metrics
+  std::optional<double> rollout = {};   // nRMSE of rollouts, the mean over their steps; likewise
+  double elapsed_s = 0;                 // since the run first started, including restarts
 };
 
 struct EvaluationTable {
@@ -36,17 +34,20 @@ struct EvaluationTable {
   template <class Function>
   static void for_each_column(const Function& column) {
     using enum ColumnSource;
+    const auto measured = [&](Measure measure) {
+      column(name_of(measure).data(), added, "{}", [measure](auto& row) { return &row.measured[measure]; });
+    };
     column("step", computed, "{}", [](auto& row) { return &row.step; });
     column("epoch", computed, "{:.6g}", [](auto& row) { return &row.epoch; });
     column("part", computed, "{}", [](auto& row) { return &row.part; });
     column("loss", computed, "{}", [](auto& row) { return &row.loss; });
     column("accuracy", computed, "{}", [](auto& row) { return &row.accuracy; });
-    column("top5", added, "{}", [](auto& row) { return &row.top5; });
-    column("r2", added, "{}", [](auto& row) { return &row.r2; });
+    measured(Measure::top5);
+    measured(Measure::r2);
     column("rollout", added, "{}", [](auto& row) { return &row.rollout; });
-    column("relative_l2", added, "{}", [](auto& row) { return &row.relative_l2; });
-    column("relative_h1", added, "{}", [](auto& row) { return &row.relative_h1; });
-    column("crps", added, "{}", [](auto& row) { return &row.crps; });
+    measured(Measure::relative_l2);
+    measured(Measure::relative_h1);
+    measured(Measure::crps);
     column("elapsed_s", clock, "{:.3f}", [](auto& row) { return &row.elapsed_s; });
   }
 
@@ -68,5 +69,8 @@ struct EvaluationTable {
 };
 
 using EvaluationHistory = RowHistory<EvaluationTable>;
+
+/// Returns the columns that hold a loss or another metric.
+[[nodiscard]] std::vector<std::string> metric_columns();
 
 }  // namespace mylos

@@ -9,27 +9,7 @@
 namespace mylos {
 namespace {
 
-const char* name_of(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::loss:
-      return "loss";
-    case Quantity::accuracy:
-      return "accuracy";
-    case Quantity::top5:
-      return "top5";
-    case Quantity::r2:
-      return "r2";
-    case Quantity::relative_l2:
-      return "relative_l2";
-    case Quantity::relative_h1:
-      return "relative_h1";
-    case Quantity::crps:
-      return "crps";
-    case Quantity::rollout:
-      break;
-  }
-  return "rollout";
-}
+constexpr std::string_view accuracy = "accuracy", rollout = "rollout";
 
 std::string names_of(const std::vector<Metric>& metrics) {
   std::string names;
@@ -47,56 +27,56 @@ std::string why_not_measured(const std::string& metric, const EvaluationData& da
 }  // namespace
 
 std::string name_of(const Metric& metric) {
-  const std::string name = fmt::format("{}.{}", name_of(metric.part), name_of(metric.quantity));
-  return metric.quantity == Quantity::rollout ? fmt::format("{}{}", name, metric.steps) : name;
+  const std::string name = fmt::format("{}.{}", name_of(metric.part), metric.column);
+  return metric.column == rollout ? fmt::format("{}{}", name, metric.steps) : name;
 }
 
-std::optional<double> value_in(std::span<const EvaluationRow> rows, const Metric& metric) {
-  for (const EvaluationRow& row : rows) {
-    if (row.part != metric.part) continue;
-    switch (metric.quantity) {
-      case Quantity::loss:
-        return row.loss;
-      case Quantity::accuracy:
-        return row.accuracy;
-      case Quantity::top5:
-        return row.top5;
-      case Quantity::r2:
-        return row.r2;
-      case Quantity::rollout:
-        return row.rollout;
-      case Quantity::relative_l2:
-        return row.relative_l2;
-      case Quantity::relative_h1:
-        return row.relative_h1;
-      case Quantity::crps:
-        return row.crps;
-    }
+std::optional<Metric> metric_of(std::string_view name) {
+  for (const DataPart part : {DataPart::train, DataPart::validation, DataPart::test}) {
+    const std::string_view of = name_of(part);
+    if (!name.starts_with(of) || name.substr(of.size(), 1) != ".") continue;
+    const std::string_view column = name.substr(of.size() + 1);
+    if (const std::int64_t steps = rollout_steps_of(column); steps > 0) return Metric{part, rollout, steps};
+    if (column == Metric{}.column) return Metric{part};
+    if (column == accuracy) return Metric{part, accuracy};
+    for (const MeasureTraits& measure : measure_traits)
+      if (measure.is_number && measure.name == column) return Metric{part, measure.name};
   }
   return std::nullopt;
 }
 
+std::optional<double> value_in(std::span<const EvaluationRow> rows, const Metric& metric) {
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [&](const EvaluationRow& each) { return each.part == metric.part; });
+  std::optional<double> value;
+  if (row == rows.end()) return value;
+  EvaluationTable::for_each_column([&](std::string_view name, auto, const char*, const auto& member) {
+    if (name != metric.column) return;
+    if constexpr (std::is_assignable_v<std::optional<double>&, decltype(*member(*row))>)
+      value = *member(*row);
+  });
+  return value;
+}
+
 bool is_better(const Metric& metric, double value, double than) {
-  const bool is_gain = metric.quantity == Quantity::accuracy || metric.quantity == Quantity::top5 ||
-                       metric.quantity == Quantity::r2;
+  const bool is_gain =
+      metric.column == accuracy ||
+      std::any_of(std::begin(measure_traits), std::end(measure_traits), [&](const MeasureTraits& measure) {
+        return measure.is_gain && measure.name == metric.column;
+      });
   return is_gain ? value > than : value < than;
 }
 
 std::vector<Metric> measured_metrics(const Options& options, const EvaluationData& data) {
-  std::vector<Metric> metrics{{DataPart::train, Quantity::loss}};
+  std::vector<Metric> metrics{{DataPart::train}};
   for (const DataPart part : judging_parts) {
     if (!data.has(part)) continue;
-    metrics.push_back({part, Quantity::loss});
-    if (options.model.prediction() == Prediction::classes) metrics.push_back({part, Quantity::accuracy});
-    for (const Measure measure : options.run.metrics) {
-      if (measure == Measure::top5) metrics.push_back({part, Quantity::top5});
-      if (measure == Measure::r2) metrics.push_back({part, Quantity::r2});
-      if (measure == Measure::relative_l2) metrics.push_back({part, Quantity::relative_l2});
-      if (measure == Measure::relative_h1) metrics.push_back({part, Quantity::relative_h1});
-      if (measure == Measure::crps) metrics.push_back({part, Quantity::crps});
-    }
+    metrics.push_back({part});
+    if (options.model.prediction() == Prediction::classes) metrics.push_back({part, accuracy});
+    for (const Measure measure : options.run.metrics)
+      if (traits_of(measure).is_number) metrics.push_back({part, name_of(measure)});
     if (part == DataPart::test && options.run.rollout_steps > 0)
-      metrics.push_back({part, Quantity::rollout, options.run.rollout_steps});
+      metrics.push_back({part, rollout, options.run.rollout_steps});
   }
   return metrics;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mylos/config/options.hpp"
@@ -13,17 +14,18 @@
 
 namespace mylos {
 
-enum class Quantity { loss, accuracy, top5, r2, rollout, relative_l2, relative_h1, crps };
-
 struct Metric {
   DataPart part = DataPart::train;
-  Quantity quantity = Quantity::loss;
-  std::int64_t steps = 0;  // of a rollout
+  std::string_view column = "loss";  // of evaluations.csv
+  std::int64_t steps = 0;            // of a rollout
 
   friend bool operator==(const Metric&, const Metric&) = default;
 };
 
 [[nodiscard]] std::string name_of(const Metric& metric);
+/// Returns the metric of this name; nothing if there is none. Ranks exchange names: a column's lies in the
+/// memory of one process.
+[[nodiscard]] std::optional<Metric> metric_of(std::string_view name);
 
 /// Returns the metric's value in the rows of an evaluation; nothing if it was not measured.
 [[nodiscard]] std::optional<double> value_in(std::span<const EvaluationRow> rows, const Metric& metric);

@@ -159,11 +159,13 @@ std::string describe_r2(const TargetMeasures& measures) {
   return constant == 0 ? text
                        : fmt::format("{} of the {} of {} targets that vary", text, all - constant, all);
 }
+
 std::string why_not_measured(Measure measure, LossType loss, bool of_tokens) {
   if (of_tokens) return "it is of labelled samples, and these are tokens";
-  if (is_measured_of(measure, loss)) return "";
+  if (is_measured_of(measure, prediction_of(loss))) return "";
+  const bool needs_deviations = traits_of(measure).of == Prediction::distributions;
   return fmt::format("its model.loss is \"{}\"{}", name_of(loss),
-                     measure == Measure::crps ? ", which predicts no deviations; \"gaussian\" does" : "");
+                     needs_deviations ? ", which predicts no deviations; \"gaussian\" does" : "");
 }
 
 void require_measurable(std::span<const Measure> wanted, std::int64_t outputs, const std::string& place) {

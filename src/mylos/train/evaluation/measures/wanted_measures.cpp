@@ -30,11 +30,12 @@ Evaluation WantedMeasures::add_up(RankGroup& ranks) && {
                     .classes = std::move(measures_).take_classes(),
                     .targets = std::move(measures_).take_targets()};
   for (const Measure measure : wanted_) {
-    if (measure == Measure::top5) result.top5 = result.classes->accuracy(5);
-    if (measure == Measure::r2) result.r2 = result.targets->mean_r2();
-    if (measure == Measure::relative_l2) result.relative_l2 = fields_->relative_l2();
-    if (measure == Measure::relative_h1) result.relative_h1 = fields_->relative_h1();
-    if (measure == Measure::crps) result.crps = crps_->value();
+    std::optional<double>& number = result.measured[measure];
+    if (measure == Measure::top5) number = result.classes->accuracy(5);
+    if (measure == Measure::r2) number = result.targets->mean_r2();
+    if (measure == Measure::relative_l2) number = fields_->relative_l2();
+    if (measure == Measure::relative_h1) number = fields_->relative_h1();
+    if (measure == Measure::crps) number = crps_->value();
   }
   return result;
 }

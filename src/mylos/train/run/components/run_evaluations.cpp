@@ -76,11 +76,7 @@ std::vector<EvaluationRow> RunEvaluations::evaluate_parts(const Quiesced& quiet,
     row.part = part.part;
     row.loss = found.loss;
     if (found.judged != Judged::targets) row.accuracy = found.accuracy;
-    row.top5 = found.top5;
-    row.r2 = found.r2;
-    row.relative_l2 = found.relative_l2;
-    row.relative_h1 = found.relative_h1;
-    row.crps = found.crps;
+    row.measured = found.measured;
     if (has_measure(measures_, Measure::confusion)) part.confusion = std::move(found.classes);
     if (found.targets && found.targets->targets() <= max_targets_of_file) part.r2 = found.targets->r2();
   }
