@@ -11,7 +11,30 @@
 namespace mylos {
 
 /// The rule of an update; docs/reference/formulas.md has the formulas.
-enum class OptimizerType { sgd, adam, adamw, lion, lamb };
+enum class OptimizerType { adamw, adam, lion, lamb, sgd };
+
+/// What is known of a rule.
+struct OptimizerTraits {
+  std::string_view name;          // in decks
+  int moments = 2;                // of each weight
+  bool has_trust_ratios = false;  // scales each parameter's update by norms, which a pass of its own measures
+};
+
+/// A row for each rule, in the order of OptimizerType.
+inline constexpr OptimizerTraits optimizer_traits[] = {{.name = "adamw"},
+                                                       {.name = "adam"},
+                                                       {.name = "lion", .moments = 1},
+                                                       {.name = "lamb", .has_trust_ratios = true},
+                                                       {.name = "sgd", .moments = 1}};
+
+[[nodiscard]] constexpr const OptimizerTraits& traits_of(OptimizerType type) {
+  return optimizer_traits[static_cast<std::size_t>(type)];
+}
+
+/// Returns the name that decks use.
+[[nodiscard]] constexpr std::string_view name_of(OptimizerType type) {
+  return traits_of(type).name;
+}
 
 /// What is sharded over ranks, so that each rank stores and updates one slice: nothing, masters and moments
 /// (ZeRO-1, Rajbhandari, Rasley, Ruwase, He, arXiv 1910.02054), or gradients too (ZeRO-2).

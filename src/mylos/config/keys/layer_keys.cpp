@@ -42,9 +42,7 @@ void add_layer_keys(Key& layers) {
   auto keys = tables_of(
       layers, [](auto& options) -> auto& { return options.model.chain; },
       {.noun = "layer", .meaning = layers_introduction}, max_layers);
-  Key& kind = keys.choice("kind", &LayerOptions::kind,
-                          names_of({dense, conv, spectral, max_pool, average_pool, global_pool, upsample,
-                                    norm, activation, add, concat, branch, coordinates, pad, crop}),
+  Key& kind = keys.choice("kind", &LayerOptions::kind, words_of<LayerKind>(layer_traits),
                           "The kind of layer. Required.");
   kind.require();
   const auto of_kinds = [&kind](std::initializer_list<LayerKind> kinds) {

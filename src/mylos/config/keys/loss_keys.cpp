@@ -6,13 +6,6 @@
 namespace mylos {
 namespace {
 
-Words<LossType> words_of_losses() {
-  Words<LossType> words;
-  for (std::size_t i = 0; i < std::size(loss_traits); ++i)
-    words.emplace_back(loss_traits[i].name, static_cast<LossType>(i));
-  return words;
-}
-
 Condition with_relative_norms() {
   return {"model.loss = \"relative_l2\" or \"relative_h1\", or one of them in run.metrics",
           {"model.loss", "run.metrics"},
@@ -45,7 +38,7 @@ void add_loss_keys(Schema& schema) {
   Keys keys(
       schema, "model", [](auto& options) -> auto& { return options.model; });
   keys.choice(
-      "loss", &ModelOptions::loss, words_of_losses(),
+      "loss", &ModelOptions::loss, words_of<LossType>(loss_traits),
       "All but gpt: the loss to minimise, a mean over samples. For classes: cross_entropy. For targets: mse "
       "(mean squared error), l1 (mean absolute error), huber (quadratic up to `huber_delta`, linear beyond), "
       "relative_l2 (the error's norm divided by the targets'), relative_h1 (the same with norms that include "

@@ -1,6 +1,7 @@
 // [optimizer].
 #include "mylos/config/schema/keys.hpp"
 #include "mylos/config/schema/sections.hpp"
+#include "mylos/config/schema/type_words.hpp"
 
 namespace mylos {
 namespace {
@@ -46,12 +47,7 @@ void add_optimizer_keys(Schema& schema) {
       schema, "optimizer", "The optimizer that updates the master weights.",
       [](auto& options) -> auto& { return options.optimizer; });
   keys.choice(
-      "type", &OptimizerOptions::type,
-      Words<OptimizerType>{{"adamw", OptimizerType::adamw},
-                           {"adam", OptimizerType::adam},
-                           {"lion", OptimizerType::lion},
-                           {"lamb", OptimizerType::lamb},
-                           {"sgd", OptimizerType::sgd}},
+      "type", &OptimizerOptions::type, words_of<OptimizerType>(optimizer_traits),
       "AdamW (decoupled decay), Adam, Lion (one moment; needs a third to a tenth of AdamW's learning rate "
       "and three to ten times its decay), Lamb (AdamW with each parameter's update scaled to lr times its "
       "norm, for large batches; its authors use epsilon = 1e-6), or gradient descent with momentum.");

@@ -30,4 +30,12 @@ template <class Enumeration>
   return words;
 }
 
+/// The words of an enumeration each of whose values has a row of traits with its name.
+template <class Enumeration>
+[[nodiscard]] Words<Enumeration> words_of(const auto& traits) {
+  Words<Enumeration> words;
+  for (const auto& row : traits) words.emplace_back(row.name, static_cast<Enumeration>(words.size()));
+  return words;
+}
+
 }  // namespace mylos

@@ -39,16 +39,16 @@ std::vector<SlotRange> slots_of_buckets(const ParameterLayout& layout) {
 }  // namespace
 
 std::vector<std::string_view> Optimizer::moment_names_of(OptimizerType type) {
-  if (type == OptimizerType::sgd || type == OptimizerType::lion) return {"m"};
+  if (traits_of(type).moments == 1) return {"m"};
   return {"m", "v"};
 }
 
 std::size_t Optimizer::array_count(const OptimizerOptions& options) {
-  return moment_names_of(options.type).size() + (options.average > 0 ? 1 : 0);
+  return static_cast<std::size_t>(traits_of(options.type).moments) + (options.average > 0 ? 1 : 0);
 }
 
 bool Optimizer::share_moments(OptimizerType a, OptimizerType b) {
-  return moment_names_of(a).size() == 2 ? moment_names_of(b).size() == 2 : a == b;
+  return a == b || (traits_of(a).moments == 2 && traits_of(b).moments == 2);
 }
 
 Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& parameters,
@@ -60,8 +60,8 @@ Optimizer::Optimizer(const OptimizerOptions& options, const ParameterStore& para
       is_sharded_(parameters.layout().shard_owners > 1),
       slots_of_group_(by_bucket ? slots_of_buckets(parameters.layout())
                                 : std::vector<SlotRange>{{0, parameters.layout().slots.size()}}),
-      trust_(options.type == OptimizerType::lamb ? std::optional<TrustRatios>(parameters.layout())
-                                                 : std::nullopt),
+      trust_(traits_of(options.type).has_trust_ratios ? std::optional<TrustRatios>(parameters.layout())
+                                                      : std::nullopt),
       health_(health_records > 0 ? HealthRing(health_records, parameters.layout()) : HealthRing()),
       spans_(make_device_array<UpdateSpan>("update spans", parameters.layout().slots.size())) {
   const ParameterLayout& layout = parameters.layout();
@@ -121,12 +121,12 @@ std::size_t Optimizer::memory_bytes(const OptimizerOptions& options, const Param
 }
 
 std::size_t Optimizer::list_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
-  const std::size_t ratios = options.type == OptimizerType::lamb ? TrustRatios::memory_bytes(layout) : 0;
+  const std::size_t ratios = traits_of(options.type).has_trust_ratios ? TrustRatios::memory_bytes(layout) : 0;
   return view_bytes(layout.slots.size() * sizeof(UpdateSpan)) + ratios;
 }
 
 std::size_t Optimizer::exchanged_bytes(const OptimizerOptions& options, const ParameterLayout& layout) {
-  const bool measures = options.type == OptimizerType::lamb && layout.shard_owners > 1;
+  const bool measures = traits_of(options.type).has_trust_ratios && layout.shard_owners > 1;
   return measures ? TrustRatios::exchanged_bytes(layout) : 0;
 }
 

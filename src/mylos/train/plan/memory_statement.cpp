@@ -123,7 +123,7 @@ double update_time_of(const OptimizerOptions& options, const ParameterLayout& la
   for (const GradientBucket& bucket : layout.buckets)
     gradients += static_cast<std::size_t>(bucket.count) * size_of(bucket.type);
   const std::size_t weights = (layout.keeps_masters ? 1 : 2) * layout.compute_bytes / shard_owners;
-  const std::size_t passes = options.type == OptimizerType::lamb ? 3 : 2;
+  const std::size_t passes = traits_of(options.type).has_trust_ratios ? 3 : 2;
   const std::size_t bytes =
       gradients / shard_owners + passes * (layout.master_bytes() + memory.moments + memory.average) + weights;
   return static_cast<double>(bytes) / rates.bytes;
