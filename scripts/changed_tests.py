@@ -99,6 +99,15 @@ def distances(starts, steps):
     return found
 
 
+def module_names(node):
+    """Of an import statement: the modules that it may name."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or "", *(f"{node.module}.{alias.name}" if node.module else alias.name for alias in node.names)]
+    return []
+
+
 @functools.cache
 def imports(script):
     """A Python script and the modules of this repository that it imports."""
@@ -106,10 +115,8 @@ def imports(script):
     while todo:
         path = todo.pop()
         for node in ast.walk(ast.parse(text(path))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
-                [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
-            for name in names:
-                for folder in (path.parent, script.parent, ROOT / "tests/support", ROOT / "tests/apps"):
+            for name in module_names(node):
+                for folder in (path.parent, script.parent, ROOT / "tests/apps"):
                     module = folder / f"{name.replace('.', '/')}.py"
                     if module.is_file() and module.resolve() not in found:
                         found.add(module.resolve())

@@ -9,13 +9,8 @@ import time
 
 import h5py
 
-from checkpoints import compare, history_without_times, last_checkpoint, rows_without_times
-from processes import HANGS_AFTER_S
-
-
-def events_of(command, folder, *kinds):
-    text = (command.folder / folder / "events.jsonl").read_text(encoding="utf-8")
-    return [event for event in map(json.loads, text.splitlines()) if event["kind"] in kinds]
+from support.processes import HANGS_AFTER_S
+from support.run_folders import compare, events_of, history_without_times, last_checkpoint, rows_without_times
 
 
 def amendments_of(path):
@@ -35,8 +30,8 @@ class Bench:
 
     def __init__(self, command, deck, seeds):
         self.reached = []
-        text = (command.folder / deck).read_text(encoding="utf-8")  # in float, whose loss has no scale
-        (command.folder / f"sound-{deck}").write_text(re.sub(r"^(initial|min)_scale = .*\n", "", text, flags=re.M), encoding="utf-8")
+        text = command.text(deck)  # in float, whose loss has no scale
+        command.write(f"sound-{deck}", re.sub(r"^(initial|min)_scale = .*\n", "", text, flags=re.M))
         for seed in range(1, seeds + 1):
             folder = f"sound-{deck}-{seed}"
             command.must("train", f"sound-{deck}", f"run.folder={folder}", f"run.seed={seed}")

@@ -3,7 +3,6 @@
 How far float may be away, the oracle says itself: each of its losses is computed once more with results that are rounded as
 coarsely as NOISE, and so much as that changes is allowed. Where it changes too much the deck says nothing (Amplified).
 """
-import csv
 import re
 import tomllib
 
@@ -25,7 +24,7 @@ def noise():
 
 def network_of(command, deck):
     """Of short forms the layers that they stand for."""
-    layers = deck.layers or tomllib.loads((command.folder / "run/resolved.toml").read_text(encoding="utf-8"))["model"]["layers"]
+    layers = deck.layers or tomllib.loads(command.text("run/resolved.toml"))["model"]["layers"]
     arrays = deck.arrays
     network = Network(deck.sections["data"].get("shape"), arrays["inputs"].shape[1])
     for number, layer in enumerate(layers, start=1):
@@ -116,8 +115,7 @@ def compare_run(command, deck, test):
     """The run in the folder 'run' with its checkpoints of steps 1 and 2, and `mylos eval` of the last."""
     network = network_of(command, deck)
     oracle, lr = Oracle(network, deck), deck.sections["optimizer"]["lr"]
-    with open(command.folder / "run/history.csv", newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = command.rows("run/history.csv")
     files = [command.folder / f"run/checkpoints/step-000000000{step}.h5" for step in (1, 2)]
     weights = {name: values.astype(numpy.float32).astype(numpy.float64)
                for name, values in network.initial_weights(oracle.seed).items()}
@@ -154,8 +152,7 @@ def move_statistics(network, running, seen):
 
 
 def compare_evaluations(command, oracle, weights, running, test):
-    with open(command.folder / "run/evaluations.csv", newline="", encoding="utf-8") as file:
-        last = [row for row in csv.DictReader(file) if row["part"] == "test"][-1]
+    last = [row for row in command.rows("run/evaluations.csv") if row["part"] == "test"][-1]
     loss, rough = oracle.evaluation(weights, running, test), oracle.evaluation(weights, running, test, noise())
     require_near(float(last["loss"]), loss, rough, "loss of the test data")
     if running:

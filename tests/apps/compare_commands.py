@@ -9,7 +9,6 @@ suite: it needs the other build.
 """
 import argparse
 import concurrent.futures
-import csv
 import itertools
 import json
 import pathlib
@@ -22,9 +21,10 @@ import numpy
 
 import fashion
 import random_chains
-from checkpoints import TIMES, datasets, last_checkpoint
-from reference.runs import write_data
-from small_problem import Command
+from support.command import Command
+from support.data_files import write_data
+from support.run_folders import TIMES, datasets, last_checkpoint
+from support.tables import rows_of
 
 STEPS = 30
 CLOCKS = re.compile(r"(_s|_per_s|_flops|utilisation|seconds|joules|elapsed|created|date|code_version|version_of)$|^(time|speed|"
@@ -88,8 +88,7 @@ def content(command, folder):
         if path.is_dir() or name == "lock" or path.suffix == ".h5":
             found[name] = "" if path.is_file() else None
         elif path.suffix == ".csv":
-            with open(path, newline="", encoding="utf-8") as file:
-                found[name] = [{key: text for key, text in row.items() if f"/history/{key}" not in TIMES} for row in csv.DictReader(file)]
+            found[name] = [{key: text for key, text in row.items() if f"/history/{key}" not in TIMES} for row in rows_of(path)]
         elif path.suffix == ".json":
             found |= leaves(without_clocks(json.loads(path.read_text(encoding="utf-8"))), f"{name}:")
         elif path.suffix == ".jsonl":
@@ -112,7 +111,7 @@ def judge(old, new, name, deck, arguments, ranks):
     folders = []
     for command, part in ((old, "old"), (new, "new")):
         folder = f"{name}-{part}"
-        (command.folder / f"{folder}.toml").write_text(deck, encoding="utf-8")
+        command.write(f"{folder}.toml", deck)
         code = command.run("train", f"{folder}.toml", *arguments, f"run.folder={folder}", ranks=ranks, timeout=1800)
         folders.append((folder, code.returncode, code.stderr))
     if folders[0][1] or folders[1][1]:
@@ -168,7 +167,7 @@ def main():
                 place = old.folder / name
                 place.mkdir()
                 drawn.sections["memory"].pop("budget", None)  # what just fits one process may not fit the other
-                write_data(place / "data.h5", drawn.arrays)
+                write_data(place / "data.h5", **drawn.arrays)
                 if drawn.sections["data"].get("test") == "test.h5":
                     write_data(place / "test.h5", {key: values if isinstance(values, int) else values[::-1][:7]
                                                    for key, values in drawn.arrays.items()})

@@ -1,5 +1,4 @@
 """The command lines of README.md and docs/: in blocks of code, that is in lines that four spaces or a fence set off."""
-import pathlib
 import re
 import shlex
 

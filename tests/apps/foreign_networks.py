@@ -3,7 +3,7 @@ import subprocess
 
 import numpy
 
-from small_problem import environment
+from support.command import environment
 
 
 def deck(name, model, shape=None):

@@ -13,7 +13,7 @@ import tempfile
 
 import fashion
 import soundness
-from small_problem import Command
+from support.command import Command
 
 DECKS = {"fp32": ["fashion_mlp_fp32"], "bf16": ["fashion_mlp"], "fp16": ["fashion_mlp_fp16"]}
 NO_MASTERS = "bf16-no-masters"

@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 from random_data import prepare_random
-from small_problem import Command
+from support.command import Command
 
 DECK = """
 [run]

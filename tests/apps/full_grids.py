@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 import fashion
-from small_problem import Command
+from support.command import Command
 
 BARS = {"fashion_cnn": 0.920, "fashion_resnet": 0.935}
 

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 import soundness
-from small_problem import Command
+from support.command import Command
 
 TYPES = ("fp32", "bf16", "fp16")
 SEEDS = (1, 2, 3)

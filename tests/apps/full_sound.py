@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 import soundness
-from small_problem import Command
+from support.command import Command
 
 RAW = pathlib.Path("/usr/share/datasets/fashion-mnist")
 TYPES = ("fp32", "bf16", "fp16")

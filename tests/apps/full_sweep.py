@@ -11,7 +11,7 @@ import tempfile
 import time
 
 import fashion
-from small_problem import Command
+from support.command import Command
 
 DECK = """[run]
 name = "fashion"

@@ -8,7 +8,7 @@ import tempfile
 import h5py
 
 import uncertain_data
-from small_problem import Command
+from support.command import Command
 
 try:
     import uncertainty_toolbox

@@ -1,13 +1,10 @@
 """What a model file must hold, made by NumPy from its checkpoint, for tests of `mylos export`."""
-import pathlib
-import sys
 import zlib
 
 import h5py
 import numpy
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import checkpoint_block
+from support import checkpoint_block
 
 RUN_ONLY = ("optimizer", "average", "scaler", "schedule", "random", "plan", "history", "health", "evaluation")
 

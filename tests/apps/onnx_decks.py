@@ -2,7 +2,7 @@
 import h5py
 import numpy
 
-from small_problem import layers
+from support.decks import layers
 
 RUN = """[run]
 peak_flops = 1e12

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from small_problem import LAUNCHER, environment
+from support.command import LAUNCHER, environment
 
 
 def measure(path, command):

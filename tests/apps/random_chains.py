@@ -3,14 +3,14 @@ in one respect, with the words of which one must stand in the message.
 
 Shapes are those of chain_oracle.py, so that what is drawn is known to fit or not.
 """
-import json
 import math
 import random
 
 import numpy
 
-from chain_oracle import ACTIVATIONS, Impossible, Network
 from chain_mistakes import MISTAKES, names
+from chain_oracle import ACTIVATIONS, Impossible, Network
+from support.decks import sections_text
 
 MOST_COLUMNS = 900  # of a sample, anywhere in the network
 KINDS = {"conv": 6, "max_pool": 1, "average_pool": 1, "global_pool": 0.5, "upsample": 1, "dense": 0.6, "norm": 1,
@@ -28,21 +28,7 @@ class Deck:
 
     def text(self):
         """With the layers behind [model]; what stands in a mistake's own words goes in as it is."""
-        lines = []
-        for section, keys in self.sections.items():
-            lines += [f"[{section}]", *(f"{key} = {value_text(value)}" for key, value in keys.items())]
-            if section == "model":
-                for layer in self.layers:
-                    lines += ["[[model.layers]]", *(f"{key} = {value_text(value)}" for key, value in layer.items())]
-        return "\n".join(lines) + "\n"
-
-
-def value_text(value):
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {value_text(each)}" for key, each in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(value_text(each) for each in value) + "]"
-    return json.dumps(value)
+        return sections_text(self.sections, self.layers)
 
 
 def draw(seed, number, attempt, wants_oracle):

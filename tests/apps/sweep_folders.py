@@ -4,13 +4,14 @@ import csv
 import json
 import math
 
+from support.tables import rows_of
+
 COLUMNS = ["member", "state", "rung", "steps", "value", "best_step", "seconds", "ranks", "folder", "cause"]
 
 
 def evaluations(folder, part="test", column="loss"):
     """[(step, value)] of a run."""
-    with open(folder / "evaluations.csv", encoding="utf-8") as file:
-        return [(int(row["step"]), float(row[column])) for row in csv.DictReader(file) if row["part"] == part and row[column] != ""]
+    return [(int(row["step"]), float(row[column])) for row in rows_of(folder / "evaluations.csv") if row["part"] == part and row[column] != ""]
 
 
 def describe(folder, keys, deck, **others):

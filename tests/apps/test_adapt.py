@@ -10,10 +10,11 @@ import tempfile
 
 import h5py
 
-from amended_runs import Bench, amendments_of, events_of, go_on, go_on_after_kill, kill_at, reached_by, require_same
-from checkpoints import last_checkpoint, rows_without_times
+from amended_runs import Bench, amendments_of, go_on, go_on_after_kill, kill_at, reached_by, require_same
 from rewind_cases import HEAD, RATE, prepare_cases
-from small_problem import Command, write_csv
+from small_problem import write_csv
+from support.command import Command
+from support.run_folders import events_of, last_checkpoint, rows_without_times
 from test_report import report
 
 ADAPT = ["precision.adapt=true", "precision.adaptation.types=[\"fp16\"]", "precision.compute=fp16"]

@@ -9,7 +9,8 @@ import sys
 import tempfile
 
 from random_data import prepare_random
-from small_problem import Command, gpt_deck, prepare
+from small_problem import gpt_deck, prepare
+from support.command import Command
 
 SETTINGS = [(compute, recompute) for compute in ("fp32", "bf16", "fp16") for recompute in ("auto", "all")]
 QUICK = ("--steps", 6, "--rounds", 2)

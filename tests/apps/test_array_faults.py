@@ -14,10 +14,9 @@ import numpy
 import array_file_faults  # its faults are among FAULTS
 from array_faults import FAULTS
 from array_samples import Arrays
-from small_problem import Command
+from support.command import Command
+from support.refusal import ids_of
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from refusal import ids_of
 
 ALL = 300
 DECK = """[run]

@@ -11,7 +11,7 @@ import numpy
 from array_samples import Arrays
 from random_arrays import RandomArrays, check_layouts
 from reference.data import Samples
-from small_problem import Command
+from support.command import Command
 
 DECK = """[run]
 name = "layout"

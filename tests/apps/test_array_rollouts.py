@@ -12,9 +12,9 @@ import h5py
 import numpy
 
 from array_samples import Arrays
-from checkpoints import last_checkpoint
 from random_arrays import RandomArrays, check_layouts
-from small_problem import Command
+from support.command import Command
+from support.run_folders import last_checkpoint
 
 DECK = """[run]
 peak_flops = 1e12

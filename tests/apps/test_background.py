@@ -6,8 +6,10 @@ import re
 import sys
 import tempfile
 
-from checkpoints import column_of, compare
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
+from support.run_folders import compare
+from support.tables import column_of
 
 
 EVERY_S = 0.06

@@ -3,7 +3,6 @@
 usage: test_bad_input.py MYLOS [--full]     --full: every case on two ranks too, not only one of each kind
 """
 import concurrent.futures
-import pathlib
 import re
 import shutil
 import sys
@@ -11,10 +10,10 @@ import tempfile
 
 from bad_data import write_bad_data
 from mistakes import COMMANDS, DATA, DECKS, EMPTY, NEWEST, OF_SAMPLE, OTHER_DATA, RAW_DECKS, RESTARTS
-from small_problem import DECK, Command, prepare
+from small_problem import DECK, prepare
+from support.command import Command
+from support.refusal import require_refusal
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from refusal import require_refusal
 
 
 def cases(folder):

@@ -10,9 +10,9 @@ import signal
 import sys
 import tempfile
 
-from processes import ranks_of, send, wait_until
-from small_problem import Command
-from refusal import ids_of
+from support.command import Command
+from support.processes import ranks_of, send, wait_until
+from support.refusal import ids_of
 
 
 def rows_of(command, name):

@@ -9,9 +9,9 @@ import re
 import sys
 import tempfile
 
-from checkpoints import datasets, last_checkpoint
 from random_data import prepare_random
-from small_problem import Command
+from support.command import Command
+from support.run_folders import datasets, last_checkpoint
 
 WINDOW = 4  # buckets in flight
 WIDTH, INPUTS, CLASSES = 16, 32, 4

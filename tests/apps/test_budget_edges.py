@@ -19,8 +19,8 @@ import h5py
 import numpy
 
 from process_peaks import peaks_of
-from random_chains import value_text
-from small_problem import Command
+from support.command import Command
+from support.decks import sections_text
 
 MEBIBYTE = 1 << 20
 SPREAD = 4  # MiB: of the sizes of processes
@@ -185,8 +185,7 @@ class Edge:
             self.set(data={"micro_batch": 4})
 
     def text(self):
-        return "\n".join(f"[{section}]\n" + "".join(f"{key} = {value_text(value)}\n" for key, value in keys.items())
-                         for section, keys in self.keys.items() if keys)
+        return sections_text({section: keys for section, keys in self.keys.items() if keys})
 
     def __str__(self):
         return f"{self.kind.__name__}, {self.ranks} ranks"

@@ -17,8 +17,8 @@ import h5py
 import numpy
 
 from process_peaks import peaks_of
-from random_chains import value_text
-from small_problem import Command
+from support.command import Command
+from support.decks import sections_text
 
 MEBIBYTE = 1 << 20
 MARGIN = 2 * MEBIBYTE  # one start is not as large as the next
@@ -34,13 +34,7 @@ class Deck:
         sections = {"run": {"name": "r", "folder": folder, "steps": 3, "log_every": 1, "threads": 1},
                     "data": {"train": "train.h5", "test": "test.h5", **self.data}, "model": self.model,
                     "memory": {"times": "model"}, **self.more}
-        lines = []
-        for section, keys in sections.items():
-            lines += [f"[{section}]", *(f"{key} = {value_text(value)}" for key, value in keys.items())]
-            if section == "model":
-                for layer in self.layers:
-                    lines += ["[[model.layers]]", *(f"{key} = {value_text(value)}" for key, value in layer.items())]
-        return "\n".join(lines) + "\n"
+        return sections_text(sections, self.layers)
 
 
 def convolution(source, extents, channels, kernels):

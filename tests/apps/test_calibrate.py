@@ -5,7 +5,6 @@ usage: test_calibrate.py MYLOS
 """
 import fractions
 import math
-import pathlib
 import re
 import sys
 import tempfile
@@ -14,12 +13,13 @@ import h5py
 import numpy
 
 import uncertain_data
-from checkpoints import last_checkpoint, replace_signed
-from small_problem import DECK, Command, prepare
+from small_problem import DECK, prepare
+from support import checkpoint_block
+from support.changed_checkpoints import replace_signed
+from support.command import Command
+from support.run_folders import last_checkpoint
 from uncertain_data import measured, measures_by_numpy, require_measures, write
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import checkpoint_block
 
 COVERAGES = ("0.9", "0.5", "0.8", "0.99")
 HELD_OUT = 200  # of the training samples: 0.25 of 800

@@ -13,10 +13,10 @@ import h5py
 import numpy
 
 from chain_comparison import compare_run
-from checkpoints import compare, last_checkpoint
 from random_chains import Deck
-from reference.runs import write_data
-from small_problem import Command
+from support.command import Command
+from support.data_files import write_data
+from support.run_folders import compare, last_checkpoint
 
 DECK = """[run]
 peak_flops = 1e12
@@ -231,8 +231,8 @@ def check_residual(program):
                      {"kind": "conv", "name": "head", "outputs": 2, "kernel": 3}],
                     dict(zip(("inputs", "targets"), (array[:14] for array in rows))))
         (command.folder / "deck.toml").write_text(deck.text(), encoding="utf-8")
-        write_data(command.folder / "data.h5", deck.arrays)
-        write_data(command.folder / "test.h5", test)
+        write_data(command.folder / "data.h5", **deck.arrays)
+        write_data(command.folder / "test.h5", **test)
         command.must("train", "deck.toml")
         compare_run(command, deck, test)
         for compute in ("fp32", "bf16", "fp16"):

@@ -4,7 +4,6 @@ largest size.
 usage: test_check.py MYLOS
 """
 import os
-import pathlib
 import random
 import re
 import resource
@@ -15,12 +14,12 @@ import tomllib
 
 import h5py
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import checkpoint_block
-from checkpoints import compare, last_checkpoint
-from processes import finish, wait_until
-from refusal import ids_of, require_refusal
-from small_problem import DECK, Command, environment, prepare
+from small_problem import DECK, prepare
+from support import checkpoint_block
+from support.command import Command, environment
+from support.processes import finish, wait_until
+from support.refusal import ids_of, require_refusal
+from support.run_folders import compare, last_checkpoint
 
 
 def check_of_a_deck(command):

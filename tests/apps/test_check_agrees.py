@@ -17,8 +17,8 @@ import random_chains
 from deck_mistakes import MISTAKES
 from reference import random_decks
 from reference.deck_loop import results_of
-from reference.runs import write_data
-from small_problem import Command
+from support.command import Command
+from support.data_files import write_data
 
 
 def draw(seed, number):
@@ -60,10 +60,10 @@ def first_line(result):
 
 def require_agreement(command, deck, mistake):
     (command.folder / "deck.toml").write_text(deck.text(), encoding="utf-8")
-    write_data(command.folder / "data.h5", deck.arrays)
+    write_data(command.folder / "data.h5", **deck.arrays)
     if deck.sections["data"].get("test") == "test.h5":
         test = {name: values if isinstance(values, int) else values[::-1][:7] for name, values in deck.arrays.items()}
-        write_data(command.folder / "test.h5", test)
+        write_data(command.folder / "test.h5", **test)
     code = code_of_both(command, deck.ranks)
     assert code in (0, 2, 3), f"exit code {code}"
     assert code != 0 or not mistake, f"{mistake} is no mistake"

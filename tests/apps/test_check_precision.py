@@ -10,7 +10,8 @@ import tempfile
 import h5py
 import numpy
 
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
 
 SMALLEST_NORMAL = {"fp16": 2.0 ** -14, "bf16": 2.0 ** -126}
 EXPONENTS = range(-149, 128)

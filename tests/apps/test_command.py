@@ -9,7 +9,8 @@ import tempfile
 import h5py
 import numpy
 
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
 
 
 def check_use(command):

@@ -14,8 +14,9 @@ import h5py
 import numpy
 
 import reference_gpt2
-from checkpoints import replace_signed
-from small_problem import Command, environment, gpt_deck
+from small_problem import gpt_deck
+from support.changed_checkpoints import replace_signed
+from support.command import Command, environment
 
 SHAPE = dict(layers=3, width=48, context=20, vocabulary=101)
 HEADS = 4

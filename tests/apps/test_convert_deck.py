@@ -11,10 +11,12 @@ import h5py
 import numpy
 
 import reference_gpt2
-from checkpoints import weights_of
 from foreign_networks import deck, outputs_of, random_tensors
 from safetensors_file import write
-from small_problem import Command, gpt_deck, layers
+from small_problem import gpt_deck
+from support.command import Command
+from support.decks import layers
+from support.run_folders import weights_of
 
 # Taps, groups and points that no other order of them has.
 NET = deck("net", "inputs = 48\noutputs = 3\n" + layers(

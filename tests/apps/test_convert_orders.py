@@ -9,7 +9,7 @@ import numpy
 
 from foreign_networks import deck, outputs_of, random_tensors
 from safetensors_file import write
-from small_problem import Command
+from support.command import Command
 
 
 def per_channel(vector):

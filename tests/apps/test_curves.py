@@ -16,12 +16,12 @@ import time
 import h5py
 import numpy
 
-from checkpoints import compare, datasets, last_checkpoint, rows_without_times
-from processes import HANGS_AFTER_S, finish, ranks_of, require_none_left, send
-from small_problem import DECK, SCALER, Command, prepare, write_csv
+from small_problem import DECK, SCALER, prepare, write_csv
+from support import checkpoint_block
+from support.command import Command
+from support.processes import HANGS_AFTER_S, finish, ranks_of, require_none_left, send
+from support.run_folders import compare, datasets, last_checkpoint, rows_without_times
 
-sys.path.append(__file__.rsplit("/", 2)[0] + "/support")
-import checkpoint_block
 
 # A validation part as well; noisy enough that the best is seldom the last, and few enough samples for ties of accuracies.
 COMMON = ["train", "deck.toml", "data.validation=0.1", "run.evaluate_every=5", "optimizer.lr=0.05", "schedule.type=constant",

@@ -4,18 +4,17 @@ usage: test_damage.py MYLOS [--full]
 A sample of the damages, each met by a restart. --full: many more, each judged by `mylos info`, some by a restart too.
 """
 import concurrent.futures
-import pathlib
 import random
 import re
 import shutil
 import sys
 import tempfile
 
-from checkpoints import compare, last_checkpoint
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
+from support.refusal import ids_of
+from support.run_folders import compare, last_checkpoint
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from refusal import ids_of
 
 SEED = 20
 NEWEST, BEFORE = "step-0000000032.h5", "step-0000000027.h5"  # of DECK's three epochs, a checkpoint every nine steps

@@ -10,8 +10,9 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import last_checkpoint
-from small_problem import DECK, Command, prepare, write_csv
+from small_problem import DECK, prepare, write_csv
+from support.command import Command
+from support.run_folders import last_checkpoint
 
 GPT = """
 [run]

@@ -13,7 +13,8 @@ import zlib
 import h5py
 import numpy
 
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
 
 DECK = """[run]
 name = "fields"

@@ -9,7 +9,8 @@ import tempfile
 import h5py
 import numpy
 
-from small_problem import DECK, Command, prepare
+from small_problem import DECK, prepare
+from support.command import Command
 
 SAMPLES = 5000  # of 8 floats: 2048 in a block
 

@@ -14,8 +14,9 @@ import sys
 import tempfile
 import time
 
-from processes import finish, require_none_left, wait_until
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
+from support.processes import finish, require_none_left, wait_until
 
 CLONE_NEWNS = 0x00020000  # linux/sched.h
 SKIPPED = 77

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import documented_commands as documented
-from small_problem import Command
+from support.command import Command
 
 NESTED = {"prepare", "bench"}
 SHOWN = {"FILE", "FOLDER", "DECK", "OUT.h5", "..."}

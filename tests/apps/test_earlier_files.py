@@ -17,7 +17,7 @@ import tempfile
 
 import numpy
 
-from small_problem import Command
+from support.command import Command
 
 EARLIER = pathlib.Path(__file__).resolve().parent / "earlier_files"
 SKIPPED = 77

@@ -14,8 +14,9 @@ import sys
 import tempfile
 import time
 
-from processes import of_folder, require_none_left, wait_until
-from small_problem import Command, environment, prepare
+from small_problem import prepare
+from support.command import Command, environment
+from support.processes import of_folder, require_none_left, wait_until
 
 WARNING = "while libraries were shutting down; the command had done its work, and its exit code stands"
 SAMPLE = 12

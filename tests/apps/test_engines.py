@@ -10,9 +10,9 @@ import tempfile
 
 import h5py
 
-from checkpoints import compare, last_checkpoint
 from random_data import prepare_random
-from small_problem import Command
+from support.command import Command
+from support.run_folders import compare, last_checkpoint
 
 GPT = """[run]
 peak_flops = 1e12

@@ -12,8 +12,10 @@ import numpy
 
 import rollout_fields
 import uncertain_data
-from checkpoints import last_checkpoint
-from small_problem import DECK, Command, layers, prepare
+from small_problem import DECK, prepare
+from support.command import Command
+from support.decks import layers
+from support.run_folders import last_checkpoint
 from uncertain_data import measures_by_numpy, write
 
 SAMPLES = 2300  # three batches: ranks have one, two or none

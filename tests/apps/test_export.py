@@ -9,9 +9,10 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import last_checkpoint
 from model_files import require_model, type_of
-from small_problem import DECK, Command, gpt_deck, prepare
+from small_problem import DECK, gpt_deck, prepare
+from support.command import Command
+from support.run_folders import last_checkpoint
 
 FIELDS = """[run]
 peak_flops = 1e12

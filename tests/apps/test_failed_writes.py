@@ -6,7 +6,6 @@ usage: test_failed_writes.py MYLOS FAILING_DISK [--full]     --full: every opera
 import csv
 import errno
 import json
-import pathlib
 import random
 import shutil
 import sys
@@ -18,8 +17,8 @@ import numpy
 import reference_gpt2
 import rollout_fields
 import uncertain_data
-from checkpoints import TIMES, datasets
-from small_problem import Command
+from support.command import Command
+from support.run_folders import TIMES, datasets
 
 SECONDS = 120  # within which a command ends
 TABLES = {"history.csv", "evaluations.csv", "health.csv"}  # rows are added to them: a part of them is whole

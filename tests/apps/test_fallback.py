@@ -11,7 +11,7 @@ import tempfile
 import h5py
 import numpy
 
-from small_problem import Command, environment
+from support.command import Command, environment
 
 COUNT, STEPS = 2000, 30  # of the program
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from small_problem import Command
+from support.command import Command
 
 # Deck: its generator, options of small files, a test file.
 DECKS = {"ks_rollout": ("kuramoto_sivashinsky", ["--levels", 21], "ks/test/ks-003.h5", "ks"),

@@ -13,8 +13,8 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import compare, last_checkpoint
-from small_problem import Command
+from support.command import Command
+from support.run_folders import compare, last_checkpoint
 
 GRID = (6, 5)
 DECK = """[run]

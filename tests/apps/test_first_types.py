@@ -13,8 +13,9 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import datasets, last_checkpoint
-from small_problem import Command, gpt_deck, prepare
+from small_problem import gpt_deck, prepare
+from support.command import Command
+from support.run_folders import datasets, last_checkpoint
 
 ADAPT = "precision.adapt=true"
 STEPS = 16

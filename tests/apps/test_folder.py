@@ -3,7 +3,6 @@
 usage: test_folder.py MYLOS SLOW_DISK_LIBRARY
 """
 import os
-import pathlib
 import shutil
 import subprocess
 import sys
@@ -11,12 +10,14 @@ import tempfile
 
 import h5py
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import checkpoint_block
-from checkpoints import column_of, replace_signed
-from processes import wait_until
-from refusal import require_refusal
-from small_problem import DECK, Command, environment, prepare, renew_digests
+from small_problem import DECK, prepare
+from support import checkpoint_block
+from support.changed_checkpoints import replace_signed
+from support.command import Command, environment
+from support.data_files import renew_digests
+from support.processes import wait_until
+from support.refusal import require_refusal
+from support.tables import column_of
 
 STEP = "step-{:010d}.h5"
 

@@ -14,8 +14,9 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import compare, last_checkpoint
-from small_problem import Command, layers
+from support.command import Command
+from support.decks import layers
+from support.run_folders import compare, last_checkpoint
 
 DECK = """[run]
 peak_flops = 1e12

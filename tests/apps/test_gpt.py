@@ -10,8 +10,10 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import compare, last_checkpoint, replace_signed
-from small_problem import DECK, Command, gpt_deck, write_csv
+from small_problem import DECK, gpt_deck, write_csv
+from support.changed_checkpoints import replace_signed
+from support.command import Command
+from support.run_folders import compare, last_checkpoint
 
 GPT = gpt_deck(run="steps = 12\nlog_every = 4\nevaluate_every = 6", data="validation = 0.2\nbatch = 6", model="dropout = 0.2",
                tables="""

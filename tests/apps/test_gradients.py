@@ -8,7 +8,7 @@ import sys
 
 import numpy
 
-from small_problem import environment
+from support.command import environment
 
 STEPS, SAMPLES, TERMS = 60, 16384, 17  # of the program
 

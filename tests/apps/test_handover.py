@@ -9,9 +9,10 @@ import sys
 import tempfile
 import time
 
-from checkpoints import compare, last_checkpoint
-from processes import finish, ranks_of, require_none_left, wait_until
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
+from support.processes import finish, ranks_of, require_none_left, wait_until
+from support.run_folders import compare, last_checkpoint
 
 DONE, BAD_INPUT, STOPPED = 0, 2, 85
 STEPS = 6000 if "--full" in sys.argv else 1500

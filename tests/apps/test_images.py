@@ -11,8 +11,9 @@ import tempfile
 
 import numpy
 
-from checkpoints import compare, last_checkpoint
-from small_problem import Command, gpt_deck
+from small_problem import gpt_deck
+from support.command import Command
+from support.run_folders import compare, last_checkpoint
 
 try:
     from PIL import Image

@@ -13,8 +13,9 @@ import numpy
 
 import reference_gpt2
 import safetensors_file
-from checkpoints import datasets, last_checkpoint, weights_of
-from small_problem import Command, gpt_deck, prepare
+from small_problem import gpt_deck, prepare
+from support.command import Command
+from support.run_folders import datasets, last_checkpoint, weights_of
 
 # On a grid of 6 x 4 points and 2 channels: taps, groups and points that no other order of them has.
 NET = """[run]

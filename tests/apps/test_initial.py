@@ -14,7 +14,8 @@ import numpy
 
 import reference_gpt2
 import safetensors_file
-from small_problem import DECK, Command, prepare
+from small_problem import DECK, prepare
+from support.command import Command
 
 SHAPE = dict(layers=2, width=48, context=32, vocabulary=65)
 

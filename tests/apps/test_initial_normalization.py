@@ -8,8 +8,8 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import last_checkpoint, weights_of
-from small_problem import Command
+from support.command import Command
+from support.run_folders import last_checkpoint, weights_of
 
 REGRESSION = """[run]
 peak_flops = 1e12

@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 
-from checkpoints import last_checkpoint
-from processes import HANGS_AFTER_S, wait_until
-from small_problem import DECK, Command, environment, prepare
+from small_problem import DECK, prepare
+from support.command import Command, environment
+from support.processes import HANGS_AFTER_S, wait_until
+from support.run_folders import last_checkpoint
 
 STOPPED = 85
 LONG = DECK.replace("epochs = 3\nlog_every = 4", "epochs = 1000000\nlog_every = 100\nevaluate_every = 1000000")

@@ -9,9 +9,10 @@ import sys
 import tempfile
 import time
 
-from checkpoints import compare, last_checkpoint
-from processes import finish, ranks_of, require_none_left, send
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
+from support.processes import finish, ranks_of, require_none_left, send
+from support.run_folders import compare, last_checkpoint
 
 SEED = 7
 KILLS_PER_RUN = 4

@@ -12,7 +12,7 @@ import tempfile
 import h5py
 import numpy
 
-from small_problem import Command, environment
+from support.command import Command, environment
 
 
 def call(*arguments, **options):

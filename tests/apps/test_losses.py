@@ -12,8 +12,9 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import compare, last_checkpoint, replace_signed
-from small_problem import Command
+from support.changed_checkpoints import replace_signed
+from support.command import Command
+from support.run_folders import compare, last_checkpoint
 
 DECK = """[run]
 peak_flops = 1e12

@@ -9,9 +9,10 @@ import subprocess
 import sys
 import tempfile
 
-from checkpoints import last_checkpoint
-from processes import require_none_left
-from small_problem import Command, environment, prepare
+from small_problem import prepare
+from support.command import Command, environment
+from support.processes import require_none_left
+from support.run_folders import last_checkpoint
 
 FULL_DISK = "/dev/full"
 SECONDS = 600

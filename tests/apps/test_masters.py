@@ -11,8 +11,9 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import compare, datasets, history_without_times, last_checkpoint
-from small_problem import Command, gpt_deck, prepare
+from small_problem import gpt_deck, prepare
+from support.command import Command
+from support.run_folders import compare, datasets, history_without_times, last_checkpoint
 
 NONE = "precision.masters=none"
 GPT = gpt_deck(run="steps = 8\nlog_every = 4\nevaluate_every = 4", data="batch = 8\nvalidation = 0.1\nmicro_batch = 4",

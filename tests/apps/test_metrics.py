@@ -12,7 +12,8 @@ import time
 import h5py
 import numpy
 
-from small_problem import Command, gpt_deck, prepare
+from small_problem import gpt_deck, prepare
+from support.command import Command
 
 PARTS = ["compute_s", "communication_s", "data_wait_s", "evaluation_s", "checkpoints_s", "other_s"]
 PEAK = 5e11

@@ -9,8 +9,9 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import last_checkpoint
-from small_problem import DECK, Command, environment, prepare
+from small_problem import DECK, prepare
+from support.command import Command, environment
+from support.run_folders import last_checkpoint
 
 SAMPLES = 1500  # more than a piece
 GRID = """[run]

@@ -3,7 +3,6 @@ stranger wrote them.
 
 usage: test_model_files.py MYLOS
 """
-import pathlib
 import random
 import shutil
 import sys
@@ -12,13 +11,14 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import last_checkpoint, replace_signed
 from model_files import require_model
-from small_problem import DECK, Command, prepare
+from small_problem import DECK, prepare
+from support import checkpoint_block
+from support.changed_checkpoints import replace_signed
+from support.command import Command
+from support.refusal import ids_of, require_refusal
+from support.run_folders import last_checkpoint
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import checkpoint_block
-from refusal import ids_of, require_refusal
 
 
 def train_and_export(command):

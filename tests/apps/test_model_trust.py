@@ -11,7 +11,8 @@ import h5py
 import numpy
 
 from model_files import stored_bytes
-from small_problem import DECK, Command, environment, prepare
+from small_problem import DECK, prepare
+from support.command import Command, environment
 
 SAMPLES = 3000
 RIDGE = 1e-6  # of the documentation

@@ -13,8 +13,9 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import checkpoint_block, last_checkpoint
-from small_problem import Command
+from support.command import Command
+from support import checkpoint_block
+from support.run_folders import last_checkpoint
 
 DECK = """[run]
 peak_flops = 1e12

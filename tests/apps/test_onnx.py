@@ -13,9 +13,10 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import last_checkpoint
 from onnx_decks import NETWORKS, write_deck
-from small_problem import Command, environment, gpt_deck
+from small_problem import gpt_deck
+from support.command import Command, environment
+from support.run_folders import last_checkpoint
 
 SKIPPED = 77
 TOLERANCE = 1e-5  # of the largest output

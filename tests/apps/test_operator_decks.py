@@ -11,7 +11,7 @@ import tempfile
 import h5py
 import numpy
 
-from small_problem import Command
+from support.command import Command
 
 # Deck: its generator, options of small files, those of a finer grid, and the array that it predicts.
 DECKS = {"fno-burgers": ("burgers_operator", ["--points", 64, "--grid", 256], ["--points", 128, "--grid", 256], "final"),

@@ -12,8 +12,8 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import compare, history_without_times, last_checkpoint
-from small_problem import Command
+from support.command import Command
+from support.run_folders import compare, history_without_times, last_checkpoint
 
 DECK = """[run]
 peak_flops = 1e12

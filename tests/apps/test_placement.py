@@ -10,8 +10,9 @@ import subprocess
 import sys
 import tempfile
 
-from small_problem import Command, environment, prepare
-from refusal import require_refusal
+from small_problem import prepare
+from support.command import Command, environment
+from support.refusal import require_refusal
 
 AGENT = """#!/bin/sh
 while :; do case $1 in -*) shift ;; *) break ;; esac; done

@@ -10,8 +10,8 @@ import tempfile
 import h5py
 
 from random_data import prepare_random
-from small_problem import Command
-from refusal import require_refusal
+from support.command import Command
+from support.refusal import require_refusal
 
 MEBIBYTE = 1 << 20
 HIDDEN_SLACK = 32 * MEBIBYTE  # by how much a process may pass its prediction

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 
-from small_problem import LAUNCHER, Command, environment, prepare
+from small_problem import prepare
+from support.command import LAUNCHER, Command, environment
 
 SKIPPED = 77
 ANY, AVX2, AVX512 = "x86-64", "x86-64-v3", "x86-64-v4"

@@ -12,8 +12,10 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import last_checkpoint, replace_signed
-from small_problem import DECK, Command, prepare
+from small_problem import DECK, prepare
+from support.changed_checkpoints import replace_signed
+from support.command import Command
+from support.run_folders import last_checkpoint
 
 REGRESSION = """[run]
 peak_flops = 1e12

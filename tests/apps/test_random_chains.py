@@ -16,12 +16,12 @@ import tempfile
 import h5py
 
 from chain_comparison import compare_run
-from checkpoints import compare
 from random_chains import draw
 from reference.deck_loop import results_of
 from reference.rounding import Amplified
-from reference.runs import write_data
-from small_problem import MODELLED, Command
+from support.command import MODELLED, Command
+from support.data_files import write_data
+from support.run_folders import compare
 
 INTERNAL = ["std::", "terminate", "what()", "basic_string", "vector::", "Kokkos", "HDF5", "ssertion", "internal", "overflow",
             " nan", "MPI_"]  # nobody who wrote a deck can do anything with these
@@ -70,8 +70,8 @@ def run_deck(command, deck):
     """What became of it."""
     (command.folder / "deck.toml").write_text(deck.text(), encoding="utf-8")
     test = {name: values if isinstance(values, int) else values[::-1][:7] for name, values in deck.arrays.items()}
-    write_data(command.folder / "data.h5", deck.arrays)
-    write_data(command.folder / "test.h5", test)
+    write_data(command.folder / "data.h5", **deck.arrays)
+    write_data(command.folder / "test.h5", **test)
     plan = command.run("plan", "deck.toml", MODELLED, "--json", "--ranks", deck.ranks)
     train = command.run("train", "deck.toml", ranks=deck.ranks)
     if refused(deck, {"plan": plan, "train": train}):

@@ -16,7 +16,8 @@ import zlib
 
 import h5py
 
-from small_problem import DECK, Command, prepare
+from small_problem import DECK, prepare
+from support.command import Command
 
 BATCH, STEPS, SWITCH = 48, 18, 7  # SWITCH is in mid-epoch: an epoch has 3 batches
 SAMPLES = 3 * BATCH

@@ -12,8 +12,10 @@ import time
 import h5py
 import numpy
 
-from processes import finish, ranks_of, require_none_left, send, wait_until
-from small_problem import Command, prepare, renew_digests, write_csv
+from small_problem import prepare, write_csv
+from support.command import Command
+from support.data_files import renew_digests
+from support.processes import finish, ranks_of, require_none_left, send, wait_until
 
 ENDLESS = ["run.epochs=100000", "run.log_every=1", "checkpoint.every=0", "data.shuffle=blocks"]
 MANY_BUCKETS = ['communication.bucket="8 KiB"']  # some are reduced beside backward

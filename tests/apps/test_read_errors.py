@@ -19,9 +19,11 @@ import h5py
 import numpy
 
 import uncertain_data
-from checkpoints import datasets, history_without_times, last_checkpoint
 from rollout_fields import LINEAR, write_linear
-from small_problem import DECK, Command, layers, prepare
+from small_problem import DECK, prepare
+from support.command import Command
+from support.decks import layers
+from support.run_folders import datasets, history_without_times, last_checkpoint
 
 BATCH_NORM = DECK.replace("epochs = 3", "steps = 6").replace("every = 9", "every = 3") \
     .replace("lr = 1e-2", "lr = 1e-2\naverage = 0.9").replace('type = "mlp"\nhidden = [32, 16]\ndropout = 0.2\n', "@MODEL@") \

@@ -9,7 +9,7 @@ import tempfile
 import h5py
 
 from random_data import prepare_random
-from small_problem import Command
+from support.command import Command
 
 DOES_NOT_FIT = 3
 

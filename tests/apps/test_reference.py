@@ -15,7 +15,7 @@ from reference.deck_loop import results_of
 from reference.random_decks import draw
 from reference.rounding import Amplified
 from reference.runs import Reference, differences, run_command
-from small_problem import Command
+from support.command import Command
 
 # Relative: loss, norm and learning rate to themselves, arrays to their largest number.
 BARS = {"loss": 1e-6, "gradient_norm": 1e-5, "lr": 1e-6, "weights": 1e-5, "moments": 1e-4}

@@ -11,8 +11,9 @@ import signal
 import sys
 import tempfile
 
-from processes import wait_until
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
+from support.processes import wait_until
 
 HEADER = "step,epoch,loss,lr,gradient_norm,scale,overflow,updates,samples_per_s,tokens_per_s,elapsed_s\n"
 MOST_BYTES = 3 << 20

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
 from sweep_folders import describe, list_key, make_sweep, range_key, write_table
 from test_report import HEADER, check_fields, check_hostile, check_long, check_uncertainty, make_run
 

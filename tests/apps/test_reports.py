@@ -18,9 +18,11 @@ import time
 
 import h5py
 
-from checkpoints import column_of, last_checkpoint
-from processes import finish, ranks_of, send, wait_until
-from small_problem import Command, environment, prepare
+from small_problem import prepare
+from support.command import Command, environment
+from support.processes import finish, ranks_of, send, wait_until
+from support.run_folders import last_checkpoint
+from support.tables import column_of
 
 LOG_EVERY = 20
 # Half precision whose scale grows at every second good step until it overflows: a third of the steps are skipped.

@@ -7,9 +7,10 @@ import re
 import sys
 import tempfile
 
-from checkpoints import compare, history_without_times, last_checkpoint
 from random_data import prepare_random
-from small_problem import DECK, Command, prepare
+from small_problem import DECK, prepare
+from support.command import Command
+from support.run_folders import compare, history_without_times, last_checkpoint
 
 REPRODUCIBLE = "[run]\nreproducible = true\nevaluate_every = 4\n"
 MLP = DECK.replace("[run]\n", REPRODUCIBLE).replace("batch = 48\n", "batch = 48\nmicro_batch = 3\n")

@@ -9,8 +9,9 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import compare, history_without_times, last_checkpoint
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
+from support.run_folders import compare, history_without_times, last_checkpoint
 
 
 def evaluations(result):

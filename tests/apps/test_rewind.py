@@ -11,10 +11,11 @@ import tempfile
 import h5py
 import numpy
 
-from amended_runs import Bench, amendments_of, events_of, go_on, go_on_after_kill, kill_at, reached_by, require_same
-from checkpoints import history_without_times, last_checkpoint, replace_signed
+from amended_runs import Bench, amendments_of, go_on, go_on_after_kill, kill_at, reached_by, require_same
 from rewind_cases import HEAD, INJECTED, RATE, SAMPLE, STATIC_STEP, prepare_cases
-from small_problem import Command
+from support.changed_checkpoints import replace_signed
+from support.command import Command
+from support.run_folders import events_of, history_without_times, last_checkpoint
 from test_report import report
 
 

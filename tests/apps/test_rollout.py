@@ -12,9 +12,10 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import last_checkpoint
-from rollout_fields import FIELDS, HIGH, LEVELS, LINEAR, POINTS, SAMPLES, WIDE, errors, fields_of, spectrum, write_fields, write_linear
-from small_problem import Command
+from rollout_fields import (
+    FIELDS, HIGH, LEVELS, LINEAR, POINTS, SAMPLES, WIDE, errors, fields_of, spectrum, write_fields, write_linear)
+from support.command import Command
+from support.run_folders import last_checkpoint
 
 
 def table(path):

@@ -8,9 +8,10 @@ import subprocess
 import sys
 import tempfile
 
-from checkpoints import compare, history_without_times, last_checkpoint
-from refusal import require_refusal
-from small_problem import LAUNCHER, Command, environment, prepare
+from small_problem import prepare
+from support.command import LAUNCHER, Command, environment
+from support.refusal import require_refusal
+from support.run_folders import compare, history_without_times, last_checkpoint
 
 TRAIN = ["train", "deck.toml"]
 LINES = {  # of three ranks; the common beginning, and what follows it

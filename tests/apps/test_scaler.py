@@ -18,10 +18,10 @@ from reference.deck_loop import results_of
 from reference.mlp import Mlp
 from reference.overflows import LARGEST, OverflowDeck
 from reference.random_decks import deck_text, with_effect
-from reference.runs import read_history, write_data
 from reference.scaler import Scaler, complete
-from small_problem import Command
-from refusal import require_refusal
+from support.command import Command
+from support.data_files import write_data
+from support.refusal import require_refusal
 
 DIVERGED, REQUEUE = 4, 85
 NEAR = 0.02  # of the largest number: there the rounding of 16-bit numbers decides
@@ -93,9 +93,9 @@ def train(command, deck):
 
 def compare(command, deck):
     (command.folder / "deck.toml").write_text(deck_text(deck.sections()), encoding="utf-8")
-    write_data(command.folder / "data.h5", {"inputs": deck.inputs, "targets": deck.targets})
+    write_data(command.folder / "data.h5", inputs=deck.inputs, targets=deck.targets)
     result = train(command, deck)
-    expected = Expected(deck, read_history(command))
+    expected = Expected(deck, command.rows("run/history.csv"))
     scaler = expected.scaler
     if scaler.diverged:
         require_refusal(result, "diverged", f"diverged at step {scaler.steps}: {scaler.skipped_in_a_row} steps", code=DIVERGED)

@@ -12,8 +12,10 @@ import zlib
 import h5py
 import numpy
 
-from checkpoints import checkpoint_block, compare, history_without_times, last_checkpoint
-from small_problem import DECK, SCALER, Command, prepare
+from small_problem import DECK, SCALER, prepare
+from support.command import Command
+from support import checkpoint_block
+from support.run_folders import compare, history_without_times, last_checkpoint
 
 INITIAL = 2 ** 24  # overflows at first
 TRAIN = ["train", "deck.toml", "precision.compute=fp16", f"precision.scaler.initial_scale={INITIAL}"]

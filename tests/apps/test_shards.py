@@ -8,8 +8,9 @@ import re
 import sys
 import tempfile
 
-from checkpoints import compare, history_without_times, last_checkpoint, rows_without_times
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
+from support.run_folders import compare, history_without_times, last_checkpoint, rows_without_times
 
 GPT = """[run]
 peak_flops = 1e12

@@ -10,9 +10,9 @@ import tempfile
 
 import h5py
 
-from checkpoints import compare, history_without_times, last_checkpoint
 from random_data import prepare_random
-from small_problem import Command
+from support.command import Command
+from support.run_folders import compare, history_without_times, last_checkpoint
 
 MEBIBYTE = 1 << 20
 SHRINK = "memory.on_oom=shrink"

@@ -9,8 +9,8 @@ import tempfile
 import h5py
 import numpy
 
-from checkpoints import last_checkpoint
-from small_problem import Command
+from support.command import Command
+from support.run_folders import last_checkpoint
 
 INPUTS, OUTPUTS, SAMPLES = 3, 2, 4
 AXES = "z y x".split()

@@ -5,7 +5,8 @@ usage: test_start.py MYLOS
 import sys
 import tempfile
 
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
 
 BROKEN = {"OMPI_MCA_pml": "there_is_none"}  # Open MPI's MPI_Init fails
 

@@ -11,9 +11,11 @@ import sys
 import tempfile
 import time
 
-from checkpoints import column_of, compare, last_checkpoint
-from processes import finish, wait_until
-from small_problem import Command, environment, prepare
+from small_problem import prepare
+from support.command import Command, environment
+from support.processes import finish, wait_until
+from support.run_folders import compare, last_checkpoint
+from support.tables import column_of
 
 STOPPED = 85
 LONG = ["run.epochs=1000000", "checkpoint.every=0", "run.evaluate_every=1000000",

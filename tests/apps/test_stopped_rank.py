@@ -14,9 +14,9 @@ import sys
 import tempfile
 
 import uncertain_data
-from processes import finish, of_folder, require_none_left, send
 from rollout_fields import LINEAR, write_linear
-from small_problem import Command
+from support.command import Command
+from support.processes import finish, of_folder, require_none_left, send
 
 TIMEOUT = 2  # communication.timeout of the decks, seconds
 DEFAULT = 300

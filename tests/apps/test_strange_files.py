@@ -8,7 +8,8 @@ import re
 import sys
 import tempfile
 
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
 
 SECONDS = 60  # a command that opens a pipe would wait for ever
 OF_A_RUN = ("lock", "plan.json", "resolved.toml", "amended.toml", "history.csv", "evaluations.csv", "health.csv", "events.jsonl",

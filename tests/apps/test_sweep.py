@@ -8,14 +8,14 @@ import os
 import pathlib
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 
-from checkpoints import compare, last_checkpoint, rows_without_times, weights_of
-from processes import finish, finish_killed, ranks_of, require_none_left, send, wait_until
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
+from support.processes import finish, finish_killed, ranks_of, require_none_left, send, wait_until
+from support.run_folders import compare, last_checkpoint, rows_without_times, weights_of
 
 STOPPED = 85
 KEYS = ["optimizer.lr=1e-3,1e-2", "model.dropout=0,0.2"]

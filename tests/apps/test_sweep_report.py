@@ -15,7 +15,8 @@ import tempfile
 
 import numpy as np
 
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
 from sweep_folders import describe, evaluations, list_key, make_sweep, range_key, write_table
 from test_report import data_of
 

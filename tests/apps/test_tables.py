@@ -9,8 +9,9 @@ import tempfile
 
 import h5py
 
-from small_problem import DECK, Command, prepare
-from refusal import ids_of
+from small_problem import prepare
+from support.command import Command
+from support.refusal import ids_of
 
 YEARS = "2019,2020,2021\n1,2,3\n4,5,6\n"
 MISSING = "1,,3\n4,5,6\n"

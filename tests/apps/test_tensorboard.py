@@ -12,7 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
 
 # In the library's Python: all scalars below a folder, as JSON.
 READ = """

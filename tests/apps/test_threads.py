@@ -5,7 +5,8 @@ usage: test_threads.py MYLOS
 import sys
 import tempfile
 
-from small_problem import Command, prepare
+from small_problem import prepare
+from support.command import Command
 
 KOKKOS_LIMIT = 512
 COMMANDS = {  # every command that starts Kokkos, and on how many ranks it can run

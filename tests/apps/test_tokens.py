@@ -10,7 +10,8 @@ import tempfile
 import h5py
 import numpy
 
-from small_problem import DECK, Command
+from small_problem import DECK
+from support.command import Command
 
 GPT = """[run]
 peak_flops = 1e12

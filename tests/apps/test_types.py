@@ -9,7 +9,7 @@ import tempfile
 
 import numpy
 
-from small_problem import Command
+from support.command import Command
 
 
 def table_of_docs(source):

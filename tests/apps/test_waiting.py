@@ -11,8 +11,9 @@ import subprocess
 import sys
 import tempfile
 
-from processes import ranks_of, wait_until
-from small_problem import Command, environment, prepare
+from small_problem import prepare
+from support.command import Command, environment
+from support.processes import ranks_of, wait_until
 
 SPIN = "1000"
 LONG = ["train", "deck.toml", "run.steps=100000000", "run.evaluate_every=1000000000", "run.log_every=10000"]

@@ -11,8 +11,8 @@ import numpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "apps"))
-from checkpoints import last_checkpoint
-from small_problem import LAUNCHER, Command, environment
+from support.command import LAUNCHER, Command, environment
+from support.run_folders import last_checkpoint
 
 SKIPPED = 77
 FEATURES, OUTPUTS = 6, 3

@@ -6,8 +6,8 @@ import zlib
 import h5py
 import numpy
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import checkpoint_block
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "apps"))
+from support import checkpoint_block
 
 path, ranks = sys.argv[1], int(sys.argv[2])
 contents = open(path, "rb").read()

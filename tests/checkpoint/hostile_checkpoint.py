@@ -6,8 +6,8 @@ import sys
 import h5py
 import numpy
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import checkpoint_block
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "apps"))
+from support import checkpoint_block
 
 path, how = sys.argv[1:]
 with h5py.File(path, "r+", libver=("v110", "v110")) as file:

@@ -16,7 +16,7 @@ import blocks
 from workshops import Workshop
 import documented_commands as documented
 from safetensors_file import write
-from small_problem import environment
+from support.command import environment
 
 # Not run here, with the reason.
 LEFT_OUT = {

@@ -11,7 +11,8 @@ import h5py
 import numpy
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
-from small_problem import Command, gpt_deck
+from small_problem import gpt_deck
+from support.command import Command
 
 DECK = """[run]
 name = "{name}"

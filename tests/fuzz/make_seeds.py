@@ -11,8 +11,8 @@ import struct
 import sys
 import zlib
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import checkpoint_block
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "apps"))
+from support import checkpoint_block
 
 INPUTS = pathlib.Path(__file__).resolve().parents[2] / "inputs"
 

@@ -15,7 +15,9 @@ import tempfile
 REPOSITORY = pathlib.Path(sys.argv[2])
 sys.path[:0] = [str(REPOSITORY / "tests/apps"), str(REPOSITORY / "perf")]
 from scaling_study import runs  # noqa: E402: the path is set first
-from small_problem import Command, LAUNCHER, MODELLED, prepare  # noqa: E402
+
+from small_problem import prepare  # noqa: E402
+from support.command import LAUNCHER, MODELLED, Command  # noqa: E402
 
 TEMPLATE = " ".join(LAUNCHER) + " -n {ranks}"
 OPTIONS = ["--mylos", sys.argv[1], "--launcher", TEMPLATE, "--warm-up", 2, "--patience", 0]

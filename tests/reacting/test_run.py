@@ -14,8 +14,8 @@ import h5py
 import numpy
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "apps"))
-from processes import ranks_of, send, wait_until  # noqa: E402
-from small_problem import Command  # noqa: E402
+from support.command import Command  # noqa: E402
+from support.processes import ranks_of, send, wait_until  # noqa: E402
 
 SMALL = ["cells=24", "diffusivity=2.2e-4", "dt=0.2"]
 

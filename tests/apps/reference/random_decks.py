@@ -9,10 +9,11 @@ What is drawn stays where float can hold the bars (loss 1e-6, weights 1e-5), by 
 * A loss that is small beside the network's outputs has lost its digits: such a deck is drawn again, too.
 * Inputs that are not normalised get a learning rate that does not blow the network up within the steps.
 """
-import json
 import random
 
 import numpy
+
+from support.decks import sections_text
 
 MOST_STEPS = 7
 
@@ -66,11 +67,7 @@ def with_effect(sections):
 
 
 def deck_text(sections):
-    """TOML; words, numbers, truth values and lists of numbers are written as JSON writes them."""
-    lines = []
-    for section, keys in with_effect(sections).items():
-        lines += [f"[{section}]", *(f"{key} = {json.dumps(value)}" for key, value in keys.items())]
-    return "\n".join(lines) + "\n"
+    return sections_text(with_effect(sections))
 
 
 def draw(seed, number, attempt=0):

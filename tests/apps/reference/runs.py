@@ -1,15 +1,15 @@
 """The same run by the reference and by the command, and how far they are apart."""
-import csv
-
 import h5py
 import numpy
 
-from checkpoints import last_checkpoint, replace_signed
 from reference.data import Samples, Windows
 from reference.gpt import Gpt
 from reference.mlp import Mlp
 from reference.optimizers import Optimizer, learning_rate, norm_of
 from reference.rounding import require_flat_loss
+from support.changed_checkpoints import replace_signed
+from support.data_files import write_data
+from support.run_folders import last_checkpoint
 
 LEAST_MOMENT = 1e-3  # of the largest of all arrays: what smaller arrays of moments are compared with
 
@@ -65,19 +65,10 @@ class Reference:
         self.moments = optimizer.moments()
 
 
-def write_data(path, arrays):
-    with h5py.File(path, "w") as file:
-        for name, values in arrays.items():
-            if isinstance(values, numpy.ndarray):
-                file[name] = values
-            else:
-                file.attrs[name] = values
-
-
 def run_command(command, deck, reference):
     """Writes deck and data into the command's folder and trains. The last checkpoint."""
-    (command.folder / "deck.toml").write_text(deck.text(), encoding="utf-8")
-    write_data(command.folder / "data.h5", deck.arrays)
+    command.write("deck.toml", deck.text())
+    write_data(command.folder / "data.h5", **deck.arrays)
     train = ["train", "deck.toml"]
     if deck.own_weights:
         command.must(*train, "--stop-after", 1, ranks=deck.ranks, code=85)
@@ -88,11 +79,6 @@ def run_command(command, deck, reference):
         train += ["--restart", "latest"]
     command.must(*train, ranks=deck.ranks)
     return last_checkpoint(command, "run")
-
-
-def read_history(command):
-    with open(command.folder / "run" / "history.csv", newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def relative(found, expected):
@@ -119,7 +105,7 @@ def differences(command, checkpoint, reference):
         if not difference <= found.get(kind, (-1, ""))[0]:  # NaN too
             found[kind] = difference, place
 
-    rows = read_history(command)
+    rows = command.rows("run/history.csv")
     assert [int(row["step"]) for row in rows] == list(range(1, reference.steps + 1)), "rows of history.csv"
     for row, expected in zip(rows, reference.rows):
         assert row["overflow"] == "0" and row["updates"] == row["step"], row

@@ -1,16 +1,10 @@
-"""Whether two checkpoints, and the histories of two runs, hold the same bits, for tests of restarts; and checkpoints that no
-program of ours wrote."""
-import csv
-import pathlib
-import shutil
-import sys
-import zlib
+"""What a run leaves in its folder, and whether two runs hold the same bits."""
+import json
 
 import h5py
 import numpy
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import checkpoint_block
+from .tables import rows_of
 
 GROUPS = ["model", "optimizer", "scaler", "schedule", "data", "random", "history", "evaluation"]
 # Wall clock: the only thing that may differ.
@@ -60,27 +54,17 @@ def history_without_times(command, folder):
 
 def rows_without_times(command, folder, name):
     """Rows of history.csv or evaluations.csv, without the columns of a clock."""
-    with open(command.folder / folder / name, newline="", encoding="utf-8") as file:
-        return [{name: value for name, value in row.items() if f"/history/{name}" not in TIMES} for row in csv.DictReader(file)]
+    return [{name: value for name, value in row.items() if f"/history/{name}" not in TIMES}
+            for row in rows_of(command.folder / folder / name)]
 
 
-def column_of(path, name):
-    """Of a file of rows, as numbers."""
-    with open(path, newline="", encoding="utf-8") as file:
-        return [float(row[name]) for row in csv.DictReader(file)]
+def events_of(command, folder, *kinds):
+    """Of events.jsonl, those of some kinds or all; a run without any has no such file."""
+    path = command.folder / folder / "events.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [event for event in map(json.loads, lines) if not kinds or event["kind"] in kinds]
 
 
 def last_checkpoint(command, folder):
     latest = (command.folder / folder / "checkpoints" / "latest").read_text().strip()
     return command.folder / folder / "checkpoints" / latest
-
-
-def replace_signed(source, target, datasets, kind=checkpoint_block.CHECKPOINT):
-    """A copy of a checkpoint with other values at these paths, their CRC-32 and the file's digest right: a stranger's."""
-    shutil.copy(source, target)
-    with h5py.File(target, "r+") as file:
-        for path, values in datasets.items():
-            del file[path]
-            file[path] = values
-            file[path].attrs["crc32"] = numpy.int64(zlib.crc32(values.tobytes()))
-    target.write_bytes(checkpoint_block.with_right_block(target.read_bytes(), kind))
