@@ -1,6 +1,8 @@
 """A small dataset and deck for tests of the command."""
 import random
 
+from support.decks import deck_text
+
 # The decks of tests state peak_flops: to measure it takes as long as all steps together of networks so small.
 SCALER = """[precision.scaler]
 mode = "dynamic"  # in every type
@@ -37,28 +39,11 @@ every = 9
 keep_last = 0
 """.replace("@SCALER@", SCALER)
 
-# Of tokens, in places for the lines that a test adds.
-GPT_DECK = """[run]
-peak_flops = 1e12
-name = "gpt"
-{run}
-[data]
-train = "text.h5"
-{data}
-[model]
-type = "gpt"
-layers = 2
-heads = 2
-width = 32
-context = 16
-{model}
-{tables}
-"""
 
-
-def gpt_deck(*, run, data, model="", tables=""):
-    """A small GPT's deck; `tables`: those behind [model]."""
-    return GPT_DECK.format(run=run, data=data, model=model, tables=tables)
+def gpt_deck(*, run, data, model=None, **tables):
+    """A small GPT's deck; `run`, `data` and `model`: more keys of these sections."""
+    return deck_text(run={"name": "gpt", **run}, data={"train": "text.h5", **data},
+                     model={"type": "gpt", "layers": 2, "heads": 2, "width": 32, "context": 16, **(model or {})}, **tables)
 
 
 def write_csv(path, samples, seed):
@@ -73,9 +58,14 @@ def write_csv(path, samples, seed):
             file.write(",".join(f"{value:.6f}" for value in row) + f",{label}\n")
 
 
+def prepare_text(command, text, name="text"):
+    command.write(f"{name}.txt", text)
+    command.must("prepare", "text", f"{name}.txt", "--out", f"{name}.h5")
+
+
 def prepare(command, deck=DECK, samples=500):
     write_csv(command.folder / "train.csv", samples, 1)
     write_csv(command.folder / "test.csv", 100, 2)
     for name in ("train", "test"):
         command.must("prepare", "csv", f"{name}.csv", "--label", "class", "--out", f"{name}.h5")
-    (command.folder / "deck.toml").write_text(deck, encoding="utf-8")
+    command.write("deck.toml", deck)

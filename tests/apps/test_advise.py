@@ -1,29 +1,16 @@
-"""mylos advise: what it says of a small deck, and the deck that it writes.
-
-usage: test_advise.py MYLOS
-"""
+"""mylos advise: what it says of a small deck, and the deck that it writes."""
 import json
 import re
 import shutil
-import sys
-import tempfile
 
 from random_data import prepare_random
 from small_problem import gpt_deck, prepare
-from support.command import Command
+from support.cases import run_cases
+from support.decks import deck_text
 
 SETTINGS = [(compute, recompute) for compute in ("fp32", "bf16", "fp16") for recompute in ("auto", "all")]
 QUICK = ("--steps", 6, "--rounds", 2)
-MLP = """[run]
-peak_flops = 1e12
-name = "net"
-steps = 4
-[data]
-train = "samples.h5"
-batch = 64
-[model]
-hidden = [64, 64, 64]
-"""
+MLP = deck_text(run=dict(name="net", steps=4), data=dict(train="samples.h5", batch=64), model=dict(hidden=[64, 64, 64]))
 
 
 def advise(command, *arguments, ranks=1, code=0):
@@ -37,8 +24,8 @@ def check_json(command, ranks):
     assert list(trials) == SETTINGS and advice["ranks"] == ranks, list(trials)
     base = trials["fp32", "auto"]
     for (compute, recompute), trial in trials.items():
-        plan = json.loads(command.must("plan", "deck.toml", "--json", "--ranks", ranks, "memory.times=model",
-                                       f"precision.compute={compute}", f"memory.recompute={recompute}").stdout)
+        plan = command.json("plan", "deck.toml", "--json", "--ranks", ranks, "memory.times=model",
+                            f"precision.compute={compute}", f"memory.recompute={recompute}")
         assert trial["activation_bytes"] == plan["activation_bytes"], (compute, recompute)
         assert len(trial["step_s"]) == 2 and min(trial["step_s"]) > 0, trial
         assert abs(trial["samples_per_s"] - 48 / trial["median_step_s"]) <= 1e-9 * trial["samples_per_s"], trial
@@ -69,7 +56,7 @@ def check_text_and_deck(command, ranks):
         rows = re.findall(rf"^  {compute} +{recompute} +[\d.e+-]+ +±[\d.e+-]+ % .*", output, re.M)
         assert len(rows) == 1, output
     assert output.count("\nverdict: ") == 1 and "samples/s" in output and "round 2 of 2\n" in output, output
-    written = (command.folder / "deck.advised.toml").read_text()
+    written = command.text("deck.advised.toml")
     compute = re.search(r'^compute = "(\w+)"', written, re.M).group(1)
     assert re.search(rf"^verdict: (take|stay in) {compute} ", output, re.M), output
     assert re.search(r"^micro_batch = 24$", written, re.M) and 'folder = "runs/small-advised"' in written, written
@@ -79,17 +66,17 @@ def check_text_and_deck(command, ranks):
 
 def check_files_are_kept(command):
     check_folder_that_cannot_be_written(command)
-    (command.folder / "mine.toml").write_text("mine", encoding="utf-8")
+    command.write("mine.toml", "mine")
     for arguments in ([], ["--out", "mine.toml"]):
         result = command.must_refuse(["advise", "deck.toml", *arguments, *QUICK], "already-exists", "--out",
                                      arguments[-1] if arguments else "deck.advised.toml")
         assert result.stdout == "", "it is said before anything is measured"
-    assert (command.folder / "mine.toml").read_text() == "mine"
+    assert command.text("mine.toml") == "mine"
 
 
 def check_folder_that_cannot_be_written(command):
     """It is said before anything is measured, and nothing names a deck that is not there."""
-    (command.folder / "a-file").write_text("a file", encoding="utf-8")
+    command.write("a-file", "a file")
     for path in ("a-file/x.toml", "/proc/x.toml"):
         result = command.run("advise", "deck.toml", "--out", path, "--steps", 1000, "--rounds", 1000, timeout=60)
         assert result.returncode in (1, 2) and result.stdout == "" and path in result.stderr, result
@@ -104,15 +91,14 @@ def check_tokens(command):
 
 def check_budgets(command):
     """What does not fit is no end; nothing that fits is one."""
-    (command.folder / "net.toml").write_text(MLP, encoding="utf-8")
+    command.write("net.toml", MLP)
     arguments = ["net.toml", "data.batch=4096", "model.hidden=[512, 512, 512, 512, 512, 512, 512, 512]", "--json",
                  "memory.recompute=none"]
-    plans = {compute: json.loads(command.must("plan", *arguments, "memory.times=model",
-                                              f"precision.compute={compute}").stdout) for compute in ("fp32", "bf16")}
+    plans = {compute: command.json("plan", *arguments, "memory.times=model",
+                                   f"precision.compute={compute}") for compute in ("fp32", "bf16")}
     need = {compute: plan["rank_bytes"] - plan["checkpoint_copy_bytes"] for compute, plan in plans.items()}
     budget = (need["fp32"] + need["bf16"]) // 2
-    advice = json.loads(command.must("advise", *arguments, f'memory.budget="{budget} B"', "--steps", 4, "--rounds", 1,
-                                     "--out", "tight.toml").stdout)
+    advice = command.json("advise", *arguments, f'memory.budget="{budget} B"', "--steps", 4, "--rounds", 1, "--out", "tight.toml")
     trials = {(trial["compute"], trial["recompute"]): trial for trial in advice["trials"]}
     assert len(trials) == 9 and "memory.budget = " in trials["fp32", "none"]["obstacle"], trials
     assert not trials["fp32", "none"]["obstacle"].endswith("]"), trials
@@ -138,16 +124,11 @@ def check_bad_input(command):
     assert (command.folder / "new/folder/x.toml").exists(), result.stdout
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare(mylos)
-    prepare_random(mylos, samples=16384, characters=20000)
-    (mylos.folder / "gpt.toml").write_text(
-        gpt_deck(run="steps = 8", data="batch = 8").replace("text.h5", "tokens.h5"), encoding="utf-8")
-    for count in (1, 2):
-        check_json(mylos, count)
-        check_text_and_deck(mylos, count)
-        print(f"advice on {count} ranks passed", flush=True)
-    for check in (check_files_are_kept, check_tokens, check_budgets, check_bad_input):
-        check(mylos)
-        print(check.__name__, "passed", flush=True)
+def set_up(command):
+    prepare(command)
+    prepare_random(command, samples=16384, characters=20000)
+    command.write("gpt.toml", gpt_deck(run=dict(steps=8), data=dict(train="tokens.h5", batch=8)))
+
+
+run_cases(set_up, (check_json, 1), (check_text_and_deck, 1), (check_json, 2), (check_text_and_deck, 2), check_files_are_kept,
+          check_tokens, check_budgets, check_bad_input)

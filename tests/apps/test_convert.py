@@ -1,22 +1,18 @@
-"""mylos convert against a GPT-2 that was written and computed without Mylos.
-
-usage: test_convert.py MYLOS GPT_LOGITS
-"""
+"""mylos convert against a GPT-2 that was written and computed without Mylos."""
 import json
 import os
 import re
 import struct
 import subprocess
-import sys
-import tempfile
 
 import h5py
 import numpy
 
 import reference_gpt2
 from small_problem import gpt_deck
+from support.cases import run_cases
 from support.changed_checkpoints import replace_signed
-from support.command import Command, environment
+from support.command import environment
 
 SHAPE = dict(layers=3, width=48, context=20, vocabulary=101)
 HEADS = 4
@@ -67,7 +63,7 @@ def check_logits(command, program):
         assert numpy.abs(exact).max() > 1 and error <= 1e-4, (kind, error)
 
 
-def check_padding(command, _):
+def check_padding(command):
     """Rows of zeros in the embedding give logits of 0, far above those of the tokens here: they must not count."""
     tokens = numpy.random.default_rng(8).integers(0, SHAPE["vocabulary"], 3 * SHAPE["context"] + 1)
     tokens.astype(numpy.uint16).tofile(command.folder / "padding.bin")
@@ -94,7 +90,7 @@ def check_padding(command, _):
     assert abs(found[0][0] - expected) < 1e-3, (found, expected)
 
 
-def check_there_and_back(command, _):
+def check_there_and_back(command):
     """Their file -> our checkpoint -> their file: every tensor has the same bits."""
     for tied, padding in ((True, []), (True, ["--pad-vocabulary", 128]), (False, ["--pad-vocabulary", 128])):
         source, target = command.folder / "there", command.folder / f"back-{tied}-{len(padding)}"
@@ -119,9 +115,8 @@ def check_there_and_back(command, _):
 
 
 def write_deck(command, tied=True, bias=True, vocabulary=0):
-    model = f"vocabulary = {vocabulary}\nbias = {str(bias).lower()}\ntied = {str(tied).lower()}"
-    text = gpt_deck(run="steps = 3", data="batch = 4", model=model, tables="[precision]\ncompute = \"fp32\"")
-    (command.folder / "deck.toml").write_text(text, encoding="utf-8")
+    command.write("deck.toml", gpt_deck(run=dict(steps=3), data=dict(batch=4), model=dict(vocabulary=vocabulary, bias=bias, tied=tied),
+                                        precision=dict(compute="fp32")))
 
 
 def datasets(path):
@@ -131,9 +126,9 @@ def datasets(path):
     return found
 
 
-def check_back_and_forth(command, _):
+def check_back_and_forth(command):
     """A network that Mylos trained -> their file -> checkpoint: same bits, same loss, also without biases."""
-    (command.folder / "text.txt").write_text("the quick brown fox jumps over the lazy dog. " * 40, encoding="utf-8")
+    command.write("text.txt", "the quick brown fox jumps over the lazy dog. " * 40)
     command.must("prepare", "text", "text.txt", "--out", "text.h5")
     for tied, bias, padded in ((True, True, 0), (False, False, 64)):
         run = f"runs/{tied}-{bias}"
@@ -143,7 +138,7 @@ def check_back_and_forth(command, _):
         command.must("convert", f"{run}/model.safetensors", "again.h5", "--pad-vocabulary", max(1, padded))
         before = datasets(next((command.folder / run / "checkpoints").glob("*.h5")))
         after = datasets(command.folder / "again.h5")
-        vocabulary = json.loads((command.folder / run / "config.json").read_text())["vocab_size"]
+        vocabulary = command.document(f"{run}/config.json")["vocab_size"]
         assert vocabulary == 28, vocabulary  # of the letters, the blank and the full stop
         for name, tensor in after.items():
             if name in ("embedding/token", "head/weight"):
@@ -160,7 +155,7 @@ def check_back_and_forth(command, _):
         assert "embedding/token" in command.must("info", "again.h5").stdout
 
 
-def check_types(command, _):
+def check_types(command):
     weights = write_gpt2(command.folder / "types")
     command.must("convert", "types/model.safetensors", "types.h5")
     for name, word in (("bf16", "BF16"), ("fp16", "F16")):
@@ -180,7 +175,7 @@ def refuse(command, arguments, error_id, *parts):
     assert sorted(command.folder.rglob("*")) == before, "something was written"
 
 
-def check_bad_input(command, _):
+def check_bad_input(command):
     folder = command.folder / "bad"
     file = "bad/model.safetensors"
     good = write_gpt2(folder, prefix="", config=False)
@@ -258,7 +253,7 @@ def check_bad_input(command, _):
     refuse(command, [file, "out.h5"], "wrong-format", f"{file}: ", "safetensors")
 
 
-def check_refused_exports(command, _):
+def check_refused_exports(command):
     write_gpt2(command.folder / "one")
     command.must("convert", "one/model.safetensors", "one.h5")
     refuse(command, ["one.h5", "two.h5"], "bad-argument", "two.h5: ", ".safetensors")
@@ -282,9 +277,5 @@ def check_refused_exports(command, _):
            "arguments-conflict", 'model.positions = "rotary"', "--names own")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    for check in (check_logits, check_padding, check_there_and_back, check_back_and_forth, check_types, check_bad_input,
-                  check_refused_exports):
-        check(mylos, sys.argv[2])
-        print(check.__name__, "passed")
+run_cases(check_logits, check_padding, check_there_and_back, check_back_and_forth, check_types, check_bad_input,
+          check_refused_exports, arguments=["program"])

@@ -1,20 +1,15 @@
-"""mylos convert NET.safetensors OUT.h5 --deck DECK: what PyTorch's files hold becomes the network of a deck, bit for bit.
-
-usage: test_convert_deck.py MYLOS MODEL_OUTPUTS
-"""
+"""mylos convert NET.safetensors OUT.h5 --deck DECK: what PyTorch's files hold becomes the network of a deck, bit for bit."""
 import json
 import struct
-import sys
-import tempfile
 
-import h5py
 import numpy
 
 import reference_gpt2
 from foreign_networks import deck, outputs_of, random_tensors
 from safetensors_file import write
 from small_problem import gpt_deck
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import read_data, write_data
 from support.decks import layers
 from support.run_folders import weights_of
 
@@ -33,7 +28,7 @@ TWO_LAYERS = {"b.weight": (4, 3), "b.bias": (4,), "a.weight": (2, 4), "a.bias": 
 
 def pytorch_tensors(command):
     """The drawn network under PyTorch's names and in its order of axes, which test_init.py checks, and its weights."""
-    (command.folder / "net.toml").write_text(NET, encoding="utf-8")
+    command.write("net.toml", NET)
     command.must("init", "net.toml", "drawn.h5")
     command.must("convert", "drawn.h5", "drawn.safetensors")
     tensors, _ = reference_gpt2.read_safetensors(command.folder / "drawn.safetensors")
@@ -64,19 +59,17 @@ def check_grids(command, program):
     for row in ("[6, 2, 3, 1] F32", "first/weight", "[6, 6] channels last, by order", "counts batches", "normalisation: none",
                 f"net.h5: checkpoint of step 0, {sum(a.size for n, a in own.items() if 'running' not in n)} parameters"):
         assert row in said, (row, said)
-    with h5py.File(command.folder / "data.h5", "w") as data:
-        data["inputs"], data["targets"] = x.astype(numpy.float32), numpy.zeros((3, 3), numpy.float32)
+    write_data(command.folder / "data.h5", inputs=x.astype(numpy.float32), targets=numpy.zeros((3, 3), numpy.float32))
     command.must("predict", "net.h5", "data.h5", "out.h5")
-    with h5py.File(command.folder / "out.h5") as out:
-        assert numpy.allclose(out["outputs"][()].ravel(), expected, atol=1e-5)
+    assert numpy.allclose(read_data(command.folder / "out.h5", "outputs").ravel(), expected, atol=1e-5)
     assert "loss " in command.must("eval", "net.h5", "--data", "data.h5").stdout
     command.must("init", "net.toml", "again.h5", "--from", "net.h5")
     assert all(array.tobytes() == own[name].tobytes() for name, array in weights_of(command.folder / "again.h5").items())
 
 
-def check_types(command, _):
+def check_types(command):
     """Values come exactly from 16 bits, and rounded from double."""
-    (command.folder / "vectors.toml").write_text(VECTORS, encoding="utf-8")
+    command.write("vectors.toml", VECTORS)
     exact = random_tensors(TWO_LAYERS, numpy.float64)
     for dtype in ("float32", "float64", "float16", "uint16"):
         stored, expected = {}, {}
@@ -94,36 +87,35 @@ def check_types(command, _):
                 assert found[f"{ours}/{part}"].tobytes() == expected[f"{theirs}.{part}"].tobytes(), (dtype, ours, part)
 
 
-def check_without_length(command, _):
+def check_without_length(command):
     """No deck here has run.steps or run.epochs: only a run needs them."""
-    (command.folder / "vectors.toml").write_text(VECTORS, encoding="utf-8")
+    command.write("vectors.toml", VECTORS)
     command.plan("vectors.toml")
     command.must("init", "vectors.toml", "drawn.h5")
     command.must("export", "drawn.h5", "drawn-model.h5")
     command.must_refuse(["train", "vectors.toml"], "missing-key", "'run.epochs'", "'run.steps'")
 
 
-def check_maps(command, _):
+def check_maps(command):
     """A map exchanges layers, transposes and leaves out."""
     state = random_tensors(TWO_LAYERS)
     state["a.weight"], state["loss.scale"] = state["a.weight"].T.copy(), numpy.ones(9, numpy.float32)
     write(command.folder / "mapped.safetensors", state)
-    (command.folder / "map.txt").write_text("# ours\na.weight head/weight transposed\nloss.scale -\n", encoding="utf-8")
+    command.write("map.txt", "# ours\na.weight head/weight transposed\nloss.scale -\n")
     said = command.must("convert", "mapped.safetensors", "mapped.h5", "--deck", "vectors.toml", "--map", "map.txt").stdout
     assert "transposed, by map" in said and "not used, by the map" in said, said
     found = weights_of(command.folder / "mapped.h5")
     assert numpy.array_equal(found["head/weight"], state["a.weight"].T)
-    (command.folder / "map.toml").write_text('"loss.scale" = "-"\n"b.weight" = "hidden1/weight"\n', encoding="utf-8")
+    command.write("map.toml", '"loss.scale" = "-"\n"b.weight" = "hidden1/weight"\n')
     command.must("convert", "mapped.safetensors", "mapped.h5", "--deck", "vectors.toml", "--map", "map.toml")
     assert numpy.array_equal(weights_of(command.folder / "mapped.h5")["head/weight"], state["a.weight"].T)
 
 
-def check_gpt2(command, _):
+def check_gpt2(command):
     """With a deck, GPT-2's names give the same weights as without one, in both orientations of linear layers."""
     shape = dict(layers=2, width=32, context=16, vocabulary=11)
     tensors = reference_gpt2.random_weights(**shape, tied=True, seed=3)
-    gpt = gpt_deck(run="steps = 1", data="", model="vocabulary = 11", tables='[precision]\ncompute = "fp32"')
-    (command.folder / "gpt.toml").write_text(gpt.replace('train = "text.h5"', ""), encoding="utf-8")
+    command.write("gpt.toml", gpt_deck(run=dict(steps=1), data=dict(train=None), model=dict(vocabulary=11), precision=dict(compute="fp32")))
     write(command.folder / "gpt.safetensors", {"transformer." + name: tensor for name, tensor in tensors.items()})
     command.must("convert", "gpt.safetensors", "plain.h5", "--heads", 2)
     plain = weights_of(command.folder / "plain.h5")
@@ -156,7 +148,7 @@ def spectral_convolution(x, weight, bias):
 
 def check_spectral(command, program):
     """Complex weights of modes, and the same as real pairs, give NumPy's outputs by its FFT."""
-    (command.folder / "spectral.toml").write_text(SPECTRAL, encoding="utf-8")
+    command.write("spectral.toml", SPECTRAL)
     source = numpy.random.default_rng(4)
     weight = (source.standard_normal((2, 3, 4, 3, 2)) @ [1, 1j]).astype(numpy.complex64)
     bias = source.standard_normal((3, 1, 1)).astype(numpy.float32)
@@ -172,7 +164,7 @@ def check_spectral(command, program):
         stored.add(weights_of(command.folder / "spectral.h5")["spectral1/weight"].tobytes())
     assert len(stored) == 1
     odd = SPECTRAL.replace("[6, 7, 2]", "[5, 7, 2]").replace("inputs = 84", "inputs = 70").replace("outputs = 126", "outputs = 105")
-    (command.folder / "odd.toml").write_text(odd, encoding="utf-8")
+    command.write("odd.toml", odd)
     said = command.must("convert", "spectral.safetensors", "odd.h5", "--deck", "odd.toml").stdout
     assert "note: neuraloperator 2.0.0 shifts wave numbers" in said, said
     write(command.folder / "spectral.safetensors", {"c.weight": weight[:, :, 1:], "c.bias": bias})
@@ -187,7 +179,7 @@ def refuse(command, arguments, error_id, *parts):
     assert sorted(command.folder.rglob("*")) == before, "something was written"
 
 
-def check_bad_input(command, _):
+def check_bad_input(command):
     good = random_tensors(TWO_LAYERS)
     vectors = ["--deck", "vectors.toml"]
 
@@ -249,7 +241,7 @@ def check_bad_input(command, _):
         command.must("convert", name, "good.h5", *vectors)
     write(command.folder / "empty.safetensors", {})
     refuse(command, ["empty.safetensors", "no.h5", *vectors], "model-mismatch", "empty.safetensors: ", 'state["state_dict"]')
-    (command.folder / "notes.h5").write_text("notes", encoding="utf-8")
+    command.write("notes.h5", "notes")
     refuse(command, ["good.safetensors", "notes.h5", *vectors], "already-exists", "notes.h5: ")
     refuse(command, ["good.safetensors", "no.onnx", *vectors], "bad-argument", "no.onnx: ", "mylos export")
     (command.folder / "claims.safetensors").write_bytes(struct.pack("<Q", 2 ** 40) + b"{}")
@@ -259,8 +251,5 @@ def check_bad_input(command, _):
     refuse(command, ["claims.safetensors", "no.h5", *vectors], "too-large", "claims.safetensors: ", "'a'")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    for check in (check_grids, check_types, check_without_length, check_maps, check_gpt2, check_spectral, check_bad_input):
-        check(mylos, sys.argv[2])
-        print(check.__name__, "passed")
+run_cases(check_grids, check_types, check_without_length, check_maps, check_gpt2, check_spectral, check_bad_input,
+          arguments=["program"])

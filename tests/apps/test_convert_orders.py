@@ -1,15 +1,10 @@
-"""mylos convert NET.safetensors OUT.h5 --deck DECK: networks that have the same tensors, and differ in an order that the deck chooses.
-
-usage: test_convert_orders.py MYLOS MODEL_OUTPUTS
-"""
-import sys
-import tempfile
+"""mylos convert NET.safetensors OUT.h5 --deck DECK: networks that have the same tensors, and differ in an order that the deck chooses."""
 
 import numpy
 
 from foreign_networks import deck, outputs_of, random_tensors
 from safetensors_file import write
-from support.command import Command
+from support.cases import run_cases
 
 
 def per_channel(vector):
@@ -75,7 +70,7 @@ def check_orders(command, program):
 
 
 def compare_orders(command, program, text, state, x, expected, order):
-    (command.folder / "orders.toml").write_text(text, encoding="utf-8")
+    command.write("orders.toml", text)
     write(command.folder / "orders.safetensors", state, list(state))
     said = command.must("convert", "orders.safetensors", "orders.h5", "--deck", "orders.toml").stdout
     assert order in said, (order, said)
@@ -86,9 +81,8 @@ def compare_orders(command, program, text, state, x, expected, order):
         value = text.partition(key + " = ")[2].strip().partition("\n")[0]
         if value:
             other = text.replace(f"{key} = {value}", f"{key} = {'false' if value == 'true' else 'true'}")
-            (command.folder / "other.toml").write_text(other, encoding="utf-8")
+            command.write("other.toml", other)
             command.must_refuse(["init", "other.toml", "no.h5", "--from", "orders.h5"], "model-mismatch", key)
 
 
-with tempfile.TemporaryDirectory() as directory:
-    check_orders(Command(sys.argv[1], directory), sys.argv[2])
+run_cases(check_orders, arguments=["program"])

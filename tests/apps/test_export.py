@@ -1,51 +1,25 @@
-"""mylos export: model files give the bits of their checkpoints, and hold what NumPy makes of the weights.
-
-usage: test_export.py MYLOS
-"""
+"""mylos export: model files give the bits of their checkpoints, and hold what NumPy makes of the weights."""
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
 
 from model_files import require_model, type_of
 from small_problem import DECK, gpt_deck, prepare
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import read_data, write_data
+from support.decks import deck_text, layer
 from support.run_folders import last_checkpoint
 
-FIELDS = """[run]
-peak_flops = 1e12
-name = "fields"
-steps = 6
-[data]
-train = "fields.h5"
-batch = 8
-normalize = "channel"
-[model]
-type = "chain"
-loss = "mse"
-[[model.layers]]
-kind = "conv"
-outputs = 6
-kernel = 3
-norm = "batchnorm"
-activation = "relu"
-name = "deep"
-repeat = 2
-[[model.layers]]
-kind = "conv"
-outputs = 2
-[precision]
-compute = "fp16"
-rules = { deep.2 = "bf16", "conv2" = "fp32" }
-""".replace("deep.2", '"deep.2"')
+FIELDS = deck_text(run=dict(name="fields", steps=6), data=dict(train="fields.h5", batch=8, normalize="channel"),
+                   model=dict(type="chain", loss="mse"),
+                   layers=[layer("conv", outputs=6, kernel=3, norm="batchnorm", activation="relu", name="deep", repeat=2),
+                           layer("conv", outputs=2)], precision=dict(compute="fp16", rules={"deep.2": "bf16", "conv2": "fp32"}))
 
 
 def outputs(command, network, data, ranks=1, options=()):
     command.must("predict", network, data, "outputs.h5", *options, ranks=ranks)
-    with h5py.File(command.folder / "outputs.h5") as file:
-        return file["outputs"][()].tobytes()
+    return read_data(command.folder / "outputs.h5", "outputs").tobytes()
 
 
 def require_same_outputs(command, run, model, data, options=()):
@@ -130,8 +104,7 @@ def check_names(command):
     assert "mylos-model 1, digest verified" in said and "speed" in said and "bfloat16" in said, said
     assert re.search(r"^  run +small$", said, re.M) and 'compute = "bf16"' in said, said
     assert re.search(r"named.h5: valid: .*; step \d+$", command.must("info", "named.h5", "--verify").stdout, re.M)
-    with h5py.File(command.folder / "wide.h5", "w") as file:
-        file["inputs"] = numpy.zeros((4, 8), numpy.float32)
+    write_data(command.folder / "wide.h5", inputs=numpy.zeros((4, 8), numpy.float32))
     command.must_refuse(["predict", "named.h5", "wide.h5", "x.h5"], "data-mismatch", "8 inputs", "named.h5")
 
 
@@ -142,23 +115,21 @@ def check_fields(command):
         file["inputs"] = source.normal(size=(24, 90)).astype("f4")
         file.attrs["shape"] = numpy.bytes_("6 5 3")
         file["targets"] = source.normal(size=(24, 60)).astype("f4")
-    (command.folder / "fields.toml").write_text(FIELDS, encoding="utf-8")
+    command.write("fields.toml", FIELDS)
     command.must("train", "fields.toml")
     command.must("export", "runs/fields", "fields-model.h5")
     require_model(command.folder / "fields-model.h5", last_checkpoint(command, "runs/fields"), "fp16",
                   types={"deep.2": "bf16", "conv2": "fp32"})
     require_same_outputs(command, "runs/fields", "fields-model.h5", "fields.h5")
-    with h5py.File(command.folder / "fields-model.h5") as file:
-        deck = file["deck"][()].decode()
+    deck = read_data(command.folder / "fields-model.h5", "deck").decode()
     assert "shape = [6, 5, 3]" in deck and "inputs = 90" in deck and "outputs = 60" in deck, deck
 
 
 def check_gpt(command):
-    (command.folder / "text.txt").write_text("the quick brown fox jumps over the lazy dog. " * 40, encoding="utf-8")
+    command.write("text.txt", "the quick brown fox jumps over the lazy dog. " * 40)
     command.must("prepare", "text", "text.txt", "--out", "text.h5")
-    for name, rules in (("gpt", ""), ("float-head", "rules = { head = \"fp32\" }")):
-        (command.folder / "gpt.toml").write_text(gpt_deck(run="steps = 12", data="batch = 6", tables=f"[precision]\n{rules}"),
-                                                 encoding="utf-8")
+    for name, rules in (("gpt", None), ("float-head", {"head": "fp32"})):
+        command.write("gpt.toml", gpt_deck(run=dict(steps=12), data=dict(batch=6), precision=dict(rules=rules)))
         command.must("train", "gpt.toml", f"run.folder={name}")
         command.must("export", name, f"{name}.h5")
         options = ["--prompt", "the fox", "--tokens", 40, "--seed", 5]
@@ -171,9 +142,4 @@ def check_gpt(command):
     command.must_refuse(["predict", "gpt.h5", "text.h5", "x.h5"], "wrong-format", "gpt.h5", "mylos sample")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare(mylos, DECK)
-    for check in (check_types, check_average_and_best, check_names, check_fields, check_gpt):
-        check(mylos)
-        print(check.__name__, "passed", flush=True)
+run_cases((prepare, DECK), check_types, check_average_and_best, check_names, check_fields, check_gpt)

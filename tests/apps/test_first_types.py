@@ -1,46 +1,29 @@
 """precision.adapt at the start of a run: some steps in each type, and the fastest whose loss stays close to float's. What it
 measured is what runs of each type have, its choice follows from what it says, and the run is the one that a deck with that
-type makes, on any number of ranks, bit for bit, over restarts too.
-
-usage: test_first_types.py MYLOS
-"""
-import csv
+type makes, on any number of ranks, bit for bit, over restarts too."""
 import json
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
 
-from small_problem import gpt_deck, prepare
-from support.command import Command
-from support.run_folders import datasets, last_checkpoint
+from small_problem import gpt_deck, prepare, prepare_text
+from support.cases import run_cases
+from support.data_files import write_data
+from support.decks import deck_text
+from support.run_folders import datasets, events_of, last_checkpoint
 
 ADAPT = "precision.adapt=true"
 STEPS = 16
 SETTINGS = [ADAPT, f"precision.adaptation.steps={STEPS}"]
-GPT = gpt_deck(run="steps = 24\nlog_every = 4", data="batch = 8", tables="[schedule]\ntype = \"cosine\"\n[checkpoint]\nevery = 8\n")
-LARGE = """[run]
-peak_flops = 1e12
-name = "large"
-steps = 12
-[data]
-train = "wide.h5"
-batch = 256
-[model]
-type = "mlp"
-hidden = [2048, 2048]
-loss = "mse"
-[optimizer]
-lr = 1e-4
-"""
+GPT = gpt_deck(run=dict(steps=24, log_every=4), data=dict(batch=8), schedule=dict(type="cosine"), checkpoint=dict(every=8))
+LARGE = deck_text(run=dict(name="large", steps=12), data=dict(train="wide.h5", batch=256),
+                  model=dict(type="mlp", hidden=[2048, 2048], loss="mse"), optimizer=dict(lr=1e-4))
 
 
 def decision(command, folder):
     """The event of the choice, and the amendment that checkpoints keep of it."""
-    events = [json.loads(line) for line in (command.folder / folder / "events.jsonl").read_text().splitlines()]
-    found = [event for event in events if event["kind"] == "adaptation"]
+    found = events_of(command, folder, "adaptation")
     assert len(found) == 1 and found[0]["cause"] == "types compared" and found[0]["step"] == 0, found
     with h5py.File(last_checkpoint(command, folder), "r") as file:
         kept = json.loads(file["/history/amendments"][()].decode())
@@ -74,8 +57,7 @@ def require_losses_of_runs(command, deck, losses):
     for name, said in losses.items():
         folder = f"alone-{name}"
         command.must("train", deck, f"precision.compute={name}", f"run.steps={STEPS}", "schedule.steps=24", f"run.folder={folder}")
-        with open(command.folder / folder / "history.csv", encoding="utf-8") as file:
-            rows = [float(row["loss"]) for row in csv.DictReader(file)]
+        rows = [float(row["loss"]) for row in command.rows(f"{folder}/history.csv")]
         assert len(rows) == STEPS
         mean = numpy.mean(rows[STEPS // 2:])
         assert abs(mean / said - 1) < 1e-4, f"{name}: {said} was said, a run has {mean}"
@@ -98,7 +80,7 @@ def check_choice(command, deck, ranks):
     losses = require_rule(kept["text"], kept["compute"])
     if ranks == 1:
         require_losses_of_runs(command, deck, losses)
-        amended = (command.folder / folder / "amended.toml").read_text()
+        amended = command.text(f"{folder}/amended.toml")
         assert f'compute = "{kept["compute"]}"' in amended
     command.must("train", deck, "schedule.steps=24", f"precision.compute={kept['compute']}", f"run.folder=told-{ranks}", ranks=ranks)
     require_same_training(command, folder, f"told-{ranks}")
@@ -126,10 +108,8 @@ def check_small_and_large(command):
     command.must("train", "deck.toml", *SETTINGS, "precision.adaptation.least_gain=0.95", "run.folder=small")
     assert decision(command, "small")["compute"] == "fp32"
     rows = numpy.random.default_rng(1).standard_normal((512, 512), dtype=numpy.float32)
-    with h5py.File(command.folder / "wide.h5", "w") as file:
-        file["inputs"] = rows
-        file["targets"] = rows[:, :4] - rows[:, 4:8]
-    (command.folder / "large.toml").write_text(LARGE, encoding="utf-8")
+    write_data(command.folder / "wide.h5", inputs=rows, targets=rows[:, :4] - rows[:, 4:8])
+    command.write("large.toml", LARGE)
     for ranks in (1, 2):
         command.must("train", "large.toml", ADAPT, "precision.adaptation.steps=8", 'precision.adaptation.types=["fp32","bf16"]',
                      "run.steps=4", f"run.folder=large-{ranks}", ranks=ranks)
@@ -143,11 +123,9 @@ def check_small_and_large(command):
 def check_data_too_large_for_half(command):
     """A type that has no room for the data is left out, and said to be."""
     rows = numpy.random.default_rng(2).standard_normal((96, 6), dtype=numpy.float32)
-    with h5py.File(command.folder / "vast.h5", "w") as file:
-        file["inputs"] = rows * numpy.float32(1e6)
-        file["targets"] = rows[:, :2]
+    write_data(command.folder / "vast.h5", inputs=rows * numpy.float32(1e6), targets=rows[:, :2])
     deck = LARGE.replace("wide.h5", "vast.h5").replace("256", "48").replace("[2048, 2048]", "[16]")
-    (command.folder / "vast.toml").write_text(deck, encoding="utf-8")
+    command.write("vast.toml", deck)
     command.must("train", "vast.toml", ADAPT, "run.steps=2", "run.folder=vast")
     kept = decision(command, "vast")
     assert kept["compute"] != "fp16" and "fp16 does not run" in kept["text"] and "; fp16: " in kept["text"], kept["text"]
@@ -182,23 +160,11 @@ def check_other_beginnings(command):
     assert not (command.folder / "none/checkpoints").exists()
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        (command.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
-        text = "".join(f"line {i * i % 97} of a text that repeats itself\n" for i in range(400))
-        (command.folder / "text.txt").write_text(text, encoding="utf-8")
-        command.must("prepare", "text", "text.txt", "--out", "text.h5")
-        check_choice(command, "gpt.toml", 1)
-        check_choice(command, "deck.toml", 3)
-        check_restarts(command, "gpt.toml")
-        check_small_and_large(command)
-        check_data_too_large_for_half(command)
-        check_tight_budget(command)
-        check_changed_type(command)
-        check_other_beginnings(command)
+def set_up(command):
+    prepare(command)
+    command.write("gpt.toml", GPT)
+    prepare_text(command, "".join(f"line {i * i % 97} of a text that repeats itself\n" for i in range(400)))
 
 
-if __name__ == "__main__":
-    main()
+run_cases(set_up, (check_choice, "gpt.toml", 1), (check_choice, "deck.toml", 3), (check_restarts, "gpt.toml"),
+          check_small_and_large, check_data_too_large_for_half, check_tight_budget, check_changed_type, check_other_beginnings)

@@ -1,32 +1,19 @@
-"""A small GPT on a few KiB of text: restarts, rank counts, evaluation, samples and bad input.
-
-usage: test_gpt.py MYLOS REPOSITORY
-"""
+"""A small GPT on a few KiB of text: restarts, rank counts, evaluation, samples and bad input."""
 import pathlib
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
 
 from small_problem import DECK, gpt_deck, write_csv
+from support.cases import run_cases
 from support.changed_checkpoints import replace_signed
-from support.command import Command
+from support.data_files import read_data
 from support.run_folders import compare, last_checkpoint
 
-GPT = gpt_deck(run="steps = 12\nlog_every = 4\nevaluate_every = 6", data="validation = 0.2\nbatch = 6", model="dropout = 0.2",
-               tables="""
-[precision.scaler]
-mode = "dynamic"  # in every type
-initial_scale = 1024
-growth_interval = 5
-[optimizer]
-lr = 1e-3
-clip_norm = 1.0
-[checkpoint]
-every = 5
-""")
+GPT = gpt_deck(run=dict(steps=12, log_every=4, evaluate_every=6), data=dict(validation=0.2, batch=6), model=dict(dropout=0.2),
+               precision__scaler=dict(mode="dynamic", initial_scale=1024, growth_interval=5),  # in every type
+               optimizer=dict(lr=1e-3, clip_norm=1.0), checkpoint=dict(every=5))
 
 
 def judged(text):
@@ -90,8 +77,7 @@ def check_samples(command):
 def check_memory_of_samples(command):
     """A text's keys and values are counted, too, before anything is taken: here they are a TiB."""
     sound = last_checkpoint(command, "judged")
-    with h5py.File(sound) as file:
-        deck = file["deck"][()].decode()
+    deck = read_data(sound, "deck").decode()
     for line, longer in (("layers = 2", "layers = 1000"), ("width = 32", "width = 256"), ("context = 16", "context = 1048576")):
         assert f"\n{line}\n" in deck, deck
         deck = deck.replace(f"\n{line}\n", f"\n{longer}\n")
@@ -129,22 +115,14 @@ def prepare(command, repository):
     text = pathlib.Path(repository, "inputs/data/tinyshakespeare.txt").read_bytes()[:6000]
     (command.folder / "text.txt").write_bytes(text)
     (command.folder / "numbers.bin").write_bytes(b"".join((i * i % 50).to_bytes(2, "little") for i in range(2000)))
-    (command.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
+    command.write("gpt.toml", GPT)
     command.must("prepare", "text", "text.txt", "--out", "text.h5")
     command.must("prepare", "tokens", "numbers.bin", "--vocabulary", 50, "--out", "numbers.h5")
     write_csv(command.folder / "table.csv", 100, 1)
     command.must("prepare", "csv", "table.csv", "--label", "class", "--out", "table.h5")
-    (command.folder / "mlp.toml").write_text(DECK, encoding="utf-8")
+    command.write("mlp.toml", DECK)
     command.must("train", "mlp.toml", "data.train=table.h5", "data.test=table.h5", "run.folder=mlp", "run.epochs=1")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare(mylos, sys.argv[2])
-    check_restarts(mylos)
-    check_rank_counts(mylos)
-    check_evaluation(mylos)
-    check_samples(mylos)
-    check_memory_of_samples(mylos)
-    check_bad_input(mylos)
-    print("passed")
+run_cases(prepare, check_restarts, check_rank_counts, check_evaluation, check_samples, check_memory_of_samples, check_bad_input,
+          arguments=["repository"])

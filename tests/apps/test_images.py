@@ -1,18 +1,13 @@
 """Folders of images: `mylos prepare images`, and runs that see them moved by chance (data.augment): the same bits on any
-number of ranks and after a restart, evaluations untouched.
-
-usage: test_images.py MYLOS
-"""
-import csv
-import pathlib
+number of ranks and after a restart, evaluations untouched."""
 import re
 import sys
-import tempfile
 
 import numpy
 
 from small_problem import gpt_deck
-from support.command import Command
+from support.cases import run_cases
+from support.decks import deck_text, layer
 from support.run_folders import compare, last_checkpoint
 
 try:
@@ -23,42 +18,12 @@ except ImportError:
 
 FILL = 'crop_fill = "reflect"\n'
 
-DECK = """[run]
-peak_flops = 1e12
-name = "images"
-steps = 30
-evaluate_every = 15
-[data]
-train = "train.h5"
-test = "test.h5"
-batch = 24
-micro_batch = 3
-normalize = "channel"
-[data.augment]
-crop = 2
-crop_fill = "reflect"
-shift = 1
-rotate = true
-flip_horizontal = true
-[model]
-type = "chain"
-[[model.layers]]
-kind = "conv"
-outputs = 8
-kernel = 3
-activation = "relu"
-[[model.layers]]
-kind = "global_pool"
-[[model.layers]]
-kind = "dense"
-[precision]
-compute = "bf16"
-[optimizer]
-lr = 1e-2
-[checkpoint]
-every = 15
-keep_last = 0
-"""
+DECK = deck_text(run=dict(name="images", steps=30, evaluate_every=15),
+                 data=dict(train="train.h5", test="test.h5", batch=24, micro_batch=3, normalize="channel"),
+                 data__augment=dict(crop=2, crop_fill="reflect", shift=1, rotate=True, flip_horizontal=True),
+                 model=dict(type="chain"),
+                 layers=[layer("conv", outputs=8, kernel=3, activation="relu"), layer("global_pool"), layer("dense")],
+                 precision=dict(compute="bf16"), optimizer=dict(lr=1e-2), checkpoint=dict(every=15, keep_last=0))
 
 
 def draw_folder(folder, samples, seed):
@@ -74,12 +39,13 @@ def draw_folder(folder, samples, seed):
 
 
 def check_prepare(command):
+    command.write("deck.toml", DECK)
     for name, samples, seed in (("train", 240, 1), ("test", 60, 2)):
         draw_folder(command.folder / name, samples, seed)
         said = command.must("prepare", "images", name, "--out", f"{name}.h5").stdout
         assert f"{name}.h5: {samples} samples of 300 features, 3 classes" in said, said
         assert len(re.findall(rf"{name}.h5: channel [012] from \d+ to \d+, mean [\d.]+, standard deviation [\d.]+\n", said)) == 3, said
-    (command.folder / "train" / "red" / "broken.png").write_text("no image", encoding="utf-8")
+    command.write("train/red/broken.png", "no image")
     command.must_refuse(["prepare", "images", "train", "--out", "again.h5"], "bad-image", "train/red/broken.png: ", "--on-corrupt skip")
     said = command.must("prepare", "images", "train", "--out", "again.h5", "--on-corrupt", "skip").stdout
     assert "left out train/red/broken.png: is neither" in said and "1 of 241 images are skipped" in said, said
@@ -104,8 +70,7 @@ def check_folders_that_are_no_classes(command):
 
 
 def losses(command, folder, name="history.csv", column="loss"):
-    with open(command.folder / folder / name, newline="", encoding="utf-8") as file:
-        return [row[column] for row in csv.DictReader(file)]
+    return [row[column] for row in command.rows(f"{folder}/{name}")]
 
 
 def check_learns_and_predicts(command):
@@ -143,7 +108,7 @@ def check_evaluations_see_samples_as_they_are(command):
     still = ["optimizer.lr=1e-30", "optimizer.weight_decay=0", "run.steps=15", "precision.compute=fp32"]
     off = [f"data.augment.{key}" for key in ("crop=0", "shift=0", "rotate=false", "flip_horizontal=false")]
     command.must("train", "deck.toml", "run.folder=moved", *still)
-    (command.folder / "still.toml").write_text(DECK.replace(FILL, ""), encoding="utf-8")
+    command.write("still.toml", DECK.replace(FILL, ""))
     command.must("train", "still.toml", "run.folder=still", *still, *off)
     moved, as_they_are = losses(command, "moved"), losses(command, "still")
     assert sum(a != b for a, b in zip(moved, as_they_are)) > 12, moved
@@ -158,9 +123,9 @@ def check_refused(command):
 
     expect("data-mismatch", "data.augment.crop needs extents of at least 11; samples of train.h5 are 10 x 10 x 3", "deck.toml", "data.augment.crop=10")
     expect("unknown-key", "'data.augment.flip'", "deck.toml", "data.augment.flip=true")
-    (command.folder / "table.csv").write_text("".join(f"{i},{i * 7 % 5},{i % 2}\n" for i in range(40)), encoding="utf-8")
+    command.write("table.csv", "".join(f"{i},{i * 7 % 5},{i % 2}\n" for i in range(40)))
     command.must("prepare", "csv", "table.csv", "--label", "3", "--out", "table.h5")
-    (command.folder / "mlp.toml").write_text(DECK[:DECK.index("[model]")].replace(FILL, "") + "[model]\nhidden = [4]\n", encoding="utf-8")
+    command.write("mlp.toml", DECK[:DECK.index("[model]")].replace(FILL, "") + "[model]\nhidden = [4]\n")
     table = ["mlp.toml", "data.train=table.h5", "data.test=table.h5", "run.folder=table"]
     lines = DECK.splitlines()
     expect("missing-dataset", f"mlp.toml:{1 + lines.index('crop = 2')}: table.h5: has no attribute 'shape' of /", *table)
@@ -168,14 +133,14 @@ def check_refused(command):
     line = 1 + lines.index('normalize = "channel"')
     expect("missing-dataset", f"mlp.toml:{line}: table.h5: has no attribute 'shape' of /", *table, *still)
     expect("missing-dataset", "data.normalize = \"channel\" needs; data.shape gives it to networks of type \"cnn\", ", *table, *still)
-    cnn = (command.folder / "mlp.toml").read_text(encoding="utf-8").replace("[model]\n", "[model]\ntype = \"cnn\"\nchannels = [4]\n")
-    (command.folder / "cnn.toml").write_text(cnn, encoding="utf-8")
+    cnn = command.text("mlp.toml").replace("[model]\n", "[model]\ntype = \"cnn\"\nchannels = [4]\n")
+    command.write("cnn.toml", cnn)
     line = 1 + cnn.splitlines().index('type = "cnn"')
     table[0] = "cnn.toml"
     expect("missing-dataset", f"cnn.toml:{line}: table.h5: has no attribute 'shape' of /, the grid of its samples, which layer 'conv1' "
            "needs; data.shape gives it to", *table, *still, "data.normalize=none")
-    deck = gpt_deck(run="steps = 4", data="batch = 2\n[data.augment]\ncrop = 1").lstrip()
-    (command.folder / "gpt.toml").write_text(deck, encoding="utf-8")
+    deck = gpt_deck(run=dict(steps=4), data=dict(batch=2), data__augment=dict(crop=1))
+    command.write("gpt.toml", deck)
     line = 1 + deck.splitlines().index("crop = 1")
     expect("key-without-effect", f"gpt.toml:{line}: 'data.augment.crop'", "gpt.toml")
 
@@ -194,7 +159,7 @@ def check_other_classes(command):
     prepare_classes("woods", ("dark", "ebony"))
     prepare_classes("rooms", ("dark", "bright"), "--classes-of", "lamps.h5")
     deck = DECK[:DECK.index("[data.augment]")] + "[model]\nhidden = [4]\n"
-    (command.folder / "lamps.toml").write_text(deck.replace("train.h5", "lamps.h5"), encoding="utf-8")
+    command.write("lamps.toml", deck.replace("train.h5", "lamps.h5"))
     train = ("train", "lamps.toml", "run.folder=lamps-run", "run.steps=2")
     for ranks in (1, 2):
         command.must_refuse([*train, "data.test=woods.h5"], "bad-names", "woods.h5: class 0 ", "'dark', and 'bright' in lamps.h5",
@@ -210,14 +175,5 @@ def check_other_classes(command):
     assert re.search(r"\n +bright +dark\nbright ", said), said
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
-    (mylos.folder / "deck.toml").write_text(DECK, encoding="utf-8")
-    check_prepare(mylos)
-    check_folders_that_are_no_classes(mylos)
-    check_learns_and_predicts(mylos)
-    check_ranks(mylos)
-    check_restart(mylos)
-    check_evaluations_see_samples_as_they_are(mylos)
-    check_refused(mylos)
-    check_other_classes(mylos)
+run_cases(check_prepare, check_folders_that_are_no_classes, check_learns_and_predicts, check_ranks, check_restart,
+          check_evaluations_see_samples_as_they_are, check_refused, check_other_classes)

@@ -1,12 +1,7 @@
-"""mylos init, and weights on grids: to PyTorch's order and back, against a convolution network in NumPy that has it.
-
-usage: test_init.py MYLOS REPOSITORY
-"""
+"""mylos init, and weights on grids: to PyTorch's order and back, against a convolution network in NumPy that has it."""
 import csv
 import pathlib
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
@@ -14,57 +9,18 @@ import numpy
 import reference_gpt2
 import safetensors_file
 from small_problem import gpt_deck, prepare
-from support.command import Command
+from support.cases import run_cases
+from support.decks import deck_text, layer
 from support.run_folders import datasets, last_checkpoint, weights_of
 
 # On a grid of 6 x 4 points and 2 channels: taps, groups and points that no other order of them has.
-NET = """[run]
-peak_flops = 1e12
-name = "net"
-steps = 3
-[data]
-train = "grid.h5"
-batch = 8
-shape = [6, 4, 2]
-normalize = "standard"
-[model]
-type = "chain"
-loss = "mse"
-[[model.layers]]
-name = "first"
-kind = "conv"
-outputs = 6
-kernel = [3, 1]
-activation = "relu"
-[[model.layers]]
-name = "grouped"
-kind = "conv"
-outputs = 6
-kernel = 3
-groups = 3
-activation = "relu"
-[[model.layers]]
-name = "larger"
-kind = "conv"
-outputs = 4
-kernel = 2
-stride = 2
-padding = 0
-transposed = true
-[[model.layers]]
-kind = "max_pool"
-[[model.layers]]
-name = "flat"
-kind = "dense"
-outputs = 5
-norm = "batchnorm"
-activation = "relu"
-[[model.layers]]
-name = "head"
-kind = "dense"
-[precision]
-compute = "fp32"
-"""
+NET = deck_text(run=dict(name="net", steps=3), data=dict(train="grid.h5", batch=8, shape=[6, 4, 2], normalize="standard"),
+                model=dict(type="chain", loss="mse"),
+                layers=[layer("conv", name="first", outputs=6, kernel=[3, 1], activation="relu"),
+                        layer("conv", name="grouped", outputs=6, kernel=3, groups=3, activation="relu"),
+                        layer("conv", name="larger", outputs=4, kernel=2, stride=2, padding=0, transposed=True), layer("max_pool"),
+                        layer("dense", name="flat", outputs=5, norm="batchnorm", activation="relu"), layer("dense", name="head")],
+                precision=dict(compute="fp32"))
 TARGETS = 3
 
 
@@ -78,7 +34,7 @@ def write_grids(command):
         writer.writerows(numpy.hstack([inputs, targets]).astype(numpy.float32))
     names = ",".join(f"y{i}" for i in range(TARGETS))
     command.must("prepare", "csv", "grid.csv", "--targets", names, "--out", "grid.h5")
-    (command.folder / "net.toml").write_text(NET, encoding="utf-8")
+    command.write("net.toml", NET)
 
 
 def conv2d(x, weight, bias, groups=1):
@@ -121,7 +77,7 @@ def pytorch_outputs(tensors, x):
     return y / t["normalization.targets.scale"] + t["normalization.targets.shift"]
 
 
-def check_pytorch_order(command, _):
+def check_pytorch_order(command):
     """mylos convert writes what a network in PyTorch's order reads: weights and statistics give mylos predict's outputs."""
     write_grids(command)
     command.must("train", "net.toml")
@@ -177,12 +133,11 @@ def check_documented_code(command, repository):
 def first_steps(command, folder, *keys, ranks=1):
     """Losses and all weights of a run's first two steps."""
     command.must("train", "deck.toml", f"run.folder={folder}", "run.epochs=1", *keys, "--stop-after", 2, ranks=ranks, code=85)
-    with open(command.folder / folder / "history.csv", encoding="utf-8") as file:
-        losses = [row["loss"] for row in csv.DictReader(file)]
+    losses = [row["loss"] for row in command.rows(f"{folder}/history.csv")]
     return losses, {name: array.tobytes() for name, array in weights_of(last_checkpoint(command, folder)).items()}
 
 
-def check_step_0(command, _):
+def check_step_0(command):
     """What init writes is what a run begins with: one that begins with the file makes the same steps, bit for bit."""
     prepare(command)
     written = set()
@@ -204,20 +159,19 @@ def check_step_0(command, _):
     assert any(other[path].tobytes() != array.tobytes() for path, array in weights_of(command.folder / "start10.h5").items())
 
 
-def check_use(command, _):
+def check_use(command):
     """The file is for eval, predict, info, convert and sample, and no run restarts from it."""
     assert "loss " in command.must("eval", "start10.h5", ranks=2).stdout
     command.must("predict", "start10.h5", "test.h5", "untrained.h5")
     assert "hidden1/weight" in command.must("info", "start10.h5").stdout
     command.must("convert", "start10.h5", "start.safetensors")
     command.must_refuse(["train", "deck.toml", "run.folder=none", "--restart", "start10.h5"], "weights-only", "mylos: start10.h5: ")
-    deck = gpt_deck(run="steps = 1", data="", model="vocabulary = 11").replace('train = "text.h5"', "")
-    (command.folder / "gpt.toml").write_text(deck, encoding="utf-8")
+    command.write("gpt.toml", gpt_deck(run=dict(steps=1), data=dict(train=None), model=dict(vocabulary=11)))
     command.must("init", "gpt.toml", "gpt.h5", ranks=2)
     assert re.match(r"3 4( \d+){5}", command.must("sample", "gpt.h5", "--prompt", "3 4", "--tokens", 5).stdout)
 
 
-def check_other_networks(command, _):
+def check_other_networks(command):
     """A network that computes otherwise is refused with the key, by every start, before anything is written."""
     command.must("init", "deck.toml", "silu.h5", "model.activation=silu", "data.normalize=none")
     command.must("convert", "silu.h5", "silu.safetensors")
@@ -237,11 +191,11 @@ def check_other_networks(command, _):
     assert not (command.folder / "other.h5").exists() and not (command.folder / "none").exists()
 
 
-def check_mistakes(command, _):
+def check_mistakes(command):
     def refuse(error_id, part, *arguments, **options):
         command.must_refuse(["init", *arguments], error_id, part, **options)
 
-    (command.folder / "start.safetensors.txt").write_text("notes")
+    command.write("start.safetensors.txt", "notes")
     before = sorted(command.folder.glob("*"))
     refuse("missing-argument", "mylos init: ", "deck.toml")
     refuse("bad-argument", "x.safetensors: ", "deck.toml", "x.safetensors")
@@ -258,13 +212,10 @@ def check_mistakes(command, _):
     refuse("unknown-key", "'optimizer.lrr'", "deck.toml", "x.h5", "optimizer.lrr=3")
     refuse("model-mismatch", "[33, 8]", "deck.toml", "x.h5", "--from", "start10.h5", "model.hidden=[33,16]")
     assert sorted(command.folder.glob("*")) == before, "something was written"
-    (command.folder / "file").write_text("")
+    command.write("file", "")
     refuse("cannot-write", "file", "deck.toml", "file/x.h5", code=1)
     assert "--from" in command.must("init", "--help").stdout
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    for check in (check_pytorch_order, check_documented_code, check_step_0, check_use, check_other_networks, check_mistakes):
-        check(mylos, sys.argv[2])
-        print(check.__name__, "passed", flush=True)
+run_cases(check_pytorch_order, check_documented_code, check_step_0, check_use, check_other_networks, check_mistakes,
+          arguments=["repository"])

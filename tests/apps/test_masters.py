@@ -1,23 +1,17 @@
 """precision.masters = "none": 16-bit weights alone, with stochastic rounding. The same bits on any number of ranks that a
-run with masters gives the same on, for every shard, and over restarts; floats in the file; less memory, as planned.
-
-usage: test_masters.py MYLOS [--full]
-"""
-import json
+run with masters gives the same on, for every shard, and over restarts; floats in the file; less memory, as planned."""
 import re
-import sys
-import tempfile
 
-import h5py
 import numpy
 
-from small_problem import gpt_deck, prepare
-from support.command import Command
+from small_problem import gpt_deck, prepare, prepare_text
+from support.cases import run_cases
+from support.data_files import read_data
 from support.run_folders import compare, datasets, history_without_times, last_checkpoint
 
 NONE = "precision.masters=none"
-GPT = gpt_deck(run="steps = 8\nlog_every = 4\nevaluate_every = 4", data="batch = 8\nvalidation = 0.1\nmicro_batch = 4",
-               model="dropout = 0.1", tables="[communication]\nbucket = 4096\n[checkpoint]\nevery = 3\nkeep_last = 0\n")
+GPT = gpt_deck(run=dict(steps=8, log_every=4, evaluate_every=4), data=dict(batch=8, validation=0.1, micro_batch=4),
+               model=dict(dropout=0.1), communication=dict(bucket=4096), checkpoint=dict(every=3, keep_last=0))
 # Of one type, of several in one bucket, and with a head that reads the embedding's weights as floats.
 NETWORKS = {
     "mlp": ["deck.toml", "communication.bucket=1024"],
@@ -53,8 +47,7 @@ def check_file(command):
                 assert layers[layer](values), f"{name}: {path} has more digits than its type"
     floats = weights(last_checkpoint(command, "file-rules"))["/model/hidden2/weight"]
     assert not is_bfloat16(floats) and not is_half(floats), "a layer in fp32 has lost digits"
-    with h5py.File(last_checkpoint(command, "file-mlp"), "r") as file:
-        assert 'masters = "none"' in file["/deck"][()].decode()
+    assert 'masters = "none"' in read_data(last_checkpoint(command, "file-mlp"), "/deck").decode()
     assert 'masters = "none"' in command.must("info", "file-mlp").stdout
 
 
@@ -129,7 +122,7 @@ def check_other_commands(command):
 
 def check_plan(command):
     def plan(*arguments):
-        return json.loads(command.plan("deck.toml", "model.hidden=[256, 512]", "--json", *arguments).stdout)
+        return command.plan_json("deck.toml", "model.hidden=[256, 512]", *arguments)
     whole, none = plan(), plan(NONE)
     entries, before = ({entry["name"]: entry["bytes"] for entry in one["memory"]} for one in (none, whole))
     saved = none["saved_by_masters_bytes"]
@@ -148,25 +141,19 @@ def check_refusal(command):
     assert "saves nothing" in message and 'masters = "fp32"' in message, message
 
 
-def main():
-    full = "--full" in sys.argv
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        (command.folder / "text.txt").write_text("the quick brown fox jumps over the lazy dog. " * 60, encoding="utf-8")
-        command.must("prepare", "text", "text.txt", "--out", "text.h5")
-        (command.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
-        check_file(command)
-        for place, name in enumerate(NETWORKS):
-            if full or place % 2 == 0:
-                check_shards(command, name, 2 + place % 3)
-        for name in ("mlp", "half", "gpt-float-head") if full else ("half", "gpt-float-head"):
-            check_restarts(command, name)
-        check_reproducible(command)
-        check_change_at_a_restart(command)
-        check_other_commands(command)
-        check_plan(command)
-        check_refusal(command)
+def set_up(command):
+    prepare(command)
+    prepare_text(command, "the quick brown fox jumps over the lazy dog. " * 60)
+    command.write("gpt.toml", GPT)
 
 
-main()
+def check_networks(command, full):
+    for place, name in enumerate(NETWORKS):
+        if full or place % 2 == 0:
+            check_shards(command, name, 2 + place % 3)
+    for name in ("mlp", "half", "gpt-float-head") if full else ("half", "gpt-float-head"):
+        check_restarts(command, name)
+
+
+run_cases(set_up, check_file, check_networks, check_reproducible, check_change_at_a_restart, check_other_commands, check_plan,
+          check_refusal)

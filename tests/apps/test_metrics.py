@@ -1,40 +1,25 @@
-"""How well a run uses the machine: summary.json and history.csv, against formulas on paper and the clock on the wall.
-
-usage: test_metrics.py MYLOS
-"""
-import csv
-import json
+"""How well a run uses the machine: summary.json and history.csv, against formulas on paper and the clock on the wall."""
 import random
-import sys
-import tempfile
 import time
 
 import h5py
 import numpy
 
 from small_problem import gpt_deck, prepare
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import write_data
+from support.decks import deck_text
 
 PARTS = ["compute_s", "communication_s", "data_wait_s", "evaluation_s", "checkpoints_s", "other_s"]
 PEAK = 5e11
 
-WIDE = """
-[run]
-name = "wide"
-steps = 12
-[data]
-train = "wide.h5"
-batch = 64
-[model]
-type = "mlp"
-hidden = [2048, 2048]
-"""
+WIDE = deck_text(run=dict(peak_flops=None, name="wide", steps=12), data=dict(train="wide.h5", batch=64),
+                 model=dict(type="mlp", hidden=[2048, 2048]))
 
-GPT = gpt_deck(run="steps = 30\nevaluate_every = 10", data="validation = 0.2\nbatch = 6", tables="[checkpoint]\nevery = 10") \
-    .replace("peak_flops = 1e12\n", "")  # it is measured
+GPT = gpt_deck(run=dict(peak_flops=None, steps=30, evaluate_every=10), data=dict(validation=0.2, batch=6), checkpoint=dict(every=10))
 
 
-def write_data(command):
+def write_problems(command):
     source = random.Random(5)
     with open(command.folder / "wide.csv", "w", encoding="utf-8") as file:
         file.write(",".join(f"x{i}" for i in range(784)) + ",class\n")
@@ -42,10 +27,10 @@ def write_data(command):
             file.write(",".join(f"{source.random():.3f}" for _ in range(784)) + f",{sample % 10}\n")
     command.must("prepare", "csv", "wide.csv", "--label", "class", "--out", "wide.h5")
     words = " ".join(source.choice(["to", "be", "or", "not"]) for _ in range(4000))
-    (command.folder / "text.txt").write_text(words, encoding="utf-8")
+    command.write("text.txt", words)
     command.must("prepare", "text", "text.txt", "--out", "text.h5")
-    (command.folder / "wide.toml").write_text(WIDE, encoding="utf-8")
-    (command.folder / "gpt.toml").write_text(GPT, encoding="utf-8")
+    command.write("wide.toml", WIDE)
+    command.write("gpt.toml", GPT)
 
 
 def train(command, deck, folder, *arguments, ranks=1, code=0):
@@ -53,9 +38,8 @@ def train(command, deck, folder, *arguments, ranks=1, code=0):
     start = time.monotonic()
     result = command.must("train", deck, f"run.folder={folder}", *arguments, ranks=ranks, code=code)
     seconds = time.monotonic() - start
-    summary = json.loads((command.folder / folder / "summary.json").read_text())
-    with open(command.folder / folder / "history.csv", encoding="utf-8") as file:
-        rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+    summary = command.document(f"{folder}/summary.json")
+    rows = [{key: float(value) for key, value in row.items()} for row in command.rows(f"{folder}/history.csv")]
     return summary, rows, seconds, result.stdout
 
 
@@ -108,7 +92,7 @@ def check_savings(command):
     keys = {"fp32": ["precision.compute=fp32"], "bf16": ["precision.compute=bf16"],
             "recomputed": ["precision.compute=fp16", "memory.recompute=all"],
             "16-bit weights": ["precision.compute=bf16", "precision.masters=none"]}
-    planned = {name: json.loads(command.plan("wide.toml", "--json", *own).stdout)["rank_bytes"] for name, own in keys.items()}
+    planned = {name: command.plan_json("wide.toml", *own)["rank_bytes"] for name, own in keys.items()}
     assert planned["16-bit weights"] < planned["fp32"] - (16 << 20), "weights and gradients have half the bytes"
     for name, own in keys.items():
         summary, *_ = train(command, "wide.toml", f"saved-{name}", *own, "run.steps=2", "run.peak_flops=1e12")
@@ -145,7 +129,7 @@ def check_gpt(command, ranks):
     assert (second["outcome"], second["step"], second["steps_of_start"]) == ("done", 30, 17), second
     assert abs(second["elapsed_s"] - second["wall_s"] - rows[12]["elapsed_s"]) < 0.001, "earlier starts count for elapsed_s"
     check_time(second, rows, seconds)
-    vocabulary = len(set((command.folder / "text.txt").read_text(encoding="utf-8")))
+    vocabulary = len(set(command.text("text.txt")))
     layer = 3 * 24 * width**2 + 6 * width * (context + 1) + 44 * width + 20 * 4 * width
     flops = context * (layers * layer + 3 * width + 22 * width + 6 * width * vocabulary)
     check_speed(second, rows, flops)
@@ -185,8 +169,7 @@ def check_rows_without_progress(command, ranks):
     _, rows, _, _ = train(command, "deck.toml", folder, "run.steps=2100", "run.log_every=100000", "run.evaluate_every=100000",
                           "checkpoint.every=0", "health.every=50", ranks=ranks)
     assert [row["step"] for row in rows] == list(range(1, 2101)), len(rows)
-    with open(command.folder / folder / "health.csv", encoding="utf-8") as file:
-        looks = sorted({int(row["step"]) for row in csv.DictReader(file)})
+    looks = sorted({int(row["step"]) for row in command.rows(f"{folder}/health.csv")})
     assert looks == list(range(50, 2101, 50)), looks
     print(f"every step has its rows, {ranks} ranks")
 
@@ -195,13 +178,11 @@ def check_many_classes(command):
     """top5 has no matrix; that of confusion is refused before anything is computed, by the check as well, and named where
     it does not fit."""
     numbers = numpy.random.default_rng(3)
-    with h5py.File(command.folder / "many.h5", "w") as file:
-        file["inputs"] = numbers.standard_normal((96, 4)).astype("f4")
-        file["labels"], file.attrs["classes"] = numpy.arange(96, dtype="i4"), 5000
+    write_data(command.folder / "many.h5", inputs=numbers.standard_normal((96, 4)).astype("f4"),
+               labels=numpy.arange(96, dtype="i4"), classes=5000)
     train = ["train", "deck.toml", "data.train=many.h5", "data.test=many.h5", "data.batch=32", "run.epochs=2", "model.hidden=[4]"]
     command.must(*train, 'run.metrics=["top5"]', "run.folder=many", "checkpoint.keep_best=test.top5")
-    with open(command.folder / "many/evaluations.csv", encoding="utf-8") as file:
-        assert all(0 <= float(row["top5"]) <= 1 for row in csv.DictReader(file) if row["top5"])
+    assert all(0 <= float(row["top5"]) <= 1 for row in command.rows("many/evaluations.csv") if row["top5"])
     said = [command.must_refuse([*train, 'run.metrics=["top5", "confusion"]', "run.folder=none", *words], "not-measured",
                                 "mylos: command line: run.metrics: ", '"confusion"', "8 bytes", "5000 classes", "4096").stderr
             for words in ([], ["--check"])]
@@ -223,19 +204,6 @@ def check_no_summary_of_another_start(command):
     print("a start that diverges leaves no summary.json")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        write_data(command)
-        for ranks in (1, 2):
-            check_mlp(command, ranks)
-            check_gpt(command, ranks)
-            check_rows_without_progress(command, ranks)
-        check_savings(command)
-        check_evaluation_share(command)
-        check_many_classes(command)
-        check_no_summary_of_another_start(command)
-
-
-main()
+run_cases(prepare, write_problems, (check_mlp, 1), (check_gpt, 1), (check_rows_without_progress, 1), (check_mlp, 2), (check_gpt, 2),
+          (check_rows_without_progress, 2), check_savings, check_evaluation_share, check_many_classes,
+          check_no_summary_of_another_start)

@@ -8,22 +8,22 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 import h5py
 import numpy
 
 from onnx_decks import NETWORKS, write_deck
 from small_problem import gpt_deck
-from support.command import Command, environment
+from support.cases import run_cases, skip
+from support.command import environment
+from support.decks import deck_text
 from support.run_folders import last_checkpoint
 
-SKIPPED = 77
 TOLERANCE = 1e-5  # of the largest output
 HALF_TOLERANCE = 2e-3
 SCRIPT = pathlib.Path(__file__).with_name("onnx_outputs.py")
-GPTS = {"gpt": "vocabulary = 28", "rotary": 'vocabulary = 28\npositions = "rotary"\nnorm = "rmsnorm"\nfeed_forward = "swiglu"\nbias = false\ntied = false',
-        "padded": "vocabulary = 40"}
+GPTS = {"gpt": dict(vocabulary=28), "padded": dict(vocabulary=40),
+        "rotary": dict(vocabulary=28, positions="rotary", norm="rmsnorm", feed_forward="swiglu", bias=False, tied=False)}
 
 
 def interpreter():
@@ -77,12 +77,11 @@ def check_numbers(command, python):
 
 def check_tokens(command, python, program):
     text = "the quick brown fox jumps over the lazy dog. " * 40
-    (command.folder / "text.txt").write_text(text, encoding="utf-8")
+    command.write("text.txt", text)
     command.must("prepare", "text", "text.txt", "--out", "text.h5")
     tokens = numpy.random.default_rng(1).integers(0, 28, (14, 16)).astype(numpy.int32)
     for name, model in GPTS.items():
-        deck = gpt_deck(run="steps = 12", data="batch = 6", model=model)
-        (command.folder / "gpt.toml").write_text(deck, encoding="utf-8")
+        command.write("gpt.toml", gpt_deck(run=dict(steps=12), data=dict(batch=6), model=model))
         command.must("train", "gpt.toml", f"run.folder={name}", "precision.compute=fp32")
         command.must("export", name, f"{name}.onnx")
         (command.folder / "tokens.bin").write_bytes(tokens.tobytes())
@@ -104,30 +103,10 @@ def check_tokens(command, python, program):
         assert refused.returncode == 1 and part in refused.stderr, (refused.returncode, refused.stderr)
 
 
-ARRAYS = """[run]
-peak_flops = 1e12
-name = "arrays"
-steps = 4
-[data]
-train = "flow.h5"
-batch = 4
-normalize = "channel"
-[data.arrays]
-inputs = ["/u", "/v"]
-targets = ["/u", "/v"]
-constants = ["/mask"]
-axes = "time y x"
-history = 2
-targets_are = "difference"
-[model]
-type = "unet"
-channels = [8, 8]
-fields = 2
-edges = "periodic"
-loss = "mse"
-[precision]
-compute = "fp32"
-"""
+ARRAYS = deck_text(run=dict(name="arrays", steps=4), data=dict(train="flow.h5", batch=4, normalize="channel"),
+                   data__arrays=dict(inputs=["/u", "/v"], targets=["/u", "/v"], constants=["/mask"], axes="time y x", history=2,
+                                     targets_are="difference"),
+                   model=dict(type="unet", channels=[8, 8], fields=2, edges="periodic", loss="mse"), precision=dict(compute="fp32"))
 
 
 def check_arrays(command, python):
@@ -138,7 +117,7 @@ def check_arrays(command, python):
     with h5py.File(command.folder / "flow.h5", "w") as file:
         for name, values in (("u", u), ("v", v), ("mask", mask)):
             file[name] = values
-    (command.folder / "arrays.toml").write_text(ARRAYS, encoding="utf-8")
+    command.write("arrays.toml", ARRAYS)
     command.must("train", "arrays.toml")
     command.must("export", "runs/arrays", "arrays.onnx")
     command.must("predict", "runs/arrays", "flow.h5", "predicted.h5")
@@ -186,26 +165,20 @@ def check_refusals(command):
     assert (command.folder / "same.onnx").read_bytes() == before, "two exports differ"
 
 
-def main(program, gpt_logits):
-    python = interpreter()
-    with tempfile.TemporaryDirectory() as directory:
-        command = Command(program, directory)
-        if "ONNX: none" in command.must("--version").stdout:
-            write_deck(command.folder, "mlp")
-            command.must("train", "mlp.toml")
-            command.must_refuse(["export", "runs/mlp", "x.onnx"], "not-in-build", "libonnx-dev", "Mylos_ENABLE_ONNX")
-            print("skipped: this build writes no ONNX files")
-            return SKIPPED
-        check_numbers(command, python)
-        check_tokens(command, python, gpt_logits)
-        check_arrays(command, python)
-        check_average(command, python)
-        check_refusals(command)
-    if python is None:
-        print("skipped: no python here has onnx and onnxruntime (scripts/onnx-python), so that no number was compared")
-        return SKIPPED
-    return 0
+def check_build(command):
+    if "ONNX: none" in command.must("--version").stdout:
+        write_deck(command.folder, "mlp")
+        command.must("train", "mlp.toml")
+        command.must_refuse(["export", "runs/mlp", "x.onnx"], "not-in-build", "libonnx-dev", "Mylos_ENABLE_ONNX")
+        skip("this build writes no ONNX files")
 
 
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+def check_interpreter(_):
+    if PYTHON is None:
+        skip("no python here has onnx and onnxruntime (scripts/onnx-python), so that no number was compared")
+
+
+PYTHON = interpreter()
+
+run_cases(check_build, (check_numbers, PYTHON), (check_tokens, PYTHON), (check_arrays, PYTHON), (check_average, PYTHON), check_refusals,
+          check_interpreter, arguments=["program"])

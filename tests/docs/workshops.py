@@ -13,57 +13,11 @@ import numpy
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
 from small_problem import gpt_deck
 from support.command import Command
-
-DECK = """[run]
-name = "{name}"
-steps = {steps}
-peak_flops = 1e12
-[data]
-train = "flow.h5"
-test = "test.h5"
-validation = 0.1
-batch = 32
-normalize = "standard"
-[model]
-hidden = [16, 16]
-dropout = 0.1
-loss = "{loss}"
-[optimizer]
-lr = 1e-3
-[schedule]
-type = "cosine"
-[checkpoint]
-every = 10
-keep_best = "validation.loss"
-"""
-FIELD_DECK = """[run]
-name = "{name}"
-steps = 12
-peak_flops = 1e12
-[data]
-train = ["run0[0-1].h5"]
-{data}
-batch = 8
-normalize = "channel"
-[data.arrays]
-inputs = ["/u", "/v"]
-targets = ["/u", "/v"]
-axes = "{axes}"
-[model]
-type = "unet"
-fields = 2
-channels = [8, 16]
-norm = "groupnorm"
-loss = "mse"
-"""
+from support.decks import deck_text
 
 
 class Workshop(Command):
     """A folder in which a page's command lines run. Kept: what a page writes, lines of other pages do not see."""
-
-    def write(self, name, text):
-        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.folder / name).write_text(text, encoding="utf-8")
 
     def table(self, name, rows, seed, targets=True, separator=","):
         numbers = random.Random(seed)
@@ -84,7 +38,10 @@ class Workshop(Command):
         self.must("prepare", "csv", "new.csv", "--out", "new.h5")
 
     def deck(self, name="surrogate", file="deck.toml", steps=30, loss="mse", more=""):
-        self.write(file, DECK.format(name=name, steps=steps, loss=loss) + more)
+        self.write(file, deck_text(
+            run=dict(name=name, steps=steps), data=dict(train="flow.h5", test="test.h5", validation=0.1, batch=32, normalize="standard"),
+            model=dict(hidden=[16, 16], dropout=0.1, loss=loss), optimizer=dict(lr=1e-3), schedule=dict(type="cosine"),
+            checkpoint=dict(every=10, keep_best="validation.loss")) + more)
 
     def train_table(self, name="surrogate", *options, **of_the_deck):
         """A run of tables, in runs/NAME."""
@@ -107,7 +64,11 @@ class Workshop(Command):
         """A run of arrays of 8 x 8 points, in runs/NAME."""
         for number in range(2):
             self.fields(f"run0{number}.h5", 20, seed=number)
-        self.write(f"{name}.toml", FIELD_DECK.format(name=name, axes="sample time y x", data='validation = 0.2\ntest = "run00.h5"'))
+        self.write(f"{name}.toml", deck_text(
+            run=dict(name=name, steps=12),
+            data=dict(train=["run0[0-1].h5"], validation=0.2, test="run00.h5", batch=8, normalize="channel"),
+            data__arrays=dict(inputs=["/u", "/v"], targets=["/u", "/v"], axes="sample time y x"),
+            model=dict(type="unet", fields=2, channels=[8, 16], norm="groupnorm", loss="mse")))
         self.must("train", f"{name}.toml")
 
     def pictures(self, folder, classes):
@@ -125,7 +86,7 @@ class Workshop(Command):
         """A small GPT of a text, in runs/NAME."""
         self.write("text.txt", "to be, or not to be, that is the question. " * 40)
         self.must("prepare", "text", "text.txt", "--out", "text.h5")
-        self.write("gpt.toml", gpt_deck(run="steps = 3", data="batch = 4"))
+        self.write("gpt.toml", gpt_deck(run=dict(steps=3), data=dict(batch=4)))
         self.must("train", "gpt.toml", f"run.name={name}")
 
     def copy(self, source, target):
