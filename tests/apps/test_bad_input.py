@@ -5,15 +5,12 @@ usage: test_bad_input.py MYLOS [--full]     --full: every case on two ranks too,
 import concurrent.futures
 import re
 import shutil
-import sys
-import tempfile
 
 from bad_data import write_bad_data
 from mistakes import COMMANDS, DATA, DECKS, EMPTY, NEWEST, OF_SAMPLE, OTHER_DATA, RAW_DECKS, RESTARTS
 from small_problem import DECK, prepare
-from support.command import Command
+from support.cases import run_cases
 from support.refusal import require_refusal
-
 
 
 def cases(folder):
@@ -73,34 +70,32 @@ def listing(folder):
     return {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        write_bad_data(command.folder)
-        command.must("train", "deck.toml", "run.folder=done")
-        for name in ("other.h5", "picture.svg"):
-            shutil.copy(command.folder / "test.h5", command.folder / name)
-        shutil.copy(command.folder / "done/history.csv", command.folder / "history")
-        newer = command.folder / "newer/checkpoints/step-0000000032.h5"
-        newer.parent.mkdir(parents=True)
-        newer.write_bytes((command.folder / NEWEST).read_bytes().replace(b"checkpoint 3", b"checkpoint 4", 1))
-        kinds = list(cases(command.folder))
-        before = listing(command.folder)
-        # Starting MPI is mostly waiting: several at once.
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            refused = [pool.submit(refuse, command, *case, ranks) for kind in kinds
-                       for number, case in enumerate(kind)
-                       for ranks in rank_counts(case[0], number == 0 or "--full" in sys.argv)]
-            refused += [pool.submit(refuse_empty, command, arguments) for arguments in EMPTY]
-            for refusal in refused:
-                refusal.result()
-        after = listing(command.folder)
-        written = [str(path) for path in after.keys() | before.keys() if after.get(path) != before.get(path)]
-        assert not written, f"written or changed: {written}"
-        changed = command.must("train", "deck.toml", "run.folder=done", "--restart", "latest", "optimizer.epsilon=1e-7")
-        assert "changed at the restart: optimizer.epsilon = 1e-7 (was 1e-8)" in changed.stdout.splitlines(), changed.stdout
-        print(f"{len(refused)} mistakes refused, each with one message and nothing written")
+def check_mistakes(command, full):
+    prepare(command)
+    write_bad_data(command.folder)
+    command.must("train", "deck.toml", "run.folder=done")
+    for name in ("other.h5", "picture.svg"):
+        shutil.copy(command.folder / "test.h5", command.folder / name)
+    shutil.copy(command.folder / "done/history.csv", command.folder / "history")
+    newer = command.folder / "newer/checkpoints/step-0000000032.h5"
+    newer.parent.mkdir(parents=True)
+    newer.write_bytes((command.folder / NEWEST).read_bytes().replace(b"checkpoint 3", b"checkpoint 4", 1))
+    kinds = list(cases(command.folder))
+    before = listing(command.folder)
+    # Starting MPI is mostly waiting: several at once.
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        refused = [pool.submit(refuse, command, *case, ranks) for kind in kinds
+                   for number, case in enumerate(kind)
+                   for ranks in rank_counts(case[0], number == 0 or full)]
+        refused += [pool.submit(refuse_empty, command, arguments) for arguments in EMPTY]
+        for refusal in refused:
+            refusal.result()
+    after = listing(command.folder)
+    written = [str(path) for path in after.keys() | before.keys() if after.get(path) != before.get(path)]
+    assert not written, f"written or changed: {written}"
+    changed = command.must("train", "deck.toml", "run.folder=done", "--restart", "latest", "optimizer.epsilon=1e-7")
+    assert "changed at the restart: optimizer.epsilon = 1e-7 (was 1e-8)" in changed.stdout.splitlines(), changed.stdout
+    print(f"{len(refused)} mistakes refused, each with one message and nothing written")
 
 
-main()
+run_cases(check_mistakes)

@@ -1,23 +1,11 @@
-"""mylos bench: what its tables say is what its CSV files say, and what cannot be measured is refused.
-
-usage: test_bench.py MYLOS
-"""
-import csv
+"""mylos bench: what its tables say is what its CSV files say, and what cannot be measured is refused."""
 import os
-import pathlib
 import re
 import signal
-import sys
-import tempfile
 
-from support.command import Command
+from support.cases import run_cases
 from support.processes import ranks_of, send, wait_until
 from support.refusal import ids_of
-
-
-def rows_of(command, name):
-    with open(command.folder / name, newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def numbers(line):
@@ -29,7 +17,7 @@ def check_allreduce(command, ranks):
     said = command.must("bench", "allreduce", "--sizes", "64KiB,1KiB", "--types", "fp32,bf16", "--rounds", 3, "--csv",
                         "sums.csv", ranks=ranks).stdout
     assert f"{ranks} ranks, {ranks} on this node; MPI; median of 3 rounds" in said, said
-    rows = rows_of(command, "sums.csv")
+    rows = command.rows("sums.csv")
     unit = ranks * 128
     sizes = sorted({int(row["bytes"]) for row in rows} - {0})
     assert sizes == [-(-size // unit) * unit for size in (1024, 65536)], sizes
@@ -54,7 +42,7 @@ def check_allreduce(command, ranks):
 def check_gemm(command):
     said = command.must("bench", "gemm", "--shapes", "64x32x48,16x16x16", "--types", "fp32,fp16", "--rounds", 2, "--csv",
                         "products.csv").stdout
-    rows = rows_of(command, "products.csv")
+    rows = command.rows("products.csv")
     engines = {row["engine"] for row in rows}
     assert {row["threads"] for row in rows} == {"1"} and " 1 threads, " in said, said
     assert len(rows) == len(engines) * 2 * 2 * 3 and engines, rows
@@ -93,7 +81,7 @@ def check_checkpoint(command, ranks, *options):
     """All of it is written, read (which checks every byte) and gone again."""
     said = command.must("bench", "checkpoint", ".", "--size", "80 MiB", "--rounds", 1, "--csv", "disk.csv", *options,
                         ranks=ranks).stdout
-    rows = rows_of(command, "disk.csv")
+    rows = command.rows("disk.csv")
     assert [row["operation"] for row in rows] == ["write", "read", "remove"], rows
     assert all(int(row["bytes"]) == 80 << 20 and float(row["seconds"]) >= 0 for row in rows), rows
     assert "80 MiB in 2 arrays" in said, said
@@ -125,24 +113,11 @@ def check_limits(command):
     command.must_refuse(["bench", "checkpoint", ".", "--size", "50 TiB"], "does-not-fit", "a state of 50 TiB", "take 50 TiB",
                         code=3, ranks=2)
     command.must_refuse(["bench", "gemm", "--shapes", "1048576x1048576x1048576"], "does-not-fit", "TiB", code=3)
-    (command.folder / "file").write_text("")
+    command.write("file", "")
     command.must_refuse(["bench", "gemm", "--shapes", "16x16x16", "--csv", "file/products.csv"], "cannot-write",
                         "file/products.csv", code=1)
     command.must_refuse(["bench", "checkpoint", "file"], "no-such-folder", "file: ")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], pathlib.Path(folder))
-        for ranks in (2, 3):
-            check_allreduce(command, ranks)
-        check_gemm(command)
-        check_checkpoint(command, 1)
-        check_checkpoint(command, 2, "--sharded")
-        check_advice(command)
-        check_signal(command, 1, signal.SIGINT)
-        check_signal(command, 2, signal.SIGTERM)
-        check_limits(command)
-
-
-main()
+run_cases((check_allreduce, 2), (check_allreduce, 3), check_gemm, (check_checkpoint, 1), (check_checkpoint, 2, "--sharded"),
+          check_advice, (check_signal, 1, signal.SIGINT), (check_signal, 2, signal.SIGTERM), check_limits)

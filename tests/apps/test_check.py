@@ -1,22 +1,18 @@
 """`train --check` says what a run would be and touches nothing; `info --verify` outlives hostile files; files may have a
-largest size.
-
-usage: test_check.py MYLOS
-"""
+largest size."""
 import os
 import random
 import re
 import resource
 import subprocess
-import sys
-import tempfile
 import tomllib
 
 import h5py
 
 from small_problem import DECK, prepare
 from support import checkpoint_block
-from support.command import Command, environment
+from support.cases import run_cases
+from support.command import environment
 from support.processes import finish, wait_until
 from support.refusal import ids_of, require_refusal
 from support.run_folders import compare, last_checkpoint
@@ -31,7 +27,7 @@ def check_of_a_deck(command):
         assert "# model: 867 parameters in 3 blocks" in result.stdout
         assert f"# run: 32 steps of 48 samples; on {ranks} rank" in result.stdout and share in result.stdout
     # What is printed is a deck, and the one that it says.
-    (command.folder / "resolved.toml").write_text(result.stdout)
+    command.write("resolved.toml", result.stdout)
     again = command.must("train", "resolved.toml", "--check", ranks=2)
     assert without_machine(again) == without_machine(result)
     (command.folder / "resolved.toml").unlink()
@@ -43,14 +39,13 @@ def check_of_a_deck(command):
 def check_sizes_and_layers(command):
     """What is resolved has the sizes that were found in the data, and a block for each layer; it trains to the same weights,
     and goes on from a checkpoint of the run whose deck has neither."""
-    (command.folder / "sizes.toml").write_text(DECK.replace('type = "mlp"\nhidden = [32, 16]\ndropout = 0.2\n',
-                                                            'type = "cnn"\nchannels = [4]\n'), encoding="utf-8")
+    command.write("sizes.toml", DECK.replace('type = "mlp"\nhidden = [32, 16]\ndropout = 0.2\n', 'type = "cnn"\nchannels = [4]\n'))
     with h5py.File(command.folder / "train.h5") as given, h5py.File(command.folder / "grid.h5", "w") as file:
         file["inputs"], file["labels"] = given["inputs"][()], given["labels"][()]
         file.attrs["classes"], file.attrs["shape"] = 3, "4 2 1"
     run = ("train", "sizes.toml", "data.train=grid.h5", "data.test=grid.h5", "run.folder=sizes")
     command.must(*run, "--stop-after", 5, code=85)
-    deck = tomllib.loads((command.folder / "sizes/resolved.toml").read_text())
+    deck = tomllib.loads(command.text("sizes/resolved.toml"))
     assert (deck["model"]["inputs"], deck["model"]["outputs"], deck["data"]["shape"]) == (8, 3, [4, 2, 1]), deck
     assert [layer["kind"] for layer in deck["model"]["layers"]] == ["conv", "max_pool", "dense"], deck["model"]
     said = command.must(*run[:-1], "--check").stdout
@@ -130,7 +125,7 @@ def check_folder_that_cannot_be_made(command):
     check = ("train", "deck.toml", "--check")
     (command.folder / "dangling").symlink_to("nowhere")
     (command.folder / "taken").mkdir()
-    (command.folder / "taken/checkpoints").write_text("a file")
+    command.write("taken/checkpoints", "a file")
     of = "command line: run.folder: {} "
     cases = [("train.csv", 2, "not-a-folder", of.format("train.csv"), "train.csv is"),
              ("train.csv/a/run", 2, "not-a-folder", of.format("train.csv/a/run"), "train.csv is"),
@@ -195,17 +190,5 @@ def check_of_hostile_files(command, count):
     print(f"hostile files with a right digest: {seen}")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        check_of_a_deck(command)
-        check_sizes_and_layers(command)
-        check_what_the_start_refuses(command)
-        check_restart(command)
-        check_folder_that_cannot_be_made(command)
-        check_limit_of_file_sizes(command)
-        check_of_hostile_files(command, int(sys.argv[2]) if len(sys.argv) > 2 else 16)
-
-
-main()
+run_cases(prepare, check_of_a_deck, check_sizes_and_layers, check_what_the_start_refuses, check_restart,
+          check_folder_that_cannot_be_made, check_limit_of_file_sizes, (check_of_hostile_files, 16))

@@ -1,17 +1,13 @@
-"""mylos check-precision: its counts are NumPy's, for files of every kind; and what it refuses.
-
-usage: test_check_precision.py MYLOS
-"""
-import json
+"""mylos check-precision: its counts are NumPy's, for files of every kind; and what it refuses."""
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import write_data
+from support.decks import deck_text
 
 SMALLEST_NORMAL = {"fp16": 2.0 ** -14, "bf16": 2.0 ** -126}
 EXPONENTS = range(-149, 128)
@@ -74,7 +70,7 @@ def compare(found, values, what):
 
 
 def check(command, *arguments, **options):
-    return json.loads(command.must("check-precision", *arguments, "--json", **options).stdout)
+    return command.json("check-precision", *arguments, "--json", **options)
 
 
 def data_of_every_kind():
@@ -108,8 +104,7 @@ def check_datasets(command):
     for what, values in data_of_every_kind():
         inputs = numpy.atleast_2d(numpy.asarray(values, dtype="f4"))
         targets = numpy.resize(inputs, (len(inputs), 3))[:, ::-1].copy()
-        with h5py.File(command.folder / "data.h5", "w") as file:
-            file["inputs"], file["targets"] = inputs, targets
+        write_data(command.folder / "data.h5", inputs=inputs, targets=targets)
         found = check(command, "data.h5")
         assert [(a["array"], a["stored"]) for a in found["arrays"]] == [("/inputs", "float32"), ("/targets", "float32")]
         compare(found["arrays"][0], inputs, what)
@@ -122,9 +117,7 @@ def check_datasets(command):
 def check_bytes_and_labels(command):
     source = numpy.random.default_rng(5)
     images = source.integers(0, 256, (700, 784), dtype=numpy.uint8)
-    with h5py.File(command.folder / "images.h5", "w") as file:
-        file["inputs"], file["labels"] = images, numpy.zeros(700, dtype="i4")
-        file.attrs["classes"] = 2
+    write_data(command.folder / "images.h5", inputs=images, labels=numpy.zeros(700, dtype="i4"), classes=2)
     found = check(command, "images.h5")
     assert found["others"] == ["/labels"] and found["arrays"][0]["stored"] == "uint8", found
     compare(found["arrays"][0], images, "images")
@@ -139,24 +132,12 @@ def check_as_a_deck_normalises(command):
     source = numpy.random.default_rng(8)
     for name in ("pressures", "later"):
         inputs = source.normal(101325, 500, (300, 3)).astype("f4")
-        with h5py.File(command.folder / f"{name}.h5", "w") as file:
-            file["inputs"], file["targets"] = inputs, (inputs[:, :1] * numpy.float32(1e-9))
+        write_data(command.folder / f"{name}.h5", inputs=inputs, targets=inputs[:, :1] * numpy.float32(1e-9))
         if name == "pressures":
             training = inputs[:240].astype("f8"), (inputs[:240, :1] * numpy.float32(1e-9)).astype("f8")
-    (command.folder / "pressures.toml").write_text("""
-[run]
-name = "pressures"
-epochs = 1
-[data]
-train = "pressures.h5"
-validation = 0.2
-batch = 20
-normalize = "standard"
-[model]
-type = "mlp"
-hidden = [4]
-loss = "mse"
-""", encoding="utf-8")
+    command.write("pressures.toml", deck_text(run=dict(peak_flops=None, name="pressures", epochs=1),
+                                              data=dict(train="pressures.h5", validation=0.2, batch=20, normalize="standard"),
+                                              model=dict(type="mlp", hidden=[4], loss="mse")))
     for name in ("pressures", "later"):
         stored = check(command, f"{name}.h5")
         assert "normalize" not in stored and stored["arrays"][0]["types"][1]["verdict"] == "unsafe", stored
@@ -197,8 +178,7 @@ def check_checkpoints(command):
 
 
 def check_table_and_histogram(command):
-    with h5py.File(command.folder / "data.h5", "w") as file:
-        file["inputs"] = numpy.array([[70000, 1, 1e-9, numpy.nan] + 96 * [0.5]], dtype="f4")
+    write_data(command.folder / "data.h5", inputs=numpy.array([[70000, 1, 1e-9, numpy.nan] + 96 * [0.5]], dtype="f4"))
     said = command.must("check-precision", "data.h5").stdout
     assert re.search(r"^/inputs +float32 +100 +1 +0 +0 +bf16 +0 +0 +0 +0\.00\d+ +\S+ +safe$", said, re.M), said
     assert re.search(r"^ +fp16 +1 +1 +0 +1 +\S+ +unsafe: 1 % overflow$", said, re.M), said
@@ -213,15 +193,14 @@ def check_table_and_histogram(command):
 def check_threads(command):
     """They change nothing, in no digit."""
     source = numpy.random.default_rng(9)
-    with h5py.File(command.folder / "data.h5", "w") as file:
-        file["inputs"] = (source.standard_normal((4000, 700)) * 1e-4).astype("f4")
+    write_data(command.folder / "data.h5", inputs=(source.standard_normal((4000, 700)) * 1e-4).astype("f4"))
     said = [command.must("check-precision", "data.h5", "--json", variables={"OMP_NUM_THREADS": threads}).stdout
             for threads in ("1", "2", "5")]
     assert said[0] == said[1] == said[2]
 
 
 def check_tokens(command):
-    (command.folder / "text.txt").write_text("to be or not to be " * 20, encoding="utf-8")
+    command.write("text.txt", "to be or not to be " * 20)
     command.must("prepare", "text", "text.txt", "--out", "text.h5")
     assert "380 tokens, which are whole numbers: there is nothing to check" in \
         command.must("check-precision", "text.h5").stdout
@@ -230,22 +209,9 @@ def check_tokens(command):
 
 def check_conversion(command):
     """`convert --type` says what its file loses."""
-    (command.folder / "gpt.toml").write_text("""
-[run]
-name = "gpt"
-steps = 2
-[data]
-train = "text.h5"
-batch = 2
-[model]
-type = "gpt"
-layers = 1
-heads = 1
-width = 16
-context = 8
-[precision]
-compute = "fp32"
-""", encoding="utf-8")
+    command.write("gpt.toml", deck_text(run=dict(peak_flops=None, name="gpt", steps=2), data=dict(train="text.h5", batch=2),
+                                        model=dict(type="gpt", layers=1, heads=1, width=16, context=8),
+                                        precision=dict(compute="fp32")))
     command.must("train", "gpt.toml")
     assert "overflow" not in command.must("convert", "runs/gpt", "gpt32.safetensors").stdout
     for name in ("fp16", "bf16"):
@@ -285,8 +251,7 @@ def check_bad_input(command):
     with h5py.File(command.folder / "changed.h5", "r+") as file:
         file["inputs"][17, 3] += 1
     refuse(command, ["changed.h5"], r"^mylos: changed\.h5: .*a value of /inputs in rows \d+ to \d+")
-    with h5py.File(command.folder / "double.h5", "w") as file:
-        file["inputs"] = numpy.ones((4, 4))
+    write_data(command.folder / "double.h5", inputs=numpy.ones((4, 4)))
     refuse(command, ["double.h5"], r"^mylos: double\.h5: .*/inputs .*float64.* uint8 or float32 \[bad-dataset\]$")
     checkpoint = check(command, "runs/small")["file"]
     stored = bytearray((command.folder / checkpoint).read_bytes())
@@ -295,10 +260,5 @@ def check_bad_input(command):
     refuse(command, ["damaged.h5"], r"^mylos: damaged\.h5: .*")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare(mylos)
-    for part in (check_datasets, check_bytes_and_labels, check_checkpoints, check_table_and_histogram, check_threads,
-                 check_tokens, check_as_a_deck_normalises, check_conversion, check_bad_input):
-        part(mylos)
-        print(part.__name__, "passed")
+run_cases(prepare, check_datasets, check_bytes_and_labels, check_checkpoints, check_table_and_histogram, check_threads,
+          check_tokens, check_as_a_deck_normalises, check_conversion, check_bad_input)

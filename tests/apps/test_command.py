@@ -1,16 +1,12 @@
-"""The command as a user meets it: train, eval, predict, info, and how a run ends that cannot go on.
-
-usage: test_command.py MYLOS
-"""
+"""The command as a user meets it: train, eval, predict, info, and how a run ends that cannot go on."""
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import read_data
 
 
 def check_use(command):
@@ -30,8 +26,7 @@ def check_use(command):
     assert f"accuracy {accuracy:.4f}" in two_ranks, two_ranks
     for ranks in (2, 3):
         command.must("predict", "runs/small", "test.h5", "by-ranks.h5", ranks=ranks)
-        with h5py.File(command.folder / "by-ranks.h5") as outputs:
-            assert numpy.allclose(outputs["outputs"][:], probabilities, atol=0.01), f"{ranks} ranks"
+        assert numpy.allclose(read_data(command.folder / "by-ranks.h5", "outputs"), probabilities, atol=0.01), f"{ranks} ranks"
 
 
 def check_info(command):
@@ -96,9 +91,4 @@ def check_divergence(command):
     assert len(re.findall(r"diverged at step \d+: .*rank \d, layer \w+, tensor", result.stderr)) == 1, result.stderr
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare(mylos)
-    for check in (check_use, check_info, check_ranks, check_damaged_data, check_divergence):
-        check(mylos)
-        print(check.__name__, "passed")
+run_cases(prepare, check_use, check_info, check_ranks, check_damaged_data, check_divergence)

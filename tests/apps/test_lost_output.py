@@ -1,16 +1,12 @@
 """Standard output on a full disk, or read by a program that has ended: a run gives its log up and goes on, to the same
-end; a command whose product is standard output fails.
-
-usage: test_lost_output.py MYLOS
-"""
+end; a command whose product is standard output fails."""
 import os
 import re
 import subprocess
-import sys
-import tempfile
 
 from small_problem import prepare
-from support.command import Command, environment
+from support.cases import run_cases
+from support.command import environment
 from support.processes import require_none_left
 from support.run_folders import last_checkpoint
 
@@ -34,7 +30,7 @@ def unread_pipe():
 
 def require_end(command, folder, code, messages, what):
     assert code == 0, f"{what}: exit code {code}\n{messages}"
-    rows = (command.folder / folder / "history.csv").read_text().splitlines()[1:]
+    rows = command.text(f"{folder}/history.csv").splitlines()[1:]
     steps = [int(row.split(",")[0]) for row in rows]
     assert steps == list(range(1, 94 + 1)), f"{what}: {steps}"
     assert last_checkpoint(command, folder).name == "step-0000000094.h5", what
@@ -79,12 +75,4 @@ def check_products(command):
     print("commands that cannot print what they are for fail")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        check_runs(command)
-        check_products(command)
-
-
-main()
+run_cases(prepare, check_runs, check_products)

@@ -8,10 +8,10 @@ import re
 import socket
 import subprocess
 import sys
-import tempfile
 
 from small_problem import prepare
-from support.command import Command, environment
+from support.cases import run_cases
+from support.command import environment
 from support.refusal import require_refusal
 
 AGENT = """#!/bin/sh
@@ -115,9 +115,4 @@ def check_nodes(command):
     print("three nodes under one launcher: each is judged by its own ranks")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare(mylos)
-    for check in (check_one_node, check_nodes):
-        check(mylos)
-        print(check.__name__, "passed")
+run_cases(prepare, check_one_node, check_nodes)

@@ -1,15 +1,11 @@
-"""Ranks that were not started alike: refused before anything is done, once, and by the number of the odd rank.
-
-usage: test_same_start.py MYLOS
-"""
+"""Ranks that were not started alike: refused before anything is done, once, and by the number of the odd rank."""
 import os
 import shutil
 import subprocess
-import sys
-import tempfile
 
 from small_problem import prepare
-from support.command import LAUNCHER, Command, environment
+from support.cases import run_cases
+from support.command import LAUNCHER, environment
 from support.refusal import require_refusal
 from support.run_folders import compare, history_without_times, last_checkpoint
 
@@ -83,7 +79,7 @@ def check_content_of_decks(command):
     elsewhere.mkdir()
     for name in ("train.h5", "test.h5"):
         os.link(command.folder / name, elsewhere / name)
-    deck = (command.folder / "deck.toml").read_text(encoding="utf-8")
+    deck = command.text("deck.toml")
     for odd, content in (("another-run", deck.replace("hidden = [32, 16]", "hidden = [8]").replace("batch = 48", "batch = 24")),
                          ("no-deck", "[run")):
         assert content != deck
@@ -115,10 +111,8 @@ def check_folder_of_run(command):
     shutil.rmtree(command.folder / "runs")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare(mylos)
-    for check in (check_command_lines, check_versions, check_products, check_content_of_decks, check_folder_of_run):
-        check(mylos)
-        print(check.__name__, "passed")
-    assert start(mylos, [[*TRAIN, "run.epochs=1"]] * 3).returncode == 0
+def check_equal_starts(command):
+    assert start(command, [[*TRAIN, "run.epochs=1"]] * 3).returncode == 0
+
+
+run_cases(prepare, check_command_lines, check_versions, check_products, check_content_of_decks, check_folder_of_run, check_equal_starts)

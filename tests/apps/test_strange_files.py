@@ -1,15 +1,10 @@
 """Links and pipes where the files of a run or a sweep belong: no link is followed, no pipe is waited for, and what is not
-replaced is named.
-
-usage: test_strange_files.py MYLOS
-"""
+replaced is named."""
 import os
 import re
-import sys
-import tempfile
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
 
 SECONDS = 60  # a command that opens a pipe would wait for ever
 OF_A_RUN = ("lock", "plan.json", "resolved.toml", "amended.toml", "history.csv", "evaluations.csv", "health.csv", "events.jsonl",
@@ -54,14 +49,5 @@ def check(command, arguments, option, names, kind):
     print(f"{arguments[0]}, {kind}: refused are {refused}, the others replaced")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        for kind in ("link", "dangling", "pipe"):
-            check(command, TRAIN, ["run.folder={}"], OF_A_RUN, kind)
-        for kind in ("link", "pipe"):
-            check(command, SWEEP, ["--out", "{}"], OF_A_SWEEP, kind)
-
-
-main()
+run_cases(prepare, *((check, TRAIN, ["run.folder={}"], OF_A_RUN, kind) for kind in ("link", "dangling", "pipe")),
+          *((check, SWEEP, ["--out", "{}"], OF_A_SWEEP, kind) for kind in ("link", "pipe")))

@@ -1,16 +1,11 @@
 """Tables as users have them: what `prepare csv` says of the first line and of numbers, and test tables without the
-largest class.
-
-usage: test_tables.py MYLOS
-"""
+largest class."""
 import os
-import sys
-import tempfile
 
-import h5py
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import read_data
 from support.refusal import ids_of
 
 YEARS = "2019,2020,2021\n1,2,3\n4,5,6\n"
@@ -19,14 +14,13 @@ MISSING = "1,,3\n4,5,6\n"
 
 def inputs(command, table, *options):
     """What `prepare csv` says of this table, and the inputs that it makes of it."""
-    (command.folder / "table.csv").write_text(table, encoding="utf-8")
+    command.write("table.csv", table)
     said = command.must("prepare", "csv", "table.csv", *options, "--out", "table.h5").stdout.splitlines()
-    with h5py.File(command.folder / "table.h5") as file:
-        return said, file["inputs"][:].tolist()
+    return said, read_data(command.folder / "table.h5", "inputs").tolist()
 
 
 def refuse(command, table, refusal, *options):
-    (command.folder / "table.csv").write_text(table, encoding="utf-8")
+    command.write("table.csv", table)
     command.must_refuse(["prepare", "csv", "table.csv", *options, "--out", "no.h5"], *refusal)
     assert not list(command.folder.glob("no.h5*"))
 
@@ -63,9 +57,9 @@ def check_numbers(command):
 def check_fewer_classes(command):
     prepare(command)
     train = ["train", "deck.toml", "run.folder=classes", "data.test=few.h5", "--check"]
-    lines = (command.folder / "test.csv").read_text().splitlines()
+    lines = command.text("test.csv").splitlines()
     few = [line for line in lines if not line.endswith(",2")]
-    (command.folder / "few.csv").write_text("\n".join(few), encoding="utf-8")
+    command.write("few.csv", "\n".join(few))
     command.must("prepare", "csv", "few.csv", "--label", "class", "--out", "few.h5")
     command.must_refuse(train, "data-mismatch", "few.h5: has 2 classes, train.h5 has 3")
     said = command.must("prepare", "csv", "few.csv", "--label", "class", "--classes", 3, "--out", "few.h5").stdout
@@ -87,7 +81,4 @@ def check_pipes(command):
     assert not list(command.folder.glob("no.h5*"))
 
 
-with tempfile.TemporaryDirectory() as directory:
-    for check in (check_first_lines, check_numbers, check_fewer_classes, check_pipes):
-        check(Command(sys.argv[1], directory))
-        print(check.__name__, "passed")
+run_cases(check_first_lines, check_numbers, check_fewer_classes, check_pipes)

@@ -1,12 +1,7 @@
-"""How many threads the command starts, and the numbers that it refuses: Kokkos would hang or write past its memory.
-
-usage: test_threads.py MYLOS
-"""
-import sys
-import tempfile
+"""How many threads the command starts, and the numbers that it refuses: Kokkos would hang or write past its memory."""
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
 
 KOKKOS_LIMIT = 512
 COMMANDS = {  # every command that starts Kokkos, and on how many ranks it can run
@@ -46,10 +41,9 @@ def check_use(command):
     command.must("eval", "runs/small", variables={"OMP_NUM_THREADS": ""})
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    prepare(mylos)
-    mylos.must("train", "deck.toml", "run.epochs=1")
-    for check in (check_refusals, check_use):
-        check(mylos)
-        print(check.__name__, "passed")
+def set_up(command):
+    prepare(command)
+    command.must("train", "deck.toml", "run.epochs=1")
+
+
+run_cases(set_up, check_refusals, check_use)

@@ -1,15 +1,10 @@
-"""mylos types: the table of the docs, NumPy's limits, and an engine for every type.
-
-usage: test_types.py MYLOS SOURCE
-"""
+"""mylos types: the table of the docs, NumPy's limits, and an engine for every type."""
 import pathlib
 import re
-import sys
-import tempfile
 
 import numpy
 
-from support.command import Command
+from support.cases import run_cases
 
 
 def table_of_docs(source):
@@ -24,11 +19,10 @@ def table_of_command(command):
     return [re.split(r"\s{2,}", line) for line in said.split("\n\n")[0].splitlines()], said
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    rows, said = table_of_command(mylos)
+def check_types(command, repository):
+    rows, said = table_of_command(command)
     *same_everywhere, machine = rows
-    assert same_everywhere == table_of_docs(sys.argv[2]), said
+    assert same_everywhere == table_of_docs(repository), said
 
     found = {row[0]: row[1:] for row in rows}
     for column, type_ in ((0, numpy.float32), (2, numpy.float16)):
@@ -40,4 +34,7 @@ with tempfile.TemporaryDirectory() as directory:
     assert machine[0] == "products on this machine" and len(machine) == 4, said
     assert all(re.fullmatch(r"(natively|as fp32), by [a-z, ]+|by [a-z, ]+|no device here", cell) for cell in machine[1:]), said
     assert re.search(r"^computed by \S", said, re.M), said
-    assert mylos.must("types", ranks=2).stdout == said
+    assert command.must("types", ranks=2).stdout == said
+
+
+run_cases(check_types, arguments=["repository"])

@@ -1,18 +1,14 @@
-"""Threads that wait for the next kernel spin shortly: by the command's own start, unless the environment says how.
-
-usage: test_waiting.py MYLOS
-"""
+"""Threads that wait for the next kernel spin shortly: by the command's own start, unless the environment says how."""
 import contextlib
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 
 from small_problem import prepare
-from support.command import Command, environment
+from support.cases import run_cases
+from support.command import environment
 from support.processes import ranks_of, wait_until
 
 SPIN = "1000"
@@ -56,34 +52,39 @@ def check_run(command, line, variables, expected, ranks=1):
     shutil.rmtree(folder)
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        long = [*LONG, "run.folder=spinning"]
-        own = {"GOMP_SPINCOUNT": SPIN}
-        check_run(command, command.line(*long), without_settings(), own)
-        check_run(command, command.line(*long, ranks=2), without_settings(), own, ranks=2)
-        for said in ({"GOMP_SPINCOUNT": "7"}, {"OMP_WAIT_POLICY": "passive"}, {"OMP_WAIT_POLICY": "active"}, {"KMP_BLOCKTIME": "3"}):
-            check_run(command, command.line(*long), without_settings(**said), said)
-        # Found by PATH, by a link, and from another folder by a relative name.
-        (command.folder / "programs").mkdir()
-        (command.folder / "programs/mylos").symlink_to(command.program)
-        paths = f"{command.folder}/programs:{os.environ['PATH']}"
-        check_run(command, ["mylos", *long], without_settings(PATH=paths), own)
-        relative = os.path.relpath(command.program, command.folder.resolve())
-        check_run(command, [relative, *long], without_settings(), own)
-        # Words that a shell would cut or expand arrive as they are, and so does the exit code.
-        odd = subprocess.run([command.program, "info", "no such * file\n$HOME", ""], cwd=command.folder, env=without_settings(),
-                             capture_output=True, text=True)
-        same = subprocess.run([command.program, "info", "no such * file\n$HOME", ""], cwd=command.folder,
-                              env=without_settings(GOMP_SPINCOUNT=SPIN), capture_output=True, text=True)
-        assert (odd.returncode, odd.stdout, odd.stderr) == (same.returncode, same.stdout, same.stderr) and odd.returncode == 2, odd
-        # Through the loader, of which /proc/self/exe speaks then.
-        loader = pathlib.Path("/lib64/ld-linux-x86-64.so.2")
-        if loader.exists():
-            end = subprocess.run([loader, command.program, "--version"], env=without_settings(), capture_output=True, text=True)
-            assert end.returncode == 0 and "mylos" in end.stdout.lower(), end
+def check_settings(command):
+    long = [*LONG, "run.folder=spinning"]
+    own = {"GOMP_SPINCOUNT": SPIN}
+    check_run(command, command.line(*long), without_settings(), own)
+    check_run(command, command.line(*long, ranks=2), without_settings(), own, ranks=2)
+    for said in ({"GOMP_SPINCOUNT": "7"}, {"OMP_WAIT_POLICY": "passive"}, {"OMP_WAIT_POLICY": "active"}, {"KMP_BLOCKTIME": "3"}):
+        check_run(command, command.line(*long), without_settings(**said), said)
+    # Found by PATH, by a link, and from another folder by a relative name.
+    (command.folder / "programs").mkdir()
+    (command.folder / "programs/mylos").symlink_to(command.program)
+    paths = f"{command.folder}/programs:{os.environ['PATH']}"
+    check_run(command, ["mylos", *long], without_settings(PATH=paths), own)
+    relative = os.path.relpath(command.program, command.folder.resolve())
+    check_run(command, [relative, *long], without_settings(), own)
 
 
-main()
+def check_odd_words(command):
+    """Words that a shell would cut or expand arrive as they are, and so does the exit code."""
+    def end(**more):
+        result = subprocess.run([command.program, "info", "no such * file\n$HOME", ""], cwd=command.folder, env=without_settings(**more),
+                                capture_output=True, text=True)
+        return result.returncode, result.stdout, result.stderr
+
+    odd = end()
+    assert odd == end(GOMP_SPINCOUNT=SPIN) and odd[0] == 2, odd
+
+
+def check_loader(command):
+    """Of which /proc/self/exe speaks then."""
+    loader = pathlib.Path("/lib64/ld-linux-x86-64.so.2")
+    if loader.exists():
+        end = subprocess.run([loader, command.program, "--version"], env=without_settings(), capture_output=True, text=True)
+        assert end.returncode == 0 and "mylos" in end.stdout.lower(), end
+
+
+run_cases(prepare, check_settings, check_odd_words, check_loader)
