@@ -1,16 +1,10 @@
-"""Checkpoints that are written asynchronously hold the same bits as those for which the steps wait.
-
-usage: test_background.py MYLOS
-"""
+"""Checkpoints that are written asynchronously hold the same bits as those for which the steps wait."""
 import re
-import sys
-import tempfile
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
 from support.run_folders import compare
 from support.tables import column_of
-
 
 EVERY_S = 0.06
 
@@ -65,14 +59,4 @@ def check_clock(command, ranks):
     print(f"{ranks} ranks: {count} checkpoints by the clock in {seconds:.1f} s, one each {EVERY_S} s at most")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        for ranks in (1, 3):
-            check_same_bits(command, ranks)
-        check_budget(command)
-        check_clock(command, 2)
-
-
-main()
+run_cases(prepare, (check_same_bits, 1), (check_same_bits, 3), check_budget, (check_clock, 2))

@@ -1,16 +1,9 @@
-"""Evaluations as rows, the best checkpoint, and runs that end early.
-
-usage: test_curves.py MYLOS
-"""
-import csv
-import json
+"""Evaluations as rows, the best checkpoint, and runs that end early."""
 import math
 import os
 import re
 import shutil
 import signal
-import sys
-import tempfile
 import time
 
 import h5py
@@ -18,10 +11,9 @@ import numpy
 
 from small_problem import DECK, SCALER, prepare, write_csv
 from support import checkpoint_block
-from support.command import Command
+from support.cases import run_cases
 from support.processes import HANGS_AFTER_S, finish, ranks_of, require_none_left, send
-from support.run_folders import compare, datasets, last_checkpoint, rows_without_times
-
+from support.run_folders import compare, datasets, events_of, last_checkpoint, rows_without_times
 
 # A validation part as well; noisy enough that the best is seldom the last, and few enough samples for ties of accuracies.
 COMMON = ["train", "deck.toml", "data.validation=0.1", "run.evaluate_every=5", "optimizer.lr=0.05", "schedule.type=constant",
@@ -30,11 +22,6 @@ TRAIN = [*COMMON, "run.epochs=8", "checkpoint.every=16"]
 LONG = [*COMMON, "run.epochs=40", "checkpoint.every=16"]
 KEEP_ALL = COMMON[:-1]  # the deck's own checkpoint.keep_last = 0
 METRICS = ["validation.loss", "validation.accuracy", "test.loss", "test.accuracy", "train.loss"]
-
-
-def rows_of(command, folder):
-    with open(command.folder / folder / "evaluations.csv", newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
 
 
 def values_of(rows, metric):
@@ -77,10 +64,8 @@ def name_of(step):
 def check_rows(command):
     """A row for each part at each evaluation; losses as printed, and the training loss as history.csv has it."""
     output = command.must(*TRAIN, "run.folder=rows", ranks=2).stdout
-    rows = rows_of(command, "rows")
-    history = command.folder / "rows" / "history.csv"
-    with open(history, newline="", encoding="utf-8") as file:
-        steps = list(csv.DictReader(file))
+    rows = command.rows("rows/evaluations.csv")
+    steps = command.rows("rows/history.csv")
     last = len(steps)
     evaluated = sorted({*range(5, last, 5), last})
     assert [(int(row["step"]), row["part"]) for row in rows] == \
@@ -111,7 +96,7 @@ def check_best(command):
         shard = "state" if ranks == 4 else "none"
         output = command.must(*TRAIN, f"run.folder={folder}", f"run.seed={seed}", f'checkpoint.keep_best="{metric}"',
                               f"checkpoint.background={background}", f"optimizer.shard={shard}", ranks=ranks).stdout
-        values = values_of(rows_of(command, folder), metric)
+        values = values_of(command.rows(f"{folder}/evaluations.csv"), metric)
         step, value = best_of(values, metric)
         ties += sum(other == value for _, other in values) > 1
         assert named_best(command, folder) == name_of(step), (metric, named_best(command, folder), values)
@@ -126,7 +111,7 @@ def check_best(command):
                 improved, so_far = [*improved, s], v
         written = sorted({*regular, *improved, last})
         assert steps_of_files(command, folder) == {step, *written[-2:]}, (steps_of_files(command, folder), written)
-        summary = json.loads((command.folder / folder / "summary.json").read_text())
+        summary = command.document(f"{folder}/summary.json")
         assert summary["best"] == {"metric": metric, "value": value, "step": step}, summary
         assert summary["stopped_early"] is False
         assert re.search(rf"^  best +{metric} \S+ at step {step}$", output, re.M), output
@@ -143,14 +128,14 @@ def check_patience(command):
     metric = "validation.accuracy"
     keys = [f'checkpoint.keep_best="{metric}"', "run.patience=3"]
     command.must(*LONG, *keys[:1], "run.folder=endless")
-    values = values_of(rows_of(command, "endless"), metric)
+    values = values_of(command.rows("endless/evaluations.csv"), metric)
     end = end_by_patience(values, metric, 3)
     assert end and end < values[-1][0], values
     step, _ = best_of([one for one in values if one[0] <= end], metric)
     for ranks in (1, 2, 3, 4):
         folder = f"patient-{ranks}"
         output = command.must(*LONG, *keys, f"run.folder={folder}", ranks=ranks).stdout
-        values = values_of(rows_of(command, folder), metric)
+        values = values_of(command.rows(f"{folder}/evaluations.csv"), metric)
         end = end_by_patience(values, metric, 3)
         assert end == values[-1][0], (end, values)
         step, value = best_of(values, metric)
@@ -158,7 +143,7 @@ def check_patience(command):
         assert named_best(command, folder) == name_of(step)
         assert last_checkpoint(command, folder).name == name_of(end)
         assert not (command.folder / folder / "requeue").exists()
-        summary = json.loads((command.folder / folder / "summary.json").read_text())
+        summary = command.document(f"{folder}/summary.json")
         assert summary["outcome"] == "done" and summary["stopped_early"] and summary["step"] == end, summary
 
         parts = f"parts-{ranks}"
@@ -176,8 +161,8 @@ def check_patience(command):
         assert len(file.readlines()) == values_end(command, "patient-1") + 1, "no step was made"
     keys[1] = "run.patience=0"
     command.must(*LONG, *keys, "run.folder=patient-1", "--restart", "latest")
-    event, = map(json.loads, (command.folder / "patient-1" / "events.jsonl").read_text().splitlines())
-    end = end_by_patience(values_of(rows_of(command, "patient-1"), metric), metric, 3)
+    event, = events_of(command, "patient-1")
+    end = end_by_patience(values_of(command.rows("patient-1/evaluations.csv"), metric), metric, 3)
     assert (event["kind"], event["step"]) == ("early_stop", end) and "stopped early" in event["text"], event
     whole, resumed = (datasets(last_checkpoint(command, folder)) for folder in ("endless", "patient-1"))
     assert b"early_stop" in resumed.pop("/history/events")  # it did stop
@@ -187,7 +172,7 @@ def check_patience(command):
 
 
 def values_end(command, folder):
-    return max(int(row["step"]) for row in rows_of(command, folder))
+    return max(int(row["step"]) for row in command.rows(f"{folder}/evaluations.csv"))
 
 
 def kill_behind(command, best, *train):
@@ -210,7 +195,7 @@ def check_kill(command):
         for folder in ("undisturbed", "killed"):
             shutil.rmtree(command.folder / folder, ignore_errors=True)
         command.must(*whole, "run.folder=undisturbed", ranks=ranks)
-        best, _ = best_of(values_of(rows_of(command, "undisturbed"), "test.loss"), "test.loss")
+        best, _ = best_of(values_of(command.rows("undisturbed/evaluations.csv"), "test.loss"), "test.loss")
         assert best > 7
         if ranks == 1:
             kill_behind(command, best, *keys, "run.epochs=4000", "run.folder=killed")
@@ -250,18 +235,18 @@ def check_metrics(command):
             ([*plain, 'checkpoint.keep_best="perplexity"'], ("bad-value", "'checkpoint.keep_best'", '"validation.accuracy"'))):
         command.must_refuse(arguments, *refusal)
         assert not (command.folder / "refused").exists()
-    deck = (command.folder / "deck.toml").read_text()
-    (command.folder / "alone.toml").write_text(deck.replace('test = "test.h5"\n', ""))
+    deck = command.text("deck.toml")
+    command.write("alone.toml", deck.replace('test = "test.h5"\n', ""))
     alone = ["train", "alone.toml", "run.folder=alone", "run.epochs=1"]
     command.must_refuse([*alone, "run.patience=2"], "not-measured", "run.patience = 2", "data.validation", "data.test")
     command.must(*alone, "run.patience=2", 'checkpoint.keep_best="train.loss"')
-    assert [row["part"] for row in rows_of(command, "alone")] == ["train"]
+    assert [row["part"] for row in command.rows("alone/evaluations.csv")] == ["train"]
 
     command.must(*TRAIN, "run.folder=later", "--stop-after", 40, code=85)
     assert named_best(command, "later") is None
     command.must(*TRAIN, "run.folder=later", 'checkpoint.keep_best="test.accuracy"', "--restart", "latest")
-    step, value = best_of(values_of(rows_of(command, "later"), "test.accuracy"), "test.accuracy")
-    summary = json.loads((command.folder / "later" / "summary.json").read_text())
+    step, value = best_of(values_of(command.rows("later/evaluations.csv"), "test.accuracy"), "test.accuracy")
+    summary = command.document("later/summary.json")
     assert summary["best"] == {"metric": "test.accuracy", "value": value, "step": step}, summary
     assert named_best(command, "later") == (name_of(step) if step > 40 else None)
 
@@ -277,7 +262,7 @@ def check_older(command):
     older.write_bytes(checkpoint_block.with_right_block(older.read_bytes()))
     os.replace(older, newest)
     command.must(*TRAIN, "run.folder=older", 'checkpoint.keep_best="test.loss"', "--restart", "latest")
-    rows = rows_of(command, "older")
+    rows = command.rows("older/evaluations.csv")
     assert [int(row["step"]) for row in rows if row["part"] == "train"][:8] == list(range(5, 45, 5)), rows
     step, _ = best_of([one for one in values_of(rows, "test.loss") if one[0] > 32], "test.loss")
     assert named_best(command, "older") == name_of(step)
@@ -287,24 +272,16 @@ def check_new_metric(command):
     """A restart that goes by a metric which the evaluations before it did not measure: these do not count."""
     short = [*COMMON, "run.folder=new-metric"]
     command.must(*short, "run.epochs=4")
-    before = len(values_of(rows_of(command, "new-metric"), "validation.loss"))
+    before = len(values_of(command.rows("new-metric/evaluations.csv"), "validation.loss"))
     assert before >= 5, before
     said = command.must(*short, "run.epochs=6", 'run.metrics=["top5"]', 'checkpoint.keep_best="validation.top5"',
                         f"run.patience={before}", "--restart", "latest").stdout
     assert "stopped early" not in said, said
-    rows = [row for row in rows_of(command, "new-metric") if row["part"] == "validation"]
+    rows = [row for row in command.rows("new-metric/evaluations.csv") if row["part"] == "validation"]
     assert len(rows) > before and all((row["top5"] != "") == (i >= before) for i, row in enumerate(rows)), rows
     assert named_best(command, "new-metric") == name_of(int(rows[before]["step"])), rows  # three classes: always 1
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command, DECK.replace(SCALER, ""))  # its growth would reach the cap, which is an event
-        for check in (check_rows, check_best, check_patience, check_kill, check_metrics, check_older,
-                      check_new_metric):
-            check(command)
-            print(check.__name__, "passed", flush=True)
+SMALL = DECK.replace(SCALER, "")  # its growth would reach the cap, which is an event
 
-
-main()
+run_cases((prepare, SMALL), check_rows, check_best, check_patience, check_kill, check_metrics, check_older, check_new_metric)

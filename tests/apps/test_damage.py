@@ -7,14 +7,11 @@ import concurrent.futures
 import random
 import re
 import shutil
-import sys
-import tempfile
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
 from support.refusal import ids_of
 from support.run_folders import compare, last_checkpoint
-
 
 SEED = 20
 NEWEST, BEFORE = "step-0000000032.h5", "step-0000000027.h5"  # of DECK's three epochs, a checkpoint every nine steps
@@ -89,32 +86,27 @@ def check_other_model(command):
                             f"other/checkpoints/{difference}", "[32, 8]")
 
 
-def main():
-    full = "--full" in sys.argv
+def check_damages(command, full):
     cuts, flips, restart_each = (50, 500, 25) if full else (5, 20, 1)
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        command.must("train", "deck.toml", "run.folder=whole")
-        sound = (command.folder / "whole/checkpoints" / NEWEST).read_bytes()
+    command.must("train", "deck.toml", "run.folder=whole")
+    sound = (command.folder / "whole/checkpoints" / NEWEST).read_bytes()
 
-        def check(number, what, damage, cause):
-            """True if a restart met the damage."""
-            file = copy_of_whole(command, f"case-{number}")
-            file.write_bytes(damage(sound))
-            assert file.read_bytes() != sound, what
-            if full:
-                check_info(command, file, what, cause)
-            if number % restart_each != 0:
-                return False
-            check_restart(command, file, what, cause, ranks=2 if number % 9 == 0 else 1)
-            return True
+    def check(number, what, damage, cause):
+        """True if a restart met the damage."""
+        file = copy_of_whole(command, f"case-{number}")
+        file.write_bytes(damage(sound))
+        assert file.read_bytes() != sound, what
+        if full:
+            check_info(command, file, what, cause)
+        if number % restart_each != 0:
+            return False
+        check_restart(command, file, what, cause, ranks=2 if number % 9 == 0 else 1)
+        return True
 
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:  # starting MPI is mostly waiting
-            checks = [pool.submit(check, number, *case) for number, case in enumerate(damages(len(sound), cuts, flips))]
-            restarts = sum(done.result() for done in checks)
-        check_other_model(command)
-        print(f"seed {SEED}: {len(checks)} damaged checkpoints refused, {restarts} restarts from the one before")
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:  # starting MPI is mostly waiting
+        checks = [pool.submit(check, number, *case) for number, case in enumerate(damages(len(sound), cuts, flips))]
+        restarts = sum(done.result() for done in checks)
+    print(f"seed {SEED}: {len(checks)} damaged checkpoints refused, {restarts} restarts from the one before")
 
 
-main()
+run_cases(prepare, check_damages, check_other_model)

@@ -10,32 +10,26 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import tempfile
 import time
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases, skip
 from support.processes import finish, require_none_left, wait_until
 
 CLONE_NEWNS = 0x00020000  # linux/sched.h
-SKIPPED = 77
 SECONDS = 30  # within which a run must end by itself once the disk refuses; some of them are its start
 PAGE = 4096
 TRAIN = ["train", "deck.toml", "run.folder=disk/run", "model.hidden=[256, 256]", "checkpoint.every=4",
          "run.log_every=1", 'communication.bucket="64 KiB"']
 
 
-def take_own_mounts():
-    """False where a user may not mount."""
+def take_own_mounts(_):
+    """Skips the test where a user may not mount."""
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) != 0:
-        print(f"skipped: no mount namespace: {os.strerror(ctypes.get_errno())}")
-        return False
+        skip(f"no mount namespace: {os.strerror(ctypes.get_errno())}")
     private = subprocess.run(["mount", "--make-rprivate", "/"], capture_output=True, text=True)
     if private.returncode != 0:  # in a chroot / is no mount point: what is mounted would be seen outside
-        print(f"skipped: no mounts of its own: {private.stderr.strip()}")
-        return False
-    return True
+        skip(f"no mounts of its own: {private.stderr.strip()}")
 
 
 class Disk:
@@ -163,27 +157,20 @@ def sizes(command, full):
             yield sum(pages[:count]) + offset * PAGE
 
 
-def main():
-    full = "--full" in sys.argv
-    if not take_own_mounts():
-        return SKIPPED
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        every = [(shard, ranks) for shard in ("none", "state", "gradients") for ranks in range(1, 5)]
-        sample = [("none", 1), ("state", 2), ("gradients", 3)]
-        found = [check_full(command, shard, size, ranks) for number, size in enumerate(sizes(command, full))
-                 for shard, ranks in (every if full else sample[number:number + 1])]
-        print(f"{len(found)} full disks: {sum(full for _, full in found)} named the checkpoint and its bytes; "
-              f"{sorted({kept for kept, _ in found})} checkpoints were kept and went on")
-        size_for_two = next(sizes(command, False)) * 2 // 3 + 40 * PAGE
-        for shard, ranks in every if full else sample[:2]:
-            check_read_only(command, shard, ranks)
-            check_folder_deleted(command, shard, ranks)
-            check_history_refused_at_end(command, shard, ranks)
-            check_goes_on(command, shard, size_for_two, ranks)
-        print("read-only disks and deleted folders end a run; with on_error = \"continue\" it outlives a full disk")
-    return 0
+def check_disks(command, full):
+    every = [(shard, ranks) for shard in ("none", "state", "gradients") for ranks in range(1, 5)]
+    sample = [("none", 1), ("state", 2), ("gradients", 3)]
+    found = [check_full(command, shard, size, ranks) for number, size in enumerate(sizes(command, full))
+             for shard, ranks in (every if full else sample[number:number + 1])]
+    print(f"{len(found)} full disks: {sum(full for _, full in found)} named the checkpoint and its bytes; "
+          f"{sorted({kept for kept, _ in found})} checkpoints were kept and went on")
+    size_for_two = next(sizes(command, False)) * 2 // 3 + 40 * PAGE
+    for shard, ranks in every if full else sample[:2]:
+        check_read_only(command, shard, ranks)
+        check_folder_deleted(command, shard, ranks)
+        check_history_refused_at_end(command, shard, ranks)
+        check_goes_on(command, shard, size_for_two, ranks)
+    print("read-only disks and deleted folders end a run; with on_error = \"continue\" it outlives a full disk")
 
 
-sys.exit(main())
+run_cases(take_own_mounts, prepare, check_disks)

@@ -94,7 +94,7 @@ class BusyMachine:
 def kinds_of(command, embedded, sources):
     """What is started, and the code that it must end with."""
     deck = (sources / "apps/embedded/surrogate.toml").read_text(encoding="utf-8").replace("steps = 1000", "steps = 60")
-    (command.folder / "embedded.toml").write_text(deck, encoding="utf-8")
+    command.write("embedded.toml", deck)
     command.must("train", "deck.toml", "run.folder=base", "run.steps=3")
     mylos = command.program
     short = [mylos, "train", "deck.toml", "run.steps=3"]

@@ -1,20 +1,16 @@
-"""What else may be in a run's folder, and a disk that takes its time.
-
-usage: test_folder.py MYLOS SLOW_DISK_LIBRARY
-"""
+"""What else may be in a run's folder, and a disk that takes its time."""
 import os
 import shutil
 import subprocess
-import sys
-import tempfile
 
 import h5py
 
-from small_problem import DECK, prepare
+from small_problem import prepare
 from support import checkpoint_block
+from support.cases import run_cases
 from support.changed_checkpoints import replace_signed
-from support.command import Command, environment
-from support.data_files import renew_digests
+from support.command import environment
+from support.data_files import read_data, renew_digests
 from support.processes import wait_until
 from support.refusal import require_refusal
 from support.tables import column_of
@@ -96,7 +92,7 @@ def check_users_files(command):
     """A deck in the run's folder stays the user's; a stop file from before is removed with a word."""
     folder = command.folder / "own"
     folder.mkdir()
-    deck = "# the notes of a week\n" + (command.folder / "deck.toml").read_text()
+    deck = "# the notes of a week\n" + command.text("deck.toml")
     (folder / "deck.toml").write_text(deck)
     train = ("train", "own/deck.toml", "run.folder=own")
     command.must(*train, "optimizer.lr=0.0025", "--stop-after", "5", code=85)
@@ -147,7 +143,7 @@ def check_history_of_the_checkpoint(command):
         assert all(text in result.stdout for text in said), (said, result.stdout)
         assert said or "history.csv" not in result.stdout, result.stdout
         (path.parent / "checkpoints" / STEP.format(1501)).unlink()
-    assert (command.folder / "long/history.csv.1").read_text() == cases[-1][1]
+    assert command.text("long/history.csv.1") == cases[-1][1]
 
 
 def check_elapsed_time(command):
@@ -155,8 +151,7 @@ def check_elapsed_time(command):
     folder = command.folder / "aged"
     (folder / "checkpoints").mkdir(parents=True)
     source = command.folder / "other/checkpoints" / STEP.format(20)
-    with h5py.File(source) as file:
-        times = file["history/elapsed_s"][:] + 7200
+    times = read_data(source, "history/elapsed_s") + 7200
     replace_signed(source, folder / "checkpoints" / STEP.format(20), {"/history/elapsed_s": times})
     result = command.must("train", "deck.toml", "run.folder=aged", "model.hidden=[8]", "--restart", "latest",
                           "--stop-after", "5", code=85)
@@ -237,26 +232,7 @@ def check_failure_during_a_slow_write(command, library):
     assert names(command.folder / "failed") == [last], list((command.folder / "failed/checkpoints").iterdir())
 
 
-def main():
-    program, library = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(program, folder)
-        prepare(command, DECK)
-        check_two_runs_at_once(command)
-        check_another_networks_file_under_a_wrong_name(command)
-        check_structure_that_hdf5_refuses(command)
-        check_another_runs_file(command)
-        check_old_history(command)
-        check_users_files(command)
-        check_history_of_the_checkpoint(command)
-        check_elapsed_time(command)
-        check_refused_start(command)
-        check_unreadable_folder(command)
-        check_unreadable_checkpoint(command)
-        check_slow_disk(command, library)
-        check_failure_during_a_slow_write(command, library)
-    print("folders of others, damaged and unreadable ones, and slow disks: ok")
-
-
-if __name__ == "__main__":
-    main()
+run_cases(prepare, check_two_runs_at_once, check_another_networks_file_under_a_wrong_name, check_structure_that_hdf5_refuses,
+          check_another_runs_file, check_old_history, check_users_files, check_history_of_the_checkpoint, check_elapsed_time,
+          check_refused_start, check_unreadable_folder, check_unreadable_checkpoint, check_slow_disk,
+          check_failure_during_a_slow_write, arguments=["library"])

@@ -6,11 +6,10 @@ import pathlib
 import random
 import signal
 import sys
-import tempfile
 import time
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
 from support.processes import finish, ranks_of, require_none_left, wait_until
 from support.run_folders import compare, last_checkpoint
 
@@ -140,19 +139,14 @@ def check_random_moments(command, sources, library, ranks, count, source):
     assert count < 10 or seen.get("stopped", 0) > 0, seen
 
 
-def main():
-    full = "--full" in sys.argv
-    program, sources, library = sys.argv[1:4]
+def check_all_moments(command, repository, library, full):
     seed = random.randrange(2**32)
     print(f"seed {seed}", flush=True)
     source = random.Random(seed)
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(program, folder)
-        prepare(command)
-        for ranks in (1, 2):
-            check_last_write(command, library, ranks)
-            check_run_that_goes_on(command, ranks)
-            check_random_moments(command, sources, library, ranks, 25 if full else 3, source)
+    for ranks in (1, 2):
+        check_last_write(command, library, ranks)
+        check_run_that_goes_on(command, ranks)
+        check_random_moments(command, repository, library, ranks, 25 if full else 3, source)
 
 
-main()
+run_cases(prepare, check_all_moments, arguments=["repository", "library"])

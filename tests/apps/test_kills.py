@@ -1,16 +1,11 @@
-"""A run whose ranks are killed again and again ends with the same bits as one that is left alone.
-
-usage: test_kills.py MYLOS [--full]
-"""
+"""A run whose ranks are killed again and again ends with the same bits as one that is left alone."""
 import random
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
 from support.processes import finish, ranks_of, require_none_left, send
 from support.run_folders import compare, last_checkpoint
 
@@ -84,16 +79,12 @@ def check(command, shard, ranks, kills, source):
           f"the same bits", flush=True)
 
 
-def main():
-    full = "--full" in sys.argv
+def check_all(command, full):
     kills = {("none", 1): 33 if full else 2, ("none", 2): 34 if full else 2, ("none", 3): 33 if full else 2,
              ("state", 3): 100 if full else 2, ("gradients", 2): 50 if full else 2}
     source = random.Random(SEED)
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        for (shard, ranks), count in kills.items():
-            check(command, shard, ranks, count, source)
+    for (shard, ranks), count in kills.items():
+        check(command, shard, ranks, count, source)
 
 
-main()
+run_cases(prepare, check_all)

@@ -10,14 +10,12 @@ magnitudes (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), per st
 a weight's error reaches later losses less than once each, so the bound grows with the steps.
 """
 import shutil
-import sys
-import tempfile
 import zlib
 
 import h5py
 
 from small_problem import DECK, prepare
-from support.command import Command
+from support.cases import run_cases
 
 BATCH, STEPS, SWITCH = 48, 18, 7  # SWITCH is in mid-epoch: an epoch has 3 batches
 SAMPLES = 3 * BATCH
@@ -32,7 +30,7 @@ def bound(loss, step):
 
 
 def losses(command, folder):
-    lines = (command.folder / folder / "history.csv").read_text().splitlines()[1:]
+    lines = command.text(f"{folder}/history.csv").splitlines()[1:]
     assert [int(line.split(",")[0]) for line in lines] == list(range(1, STEPS + 1)), lines
     return [float(line.split(",")[2]) for line in lines]
 
@@ -90,20 +88,18 @@ def check_pair(command, before, after, reference):
     return apart
 
 
-def main():
+def check_pairs(command, full):
     counts = range(1, 5)
-    pairs = [(a, b) for a in counts for b in counts] if "--full" in sys.argv else SAMPLE
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command, DECK.replace("epochs = 3", "steps = 1"), samples=SAMPLES)
-        command.must("train", "deck.toml", *SETTINGS, "run.folder=reference")
-        reference = losses(command, "reference")
-        check_swaps_are_seen(command, reference)
-        for before in sorted({pair[0] for pair in pairs}):
-            command.must("train", "deck.toml", *SETTINGS, f"run.folder=from-{before}", "--stop-after", SWITCH,
-                         ranks=before, code=85)
-        apart = max(check_pair(command, before, after, reference) for before, after in pairs)
-        print(f"{len(pairs)} pairs of rank counts: losses at most {apart:.3g} times the bound apart")
+    pairs = [(a, b) for a in counts for b in counts] if full else SAMPLE
+    prepare(command, DECK.replace("epochs = 3", "steps = 1"), samples=SAMPLES)
+    command.must("train", "deck.toml", *SETTINGS, "run.folder=reference")
+    reference = losses(command, "reference")
+    check_swaps_are_seen(command, reference)
+    for before in sorted({pair[0] for pair in pairs}):
+        command.must("train", "deck.toml", *SETTINGS, f"run.folder=from-{before}", "--stop-after", SWITCH,
+                     ranks=before, code=85)
+    apart = max(check_pair(command, before, after, reference) for before, after in pairs)
+    print(f"{len(pairs)} pairs of rank counts: losses at most {apart:.3g} times the bound apart")
 
 
-main()
+run_cases(check_pairs)

@@ -5,15 +5,13 @@ usage: test_rank_trouble.py MYLOS [--full]     --full: each rank of two, three a
 import re
 import shutil
 import signal
-import sys
-import tempfile
 import time
 
 import h5py
 import numpy
 
 from small_problem import prepare, write_csv
-from support.command import Command
+from support.cases import run_cases
 from support.data_files import renew_digests
 from support.processes import finish, ranks_of, require_none_left, send, wait_until
 
@@ -77,7 +75,7 @@ def check_other_data(command):
 def check_data_cut_in_mid_run(command):
     folders = give_disks(command, 2)
     run = command.start_on_own_disks(folders, "train", "deck.toml", *ENDLESS,
-                                       f"run.folder={command.folder / 'cut'}")
+                                     f"run.folder={command.folder / 'cut'}")
     wait_for_steps(command, "cut")
     cut(command.folder / folders[1] / "train.h5")
     code, _, stderr = finish(run, GRACE)
@@ -109,31 +107,23 @@ def check_stopped(command, shard, ranks, victim):
     send(signal.SIGSTOP, [ranks_of(command)[victim]])
     begin = time.monotonic()
     code = finish(run, TIMEOUT + GRACE)[0]
-    said = "".join((command.folder / f"messages-{rank}").read_text() for rank in range(ranks))
+    said = "".join(command.text(f"messages-{rank}") for rank in range(ranks))
     require_cause(code, said, "communication-failed", rf"rank \d: .*rank \d of {ranks} waited [\d.]+ s for the other ranks "
                   rf"\(communication\.timeout = {TIMEOUT}\) \(ended with it: rank {victim}\) \[", expected_code=1)
     require_none_left(command)
     print(f"rank {victim} of {ranks} stopped, shard = {shard}: ended {time.monotonic() - begin:.1f} s later", flush=True)
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        check_data_of_one_rank(command, "missing", lambda path: path.unlink(), "no-such-file",
-                               r"rank 1: train\.h5: .*No such file or directory "
-                               r"\(the current folder is .*/disk-1\); `mylos prepare` makes data files")
-        check_data_of_one_rank(command, "cut", cut, "truncated",
-                               r"rank 1: train\.h5: cannot be read as HDF5: truncated file: .*")
-        check_other_data(command)
-        check_data_cut_in_mid_run(command)
-        check_nan(command)
-        stopped = [("state", 3, 1)]
-        if "--full" in sys.argv:
-            stopped = [(shard, n, rank) for shard in ("none", "state", "gradients") for n in (2, 3, 4) for rank in range(n)]
-        for shard, ranks, victim in stopped:
-            check_stopped(command, shard, ranks, victim)
-        print("a rank's data missing, cut before and in the run, NaN, a rank stopped: all ranks ended with one cause")
+def check_stopped_ranks(command, full):
+    stopped = [("state", 3, 1)]
+    if full:
+        stopped = [(shard, n, rank) for shard in ("none", "state", "gradients") for n in (2, 3, 4) for rank in range(n)]
+    for shard, ranks, victim in stopped:
+        check_stopped(command, shard, ranks, victim)
 
 
-main()
+run_cases(prepare,
+          (check_data_of_one_rank, "missing", lambda path: path.unlink(), "no-such-file",
+           r"rank 1: train\.h5: .*No such file or directory \(the current folder is .*/disk-1\); `mylos prepare` makes data files"),
+          (check_data_of_one_rank, "cut", cut, "truncated", r"rank 1: train\.h5: cannot be read as HDF5: truncated file: .*"),
+          check_other_data, check_data_cut_in_mid_run, check_nan, check_stopped_ranks)

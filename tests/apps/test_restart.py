@@ -1,16 +1,11 @@
-"""A run that is stopped and restarted ends with the same bits as one that is not.
-
-usage: test_restart.py MYLOS RANKS
-"""
+"""A run that is stopped and restarted ends with the same bits as one that is not."""
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
 
 from small_problem import prepare
-from support.command import Command
+from support.cases import run_cases
 from support.run_folders import compare, history_without_times, last_checkpoint
 
 
@@ -75,7 +70,7 @@ def check_average(command, ranks):
 
 
 def learning_rates(command, folder):
-    return [float(row.split(",")[3]) for row in (command.folder / folder / "history.csv").read_text().splitlines()[1:]]
+    return [float(row.split(",")[3]) for row in command.text(f"{folder}/history.csv").splitlines()[1:]]
 
 
 def check_length(command, ranks):
@@ -104,31 +99,29 @@ def check_length(command, ranks):
     assert "the schedule takes" not in kept and learning_rates(command, "length-kept") == whole, kept
 
 
-def main():
-    program, ranks = sys.argv[1], int(sys.argv[2])
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(program, folder)
-        prepare(command)
-        for compute in ("fp32", "bf16", "fp16"):
-            common = ["train", "deck.toml", f"precision.compute={compute}"]
-            undisturbed = command.must(*common, "run.folder=whole-" + compute, ranks=ranks)
-            parts = "run.folder=parts-" + compute
-            # In mid-epoch, in mid-growth of the scale, between two checkpoints of the deck; and once more.
-            command.must(*common, parts, "--stop-after", 5, ranks=ranks, code=85)
-            command.must(*common, parts, "--restart", "latest", "--stop-after", 11, ranks=ranks, code=85)
-            last = command.must(*common, parts, "--restart", "latest", ranks=ranks)
-            assert "history.csv" not in last.stdout, last.stdout  # its rows are those of the checkpoint
-            assert 0 < len(evaluations(last)) and evaluations(last) == evaluations(undisturbed)[-len(evaluations(last)):], \
-                (evaluations(last), evaluations(undisturbed))
-            whole, resumed = (last_checkpoint(command, f"{kind}-{compute}") for kind in ("whole", "parts"))
-            count = compare(whole, resumed, f"{compute} on {ranks} ranks")
-            assert history_without_times(command, "whole-" + compute) == \
-                history_without_times(command, "parts-" + compute), "history.csv"
-            assert not (command.folder / ("parts-" + compute) / "requeue").exists()
-            print(f"{compute}, {ranks} ranks: {count} datasets bitwise equal after two restarts")
-        for check in (check_hysteresis, check_optimizer, check_length, check_average) if ranks == 2 else ():
-            check(command, ranks)
-            print(check.__name__, "passed")
+def check_two_restarts(command, ranks, compute):
+    common = ["train", "deck.toml", f"precision.compute={compute}"]
+    undisturbed = command.must(*common, "run.folder=whole-" + compute, ranks=ranks)
+    parts = "run.folder=parts-" + compute
+    # In mid-epoch, in mid-growth of the scale, between two checkpoints of the deck; and once more.
+    command.must(*common, parts, "--stop-after", 5, ranks=ranks, code=85)
+    command.must(*common, parts, "--restart", "latest", "--stop-after", 11, ranks=ranks, code=85)
+    last = command.must(*common, parts, "--restart", "latest", ranks=ranks)
+    assert "history.csv" not in last.stdout, last.stdout  # its rows are those of the checkpoint
+    assert 0 < len(evaluations(last)) and evaluations(last) == evaluations(undisturbed)[-len(evaluations(last)):], \
+        (evaluations(last), evaluations(undisturbed))
+    whole, resumed = (last_checkpoint(command, f"{kind}-{compute}") for kind in ("whole", "parts"))
+    count = compare(whole, resumed, f"{compute} on {ranks} ranks")
+    assert history_without_times(command, "whole-" + compute) == history_without_times(command, "parts-" + compute), "history.csv"
+    assert not (command.folder / ("parts-" + compute) / "requeue").exists()
+    print(f"{compute}, {ranks} ranks: {count} datasets bitwise equal after two restarts")
 
 
-main()
+def check_all(command, ranks):
+    for compute in ("fp32", "bf16", "fp16"):
+        check_two_restarts(command, ranks, compute)
+    for check in (check_hysteresis, check_optimizer, check_length, check_average) if ranks == 2 else ():
+        check(command, ranks)
+
+
+run_cases(prepare, check_all, arguments=["ranks"])

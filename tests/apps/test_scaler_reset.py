@@ -1,20 +1,14 @@
 """precision.scaler.reset gives a run a fresh loss scale at one restart, and checkpoints of builds that kept no statistics of
-the scaler are gone on from.
-
-usage: test_scaler_reset.py MYLOS RANKS
-"""
-import json
+the scaler are gone on from."""
 import shutil
-import sys
-import tempfile
 import zlib
 
 import h5py
 import numpy
 
 from small_problem import DECK, SCALER, prepare
-from support.command import Command
-from support import checkpoint_block
+from support.cases import run_cases
+from support.changed_checkpoints import signed_changes
 from support.run_folders import compare, history_without_times, last_checkpoint
 
 INITIAL = 2 ** 24  # overflows at first
@@ -50,7 +44,7 @@ def check_reset(command, ranks):
     assert rows == history_without_times(command, "parts")
     scaler = scaler_of(command, "parts")
     assert scaler["reset_step"] == 12 and scaler["steps"] == len(rows) - 12 == scaler["recent_noted"], scaler
-    summary = json.loads((command.folder / "parts/summary.json").read_text())["scaler"]
+    summary = command.document("parts/summary.json")["scaler"]
     assert summary["steps"] == len(rows) - 12 and summary["overflows"] == scaler["overflows"], summary
     info = command.must("info", "parts").stdout
     rate = 100 * scaler["overflows"] / scaler["steps"]
@@ -68,7 +62,7 @@ def check_no_restart(command, ranks):
 
 def without_statistics(path):
     """The file as a build would have written it that kept none."""
-    with h5py.File(path, "r+") as file:
+    with signed_changes(path) as file:
         for name in STATISTICS:
             del file["scaler"][name]
         for name in COLUMNS:
@@ -79,17 +73,15 @@ def without_statistics(path):
         del file["deck"]
         file["deck"] = numpy.bytes_(deck)
         file["deck"].attrs["crc32"] = numpy.int64(zlib.crc32(deck))
-    path.write_bytes(checkpoint_block.with_right_block(path.read_bytes()))
 
 
 def check_older_build(command, ranks):
     """Statistics begin at the restart; everything else goes on with the same bits."""
     shutil.copytree(command.folder / "first", command.folder / "older")
     without_statistics(last_checkpoint(command, "older"))
-    text = (command.folder / "older/history.csv").read_text().splitlines()
+    text = command.text("older/history.csv").splitlines()
     kept = [i for i, name in enumerate(text[0].split(",")) if name not in COLUMNS]
-    (command.folder / "older/history.csv").write_text(
-        "".join(",".join(line.split(",")[i] for i in kept) + "\n" for line in text), encoding="utf-8")
+    command.write("older/history.csv", "".join(",".join(line.split(",")[i] for i in kept) + "\n" for line in text))
     restart = [*TRAIN, "run.folder=older", "--restart", "latest"]
     on = command.must(*restart, "--stop-after", 4, ranks=ranks, code=85).stdout
     assert "history.csv has other columns: now" in on and "12 rows taken from the checkpoint" in on, on
@@ -108,7 +100,7 @@ def check_older_build(command, ranks):
 
 def check_other_type(command, ranks):
     """A run that goes on in half begins with half's scale: at bfloat16's, which is 1, small gradients would be lost."""
-    (command.folder / "types.toml").write_text(DECK.replace(SCALER, ""), encoding="utf-8")
+    command.write("types.toml", DECK.replace(SCALER, ""))
     bf16 = ["train", "types.toml", "run.folder=types"]
     command.must(*bf16, "--stop-after", 5, ranks=ranks, code=85)
     half = [*bf16, "precision.compute=fp16", "precision.scaler.initial_scale=4096", "--restart", "latest"]
@@ -121,14 +113,4 @@ def check_other_type(command, ranks):
     assert [float(row["scale"]) for row in rows[:12]] == [1] * 5 + [4096] * 6 + [1], rows[:12]
 
 
-def main():
-    program, ranks = sys.argv[1], int(sys.argv[2])
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(program, folder)
-        prepare(command)
-        for check in (check_reset, check_no_restart, check_older_build, check_other_type):
-            check(command, ranks)
-            print(f"{check.__name__}, {ranks} ranks: passed", flush=True)
-
-
-main()
+run_cases(prepare, check_reset, check_no_restart, check_older_build, check_other_type, arguments=["ranks"])

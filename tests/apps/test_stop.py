@@ -1,18 +1,14 @@
-"""A run that is asked to stop writes a checkpoint, leaves `requeue`, ends with 85, and goes on from there.
-
-usage: test_stop.py MYLOS SOURCES SLOW_DISK_LIBRARY
-"""
+"""A run that is asked to stop writes a checkpoint, leaves `requeue`, ends with 85, and goes on from there."""
 import os
 import pathlib
 import select
 import signal
 import subprocess
-import sys
-import tempfile
 import time
 
 from small_problem import prepare
-from support.command import Command, environment
+from support.cases import run_cases
+from support.command import environment
 from support.processes import finish, wait_until
 from support.run_folders import compare, last_checkpoint
 from support.tables import column_of
@@ -44,7 +40,7 @@ def stop(command, ranks, how, name, launcher=()):
 def check_stopped(command, name, text):
     assert (command.folder / name / "requeue").exists(), text
     assert not (command.folder / name / "stop").exists(), text
-    steps = (command.folder / name / "history.csv").read_text().splitlines()[-1].split(",")[0]
+    steps = command.text(f"{name}/history.csv").splitlines()[-1].split(",")[0]
     assert last_checkpoint(command, name).name == f"step-{int(steps):010d}.h5", text
     command.must("info", last_checkpoint(command, name))
     return int(steps)
@@ -105,11 +101,11 @@ def check_walltime(command):
     print(f"walltime of 4 s: trained for {seconds:.2f} s")
 
 
-def check_loop(command, sources):
+def check_loop(command, repository):
     """Five slices through the resubmit loop end with the bits of one run."""
     common = ["train", "deck.toml", "run.steps=40", "run.log_every=100"]
     command.must(*common, "run.folder=whole")
-    loop = [pathlib.Path(sources) / "scripts" / "resubmit", "sliced", "--", command.program, *common,
+    loop = [pathlib.Path(repository) / "scripts" / "resubmit", "sliced", "--", command.program, *common,
             "run.folder=sliced", "--restart", "auto", "--stop-after", "8"]
     result = subprocess.run(loop, cwd=command.folder, env=environment(), capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -122,14 +118,4 @@ def check_loop(command, sources):
     print("five slices through scripts/resubmit: bitwise equal to one run")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        prepare(command)
-        check_ways_to_stop(command)
-        check_notice(command, sys.argv[3])
-        check_walltime(command)
-        check_loop(command, sys.argv[2])
-
-
-main()
+run_cases(prepare, check_ways_to_stop, check_notice, check_walltime, check_loop, arguments=["repository", "library"])

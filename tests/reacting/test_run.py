@@ -1,20 +1,16 @@
-"""The reacting flow as a user runs it, on small grids.
-
-usage: test_run.py REACTING SOURCE
-"""
+"""The reacting flow as a user runs it, on small grids."""
 import os
 import pathlib
 import re
 import shutil
 import signal
 import sys
-import tempfile
 
 import h5py
 import numpy
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "apps"))
-from support.command import Command  # noqa: E402
+from support.cases import run_cases  # noqa: E402
 from support.processes import ranks_of, send, wait_until  # noqa: E402
 
 SMALL = ["cells=24", "diffusivity=2.2e-4", "dt=0.2"]
@@ -116,18 +112,9 @@ def check_refusals(program):
         assert result.returncode == 2 and all(part in result.stderr for part in parts), (line, result)
 
 
-def main(reacting, source):
-    with tempfile.TemporaryDirectory() as scratch:
-        program = Command(reacting, scratch)
-        shutil.copy(pathlib.Path(source) / "apps/reacting/surrogate.toml", program.folder / "deck.toml")
-        assert "explore_share" in program.must("--help").stdout
-        check_ranks(program)
-        check_learns(program)
-        check_restart(program)
-        check_older_pair_is_kept(program)
-        check_refusals(program)
-    print("solved on 1 to 4 ranks, learned, killed and continued")
+def set_up(program, repository):
+    shutil.copy(repository / "apps/reacting/surrogate.toml", program.folder / "deck.toml")
+    assert "explore_share" in program.must("--help").stdout
 
 
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+run_cases(set_up, check_ranks, check_learns, check_restart, check_older_pair_is_kept, check_refusals, arguments=["repository"])
