@@ -1,13 +1,8 @@
 """Conformal intervals of held-out samples: their quantiles, the bounds of predictions and what eval says of them, by NumPy, on
-any number of ranks; and what cannot be calibrated.
-
-usage: test_calibrate.py MYLOS
-"""
+any number of ranks; and what cannot be calibrated."""
 import fractions
 import math
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
@@ -15,11 +10,11 @@ import numpy
 import uncertain_data
 from small_problem import DECK, prepare
 from support import checkpoint_block
-from support.changed_checkpoints import replace_signed
-from support.command import Command
+from support.cases import run_cases
+from support.changed_checkpoints import replace_signed, signed_changes
+from support.data_files import read_data
 from support.run_folders import last_checkpoint
 from uncertain_data import measured, measures_by_numpy, require_measures, write
-
 
 COVERAGES = ("0.9", "0.5", "0.8", "0.99")
 HELD_OUT = 200  # of the training samples: 0.25 of 800
@@ -45,13 +40,12 @@ def stored(command, name):
 def set_up(command, loss):
     for name, samples, seed in (("train.h5", 800, 1), ("test.h5", 300, 2), ("fresh.h5", 2000, 3)):
         write(command.folder, name, samples, seed)
-    (command.folder / "deck.toml").write_text(uncertain_data.DECK.format(name=loss, loss=loss, epochs=8), encoding="utf-8")
+    command.write("deck.toml", uncertain_data.network(loss, loss, epochs=8))
     command.must("train", "deck.toml")
 
 
 def targets_of(command, data):
-    with h5py.File(command.folder / data) as file:
-        return file["targets"][:].astype("f8")
+    return read_data(command.folder / data, "targets").astype("f8")
 
 
 def scores_of(command, run, data):
@@ -100,7 +94,7 @@ def check_bounds(command, run):
     with h5py.File(command.folder / "bounds.h5") as file:
         assert file["lower"].attrs["coverage"] == file["upper"].attrs["coverage"] == 0.9
     command.must("predict", network, "fresh.h5", "bounds.csv")
-    lines = (command.folder / "bounds.csv").read_text(encoding="utf-8").splitlines()
+    lines = command.text("bounds.csv").splitlines()
     assert {"lift", "lift_lower", "lift_upper", "drag", "drag_lower", "drag_upper"} <= set(lines[0].split(",")), lines[0]
     columns = dict(zip(lines[0].split(","), numpy.loadtxt(lines[1:], delimiter=",").T))
     assert numpy.array_equal(columns["drag_upper"].astype("f4"), found["upper"][:, 1].astype("f4"))
@@ -203,27 +197,12 @@ def check_damage(command, run):
             else:
                 command.must(*arguments)
     replace_signed(source, path, {}, checkpoint_block.MODEL)
-    with h5py.File(path, "r+") as file:  # a right digest and a wrong CRC-32
+    with signed_changes(path, checkpoint_block.MODEL) as file:  # a right digest and a wrong CRC-32
         file["/calibration/quantiles"].attrs["crc32"] = numpy.int64(1)
-    path.write_bytes(checkpoint_block.with_right_block(path.read_bytes(), checkpoint_block.MODEL))
     command.must_refuse(["predict", path.name, "fresh.h5", "y.h5"], "damaged", "/calibration/quantiles")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        set_up(command, "mse")
-        check_quantiles(command, "runs/mse", "absolute")
-        check_ranks(command, "runs/mse")
-        check_bounds(command, "runs/mse")
-        check_refusals(command, "runs/mse")
-        check_damage(command, "runs/mse")
-        set_up(command, "gaussian")
-        check_quantiles(command, "runs/gaussian", "scaled")
-        check_ranks(command, "runs/gaussian")
-        check_bounds(command, "runs/gaussian")
-        check_measures(command, "runs/gaussian")
-        check_classes(command)
-
-
-main()
+run_cases((set_up, "mse"), (check_quantiles, "runs/mse", "absolute"), (check_ranks, "runs/mse"), (check_bounds, "runs/mse"),
+          (check_refusals, "runs/mse"), (check_damage, "runs/mse"), (set_up, "gaussian"),
+          (check_quantiles, "runs/gaussian", "scaled"), (check_ranks, "runs/gaussian"), (check_bounds, "runs/gaussian"),
+          (check_measures, "runs/gaussian"), check_classes)

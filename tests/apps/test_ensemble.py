@@ -1,11 +1,6 @@
 """Mean and standard deviation of ensembles and of dropout masks, by NumPy from the members' own predictions, on any number of
-ranks; what eval says of them; and what is no ensemble.
-
-usage: test_ensemble.py MYLOS
-"""
+ranks; what eval says of them; and what is no ensemble."""
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
@@ -13,25 +8,16 @@ import numpy
 import rollout_fields
 import uncertain_data
 from small_problem import DECK, prepare
-from support.command import Command
-from support.decks import layers
+from support.cases import run_cases
+from support.data_files import read_data, write_data
+from support.decks import deck_text, layer
 from support.run_folders import last_checkpoint
 from uncertain_data import measures_by_numpy, write
 
 SAMPLES = 2300  # three batches: ranks have one, two or none
 DROPOUT = 0.3
-LINEAR = """[run]
-peak_flops = 1e12
-name = "linear"
-epochs = 2
-[data]
-train = "linear.h5"
-batch = 20
-[model]
-loss = "mse"
-""" + layers(f"activation dropout = {DROPOUT}", "dense") + """[precision]
-compute = "fp32"
-"""
+LINEAR = deck_text(run=dict(name="linear", epochs=2), data=dict(train="linear.h5", batch=20), model=dict(type="chain", loss="mse"),
+                   layers=[layer("activation", dropout=DROPOUT), layer("dense")], precision=dict(compute="fp32"))
 
 
 def read(path):
@@ -63,8 +49,7 @@ def set_up(command):
     for name, samples, seed in (("train.h5", 400, 1), ("test.h5", SAMPLES, 2)):
         write(command.folder, name, samples, seed)
     for loss in ("mse", "gaussian"):
-        deck = uncertain_data.DECK.format(name=loss, loss=loss, epochs=3).replace("hidden = [24]", "hidden = [24]\ndropout = 0.1")
-        (command.folder / f"{loss}.toml").write_text(deck, encoding="utf-8")
+        command.write(f"{loss}.toml", uncertain_data.network(loss, loss, epochs=3, dropout=0.1))
         for i, run in enumerate(runs(loss)):
             command.must("train", f"{loss}.toml", f"run.seed={i + 1}", f"run.folder={run}")
 
@@ -87,7 +72,7 @@ def check_table(command):
     expected, _ = predicted(command, "--ensemble", "--members", *runs("mse", 2))
     for ranks in (1, 3):
         command.must("predict", "--ensemble", "--members", *runs("mse", 2), "test.h5", "out.csv", ranks=ranks)
-        lines = (command.folder / "out.csv").read_text(encoding="utf-8").splitlines()
+        lines = command.text("out.csv").splitlines()
         assert lines[0] == ",".join(f"{name}{end}" for name in ("lift", "drag") for end in ("", "_sd", "_member_0", "_member_1"))
         table = numpy.array([line.split(",") for line in lines[1:]], "f4").astype("f8").reshape(SAMPLES, 2, 4)
         assert numpy.array_equal(table[:, :, 0], expected["outputs"])
@@ -106,8 +91,7 @@ def check_mixture(command):
 
 
 def answers(command):
-    with h5py.File(command.folder / "test.h5") as file:
-        return file["targets"][:].astype("f8")
+    return read_data(command.folder / "test.h5", "targets").astype("f8")
 
 
 def loss_of(said):
@@ -116,8 +100,7 @@ def loss_of(said):
 
 def check_eval_of_regression(command):
     targets = answers(command)
-    with h5py.File(last_checkpoint(command, "runs/mse0")) as file:
-        scale = file["data/normalization/targets/scale"][:]
+    scale = read_data(last_checkpoint(command, "runs/mse0"), "data/normalization/targets/scale")
     for loss in ("mse", "gaussian"):
         found, _ = predicted(command, "--ensemble", *runs(loss))
         errors = (found["outputs"] - targets) * scale
@@ -152,8 +135,7 @@ def check_classes(command):
     assert numpy.allclose(found["outputs"], own.mean(axis=0), atol=1e-3)  # bf16: batches of other sizes
     assert numpy.allclose(found["outputs"].sum(axis=1), 1, atol=1e-6)
     assert numpy.allclose(found["standard_deviation"], own.std(axis=0, ddof=1), atol=1e-3)
-    with h5py.File(command.folder / "test.h5") as file:
-        labels = file["labels"][:]
+    labels = read_data(command.folder / "test.h5", "labels")
     of_label = found["outputs"][numpy.arange(len(labels)), labels]
     said = command.must("eval", "--ensemble", *runs("class"), "--metrics", "top5,confusion").stdout
     accuracy = (found["outputs"].argmax(axis=1) == labels).mean()
@@ -165,10 +147,8 @@ def check_dropout_of_a_linear_layer(command):
     """y = w . (m x / (1 - p)) + b with masks m: its mean is w . x + b and its variance p / (1 - p) sum of (w x)^2."""
     random = numpy.random.default_rng(5)
     inputs = random.normal(size=(60, 6)).astype("f4")
-    with h5py.File(command.folder / "linear.h5", "w") as file:
-        file["inputs"] = inputs
-        file["targets"] = (inputs @ random.normal(size=(6, 2))).astype("f4")
-    (command.folder / "linear.toml").write_text(LINEAR, encoding="utf-8")
+    write_data(command.folder / "linear.h5", inputs=inputs, targets=(inputs @ random.normal(size=(6, 2))).astype("f4"))
+    command.write("linear.toml", LINEAR)
     command.must("train", "linear.toml")
     with h5py.File(last_checkpoint(command, "runs/linear")) as file:
         weight, bias = (file[f"model/dense2/{part}"][:].astype("f8") for part in ("weight", "bias"))
@@ -216,7 +196,7 @@ def check_arrays(command):
     for name, deck in (("fields", rollout_fields.FIELDS), ("points", rollout_fields.POINTS)):
         points = "" if name == "fields" else "points_are_samples = true\n"
         text = deck.format(time=":", more=points + 'targets_are = "difference"')
-        (command.folder / f"{name}.toml").write_text(text, encoding="utf-8")
+        command.write(f"{name}.toml", text)
         for i, run in enumerate(runs(name)):
             command.must("train", f"{name}.toml", f"run.seed={i + 1}", f"run.folder={run}")
         own = []
@@ -268,9 +248,5 @@ def train_what_does_not_fit(command):
         command.must("train", "mse.toml", override, f"run.folder=runs/{name}", "run.epochs=1")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    for check in (set_up, check_regression, check_table, check_mixture, check_eval_of_regression, check_dropout_on_any_ranks,
-                  train_what_does_not_fit, check_refusals, check_dropout_of_a_linear_layer, check_arrays, check_classes):
-        check(mylos)
-        print(check.__name__, "passed")
+run_cases(set_up, check_regression, check_table, check_mixture, check_eval_of_regression, check_dropout_on_any_ranks,
+          train_what_does_not_fit, check_refusals, check_dropout_of_a_linear_layer, check_arrays, check_classes)

@@ -3,13 +3,10 @@ final name, or what it wrote is what it writes on a disk that works.
 
 usage: test_failed_writes.py MYLOS FAILING_DISK [--full]     --full: every operation of every command that writes
 """
-import csv
 import errno
 import json
 import random
 import shutil
-import sys
-import tempfile
 
 import h5py
 import numpy
@@ -17,8 +14,10 @@ import numpy
 import reference_gpt2
 import rollout_fields
 import uncertain_data
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import write_data
 from support.run_folders import TIMES, datasets
+from support.tables import rows_of
 
 SECONDS = 120  # within which a command ends
 TABLES = {"history.csv", "evaluations.csv", "health.csv"}  # rows are added to them: a part of them is whole
@@ -65,16 +64,14 @@ def set_up(command):
     folder = command.folder
     for name, samples, seed in (("train.h5", 200, 1), ("test.h5", 80, 2), ("edited.h5", 60, 3)):
         uncertain_data.write(folder, name, samples, seed)
-    deck = uncertain_data.DECK.format(name="small", loss="mse", epochs=2)
+    deck = uncertain_data.network("small", "mse", epochs=2)
     (folder / "deck.toml").write_text(deck, encoding="utf-8")
     command.must("train", "deck.toml", "run.folder=run", "run.steps=6", "checkpoint.every=3", "run.log_every=1")
     rows = random.Random(1)
     (folder / "table.csv").write_text("a,b,class\n" + "".join(
         f"{rows.random()},{rows.random()},{rows.choice('012')}\n" for _ in range(5000)), encoding="utf-8")
     (folder / "text.txt").write_text("".join(rows.choices("abcdefgh \n", k=200_000)), encoding="utf-8")
-    with h5py.File(folder / "tokens.h5", "w") as file:
-        file["tokens"] = numpy.arange(60_000, dtype="u2") % 50
-        file.attrs["vocabulary"] = 50
+    write_data(folder / "tokens.h5", tokens=numpy.arange(60_000, dtype="u2") % 50, vocabulary=50)
     rollout_fields.write_linear(folder / "linear.h5")
     (folder / "linear.toml").write_text(rollout_fields.LINEAR.format(history=1, targets_are="state", normalize="standard"),
                                         encoding="utf-8")
@@ -130,9 +127,8 @@ def contents(path):
 
 
 def rows(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return [{name: value for name, value in row.items() if name not in CLOCKS and not name.endswith("_s")
-                 and not name.endswith("seconds")} for row in csv.DictReader(file)]
+    return [{name: value for name, value in row.items() if name not in CLOCKS and not name.endswith("_s")
+             and not name.endswith("seconds")} for row in rows_of(path)]
 
 
 def is_same(found, expected):
@@ -159,8 +155,7 @@ def is_a_beginning(found, expected):
 
 def require_members(out, expected, what):
     """A member that the disk failed is said to have failed; all others are as they would be."""
-    with open(out / "sweep/sweep.csv", newline="", encoding="utf-8") as file:
-        table = list(csv.DictReader(file))
+    table = rows_of(out / "sweep/sweep.csv")
     assert len(table) == 2, what
     for row in table:
         if row["state"] == "failed":
@@ -223,29 +218,26 @@ def measure(command, case):
     return reference
 
 
-def main():
-    full = "--full" in sys.argv
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        command.library = sys.argv[2]
-        set_up(command)
-        source = random.Random(4)
-        for case in CASES if full else CASES[:3]:
-            reference = measure(command, case)
-            failed = starts = 0
-            for kind, count in case.operations.items():
-                places = range(1, count + 1)
-                if not full:
-                    places = sorted(source.sample(places, min(count, 3 if kind == "write" else 1)))
-                for at in places:
-                    number = errno.EIO if full or at % 2 else errno.EDQUOT
-                    failed += check(command, case, reference, kind, at, number)
-                    starts += 1
-            for number in (errno.ENOSPC, errno.EDQUOT) if full else ():
-                failed += check(command, case, reference, "write", max(1, case.operations["write"] // 2), number)
+def check_cases(command, library, full):
+    command.library = library
+    set_up(command)
+    source = random.Random(4)
+    for case in CASES if full else CASES[:3]:
+        reference = measure(command, case)
+        failed = starts = 0
+        for kind, count in case.operations.items():
+            places = range(1, count + 1)
+            if not full:
+                places = sorted(source.sample(places, min(count, 3 if kind == "write" else 1)))
+            for at in places:
+                number = errno.EIO if full or at % 2 else errno.EDQUOT
+                failed += check(command, case, reference, kind, at, number)
                 starts += 1
-            print(f"{case.name}: {case.operations}: {failed} of {starts} starts failed and said so; the others wrote what they write", flush=True)
-            assert failed > 0, case.name
+        for number in (errno.ENOSPC, errno.EDQUOT) if full else ():
+            failed += check(command, case, reference, "write", max(1, case.operations["write"] // 2), number)
+            starts += 1
+        print(f"{case.name}: {case.operations}: {failed} of {starts} starts failed and said so; the others wrote what they write", flush=True)
+        assert failed > 0, case.name
 
 
-main()
+run_cases(check_cases, arguments=["library"])

@@ -123,7 +123,7 @@ def set_up_others(program, folder):
     bounds = Command(program, folder / "bounds")
     for name, samples, seed in (("train.h5", 100, 1), ("test.h5", 60, 2)):
         uncertain_data.write(bounds.folder, name, samples, seed)
-    (bounds.folder / "deck.toml").write_text(uncertain_data.DECK.format(name="bounds", loss="mse", epochs=2), encoding="utf-8")
+    bounds.write("deck.toml", uncertain_data.network("bounds", "mse", epochs=2))
     bounds.must("train", "deck.toml", "run.folder=bounds")
     fields = Command(program, folder / "fields")
     write_linear(fields.folder / "linear.h5")

@@ -49,7 +49,7 @@ def set_up(folder, full):
     command = Command(sys.argv[1], folder)
     for name, samples, seed in (("train.h5", 400, 1), ("test.h5", 100, 2)):
         uncertain_data.write(folder, name, samples, seed)
-    deck = uncertain_data.DECK.format(name="run", loss="mse", epochs=2).replace("hidden = [24]", "hidden = [24]\ndropout = 0.1")
+    deck = uncertain_data.network("run", "mse", epochs=2, dropout=0.1)
     (folder / "deck.toml").write_text(deck + TABLE, encoding="utf-8")
     command.must("train", "deck.toml", "run.folder=run")
     if not full:
@@ -79,10 +79,10 @@ class Case:
 
     def calls(self, rank):
         """The names of the calls that the rank has made."""
-        return [line.split()[1] for line in (self.command.folder / f"calls-{rank}").read_text().splitlines()]
+        return [line.split()[1] for line in self.command.text(f"calls-{rank}").splitlines()]
 
     def said(self):
-        texts = [(self.command.folder / f"messages-{rank}").read_text() for rank in range(self.ranks)]
+        texts = [self.command.text(f"messages-{rank}") for rank in range(self.ranks)]
         return [line for text in texts for line in text.splitlines() if line.startswith("mylos: ")]
 
 

@@ -3,28 +3,17 @@ import json
 import math
 import statistics
 
-import h5py
 import numpy
 
-DECK = """[run]
-peak_flops = 1e12
-name = "{name}"
-epochs = {epochs}
-[data]
-train = "train.h5"
-test = "test.h5"
-validation = 0.25
-batch = 50
-normalize = "standard"
-[model]
-type = "mlp"
-hidden = [24]
-loss = "{loss}"
-[precision]
-compute = "fp32"
-[optimizer]
-lr = 1e-2
-"""
+from support.data_files import write_data
+from support.decks import deck_text
+
+
+def network(name, loss, epochs, dropout=None):
+    return deck_text(run=dict(name=name, epochs=epochs),
+                     data=dict(train="train.h5", test="test.h5", validation=0.25, batch=50, normalize="standard"),
+                     model=dict(type="mlp", hidden=[24], dropout=dropout, loss=loss), precision=dict(compute="fp32"),
+                     optimizer=dict(lr=1e-2))
 
 
 def draw(samples, seed):
@@ -38,10 +27,7 @@ def draw(samples, seed):
 
 def write(folder, name, samples, seed):
     inputs, targets = draw(samples, seed)
-    with h5py.File(folder / name, "w") as file:
-        file["inputs"] = inputs
-        file["targets"] = targets
-        file["target_names"] = ["lift", "drag"]
+    write_data(folder / name, inputs=inputs, targets=targets, target_names=["lift", "drag"])
     return targets.astype("f8")
 
 
