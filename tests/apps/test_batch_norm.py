@@ -1,116 +1,41 @@
 """Batch normalisation in a run: its running statistics are those of the samples, the same on all ranks, moved once by applied
-steps only, in the checkpoint; and ranks that normalise together compute what one does.
-
-usage: test_batch_norm.py MYLOS
-"""
+steps only, in the checkpoint; and ranks that normalise together compute what one does."""
 import pathlib
 import re
 import shutil
-import sys
-import tempfile
 
 import h5py
 import numpy
 
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import write_data
+from support.decks import deck_text, layer
 from support.run_folders import compare, history_without_times, last_checkpoint
 
 SAMPLES, CHANNELS = 192, 3
 
-DECK = """[run]
-peak_flops = 1e12
-name = "normalised"
-steps = 20
-log_every = 1
-[data]
-train = "train.h5"
-test = "test.h5"
-batch = 32
-shape = [6, 8, 3]
-[model]
-type = "chain"
-{layers}
-[precision]
-compute = "{compute}"
-[optimizer]
-lr = 2e-3
-[checkpoint]
-every = 10
-keep_last = 0
-"""
-
-INPUT_ONLY = """
-[[model.layers]]
-kind = "norm"
-norm = "batchnorm"
-name = "first"
-[[model.layers]]
-kind = "dense"
-"""
-
-# Each sample is one value of each of four channels.
-VECTORS = """
-[[model.layers]]
-kind = "dense"
-name = "first"
-outputs = 4
-norm = "batchnorm"
-{over}
-[[model.layers]]
-kind = "dense"
-"""
-
-# A residual stage whose connection has a layer of its own. A bias that batch normalisation takes away again would have no
-# gradient but rounding, by which AdamW moves it as by any other.
-RESIDUAL = """
-[[model.layers]]
-kind = "conv"
-name = "stem"
-outputs = 8
-kernel = 3
-bias = false
-norm = "batchnorm"
-activation = "relu"
-{over}
-[[model.layers]]
-kind = "conv"
-name = "shortcut"
-outputs = 12
-stride = 2
-bias = false
-norm = "batchnorm"
-{over}
-[[model.layers]]
-kind = "branch"
-skip_from = "stem"
-[[model.layers]]
-kind = "conv"
-outputs = 12
-kernel = 3
-stride = 2
-bias = false
-norm = "batchnorm"
-activation = "silu"
-dropout = {dropout}
-{over}
-[[model.layers]]
-kind = "add"
-skip_from = "shortcut"
-activation = "relu"
-[[model.layers]]
-kind = "global_pool"
-[[model.layers]]
-kind = "dense"
-"""
-
-OVER_RANKS = 'norm_over = "ranks"'
+INPUT_ONLY = [layer("norm", norm="batchnorm", name="first"), layer("dense")]
 
 
-def residual(over="", dropout=0.0):
-    return RESIDUAL.format(over=over, dropout=dropout)
+def vectors(**keys):
+    """Each sample is one value of each of four channels. `keys`: of the layers with a norm."""
+    return [layer("dense", name="first", outputs=4, norm="batchnorm", **keys), layer("dense")]
 
 
-def write_data(command, name, samples, seed):
+def residual(dropout=0.0, skip=None, **keys):
+    """A residual stage whose connection has a layer of its own. A bias that batch normalisation takes away again would have no
+    gradient but rounding, by which AdamW moves it as by any other."""
+    norm = dict(bias=False, norm="batchnorm", **keys)
+    return [layer("conv", name="stem", outputs=8, kernel=3, activation="relu", **norm),
+            layer("conv", name="shortcut", outputs=12, stride=2, **norm), layer("branch", skip_from="stem"),
+            layer("conv", outputs=12, kernel=3, stride=2, activation="silu", dropout=dropout, **norm),
+            skip or layer("add", skip_from="shortcut", activation="relu"), layer("global_pool"), layer("dense")]
+
+
+OVER_RANKS = dict(norm_over="ranks")
+
+
+def write_samples(command, name, samples, seed):
     """The class is the channel that is brightest on one side."""
     source = numpy.random.default_rng(seed)
     labels = source.integers(0, 2 * CHANNELS, samples).astype(numpy.int32)
@@ -118,15 +43,15 @@ def write_data(command, name, samples, seed):
     for image, label in zip(images, labels):
         half = slice(0, 4) if label < CHANNELS else slice(4, 8)
         image[:, half, label % CHANNELS] += 3
-    with h5py.File(command.folder / name, "w") as file:
-        file["inputs"] = images.reshape(samples, -1)
-        file["labels"] = labels
-        file.attrs["classes"] = 2 * CHANNELS
+    write_data(command.folder / name, inputs=images.reshape(samples, -1), labels=labels, classes=2 * CHANNELS)
     return images
 
 
 def write_deck(command, layers, compute="fp32"):
-    (command.folder / "deck.toml").write_text(DECK.format(layers=layers, compute=compute), encoding="utf-8")
+    command.write("deck.toml", deck_text(run=dict(name="normalised", steps=20, log_every=1),
+                                         data=dict(train="train.h5", test="test.h5", batch=32, shape=[6, 8, 3]),
+                                         model=dict(type="chain"), layers=layers, precision=dict(compute=compute),
+                                         optimizer=dict(lr=2e-3), checkpoint=dict(every=10, keep_last=0)))
 
 
 def buffers(command, folder):
@@ -135,8 +60,10 @@ def buffers(command, folder):
                 for layer in file["buffers"] for name in file["buffers"][layer]}
 
 
-def check_are_those_of_the_samples(command, images):
+def check_are_those_of_the_samples(command):
     """The first layer sees the data: one step over all of them, however they are shared out."""
+    images = write_samples(command, "train.h5", SAMPLES, 1)
+    write_samples(command, "test.h5", 96, 2)
     write_deck(command, INPUT_ONLY)
     points = images.reshape(-1, CHANNELS).astype(numpy.float64)
     for ranks, micro_batch in ((1, 0), (1, 50), (3, 0), (4, 7)):
@@ -168,7 +95,7 @@ def check_learns(command):
 
 
 def check_restart(command):
-    write_deck(command, residual(OVER_RANKS, dropout=0.2), "bf16")
+    write_deck(command, residual(dropout=0.2, **OVER_RANKS), "bf16")
     for ranks in (1, 2, 3, 4):
         whole, parts = f"whole-{ranks}", f"parts-{ranks}"
         command.must("train", "deck.toml", f"run.folder={whole}", ranks=ranks)
@@ -181,7 +108,7 @@ def check_restart(command):
 
 def check_ranks_together(command):
     """4 ranks of 8 samples are 1 of 32; so are 3 of unequal shares."""
-    write_deck(command, residual(OVER_RANKS))
+    write_deck(command, residual(**OVER_RANKS))
     for ranks in (1, 3, 4):
         command.must("train", "deck.toml", f"run.folder=together-{ranks}", ranks=ranks)
     alone, statistics = history_without_times(command, "together-1"), buffers(command, "together-1")
@@ -201,7 +128,7 @@ def check_ranks_together(command):
 
 def check_unequal_micro_batches(command):
     """A rank without samples in some micro-batch takes part; sharded masters and gradients have the same bits."""
-    write_deck(command, residual(OVER_RANKS))
+    write_deck(command, residual(**OVER_RANKS))
     options = ["data.batch=33", "run.steps=4"]
     command.must("train", "deck.toml", "run.folder=uneven", *options, "data.micro_batch=16", ranks=2)
     command.must("train", "deck.toml", "run.folder=uneven-state", *options, "data.micro_batch=16", "optimizer.shard=state", ranks=2)
@@ -213,7 +140,7 @@ def check_unequal_micro_batches(command):
 
 
 def check_recompute(command):
-    write_deck(command, residual(OVER_RANKS, dropout=0.2), "bf16")
+    write_deck(command, residual(dropout=0.2, **OVER_RANKS), "bf16")
     plans = {"none": "none", "all": "all", "every": "every 2", "groups": "[[0, 2], [3, 6]]"}
     for name, recompute in plans.items():
         command.must("train", "deck.toml", f"run.folder=recompute-{name}", f"memory.recompute={recompute}", ranks=2)
@@ -228,7 +155,7 @@ def check_starting_from(command):
     command.must("train", "deck.toml", "run.folder=base")
     expected = command.must("eval", "base").stdout
     command.must("convert", "base", "base.safetensors")
-    write_deck(command, residual().replace('norm = "batchnorm"', 'norm = "batchnorm"\nnorm_momentum = 1e-7'), "bf16")
+    write_deck(command, residual(norm_momentum=1e-7), "bf16")
     for source in ("base.safetensors", last_checkpoint(command, "base")):
         folder = f"from-{pathlib.Path(source).suffix[1:]}"
         command.must("train", "deck.toml", f"run.folder={folder}", f"run.initial={source}", "run.steps=1", "optimizer.lr=1e-30")
@@ -240,15 +167,15 @@ def check_starting_from(command):
 
 
 def check_refused(command):
-    write_deck(command, INPUT_ONLY.replace('kind = "norm"', 'kind = "dense"\noutputs = 4'))
+    write_deck(command, vectors())
     command.must_refuse(["train", "deck.toml", "run.folder=refused", "data.micro_batch=1"], "too-little-data", "'first.norm'",
                         "data.micro_batch")
     # Micro-batches of 2 and 1; ranks with 2, 1 and 1; of one rank 3 and 1, of the others 3.
     for ranks, batch, micro_batch, cure in ((1, 3, 2, "data.micro_batch = 3"), (3, 4, 0, "data.batch = 6"),
                                             (3, 10, 3, "data.micro_batch = 4")):
         options = ["run.folder=few", f"data.batch={batch}", f"data.micro_batch={micro_batch}", "run.steps=1"]
-        for over in ("", OVER_RANKS):
-            write_deck(command, VECTORS.format(over=over))
+        for over in ({}, OVER_RANKS):
+            write_deck(command, vectors(**over))
             if over and batch == 4:
                 command.must("train", "deck.toml", *options, ranks=ranks)
                 shutil.rmtree(command.folder / "few")
@@ -256,34 +183,23 @@ def check_refused(command):
             for check in ([], ["--check"]) if ranks == 1 else ([],):
                 command.must_refuse(["train", "deck.toml", *options, *check], "too-little-data", "'first.norm'", cure, ranks=ranks)
             assert not (command.folder / "few" / "checkpoints").exists()
-    write_deck(command, VECTORS.format(over=""))
+    write_deck(command, vectors())
     for more in ([], ["memory.on_oom=shrink"]):
         command.must_refuse(["train", "deck.toml", "run.folder=refused", "memory.budget=20 MiB", *more], "does-not-fit",
                             "20 MiB", "memory.budget = ", code=3)
     write_deck(command, residual())
     command.must_refuse(["train", "deck.toml", "run.folder=refused", "run.reproducible=true", "data.micro_batch=8"], "not-reproducible",
                         "run.reproducible", "groupnorm")
-    write_deck(command, residual().replace('skip_from = "shortcut"', 'skip_from = "stem"'))
+    write_deck(command, residual(skip=layer("add", skip_from="stem", activation="relu")))
     result = command.must("train", "deck.toml", "run.folder=refused", code=2)
     assert "an addition needs the same" in result.stderr, result.stderr
-    write_deck(command, residual().replace('kind = "add"\nskip_from = "shortcut"', 'kind = "activation"'))
+    write_deck(command, residual(skip=layer("activation", activation="relu")))
     result = command.must("train", "deck.toml", "run.folder=refused", code=2)
     assert "'shortcut.norm' has an output that no layer reads" in result.stderr, result.stderr
-    write_deck(command, residual('norm_groups = 4'))
+    write_deck(command, residual(norm_groups=4))
     result = command.must("train", "deck.toml", "run.folder=refused", code=2)
     assert "which only norm = \"groupnorm\" has" in result.stderr, result.stderr
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
-    train_images = write_data(mylos, "train.h5", SAMPLES, 1)
-    write_data(mylos, "test.h5", 96, 2)
-    check_are_those_of_the_samples(mylos, train_images)
-    check_skipped_steps_move_nothing(mylos)
-    check_learns(mylos)
-    check_restart(mylos)
-    check_ranks_together(mylos)
-    check_unequal_micro_batches(mylos)
-    check_recompute(mylos)
-    check_starting_from(mylos)
-    check_refused(mylos)
+run_cases(check_are_those_of_the_samples, check_skipped_steps_move_nothing, check_learns, check_restart, check_ranks_together,
+          check_unequal_micro_batches, check_recompute, check_starting_from, check_refused)

@@ -1,12 +1,6 @@
 """Networks that the deck lists layer by layer: they learn, restart bit for bit on any rank count, and are told what does not
-fit.
-
-usage: test_chain.py MYLOS
-"""
-import gzip
-import pathlib
+fit."""
 import re
-import sys
 import tempfile
 
 import h5py
@@ -14,70 +8,22 @@ import numpy
 
 from chain_comparison import compare_run
 from random_chains import Deck
+from support.cases import run_cases
 from support.command import Command
-from support.data_files import write_data
+from support.data_files import read_data, write_data, write_idx
+from support.decks import deck_text, layer
 from support.run_folders import compare, last_checkpoint
 
-DECK = """[run]
-peak_flops = 1e12
-name = "chain"
-steps = 60
-evaluate_every = 60
-[data]
-train = "train.h5"
-test = "test.h5"
-batch = 48
-normalize = "standard"
-[model]
-type = "chain"
-{layers}
-[precision]
-compute = "{compute}"
-[optimizer]
-lr = 5e-3
-[checkpoint]
-every = 30
-keep_last = 0
-"""
-
-RESIDUAL = """
-[[model.layers]]
-kind = "conv"
-name = "stem"
-outputs = 8
-kernel = 3
-activation = "relu"
-
-[[model.layers]]
-kind = "conv"
-name = "middle"
-outputs = 8
-kernel = 3
-norm = "layernorm"
-activation = "gelu"
-dropout = 0.1
-repeat = 2
-
-[[model.layers]]
-kind = "add"
-skip_from = "stem"
-activation = "relu"
-
-[[model.layers]]
-kind = "conv"
-outputs = 16
-kernel = [3, 3]
-stride = [2, 2]
-
-[[model.layers]]
-kind = "dense"
-"""
+RESIDUAL = [layer("conv", name="stem", outputs=8, kernel=3, activation="relu"),
+            layer("conv", name="middle", outputs=8, kernel=3, norm="layernorm", activation="gelu", dropout=0.1, repeat=2),
+            layer("add", skip_from="stem", activation="relu"), layer("conv", outputs=16, kernel=[3, 3], stride=[2, 2]), layer("dense")]
 
 
-def write_idx(path, array):
-    header = bytes([0, 0, 8, array.ndim]) + b"".join(int(n).to_bytes(4, "big") for n in array.shape)
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        file.write(header + array.tobytes())
+def chain(layers, compute="bf16", model=None):
+    return deck_text(run=dict(name="chain", steps=60, evaluate_every=60),
+                     data=dict(train="train.h5", test="test.h5", batch=48, normalize="standard"), model=model or dict(type="chain"),
+                     layers=layers, precision=dict(compute=compute), optimizer=dict(lr=5e-3),
+                     checkpoint=dict(every=30, keep_last=0))
 
 
 def prepare_bars(command, name, samples, seed):
@@ -97,7 +43,7 @@ def prepare_bars(command, name, samples, seed):
 
 
 def write_deck(command, layers=RESIDUAL, compute="bf16"):
-    (command.folder / "deck.toml").write_text(DECK.format(layers=layers, compute=compute), encoding="utf-8")
+    command.write("deck.toml", chain(layers, compute))
 
 
 def check_learns(command):
@@ -126,8 +72,8 @@ def check_names(command):
     with h5py.File(last_checkpoint(command, "whole-1")) as file:
         names = set(file["model"])
     assert {"stem", "middle.1", "middle.1.norm", "middle.2", "middle.2.norm", "conv4", "dense5"} <= names, names
-    resolved = (command.folder / "whole-1" / "resolved.toml").read_text(encoding="utf-8")
-    (command.folder / "again.toml").write_text(resolved, encoding="utf-8")
+    resolved = command.text("whole-1/resolved.toml")
+    command.write("again.toml", resolved)
     command.must("train", "again.toml", "run.folder=again", "run.steps=40")
     compare(last_checkpoint(command, "whole-1"), last_checkpoint(command, "again"), "the resolved deck")
 
@@ -137,49 +83,44 @@ def check_refused(command):
         write_deck(command, layers)
         command.must_refuse(["train", "deck.toml", "run.folder=refused", *extra], error_id, *parts)
 
-    def layer(text):
-        return f"[[model.layers]]\n{text}\n"
-
-    dense = layer('kind = "dense"')
-    stem = layer('kind = "conv"\nname = "stem"\noutputs = 8\nkernel = 3')
-    expect("missing-key", "", "deck.toml", "[[model.layers]]")
-    expect("bad-value", layer('kind = "convolution"') + dense, "deck.toml:13", "convolution", "layer 1 with kind")
-    expect("unknown-key", stem + layer('kind = "conv"\nkernl = 3') + dense, "layer 2 with 'kernl'", "'kernel'")
-    expect("key-without-effect", stem + layer('kind = "dense"\nkernel = 3'), "'kernel', which only kind = \"conv\", \"max_pool\" or \"average_pool\" has")
-    expect("missing-key", layer('kind = "conv"\nkernel = 3') + dense, "layer 'conv1' needs 'outputs'")
-    expect("duplicate-key", stem + stem + dense, "layers 1 and 2", "'stem'")
-    expect("bad-layer", layer('kind = "conv"\noutputs = 8\nkernel = 13\npadding = 0') + dense, "layer 'conv1' cannot convolve", "10 x 12")
-    expect("bad-layer", layer('kind = "conv"\noutputs = 6\ngroups = 4') + dense, "layer 'conv1' cannot convolve", "group")
-    expect("unknown-name", stem + layer('kind = "add"\nskip_from = "later"') + dense, "layer 'add2'", "'later'")
-    expect("bad-layer", stem + layer('kind = "add"\nskip_from = "stem"') + dense, "its input 'stem'")
-    expect("bad-layer", stem + layer('kind = "conv"\noutputs = 4') + layer('kind = "add"\nskip_from = "stem"') + dense,
-           "an addition needs the same")
-    expect("missing-key", dense + stem + dense, "layer 'dense1' needs 'outputs'")
-    expect("bad-layer", layer('kind = "dense"\noutputs = 9') + stem + dense, "layer 'stem'", "a vector of 9")
-    expect("bad-layer", stem + layer('kind = "dense"\noutputs = 5'), "5 outputs", "4 classes")
-    expect("data-mismatch", stem + dense, "data.shape", "120", extra=["data.shape=[7, 7, 2]"])
-    expect("bad-value", stem + dense, "'data.shape' must be a list of 2 to 4", extra=["data.shape=[120]"])
+    dense = layer("dense")
+    stem = layer("conv", name="stem", outputs=8, kernel=3)
+    expect("missing-key", [], "deck.toml", "[[model.layers]]")
+    expect("bad-value", [layer("convolution"), dense], "deck.toml:13", "convolution", "layer 1 with kind")
+    expect("unknown-key", [stem, layer("conv", kernl=3), dense], "layer 2 with 'kernl'", "'kernel'")
+    expect("key-without-effect", [stem, layer("dense", kernel=3)],
+           "'kernel', which only kind = \"conv\", \"max_pool\" or \"average_pool\" has")
+    expect("missing-key", [layer("conv", kernel=3), dense], "layer 'conv1' needs 'outputs'")
+    expect("duplicate-key", [stem, stem, dense], "layers 1 and 2", "'stem'")
+    expect("bad-layer", [layer("conv", outputs=8, kernel=13, padding=0), dense], "layer 'conv1' cannot convolve", "10 x 12")
+    expect("bad-layer", [layer("conv", outputs=6, groups=4), dense], "layer 'conv1' cannot convolve", "group")
+    expect("unknown-name", [stem, layer("add", skip_from="later"), dense], "layer 'add2'", "'later'")
+    expect("bad-layer", [stem, layer("add", skip_from="stem"), dense], "its input 'stem'")
+    expect("bad-layer", [stem, layer("conv", outputs=4), layer("add", skip_from="stem"), dense], "an addition needs the same")
+    expect("missing-key", [dense, stem, dense], "layer 'dense1' needs 'outputs'")
+    expect("bad-layer", [layer("dense", outputs=9), stem, dense], "layer 'stem'", "a vector of 9")
+    expect("bad-layer", [stem, layer("dense", outputs=5)], "5 outputs", "4 classes")
+    expect("data-mismatch", [stem, dense], "data.shape", "120", extra=["data.shape=[7, 7, 2]"])
+    expect("bad-value", [stem, dense], "'data.shape' must be a list of 2 to 4", extra=["data.shape=[120]"])
     with h5py.File(command.folder / "train.h5", "r+") as file:
         file.attrs["shape"] = "10 13"
-    expect("bad-dataset", stem + dense, "attribute 'shape' of / is '10 13'", "120")
+    expect("bad-dataset", [stem, dense], "attribute 'shape' of / is '10 13'", "120")
 
 
 def check_other_answers(command):
     """Of data that ask for other outputs than the last layer says itself."""
-    write_deck(command, '[[model.layers]]\nkind = "dense"\noutputs = 4\n')
+    write_deck(command, [layer("dense", outputs=4)])
     command.must("train", "deck.toml", "run.folder=four", "run.steps=2")
     with h5py.File(command.folder / "test.h5") as file:
         inputs, labels, shape = file["inputs"][()], file["labels"][()], file.attrs["shape"]
-    with h5py.File(command.folder / "nine.h5", "w") as file:
-        file["inputs"], file["labels"] = inputs, labels
-        file.attrs["shape"], file.attrs["classes"] = shape, 9
+    write_data(command.folder / "nine.h5", inputs=inputs, labels=labels, shape=shape, classes=9)
     for metrics in [], ["--metrics", "confusion"]:
         command.must_refuse(["eval", "four", "--data", "nine.h5", *metrics], "bad-layer", "'dense1', has 4", "9 classes")
 
 
 def check_other_grid(command):
     """Images that lie the other way have as many pixels: no MLP can go by that, nor a network with a dense layer on the grid."""
-    write_deck(command, '[[model.layers]]\nkind = "conv"\noutputs = 4\n[[model.layers]]\nkind = "dense"\n')
+    write_deck(command, [layer("conv", outputs=4), layer("dense")])
     with h5py.File(command.folder / "test.h5") as file:
         inputs, labels, classes = file["inputs"][()], file["labels"][()], file.attrs["classes"]
     for name, shape in (("turned", "12 10 1"), ("upright", "10 12"), ("mute", "")):
@@ -187,8 +128,7 @@ def check_other_grid(command):
             file["inputs"], file["labels"], file.attrs["classes"] = inputs, labels, classes
             if shape:
                 file.attrs["shape"] = shape
-    mlp = DECK.format(layers="", compute="bf16").replace('type = "chain"', "hidden = [8]")
-    (command.folder / "mlp.toml").write_text(mlp, encoding="utf-8")
+    command.write("mlp.toml", chain([], model=dict(hidden=[8])))
     for deck, folder in (("deck.toml", "lies"), ("mlp.toml", "lies-flat")):
         for ranks in (1, 2):
             command.must_refuse(["train", deck, "run.folder=refused", "data.test=turned.h5"], "data-mismatch", "turned.h5: ",
@@ -212,10 +152,10 @@ def check_other_grid(command):
     command.must("predict", "own", "upright.h5", "out.h5")
 
 
-def check_residual(program):
+def check_residual(command):
     """The input is added to the output, in float: against NumPy in double, and bit for bit where nothing is added to it."""
     with tempfile.TemporaryDirectory() as folder:
-        command, source = Command(program, folder), numpy.random.default_rng(4)
+        command, source = Command(command.program, folder), numpy.random.default_rng(4)
         states = source.standard_normal((21, 6, 5, 2)).astype("f4")
         later = (states + 0.05 * numpy.roll(states, 1, axis=1)).astype("f4")
         rows = [array.reshape(len(array), -1) for array in (states, later)]
@@ -227,10 +167,10 @@ def check_residual(program):
                      "memory": {"recompute": "none", "times": "model"},
                      "optimizer": {"type": "sgd", "momentum": 0.0, "lr": 0.05, "weight_decay": 0.0},
                      "checkpoint": {"every": 1, "keep_last": 0}},
-                    [{"kind": "conv", "name": "first", "outputs": 4, "kernel": 3, "activation": "gelu"},
-                     {"kind": "conv", "name": "head", "outputs": 2, "kernel": 3}],
+                    [layer("conv", name="first", outputs=4, kernel=3, activation="gelu"),
+                     layer("conv", name="head", outputs=2, kernel=3)],
                     dict(zip(("inputs", "targets"), (array[:14] for array in rows))))
-        (command.folder / "deck.toml").write_text(deck.text(), encoding="utf-8")
+        command.write("deck.toml", deck.text())
         write_data(command.folder / "data.h5", **deck.arrays)
         write_data(command.folder / "test.h5", **test)
         command.must("train", "deck.toml")
@@ -248,28 +188,17 @@ def check_residual(program):
         command.must("train", "deck.toml", "run.folder=same", "precision.compute=bf16", "data.normalize=none",
                      "optimizer.lr=1e-30", 'model.initialize=[{ match = "head/*", kind = "constant", value = 0.0 }]')
         command.must("predict", "same", "test.h5", "same.h5")
-        with h5py.File(command.folder / "same.h5") as file:
-            assert numpy.array_equal(file["outputs"][()], test["inputs"]), "what is added to nothing is not the input"
+        assert numpy.array_equal(read_data(command.folder / "same.h5", "outputs"), test["inputs"]), "what is added to nothing is not the input"
         assert "residual = true" in command.must("train", "deck.toml", "--check", "run.folder=new").stdout
         assert re.search(r"^ *residual +add ", command.must("plan", "deck.toml").stdout, re.MULTILINE)
         said = command.must("train", "deck.toml", "run.folder=new", "model.loss=binary_cross_entropy", code=2).stderr
         assert "'model.residual'" in said, said
         deck.sections["data"]["shape"] = [6, 10, 1]  # the convolutions take it, and give another one
         deck.layers[1] |= {"outputs": 4, "stride": [2, 2], "padding": 1, "kernel": [3, 3]}
-        (command.folder / "other.toml").write_text(deck.text(), encoding="utf-8")
+        command.write("other.toml", deck.text())
         command.must_refuse(["train", "other.toml", "run.folder=new"], "bad-layer", "model.residual", "6 x 10 points of 1 channel",
                             "3 x 5 points of 4 channels")
 
 
-
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
-    prepare_bars(mylos, "train", 960, 1)
-    prepare_bars(mylos, "test", 240, 2)
-    check_learns(mylos)
-    check_restart(mylos)
-    check_names(mylos)
-    check_other_answers(mylos)
-    check_other_grid(mylos)
-    check_refused(mylos)
-    check_residual(str(pathlib.Path(sys.argv[1]).resolve()))
+run_cases((prepare_bars, "train", 960, 1), (prepare_bars, "test", 240, 2), check_learns, check_restart, check_names,
+          check_other_answers, check_other_grid, check_refused, check_residual)

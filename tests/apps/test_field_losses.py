@@ -1,73 +1,34 @@
 """Losses of fields: what a run and its metrics say is what numpy makes of its predictions, with weights of points, by channel and
-with derivatives; the same on any ranks and micro-batches, after restarts, with recomputation and in rollouts.
-
-usage: test_field_losses.py MYLOS
-"""
-import csv
-import pathlib
+with derivatives; the same on any ranks and micro-batches, after restarts, with recomputation and in rollouts."""
 import re
 import shutil
-import sys
-import tempfile
 
 import h5py
 import numpy
 
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import read_data, write_data
+from support.decks import deck_text, layer
 from support.run_folders import compare, last_checkpoint
 
 GRID = (6, 5)
-DECK = """[run]
-peak_flops = 1e12
-name = "fields"
-steps = 20
-evaluate_every = 20
-{run}
-[data]
-train = "fields.h5"
-test = "fields.h5"
-batch = 12
-{data}
-[model]
-type = "chain"
-{model}
-[[model.layers]]
-kind = "conv"
-outputs = 8
-kernel = 3
-edges = "periodic"
-activation = "gelu"
-[[model.layers]]
-kind = "conv"
-outputs = 2
-kernel = 3
-edges = "periodic"
-[precision]
-compute = "{compute}"
-[optimizer]
-lr = 3e-3
-[checkpoint]
-every = 10
-keep_last = 0
-"""
-WEIGHTS = '[data.weights]\nfile = "areas.h5"\narray = "/area"'
-MASK = '[data.weights]\nfile = "areas.h5"\narray = "/mask"'
+WEIGHTS, MASK = "/area", "/mask"
+OF_POINTS = {None: numpy.ones(GRID), WEIGHTS: numpy.cos(numpy.linspace(-1.2, 1.2, GRID[0]))[:, None] * numpy.ones(GRID),
+             MASK: numpy.ones(GRID)}
+OF_POINTS[MASK][1:3, 2] = 0
+LAYERS = [layer("conv", outputs=8, kernel=3, edges="periodic", activation="gelu"), layer("conv", outputs=2, kernel=3, edges="periodic")]
 
 
-def write_data(command):
+def write_fields(command):
     source = numpy.random.default_rng(3)
     inputs = source.normal(size=(60, *GRID, 2))
     moved = 0.7 * inputs + 0.4 * numpy.roll(inputs, 1, 1) - 0.3 * numpy.roll(inputs, 1, 2)[..., ::-1]
-    with h5py.File(command.folder / "fields.h5", "w") as file:
-        file["inputs"] = inputs.reshape(60, -1).astype("f4")
-        file["targets"] = (moved * [5, 0.2] + [1, 3]).reshape(60, -1).astype("f4")
-        file.attrs["shape"] = f"{GRID[0]} {GRID[1]} 2"
-    area = numpy.cos(numpy.linspace(-1.2, 1.2, GRID[0]))[:, None] * numpy.ones(GRID)
-    mask = numpy.ones(GRID)
-    mask[1:3, 2] = 0
+    write_data(command.folder / "fields.h5", inputs=inputs.reshape(60, -1).astype("f4"),
+               targets=(moved * [5, 0.2] + [1, 3]).reshape(60, -1).astype("f4"), shape=f"{GRID[0]} {GRID[1]} 2")
+    area = OF_POINTS[WEIGHTS]
     with h5py.File(command.folder / "areas.h5", "w") as file:
         file["area"] = area
-        file["mask"] = mask.astype("u1")
+        file["mask"] = OF_POINTS[MASK].astype("u1")
         file["threes"] = numpy.full((1, *GRID), 3, "i4")
         file["other"] = area + 0.1
         file["transposed"] = area.T
@@ -77,7 +38,6 @@ def write_data(command):
             spoilt[4, 2] = value
             file[name] = spoilt
         file["large"] = numpy.ones((60, 50))
-    return {"": numpy.ones(GRID), WEIGHTS: area, MASK: mask}
 
 
 def slope(field, axis, kind):
@@ -127,30 +87,36 @@ def huber(e):
     return numpy.where(e < 0.3, e * e / 2, 0.3 * (e - 0.15))
 
 
-CASES = {  # the keys of [model], [data.weights], and the loss of predictions with the weights
-    "h1": ('loss = "relative_h1"', "", lambda p, t, w: relative(p, t, w, "differences")),
-    "h1-ends": ('loss = "relative_h1"\nderivative = "one_sided"', "", lambda p, t, w: relative(p, t, w, "one_sided")),
-    "h1-spectral": ('loss = "relative_h1"\nderivative = "spectral"\nloss_per = "channel"', WEIGHTS,
+CASES = {  # the keys of [model], the array of [data.weights], and the loss of predictions with the weights
+    "h1": (dict(loss="relative_h1"), None, lambda p, t, w: relative(p, t, w, "differences")),
+    "h1-ends": (dict(loss="relative_h1", derivative="one_sided"), None, lambda p, t, w: relative(p, t, w, "one_sided")),
+    "h1-spectral": (dict(loss="relative_h1", derivative="spectral", loss_per="channel"), WEIGHTS,
                     lambda p, t, w: relative(p, t, w, "spectral", "channel")),
-    "h1-mask": ('loss = "relative_h1"\nloss_per = "channel"', MASK, lambda p, t, w: relative(p, t, w, "differences", "channel")),
-    "h1-ends-mask": ('loss = "relative_h1"\nderivative = "one_sided"', MASK, lambda p, t, w: relative(p, t, w, "one_sided")),
-    "l2-channels": ('loss = "relative_l2"\nloss_per = "channel"', "", lambda p, t, w: relative(p, t, w, per="channel")),
-    "l2-areas": ('loss = "relative_l2"', WEIGHTS, lambda p, t, w: relative(p, t, w)),
-    "mse-areas": ('loss = "mse"', WEIGHTS, lambda p, t, w: mean_of((p - t) ** 2, w)),
-    "l1-mask": ('loss = "l1"', MASK, lambda p, t, w: mean_of(abs(p - t), w)),
-    "huber-areas": ('loss = "huber"\nhuber_delta = 0.3', WEIGHTS, lambda p, t, w: mean_of(huber(p - t), w)),
+    "h1-mask": (dict(loss="relative_h1", loss_per="channel"), MASK, lambda p, t, w: relative(p, t, w, "differences", "channel")),
+    "h1-ends-mask": (dict(loss="relative_h1", derivative="one_sided"), MASK, lambda p, t, w: relative(p, t, w, "one_sided")),
+    "l2-channels": (dict(loss="relative_l2", loss_per="channel"), None, lambda p, t, w: relative(p, t, w, per="channel")),
+    "l2-areas": (dict(loss="relative_l2"), WEIGHTS, lambda p, t, w: relative(p, t, w)),
+    "mse-areas": (dict(loss="mse"), WEIGHTS, lambda p, t, w: mean_of((p - t) ** 2, w)),
+    "l1-mask": (dict(loss="l1"), MASK, lambda p, t, w: mean_of(abs(p - t), w)),
+    "huber-areas": (dict(loss="huber", huber_delta=0.3), WEIGHTS, lambda p, t, w: mean_of(huber(p - t), w)),
 }
 
 
-def write_deck(command, case, compute="fp32", data="", run=""):
+def fields_deck(model, weights, compute="fp32", data=None, run=None, layers=LAYERS, **sections):
+    """`model`, `data` and `run`: more keys of these sections; `weights`: the array of [data.weights]."""
+    return deck_text(run=dict(name="fields", steps=20, evaluate_every=20) | (run or {}),
+                     data=dict(train="fields.h5", test="fields.h5", batch=12) | (data or {}), **sections,
+                     data__weights=weights and dict(file="areas.h5", array=weights), model=dict(type="chain") | model, layers=layers,
+                     precision=dict(compute=compute), optimizer=dict(lr=3e-3), checkpoint=dict(every=10, keep_last=0))
+
+
+def write_deck(command, case, compute="fp32", **changes):
     model, weights, _ = CASES[case]
-    text = DECK.format(model=model, compute=compute, data=data + "\n" + weights, run=run)
-    (command.folder / "deck.toml").write_text(text, encoding="utf-8")
+    command.write("deck.toml", fields_deck(model, weights, compute, **changes))
 
 
 def history(command, folder):
-    with open(command.folder / folder / "history.csv", newline="", encoding="utf-8") as file:
-        return [float(row["loss"]) for row in csv.DictReader(file)]
+    return [float(row["loss"]) for row in command.rows(f"{folder}/history.csv")]
 
 
 def predicted(command, folder):
@@ -159,11 +125,11 @@ def predicted(command, folder):
         return [array[:].astype("f8").reshape(60, *GRID, 2) for array in (out["outputs"], file["targets"])]
 
 
-def check_values(command, weights):
+def check_values(command):
     for case, (_, of, loss) in CASES.items():
         write_deck(command, case)
         said = command.must("train", "deck.toml", f"run.folder={case}").stdout
-        expected = loss(*predicted(command, case), weights[of])
+        expected = loss(*predicted(command, case), OF_POINTS[of])
         found = float(re.findall(r"test loss ([\d.e-]+)", said)[-1])
         assert abs(found - expected) < 1e-4 * expected, f"{case}: {found}, numpy {expected}\n{said}"
         losses = history(command, case)
@@ -176,19 +142,18 @@ def check_values(command, weights):
         assert f"loss {found:.6g} " in said, (found, said)
 
 
-def check_metrics(command, weights):
+def check_metrics(command):
     """In the units of the targets, whatever training scaled them by, and on any ranks."""
-    asked = 'metrics = ["relative_l2", "relative_h1", "r2"]'
+    asked = dict(metrics=["relative_l2", "relative_h1", "r2"])
     for case, kind, per in (("h1", "differences", "sample"), ("l2-areas", "spectral", "channel"), ("mse-areas", "one_sided", "sample")):
-        write_deck(command, case, data='normalize = "channel"', run=asked)
+        write_deck(command, case, data=dict(normalize="channel"), run=asked)
         keys = [f"model.derivative={kind}", f"model.loss_per={per}"]
         for ranks in (1, 3):
             folder = f"metrics-{case}-{ranks}"
             command.must("train", "deck.toml", f"run.folder={folder}", "checkpoint.keep_best=test.relative_h1", *keys, ranks=ranks)
             p, t = predicted(command, folder)
-            with open(command.folder / folder / "evaluations.csv", newline="", encoding="utf-8") as file:
-                row = [row for row in csv.DictReader(file) if row["part"] == "test"][-1]
-            of = weights[CASES[case][1]]
+            row = [row for row in command.rows(f"{folder}/evaluations.csv") if row["part"] == "test"][-1]
+            of = OF_POINTS[CASES[case][1]]
             expected = relative(p, t, of, per=per), relative(p, t, of, kind, per)
             assert numpy.allclose([float(row["relative_l2"]), float(row["relative_h1"])], expected, rtol=1e-5), (row, expected)
             said = command.must("eval", folder, "--metrics", "relative_h1,relative_l2", ranks=ranks).stdout
@@ -237,17 +202,14 @@ def check_mask(command):
 
 def check_initial(command):
     """A deck without data gives initial weights the weights of its loss."""
-    deck = command.folder / "deck.toml"
+    without = dict(train=None, test=None, shape=[6, 5, 2])
+    model, weights, _ = CASES["mse-areas"]
     stored = []
-    for data in ("", "shape = [6, 5, 2]"):
-        write_deck(command, "mse-areas")
-        if data:
-            text = deck.read_text(encoding="utf-8").replace('train = "fields.h5"\ntest = "fields.h5"\n', data + "\n")
-            text = text.replace("evaluate_every = 20\n", "").replace('type = "chain"\n', 'type = "chain"\ninputs = 60\noutputs = 60\n')
-            deck.write_text(text, encoding="utf-8")
+    for deck in (fields_deck(model, weights),
+                 fields_deck(model | dict(inputs=60, outputs=60), weights, data=without, run=dict(evaluate_every=None))):
+        command.write("deck.toml", deck)
         command.must("init", "deck.toml", "initial.h5")
-        with h5py.File(command.folder / "initial.h5") as file:
-            stored.append(file["loss/weights"][()].tobytes())
+        stored.append(read_data(command.folder / "initial.h5", "loss/weights").tobytes())
     assert stored[0] == stored[1], stored
     command.must_refuse(["init", "deck.toml", "initial.h5", "data.weights.array=/negative"], "bad-value", "areas.h5: array /negative[4, 2]")
 
@@ -255,15 +217,14 @@ def check_initial(command):
 def check_rollouts(command):
     """Equal weights are none, in every copy of the network."""
     source = numpy.random.default_rng(5)
-    with h5py.File(command.folder / "walk.h5", "w") as file:
-        file["u"] = numpy.cumsum(source.normal(size=(30, *GRID, 2)), 0).astype("f4")
-    arrays = '[data.arrays]\ninputs = ["/u"]\ntargets = ["/u"]\naxes = "time y x channel"\n[rollout]\nsteps = 3\n'
+    write_data(command.folder / "walk.h5", u=numpy.cumsum(source.normal(size=(30, *GRID, 2)), 0).astype("f4"))
+    arrays = dict(inputs=["/u"], targets=["/u"], axes="time y x channel")
     for loss in ("mse", "relative_h1"):
-        text = DECK.format(model=f'loss = "{loss}"', compute="fp32", run="", data=arrays + "DETACH\nWEIGHTS").replace("fields.h5", "walk.h5")
-        for detach in ("detach = false", "detach = true"):
-            for name, weights in (("without", ""), ("with", WEIGHTS.replace("/area", "/threes"))):
-                deck = text.replace("DETACH", detach).replace("WEIGHTS", weights)
-                (command.folder / "deck.toml").write_text(deck, encoding="utf-8")
+        for detach in (False, True):
+            for name, weights in (("without", None), ("with", "/threes")):
+                command.write("deck.toml", fields_deck(
+                    dict(loss=loss), weights, data=dict(train="walk.h5", test="walk.h5"), data__arrays=arrays,
+                    rollout=dict(steps=3, detach=detach)))
                 command.must("train", "deck.toml", f"run.folder=walk-{name}", "checkpoint.every=0")
             for one, other in zip(history(command, "walk-without"), history(command, "walk-with")):
                 assert abs(one - other) < 1e-5 * one, (loss, detach, one, other)
@@ -292,24 +253,11 @@ def check_refused(command):
     write_deck(command, "h1")
     expect("missing-key", ["'data.weights.array'"], "data.weights.file=areas.h5")
     for case, part in (("h1", "model.loss = \"relative_h1\""), ("mse-areas", "data.weights")):
-        write_deck(command, case)
-        deck = command.folder / "deck.toml"
-        text = deck.read_text(encoding="utf-8").replace('type = "chain"', 'type = "mlp"')
-        first, last = text.index("[[model.layers]]"), text.index("[precision]")
-        deck.write_text(text[:first] + text[last:], encoding="utf-8")
+        model, weights, _ = CASES[case]
+        command.write("deck.toml", fields_deck(model | dict(type="mlp"), weights, layers=()))
         expect("keys-conflict", [part, "a vector of 60 numbers"])
-    deck.write_text(deck.read_text(encoding="utf-8").replace("[data.weights]\n", "").replace('file = "areas.h5"\n', "").replace(
-        'array = "/area"\n', ""), encoding="utf-8")
+    command.write("deck.toml", fields_deck(model | dict(type="mlp"), None, layers=()))
     expect("not-measured", ["\"relative_h1\"", "a vector of 60 numbers"], "run.metrics=['relative_h1']")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
-    fields = write_data(mylos)
-    check_values(mylos, fields)
-    check_metrics(mylos, fields)
-    check_ranks_and_restarts(mylos)
-    check_mask(mylos)
-    check_initial(mylos)
-    check_rollouts(mylos)
-    check_refused(mylos)
+run_cases(write_fields, check_values, check_metrics, check_ranks_and_restarts, check_mask, check_initial, check_rollouts, check_refused)

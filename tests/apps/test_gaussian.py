@@ -1,60 +1,36 @@
 """Networks that state their own error: what runs, `eval` and `predict` say of them is what the formulas say in NumPy; the same on any
-ranks and micro-batches, after restarts and exports.
-
-usage: test_gaussian.py MYLOS
-"""
-import csv
-import json
+ranks and micro-batches, after restarts and exports."""
 import math
-import pathlib
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
 
-from support.command import Command
-from support.decks import layers
+from support.cases import run_cases
+from support.data_files import read_data, write_data
+from support.decks import deck_text, layer
 from support.run_folders import compare, last_checkpoint
 
-DECK = """[run]
-peak_flops = 1e12
-name = "gaussian"
-steps = 60
-evaluate_every = 20
-metrics = ["crps", "r2"]
-[data]
-train = "{data}.h5"
-test = "{data}.h5"
-batch = 24
-normalize = "{normalize}"
-{more}
-[model]
-loss = "gaussian"
-{model}
-[precision]
-compute = "{compute}"
-[optimizer]
-lr = 1e-2
-[checkpoint]
-every = 20
-keep_last = 0
-keep_best = "test.crps"
-"""
 GRID = (6, 5)
-WEIGHTS = '[data.weights]\nfile = "areas.h5"\narray = "/area"'
-MLP = 'type = "mlp"\nhidden = [16]\nactivation = "gelu"'
-CHAIN = layers('conv outputs = 6; kernel = 3; edges = "periodic"; activation = "gelu"', 'conv outputs = 2; kernel = 3; edges = "periodic"')
-# Name: (data, normalisation, [data.weights], [model])
+WEIGHTS = dict(file="areas.h5", array="/area")
+
+
+def network(*layers, **model):
+    return dict(model=dict(loss="gaussian", **model), layers=layers)
+
+
+MLP = network(type="mlp", hidden=[16], activation="gelu")
+CHAIN = network(layer("conv", outputs=6, kernel=3, edges="periodic", activation="gelu"),
+                layer("conv", outputs=2, kernel=3, edges="periodic"), type="chain")
+# Name: (data, normalisation, [data.weights], network)
 CASES = {
-    "vector": ("numbers", "standard", "", MLP),
-    "plain": ("numbers", "none", "", MLP),
-    "field": ("fields", "channel", "", CHAIN),
+    "vector": ("numbers", "standard", None, MLP),
+    "plain": ("numbers", "none", None, MLP),
+    "field": ("fields", "channel", None, CHAIN),
     "weighted": ("fields", "channel", WEIGHTS, CHAIN),
-    "unet": ("fields", "channel", "", 'type = "unet"\nchannels = [8]\nfields = 2'),
-    "fno": ("fields", "standard", "", 'type = "fno"\nmodes = [2, 3]\nwidth = 4\nblocks = 1\nfields = 2\npadding = 0.25'),
-    "flat": ("fields", "standard", "", layers('conv outputs = 2; kernel = 3', "dense")),
+    "unet": ("fields", "channel", None, network(type="unet", channels=[8], fields=2)),
+    "fno": ("fields", "standard", None, network(type="fno", modes=[2, 3], width=4, blocks=1, fields=2, padding=0.25)),
+    "flat": ("fields", "standard", None, network(layer("conv", outputs=2, kernel=3), layer("dense"), type="chain")),
 }
 erf = numpy.vectorize(math.erf)
 
@@ -71,7 +47,7 @@ def likelihood(p, sd, t):
     return numpy.log(sd) + ((t - p) / sd) ** 2 / 2 + 0.5 * math.log(2 * math.pi)
 
 
-def write_data(command):
+def write_problems(command):
     """The errors of the first target grow with |x|; those of the others are small."""
     source = numpy.random.default_rng(1)
     inputs = source.normal(size=(240, 5))
@@ -82,23 +58,21 @@ def write_data(command):
         file["target_names"] = "first\nsecond\nthird"
     fields = source.normal(size=(72, *GRID, 2))
     moved = 0.7 * fields + 0.4 * numpy.roll(fields, 1, 1) + source.normal(size=fields.shape) * [0.1, 0.5]
-    with h5py.File(command.folder / "fields.h5", "w") as file:
-        file["inputs"] = fields.reshape(72, -1).astype("f4")
-        file["targets"] = (moved * [5, 0.2] + [1, 3]).reshape(72, -1).astype("f4")
-        file.attrs["shape"] = f"{GRID[0]} {GRID[1]} 2"
-    with h5py.File(command.folder / "areas.h5", "w") as file:
-        file["area"] = numpy.cos(numpy.linspace(-1.2, 1.2, GRID[0]))[:, None] * numpy.ones(GRID)
+    write_data(command.folder / "fields.h5", inputs=fields.reshape(72, -1).astype("f4"),
+               targets=(moved * [5, 0.2] + [1, 3]).reshape(72, -1).astype("f4"), shape=f"{GRID[0]} {GRID[1]} 2")
+    write_data(command.folder / "areas.h5", area=numpy.cos(numpy.linspace(-1.2, 1.2, GRID[0]))[:, None] * numpy.ones(GRID))
 
 
 def write_deck(command, case, compute="fp32"):
-    data, normalize, more, model = CASES[case]
-    text = DECK.format(data=data, normalize=normalize, more=more, model=model, compute=compute)
-    (command.folder / "deck.toml").write_text(text, encoding="utf-8")
+    data, normalize, weights, of_network = CASES[case]
+    command.write("deck.toml", deck_text(
+        run=dict(name="gaussian", steps=60, evaluate_every=20, metrics=["crps", "r2"]),
+        data=dict(train=f"{data}.h5", test=f"{data}.h5", batch=24, normalize=normalize), data__weights=weights, **of_network,
+        precision=dict(compute=compute), optimizer=dict(lr=1e-2), checkpoint=dict(every=20, keep_last=0, keep_best="test.crps")))
 
 
-def rows_of(command, folder, part="test"):
-    with open(command.folder / folder / "evaluations.csv", newline="", encoding="utf-8") as file:
-        return [row for row in csv.DictReader(file) if row["part"] == part]
+def evaluations_of(command, folder, part="test"):
+    return [row for row in command.rows(f"{folder}/evaluations.csv") if row["part"] == part]
 
 
 def predicted(command, run, data):
@@ -113,8 +87,7 @@ def predicted(command, run, data):
 def weights_of(command, case):
     if CASES[case][2] != WEIGHTS:
         return 1.0
-    with h5py.File(command.folder / "areas.h5") as file:
-        area = file["area"][:]
+    area = read_data(command.folder / "areas.h5", "area")
     return numpy.repeat((area / area.mean()).ravel(), 2)
 
 
@@ -129,18 +102,18 @@ def check_values(command):
                 scale = file["data/normalization/targets/scale"][:]
         weights = weights_of(command, case)
         expected = ((likelihood(p, sd, t) - numpy.log(1 / scale)) * weights).mean()
-        last = rows_of(command, case)[-1]
+        last = evaluations_of(command, case)[-1]
         assert abs(float(last["loss"]) - expected) < 1e-4 * max(1, abs(expected)), f"{case}: {last}, numpy {expected}"
         score = (crps(p, sd, t) * weights).mean()
         assert abs(float(last["crps"]) - score) < 1e-5 * score, f"{case}: {last}, numpy {score}"
         r2 = (1 - ((t - p) ** 2).sum(0) / ((t - t.mean(0)) ** 2).sum(0)).mean()
         assert abs(float(last["r2"]) - r2) < 1e-4, f"{case}: {last}, numpy {r2}"
-        first = rows_of(command, case)[0]
+        first = evaluations_of(command, case)[0]
         assert float(last["loss"]) < float(first["loss"]) and float(last["crps"]) < float(first["crps"]), (case, first, last)
         said = command.must("eval", case, "--metrics", "crps", ranks=2).stdout
         assert f"CRPS {float(last['crps']):.6g}" in said, (said, last)
-        best = min(rows_of(command, case), key=lambda row: float(row["crps"]))
-        kept = json.loads((command.folder / case / "summary.json").read_text(encoding="utf-8"))["best"]
+        best = min(evaluations_of(command, case), key=lambda row: float(row["crps"]))
+        kept = command.document(f"{case}/summary.json")["best"]
         assert kept["metric"] == "test.crps" and kept["step"] == int(best["step"]), (kept, best)
         print(f"{case}: loss {expected:.6g}, crps {score:.6g}, r2 {r2:.4f}", flush=True)
 
@@ -162,8 +135,7 @@ def check_what_it_learns(command):
 def check_table(command):
     command.must("predict", "vector", "numbers.h5", "out.csv")
     p, sd, _ = predicted(command, "vector", "numbers")
-    with open(command.folder / "out.csv", newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = command.rows("out.csv")
     for i, name in enumerate(("first", "second", "third")):
         assert numpy.allclose([float(row[name]) for row in rows], p[:, i], rtol=1e-6)
         assert numpy.allclose([float(row[f"{name}_sd"]) for row in rows], sd[:, i], rtol=1e-6)
@@ -175,14 +147,14 @@ def check_ranks_restarts_and_types(command):
         for ranks, micro_batch in ((1, 5), (2, 0), (3, 4), (4, 0)):
             folder = f"{case}-{ranks}-{micro_batch}"
             command.must("train", "deck.toml", f"run.folder={folder}", f"data.micro_batch={micro_batch}", "run.steps=20", ranks=ranks)
-            one, other = rows_of(command, case)[0], rows_of(command, folder)[0]
+            one, other = evaluations_of(command, case)[0], evaluations_of(command, folder)[0]
             assert abs(float(one["crps"]) - float(other["crps"])) < 1e-3 * float(one["crps"]), (folder, one, other)
         write_deck(command, case, "bf16")
         for ranks in (1, 2, 4):
             folder = f"{case}-same-{ranks}"
             command.must("train", "deck.toml", f"run.folder={folder}", "data.micro_batch=6", "run.reproducible=true", ranks=ranks)
             compare(last_checkpoint(command, f"{case}-same-1"), last_checkpoint(command, folder), folder)
-        scores = [[row["crps"] for row in rows_of(command, f"{case}-same-{ranks}")] for ranks in (1, 2, 4)]
+        scores = [[row["crps"] for row in evaluations_of(command, f"{case}-same-{ranks}")] for ranks in (1, 2, 4)]
         assert scores[0] == scores[1] == scores[2], scores
         command.must("train", "deck.toml", f"run.folder={case}-parts", "--stop-after", 20, ranks=2, code=85)
         command.must("train", "deck.toml", f"run.folder={case}-parts", "--restart", "latest", ranks=2)
@@ -192,7 +164,7 @@ def check_ranks_restarts_and_types(command):
         command.must("train", "deck.toml", f"run.folder={case}-again", "memory.recompute=all", ranks=2)
         compare(last_checkpoint(command, f"{case}-whole"), last_checkpoint(command, f"{case}-again"), f"{case} recomputed")
         command.must("train", "deck.toml", f"run.folder={case}-half", "precision.compute=fp16")
-        halves = [float(rows_of(command, f"{case}-{kind}")[-1]["crps"]) for kind in ("half", "whole", "sharded")]
+        halves = [float(evaluations_of(command, f"{case}-{kind}")[-1]["crps"]) for kind in ("half", "whole", "sharded")]
         assert max(halves) < 1.2 * min(halves), halves
 
 
@@ -226,25 +198,14 @@ def check_refused(command):
     expect("not-measured", ['"test.relative_l2"', "run.metrics"], "checkpoint.keep_best=test.relative_l2")
     command.must("train", "deck.toml", "run.folder=squares", "model.loss=mse", "run.metrics=['r2']", "checkpoint.keep_best=test.r2", "run.steps=20")
     command.must_refuse(["eval", "squares", "--metrics", "crps"], "not-measured", "has no crps: ", "model.loss", "gaussian")
-    with h5py.File(command.folder / "classes.h5", "w") as file:
-        file["inputs"] = numpy.zeros((48, 5), "f4")
-        file["labels"] = (numpy.arange(48) % 3).astype("i4")
-        file.attrs["classes"] = 3
+    write_data(command.folder / "classes.h5", inputs=numpy.zeros((48, 5), "f4"), labels=(numpy.arange(48) % 3).astype("i4"),
+               classes=3)
     expect("data-mismatch", ["classes.h5", '"gaussian"', '"cross_entropy"'], "data.train=classes.h5", "data.test=classes.h5")
     write_deck(command, "field")
-    text = (command.folder / "deck.toml").read_text(encoding="utf-8")
-    (command.folder / "deck.toml").write_text(text.replace("[precision]", '[[model.layers]]\nkind = "norm"\nnorm = "groupnorm"\nnorm_groups = 1\n[precision]'),
-                                              encoding="utf-8")
+    text = command.text("deck.toml")
+    command.write("deck.toml", text.replace("[precision]", '[[model.layers]]\nkind = "norm"\nnorm = "groupnorm"\nnorm_groups = 1\n[precision]'))
     expect("bad-layer", ["layer 'norm3'", "means and log variances"])
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
-    write_data(mylos)
-    check_values(mylos)
-    check_what_it_learns(mylos)
-    check_table(mylos)
-    check_exports(mylos)
-    check_plan(mylos)
-    check_refused(mylos)
-    check_ranks_restarts_and_types(mylos)
+run_cases(write_problems, check_values, check_what_it_learns, check_table, check_exports, check_plan, check_refused,
+          check_ranks_restarts_and_types)

@@ -1,13 +1,7 @@
-"""run.initial: runs that begin with the weights of a file, and `mylos convert` of any network's weights.
-
-usage: test_initial.py MYLOS REPOSITORY
-"""
-import csv
+"""run.initial: runs that begin with the weights of a file, and `mylos convert` of any network's weights."""
 import json
 import pathlib
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
@@ -15,31 +9,11 @@ import numpy
 import reference_gpt2
 import safetensors_file
 from small_problem import DECK, prepare
-from support.command import Command
+from support.cases import run_cases
+from support.decks import deck_text
 
 SHAPE = dict(layers=2, width=48, context=32, vocabulary=65)
 
-TUNE = """[run]
-peak_flops = 1e12
-name = "tune"
-initial = "gpt2.h5"
-steps = {steps}
-[data]
-train = "text.h5"
-batch = 8
-{data}
-[model]
-type = "gpt"
-layers = 2
-heads = 4
-width = 48
-context = 32
-[precision]
-compute = "fp32"
-[optimizer]
-lr = 3e-3
-{groups}
-"""
 FREEZE = """
 [[optimizer.groups]]
 match = ["embedding/*", "attention1/*"]
@@ -55,6 +29,12 @@ frozen = false
 """
 
 
+def tune(steps, groups):
+    return deck_text(run=dict(name="tune", initial="gpt2.h5", steps=steps), data=dict(train="text.h5", batch=8),
+                     model=dict(type="gpt", layers=2, heads=4, width=48, context=32), precision=dict(compute="fp32"),
+                     optimizer=dict(lr=3e-3)) + groups
+
+
 def weights_of(path, group="/model"):
     found = {}
     with h5py.File(path) as file:
@@ -67,15 +47,14 @@ def last_checkpoint(command, run):
 
 
 def losses_of(command, run):
-    with open(command.folder / run / "history.csv", encoding="utf-8") as file:
-        return [float(row["loss"]) for row in csv.DictReader(file)]
+    return [float(row["loss"]) for row in command.rows(f"{run}/history.csv")]
 
 
 def prepare_texts(command, repository):
     """text.h5, and window.h5: eight windows of it that are a whole batch."""
     text = pathlib.Path(repository, "inputs/data/tinyshakespeare.txt").read_text(encoding="utf-8")
-    (command.folder / "text.txt").write_text(text, encoding="utf-8")
-    (command.folder / "window.txt").write_text(text[5000:5000 + 8 * SHAPE["context"] + 1], encoding="utf-8")
+    command.write("text.txt", text)
+    command.write("window.txt", text[5000:5000 + 8 * SHAPE["context"] + 1])
     command.must("prepare", "text", "text.txt", "--out", "text.h5")
     command.must("prepare", "text", "window.txt", "--vocabulary", "text.h5", "--out", "window.h5")
 
@@ -87,9 +66,8 @@ def check_fine_tuning(command, repository):
     reference_gpt2.write_safetensors(command.folder / "gpt2/model.safetensors", {
         "transformer." + name: tensor * numpy.float32(0.2 if tensor.ndim == 2 else 1)
         for name, tensor in reference_gpt2.random_weights(**SHAPE, tied=True, seed=5).items()})
-    (command.folder / "gpt2/config.json").write_text(
-        json.dumps(reference_gpt2.config_of(**SHAPE, heads=4, tied=True)), encoding="utf-8")
-    (command.folder / "deck.toml").write_text(TUNE.format(steps=60, data="", groups=FREEZE), encoding="utf-8")
+    command.write("gpt2/config.json", json.dumps(reference_gpt2.config_of(**SHAPE, heads=4, tied=True)))
+    command.write("deck.toml", tune(60, FREEZE))
 
     command.must("convert", "gpt2/model.safetensors", "gpt2.h5")
     said = command.must("train", "deck.toml").stdout
@@ -120,7 +98,7 @@ def numpy_weights(path):
     return {name.removeprefix("transformer."): tensor for name, tensor in safetensors_file.read(path)[1].items()}
 
 
-def check_restarts(command, _):
+def check_restarts(command):
     """A run that is restarted goes on from its own checkpoint, and says nothing of the file, which may be gone."""
     command.must("train", "deck.toml", "run.folder=whole", "run.steps=12", "checkpoint.every=6")
     command.must("train", "deck.toml", "run.folder=cut", "run.steps=12", "checkpoint.every=6", "--stop-after", 6,
@@ -133,7 +111,7 @@ def check_restarts(command, _):
     assert all(tensor.tobytes() == cut[name].tobytes() for name, tensor in whole.items())
 
 
-def check_round_trip(command, _):
+def check_round_trip(command):
     """Any network -> LAYER.PARAMETER in safetensors -> any network: the same bits."""
     layers = "\n".join(f"[[model.layers]]\nkind = \"dense\"\n{rest}" for rest in
                        ("name = \"body\"\noutputs = 16\nactivation = \"relu\"\nrepeat = 2", "name = \"top\""))
@@ -152,7 +130,7 @@ def check_round_trip(command, _):
             own = tensors[".".join(name.rsplit("/", 1))]
             assert own.shape == tensor.shape and own.tobytes() == tensor.tobytes(), name
         moves = ("head/bias", "top/bias")[number]
-        (command.folder / "deck.toml").write_text(deck + FREEZE_ALL_BUT.format(moves), encoding="utf-8")
+        command.write("deck.toml", deck + FREEZE_ALL_BUT.format(moves))
         for ranks, keys in ((1, []), (3, ["optimizer.shard=state"]), (1, ["precision.masters=none"]),
                             (2, ["precision.masters=none", "optimizer.shard=gradients"])):
             folder = f"{run}-{ranks}{len(keys)}"
@@ -170,7 +148,7 @@ def check_round_trip(command, _):
         assert numpy.array_equal(halves[name.replace("/", ".")], reference_gpt2.rounded(tensor, "BF16")), name
 
 
-def check_average(command, _):
+def check_average(command):
     """initial.average: a run begins with the moving average that a checkpoint keeps."""
     prepare(command, DECK)
     command.must("train", "deck.toml", "run.folder=averaging", "run.epochs=1", "optimizer.average=0.9")
@@ -178,7 +156,7 @@ def check_average(command, _):
     average = weights_of(checkpoint, "/average")
     assert average.keys() == weights_of(checkpoint).keys()
     assert any(tensor.tobytes() != weights_of(checkpoint)[name].tobytes() for name, tensor in average.items())
-    (command.folder / "deck.toml").write_text(DECK + FREEZE_ALL_BUT.format("head/bias"), encoding="utf-8")
+    command.write("deck.toml", DECK + FREEZE_ALL_BUT.format("head/bias"))
     for ranks, keys in ((1, []), (3, ["optimizer.shard=state"]), (1, ["optimizer.average=0.5"])):
         folder = f"averaged-{ranks}{len(keys)}"
         said = command.must("train", "deck.toml", f"run.folder={folder}", "run.epochs=1", f"run.initial={checkpoint}",
@@ -194,12 +172,12 @@ def check_average(command, _):
         assert not (command.folder / "refused").exists()
 
 
-def check_kinds_of_files(command, _):
+def check_kinds_of_files(command):
     """A run's folder and exported models begin a run as its newest checkpoint does."""
     newest = last_checkpoint(command, "averaging")
     command.must("export", "averaging", "whole.h5", "--type", "fp32")
     command.must("export", "averaging", "narrow.h5", "--type", "bf16")
-    (command.folder / "deck.toml").write_text(DECK + FREEZE_ALL_BUT.format("head/bias"), encoding="utf-8")
+    command.write("deck.toml", DECK + FREEZE_ALL_BUT.format("head/bias"))
     step = int(newest.stem.removeprefix("step-"))
     for number, (file, kind) in enumerate((("averaging", f"{newest.relative_to(command.folder)} (checkpoint of step {step})"),
                                            ("averaging/checkpoints", f"(checkpoint of step {step})"),
@@ -217,18 +195,18 @@ def check_kinds_of_files(command, _):
     command.must_refuse(["train", "deck.toml", "run.folder=refused", "run.initial=empty"], "no-checkpoint", "empty: ")
 
 
-def check_own_names_of_a_gpt(command, _):
+def check_own_names_of_a_gpt(command):
     command.must("convert", "gpt2.h5", "own.safetensors", "--names", "own")
     tensors, _ = reference_gpt2.read_safetensors(command.folder / "own.safetensors")
     before = weights_of(command.folder / "gpt2.h5")
     assert all(tensors[name.replace("/", ".")].tobytes() == tensor.tobytes() for name, tensor in before.items())
-    (command.folder / "gpt.toml").write_text(TUNE.format(steps=1, data="", groups=FREEZE_ALL_BUT.format("final_norm/bias")), encoding="utf-8")
+    command.write("gpt.toml", tune(1, FREEZE_ALL_BUT.format("final_norm/bias")))
     command.must("train", "gpt.toml", "run.initial=own.safetensors", "run.folder=own")
     after = weights_of(last_checkpoint(command, "own"))
     assert all(after[name].tobytes() == tensor.tobytes() for name, tensor in before.items() if name != "final_norm/bias")
 
 
-def check_mistakes(command, _):
+def check_mistakes(command):
     """Each is told in one line, before anything is written."""
     deck = DECK + '[initial]\nexclude = "hed/*"\n[[initial.rename]]\nfrom = "hiden*"\nto = "hidden*"\n'
     prepare(command, deck)
@@ -244,7 +222,7 @@ def check_mistakes(command, _):
     refuse(("unknown-name", f"deck.toml:{line}: initial.exclude: 'hed/*'", " head/"), "run.initial=net0.safetensors")
     refuse(("unknown-name", f"deck.toml:{line + 1}: initial.rename: 'hiden*'", "net0.safetensors", " hidden"),
            "run.initial=net0.safetensors", "initial.exclude=head/*")
-    (command.folder / "deck.toml").write_text(DECK, encoding="utf-8")
+    command.write("deck.toml", DECK)
     refuse(("model-mismatch", "net0.safetensors: tensor 'hidden1.weight' is [32, 8]", "hidden1/weight of this model is [33, 8]"),
            "run.initial=net0.safetensors", "model.hidden=[33,16]")
     refuse(("model-mismatch", "gpt2/model.safetensors: has no hidden1/weight, hidden1/bias, "), "run.initial=gpt2/model.safetensors")
@@ -261,8 +239,5 @@ def check_mistakes(command, _):
     assert "#   hidden1/weight [32, 8] = hidden1.weight\n" in said and "#   drawn, not taken: head/" in said, said
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(sys.argv[1], directory)
-    for check in (check_fine_tuning, check_restarts, check_round_trip, check_average, check_kinds_of_files, check_own_names_of_a_gpt,
-                  check_mistakes):
-        check(mylos, sys.argv[2])
+run_cases(check_fine_tuning, check_restarts, check_round_trip, check_average, check_kinds_of_files, check_own_names_of_a_gpt,
+          check_mistakes, arguments=["repository"])

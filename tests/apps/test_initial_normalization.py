@@ -1,35 +1,16 @@
-"""initial.normalization: a run that is initialised from weights keeps what scaled the numbers that they expect.
-
-usage: test_initial_normalization.py MYLOS
-"""
-import sys
-import tempfile
+"""initial.normalization: a run that is initialised from weights keeps what scaled the numbers that they expect."""
 
 import h5py
 import numpy
 
-from support.command import Command
+from support.cases import run_cases
+from support.decks import deck_text
 from support.run_folders import last_checkpoint, weights_of
 
-REGRESSION = """[run]
-peak_flops = 1e12
-name = "regression"
-steps = 300
-[data]
-train = "{0}train.h5"
-test = "{0}test.h5"
-batch = 32
-normalize = "standard"
-[model]
-type = "mlp"
-hidden = [24]
-activation = "tanh"
-loss = "mse"
-[precision]
-compute = "fp32"
-[optimizer]
-lr = 2e-2
-"""
+REGRESSION = deck_text(run=dict(name="regression", steps=300),
+                       data=dict(train="{0}train.h5", test="{0}test.h5", batch=32, normalize="standard"),
+                       model=dict(type="mlp", hidden=[24], activation="tanh", loss="mse"), precision=dict(compute="fp32"),
+                       optimizer=dict(lr=2e-2))
 ARRAYS = '[data.arrays]\ninputs = ["/a", "/b"]\ntargets = ["/y"]\naxes = "sample y x"\npoints_are_samples = true\n'
 
 
@@ -68,8 +49,8 @@ def check_normalisation(command):
         write_regression(command, "tune-" + kind + "train.h5", 800, 3, 0.5, arrays)
         write_regression(command, "tune-" + kind + "test.h5", 400, 3, 0.5, arrays)
         more = ARRAYS if arrays else ""
-        (command.folder / "base.toml").write_text(REGRESSION.format(kind) + more, encoding="utf-8")
-        (command.folder / "tune.toml").write_text(REGRESSION.format("tune-" + kind) + more, encoding="utf-8")
+        command.write("base.toml", REGRESSION.format(kind) + more)
+        command.write("tune.toml", REGRESSION.format("tune-" + kind) + more)
         command.must("train", "base.toml", "run.folder=" + kind + "base")
         base = last_checkpoint(command, kind + "base")
         tuned = f"tune-{kind}test.h5"
@@ -99,5 +80,4 @@ def check_normalisation(command):
                         "data.normalize")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    check_normalisation(Command(sys.argv[1], directory))
+run_cases(check_normalisation)

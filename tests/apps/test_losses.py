@@ -1,46 +1,19 @@
-"""Losses that the deck chooses: what a run says of them is what numpy makes of its predictions, whatever ranks and micro-batches.
-
-usage: test_losses.py MYLOS
-"""
-import csv
-import json
-import pathlib
+"""Losses that the deck chooses: what a run says of them is what numpy makes of its predictions, whatever ranks and micro-batches."""
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
 
+from support.cases import run_cases
 from support.changed_checkpoints import replace_signed
-from support.command import Command
+from support.data_files import read_data, write_data
+from support.decks import deck_text
 from support.run_folders import compare, last_checkpoint
-
-DECK = """[run]
-peak_flops = 1e12
-name = "losses"
-steps = 40
-evaluate_every = 40
-[data]
-train = "{data}.h5"
-test = "{data}.h5"
-batch = 24
-[model]
-hidden = [16]
-{model}
-[precision]
-compute = "{compute}"
-[optimizer]
-lr = 1e-2
-[checkpoint]
-every = 20
-keep_last = 0
-"""
 
 WEIGHTS = [0.5, 3.0, 1.0]
 
 
-def write_data(command):
+def write_problems(command):
     source = numpy.random.default_rng(1)
     inputs = source.normal(size=(240, 5)).astype("f4")
     sums = inputs @ source.normal(size=(5, 3)) + 0.1 * source.normal(size=(240, 3))
@@ -65,27 +38,32 @@ def smoothed(p, labels, smoothing, weights):
 
 
 CASES = {  # the keys of [model], the data, and the loss of predictions
-    "mse": ('loss = "mse"', "numbers", lambda p, t: ((p - t) ** 2).mean()),
-    "l1": ('loss = "l1"', "numbers", lambda p, t: abs(p - t).mean()),
-    "huber": ('loss = "huber"\nhuber_delta = 0.3', "numbers", lambda p, t: huber(p, t, 0.3)),
-    "relative_l2": ('loss = "relative_l2"', "numbers",
+    "mse": (dict(loss="mse"), "numbers", lambda p, t: ((p - t) ** 2).mean()),
+    "l1": (dict(loss="l1"), "numbers", lambda p, t: abs(p - t).mean()),
+    "huber": (dict(loss="huber", huber_delta=0.3), "numbers", lambda p, t: huber(p, t, 0.3)),
+    "relative_l2": (dict(loss="relative_l2"), "numbers",
                     lambda p, t: (numpy.linalg.norm(p - t, axis=1) / numpy.linalg.norm(t, axis=1)).mean()),
-    "binary_cross_entropy": ('loss = "binary_cross_entropy"', "odds",
+    "binary_cross_entropy": (dict(loss="binary_cross_entropy"), "odds",
                              lambda p, t: -(t * numpy.log(p) + (1 - t) * numpy.log(1 - p)).mean()),
-    "weighted": (f"class_weights = {WEIGHTS}", "classes", lambda p, t: smoothed(p, t, 0, numpy.array(WEIGHTS))),
-    "smoothed": (f"label_smoothing = 0.2\nclass_weights = {WEIGHTS}", "classes",
+    "weighted": (dict(class_weights=WEIGHTS), "classes", lambda p, t: smoothed(p, t, 0, numpy.array(WEIGHTS))),
+    "smoothed": (dict(label_smoothing=0.2, class_weights=WEIGHTS), "classes",
                  lambda p, t: smoothed(p, t, 0.2, numpy.array(WEIGHTS))),
 }
 
 
+def losses_deck(model, data, compute="fp32"):
+    return deck_text(run=dict(name="losses", steps=40, evaluate_every=40), data=dict(train=f"{data}.h5", test=f"{data}.h5", batch=24),
+                     model=dict(hidden=[16], **model), precision=dict(compute=compute), optimizer=dict(lr=1e-2),
+                     checkpoint=dict(every=20, keep_last=0))
+
+
 def write_deck(command, case, compute="fp32"):
     model, data, _ = CASES[case]
-    (command.folder / "deck.toml").write_text(DECK.format(model=model, data=data, compute=compute), encoding="utf-8")
+    command.write("deck.toml", losses_deck(model, data, compute))
 
 
 def history(command, folder):
-    with open(command.folder / folder / "history.csv", newline="", encoding="utf-8") as file:
-        return [float(row["loss"]) for row in csv.DictReader(file)]
+    return [float(row["loss"]) for row in command.rows(f"{folder}/history.csv")]
 
 
 def check_values(command):
@@ -157,20 +135,17 @@ def check_metrics(command):
 
 def check_r2_that_is_none(command):
     """Constant targets are left out, with a word; a network that predicts inf has none to be chosen by."""
-    with h5py.File(command.folder / "numbers.h5") as file:
-        inputs, targets = file["inputs"][:], file["targets"][:]
+    inputs, targets = read_data(command.folder / "numbers.h5", "inputs", "targets")
     for name, constant in (("two-vary", [1]), ("none-varies", [0, 1, 2])):
         targets[:, constant] = 2
-        with h5py.File(command.folder / f"{name}.h5", "w") as file:
-            file["inputs"], file["targets"] = inputs, targets
+        write_data(command.folder / f"{name}.h5", inputs=inputs, targets=targets)
     write_deck(command, "mse")
     train = ("train", "deck.toml", "run.metrics=['r2']", "checkpoint.keep_last=1")
     said = command.must(*train, "run.folder=two-vary", "data.test=two-vary.h5", "checkpoint.keep_best=test.r2", ranks=2).stdout
     assert re.search(r"test loss [\d.e+-]+, R2 [-\d.]+ of the 2 of 3 targets that vary \(240 samples\)", said), said
     said = command.must(*train, "run.folder=none-varies", "data.test=none-varies.h5").stdout
     assert re.search(r"test loss [\d.e+-]+, R2 undefined \(no target varies\) \(240 samples\)", said), said
-    with open(command.folder / "none-varies/evaluations.csv", encoding="utf-8") as file:
-        assert [row["r2"] for row in csv.DictReader(file) if row["part"] == "test"] == ["nan"]
+    assert [row["r2"] for row in command.rows("none-varies/evaluations.csv") if row["part"] == "test"] == ["nan"]
     judge = ("eval", "two-vary", "--metrics", "r2", "--data")
     said = command.must(*judge, "two-vary.h5", ranks=2).stdout
     assert re.search(r"\nR2 [-\d.]+, the mean of 2 of 3 targets; constant ones, which have none, are left out\n", said), said
@@ -183,8 +158,7 @@ def check_r2_that_is_none(command):
                             "\"test.loss\"", ranks=ranks)
 
     sound = last_checkpoint(command, "two-vary")
-    with h5py.File(sound) as file:
-        louder = file["model/head/weight"][:]
+    louder = read_data(sound, "model/head/weight")
     louder[0] = 3e38
     replace_signed(sound, command.folder / "loud.h5", {"model/head/weight": louder})
     for ranks in (1, 2):
@@ -195,15 +169,14 @@ def check_r2_that_is_none(command):
 def check_metrics_of_runs(command):
     """run.metrics: in evaluations.csv, confusion.json and for keep_best what `eval` says of the weights, on any ranks."""
     def rows_of(folder):
-        with open(command.folder / folder / "evaluations.csv", encoding="utf-8") as file:
-            return [row for row in csv.DictReader(file) if row["part"] != "train"]
+        return [row for row in command.rows(f"{folder}/evaluations.csv") if row["part"] != "train"]
 
     write_deck(command, "smoothed")
     asked = ("data.validation=0.25", "run.metrics=['confusion', 'top5']", "data.micro_batch=6", "run.reproducible=true", "run.evaluate_every=10")
     for ranks in (1, 2, 4):
         folder = f"told-{ranks}"
         command.must("train", "deck.toml", f"run.folder={folder}", "checkpoint.keep_best=validation.top5", *asked, ranks=ranks)
-        confusion = json.loads((command.folder / folder / "confusion.json").read_text(encoding="utf-8"))
+        confusion = command.document(f"{folder}/confusion.json")
         said = command.must("eval", folder, "--split", "validation", "--metrics", "confusion").stdout
         table = [[int(word) for word in line.split()[1:]] for line in said.splitlines()[-3:]]
         assert confusion["parts"]["validation"] == table and confusion["classes"] == ["0", "1", "2"], confusion
@@ -213,7 +186,7 @@ def check_metrics_of_runs(command):
         if ranks > 1:
             same = [{key: value for key, value in row.items() if key != "elapsed_s"} for row in rows_of(folder)]
             assert same == [{key: value for key, value in row.items() if key != "elapsed_s"} for row in rows_of("told-1")], folder
-            assert confusion == json.loads((command.folder / "told-1/confusion.json").read_text(encoding="utf-8"))
+            assert confusion == command.document("told-1/confusion.json")
     command.must("train", "deck.toml", "run.folder=told-parts", "--stop-after", 20, *asked, code=85)
     command.must("train", "deck.toml", "run.folder=told-parts", "--restart", "latest", *asked, ranks=2)
     assert [row["top5"] for row in rows_of("told-parts")] == [row["top5"] for row in rows_of("told-1")]
@@ -225,7 +198,7 @@ def check_metrics_of_runs(command):
     said = command.must("eval", "told-r2", "--split", "validation", "--metrics", "r2").stdout
     assert abs(float(re.search(r"R2 ([-\d.]+)", said)[1]) - float(last["r2"])) < 1e-5 and last["top5"] == "", (said, last)
     best = max(held_out, key=lambda row: float(row["r2"]))
-    kept = json.loads((command.folder / "told-r2/summary.json").read_text(encoding="utf-8"))["best"]
+    kept = command.document("told-r2/summary.json")["best"]
     assert kept["metric"] == "validation.r2" and kept["step"] == int(best["step"]), (kept, best)
     command.must_refuse(["train", "deck.toml", "run.folder=refused", "run.metrics=['top5']", "data.validation=0.25"], "not-measured",
                         "\"top5\" of 'run.metrics'", "model.loss = \"cross_entropy\"", "'model.loss' is \"mse\"")
@@ -247,17 +220,10 @@ def check_refused(command):
     write_deck(command, "weighted")
     expect("bad-value", "model.class_weights has 2 weights, but there are 3 classes", "model.class_weights=[1, 2]")
     expect("bad-value", "'model.class_weights' must be a list of numbers above 0", "model.class_weights=[1, 2, 0]")
-    (command.folder / "deck.toml").write_text(DECK.format(model="", data="classes", compute="fp32"), encoding="utf-8")
+    command.write("deck.toml", losses_deck({}, "classes"))
     expect("data-mismatch", "classes.h5 has class labels, which model.loss = \"relative_l2\" cannot learn; set model.loss = \"cross_entropy\"",
            "model.loss=relative_l2")
 
 
-with tempfile.TemporaryDirectory() as directory:
-    mylos = Command(str(pathlib.Path(sys.argv[1]).resolve()), directory)
-    write_data(mylos)
-    check_values(mylos)
-    check_ranks_and_micro_batches(mylos)
-    check_metrics(mylos)
-    check_r2_that_is_none(mylos)
-    check_metrics_of_runs(mylos)
-    check_refused(mylos)
+run_cases(write_problems, check_values, check_ranks_and_micro_batches, check_metrics, check_r2_that_is_none, check_metrics_of_runs,
+          check_refused)

@@ -1,77 +1,20 @@
 """Fourier neural operators: they learn, keep every promise that other networks keep (restarts, ranks, recomputation, shards,
-reproducible runs, averages, frozen groups), and compute on other grids than that of their training.
-
-usage: test_operators.py MYLOS
-"""
-import csv
-import json
+reproducible runs, averages, frozen groups), and compute on other grids than that of their training."""
 import re
-import sys
-import tempfile
 
 import h5py
 import numpy
 
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import read_data, write_data
+from support.decks import deck_text, layer
 from support.run_folders import compare, history_without_times, last_checkpoint
 
-DECK = """[run]
-peak_flops = 1e12
-name = "operator"
-steps = 12
-log_every = 1
-[data]
-train = "train.h5"
-test = "test.h5"
-batch = 12
-normalize = "channel"
-[model]
-type = "fno"
-modes = [6, 5]
-width = 8
-blocks = 2
-loss = "relative_l2"
-{model}
-[precision]
-compute = "{compute}"
-[optimizer]
-lr = 5e-3
-[checkpoint]
-every = 6
-keep_last = 0
-"""
+ROLLOUT = deck_text(run=dict(name="stepper", steps=4), data=dict(train="coarse.h5", batch=4, normalize="channel"),
+                    data__arrays=dict(inputs=["/u"], targets=["/u"], axes="sample time y x"),
+                    model=dict(type="fno", modes=4, width=6, blocks=1, loss="mse"))
 
-ROLLOUT = """[run]
-peak_flops = 1e12
-name = "stepper"
-steps = 4
-[data]
-train = "coarse.h5"
-batch = 4
-normalize = "channel"
-[data.arrays]
-inputs = ["/u"]
-targets = ["/u"]
-axes = "sample time y x"
-[model]
-type = "fno"
-modes = 4
-width = 6
-blocks = 1
-loss = "mse"
-"""
-
-# Norms, margins and types that differ between layers.
-RICH = 'norm = "groupnorm"\npadding = [0.25, 0]'
-DENSE = """[[model.layers]]
-kind = "conv"
-outputs = 3
-kernel = 3
-activation = "relu"
-[[model.layers]]
-kind = "dense"
-name = "all"
-"""
+RICH = dict(norm="groupnorm", padding=[0.25, 0])  # what differs between layers
 
 
 def fields_on(source, samples, extents):
@@ -99,8 +42,13 @@ def write_samples(command, name, extents, samples=48, seed=1):
     return targets
 
 
-def write_deck(command, model="fields = 2", compute="bf16"):
-    (command.folder / "deck.toml").write_text(DECK.format(model=model, compute=compute), encoding="utf-8")
+def write_deck(command, compute="bf16", layers=(), **more):
+    """Of an operator, whose [model] has more keys, or of a chain."""
+    model = dict(type="chain") if layers else dict(type="fno", modes=[6, 5], width=8, blocks=2)
+    command.write("deck.toml", deck_text(
+        run=dict(name="operator", steps=12, log_every=1), data=dict(train="train.h5", test="test.h5", batch=12, normalize="channel"),
+        model=model | dict(loss="relative_l2") | more, layers=layers, precision=dict(compute=compute), optimizer=dict(lr=5e-3),
+        checkpoint=dict(every=6, keep_last=0)))
 
 
 def train(command, folder, *keys, ranks=1, code=0):
@@ -117,7 +65,7 @@ def error_of(command, folder, data):
 def check_learns_on_any_grid(command):
     """The operator is the same on each grid, and so is the error, as far as the network is resolved."""
     for compute in ("fp32", "bf16", "fp16"):
-        write_deck(command, compute=compute)
+        write_deck(command, compute, fields=2)
         train(command, f"learn-{compute}", "run.steps=200", "data.batch=16")
         own = error_of(command, f"learn-{compute}", "test.h5")
         finer = error_of(command, f"learn-{compute}", "finer.h5")
@@ -126,7 +74,7 @@ def check_learns_on_any_grid(command):
 
 
 def check_restart(command):
-    write_deck(command, "fields = 2\n" + RICH)
+    write_deck(command, fields=2, **RICH)
     for ranks in (1, 2, 3, 4):
         whole, parts = f"whole-{ranks}", f"parts-{ranks}"
         train(command, whole, ranks=ranks)
@@ -138,7 +86,7 @@ def check_restart(command):
 
 def check_same_bits(command):
     """Whatever is stored, recomputed and sharded."""
-    write_deck(command, "fields = 2\n" + RICH)
+    write_deck(command, fields=2, **RICH)
     mixed = ['precision.rules={"*_spectral"="fp32", coordinates="fp32"}', "data.micro_batch=2"]
     for name, keys, ranks in (("plain", [], 2), ("mixed", mixed, 3)):
         train(command, f"stored-{name}", "memory.recompute=none", *keys, ranks=ranks)
@@ -157,7 +105,7 @@ def check_same_bits(command):
 
 
 def check_reproducible(command):
-    write_deck(command, "fields = 2\n" + RICH, "fp32")
+    write_deck(command, "fp32", fields=2, **RICH)
     for ranks in (1, 2, 4):
         train(command, f"reproducible-{ranks}", "run.reproducible=true", "data.micro_batch=3", ranks=ranks)
     for ranks in (2, 4):
@@ -168,12 +116,11 @@ def check_reproducible(command):
 
 def predictions(command, folder, data, name, ranks=1):
     said = command.must("predict", folder, data, name, ranks=ranks).stdout
-    with h5py.File(command.folder / name) as file:
-        return file["outputs"][()], said
+    return read_data(command.folder / name, "outputs"), said
 
 
 def check_predictions_on_another_grid(command):
-    write_deck(command, "fields = 2\n" + RICH)
+    write_deck(command, fields=2, **RICH)
     train(command, "any")
     own, said = predictions(command, "any", "test.h5", "own.h5")
     assert own.shape == (48, 8 * 10 * 2) and "those of the training" not in said, (own.shape, said)
@@ -205,12 +152,10 @@ def check_refusals(command):
             file.attrs["shape"] = " ".join(map(str, shape))
         require_refusal(command.run("predict", "any", f"{name}.h5", "out.h5"), f"{name}.h5: ", " x ".join(map(str, shape)),
                         "8 x 10 x 1", "the same number of axes and channels")
-    deck = (DECK.format(model="", compute="fp32").replace('type = "fno"\nmodes = [6, 5]\nwidth = 8\nblocks = 2', 'type = "chain"')
-            .replace("[precision]", DENSE + "[precision]"))
-    (command.folder / "deck.toml").write_text(deck, encoding="utf-8")
+    write_deck(command, "fp32", [layer("conv", outputs=3, kernel=3, activation="relu"), layer("dense", name="all")])
     train(command, "dense")
     require_refusal(command.run("predict", "dense", "finer.h5", "out.h5"), "'all' (linear)", "15 x 21 x 1", "samples of 8 x 10 x 1")
-    write_deck(command)
+    write_deck(command, fields=2)
     train(command, "points", "data.normalize=standard")
     require_refusal(command.run("eval", "points", "--data", "finer.h5"), "data.normalize", '"channel"', "15 x 21 x 1")
     require_refusal(command.run("train", "deck.toml", "model.modes=[12, 5]"), "'block1_spectral'", "12 modes", "8 points")
@@ -222,23 +167,21 @@ def check_refusals(command):
 def write_levels(command, name, extents):
     source = numpy.random.default_rng(5)
     levels = numpy.stack([fields_on(source, 5, extents)[0][..., 0] for _ in range(3)])
-    with h5py.File(command.folder / name, "w") as file:
-        file["u"] = levels.astype("f4")
+    write_data(command.folder / name, u=levels.astype("f4"))
 
 
 def check_rollout_on_another_grid(command):
     write_levels(command, "coarse.h5", (6, 8))
     write_levels(command, "fine.h5", (9, 12))
-    (command.folder / "deck.toml").write_text(ROLLOUT, encoding="utf-8")
+    command.write("deck.toml", ROLLOUT)
     command.must("train", "deck.toml", "run.folder=stepper")
     for data, extents in (("coarse.h5", (6, 8)), ("fine.h5", (9, 12))):
         command.must("rollout", "stepper", data, "--steps", 3, "--out", f"rolled-{data}", "--truth", data, ranks=2)
         with h5py.File(command.folder / f"rolled-{data}") as file:
             assert file["u"].shape[-2:] == extents and numpy.isfinite(file["u"][()]).all(), file["u"].shape
-        with open(command.folder / f"rolled-{data}".replace(".h5", ".errors.csv"), encoding="utf-8") as file:
-            assert len(list(csv.DictReader(file))) == 3
+        assert len(command.rows(f"rolled-{data}".replace(".h5", ".errors.csv"))) == 3
     command.must("predict", "stepper", "fine.h5", "one.h5")
-    (command.folder / "deck.toml").write_text(ROLLOUT + "[rollout]\nsteps = 2\n", encoding="utf-8")
+    command.write("deck.toml", ROLLOUT + "[rollout]\nsteps = 2\n")
     for folder, words in (("through", []), ("again", ["memory.recompute=all"])):
         command.must("train", "deck.toml", f"run.folder={folder}", *words)
     compare(last_checkpoint(command, "through"), last_checkpoint(command, "again"), "rollout training with recomputation")
@@ -247,30 +190,21 @@ def check_rollout_on_another_grid(command):
 
 def check_resolved(command):
     """The resolved deck lists the layers, and makes the same network."""
-    write_deck(command, "fields = 2\n" + RICH)
-    text = (command.folder / "whole-1/resolved.toml").read_text(encoding="utf-8")
+    write_deck(command, fields=2, **RICH)
+    text = command.text("whole-1/resolved.toml")
     assert 'type = "chain"' in text and 'kind = "spectral"' in text and "gated = true" in text and "width" not in text, text
     command.must("train", "whole-1/resolved.toml", "run.folder=resolved")
     compare(last_checkpoint(command, "whole-1"), last_checkpoint(command, "resolved"), "the resolved deck")
-    plan = json.loads(command.must("plan", "deck.toml", "memory.times=model", "--json").stdout)
+    plan = command.json("plan", "deck.toml", "memory.times=model", "--json")
     assert plan["activation_bytes"] > 0, plan
     assert "block1_spectral" in command.must("plan", "deck.toml", "memory.times=model").stdout
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        write_samples(command, "train.h5", (8, 10), samples=96)
-        write_samples(command, "test.h5", (8, 10), seed=2)
-        write_samples(command, "finer.h5", (15, 21), seed=3)
-        check_restart(command)
-        check_resolved(command)
-        check_same_bits(command)
-        check_reproducible(command)
-        check_predictions_on_another_grid(command)
-        check_refusals(command)
-        check_rollout_on_another_grid(command)
-        check_learns_on_any_grid(command)
+def set_up(command):
+    write_samples(command, "train.h5", (8, 10), samples=96)
+    write_samples(command, "test.h5", (8, 10), seed=2)
+    write_samples(command, "finer.h5", (15, 21), seed=3)
 
 
-main()
+run_cases(set_up, check_restart, check_resolved, check_same_bits, check_reproducible, check_predictions_on_another_grid,
+          check_refusals, check_rollout_on_another_grid, check_learns_on_any_grid)

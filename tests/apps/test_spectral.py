@@ -1,43 +1,16 @@
 """Trained spectral layers compute what NumPy's FFT computes in double with the weights of their checkpoint: on the grid of the
-training and on others, of odd and prime extents too, in every type. A grid that lacks a wave number is refused.
-
-usage: test_spectral.py MYLOS
-"""
-import sys
-import tempfile
+training and on others, of odd and prime extents too, in every type. A grid that lacks a wave number is refused."""
 
 import h5py
 import numpy
 
-from support.command import Command
+from support.cases import run_cases
+from support.data_files import write_data
+from support.decks import deck_text, layer
 from support.run_folders import last_checkpoint
 
 INPUTS, OUTPUTS, SAMPLES = 3, 2, 4
 AXES = "z y x".split()
-DECK = """[run]
-peak_flops = 1e12
-name = "spectral"
-steps = 4
-[data]
-train = "train.h5"
-batch = 4
-[data.arrays]
-inputs = ["/f"]
-targets = ["/g"]
-axes = "sample {axes} channel"
-[model]
-type = "chain"
-loss = "mse"
-[[model.layers]]
-kind = "spectral"
-name = "spectral"
-outputs = {outputs}
-modes = {modes}
-[precision]
-compute = "{compute}"
-[optimizer]
-lr = 0.1
-"""
 # modes: the grid of the training, and others.
 GRIDS = {(8,): [(16,), (15,), (17,), (31,), (8,)],
          (7,): [(9,), (7,), (12,)],
@@ -50,9 +23,8 @@ BOUNDS = {"fp32": 1e-6, "bf16": 8 * 2.0 ** -9, "fp16": 8 * 2.0 ** -12}
 
 def write_fields(path, grid, seed):
     random = numpy.random.default_rng(seed)
-    with h5py.File(path, "w") as file:
-        file["f"] = random.normal(size=(SAMPLES, *grid, INPUTS)).astype(numpy.float32)
-        file["g"] = random.normal(size=(SAMPLES, *grid, OUTPUTS)).astype(numpy.float32)
+    write_data(path, f=random.normal(size=(SAMPLES, *grid, INPUTS)).astype(numpy.float32),
+               g=random.normal(size=(SAMPLES, *grid, OUTPUTS)).astype(numpy.float32))
 
 
 def kept(modes):
@@ -86,8 +58,12 @@ def check(command, modes, grids, compute):
     """Returns the folder of the run."""
     run = f"runs/{compute}-{'x'.join(map(str, modes))}"
     write_fields(command.folder / "train.h5", grids[0], 1)
-    text = DECK.format(axes=" ".join(AXES[-len(modes):]), modes=list(modes), outputs=OUTPUTS, compute=compute)
-    (command.folder / "deck.toml").write_text(text, encoding="utf-8")
+    text = deck_text(run=dict(name="spectral", steps=4), data=dict(train="train.h5", batch=4),
+                     data__arrays=dict(inputs=["/f"], targets=["/g"], axes=" ".join(["sample", *AXES[-len(modes):], "channel"])),
+                     model=dict(type="chain", loss="mse"),
+                     layers=[layer("spectral", name="spectral", outputs=OUTPUTS, modes=modes)], precision=dict(compute=compute),
+                     optimizer=dict(lr=0.1))
+    command.write("deck.toml", text)
     command.must("train", "deck.toml", f"run.folder={run}")
     weights, bias = weights_of(last_checkpoint(command, run), modes)
     errors = []
@@ -111,15 +87,13 @@ def check_refusal(command, run):
     command.must_refuse(["predict", run, "coarse.h5", "out.h5"], "bad-layer", "8 x 5 x 3", "the largest number allowed is 5")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        command = Command(sys.argv[1], folder)
-        for modes, grids in GRIDS.items():
-            check(command, modes, grids, "fp32")
-        for compute in ("bf16", "fp16"):
-            check(command, (3, 4, 5), GRIDS[3, 4, 5], compute)
-            run = check(command, (4, 6), GRIDS[4, 6], compute)
-        check_refusal(command, run)
+def check_all(command):
+    for modes, grids in GRIDS.items():
+        check(command, modes, grids, "fp32")
+    for compute in ("bf16", "fp16"):
+        check(command, (3, 4, 5), GRIDS[3, 4, 5], compute)
+        run = check(command, (4, 6), GRIDS[4, 6], compute)
+    check_refusal(command, run)
 
 
-main()
+run_cases(check_all)
